@@ -1,0 +1,504 @@
+//! What an edge of the matrix is to the compiler: who may ask, who answers, in which words.
+//!
+//! The macro [`edges!`](crate::edges!) turns one line of the matrix into its types. Everything
+//! that must not compile is refused here: an edge that leads downhill, a word on the wrong
+//! edge, an end in the wrong hands, a second copy of an end.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use postcard_schema::Schema;
+use postcard_schema::schema::owned::OwnedNamedType;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::edges::EdgeId;
+use crate::ids::Blake3;
+use crate::msg::common::Refusal;
+use crate::payload::Sealed;
+use crate::role::{Role, RoleName};
+
+/// A word of an edge: it knows how many descriptors it brings.
+pub trait Word: Serialize + DeserializeOwned + Schema + Clone + std::fmt::Debug + 'static {
+    /// Exactly that many, no more and no fewer.
+    fn fds(&self) -> usize;
+
+    /// The word's name, for logs.
+    fn name(&self) -> &'static str;
+}
+
+/// One edge of the matrix.
+pub trait Edge: Sized + std::fmt::Debug + 'static {
+    /// Its number on the wire.
+    const ID: EdgeId;
+    /// Who asks.
+    type Asker: Role;
+    /// Who answers.
+    type Answerer: Role;
+    /// The questions.
+    type Ask: Word;
+    /// The answers: one per question, and the refusal.
+    type Answer: Word;
+    /// What the answerer may tell unasked.
+    type Note: Word;
+
+    /// How long an ask may take before the asker gives up on it.
+    fn within(ask: &Self::Ask) -> Duration;
+
+    /// The refusal as an answer of this edge.
+    fn refused(refusal: Refusal) -> Self::Answer;
+
+    /// The edge in words, as in the golden file: every type, field, count and limit.
+    fn description() -> String;
+
+    /// What both sides must agree on: the head of the digest of [`Edge::description`].
+    #[must_use]
+    fn schema_key() -> [u8; 8] {
+        let Blake3([a, b, c, d, e, f, g, h, ..]) = Blake3::of(Self::description().as_bytes());
+        [a, b, c, d, e, f, g, h]
+    }
+}
+
+/// Which end of an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, Schema)]
+pub enum Side {
+    /// The one that asks.
+    Asker,
+    /// The one that answers.
+    Answerer,
+}
+
+/// Who is at the other end of a brokered admin channel, as the kernel told the supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, Schema)]
+pub struct PeerCred {
+    /// The process, when it connected.
+    pub pid: u32,
+    /// Its user.
+    pub uid: u32,
+}
+
+/// An end of a channel as it comes over the control star.
+#[derive(Debug)]
+pub struct RawEnd {
+    /// Which edge.
+    pub edge: EdgeId,
+    /// Which end of it.
+    pub side: Side,
+    /// Counts up each time one of the two daemons is started anew.
+    pub generation: u32,
+    /// Set on the edges of `metnosctl` only.
+    pub peer: Option<PeerCred>,
+    /// The channel.
+    pub fd: OwnedFd,
+}
+
+/// The asking end of edge `E`. Cannot be copied: who gives it away has it no longer.
+#[derive(Debug)]
+pub struct AskerEnd<E: Edge> {
+    pub(crate) raw: RawEnd,
+    edge: std::marker::PhantomData<E>,
+}
+
+/// The answering end of edge `E`. Cannot be copied.
+#[derive(Debug)]
+pub struct AnswererEnd<E: Edge> {
+    pub(crate) raw: RawEnd,
+    edge: std::marker::PhantomData<E>,
+}
+
+/// An end that is not what it was taken for.
+#[derive(Debug, thiserror::Error)]
+#[error("an end of edge {edge:?}, side {side:?}, where {wanted} was expected")]
+pub struct WrongEnd {
+    edge: EdgeId,
+    side: Side,
+    wanted: &'static str,
+}
+
+macro_rules! typed_end {
+    ($name:ident, $side:ident) => {
+        impl<E: Edge> $name<E> {
+            /// Takes a raw end for what it says it is.
+            ///
+            /// # Errors
+            /// When it is an end of another edge, or the other end.
+            pub fn new(raw: RawEnd) -> Result<Self, WrongEnd> {
+                if raw.edge == E::ID && raw.side == Side::$side {
+                    Ok(Self { raw, edge: std::marker::PhantomData })
+                } else {
+                    Err(WrongEnd { edge: raw.edge, side: raw.side, wanted: std::any::type_name::<Self>() })
+                }
+            }
+
+            /// The generation of the channel.
+            #[must_use]
+            pub fn generation(&self) -> u32 {
+                self.raw.generation
+            }
+
+            /// Who is at the other end, on the edges of `metnosctl`.
+            #[must_use]
+            pub fn peer(&self) -> Option<PeerCred> {
+                self.raw.peer
+            }
+        }
+    };
+}
+
+typed_end!(AskerEnd, Asker);
+typed_end!(AnswererEnd, Answerer);
+
+/// Both ends of a fresh channel of edge `E`: for tests and benchmarks, which play both parts.
+///
+/// # Errors
+/// When there is no descriptor left.
+pub fn pair<E: Edge>(generation: u32, peer: Option<PeerCred>) -> std::io::Result<(AskerEnd<E>, AnswererEnd<E>)> {
+    let (asker, answerer) = crate::socket::pair()?;
+    let raw = |fd, side| RawEnd { edge: E::ID, side, generation, peer, fd };
+    Ok((
+        AskerEnd { raw: raw(asker, Side::Asker), edge: std::marker::PhantomData },
+        AnswererEnd { raw: raw(answerer, Side::Answerer), edge: std::marker::PhantomData },
+    ))
+}
+
+/// What a service makes of an ask: an answer with its descriptors, or a no.
+pub type Served<A, const N: usize> = Result<(A, [Sealed; N]), No>;
+
+/// The two kinds of no.
+#[derive(Debug, thiserror::Error)]
+pub enum No {
+    /// Answered, and the channel lives on.
+    #[error("refused: {0}")]
+    Refused(#[from] Refusal),
+    /// A breach of protocol: never answered politely. The channel is closed and the breach recorded.
+    #[error("breach of protocol: {0}")]
+    Violation(String),
+}
+
+/// Why an ask has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// The other side said no.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// The other side went away; whether it acted is unknown.
+    #[error("{0} is gone")]
+    Gone(RoleName),
+    /// No answer within the ask's time.
+    #[error("{role} has not answered `{word}` within {within_ms} ms")]
+    Late {
+        /// Who.
+        role: RoleName,
+        /// What was asked.
+        word: &'static str,
+        /// How long it had.
+        within_ms: u64,
+    },
+    /// The other side broke the protocol; the channel is closed.
+    #[error("{0} broke the protocol: {1}")]
+    Violation(RoleName, String),
+    /// It could not be sent.
+    #[error("the ask could not be sent: {0}")]
+    Unsendable(String),
+}
+
+impl AskError {
+    /// The same as a refusal, for passing on to one's own asker.
+    #[must_use]
+    pub fn into_refusal(self) -> Refusal {
+        use crate::msg::common::RefusalCode;
+        match self {
+            Self::Refused(refusal) => refusal,
+            Self::Gone(role) => Refusal::new(
+                RefusalCode::Unavailable,
+                "peer.gone",
+                format!("{role} is not running, or stopped in the middle"),
+            )
+            .remedy("it is restarted by itself; try again in a moment, or look at `metnosctl status`"),
+            Self::Late { .. } => Refusal::new(RefusalCode::Unavailable, "peer.late", self.to_string())
+                .remedy("look at `metnosctl status` and at the log of that daemon"),
+            Self::Violation(..) | Self::Unsendable(_) => {
+                Refusal::new(RefusalCode::Internal, "peer.protocol", self.to_string())
+            }
+        }
+    }
+}
+
+/// Evaluated by the compiler for every edge, so that no cycle of waiting can be built.
+///
+/// # Panics
+/// At compile time, when the asker's rank is not below the answerer's.
+pub const fn uphill<Asker: Role, Answerer: Role>() {
+    assert!(Asker::RANK < Answerer::RANK, "an edge must lead uphill: the asker's rank must be below the answerer's");
+}
+
+/// Something to do with every edge of the matrix: see `edges::visit_all`.
+pub trait Visit {
+    /// Called once an edge.
+    fn visit<E: Edge>(&mut self);
+}
+
+/// Turns an answer's descriptors into the array that its word declares. The link has counted them.
+///
+/// # Errors
+/// [`AskError::Violation`] when the count is wrong after all.
+pub fn exactly<const N: usize>(role: RoleName, fds: Vec<Sealed>) -> Result<[Sealed; N], AskError> {
+    fds.try_into()
+        .map_err(|fds: Vec<Sealed>| AskError::Violation(role, format!("{} descriptors instead of {N}", fds.len())))
+}
+
+/// The wire form of a type, for the golden file: its own and every type below it, sorted.
+#[must_use]
+pub fn describe<T: Schema>() -> String {
+    let root = OwnedNamedType::from(T::SCHEMA);
+    let mut lines: Vec<String> = root.all_used_types().iter().map(OwnedNamedType::to_pseudocode).collect();
+    lines.push(root.to_pseudocode());
+    lines.sort();
+    lines.dedup();
+    lines.iter().map(|line| format!("    {line}\n")).collect()
+}
+
+/// Declares edges. See `edges.rs` for the only use.
+#[macro_export]
+macro_rules! edges {
+    ($(
+        $(#[$doc:meta])*
+        $edge:ident in $module:ident = $id:literal: $asker:ident => $answerer:ident {
+            $( ask $method:ident($ask:ident, $ask_fds:literal) -> ($answer:ident, $answer_fds:literal) within $ms:literal; )+
+            $( note $note:ident; )*
+        }
+    )*) => {
+        /// Every edge, as a value.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, ::serde::Serialize, ::serde::Deserialize, ::postcard_schema::Schema)]
+        pub enum EdgeId {
+            $($(#[$doc])* $edge,)*
+        }
+
+        impl EdgeId {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$edge,)*];
+
+            /// The number in a packet's header.
+            #[must_use]
+            pub const fn number(self) -> u16 {
+                match self { $(Self::$edge => $id,)* }
+            }
+
+            /// Who asks.
+            #[must_use]
+            pub const fn asker(self) -> $crate::role::RoleName {
+                match self { $(Self::$edge => $crate::role::RoleName::$asker,)* }
+            }
+
+            /// Who answers.
+            #[must_use]
+            pub const fn answerer(self) -> $crate::role::RoleName {
+                match self { $(Self::$edge => $crate::role::RoleName::$answerer,)* }
+            }
+
+            /// Whether any word of it brings descriptors.
+            #[must_use]
+            pub const fn carries_fds(self) -> bool {
+                match self { $(Self::$edge => 0 $(+ $ask_fds + $answer_fds)+ > 0,)* }
+            }
+
+            /// The edge in words: see [`Edge::description`](crate::edge::Edge::description).
+            #[must_use]
+            pub fn description(self) -> String {
+                match self { $(Self::$edge => <$edge as $crate::edge::Edge>::description(),)* }
+            }
+        }
+
+        /// Visits every edge of the matrix, in order: for tests and documents that must miss none.
+        pub fn visit_all(visitor: &mut impl $crate::edge::Visit) {
+            $(visitor.visit::<$edge>();)*
+        }
+
+        $(
+            $(#[$doc])*
+            #[derive(Debug)]
+            pub enum $edge {}
+
+            const _: () = $crate::edge::uphill::<$crate::role::$asker, $crate::role::$answerer>();
+
+            impl $crate::edge::Edge for $edge {
+                const ID: EdgeId = EdgeId::$edge;
+                type Asker = $crate::role::$asker;
+                type Answerer = $crate::role::$answerer;
+                type Ask = $module::Ask;
+                type Answer = $module::Answer;
+                type Note = $module::Note;
+
+                fn within(ask: &Self::Ask) -> ::std::time::Duration {
+                    ::std::time::Duration::from_millis(match ask { $($module::Ask::$ask(_) => $ms,)+ })
+                }
+
+                fn refused(refusal: $crate::msg::common::Refusal) -> Self::Answer {
+                    $module::Answer::Refused(refusal)
+                }
+
+                fn description() -> String {
+                    let mut text = format!(
+                        "edge {} {} {} => {}\n", $id, stringify!($edge),
+                        stringify!($asker), stringify!($answerer),
+                    );
+                    $(text.push_str(&format!(
+                        "  {}({}, {} fds) -> ({}, {} fds) within {} ms\n",
+                        stringify!($method), stringify!($ask), $ask_fds, stringify!($answer), $answer_fds, $ms,
+                    ));)+
+                    text.push_str("  asks\n");
+                    text.push_str(&$crate::edge::describe::<$module::Ask>());
+                    text.push_str("  answers\n");
+                    text.push_str(&$crate::edge::describe::<$module::Answer>());
+                    text.push_str("  notes\n");
+                    text.push_str(&$crate::edge::describe::<$module::Note>());
+                    text
+                }
+            }
+
+            $(#[$doc])*
+            pub mod $module {
+                use std::future::Future;
+                use std::rc::Rc;
+
+                use super::vocabulary::*;
+                use super::$edge;
+                use $crate::edge::{AnswererEnd, AskError, Edge, No, Served, Word, exactly};
+                use $crate::ids::TraceId;
+                use $crate::link::{BlockingClient, BlockingServer, Incoming, Outgoing};
+                use $crate::link_async::{Client, Closed, Cx};
+                use $crate::payload::Sealed;
+
+                /// The questions of this edge.
+                #[derive(Debug, Clone, PartialEq, Eq, ::serde::Serialize, ::serde::Deserialize, ::postcard_schema::Schema)]
+                pub enum Ask { $(#[doc = concat!("See [`", stringify!($ask), "`].")] $ask($ask),)+ }
+
+                /// The answers of this edge: one per question, and the refusal.
+                #[derive(Debug, Clone, PartialEq, Eq, ::serde::Serialize, ::serde::Deserialize, ::postcard_schema::Schema)]
+                #[allow(clippy::large_enum_variant, reason = "answers are short-lived and never stored")]
+                pub enum Answer {
+                    /// No, and why.
+                    Refused(Refusal),
+                    $(#[doc = concat!("To [`", stringify!($ask), "`].")] $ask($answer),)+
+                }
+
+                /// What the answerer may tell unasked.
+                #[derive(Debug, Clone, PartialEq, Eq, ::serde::Serialize, ::serde::Deserialize, ::postcard_schema::Schema)]
+                pub enum Note { $(#[doc = concat!("See [`", stringify!($note), "`].")] $note($note),)* }
+
+                impl Word for Ask {
+                    fn fds(&self) -> usize { match self { $(Self::$ask(_) => $ask_fds,)+ } }
+                    fn name(&self) -> &'static str { match self { $(Self::$ask(_) => stringify!($method),)+ } }
+                }
+
+                impl Word for Answer {
+                    fn fds(&self) -> usize { match self { Self::Refused(_) => 0, $(Self::$ask(_) => $answer_fds,)+ } }
+                    fn name(&self) -> &'static str { match self { Self::Refused(_) => "refused", $(Self::$ask(_) => stringify!($method),)+ } }
+                }
+
+                impl Word for Note {
+                    fn fds(&self) -> usize { 0 }
+                    fn name(&self) -> &'static str { match *self { $(Self::$note(_) => stringify!($note),)* } }
+                }
+
+                impl Client<$edge> {
+                    $(
+                        #[doc = concat!("Asks for [`", stringify!($answer), "`]: see [`", stringify!($ask), "`].")]
+                        ///
+                        /// # Errors
+                        /// The other side's refusal; or it is gone, late, or broke the protocol.
+                        pub async fn $method(
+                            &self, trace: TraceId, ask: $ask, fds: [Sealed; $ask_fds],
+                        ) -> Result<($answer, [Sealed; $answer_fds]), AskError> {
+                            match self.ask(trace, Ask::$ask(ask), fds.into()).await? {
+                                (Answer::$ask(answer), fds) => Ok((answer, exactly(<$edge as Edge>::ID.answerer(), fds)?)),
+                                (Answer::Refused(refusal), _) => Err(AskError::Refused(refusal)),
+                                #[allow(unreachable_patterns, reason = "an edge with a single ask has no other answer")]
+                                (other, _) => Err(self.wrong_answer(stringify!($method), &other)),
+                            }
+                        }
+                    )+
+                }
+
+                impl BlockingClient<$edge> {
+                    $(
+                        #[doc = concat!("Asks for [`", stringify!($answer), "`]: see [`", stringify!($ask), "`].")]
+                        ///
+                        /// # Errors
+                        /// The other side's refusal; or it is gone, late, or broke the protocol.
+                        pub fn $method(
+                            &mut self, trace: TraceId, ask: $ask, fds: [Sealed; $ask_fds],
+                        ) -> Result<($answer, [Sealed; $answer_fds]), AskError> {
+                            match self.ask(trace, Ask::$ask(ask), fds.into())? {
+                                (Answer::$ask(answer), fds) => Ok((answer, exactly(<$edge as Edge>::ID.answerer(), fds)?)),
+                                (Answer::Refused(refusal), _) => Err(AskError::Refused(refusal)),
+                                #[allow(unreachable_patterns, reason = "an edge with a single ask has no other answer")]
+                                (other, _) => Err(self.wrong_answer(stringify!($method), &other)),
+                            }
+                        }
+                    )+
+                }
+
+                /// Answers this edge on a tokio runtime; asks of one link are served side by side.
+                pub trait Serve: 'static {
+                    $(
+                        #[doc = concat!("See [`", stringify!($ask), "`].")]
+                        fn $method(
+                            self: Rc<Self>, cx: Cx<$edge>, ask: $ask, fds: [Sealed; $ask_fds],
+                        ) -> impl Future<Output = Served<$answer, $answer_fds>>;
+                    )+
+                }
+
+                /// Serves one link until its peer is gone or breaks the protocol.
+                pub async fn serve<S: Serve>(end: AnswererEnd<$edge>, service: Rc<S>) -> Closed {
+                    $crate::link_async::serve(end, move |cx: Cx<$edge>, ask: Ask, fds: Vec<Sealed>| {
+                        let service = Rc::clone(&service);
+                        async move {
+                            match ask { $(
+                                Ask::$ask(ask) => {
+                                    let fds = fds.try_into().map_err(|_| No::Violation("descriptors".to_owned()))?;
+                                    let (answer, fds) = service.$method(cx, ask, fds).await?;
+                                    Ok((Answer::$ask(answer), Vec::from(fds)))
+                                }
+                            )+ }
+                        }
+                    })
+                    .await
+                }
+
+                /// Answers this edge from a plain poll loop, one ask after the other; the loop decides when the
+                /// answers leave.
+                pub trait ServeBlocking {
+                    $(
+                        #[doc = concat!("See [`", stringify!($ask), "`].")]
+                        ///
+                        /// # Errors
+                        /// The refusal, or the breach of protocol.
+                        fn $method(&mut self, link: &BlockingServer<$edge>, trace: TraceId, ask: $ask, fds: [Sealed; $ask_fds]) -> Served<$answer, $answer_fds>;
+                    )+
+                }
+
+                /// Has one ask answered; nothing is sent yet.
+                ///
+                /// # Errors
+                /// A breach of protocol, after which the link must be closed.
+                pub fn dispatch<S: ServeBlocking + ?Sized>(
+                    link: &BlockingServer<$edge>, incoming: Incoming<$edge>, service: &mut S,
+                ) -> Result<Outgoing<$edge>, No> {
+                    let Incoming { request, trace, ask, fds } = incoming;
+                    let served: Result<(Answer, Vec<Sealed>), No> = match ask { $(
+                        Ask::$ask(ask) => {
+                            let fds = fds.try_into().map_err(|_| No::Violation("descriptors".to_owned()))?;
+                            service.$method(link, trace, ask, fds).map(|(answer, fds)| (Answer::$ask(answer), Vec::from(fds)))
+                        }
+                    )+ };
+                    match served {
+                        Ok((answer, fds)) => Ok(Outgoing { request, trace, answer, fds }),
+                        Err(No::Refused(refusal)) => Ok(Outgoing { request, trace, answer: Answer::Refused(refusal), fds: Vec::new() }),
+                        Err(violation @ No::Violation(_)) => Err(violation),
+                    }
+                }
+            }
+        )*
+    };
+}

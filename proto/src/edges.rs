@@ -1,0 +1,177 @@
+//! THE MATRIX: who may ask whom, in which words, with how many descriptors, and for how long.
+//!
+//! Nothing else creates a channel: no bus, no broadcast, no path-based socket between
+//! daemons (design: architecture §2). What is absent here cannot happen: above all, nobody
+//! but policyd can address sandboxd, and nobody at all can make memoryd or mind ask.
+
+/// Every word of every edge, by its bare name.
+mod vocabulary {
+    pub use crate::msg::common::*;
+    pub use crate::msg::door::*;
+    pub use crate::msg::memoryd::*;
+    pub use crate::msg::mind::*;
+    pub use crate::msg::planner::*;
+    pub use crate::msg::policyd::*;
+    pub use crate::msg::sandboxd::*;
+}
+
+crate::edges! {
+    /// A person at the terminal speaks. The supervisor vouches for who it is.
+    CtlDoor in ctl_door = 1: Ctl => Gatewayd {
+        ask say(Say, 1) -> (Said, 0) within 15_000;
+        ask stop(Stop, 0) -> (Cancelled, 0) within 5_000;
+        ask door_status(DoorStatus, 0) -> (DoorReport, 0) within 5_000;
+        note Text;
+        note Call;
+        note Progress;
+        note TurnDone;
+    }
+
+    /// The door opens turns at the planner and hears how they go.
+    DoorPlanner in door_planner = 2: Gatewayd => Planner {
+        ask open_turn(OpenTurn, 1) -> (TurnOpened, 0) within 10_000;
+        ask cancel_turn(CancelTurn, 0) -> (Cancelled, 0) within 5_000;
+        note Text;
+        note Call;
+        note Progress;
+        note TurnDone;
+    }
+
+    /// The door has senders identified, and what they said registered, before any model reads it.
+    DoorPolicyd in door_policyd = 3: Gatewayd => Policyd {
+        ask identify(Identify, 0) -> (Identified, 0) within 5_000;
+        ask register_prompt(RegisterPrompt, 1) -> (PromptRegistered, 0) within 5_000;
+    }
+
+    /// The door asks which models can be called, for `status` and its greeting.
+    DoorMind in door_mind = 4: Gatewayd => Mind {
+        ask health(MindHealth, 0) -> (MindReport, 0) within 5_000;
+    }
+
+    /// The door journals what came in and what went out.
+    DoorMemoryd in door_memoryd = 5: Gatewayd => Memoryd {
+        ask received(Received, 1) -> (Recorded, 0) within 10_000;
+        ask delivered(Delivered, 1) -> (Recorded, 0) within 10_000;
+        ask system_event(SystemEvent, 0) -> (Recorded, 0) within 10_000;
+    }
+
+    /// The planner asks for everything that has an effect. It decides nothing.
+    PlannerPolicyd in planner_policyd = 6: Planner => Policyd {
+        ask intent(Intent, 0) -> (IntentFrozen, 0) within 5_000;
+        ask act(Act, 1) -> (Acted, 0) within 120_000;
+        ask release(Release, 0) -> (Released, 1) within 10_000;
+        ask end_turn(EndTurn, 0) -> (Done, 0) within 5_000;
+        note CallProgress;
+    }
+
+    /// The planner thinks.
+    PlannerMind in planner_mind = 7: Planner => Mind {
+        ask health(MindHealth, 0) -> (MindReport, 0) within 5_000;
+        ask think(Think, 1) -> (Thought, 1) within 300_000;
+    }
+
+    /// The planner hears what is remembered, and says when a turn is over.
+    PlannerMemoryd in planner_memoryd = 8: Planner => Memoryd {
+        ask begin_turn(BeginTurn, 0) -> (TurnBegun, 1) within 10_000;
+        ask close_turn(CloseTurn, 0) -> (TurnClosed, 0) within 10_000;
+    }
+
+    /// syntd asks what it may propose.
+    SyntdPolicyd in syntd_policyd = 9: Syntd => Policyd {
+        ask growth_quota(GrowthQuota, 0) -> (GrowthLeft, 0) within 5_000;
+    }
+
+    /// syntd has things drafted.
+    SyntdMind in syntd_mind = 10: Syntd => Mind {
+        ask draft(Draft, 1) -> (Thought, 1) within 300_000;
+    }
+
+    /// syntd hears what was missing.
+    SyntdMemoryd in syntd_memoryd = 11: Syntd => Memoryd {
+        ask gaps(Gaps, 0) -> (GapList, 0) within 10_000;
+    }
+
+    /// The only way to have anything executed.
+    PolicydSandboxd in policyd_sandboxd = 12: Policyd => Sandboxd {
+        ask trust(TrustKey, 0) -> (Done, 0) within 5_000;
+        ask pool(Pool, 0) -> (PoolListing, 0) within 30_000;
+        ask birth(Birth, 0) -> (Born, 1) within 120_000;
+        ask install(Install, 0) -> (Done, 0) within 10_000;
+        ask resolve(Resolve, 0) -> (Resolved, 1) within 5_000;
+        ask run(Run, 1) -> (RunReport, 1) within 110_000;
+        ask kill(Kill, 0) -> (KilledCount, 0) within 5_000;
+        ask forget(Forget, 0) -> (Done, 0) within 5_000;
+        note Quarantined;
+        note RunProgress;
+    }
+
+    /// policyd has spontaneous proposals judged, where their author cannot hear it.
+    PolicydMind in policyd_mind = 13: Policyd => Mind {
+        ask judge(Judge, 1) -> (Thought, 1) within 60_000;
+    }
+
+    /// policyd's decisions, durable before any effect.
+    PolicydMemoryd in policyd_memoryd = 14: Policyd => Memoryd {
+        ask decision(Decision, 1) -> (Recorded, 0) within 10_000;
+        ask direct_turn(DirectTurn, 0) -> (Recorded, 0) within 10_000;
+        ask direct_turn_done(DirectTurnDone, 0) -> (TurnClosed, 0) within 10_000;
+        ask executor_born(ExecutorBorn, 1) -> (Recorded, 0) within 10_000;
+        ask executor_lost(ExecutorLost, 0) -> (Recorded, 0) within 10_000;
+        ask system_event(SystemEvent, 0) -> (Recorded, 0) within 10_000;
+    }
+
+    /// sandboxd's own record of what ran.
+    SandboxdMemoryd in sandboxd_memoryd = 15: Sandboxd => Memoryd {
+        ask started(Started, 0) -> (Recorded, 0) within 10_000;
+        ask ended(Ended, 0) -> (Recorded, 0) within 10_000;
+        ask system_event(SystemEvent, 0) -> (Recorded, 0) within 10_000;
+    }
+
+    /// The owner at policyd: calls of his own, and the registry.
+    CtlPolicyd in ctl_policyd = 16: Ctl => Policyd {
+        ask run_call(RunCall, 1) -> (CallRun, 1) within 120_000;
+        ask executors(Executors, 0) -> (ExecutorList, 0) within 5_000;
+        ask show_executor(ShowExecutor, 0) -> (Done, 1) within 5_000;
+        ask policy_status(PolicyStatus, 0) -> (PolicyReport, 0) within 5_000;
+    }
+
+    /// The owner at sandboxd: is what lies in the pool what was signed, and does the sandbox hold?
+    CtlSandboxd in ctl_sandboxd = 17: Ctl => Sandboxd {
+        ask verify_executor(VerifyExecutor, 0) -> (Verified, 0) within 30_000;
+        ask canaries(Canaries, 0) -> (CanaryReport, 0) within 30_000;
+        ask sandbox_status(SandboxStatus, 0) -> (SandboxReport, 0) within 5_000;
+    }
+
+    /// The owner at mind.
+    CtlMind in ctl_mind = 18: Ctl => Mind {
+        ask health(MindHealth, 0) -> (MindReport, 0) within 5_000;
+    }
+
+    /// The owner at memoryd: read and verify, never write.
+    CtlMemoryd in ctl_memoryd = 19: Ctl => Memoryd {
+        ask tail(Tail, 0) -> (Tailed, 1) within 30_000;
+        ask verify(Verify, 0) -> (VerifyReport, 0) within 600_000;
+        ask mnests(Mnests, 0) -> (MnestCount, 1) within 30_000;
+        ask memory_status(MemoryStatus, 0) -> (MemoryReport, 0) within 5_000;
+    }
+}
+
+impl EdgeId {
+    /// The edge of this number, if there is one.
+    #[must_use]
+    pub fn from_number(number: u16) -> Option<Self> {
+        Self::ALL.iter().copied().find(|edge| edge.number() == number)
+    }
+
+    /// Whether it leads from `metnosctl`: made on demand, not at start.
+    #[must_use]
+    pub fn is_admin(self) -> bool {
+        self.asker() == crate::role::RoleName::Ctl
+    }
+
+    /// The edge over which `metnosctl` speaks to that daemon, if it may.
+    #[must_use]
+    pub fn admin_of(role: crate::role::RoleName) -> Option<Self> {
+        Self::ALL.iter().copied().find(|edge| edge.is_admin() && edge.answerer() == role)
+    }
+}

@@ -1,0 +1,77 @@
+//! What memoryd shows the planner at the start of a turn: one JSON document in a sealed memfd.
+//!
+//! Only the clean part stands here (design: architecture §3): the owner's own words, trusted
+//! memory, and what executors there are. Evidence of lower trust is never put into it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::msg::common::{Channel, Lang};
+
+/// The clean part of an envelope.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Envelope {
+    /// Ties later claims to what was shown.
+    pub nonce: u64,
+    /// BLAKE3 over the six workspace files in their stable order, hexadecimal.
+    pub identity: String,
+    /// The compiled identity; empty as long as nothing has been lived.
+    pub capsule: String,
+    /// Who is speaking, as `channel:sender`.
+    pub principal: String,
+    /// Where the words came in.
+    pub channel: Channel,
+    /// The language to answer in.
+    pub lang: Lang,
+    /// What this principal said before, oldest first.
+    pub recent: Vec<Recent>,
+    /// The executors that may fit, best first.
+    pub candidates: Vec<Candidate>,
+    /// Which executors' outputs have become whose inputs.
+    pub mnests: Vec<Known>,
+}
+
+/// Words of an earlier turn of the same principal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recent {
+    /// The line of the chronicle.
+    pub seq: u64,
+    /// The words.
+    pub text: String,
+}
+
+/// An executor as the planner may know it: its public contract.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// The name.
+    pub name: String,
+    /// The version that would be called.
+    pub version: String,
+    /// What it does, in a line.
+    pub summary: String,
+    /// Requests it serves, in English and Italian.
+    pub examples: Vec<String>,
+    /// The effect class: `read`, `send`, …
+    pub class: String,
+    /// JSON Schema of the arguments.
+    pub input: Value,
+    /// JSON Schema of the result.
+    pub output: Value,
+    /// The role of each argument by JSON pointer: `path`, `payload`, ….
+    pub roles: Vec<(String, String)>,
+}
+
+/// A mnest, as far as routing needs it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// Whose output.
+    pub from: String,
+    /// Whose input.
+    pub to: String,
+    /// How strong, in [0, 1].
+    pub weight: f64,
+}

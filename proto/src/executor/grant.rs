@@ -1,0 +1,220 @@
+//! What a manifest may ask to be granted, read strictly: a grant that two readers could
+//! understand differently is no grant.
+
+use serde::{Deserialize, Serialize};
+
+use super::forbidden::{self, Places};
+use super::{MAX_CAPABILITIES, ManifestError, Sandbox};
+use crate::ids::Blake3;
+
+/// One granted capability, written `{ fs_read = ["workspace/"] }`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Capability {
+    /// Reading below these folders.
+    FsRead(Vec<String>),
+    /// Writing below these folders.
+    FsWrite(Vec<String>),
+    /// Connecting to these hosts, `host` or `host:port`.
+    Net(Vec<String>),
+    /// Running these binaries, by absolute path.
+    Exec(Vec<String>),
+    /// Receiving these named secrets.
+    Secret(Vec<String>),
+}
+
+impl Capability {
+    /// The name used in manifests.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::FsRead(_) => "fs_read",
+            Self::FsWrite(_) => "fs_write",
+            Self::Net(_) => "net",
+            Self::Exec(_) => "exec",
+            Self::Secret(_) => "secret",
+        }
+    }
+
+    /// What is granted.
+    #[must_use]
+    pub fn entries(&self) -> &[String] {
+        match self {
+            Self::FsRead(entries)
+            | Self::FsWrite(entries)
+            | Self::Net(entries)
+            | Self::Exec(entries)
+            | Self::Secret(entries) => entries,
+        }
+    }
+}
+
+/// A granted folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PathGrant {
+    /// Below the workspace; the part behind `workspace/`, without slashes at its ends.
+    Workspace(String),
+    /// Below the owner's home; the part behind `~/`.
+    Home(String),
+    /// By absolute path.
+    Absolute(String),
+}
+
+impl PathGrant {
+    /// Reads `workspace/…/`, `~/…/` or `/…/`: ending in a slash, no empty, `.` or `..` part.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let folder = text.strip_suffix('/')?;
+        let plain = |rest: &str| {
+            rest.len() <= 1024
+                && !rest.chars().any(char::is_control)
+                && rest.split('/').all(|part| !matches!(part, "" | "." | ".."))
+        };
+        if folder == "workspace" {
+            return Some(Self::Workspace(String::new()));
+        }
+        if let Some(rest) = folder.strip_prefix("workspace/") {
+            return plain(rest).then(|| Self::Workspace(rest.to_owned()));
+        }
+        if let Some(rest) = folder.strip_prefix("~/") {
+            return plain(rest).then(|| Self::Home(rest.to_owned()));
+        }
+        let rest = folder.strip_prefix('/')?;
+        plain(rest).then(|| Self::Absolute(folder.to_owned()))
+    }
+}
+
+/// A granted destination on the net.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetGrant {
+    /// The name; without the `*.` of a wildcard.
+    pub host: String,
+    /// Whether any name below it is meant, and not it itself.
+    pub below: bool,
+    /// The port; 443 when none is named.
+    pub port: u16,
+}
+
+impl NetGrant {
+    /// Reads `host`, `host:port`, `*.host` or `*.host:port` (design: sandbox §2): labels of
+    /// `[a-z0-9-]`, at least two, no address literal, no trailing dot.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (name, port) = match text.split_once(':') {
+            Some((name, digits)) => {
+                let plain = !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit());
+                (name, plain.then(|| digits.parse::<u16>().ok()).flatten()?)
+            }
+            None => (text, 443),
+        };
+        let (host, below) = name.strip_prefix("*.").map_or((name, false), |host| (host, true));
+        let is_label = |label: &str| {
+            (1..=63).contains(&label.len())
+                && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+        };
+        let labels: Vec<&str> = host.split('.').collect();
+        // No top-level domain begins with a digit; every address literal ends in such a label.
+        let named = labels.last().is_some_and(|top| top.starts_with(|first: char| first.is_ascii_lowercase()));
+        let fits = host.len() <= 253 && labels.len() >= 2 && named && labels.iter().all(|label| is_label(label));
+        fits.then(|| Self { host: host.to_owned(), below, port })
+    }
+}
+
+/// Checks `[sandbox]` but for its quotas.
+pub(super) fn validate_sandbox(sandbox: &Sandbox) -> Result<(), ManifestError> {
+    let profile = &sandbox.profile;
+    let named = profile.len() <= 64
+        && profile.starts_with(|first: char| first.is_ascii_lowercase())
+        && profile.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    if !named {
+        return Err(ManifestError::field("sandbox.profile", profile, "a name such as `fs-read-workspace`"));
+    }
+    if let Some(hash) = &sandbox.hash
+        && Blake3::parse(hash).is_none()
+    {
+        return Err(ManifestError::field("sandbox.hash", hash, "`blake3:` and 64 hexadecimal digits"));
+    }
+    if sandbox.capabilities.len() > MAX_CAPABILITIES {
+        let expected = format!("at most {MAX_CAPABILITIES} entries");
+        return Err(ManifestError::field("sandbox.capabilities", sandbox.capabilities.len(), expected));
+    }
+    for (index, capability) in sandbox.capabilities.iter().enumerate() {
+        validate_capability(capability)?;
+        if sandbox.capabilities[..index].iter().any(|earlier| earlier.name() == capability.name()) {
+            return Err(ManifestError::field("sandbox.capabilities", capability.name(), "each kind once"));
+        }
+    }
+    profile_agrees(sandbox)
+}
+
+fn validate_capability(capability: &Capability) -> Result<(), ManifestError> {
+    let field = format!("sandbox.capabilities.{}", capability.name());
+    let entries = capability.entries();
+    if entries.is_empty() || entries.len() > MAX_CAPABILITIES {
+        return Err(ManifestError::field(field, entries.len(), format!("1 to {MAX_CAPABILITIES} entries")));
+    }
+    for entry in entries {
+        let (holds, expected) = match capability {
+            Capability::FsRead(_) | Capability::FsWrite(_) => {
+                (grantable(entry), "a folder such as `workspace/`, ending in a slash, that no core rule forbids")
+            }
+            Capability::Net(_) => {
+                (NetGrant::parse(entry).is_some(), "a host name such as `example.org` or `example.org:443`")
+            }
+            Capability::Exec(_) => {
+                let absolute = format!("{entry}/");
+                let is_file =
+                    !entry.ends_with('/') && matches!(PathGrant::parse(&absolute), Some(PathGrant::Absolute(_)));
+                (is_file && grantable(&absolute), "the absolute path of a binary")
+            }
+            Capability::Secret(_) => (super::is_name(entry), "the name of a secret"),
+        };
+        if !holds {
+            return Err(ManifestError::field(field, entry, expected));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a folder may be granted at all, as far as its text tells.
+fn grantable(text: &str) -> bool {
+    let path = match PathGrant::parse(text) {
+        Some(PathGrant::Workspace(rest)) => rest,
+        Some(PathGrant::Home(rest)) => format!("~/{rest}"),
+        Some(PathGrant::Absolute(path)) => path,
+        None => return false,
+    };
+    let places = Places::default();
+    forbidden::check(&path, &places).is_none() && forbidden::covers(&path, &places).is_none()
+}
+
+/// A profile's name promises what is granted; the grants must keep it.
+fn profile_agrees(sandbox: &Sandbox) -> Result<(), ManifestError> {
+    let workspace = |kind: &str| {
+        sandbox.capabilities.len() == 1
+            && sandbox.capabilities.iter().all(|capability| {
+                capability.name() == kind && capability.entries().iter().all(|entry| entry.starts_with("workspace/"))
+            })
+    };
+    let only = |kinds: &[&str]| sandbox.capabilities.iter().all(|capability| kinds.contains(&capability.name()));
+    let holds = match sandbox.profile.as_str() {
+        "pure" | "synth" => sandbox.capabilities.is_empty(),
+        "fs-read-workspace" => workspace("fs_read"),
+        "fs-write-workspace" => only(&["fs_read", "fs_write"]),
+        "shell-listed" => only(&["fs_read", "fs_write", "exec"]),
+        name if name.starts_with("fs-") => only(&["fs_read", "fs_write"]),
+        name if name.starts_with("net-") => only(&["net", "secret"]),
+        _ => {
+            let expected = "`pure`, `synth`, `fs-…`, `net-…` or `shell-listed`";
+            return Err(ManifestError::field("sandbox.profile", &sandbox.profile, expected));
+        }
+    };
+    if holds {
+        return Ok(());
+    }
+    let granted: Vec<_> = sandbox.capabilities.iter().map(Capability::name).collect();
+    let expected = format!("only what the profile `{}` promises", sandbox.profile);
+    Err(ManifestError::field("sandbox.capabilities", granted.join(", "), expected))
+}

@@ -1,0 +1,155 @@
+//! What can be said about a manifest and its schema before anybody signs them (design:
+//! policy §7, linter). It finds promises that cannot be kept; it never weakens a rule, and
+//! whoever signs refuses as long as there is a finding.
+
+use serde_json::Value;
+
+use super::{Capability, Class, Manifest, Role, Schema};
+
+/// The longest text that counts as an atom, in characters (design: policy §7).
+pub const MAX_ATOM: u64 = 64;
+
+/// Something in a manifest that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LintFinding {
+    /// The rule, such as `lint.vouched`.
+    pub rule: &'static str,
+    /// What, for a person.
+    pub what: String,
+}
+
+/// Everything that is wrong with a manifest, read beside its schema.
+#[must_use]
+pub fn lint(manifest: &Manifest, schema: &Schema) -> Vec<LintFinding> {
+    let mut findings = Vec::new();
+    let mut find = |rule, what| findings.push(LintFinding { rule, what });
+    for pointer in &manifest.output.vouched {
+        match schema.part(schema.output(), pointer) {
+            None => {
+                find("lint.pointer", format!("[output] V names `{pointer}`, which the output's schema does not have"))
+            }
+            Some(part) => {
+                if let Err(why) = bounded_atom(part, manifest.is_synthesised()) {
+                    find("lint.vouched", format!("[output] V vouches for `{pointer}`, but {why}"));
+                }
+            }
+        }
+    }
+    for (pointer, role) in &manifest.args {
+        match schema.part(schema.input(), pointer) {
+            None => find("lint.pointer", format!("[args] names `{pointer}`, which the input's schema does not have")),
+            Some(part) if matches!(role, Role::Path | Role::Url | Role::Dest) && !is_type(part, "string") => {
+                find("lint.role", format!("[args] gives `{pointer}` the role {role}, which only a text can have"));
+            }
+            Some(part) if *role == Role::Path && part.get("maxLength").and_then(Value::as_u64).is_none() => {
+                find("lint.role", format!("`{pointer}` is a path and needs a `maxLength`"));
+            }
+            Some(_) => {}
+        }
+    }
+    for (rule, what) in class_findings(manifest) {
+        find(rule, what);
+    }
+    findings
+}
+
+/// What the class of effects promises and the rest of the manifest does not keep.
+fn class_findings(manifest: &Manifest) -> Vec<(&'static str, String)> {
+    let mut findings = Vec::new();
+    let class = manifest.effects.class;
+    let has = |name: &str| manifest.sandbox.capabilities.iter().any(|capability| capability.name() == name);
+    let told_a_path = manifest.args.values().any(|role| *role == Role::Path);
+    let reads = matches!(class, Class::Read | Class::NetRead);
+    if class == Class::Read && has("net") {
+        findings.push(("lint.class", "what has network may not be of class `read`".to_owned()));
+    }
+    if reads && (has("fs_write") || has("exec")) {
+        let what = if told_a_path { "what writes to a path it is told" } else { "what may write or run a binary" };
+        findings.push(("lint.class", format!("{what} may not be of class `{class}`")));
+    }
+    if reads && manifest.contract.side_effects {
+        findings.push(("lint.class", format!("an executor with side effects may not be of class `{class}`")));
+    }
+    if !reads && !manifest.contract.side_effects {
+        findings.push((
+            "lint.class",
+            format!("an executor of class `{class}` has side effects; contract.side_effects denies it"),
+        ));
+    }
+    let quotas = &manifest.sandbox.quotas;
+    if !has("fs_write") && (quotas.writes_per_day > 0 || quotas.bytes_per_day > 0) {
+        findings.push(("lint.quota", "a daily allowance to write needs the capability fs_write".to_owned()));
+    }
+    if manifest.contract.undo.is_some() && !manifest.effects.reversible {
+        findings.push(("lint.undo", "contract.undo names how it is undone; effects.reversible denies it".to_owned()));
+    }
+    let secrets = manifest.sandbox.capabilities.iter().any(|capability| matches!(capability, Capability::Secret(_)));
+    if secrets && class == Class::Read {
+        findings.push(("lint.class", "what receives a secret may not be of class `read`".to_owned()));
+    }
+    findings
+}
+
+fn is_type(schema: &Value, name: &str) -> bool {
+    schema.get("type").and_then(Value::as_str) == Some(name)
+}
+
+/// Whether a schema admits nothing but bounded atoms: numbers, booleans, enumerations, dates,
+/// tokens of at most [`MAX_ATOM`] characters without spaces.
+fn bounded_atom(schema: &Value, synthesised: bool) -> Result<(), String> {
+    if let Some(Value::Array(items)) = schema.get("enum") {
+        let small = |item: &Value| match item {
+            Value::String(text) => text.chars().count() as u64 <= MAX_ATOM && !text.chars().any(char::is_whitespace),
+            Value::Null | Value::Bool(_) | Value::Number(_) => true,
+            Value::Array(_) | Value::Object(_) => false,
+        };
+        return items
+            .iter()
+            .all(small)
+            .then_some(())
+            .ok_or_else(|| "its enumeration has an entry that is no atom".to_owned());
+    }
+    if is_type(schema, "boolean") || is_type(schema, "integer") || is_type(schema, "number") {
+        return Ok(());
+    }
+    if !is_type(schema, "string") {
+        return Err("it is neither a number, a boolean, an enumeration nor a bounded text".to_owned());
+    }
+    if synthesised {
+        return Err("a synthesised executor may not vouch for text".to_owned());
+    }
+    let text = |key: &str| schema.get(key).and_then(Value::as_str);
+    if matches!(text("format"), Some("date" | "date-time")) && text("pattern").is_some_and(is_token_pattern) {
+        return Ok(());
+    }
+    match schema.get("maxLength").and_then(Value::as_u64) {
+        Some(length) if length <= MAX_ATOM => {}
+        Some(_) | None => return Err(format!("its text has no `maxLength` of at most {MAX_ATOM}")),
+    }
+    if text("pattern").is_some_and(is_token_pattern) {
+        return Ok(());
+    }
+    Err("its `pattern` does not say that it is one token: anchored, made of named characters only, without spaces"
+        .to_owned())
+}
+
+/// Whether a pattern admits only texts of plainly named characters: anchored at both ends, made
+/// of classes and literals of `[A-Za-z0-9:._+-]` and of counts; nothing that could admit a space.
+fn is_token_pattern(pattern: &str) -> bool {
+    let Some(inner) = pattern.strip_prefix('^').and_then(|rest| rest.strip_suffix('$')) else {
+        return false;
+    };
+    let mut in_class = false;
+    for character in inner.chars() {
+        match character {
+            '[' if !in_class => in_class = true,
+            ']' if in_class => in_class = false,
+            // A dot outside a class admits anything.
+            '.' if !in_class => return false,
+            'A'..='Z' | 'a'..='z' | '0'..='9' | ':' | '.' | '_' | '+' | '-' => {}
+            '{' | '}' | ',' | '?' | '*' if !in_class => {}
+            _ => return false,
+        }
+    }
+    !in_class && !inner.is_empty()
+}

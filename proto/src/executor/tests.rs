@@ -1,0 +1,447 @@
+//! What a manifest may say, what it may not, and where no path leads.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use proptest::prelude::*;
+
+use super::*;
+
+const MANIFEST: &str = r#"
+[executor]
+name = "fs_read"
+version = "1.0.0"
+created_at = 2026-04-25T08:12:00Z
+created_by = "seed"
+summary = "Read a file of the workspace and return its content."
+examples = ["read notes/journal.md", "leggi la lista della spesa"]
+
+[contract]
+input_schema = "schema.json#/definitions/Input"
+output_schema = "schema.json#/definitions/Output"
+error_classes = ["NotFound", "PermissionDenied", "TooLarge"]
+idempotent = true
+side_effects = false
+
+[sandbox]
+profile = "fs-read-workspace"
+capabilities = [ { fs_read = ["workspace/"] } ]
+quotas = { wall_s = 2, cpu_s = 2, ram_mb = 64, output_mb = 4, writes_per_day = 0, bytes_per_day = 0 }
+
+[effects]
+class = "read"
+reversible = true
+[args]
+"/path" = "path"
+[output]
+default = "X"
+V = ["/size", "/sha"]
+
+[audit]
+trace_topic = "executor.fs_read"
+"#;
+
+const SCHEMA: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","definitions":{
+"Input":{"type":"object","additionalProperties":false,"required":["path"],
+  "properties":{"path":{"type":"string","maxLength":4096},"many":{"type":"array","items":{"type":"string"}}}},
+"Output":{"type":"object","additionalProperties":false,"properties":{
+  "size":{"type":"integer"},"content":{"type":"string"},"when":{"$ref":"#/definitions/When"},
+  "kind":{"enum":["a","b"]},"prose":{"enum":["two words"]},"loose":{"type":"string","maxLength":64,"pattern":"^.*$"},
+  "sha":{"type":"string","maxLength":64,"pattern":"^[0-9a-f]{64}$"}}},
+"When":{"type":"string","format":"date","pattern":"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}}}"##;
+
+fn manifest() -> Manifest {
+    Manifest::parse(MANIFEST.as_bytes()).unwrap()
+}
+
+fn refused(from: &str, to: &str) -> ManifestError {
+    assert!(MANIFEST.contains(from), "{from}");
+    Manifest::parse(MANIFEST.replace(from, to).as_bytes()).unwrap_err()
+}
+
+fn field_of(error: &ManifestError) -> &str {
+    match error {
+        ManifestError::Field { field, .. } => field,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn the_example_of_the_design_is_a_manifest() {
+    let manifest = manifest();
+    assert_eq!(manifest.id().to_string(), "fs_read 1.0.0");
+    assert_eq!(manifest.role("/path"), Role::Path);
+    assert_eq!(manifest.role("/other"), Role::Payload);
+    assert_eq!(manifest.output.integrity("/size"), Integrity::Vouched);
+    assert_eq!(manifest.output.integrity("/content"), Integrity::Untrusted);
+    assert_eq!(manifest.sandbox.quotas.output_bytes(), 4 << 20);
+    assert!(lint(&manifest, &Schema::parse(SCHEMA.as_bytes()).unwrap()).is_empty());
+}
+
+#[test]
+fn quotas_that_are_silent_have_the_defaults_of_the_design() {
+    let text = MANIFEST.replace(
+        "quotas = { wall_s = 2, cpu_s = 2, ram_mb = 64, output_mb = 4, writes_per_day = 0, bytes_per_day = 0 }",
+        "",
+    );
+    let quotas = Manifest::parse(text.as_bytes()).unwrap().sandbox.quotas;
+    assert_eq!((quotas.cpu_s, quotas.ram_mb, quotas.wall_s, quotas.output_mb), (5, 256, 15, 2));
+}
+
+#[test]
+fn effects_that_are_silent_are_the_worst() {
+    let text = MANIFEST.replace("[effects]\nclass = \"read\"\nreversible = true\n", "");
+    let manifest = Manifest::parse(text.as_bytes()).unwrap();
+    assert_eq!(manifest.effects.class, Class::Send);
+    assert!(!manifest.effects.reversible);
+}
+
+#[test]
+fn a_field_nobody_knows_is_refused() {
+    for (from, to) in [
+        ("name = ", "colour = 1\nname = "),
+        ("idempotent = true", "idempotent = true\nmaybe = 1"),
+        ("wall_s = 2", "wall_s = 2, fast = true"),
+        ("fs_read = [\"workspace/\"]", "fs_peek = [\"workspace/\"]"),
+        ("class = \"read\"", "class = \"reading\""),
+        ("\"/path\" = \"path\"", "\"/path\" = \"file\""),
+        ("default = \"X\"", "default = \"T\""),
+        ("name = \"fs_read\"", "name = \"fs_read\"\nname = \"fs_read\""),
+        ("[audit]", "[more]\n[audit]"),
+    ] {
+        assert!(matches!(refused(from, to), ManifestError::Syntax { .. }), "{to}");
+    }
+}
+
+#[test]
+fn a_field_that_holds_what_it_may_not_is_named() {
+    for (from, to, field) in [
+        ("name = \"fs_read\"", "name = \"Fs_read\"", "executor.name"),
+        ("version = \"1.0.0\"", "version = \"1.0\"", "executor.version"),
+        ("version = \"1.0.0\"", "version = \"01.0.0\"", "executor.version"),
+        ("created_at = 2026-04-25T08:12:00Z", "created_at = 2026-04-25", "executor.created_at"),
+        ("created_by = \"seed\"", "created_by = \"me\"", "executor.created_by"),
+        ("created_by = \"seed\"", "created_by = \"synt:\"", "executor.created_by"),
+        ("summary = \"Read", "summary = \"\\nRead", "executor.summary"),
+        (
+            "examples = [\"read notes/journal.md\", \"leggi la lista della spesa\"]",
+            "examples = []",
+            "executor.examples",
+        ),
+        ("definitions/Input", "definitions/Other", "contract.input_schema"),
+        ("[\"NotFound\",", "[\"not found\",", "contract.error_classes"),
+        ("[\"NotFound\",", "[\"TooLarge\",", "contract.error_classes"),
+        ("side_effects = false", "side_effects = false\nundo = \"../x\"", "contract.undo"),
+        ("fs-read-workspace", "fs read", "sandbox.profile"),
+        ("fs-read-workspace", "mine", "sandbox.profile"),
+        ("fs-read-workspace\"", "fs-read-workspace\"\nhash = \"sha1:00\"", "sandbox.hash"),
+        ("fs-read-workspace", "pure", "sandbox.capabilities"),
+        ("fs-read-workspace", "net-example", "sandbox.capabilities"),
+        ("{ fs_read = [\"workspace/\"] }", "{ fs_read = [] }", "sandbox.capabilities.fs_read"),
+        ("\"workspace/\"", "\"workspace/../x/\"", "sandbox.capabilities.fs_read"),
+        ("ram_mb = 64", "ram_mb = 47", "sandbox.quotas.ram_mb"),
+        ("output_mb = 4", "output_mb = 17", "sandbox.quotas.output_mb"),
+        ("wall_s = 2", "wall_s = 0", "sandbox.quotas.wall_s"),
+        ("\"/path\" = \"path\"", "\"path\" = \"path\"", "args"),
+        ("V = [\"/size\", \"/sha\"]", "V = [\"\"]", "output.V"),
+        ("reversible = true", "reversible = true\nidempotent = false", "effects.idempotent"),
+        ("executor.fs_read", "executor.other", "audit.trace_topic"),
+    ] {
+        let error = refused(from, to);
+        assert_eq!(field_of(&error), field, "{to}: {error}");
+    }
+}
+
+#[test]
+fn quotas_hold_at_their_edges() {
+    for (quota, cap) in [("wall_s = 2", 120), ("cpu_s = 2", 60), ("ram_mb = 64", 1024), ("output_mb = 4", 16)] {
+        let name = quota.split(' ').next().unwrap();
+        let at = |value: u32| Manifest::parse(MANIFEST.replace(quota, &format!("{name} = {value}")).as_bytes());
+        assert!(at(cap).is_ok(), "{name}");
+        assert!(at(cap + 1).is_err(), "{name}");
+    }
+    assert!(Manifest::parse(MANIFEST.replace("ram_mb = 64", "ram_mb = 48").as_bytes()).is_ok());
+}
+
+#[test]
+fn a_manifest_that_is_too_long_is_not_read() {
+    let padded = |length: usize| format!("{MANIFEST}#{}", " ".repeat(length - MANIFEST.len() - 1));
+    assert!(Manifest::parse(padded(MAX_MANIFEST_BYTES).as_bytes()).is_ok());
+    assert_eq!(
+        Manifest::parse(padded(MAX_MANIFEST_BYTES + 1).as_bytes()),
+        Err(ManifestError::TooLong { bytes: MAX_MANIFEST_BYTES + 1 })
+    );
+    assert_eq!(Manifest::parse(b"\xff"), Err(ManifestError::NotUtf8));
+}
+
+#[test]
+fn a_grant_is_read_one_way_only() {
+    assert_eq!(PathGrant::parse("workspace/"), Some(PathGrant::Workspace(String::new())));
+    assert_eq!(PathGrant::parse("workspace/notes/"), Some(PathGrant::Workspace("notes".to_owned())));
+    assert_eq!(PathGrant::parse("~/Pictures/"), Some(PathGrant::Home("Pictures".to_owned())));
+    assert_eq!(PathGrant::parse("/srv/media/"), Some(PathGrant::Absolute("/srv/media".to_owned())));
+    for bad in [
+        "",
+        "/",
+        "~/",
+        "workspace",
+        "notes/",
+        "workspace//",
+        "workspace/./",
+        "workspace/a/../b/",
+        "/srv",
+        "~x/",
+        "workspace/\n/",
+    ] {
+        assert_eq!(PathGrant::parse(bad), None, "{bad:?}");
+    }
+}
+
+#[test]
+fn folders_that_no_profile_may_grant_are_refused_with_their_ancestors() {
+    for folder in [
+        "/etc/",
+        "/root/x/",
+        "/proc/1/",
+        "~/.ssh/",
+        "~/.config/metnos/",
+        "~/.config/",
+        "/var/",
+        "/opt/x/",
+        "/ETC/",
+        "workspace/.audit/",
+    ] {
+        let error = refused("\"workspace/\"", &format!("\"{folder}\""));
+        assert_eq!(field_of(&error), "sandbox.capabilities.fs_read", "{folder}: {error}");
+    }
+    let open = MANIFEST
+        .replace("fs-read-workspace", "fs-pictures")
+        .replace("\"workspace/\"", "\"~/Pictures/\", \"/srv/media/\"");
+    assert!(Manifest::parse(open.as_bytes()).is_ok());
+}
+
+#[test]
+fn a_host_is_read_one_way_only() {
+    let host = |host: &str, below, port| Some(NetGrant { host: host.to_owned(), below, port });
+    assert_eq!(NetGrant::parse("api.telegram.org"), host("api.telegram.org", false, 443));
+    assert_eq!(NetGrant::parse("*.example.org:8443"), host("example.org", true, 8443));
+    for bad in [
+        "",
+        "localhost",
+        "example.org.",
+        ".example.org",
+        "Example.org",
+        "127.0.0.1",
+        "[::1]",
+        "0x7f.1",
+        "a.b:0",
+        "a.b:080",
+        "a.b:65536",
+        "a.b:1:2",
+        "-a.b",
+        "a-.b",
+        "*.*.b",
+        "*",
+        "*.",
+        "a b.c",
+        "a.b%eth0",
+        "user@a.b",
+        "a.b/",
+        "é.it",
+        "a..b",
+        "a.b\0",
+    ] {
+        assert_eq!(NetGrant::parse(bad), None, "{bad:?}");
+    }
+}
+
+#[test]
+fn an_unknown_reach_of_a_schema_is_refused() {
+    assert!(Schema::parse(SCHEMA.as_bytes()).is_ok());
+    for (from, to) in [
+        ("#/definitions/When", "https://example.org/when"),
+        ("#/definitions/When", "#"),
+        ("\"additionalProperties\":false,\"required\"", "\"required\""),
+        ("2020-12", "2019-09"),
+        ("\"Output\":{\"type\":\"object\"", "\"Output\":{\"type\":\"array\""),
+        ("\"definitions\":{", "\"$id\":\"x\",\"definitions\":{"),
+    ] {
+        assert!(matches!(Schema::parse(SCHEMA.replace(from, to).as_bytes()), Err(SchemaError::Shape { .. })), "{to}");
+    }
+    assert!(matches!(Schema::parse(b"{}{}"), Err(SchemaError::Json(_))));
+}
+
+fn findings(change: impl FnOnce(&mut Manifest)) -> Vec<&'static str> {
+    let mut manifest = manifest();
+    change(&mut manifest);
+    lint(&manifest, &Schema::parse(SCHEMA.as_bytes()).unwrap()).into_iter().map(|finding| finding.rule).collect()
+}
+
+#[test]
+fn only_bounded_atoms_may_be_vouched_for() {
+    for pointer in ["/size", "/sha", "/when", "/kind"] {
+        assert!(findings(|m| m.output.vouched = vec![pointer.to_owned()]).is_empty(), "{pointer}");
+    }
+    for pointer in ["/content", "/prose", "/loose"] {
+        assert_eq!(findings(|m| m.output.vouched = vec![pointer.to_owned()]), ["lint.vouched"], "{pointer}");
+    }
+    assert_eq!(findings(|m| m.output.vouched = vec!["/nothing".to_owned()]), ["lint.pointer"]);
+}
+
+#[test]
+fn a_synthesised_executor_vouches_for_no_text() {
+    let synthesised = |pointer: &str| {
+        findings(|m| {
+            m.executor.created_by = "synt:01ABC".to_owned();
+            m.output.vouched = vec![pointer.to_owned()];
+        })
+    };
+    assert_eq!(synthesised("/sha"), ["lint.vouched"]);
+    assert!(synthesised("/size").is_empty());
+}
+
+#[test]
+fn a_class_that_the_rest_denies_is_found() {
+    assert_eq!(findings(|m| m.sandbox.capabilities.push(Capability::Net(vec!["a.b".to_owned()]))), ["lint.class"]);
+    assert_eq!(
+        findings(|m| m.sandbox.capabilities.push(Capability::FsWrite(vec!["workspace/".to_owned()]))),
+        ["lint.class"]
+    );
+    assert_eq!(findings(|m| m.sandbox.capabilities.push(Capability::Secret(vec!["x".to_owned()]))), ["lint.class"]);
+    assert_eq!(findings(|m| m.contract.side_effects = true), ["lint.class"]);
+    assert_eq!(findings(|m| m.effects.class = Class::Send), ["lint.class"]);
+    assert_eq!(findings(|m| m.sandbox.quotas.writes_per_day = 1), ["lint.quota"]);
+}
+
+#[test]
+fn a_role_that_does_not_fit_its_argument_is_found() {
+    let with = |pointer: &str, role| findings(|m| m.args = [(pointer.to_owned(), role)].into());
+    assert!(with("/many/*", Role::Payload).is_empty());
+    assert_eq!(with("/many", Role::Path), ["lint.role"]);
+    assert_eq!(with("/many/*", Role::Path), ["lint.role"], "a path without a longest length");
+    assert_eq!(with("/other", Role::Flag), ["lint.pointer"]);
+}
+
+#[test]
+fn a_signature_covers_the_digests_in_their_order() {
+    let digest = |byte| Blake3([byte; 32]);
+    let bytes =
+        signed_bytes(&ExecutorDigests { manifest: digest(1), code: digest(2), schema: digest(3), profile: digest(4) });
+    assert_eq!(bytes.chunks(32).map(|part| part[0]).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert!(bytes.chunks(32).all(|part| part.iter().all(|byte| *byte == part[0])));
+    assert_eq!(profile_lock_text(&digest(0)), format!("blake3:{}\n", "00".repeat(32)));
+}
+
+#[test]
+fn versions_order_as_numbers() {
+    assert!(parse_version("1.10.0") > parse_version("1.9.9"));
+    for bad in ["", "1", "1.0.0.0", "1.0.x", "-1.0.0", "1..0", "1.0.0-a", "4294967296.0.0", "+1.0.0"] {
+        assert_eq!(parse_version(bad), None, "{bad}");
+    }
+}
+
+fn places() -> Places {
+    Places { workspace: "/root/.local/share/metnos/workspace".to_owned(), home: "/home/anna".to_owned() }
+}
+
+#[test]
+fn every_way_to_write_a_closed_path_is_that_path() {
+    for path in [
+        "/etc/shadow",
+        "//etc/shadow",
+        "/./etc//shadow",
+        "/home/../etc/shadow",
+        "../../../etc/passwd",
+        "a/../../../../../etc/passwd",
+        "/ETC/shadow",
+        "/proc/self/environ",
+        "/root/.bashrc",
+        "~/.ssh/id_ed25519",
+        "~/x/../.SSH/config",
+        "/home/bob/.gnupg/x",
+        "notes/.ssh/id",
+        ".audit/2026-01-01.jsonl",
+        "../.policy/instance.key",
+        "~/.config/metnos/x",
+        "/opt/other/x",
+        "/run/user/0",
+        "/var/run/docker.sock",
+        "/root/.local/share/metnos/run/control.sock",
+        "/root/.local/share/metnos/workspace/../.mnestome/x",
+        "/\u{200b}etc/shadow",
+        "/ｅｔｃ/shadow",
+        "../etc",
+        "/root/.local/share/metnos/workspace/.soul",
+    ] {
+        assert!(check(path).is_some(), "{path}");
+    }
+}
+
+fn check(path: &str) -> Option<Forbidden> {
+    forbidden::check(path, &places())
+}
+
+#[test]
+fn what_is_the_owners_work_is_not_closed() {
+    for path in [
+        "notes/welcome.md",
+        "",
+        ".",
+        "etc/passwd",
+        "a/../b",
+        "/home/anna/Pictures/x",
+        "/root/.local/share/metnos/workspace/etc/x",
+        "proc",
+    ] {
+        assert_eq!(check(path), None, "{path}");
+    }
+    assert_eq!(check("/etc/shadow").unwrap().place, "/etc");
+}
+
+#[test]
+fn a_path_below_the_workspace_is_told_from_one_that_leaves_it() {
+    let within = |path: &str| forbidden::within_workspace(path, &places());
+    assert_eq!(within("./notes//a.md").as_deref(), Some("notes/a.md"));
+    assert_eq!(within("notes/../a.md").as_deref(), Some("a.md"));
+    assert_eq!(within("/root/.local/share/metnos/workspace/a").as_deref(), Some("a"));
+    assert_eq!(within("").as_deref(), Some(""));
+    for path in ["..", "a/../../b", "/srv/x", "/root/.local/share/metnos/workspace2/a", "~/a"] {
+        assert_eq!(within(path), None, "{path}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn dots_and_slashes_never_hide_a_closed_tree(
+        tree in prop::sample::select(forbidden::CLOSED_TREES), ups in 0_usize..9, slashes in 1_usize..4,
+        upper in any::<bool>(), tail in "[a-z]{0,8}",
+    ) {
+        let place = if upper { tree.0.to_uppercase() } else { tree.0.to_owned() };
+        let noisy = place.replace('/', &format!("{}./x/../", "/".repeat(slashes)));
+        let absolute = format!("{}{noisy}/{tail}", "/..".repeat(ups));
+        prop_assert!(check(&absolute).is_some(), "{}", absolute);
+        let relative = format!("../{}{}/{tail}", "../".repeat(ups), noisy.trim_start_matches('/'));
+        prop_assert!(check(&relative).is_some(), "{}", relative);
+    }
+
+    #[test]
+    fn a_closed_name_is_closed_wherever_it_stands(
+        name in prop::sample::select(forbidden::CLOSED_NAMES), head in "(/|~/|)[a-z]{1,6}(/[a-z]{1,6}){0,3}", tail in "(/[a-z]{1,6}){0,2}",
+    ) {
+        let path = format!("{head}/{}{tail}", name.0);
+        prop_assert!(check(&path).is_some(), "{}", path);
+    }
+
+    #[test]
+    fn a_path_within_the_workspace_stays_within_it_when_normalised(path in "[a-z./~]{0,40}") {
+        if let Some(inside) = forbidden::within_workspace(&path, &places()) {
+            prop_assert!(!inside.split('/').any(|part| part == ".." || part == "."));
+            prop_assert!(!inside.starts_with('/'));
+            // A file may be called `~`; behind `./` it is read as one.
+            prop_assert_eq!(forbidden::within_workspace(&format!("./{inside}"), &places()), Some(inside));
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_manifest_or_an_error_and_never_a_panic(text in ".{0,400}") {
+        prop_assert!(Manifest::parse(text.as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,176 @@
+//! Names of things on the wire: each id is a type of its own, so that a turn can
+//! never be passed where a trace is meant.
+
+use std::fmt;
+use std::str::FromStr;
+
+use postcard_schema::Schema;
+use serde::{Deserialize, Serialize};
+
+/// Declares ids that are ULIDs: sortable by time, printed in Crockford's base 32.
+macro_rules! ulid_ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Schema)]
+        pub struct $name([u8; 16]);
+
+        impl $name {
+            /// A new id from the wall clock and the kernel's random numbers.
+            #[must_use]
+            #[allow(clippy::new_without_default, reason = "a default id would be a fresh one, which surprises")]
+            pub fn new() -> Self {
+                Self(ulid::Ulid::generate().to_bytes())
+            }
+
+            /// The id with exactly these bytes, as stored or received.
+            #[must_use]
+            pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(bytes)
+            }
+
+            /// The id of nothing: all bytes zero.
+            pub const NONE: Self = Self([0; 16]);
+
+            /// The sixteen bytes of the id.
+            #[must_use]
+            pub const fn to_bytes(self) -> [u8; 16] {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                ulid::Ulid::from_bytes(self.0).fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({self})", stringify!($name))
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadId;
+
+            fn from_str(text: &str) -> Result<Self, BadId> {
+                ulid::Ulid::from_string(text)
+                    .map(|id| Self(id.to_bytes()))
+                    .map_err(|_| BadId { kind: stringify!($name), text: text.chars().take(40).collect() })
+            }
+        }
+    )*};
+}
+
+ulid_ids! {
+    /// One turn: from a person's words to the answer. Minted by policyd when the door registers the words.
+    TurnId;
+    /// What ties the records of all witnesses of one turn together.
+    TraceId;
+    /// One call of an executor. Minted by policyd when it decides.
+    CallId;
+    /// The right to name one result; the bytes stay with policyd until released.
+    HandleId;
+    /// One run of one daemon, or one session of one client; the tail of `session_key`.
+    SessionId;
+}
+
+/// A text that is not an id of the kind that was expected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no {kind}: expected 26 characters of Crockford's base 32, as printed by the other commands")]
+pub struct BadId {
+    kind: &'static str,
+    text: String,
+}
+
+/// Declares digests: 32 bytes, printed as `<algorithm>:<hex>`.
+macro_rules! digests {
+    ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Schema)]
+        pub struct $name(pub [u8; 32]);
+
+        impl $name {
+            /// The digest as bare hexadecimal digits, as in file formats.
+            #[must_use]
+            pub fn hex(&self) -> String {
+                hex(&self.0)
+            }
+
+            /// Reads what [`fmt::Display`] writes; `None` for anything else.
+            #[must_use]
+            pub fn parse(text: &str) -> Option<Self> {
+                unhex(text.strip_prefix(concat!($prefix, ":"))?).map(Self)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, ":{}"), hex(&self.0))
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    )*};
+}
+
+digests! {
+    /// A BLAKE3 digest: files of executors, arguments, results, leaves.
+    Blake3 = "blake3";
+    /// A SHA-256 digest: the chronicle (design: memory §1).
+    Sha256 = "sha256";
+}
+
+impl Blake3 {
+    /// The digest of `bytes`.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+}
+
+fn hex(bytes: &[u8; 32]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|nibble| char::from(DIGITS[usize::from(nibble)])).collect()
+}
+
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let digits = text.as_bytes();
+    if digits.len() != 64 {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let nibble = |digit: u8| match digit {
+            b'0'..=b'9' => Some(digit - b'0'),
+            b'a'..=b'f' => Some(digit - b'a' + 10),
+            _ => None,
+        };
+        *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_survives_printing_and_reading() {
+        let id = TurnId::new();
+        assert_eq!(id.to_string().parse::<TurnId>().unwrap(), id);
+        assert!("not an id".parse::<TurnId>().is_err());
+    }
+
+    #[test]
+    fn a_digest_survives_printing_and_reading() {
+        let digest = Blake3::of(b"words");
+        assert_eq!(Blake3::parse(&digest.to_string()), Some(digest));
+        assert_eq!(Sha256::parse(&digest.to_string()), None);
+        assert_eq!(Blake3::parse("blake3:zz"), None);
+    }
+}

@@ -1,0 +1,36 @@
+//! What a session at the terminal asks the door.
+
+use crate::ids::TurnId;
+use crate::words;
+
+words! {
+    /// Say something. The words come beside it; notes follow until the turn is done.
+    pub struct Say {}
+
+    /// The door has registered the words and opened a turn.
+    pub struct Said {
+        /// Which.
+        pub turn: TurnId,
+    }
+
+    /// Stop a turn of this session.
+    pub struct Stop {
+        /// Which.
+        pub turn: TurnId,
+    }
+
+    /// What the door is doing, for `status`.
+    pub struct DoorStatus {}
+
+    /// See [`DoorStatus`].
+    pub struct DoorReport {
+        /// Sessions open.
+        pub sessions: u32,
+        /// Turns open.
+        pub turns: u32,
+        /// Turns opened since it started.
+        pub turns_total: u64,
+        /// What mind says of the configured models, as last heard.
+        pub models: String,
+    }
+}

@@ -1,0 +1,309 @@
+//! What memoryd is told to remember, and asked to recall. It asks nobody.
+
+use crate::ids::{Blake3, CallId, Sha256, TraceId, TurnId};
+use crate::msg::common::{CallRef, Channel, ExecutorDigests, ExecutorId, InputRef, Lang, Outcome, Resources, Standing};
+use crate::msg::planner::TurnEnd;
+use crate::words;
+
+words! {
+    /// The line is on the disk.
+    pub struct Recorded {
+        /// Its number.
+        pub seq: u64,
+        /// Its hash.
+        pub hash: Sha256,
+    }
+
+    /// Something that happened to a daemon, worth a line.
+    pub struct SystemEvent {
+        /// What kind, in a word: `violation`, `quarantine`, `degraded`, …
+        pub kind: String,
+        /// What, for a person. At most [`MAX_EVENT_TEXT`] bytes.
+        pub text: String,
+        /// The turn it belongs to, if any.
+        pub turn: Option<TurnId>,
+    }
+
+    // ---- from the door -------------------------------------------------
+
+    /// A person said this. The words come beside it.
+    pub struct Received {
+        /// The turn it opens.
+        pub turn: TurnId,
+        /// Its trace.
+        pub trace: TraceId,
+        /// Where it came in.
+        pub channel: Channel,
+        /// The principal.
+        pub principal: String,
+        /// What that principal is.
+        pub standing: Standing,
+        /// Its language.
+        pub lang: Lang,
+    }
+
+    /// The answer reached the person. The text comes beside it.
+    pub struct Delivered {
+        /// The turn it answers.
+        pub turn: TurnId,
+        /// How the turn ended.
+        pub end: TurnEnd,
+    }
+
+    // ---- from the planner ----------------------------------------------
+
+    /// Hand over what the planner may read for this turn, its clean part. Once a turn.
+    pub struct BeginTurn {
+        /// Which.
+        pub turn: TurnId,
+    }
+
+    /// The envelope comes beside it: [`crate::envelope::Envelope`] as JSON.
+    pub struct TurnBegun {
+        /// Ties later claims to what was shown.
+        pub nonce: u64,
+    }
+
+    /// The turn is over: derive the mnests from what was recorded.
+    pub struct CloseTurn {
+        /// Which.
+        pub turn: TurnId,
+        /// How it ended.
+        pub end: TurnEnd,
+        /// What was missing, when the planner could not do it; empty otherwise.
+        pub wish: String,
+    }
+
+    /// What the turn left behind.
+    pub struct TurnClosed {
+        /// Mnests made or strengthened.
+        pub mnests: u16,
+    }
+
+    // ---- from syntd ----------------------------------------------------
+
+    /// What was wished for and does not exist.
+    pub struct Gaps {}
+
+    /// See [`Gaps`].
+    pub struct GapList {
+        /// At most [`MAX_GAPS`], most wished for first.
+        pub gaps: Vec<Gap>,
+    }
+
+    /// One wish.
+    pub struct Gap {
+        /// In the words of the request.
+        pub wish: String,
+        /// How often.
+        pub times: u32,
+    }
+
+    // ---- from policyd --------------------------------------------------
+
+    /// A call was decided. The arguments come beside it. Awaited before any effect.
+    pub struct Decision {
+        /// Which turn.
+        pub turn: TurnId,
+        /// Its trace.
+        pub trace: TraceId,
+        /// The call.
+        pub call: CallId,
+        /// Its place in the turn.
+        pub place: CallRef,
+        /// For whom.
+        pub principal: String,
+        /// The channel of the turn.
+        pub channel: Channel,
+        /// Which executor; the version is empty when there is no such executor.
+        pub id: ExecutorId,
+        /// Digest of the arguments.
+        pub arguments: Blake3,
+        /// What was decided.
+        pub verdict: Verdict,
+        /// Which rule decided.
+        pub rule: String,
+        /// Why, for a person.
+        pub why: String,
+    }
+
+    /// What policyd decided.
+    pub enum Verdict {
+        /// It may happen, and does.
+        Allow,
+        /// It may not.
+        Deny,
+        /// It may, if somebody says so.
+        Ask,
+    }
+
+    /// The owner calls an executor without the planner: a turn of its own.
+    pub struct DirectTurn {
+        /// The turn.
+        pub turn: TurnId,
+        /// Its trace.
+        pub trace: TraceId,
+        /// For whom.
+        pub principal: String,
+        /// Which executor.
+        pub executor: String,
+    }
+
+    /// That turn is over: derive the mnests from what was recorded.
+    pub struct DirectTurnDone {
+        /// Which.
+        pub turn: TurnId,
+        /// How it ended.
+        pub end: TurnEnd,
+    }
+
+    /// An executor was signed. Its public contract comes beside it: [`crate::envelope::Candidate`] as JSON.
+    pub struct ExecutorBorn {
+        /// Which.
+        pub id: ExecutorId,
+        /// What was signed.
+        pub digests: ExecutorDigests,
+    }
+
+    /// An executor may no longer be called.
+    pub struct ExecutorLost {
+        /// Which.
+        pub id: ExecutorId,
+        /// Why.
+        pub why: String,
+    }
+
+    // ---- from sandboxd -------------------------------------------------
+
+    /// An executor is about to run. Awaited: no effect without a durable line.
+    pub struct Started {
+        /// Which turn.
+        pub turn: TurnId,
+        /// Its trace.
+        pub trace: TraceId,
+        /// The call.
+        pub call: CallId,
+        /// Its place in the turn.
+        pub place: CallRef,
+        /// Which executor.
+        pub id: ExecutorId,
+        /// Digest of the arguments as handed over, references unresolved.
+        pub arguments: Blake3,
+        /// The profile in force.
+        pub profile: Blake3,
+        /// The decision that it carries out.
+        pub decision_seq: u64,
+        /// What arguments were taken from earlier results.
+        pub inputs: Vec<InputRef>,
+    }
+
+    /// It has ended.
+    pub struct Ended {
+        /// Which turn.
+        pub turn: TurnId,
+        /// Its trace.
+        pub trace: TraceId,
+        /// The call.
+        pub call: CallId,
+        /// Which executor.
+        pub id: ExecutorId,
+        /// How.
+        pub outcome: Outcome,
+        /// The error's class, as the executor named it; empty when it succeeded.
+        pub error_class: String,
+        /// Digest of the result.
+        pub result: Blake3,
+        /// What it used.
+        pub resources: Resources,
+        /// The line that says it started.
+        pub started_seq: u64,
+    }
+
+    // ---- from the owner's admin edge -----------------------------------
+
+    /// The last lines of the chronicle, as they stand in the files, one a line beside it.
+    pub struct Tail {
+        /// How many at most; capped at [`MAX_TAIL`].
+        pub lines: u32,
+        /// Only lines after this number.
+        pub after: u64,
+    }
+
+    /// See [`Tail`].
+    pub struct Tailed {
+        /// How many came.
+        pub lines: u32,
+        /// The last number in the chronicle.
+        pub last_seq: u64,
+    }
+
+    /// Check the whole chain, and that the witnesses agree.
+    pub struct Verify {}
+
+    /// What the check found.
+    pub struct VerifyReport {
+        /// Lines read.
+        pub lines: u64,
+        /// The number and hash of the last one.
+        pub head: Recorded,
+        /// Everything that is wrong, first finding first; at most [`MAX_FINDINGS`].
+        pub findings: Vec<Finding>,
+        /// How many findings there were in all.
+        pub findings_total: u64,
+    }
+
+    /// Something that is wrong with the chronicle.
+    pub struct Finding {
+        /// The line it was found at; 0 when it is none in particular.
+        pub seq: u64,
+        /// What kind: `chain`, `field`, `order`, `execution_without_decision`, …
+        pub kind: String,
+        /// What, for a person.
+        pub detail: String,
+    }
+
+    /// The mnests, as a JSON array beside it.
+    pub struct Mnests {}
+
+    /// See [`Mnests`].
+    pub struct MnestCount {
+        /// How many.
+        pub mnests: u32,
+    }
+
+    /// What memoryd is doing, for `status`.
+    pub struct MemoryStatus {}
+
+    /// See [`MemoryStatus`].
+    pub struct MemoryReport {
+        /// The last line.
+        pub head: Recorded,
+        /// Mnests, of whatever state.
+        pub mnests: u32,
+        /// The clock of use, in thousandths of a use-day.
+        pub use_time_milli: u64,
+        /// Lines set aside as torn when it last started.
+        pub torn: u32,
+    }
+}
+
+/// The longest text of a [`SystemEvent`], in bytes.
+pub const MAX_EVENT_TEXT: usize = 4096;
+/// The most lines [`Tail`] gives.
+pub const MAX_TAIL: u32 = 10_000;
+/// The most findings reported.
+pub const MAX_FINDINGS: usize = 64;
+/// The most gaps listed.
+pub const MAX_GAPS: usize = 64;
+
+impl Verdict {
+    /// The name used in JSON and in the chronicle.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The words, one file per answering daemon, plus the ones they share.
+//!
+//! Plain data only: no floats where a count will do, no recursive types, no
+//! optional field that an old reader would silently miss. Free-form or large data
+//! never stands in a word; it travels beside it as a [`crate::payload::Sealed`].
+
+pub mod common;
+pub mod door;
+pub mod memoryd;
+pub mod mind;
+pub mod planner;
+pub mod policyd;
+pub mod sandboxd;

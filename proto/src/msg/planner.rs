@@ -1,0 +1,124 @@
+//! What the planner is asked, and what it tells the door on the way.
+
+use crate::ids::{TraceId, TurnId};
+use crate::msg::common::{CallRef, Channel, Lang};
+use crate::words;
+
+words! {
+    /// Start a turn on words that policyd has registered. The words come beside it.
+    pub struct OpenTurn {
+        /// The turn, as policyd named it.
+        pub turn: TurnId,
+        /// Ties the records of this turn together.
+        pub trace: TraceId,
+        /// Where the words came in.
+        pub channel: Channel,
+        /// The language to answer in.
+        pub lang: Lang,
+    }
+
+    /// The turn has begun; notes follow.
+    pub struct TurnOpened {}
+
+    /// Stop a turn: no further call is started, what runs is left to its quotas.
+    pub struct CancelTurn {
+        /// Which.
+        pub turn: TurnId,
+    }
+
+    /// Whether there was anything to stop.
+    pub struct Cancelled {
+        /// False when the turn had already ended.
+        pub was_open: bool,
+    }
+
+    /// A piece of the answer, in order. At most [`MAX_TEXT`] bytes.
+    pub struct Text {
+        /// Which turn.
+        pub turn: TurnId,
+        /// The piece.
+        pub text: String,
+    }
+
+    /// A call changed its state.
+    pub struct Call {
+        /// Which turn.
+        pub turn: TurnId,
+        /// Which call of it.
+        pub call: CallRef,
+        /// The executor's name.
+        pub executor: String,
+        /// Where it stands.
+        pub state: CallState,
+        /// For a person: the refusal's reason, the error's message, or the arguments in short.
+        pub detail: String,
+    }
+
+    /// How far a long call is.
+    pub struct Progress {
+        /// Which turn.
+        pub turn: TurnId,
+        /// Which call of it.
+        pub call: CallRef,
+        /// Steps done.
+        pub done: u64,
+        /// Steps in all; 0 when unknown.
+        pub total: u64,
+    }
+
+    /// The turn has ended; nothing follows.
+    pub struct TurnDone {
+        /// Which turn.
+        pub turn: TurnId,
+        /// How.
+        pub end: TurnEnd,
+        /// Why, for a person, when it is not [`TurnEnd::Answered`].
+        pub why: String,
+    }
+
+    /// Where a call stands.
+    pub enum CallState {
+        /// policyd is deciding, or it runs.
+        Started,
+        /// It succeeded.
+        Succeeded,
+        /// It ran and did not succeed.
+        Unsuccessful,
+        /// policyd refused it.
+        Denied,
+    }
+
+    /// How a turn ended.
+    pub enum TurnEnd {
+        /// With an answer to the request.
+        Answered,
+        /// The planner did not know what was meant, and said so.
+        NotUnderstood,
+        /// A call was denied.
+        Denied,
+        /// A call ran and did not succeed.
+        Unsuccessful,
+        /// Somebody cancelled it.
+        Cancelled,
+        /// A process that was needed went away, or a bound was hit.
+        Broken,
+    }
+}
+
+/// The most bytes of text in one note, so that it always fits a frame.
+pub const MAX_TEXT: usize = 32 * 1024;
+
+impl TurnEnd {
+    /// The name used in JSON and in the chronicle.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::NotUnderstood => "not_understood",
+            Self::Denied => "denied",
+            Self::Unsuccessful => "unsuccessful",
+            Self::Cancelled => "cancelled",
+            Self::Broken => "broken",
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What policyd is asked: who is this, what was said, may this happen.
+
+use crate::ids::{CallId, HandleId, TraceId, TurnId};
+use crate::msg::common::{
+    CallRef, Channel, ExecutorId, Label, Lang, Leaf, Level, Outcome, Refusal, Resources, Standing,
+};
+use crate::words;
+
+words! {
+    // ---- from the door -------------------------------------------------
+
+    /// Who is this sender on this channel?
+    pub struct Identify {
+        /// The channel the words came in on.
+        pub channel: Channel,
+        /// The sender as the channel names it: `uid:1000` at the terminal.
+        pub sender: String,
+    }
+
+    /// Who it is.
+    pub struct Identified {
+        /// `channel:sender`, as it stands in the chronicle.
+        pub principal: String,
+        /// What it is to this instance.
+        pub standing: Standing,
+        /// Its level of autonomy.
+        pub level: Level,
+        /// The language it is spoken to in.
+        pub lang: Lang,
+    }
+
+    /// Fix what a sender really said, before any model has read it. The words come beside it.
+    pub struct RegisterPrompt {
+        /// As in [`Identify`]; identified again, so that a principal cannot be made up.
+        pub channel: Channel,
+        /// As in [`Identify`].
+        pub sender: String,
+    }
+
+    /// The turn that these words have opened.
+    pub struct PromptRegistered {
+        /// Its name.
+        pub turn: TurnId,
+        /// Its trace.
+        pub trace: TraceId,
+    }
+
+    // ---- from the planner ----------------------------------------------
+
+    /// What the planner means to do, frozen while it has read nothing but the owner's words
+    /// (design: policy §7). At most [`MAX_SLOTS`] slots.
+    pub struct Intent {
+        /// Which turn.
+        pub turn: TurnId,
+        /// The calls it foresees.
+        pub slots: Vec<Slot>,
+    }
+
+    /// One foreseen call.
+    pub struct Slot {
+        /// The executor's name.
+        pub executor: String,
+        /// Arguments it knows literally.
+        pub literals: Vec<Literal>,
+        /// How many such calls; at most [`MAX_PER_SLOT`].
+        pub max: u8,
+    }
+
+    /// An argument with a value that stands in the owner's words.
+    pub struct Literal {
+        /// JSON pointer of the argument.
+        pub pointer: String,
+        /// The value as JSON text.
+        pub json: String,
+    }
+
+    /// What of the intent policyd found again in the registered words.
+    pub struct IntentFrozen {
+        /// Literals found and frozen.
+        pub frozen: u16,
+        /// Literals not found, as `executor pointer`; they are not endorsed.
+        pub ignored: Vec<String>,
+    }
+
+    /// May this call happen? If so, do it. The arguments come beside it, as JSON.
+    pub struct Act {
+        /// Which turn.
+        pub turn: TurnId,
+        /// The planner's number of the call; each number once, ascending.
+        pub call: CallRef,
+        /// The executor's name.
+        pub executor: String,
+    }
+
+    /// The call was decided and, when allowed, has run.
+    pub enum Acted {
+        /// It ran.
+        Ran(Ran),
+        /// It was refused; nothing ran.
+        Denied(Refusal),
+    }
+
+    /// A call that ran.
+    pub struct Ran {
+        /// The call.
+        pub call: CallId,
+        /// Names the result; the bytes stay behind until released.
+        pub handle: HandleId,
+        /// How it ended.
+        pub outcome: Outcome,
+        /// The label that reading the result would give the context.
+        pub label: Label,
+        /// The shape of the result: its leaves' pointers and digests, no content.
+        pub leaves: Vec<Leaf>,
+        /// What it used.
+        pub resources: Resources,
+    }
+
+    /// Hand over the bytes of a result, raising the label of the context first.
+    pub struct Release {
+        /// Which turn.
+        pub turn: TurnId,
+        /// Which result of it.
+        pub handle: HandleId,
+    }
+
+    /// The result comes beside it.
+    pub struct Released {
+        /// The context's label from now on.
+        pub context: Label,
+    }
+
+    /// The planner is done with this turn: handles and contexts of it are dropped.
+    pub struct EndTurn {
+        /// Which.
+        pub turn: TurnId,
+    }
+
+    // ---- from syntd ----------------------------------------------------
+
+    /// How much growth is still allowed today.
+    pub struct GrowthQuota {}
+
+    /// See [`GrowthQuota`] (design: executor §2).
+    pub struct GrowthLeft {
+        /// Births still allowed today.
+        pub births_today: u8,
+        /// Further synthesised executors that may be active at once.
+        pub active: u8,
+    }
+
+    // ---- from the owner's admin edge -----------------------------------
+
+    /// One call through the whole path, without the planner. Arguments beside it as JSON.
+    pub struct RunCall {
+        /// The executor's name.
+        pub executor: String,
+    }
+
+    /// What became of it; when it ran, the result comes beside it, else an empty document.
+    pub struct CallRun {
+        /// The turn it was recorded as.
+        pub turn: TurnId,
+        /// As for the planner.
+        pub acted: Acted,
+    }
+
+    /// The registry of executors.
+    pub struct Executors {}
+
+    /// One executor as policyd knows it.
+    pub struct ExecutorRow {
+        /// Name and version.
+        pub id: ExecutorId,
+        /// Where in its life it stands.
+        pub state: ExecutorState,
+        /// Why, when it is not active.
+        pub why: String,
+        /// What it does, in a line.
+        pub summary: String,
+        /// `read`, `send`, …
+        pub class: String,
+    }
+
+    /// See [`Executors`]; at most [`MAX_EXECUTORS`].
+    pub struct ExecutorList {
+        /// Sorted by name, then version.
+        pub rows: Vec<ExecutorRow>,
+    }
+
+    /// The full record of one executor, as JSON beside it: manifest, schema, digests, signature.
+    pub struct ShowExecutor {
+        /// Its name.
+        pub name: String,
+    }
+
+    /// What policyd is doing, for `status`.
+    pub struct PolicyStatus {}
+
+    /// See [`PolicyStatus`].
+    pub struct PolicyReport {
+        /// Turns with an open context.
+        pub turns: u32,
+        /// Calls running now.
+        pub running: u32,
+        /// Decisions since it started.
+        pub decisions_total: u64,
+        /// Of those, denials.
+        pub denials_total: u64,
+        /// The instance's public key, 64 hexadecimal digits.
+        pub public_key: String,
+    }
+
+    // ---- notes to the planner ------------------------------------------
+
+    /// A running call reports how far it is.
+    pub struct CallProgress {
+        /// Which turn.
+        pub turn: TurnId,
+        /// Which call of it.
+        pub call: CallRef,
+        /// Steps done.
+        pub done: u64,
+        /// Steps in all; 0 when unknown.
+        pub total: u64,
+    }
+
+    /// Where an executor stands in its life (design: executor §4).
+    pub enum ExecutorState {
+        /// In the pool, not yet signed.
+        Staged,
+        /// Callable.
+        Active,
+        /// Not loaded, not deleted.
+        Quarantined,
+    }
+}
+
+/// The most slots in an intent (design: policy §7).
+pub const MAX_SLOTS: usize = 16;
+/// The most calls one slot may foresee (design: policy §7).
+pub const MAX_PER_SLOT: u8 = 3;
+/// The most executors in a listing, so that it fits a frame.
+pub const MAX_EXECUTORS: usize = 128;
+
+impl ExecutorState {
+    /// The name used in JSON and on screen.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Staged => "staged",
+            Self::Active => "active",
+            Self::Quarantined => "quarantined",
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What policyd hands sandboxd to execute. Nobody else can address it.
+
+use crate::ids::{Blake3, CallId, TraceId, TurnId};
+use crate::msg::common::{CallRef, ExecutorDigests, ExecutorId, InputRef, Leaf, Outcome, Resources};
+use crate::words;
+
+words! {
+    /// The instance's public key. First on every link, once: nothing runs before it.
+    pub struct TrustKey {
+        /// Ed25519.
+        pub public_key: [u8; 32],
+    }
+
+    /// What lies in the pool.
+    pub struct Pool {}
+
+    /// One version of one executor in the pool, as found on disk.
+    pub struct PoolEntry {
+        /// From the folder's names, checked against its manifest.
+        pub id: ExecutorId,
+        /// Digests of the files as they are now; the profile is what this installation would apply.
+        pub digests: ExecutorDigests,
+        /// Empty when the files form an executor; else what is wrong with them.
+        pub fault: String,
+        /// Whether `manifest.sig` is there, fits the digests and the instance's key.
+        pub signed: bool,
+    }
+
+    /// See [`Pool`]; at most [`super::policyd::MAX_EXECUTORS`].
+    pub struct PoolListing {
+        /// Sorted by name, then version.
+        pub entries: Vec<PoolEntry>,
+    }
+
+    /// Run the birth tests of an unsigned executor of the pool, in its own profile.
+    pub struct Birth {
+        /// Which.
+        pub id: ExecutorId,
+        /// What policyd has looked at; a mismatch refuses.
+        pub digests: ExecutorDigests,
+    }
+
+    /// How the birth tests went. Beside it the candidate: a JSON object with the texts of
+    /// `manifest`, `code` and `schema`, exactly the bytes that were tested.
+    pub struct Born {
+        /// One entry a case.
+        pub cases: Vec<BirthCase>,
+    }
+
+    /// One birth test.
+    pub struct BirthCase {
+        /// Its name.
+        pub name: String,
+        /// Whether it held.
+        pub passed: bool,
+        /// What was expected and what came, when it did not hold.
+        pub detail: String,
+    }
+
+    /// Put the signature beside the files it covers, and load the executor.
+    pub struct Install {
+        /// Which.
+        pub id: ExecutorId,
+        /// What was signed.
+        pub digests: ExecutorDigests,
+        /// Ed25519, 64 bytes, over the digests in their order.
+        pub signature: Vec<u8>,
+    }
+
+    /// The values of arguments given by reference, so that a decision is about real values.
+    pub struct Resolve {
+        /// Which turn.
+        pub turn: TurnId,
+        /// At most [`MAX_REFERENCES`].
+        pub references: Vec<Reference>,
+    }
+
+    /// A position in an earlier result of the turn.
+    pub struct Reference {
+        /// The call.
+        pub call: CallRef,
+        /// JSON pointer in its result.
+        pub pointer: String,
+    }
+
+    /// The values, in order, as a JSON array beside it.
+    pub struct Resolved {
+        /// The digest of each value's canonical JSON, in order.
+        pub digests: Vec<Blake3>,
+    }
+
+    /// Execute what was decided. The arguments come beside it, the very bytes decided on.
+    pub struct Run {
+        /// The call.
+        pub call: CallId,
+        /// Its place in the turn, by which later arguments refer to its result.
+        pub place: CallRef,
+        /// Which turn.
+        pub turn: TurnId,
+        /// Its trace.
+        pub trace: TraceId,
+        /// Which executor.
+        pub id: ExecutorId,
+        /// What policyd's registry holds of it; anything else in the pool refuses and quarantines.
+        pub digests: ExecutorDigests,
+        /// Digest of the arguments as decided.
+        pub arguments: Blake3,
+        /// The chronicle line of the decision.
+        pub decision_seq: u64,
+    }
+
+    /// It ran. The result comes beside it: the JSON document as the schema describes it.
+    pub struct RunReport {
+        /// How it ended.
+        pub outcome: Outcome,
+        /// Digest of the result's bytes.
+        pub result: Blake3,
+        /// The result's leaves; at most [`MAX_LEAVES`], after which the rest is one leaf, "".
+        pub leaves: Vec<Leaf>,
+        /// What arguments were taken from earlier results.
+        pub inputs: Vec<InputRef>,
+        /// What it used.
+        pub resources: Resources,
+    }
+
+    /// Stop what runs.
+    pub struct Kill {
+        /// Which turn's calls; `None` for all.
+        pub turn: Option<TurnId>,
+    }
+
+    /// How many runs were killed.
+    pub struct KilledCount {
+        /// That many.
+        pub killed: u32,
+    }
+
+    /// Drop the results of a turn.
+    pub struct Forget {
+        /// Which.
+        pub turn: TurnId,
+    }
+
+    // ---- notes to policyd ----------------------------------------------
+
+    /// An executor's files, signature or profile are not what was signed. It is not loaded any more.
+    pub struct Quarantined {
+        /// Which.
+        pub id: ExecutorId,
+        /// What did not fit.
+        pub why: String,
+    }
+
+    /// A running executor reports how far it is.
+    pub struct RunProgress {
+        /// Which call.
+        pub call: CallId,
+        /// Steps done.
+        pub done: u64,
+        /// Steps in all; 0 when unknown.
+        pub total: u64,
+    }
+
+    // ---- from the owner's admin edge -----------------------------------
+
+    /// Verify one executor of the pool now: files, signature, profile.
+    pub struct VerifyExecutor {
+        /// Its name.
+        pub name: String,
+    }
+
+    /// What the verification found, per version.
+    pub struct Verified {
+        /// One entry a version.
+        pub entries: Vec<PoolEntry>,
+    }
+
+    /// Build a sandbox and try what must fail in it, right now.
+    pub struct Canaries {}
+
+    /// See [`Canaries`].
+    pub struct CanaryReport {
+        /// One entry a canary.
+        pub canaries: Vec<Canary>,
+    }
+
+    /// One thing that an executor must not be able to do.
+    pub struct Canary {
+        /// What was tried.
+        pub attempt: String,
+        /// Whether it was stopped.
+        pub stopped: bool,
+        /// By which errno, or what came instead.
+        pub detail: String,
+    }
+
+    /// What sandboxd is doing, for `status`.
+    pub struct SandboxStatus {}
+
+    /// See [`SandboxStatus`].
+    pub struct SandboxReport {
+        /// Runs going on.
+        pub running: u32,
+        /// Runs since it started.
+        pub runs_total: u64,
+        /// The step of the ladder in force, as in the design (sandbox §1).
+        pub mode: String,
+        /// The interpreter.
+        pub interpreter: String,
+        /// What carries each layer, one `layer: carrier` a line.
+        pub layers: Vec<String>,
+    }
+}
+
+/// The most references in one call's arguments.
+pub const MAX_REFERENCES: usize = 64;
+/// The most leaves reported of one result.
+pub const MAX_LEAVES: usize = 256;

@@ -1,0 +1,136 @@
+//! `SOCK_SEQPACKET` as this project uses it: whole packets, with their descriptors, never blocking.
+//!
+//! One implementation for the blocking and the tokio link. It is our own and not
+//! `tokio-seqpacket`'s because a truncated packet or a truncated list of descriptors
+//! must be an error here, and because descriptors must arrive as owned values that are
+//! closed on every path.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
+
+use crate::frame::{MAX_FDS, MAX_FRAME};
+
+/// A packet as it came: its bytes are in the caller's buffer.
+#[derive(Debug)]
+pub struct Packet {
+    /// How many bytes.
+    pub len: usize,
+    /// The descriptors that came with it.
+    pub fds: Vec<OwnedFd>,
+}
+
+/// A fresh pair of connected ends, non-blocking and closed on exec.
+///
+/// # Errors
+/// When there is no descriptor left.
+pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
+}
+
+/// Sends one packet with its descriptors, or nothing.
+///
+/// # Errors
+/// `WouldBlock` when the peer does not read, `BrokenPipe` or `ConnectionReset` when it is gone.
+pub fn send(socket: BorrowedFd<'_>, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "more descriptors than a packet may carry"));
+    }
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    let sent = rustix::net::sendmsg(socket, &[IoSlice::new(bytes)], &mut control, flags)?;
+    if sent == bytes.len() { Ok(()) } else { Err(io::Error::from(io::ErrorKind::WriteZero)) }
+}
+
+/// Receives one packet into `buffer`; `None` when the peer is gone.
+///
+/// # Errors
+/// `WouldBlock` when there is none yet; `InvalidData` when it, or its descriptors, did not fit: what
+/// came of them is closed.
+pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<Packet>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    let received = match rustix::net::recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut control, flags) {
+        Ok(received) => received,
+        // A peer that died with unread data is as gone as one that closed.
+        Err(rustix::io::Errno::CONNRESET | rustix::io::Errno::PIPE) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let mut fds = Vec::new();
+    let mut foreign = false;
+    for message in control.drain() {
+        match message {
+            RecvAncillaryMessage::ScmRights(rights) => fds.extend(rights),
+            _ => foreign = true,
+        }
+    }
+    if received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) || foreign {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a packet or its descriptors did not fit"));
+    }
+    if received.bytes == 0 {
+        return Ok(None);
+    }
+    Ok(Some(Packet { len: received.bytes, fds }))
+}
+
+/// A buffer that any packet fits in.
+#[must_use]
+pub fn buffer() -> Vec<u8> {
+    vec![0; MAX_FRAME]
+}
+
+/// Makes sure that no call on this descriptor ever waits in the kernel.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn set_nonblocking(socket: impl AsFd) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(&socket)?;
+    Ok(rustix::fs::fcntl_setfl(&socket, flags | rustix::fs::OFlags::NONBLOCK)?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_packet_arrives_whole_with_its_descriptors() {
+        let (ours, theirs) = pair().unwrap();
+        let (pipe, _end) = rustix::pipe::pipe().unwrap();
+        send(ours.as_fd(), b"words", &[pipe.as_fd(), pipe.as_fd()]).unwrap();
+        let mut buffer = buffer();
+        let packet = receive(theirs.as_fd(), &mut buffer).unwrap().unwrap();
+        assert_eq!((&buffer[..packet.len], packet.fds.len()), (&b"words"[..], 2));
+        assert_eq!(receive(theirs.as_fd(), &mut buffer).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        drop(ours);
+        assert!(receive(theirs.as_fd(), &mut buffer).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_packet_that_does_not_fit_is_an_error_and_its_descriptors_are_closed() {
+        let (ours, theirs) = pair().unwrap();
+        let (read, write) = rustix::pipe::pipe().unwrap();
+        send(ours.as_fd(), &[1; 100], &[write.as_fd()]).unwrap();
+        drop(write);
+        assert_eq!(receive(theirs.as_fd(), &mut [0; 10]).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        let mut byte = [0];
+        assert_eq!(rustix::io::read(&read, &mut byte), Ok(0), "the received copy is still open");
+    }
+
+    #[test]
+    fn a_peer_that_dies_with_unread_data_is_gone_not_broken() {
+        let (ours, theirs) = pair().unwrap();
+        send(theirs.as_fd(), b"unread by the one who dies", &[]).unwrap();
+        drop(ours);
+        assert!(receive(theirs.as_fd(), &mut buffer()).unwrap().is_none());
+        assert_eq!(send(theirs.as_fd(), b"x", &[]).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+}

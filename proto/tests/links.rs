@@ -1,0 +1,241 @@
+//! Honest links: answers find their asks, notes come in order, and the end of a peer is noticed.
+#![allow(clippy::unwrap_used)]
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use metnos_proto::edge::{self, AskError, No, Served};
+use metnos_proto::edges::{DoorPlanner, DoorPolicyd, door_planner, door_policyd};
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::link::BlockingClient;
+use metnos_proto::link_async::{Client, Closed, Cx, MAX_IN_FLIGHT};
+use metnos_proto::msg::common::{Channel, Lang, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, Text, TurnOpened};
+use metnos_proto::msg::policyd::{Identified, Identify, PromptRegistered, RegisterPrompt};
+use metnos_proto::payload::Sealed;
+
+/// Opens every turn, telling its words back as a note; cancels none, and counts how many asks run at once.
+#[derive(Default)]
+struct Echo {
+    at_once: Cell<usize>,
+    most: Cell<usize>,
+    hold: RefCell<Option<Rc<tokio::sync::Notify>>>,
+}
+
+impl door_planner::Serve for Echo {
+    async fn open_turn(
+        self: Rc<Self>,
+        cx: Cx<DoorPlanner>,
+        ask: OpenTurn,
+        [words]: [Sealed; 1],
+    ) -> Served<TurnOpened, 0> {
+        let text = String::from_utf8(words.read().unwrap()).unwrap();
+        if text == "breach" {
+            return Err(No::Violation("the words say so".to_owned()));
+        }
+        if text == "refuse" {
+            return Err(Refusal::new(RefusalCode::Busy, "test.busy", "not now").into());
+        }
+        cx.notes().send(door_planner::Note::Text(Text { turn: ask.turn, text })).await.unwrap();
+        Ok((TurnOpened {}, []))
+    }
+
+    async fn cancel_turn(self: Rc<Self>, _: Cx<DoorPlanner>, _: CancelTurn, []: [Sealed; 0]) -> Served<Cancelled, 0> {
+        self.at_once.set(self.at_once.get() + 1);
+        self.most.set(self.most.get().max(self.at_once.get()));
+        let hold = self.hold.borrow().clone();
+        if let Some(hold) = hold {
+            hold.notified().await;
+        }
+        self.at_once.set(self.at_once.get() - 1);
+        Ok((Cancelled { was_open: false }, []))
+    }
+}
+
+fn turn() -> OpenTurn {
+    OpenTurn { turn: TurnId::new(), trace: TraceId::new(), channel: Channel::Cli, lang: Lang::En }
+}
+
+fn on_tokio<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, future)
+}
+
+#[test]
+fn an_ask_is_answered_and_its_note_comes_first() {
+    on_tokio(async {
+        let (asker, answerer) = edge::pair::<DoorPlanner>(1, None).unwrap();
+        tokio::task::spawn_local(door_planner::serve(answerer, Rc::new(Echo::default())));
+        let client = Rc::new(Client::<DoorPlanner>::default());
+        client.attach(asker).unwrap();
+        let mut notes = client.take_notes().unwrap();
+        for words in ["one", "two"] {
+            client.open_turn(TraceId::new(), turn(), [Sealed::new(words.as_bytes()).unwrap()]).await.unwrap();
+            let door_planner::Note::Text(note) = notes.try_recv().unwrap() else { panic!() };
+            assert_eq!(note.text, words);
+        }
+        let refused = client.open_turn(TraceId::NONE, turn(), [Sealed::new(b"refuse").unwrap()]).await;
+        assert!(matches!(refused, Err(AskError::Refused(refusal)) if refusal.rule == "test.busy"));
+    });
+}
+
+#[test]
+fn a_breach_of_protocol_closes_the_link_without_an_answer() {
+    on_tokio(async {
+        let (asker, answerer) = edge::pair::<DoorPlanner>(1, None).unwrap();
+        let serving = tokio::task::spawn_local(door_planner::serve(answerer, Rc::new(Echo::default())));
+        let client = Rc::new(Client::<DoorPlanner>::default());
+        client.attach(asker).unwrap();
+        let asked = client.open_turn(TraceId::NONE, turn(), [Sealed::new(b"breach").unwrap()]).await;
+        assert!(matches!(asked, Err(AskError::Gone(_))), "{asked:?}");
+        assert!(matches!(serving.await.unwrap(), Closed::Violation(what) if what == "the words say so"));
+    });
+}
+
+#[test]
+fn a_client_goes_on_with_a_fresh_end_and_what_was_in_flight_is_gone() {
+    on_tokio(async {
+        let hold = Rc::new(tokio::sync::Notify::new());
+        let service = Rc::new(Echo { hold: RefCell::new(Some(Rc::clone(&hold))), ..Echo::default() });
+        let client = Rc::new(Client::<DoorPlanner>::default());
+        let (asker, answerer) = edge::pair::<DoorPlanner>(1, None).unwrap();
+        let first = tokio::task::spawn_local(door_planner::serve(answerer, Rc::clone(&service)));
+        client.attach(asker).unwrap();
+        let pending = {
+            let client = Rc::clone(&client);
+            tokio::task::spawn_local(async move {
+                client.cancel_turn(TraceId::NONE, CancelTurn { turn: TurnId::NONE }, []).await
+            })
+        };
+        while service.at_once.get() == 0 {
+            tokio::task::yield_now().await;
+        }
+        first.abort();
+        assert!(matches!(pending.await.unwrap(), Err(AskError::Gone(_))));
+        let mut generations = client.generations();
+        generations.wait_for(|generation| *generation == 0).await.unwrap();
+        // An ask that nobody has heard yet waits for the fresh end.
+        let (asker, answerer) = edge::pair::<DoorPlanner>(2, None).unwrap();
+        tokio::task::spawn_local(door_planner::serve(answerer, Rc::new(Echo::default())));
+        let asked = client.open_turn(TraceId::NONE, turn(), [Sealed::new(b"again").unwrap()]);
+        let (asked, attached) = tokio::join!(asked, async { client.attach(asker) });
+        attached.unwrap();
+        asked.unwrap();
+        assert_eq!(*generations.borrow_and_update(), 2);
+    });
+}
+
+#[test]
+fn a_flooding_asker_is_served_only_so_many_at_once() {
+    on_tokio(async {
+        let hold = Rc::new(tokio::sync::Notify::new());
+        let service = Rc::new(Echo { hold: RefCell::new(Some(Rc::clone(&hold))), ..Echo::default() });
+        let (asker, answerer) = edge::pair::<DoorPlanner>(1, None).unwrap();
+        tokio::task::spawn_local(door_planner::serve(answerer, Rc::clone(&service)));
+        // Packets by hand: our own client would not send that many.
+        let flood = BlockingFlood::new(asker);
+        let sent = flood.send_until_full();
+        assert!(sent > MAX_IN_FLIGHT, "{sent}");
+        for _ in 0..1_000 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(service.at_once.get(), MAX_IN_FLIGHT);
+        for _ in 0..sent {
+            hold.notify_waiters();
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+        }
+        assert_eq!(service.most.get(), MAX_IN_FLIGHT);
+    });
+}
+
+struct BlockingFlood(BlockingClient<DoorPlanner>);
+
+impl BlockingFlood {
+    fn new(end: edge::AskerEnd<DoorPlanner>) -> Self {
+        Self(BlockingClient::new(end).unwrap())
+    }
+
+    fn send_until_full(&self) -> usize {
+        use metnos_proto::frame::{Header, Kind, encode};
+        use std::os::fd::AsFd;
+        let ask = door_planner::Ask::CancelTurn(CancelTurn { turn: TurnId::NONE });
+        for request in 1.. {
+            let header = Header { edge: 2, kind: Kind::Ask, fds: 0, request, trace: TraceId::NONE };
+            if metnos_proto::socket::send(self.0.as_fd(), &encode(header, &ask).unwrap(), &[]).is_err() {
+                return usize::try_from(request).unwrap() - 1;
+            }
+        }
+        0
+    }
+}
+
+#[test]
+fn a_peer_that_never_answers_is_given_up_on_in_time() {
+    on_tokio(async {
+        tokio::time::pause();
+        let (asker, _silent) = edge::pair::<DoorPlanner>(1, None).unwrap();
+        let client = Rc::new(Client::<DoorPlanner>::default());
+        client.attach(asker).unwrap();
+        let asked = client.cancel_turn(TraceId::NONE, CancelTurn { turn: TurnId::NONE }, []).await;
+        assert!(matches!(asked, Err(AskError::Late { within_ms: 5_000, .. })), "{asked:?}");
+    });
+}
+
+struct Doorman;
+
+impl door_policyd::ServeBlocking for Doorman {
+    fn identify(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        ask: Identify,
+        []: [Sealed; 0],
+    ) -> Served<Identified, 0> {
+        let principal = format!("{}:{}", ask.channel.name(), ask.sender);
+        Ok((Identified { principal, standing: Standing::Owner, level: Level::Supervised, lang: Lang::It }, []))
+    }
+
+    fn register_prompt(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: RegisterPrompt,
+        [_]: [Sealed; 1],
+    ) -> Served<PromptRegistered, 0> {
+        Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
+    }
+}
+
+#[test]
+fn the_blocking_ends_speak_to_each_other() {
+    let (asker, answerer) = edge::pair::<DoorPolicyd>(1, None).unwrap();
+    let server = std::thread::spawn(move || {
+        let mut link = metnos_proto::link::BlockingServer::new(answerer).unwrap();
+        let mut buffer = metnos_proto::socket::buffer();
+        let mut answered = 0;
+        loop {
+            match link.receive(&mut buffer) {
+                Ok(Some(incoming)) => {
+                    let outgoing = door_policyd::dispatch(&link, incoming, &mut Doorman).unwrap();
+                    link.answer(outgoing).unwrap();
+                    answered += 1;
+                }
+                Ok(None) => std::thread::yield_now(),
+                Err(_) => return answered,
+            }
+        }
+    });
+    let mut client = BlockingClient::<DoorPolicyd>::new(asker).unwrap();
+    let ask = Identify { channel: Channel::Cli, sender: "uid:1000".to_owned() };
+    let (identified, []) = client.identify(TraceId::NONE, ask, []).unwrap();
+    assert_eq!(identified.principal, "cli:uid:1000");
+    let ask = RegisterPrompt { channel: Channel::Cli, sender: String::new() };
+    let refused = client.register_prompt(TraceId::NONE, ask, [Sealed::new(b"x").unwrap()]);
+    assert!(matches!(refused, Err(AskError::Refused(refusal)) if refusal.rule == "test"));
+    assert_eq!(client.next_note(Duration::from_millis(1)).unwrap(), None);
+    drop(client);
+    assert_eq!(server.join().unwrap(), 2);
+}
