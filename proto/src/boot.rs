@@ -115,7 +115,7 @@ impl<R: Role> Boot<R> {
     /// When the control end cannot be watched.
     pub fn into_daemon(self) -> Result<Daemon<R>, BootError> {
         Ok(Daemon {
-            control: Rc::new(crate::watched::watch(self.control)?),
+            control: Rc::new(crate::sys::watch(self.control)?),
             start: self.start,
             waiting: self.ends,
             takers: HashMap::new(),

@@ -153,7 +153,7 @@ typed_end!(AnswererEnd, Answerer);
 /// # Errors
 /// When there is no descriptor left.
 pub fn pair<E: Edge>(generation: u32, peer: Option<PeerCred>) -> std::io::Result<(AskerEnd<E>, AnswererEnd<E>)> {
-    let (asker, answerer) = crate::socket::pair()?;
+    let (asker, answerer) = crate::socket::pair_for(E::ID)?;
     let raw = |fd, side| RawEnd { edge: E::ID, side, generation, peer, fd };
     Ok((
         AskerEnd { raw: raw(asker, Side::Asker), edge: std::marker::PhantomData },

@@ -25,4 +25,5 @@ pub mod payload;
 pub mod phase;
 pub mod role;
 pub mod socket;
-pub mod watched;
+pub mod sys;
+

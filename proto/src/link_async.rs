@@ -59,7 +59,7 @@ impl<E: Edge> Wire<E> {
             Err(error) if link::is_gone(&error) => {}
             Err(error) => return Err(error.into()),
         }
-        Ok(Self { fd: crate::watched::watch(fd)?, closed: watch::Sender::new(false), edge: std::marker::PhantomData })
+        Ok(Self { fd: crate::sys::watch(fd)?, closed: watch::Sender::new(false), edge: std::marker::PhantomData })
     }
 
     async fn send(&self, packet: &[u8], fds: &[Sealed]) -> Result<(), LinkError> {

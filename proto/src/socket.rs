@@ -34,6 +34,19 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
 }
 
+/// A fresh pair for an edge: where no word of it brings a descriptor, the kernel lets none through.
+///
+/// # Errors
+/// When there is no descriptor left.
+pub fn pair_for(edge: crate::edges::EdgeId) -> io::Result<(OwnedFd, OwnedFd)> {
+    let (asker, answerer) = pair()?;
+    if !edge.carries_fds() {
+        crate::sys::refuse_rights(&asker)?;
+        crate::sys::refuse_rights(&answerer)?;
+    }
+    Ok((asker, answerer))
+}
+
 /// Sends one packet with its descriptors, or nothing.
 ///
 /// # Errors
@@ -123,6 +136,24 @@ mod tests {
         assert_eq!(receive(theirs.as_fd(), &mut [0; 10]).unwrap_err().kind(), io::ErrorKind::InvalidData);
         let mut byte = [0];
         assert_eq!(rustix::io::read(&read, &mut byte), Ok(0), "the received copy is still open");
+    }
+
+    #[test]
+    fn an_edge_without_payloads_lets_no_descriptor_through() {
+        use crate::edges::EdgeId;
+        assert!(!EdgeId::SandboxdMemoryd.carries_fds());
+        let (ours, theirs) = pair_for(EdgeId::SandboxdMemoryd).unwrap();
+        let (pipe, _end) = rustix::pipe::pipe().unwrap();
+        if crate::sys::refuse_rights(&theirs).unwrap() {
+            assert!(send(ours.as_fd(), b"words", &[pipe.as_fd()]).is_err());
+        } else {
+            println!("skipped in part: this kernel has no SO_PASSRIGHTS");
+        }
+        send(ours.as_fd(), b"words", &[]).unwrap();
+        assert_eq!(receive(theirs.as_fd(), &mut buffer()).unwrap().unwrap().fds.len(), 0);
+        let (ours, theirs) = pair_for(EdgeId::PlannerPolicyd).unwrap();
+        send(ours.as_fd(), b"words", &[pipe.as_fd()]).unwrap();
+        assert_eq!(receive(theirs.as_fd(), &mut buffer()).unwrap().unwrap().fds.len(), 1);
     }
 
     #[test]

@@ -1,0 +1,239 @@
+//! The small language in which a profile checks the arguments of a system call,
+//! e.g. `low(arg1) == F_GETFL` or `low(arg2) & PROT_EXEC == 0 and arg0 != 0`.
+//! It must never accept what it does not wholly understand: an ignored word would
+//! be a wider grant than the reviewer read.
+//!
+//! ```text
+//! check := term ("and" term)*
+//! term  := arg ["&" value] op value        (with "&", op is "==")
+//! arg   := "arg0" … "arg5"  |  "low(" argN ")"
+//! op    := "==" "!=" "<" "<=" ">" ">="
+//! value := decimal | 0x… | a constant of the kernel | SELF
+//! ```
+//! `low(…)` compares the low 32 bits, for arguments of which the kernel looks at no
+//! more (else a caller could slip by with high bits set). `SELF` is this process.
+//! Several checks of one call are alternatives.
+
+use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
+
+use crate::constants;
+
+/// Longest check accepted, in bytes.
+pub const LONGEST_CHECK_BYTES: usize = 200;
+
+/// One comparison of one argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
+    arg: u8,
+    low: bool,
+    mask: Option<Value>,
+    op: Op,
+    value: Value,
+}
+
+/// A check: all its terms must hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check(Vec<Term>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Op {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Value {
+    Number(u64),
+    /// The id of the process that is being locked.
+    Itself,
+}
+
+impl Value {
+    fn parse(word: &str) -> Result<Self, String> {
+        if word == "SELF" {
+            return Ok(Value::Itself);
+        }
+        let number = match word.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16).ok(),
+            None if word.starts_with(|c: char| c.is_ascii_digit()) => word.parse().ok(),
+            None => constants::constant(word),
+        };
+        number.map(Value::Number).ok_or_else(|| format!("'{word}' is neither a number nor a known constant"))
+    }
+
+    fn resolve(self, pid: u32) -> u64 {
+        match self {
+            Value::Number(number) => number,
+            Value::Itself => pid.into(),
+        }
+    }
+}
+
+impl Check {
+    /// Parses one check.
+    ///
+    /// # Errors
+    /// A sentence that says which word is not understood.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > LONGEST_CHECK_BYTES {
+            return Err(format!("a check is at most {LONGEST_CHECK_BYTES} bytes long"));
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.split(|word| *word == "and").map(Term::parse).collect::<Result<_, _>>().map(Check)
+    }
+
+    /// The check as a rule of the compiler of filters, for the process `pid`.
+    pub(crate) fn rule(&self, pid: u32) -> Result<SeccompRule, seccompiler::BackendError> {
+        let conditions = self.0.iter().map(|term| term.condition(pid)).collect::<Result<_, _>>()?;
+        SeccompRule::new(conditions)
+    }
+}
+
+impl Term {
+    fn parse(words: &[&str]) -> Result<Self, String> {
+        let (arg, mask, op, value) = match words {
+            [arg, op, value] => (arg, None, op, value),
+            [arg, "&", mask, op, value] => (arg, Some(Value::parse(mask)?), op, value),
+            _ => {
+                return Err(format!(
+                    "'{}' is not of the form 'argN == VALUE' or 'argN & MASK == VALUE'",
+                    words.join(" ")
+                ));
+            }
+        };
+        let (low, name) = match arg.strip_prefix("low(").and_then(|a| a.strip_suffix(')')) {
+            Some(inner) => (true, inner),
+            None => (false, *arg),
+        };
+        let term = Term { arg: argument(name)?, low, mask, op: Op::parse(op)?, value: Value::parse(value)? };
+        if term.mask.is_some() && term.op != Op::Eq {
+            return Err(format!("'{op}' cannot follow a mask, only '=='"));
+        }
+        term.fits()
+    }
+
+    /// A 64-bit constant compared with 32 bits would never match, or always.
+    fn fits(self) -> Result<Self, String> {
+        let wide = |value: Value| matches!(value, Value::Number(n) if n > u64::from(u32::MAX));
+        if self.low && (wide(self.value) || self.mask.is_some_and(wide)) {
+            return Err("low(…) is compared with a value of more than 32 bits".to_owned());
+        }
+        Ok(self)
+    }
+
+    fn condition(&self, pid: u32) -> Result<SeccompCondition, seccompiler::BackendError> {
+        let op = match (self.mask, self.op) {
+            (Some(mask), _) => SeccompCmpOp::MaskedEq(mask.resolve(pid)),
+            (None, Op::Eq) => SeccompCmpOp::Eq,
+            (None, Op::Ne) => SeccompCmpOp::Ne,
+            (None, Op::Lt) => SeccompCmpOp::Lt,
+            (None, Op::Le) => SeccompCmpOp::Le,
+            (None, Op::Gt) => SeccompCmpOp::Gt,
+            (None, Op::Ge) => SeccompCmpOp::Ge,
+        };
+        let length = if self.low { SeccompCmpArgLen::Dword } else { SeccompCmpArgLen::Qword };
+        SeccompCondition::new(self.arg, length, op, self.value.resolve(pid))
+    }
+}
+
+impl Op {
+    fn parse(word: &str) -> Result<Self, String> {
+        match word {
+            "==" => Ok(Op::Eq),
+            "!=" => Ok(Op::Ne),
+            "<" => Ok(Op::Lt),
+            "<=" => Ok(Op::Le),
+            ">" => Ok(Op::Gt),
+            ">=" => Ok(Op::Ge),
+            other => Err(format!("'{other}' is no comparison")),
+        }
+    }
+}
+
+fn argument(name: &str) -> Result<u8, String> {
+    match name {
+        "arg0" => Ok(0),
+        "arg1" => Ok(1),
+        "arg2" => Ok(2),
+        "arg3" => Ok(3),
+        "arg4" => Ok(4),
+        "arg5" => Ok(5),
+        other => Err(format!("'{other}' is no argument (arg0 to arg5)")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_masked_check_means_what_it_says() {
+        let check = Check::parse("low(arg2) & PROT_EXEC == 0").unwrap();
+        let expected =
+            SeccompCondition::new(2, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64), 0)
+                .unwrap();
+        assert_eq!(check.rule(1).unwrap(), SeccompRule::new(vec![expected]).unwrap());
+    }
+
+    #[test]
+    fn terms_are_joined_and_self_is_this_process() {
+        let check = Check::parse("low(arg0) == SELF and arg2 == 0x6").unwrap();
+        let terms = vec![
+            SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, 77).unwrap(),
+            SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 6).unwrap(),
+        ];
+        assert_eq!(check.rule(77).unwrap(), SeccompRule::new(terms).unwrap());
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        for text in [
+            "",
+            "arg0",
+            "arg6 == 1",
+            "arg0 = 1",
+            "arg0 == ",
+            "arg0 == COFFEE",
+            "arg0 == 1 or arg0 == 2",
+            "arg0 == 1 and",
+            "arg0 & 4 != 0",
+            "low(arg0 == 1",
+            "arg0 == -1",
+            "arg0 == 0xg",
+            "low(arg0) == 0x100000000",
+            "arg0 == 1 2",
+        ] {
+            assert!(Check::parse(text).is_err(), "'{text}' was accepted");
+        }
+    }
+
+    #[test]
+    fn the_longest_check_is_accepted_and_one_byte_more_is_not() {
+        let check = "arg0 == 1";
+        let pad = " ".repeat(LONGEST_CHECK_BYTES - check.len());
+        assert!(Check::parse(&format!("{check}{pad}")).is_ok());
+        assert!(Check::parse(&format!("{check}{pad} ")).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_is_total(text in "\\PC{0,240}") {
+            let _ = Check::parse(&text);
+        }
+
+        #[test]
+        fn every_number_is_compared_as_written(arg in 0_u8..6, value: u64) {
+            let check = Check::parse(&format!("arg{arg} == {value}")).unwrap();
+            let expected = SeccompCondition::new(
+                arg, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, value,
+            ).unwrap();
+            prop_assert_eq!(check.rule(1).unwrap(), SeccompRule::new(vec![expected]).unwrap());
+        }
+    }
+}

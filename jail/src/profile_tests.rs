@@ -1,0 +1,190 @@
+//! Tests of the profiles as data: what they may hold, and what none of them may.
+#![allow(clippy::unwrap_used)]
+use super::*;
+
+fn all() -> Vec<Profile> {
+    ROLES.iter().map(|role| Profile::load(role).unwrap()).collect()
+}
+
+fn grantees(call: &str) -> Vec<String> {
+    all().into_iter().filter(|profile| profile.grants(call)).map(|profile| profile.role).collect()
+}
+
+const SMALL: &str = r#"
+role = "mind"
+about = "A profile for tests."
+[limits]
+core_bytes = 0
+open_files = 16
+[landlock]
+fs = "handled"
+[seccomp]
+calls = [ { name = "read", why = "reading" } ]
+"#;
+
+fn refused(from: &str, to: &str) -> String {
+    assert!(SMALL.contains(from), "the test replaces nothing");
+    parse("mind", &SMALL.replace(from, to)).unwrap_err()
+}
+
+#[test]
+fn every_role_has_a_profile_that_holds_together() {
+    for role in ROLES {
+        assert_eq!(Profile::load(role).unwrap().role, role);
+    }
+    assert!(matches!(Profile::load("cook"), Err(JailError::UnknownRole(_))));
+}
+
+#[test]
+fn only_sandboxd_starts_processes_or_programs() {
+    for call in ["clone", "clone3", "fork", "vfork", "execve", "execveat", "unshare", "setns", "mount"] {
+        assert_eq!(grantees(call), ["sandboxd"], "{call}");
+    }
+}
+
+#[test]
+fn nobody_makes_binds_or_connects_a_socket() {
+    for call in ["socket", "bind", "connect", "listen", "accept", "accept4"] {
+        assert!(grantees(call).is_empty(), "{call}");
+    }
+}
+
+#[test]
+fn nobody_has_a_call_that_reaches_into_others_or_past_the_filter() {
+    for call in [
+        "ptrace",
+        "process_vm_readv",
+        "process_vm_writev",
+        "pidfd_getfd",
+        "pidfd_open",
+        "kill",
+        "tkill",
+        "io_uring_setup",
+        "io_uring_enter",
+        "io_uring_register",
+        "bpf",
+        "perf_event_open",
+        "keyctl",
+        "add_key",
+        "request_key",
+        "userfaultfd",
+        "personality",
+        "setuid",
+        "setgid",
+        "setresuid",
+        "setgroups",
+        "init_module",
+        "finit_module",
+        "kexec_load",
+        "pkey_mprotect",
+        "open_by_handle_at",
+    ] {
+        assert!(grantees(call).is_empty(), "{call}");
+    }
+}
+
+#[test]
+fn only_the_keepers_of_files_open_any() {
+    for call in ["openat", "unlinkat", "newfstatat", "ftruncate"] {
+        assert_eq!(grantees(call), ["policyd", "sandboxd", "memoryd"], "{call}");
+    }
+}
+
+#[test]
+fn a_call_that_can_do_more_than_is_needed_is_checked_everywhere_but_at_sandboxd() {
+    for profile in all().iter().filter(|profile| profile.role != "sandboxd") {
+        for name in ["mmap", "mprotect", "fcntl", "prctl", "tgkill", "ioctl"] {
+            for call in profile.calls.iter().filter(|call| call.name == name) {
+                assert!(!call.checks.is_empty(), "{}: {name}", profile.role);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_unlisted_call_kills_every_daemon_and_an_unnamed_one_all_but_sandboxd() {
+    let spared: Vec<String> = all().into_iter().filter(|p| p.unnamed.is_some()).map(|p| p.role).collect();
+    assert_eq!(spared, ["sandboxd"]);
+    for profile in all().iter().filter(|profile| profile.role != "sandboxd") {
+        assert!(profile.refuse.is_empty(), "{}", profile.role);
+    }
+}
+
+#[test]
+fn no_daemon_dumps_its_memory() {
+    assert!(all().iter().all(|profile| profile.limits.core_bytes == 0));
+}
+
+#[test]
+fn only_sandboxd_leaves_its_files_to_a_namespace() {
+    for profile in all() {
+        let namespace = profile.landlock.fs == Fs::Namespace;
+        assert_eq!(namespace, profile.role == "sandboxd", "{}", profile.role);
+    }
+}
+
+#[test]
+fn each_keeper_of_files_has_its_own_places() {
+    let places = |role| -> Vec<(String, Access)> {
+        let profile = Profile::load(role).unwrap();
+        profile.landlock.places.into_iter().map(|place| (place.name, place.access)).collect()
+    };
+    assert_eq!(places("policyd"), [("policy".to_owned(), Access::Write)]);
+    let memoryd = places("memoryd");
+    assert!(memoryd.contains(&("workspace".to_owned(), Access::Read)));
+    assert!(!memoryd.iter().any(|(name, _)| name == "policy"));
+    for role in ["gatewayd", "planner", "mind", "syntd"] {
+        assert!(places(role).is_empty(), "{role}");
+    }
+}
+
+#[test]
+fn a_small_profile_is_accepted_as_it_stands() {
+    assert_eq!(parse("mind", SMALL).unwrap().calls.len(), 1);
+}
+
+#[test]
+fn a_call_without_a_reason_is_refused() {
+    assert!(refused("\"reading\"", "\" \"").contains("no reason"));
+    assert!(refused(", why = \"reading\"", "").contains("why"));
+}
+
+#[test]
+fn a_call_that_is_there_twice_is_refused() {
+    let twice = "[ { name = \"read\", why = \"a\" }, { name = \"read\", why = \"b\" } ]";
+    assert!(refused("[ { name = \"read\", why = \"reading\" } ]", twice).contains("twice"));
+    let both = "[ { name = \"read\", why = \"a\" } ]\nrefuse = [ { name = \"read\", errno = \"EPERM\", why = \"b\" } ]";
+    assert!(refused("[ { name = \"read\", why = \"reading\" } ]", both).contains("twice"));
+}
+
+#[test]
+fn an_unknown_call_key_or_constant_is_refused() {
+    assert!(refused("\"read\"", "\"make_coffee\"").contains("make_coffee"));
+    assert!(refused("about =", "colour = \"red\"\nabout =").contains("colour"));
+    assert!(refused("why =", "when = [\"arg0 == COFFEE\"], why =").contains("COFFEE"));
+    assert!(refused("why =", "wen = [], why =").contains("wen"));
+}
+
+#[test]
+fn a_call_of_one_architecture_is_marked_and_no_other() {
+    assert!(refused("\"read\"", "\"open\"").contains("needs arch"));
+    assert!(refused("why =", "arch = \"x86_64\", why =").contains("not only"));
+}
+
+#[test]
+fn the_filters_own_call_cannot_be_refused_with_an_error() {
+    let refuse = "calls = []\nrefuse = [ { name = \"seccomp\", errno = \"EPERM\", why = \"b\" } ]";
+    let from = "calls = [ { name = \"read\", why = \"reading\" } ]";
+    assert!(refused(from, refuse).contains("need it"));
+}
+
+#[test]
+fn a_profile_of_another_role_is_refused() {
+    assert!(parse("planner", SMALL).unwrap_err().contains("mind"));
+}
+
+#[test]
+fn places_beside_a_namespace_are_refused() {
+    let place = "fs = \"namespace\"\n[[landlock.place]]\nname = \"a\"\naccess = \"read\"\nwhy = \"b\"";
+    assert!(refused("fs = \"handled\"", place).contains("namespace"));
+}
