@@ -142,6 +142,14 @@ fn detach_stdin() -> io::Result<()> {
     Ok(rustix::stdio::dup2_stdin(&null)?)
 }
 
+/// Tells the supervisor that an edge was closed because the other side broke the protocol; it makes a fresh one.
+fn report_violation(control: &AsyncFd<OwnedFd>, edge: EdgeId, what: &str) {
+    let report = Report::Violation(Violation { edge, what: what.chars().take(2_000).collect() });
+    if let Err(error) = control::send(control.get_ref().as_fd(), &report, None) {
+        tracing::error!(%error, "the supervisor could not be told");
+    }
+}
+
 type Taker = Box<dyn FnMut(RawEnd) -> Result<(), BootError>>;
 
 /// A daemon on a tokio runtime: its control line, and who takes which ends.
@@ -168,6 +176,8 @@ impl<R: Role> Daemon<R> {
     /// When an end that came already cannot be used.
     pub fn asks<E: Edge<Asker = R>>(&mut self) -> Result<Rc<Client<E>>, BootError> {
         let client = Rc::new(Client::<E>::default());
+        let control = Rc::clone(&self.control);
+        client.on_breach(move |what| report_violation(&control, E::ID, what));
         let taken = Rc::clone(&client);
         self.take(E::ID, Side::Asker, Box::new(move |raw| Ok(taken.attach(AskerEnd::new(raw)?)?)))?;
         Ok(client)
@@ -191,8 +201,7 @@ impl<R: Role> Daemon<R> {
             tokio::task::spawn_local(async move {
                 if let Closed::Violation(what) = serving.await {
                     tracing::error!(edge = ?E::ID, %what, "breach of protocol, channel closed");
-                    let report = Report::Violation(Violation { edge: E::ID, what: what.chars().take(2_000).collect() });
-                    let _ = control::send(control.get_ref().as_fd(), &report, None);
+                    report_violation(&control, E::ID, &what);
                 }
             });
             Ok(())

@@ -26,4 +26,3 @@ pub mod phase;
 pub mod role;
 pub mod socket;
 pub mod sys;
-

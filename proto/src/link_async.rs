@@ -108,6 +108,8 @@ type Pending<E> = oneshot::Sender<Result<(<E as Edge>::Answer, Vec<Sealed>), Ask
 struct Attached<E: Edge> {
     wire: Wire<E>,
     pending: RefCell<HashMap<u64, Pending<E>>>,
+    /// What ended it, when that was a breach found outside the listening task.
+    breach: RefCell<Option<String>>,
 }
 
 impl<E: Edge> Attached<E> {
@@ -135,6 +137,16 @@ pub struct Client<E: Edge> {
     in_flight: Semaphore,
     notes_in: mpsc::Sender<E::Note>,
     notes_out: RefCell<Option<mpsc::Receiver<E::Note>>>,
+    on_breach: RefCell<Option<OnBreach>>,
+}
+
+/// Told when the other side broke the protocol.
+struct OnBreach(Box<dyn Fn(&str)>);
+
+impl std::fmt::Debug for OnBreach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OnBreach")
+    }
 }
 
 impl<E: Edge> Default for Client<E> {
@@ -147,11 +159,17 @@ impl<E: Edge> Default for Client<E> {
             in_flight: Semaphore::new(MAX_IN_FLIGHT),
             notes_in,
             notes_out: RefCell::new(Some(notes_out)),
+            on_breach: RefCell::new(None),
         }
     }
 }
 
 impl<E: Edge> Client<E> {
+    /// Has `tell` called with each breach of protocol by the other side, which closes the channel.
+    pub fn on_breach(&self, tell: impl Fn(&str) + 'static) {
+        *self.on_breach.borrow_mut() = Some(OnBreach(Box::new(tell)));
+    }
+
     /// Goes on with this end; what was in flight on an earlier one ends as gone.
     ///
     /// Must run inside a [`tokio::task::LocalSet`].
@@ -160,7 +178,8 @@ impl<E: Edge> Client<E> {
     /// When the descriptor is no socket that can be watched.
     pub fn attach(self: &Rc<Self>, end: AskerEnd<E>) -> Result<(), LinkError> {
         let generation = end.generation();
-        let attached = Rc::new(Attached { wire: Wire::new(end.raw.fd)?, pending: RefCell::default() });
+        let attached =
+            Rc::new(Attached { wire: Wire::new(end.raw.fd)?, pending: RefCell::default(), breach: RefCell::default() });
         if let Some(earlier) = self.current.replace(Some(Rc::clone(&attached))) {
             earlier.end(&LinkError::Gone);
         }
@@ -170,13 +189,21 @@ impl<E: Edge> Client<E> {
     }
 
     async fn listen(client: Weak<Self>, attached: Rc<Attached<E>>) {
-        let error = Self::receive_all(&client, &attached).await;
-        match &error {
-            LinkError::Gone => tracing::debug!(edge = ?E::ID, "peer gone"),
-            other => tracing::error!(edge = ?E::ID, %other, "breach of protocol, channel closed"),
+        let mut error = Self::receive_all(&client, &attached).await;
+        if let Some(what) = attached.breach.borrow_mut().take() {
+            error = LinkError::Protocol(what);
         }
         attached.end(&error);
         if let Some(client) = client.upgrade() {
+            match &error {
+                LinkError::Gone => tracing::debug!(edge = ?E::ID, "peer gone"),
+                breach => {
+                    tracing::error!(edge = ?E::ID, %breach, "breach of protocol, channel closed");
+                    if let Some(OnBreach(tell)) = client.on_breach.borrow().as_ref() {
+                        tell(&breach.to_string());
+                    }
+                }
+            }
             let mut current = client.current.borrow_mut();
             if current.as_ref().is_some_and(|now| Rc::ptr_eq(now, &attached)) {
                 *current = None;
@@ -288,6 +315,7 @@ impl<E: Edge> Client<E> {
     pub(crate) fn wrong_answer(&self, asked: &str, answer: &E::Answer) -> AskError {
         let what = format!("`{asked}` was answered with `{}`", answer.name());
         if let Some(attached) = self.current.borrow().as_ref() {
+            attached.breach.borrow_mut().get_or_insert(what.clone());
             attached.end(&LinkError::Protocol(what.clone()));
         }
         AskError::Violation(E::Answerer::NAME, what)

@@ -94,6 +94,28 @@ fn a_breach_of_protocol_closes_the_link_without_an_answer() {
 }
 
 #[test]
+fn a_client_tells_of_a_lying_answerer_and_takes_a_fresh_end() {
+    use std::os::fd::AsFd;
+    on_tokio(async {
+        let (asker, liar) = edge::pair::<DoorPlanner>(1, None).unwrap();
+        let client = Rc::new(Client::<DoorPlanner>::default());
+        let told = Rc::new(RefCell::new(Vec::new()));
+        let telling = Rc::clone(&told);
+        client.on_breach(move |what| telling.borrow_mut().push(what.to_owned()));
+        client.attach(asker).unwrap();
+        let liar = metnos_proto::link::BlockingServer::new(liar).unwrap();
+        metnos_proto::socket::send(liar.as_fd(), b"no packet", &[]).unwrap();
+        client.generations().wait_for(|generation| *generation == 0).await.unwrap();
+        assert_eq!(told.borrow().len(), 1);
+        let (asker, answerer) = edge::pair::<DoorPlanner>(2, None).unwrap();
+        tokio::task::spawn_local(door_planner::serve(answerer, Rc::new(Echo::default())));
+        client.attach(asker).unwrap();
+        client.open_turn(TraceId::NONE, turn(), [Sealed::new(b"x").unwrap()]).await.unwrap();
+        assert_eq!(told.borrow().len(), 1, "an honest peer is not told of");
+    });
+}
+
+#[test]
 fn a_client_goes_on_with_a_fresh_end_and_what_was_in_flight_is_gone() {
     on_tokio(async {
         let hold = Rc::new(tokio::sync::Notify::new());
