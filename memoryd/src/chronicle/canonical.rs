@@ -1,0 +1,300 @@
+//! Tells whether bytes are one JSON document in canonical form, without building it; it never repairs anything.
+//!
+//! Canonical here means: no white space, the keys of every object strictly ascending by
+//! their code points (so none twice), strings escaped as little as possible and always
+//! in the same way, no text after the end. One document then has one spelling, and the
+//! digest of its bytes is the digest of its meaning.
+
+use std::borrow::Cow;
+
+/// How deep arrays and objects may nest.
+pub const MAX_DEPTH: usize = 64;
+
+/// Where and why bytes are not canonical JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{why} at byte {at}")]
+pub struct NotCanonical {
+    /// The position in the bytes.
+    pub at: usize,
+    /// What is wrong there.
+    pub why: &'static str,
+}
+
+/// Checks that `bytes` are a canonical JSON object.
+///
+/// # Errors
+/// The first place where they are not.
+pub fn check_object(bytes: &[u8]) -> Result<(), NotCanonical> {
+    if bytes.first() != Some(&b'{') {
+        return Err(NotCanonical { at: 0, why: "an object was expected" });
+    }
+    if std::str::from_utf8(bytes).is_err() {
+        return Err(NotCanonical { at: 0, why: "the text is not UTF-8" });
+    }
+    let mut scan = Scan { bytes, at: 0 };
+    scan.value(0)?;
+    if scan.at == bytes.len() { Ok(()) } else { scan.wrong("text after the end") }
+}
+
+struct Scan<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    fn wrong<T>(&self, why: &'static str) -> Result<T, NotCanonical> {
+        Err(NotCanonical { at: self.at, why })
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn take(&mut self, sign: u8, why: &'static str) -> Result<(), NotCanonical> {
+        if self.peek() == Some(sign) {
+            self.at += 1;
+            Ok(())
+        } else {
+            self.wrong(why)
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<(), NotCanonical> {
+        match self.peek() {
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.array(depth),
+            Some(b'"') => self.string().map(|_| ()),
+            Some(b't') => self.word(b"true"),
+            Some(b'f') => self.word(b"false"),
+            Some(b'n') => self.word(b"null"),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            _ => self.wrong("a value was expected"),
+        }
+    }
+
+    fn word(&mut self, word: &[u8]) -> Result<(), NotCanonical> {
+        if self.bytes[self.at..].starts_with(word) {
+            self.at += word.len();
+            Ok(())
+        } else {
+            self.wrong("a value was expected")
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<(), NotCanonical> {
+        if depth >= MAX_DEPTH {
+            return self.wrong("nested too deeply");
+        }
+        self.at += 1;
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        let mut last: Option<Cow<'a, str>> = None;
+        loop {
+            let key = self.string()?;
+            if last.is_some_and(|last| last.as_ref() >= key.as_ref()) {
+                return self.wrong("a key out of order, or twice");
+            }
+            last = Some(key);
+            self.take(b':', "a colon was expected")?;
+            self.value(depth + 1)?;
+            if self.peek() == Some(b'}') {
+                self.at += 1;
+                return Ok(());
+            }
+            self.take(b',', "a comma or the end of the object was expected")?;
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Result<(), NotCanonical> {
+        if depth >= MAX_DEPTH {
+            return self.wrong("nested too deeply");
+        }
+        self.at += 1;
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            self.value(depth + 1)?;
+            if self.peek() == Some(b']') {
+                self.at += 1;
+                return Ok(());
+            }
+            self.take(b',', "a comma or the end of the array was expected")?;
+        }
+    }
+
+    fn string(&mut self) -> Result<Cow<'a, str>, NotCanonical> {
+        let (text, length) =
+            string(&self.bytes[self.at..]).map_err(|error| NotCanonical { at: self.at + error.at, why: error.why })?;
+        self.at += length;
+        Ok(text)
+    }
+
+    fn number(&mut self) -> Result<(), NotCanonical> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.peek() == Some(b'0') {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), NotCanonical> {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        if self.at > start { Ok(()) } else { self.wrong("a digit was expected") }
+    }
+}
+
+/// Reads the JSON string that `bytes` begin with, if it is escaped canonically: its text,
+/// and how many bytes it takes with its quotes.
+///
+/// # Errors
+/// When there is none, or it could be spelled otherwise.
+pub fn string(bytes: &[u8]) -> Result<(Cow<'_, str>, usize), NotCanonical> {
+    let wrong = |at, why| Err(NotCanonical { at, why });
+    if bytes.first() != Some(&b'"') {
+        return wrong(0, "a string was expected");
+    }
+    let mut escaped = false;
+    let mut at = 1;
+    loop {
+        match bytes.get(at) {
+            None => return wrong(at, "the string has no end"),
+            Some(b'"') => break,
+            Some(b'\\') => {
+                escaped = true;
+                at += 2;
+            }
+            Some(0..=0x1f) => return wrong(at, "a control character"),
+            Some(_) => at += 1,
+        }
+    }
+    let whole = &bytes[..=at];
+    if !escaped {
+        let Ok(text) = std::str::from_utf8(&whole[1..at]) else {
+            return wrong(0, "the text is not UTF-8");
+        };
+        return Ok((Cow::Borrowed(text), whole.len()));
+    }
+    let Ok(text) = serde_json::from_slice::<String>(whole) else {
+        return wrong(0, "an escape that means nothing");
+    };
+    if serde_json::to_vec(&text).is_ok_and(|spelled| spelled == whole) {
+        Ok((Cow::Owned(text), whole.len()))
+    } else {
+        wrong(0, "a string that is escaped more than it must be")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_could_be_spelled_otherwise_is_refused() {
+        for text in [
+            "",
+            "1",
+            "[]",
+            "{",
+            "{} ",
+            " {}",
+            "{ }",
+            r#"{"a":1,}"#,
+            r#"{"b":1,"a":2}"#,
+            r#"{"a":1,"a":1}"#,
+            r#"{"a":"\u0041"}"#,
+            r#"{"a":"\/"}"#,
+            r#"{"a":"\u000A"}"#,
+            r#"{"a":01}"#,
+            r#"{"a":+1}"#,
+            r#"{"a":.5}"#,
+            r#"{"a":NaN}"#,
+            r#"{"a":tru}"#,
+            "{\"a\":\"\n\"}",
+            r#"{"a":"\ud800"}"#,
+            r#"{"a":"x"#,
+            r#"{"a":1}{}"#,
+            r#"{"a" :1}"#,
+            r#"{"\u0061":1}"#,
+        ] {
+            assert!(check_object(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(check_object(b"{\"a\":\"\xff\"}").is_err());
+        assert!(check_object(b"{\"a\":\"\\").is_err());
+    }
+
+    #[test]
+    fn what_has_one_spelling_is_accepted() {
+        for text in ["{}", r#"{"a":[1,-0.5e+7,true,false,null,{"b":"\n\u0001\"è"}],"b":{}}"#, r#"{"":[]}"#] {
+            assert_eq!(check_object(text.as_bytes()), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(check_object(nested(MAX_DEPTH - 1).as_bytes()), Ok(()));
+        assert!(check_object(nested(MAX_DEPTH).as_bytes()).is_err());
+        assert!(check_object(nested(1_000_000).as_bytes()).is_err());
+    }
+
+    fn any_json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            any::<f64>().prop_map(Into::into),
+            ".{0,8}".prop_map(Into::into),
+        ];
+        leaf.prop_recursive(4, 32, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Into::into),
+                prop::collection::btree_map(".{0,4}", inner, 0..5)
+                    .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_written_sorted_is_canonical(value in any_json()) {
+            let text = serde_json::json!({ "v": value }).to_string();
+            prop_assert_eq!(check_object(text.as_bytes()), Ok(()));
+        }
+
+        #[test]
+        fn whatever_is_accepted_is_the_only_spelling(bytes in prop::collection::vec(prop::sample::select(b"{}[]\",:\\ab01e.-nu ".to_vec()), 0..24)) {
+            if check_object(&bytes).is_ok() {
+                prop_assert!(serde_json::from_slice::<serde_json::Value>(&bytes).is_ok());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_judged_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = check_object(&bytes);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! An event as a line of JSON and back; a line that could be spelled otherwise is no line.
+//!
+//! Keys stand in one order without white space, so that a line can be read without
+//! building a document, and one event has one line.
+
+use std::str::FromStr;
+
+use metnos_proto::ids::{SessionId, Sha256};
+use metnos_proto::role::RoleName;
+
+use super::canonical;
+use super::event::{Event, EventType, channel_named, trust_name, trust_named};
+use super::time::{instant_text, parse_instant};
+use metnos_proto::msg::common::Channel;
+
+/// The largest payload of an event, in bytes.
+pub const MAX_PAYLOAD_BYTES: usize = 20 * 1024 * 1024;
+/// The longest of the other texts of an event, in bytes.
+pub const MAX_FIELD_BYTES: usize = 1024;
+/// The longest line, in bytes, its newline included.
+pub const MAX_LINE_BYTES: usize = MAX_PAYLOAD_BYTES + 32 * 1024;
+
+/// Why bytes are no line of the chronicle.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{field}`: {why}")]
+pub struct LineError {
+    /// The field that was being read.
+    pub field: &'static str,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// `,"hash":"sha256:` + 64 digits + `"}`.
+const TAIL: usize = 16 + 64 + 2;
+
+/// The line of an event, with its newline.
+#[must_use]
+pub fn to_line(event: &Event) -> Vec<u8> {
+    let mut line = Vec::with_capacity(event.payload.len() + 640);
+    let quoted = |name: &'static str, text: &str, line: &mut Vec<u8>| {
+        line.extend_from_slice(name.as_bytes());
+        push_string(line, text);
+    };
+    let optional = |name: &'static str, text: Option<String>, line: &mut Vec<u8>| match text {
+        Some(text) => quoted(name, &text, line),
+        None => {
+            line.extend_from_slice(name.as_bytes());
+            line.extend_from_slice(b"null");
+        }
+    };
+    line.extend_from_slice(format!("{{\"seq\":{}", event.seq).as_bytes());
+    quoted(",\"prev_hash\":", &event.prev_hash.to_string(), &mut line);
+    let parent = event.parent.map_or_else(|| "null".to_owned(), |parent| parent.to_string());
+    line.extend_from_slice(format!(",\"parent\":{parent}").as_bytes());
+    quoted(",\"ts\":", &instant_text(event.ts_ms), &mut line);
+    quoted(",\"emitter\":", event.emitter.text(), &mut line);
+    quoted(",\"session_key\":", &event.session_key(), &mut line);
+    optional(",\"turn_id\":", event.turn_id.map(|id| id.to_string()), &mut line);
+    optional(",\"trace_id\":", event.trace_id.map(|id| id.to_string()), &mut line);
+    quoted(",\"event_type\":", event.kind.name(), &mut line);
+    quoted(",\"agent_id\":", &event.agent_id, &mut line);
+    quoted(",\"model\":", &event.model, &mut line);
+    optional(",\"channel\":", event.channel.map(|channel| channel.name().to_owned()), &mut line);
+    quoted(",\"peer\":", &event.peer, &mut line);
+    quoted(",\"trust\":", trust_name(event.trust), &mut line);
+    quoted(",\"payload_sha256\":", &event.payload_sha256.to_string(), &mut line);
+    line.extend_from_slice(b",\"payload\":");
+    line.extend_from_slice(event.payload.as_bytes());
+    quoted(",\"hash\":", &event.hash.to_string(), &mut line);
+    line.extend_from_slice(b"}\n");
+    line
+}
+
+fn push_string(line: &mut Vec<u8>, text: &str) {
+    // Writing into memory has no way to go wrong, and a text is always JSON.
+    let quoted = serde_json::Value::from(text).to_string();
+    line.extend_from_slice(quoted.as_bytes());
+}
+
+/// Reads one line, without its newline. Total: any bytes give an event or an error.
+///
+/// The event's `hash` and `payload_sha256` are what the line claims: whether they are
+/// true is for [`Event::computed_hash`] and the verification to say.
+///
+/// # Errors
+/// The first field that is not spelled as [`to_line`] would.
+pub fn parse_line(line: &[u8]) -> Result<Event, LineError> {
+    if line.len() >= MAX_LINE_BYTES {
+        return wrong("line", format!("longer than {MAX_LINE_BYTES} bytes"));
+    }
+    let Some(head) = line.len().checked_sub(TAIL) else {
+        return wrong("line", "too short");
+    };
+    let (rest, tail) = line.split_at(head);
+    let mut tail = Scan { rest: tail };
+    tail.literal("hash", ",\"hash\":")?;
+    let hash = tail.digest("hash")?;
+    tail.literal("hash", "}")?;
+
+    let mut scan = Scan { rest };
+    scan.literal("seq", "{\"seq\":")?;
+    let seq = scan.integer("seq")?;
+    scan.literal("prev_hash", ",\"prev_hash\":")?;
+    let prev_hash = scan.digest("prev_hash")?;
+    scan.literal("parent", ",\"parent\":")?;
+    let parent = if scan.null() { None } else { Some(scan.integer("parent")?) };
+    scan.literal("ts", ",\"ts\":")?;
+    let ts_ms = scan.named("ts", parse_instant)?;
+    scan.literal("emitter", ",\"emitter\":")?;
+    let emitter = scan.named("emitter", RoleName::parse)?;
+    scan.literal("session_key", ",\"session_key\":")?;
+    let session = scan.named("session_key", |text| session_of(text, emitter))?;
+    scan.literal("turn_id", ",\"turn_id\":")?;
+    let turn_id = scan.optional("turn_id", exact_id)?;
+    scan.literal("trace_id", ",\"trace_id\":")?;
+    let trace_id = scan.optional("trace_id", exact_id)?;
+    scan.literal("event_type", ",\"event_type\":")?;
+    let kind = scan.named("event_type", EventType::parse)?;
+    scan.literal("agent_id", ",\"agent_id\":")?;
+    let agent_id = scan.text("agent_id")?;
+    scan.literal("model", ",\"model\":")?;
+    let model = scan.text("model")?;
+    scan.literal("channel", ",\"channel\":")?;
+    let channel: Option<Channel> = scan.optional("channel", channel_named)?;
+    scan.literal("peer", ",\"peer\":")?;
+    let peer = scan.text("peer")?;
+    scan.literal("trust", ",\"trust\":")?;
+    let trust = scan.named("trust", trust_named)?;
+    scan.literal("payload_sha256", ",\"payload_sha256\":")?;
+    let payload_sha256 = scan.digest("payload_sha256")?;
+    scan.literal("payload", ",\"payload\":")?;
+    let payload = scan.payload()?;
+    Ok(Event {
+        seq,
+        prev_hash,
+        parent,
+        ts_ms,
+        emitter,
+        session,
+        turn_id,
+        trace_id,
+        kind,
+        agent_id,
+        model,
+        channel,
+        peer,
+        trust,
+        payload_sha256,
+        payload,
+        hash,
+    })
+}
+
+/// An id whose text is exactly what printing it gives.
+fn exact_id<T: FromStr + ToString>(text: &str) -> Option<T> {
+    text.parse::<T>().ok().filter(|id| id.to_string() == text)
+}
+
+fn session_of(key: &str, emitter: RoleName) -> Option<SessionId> {
+    exact_id(key.strip_prefix("metnos:")?.strip_prefix(emitter.text())?.strip_prefix(':')?)
+}
+
+fn wrong<T>(field: &'static str, why: impl Into<String>) -> Result<T, LineError> {
+    Err(LineError { field, why: why.into() })
+}
+
+struct Scan<'a> {
+    rest: &'a [u8],
+}
+
+impl Scan<'_> {
+    fn literal(&mut self, field: &'static str, literal: &'static str) -> Result<(), LineError> {
+        match self.rest.strip_prefix(literal.as_bytes()) {
+            Some(rest) => {
+                self.rest = rest;
+                Ok(())
+            }
+            None => wrong(field, format!("`{literal}` was expected")),
+        }
+    }
+
+    fn null(&mut self) -> bool {
+        self.rest.strip_prefix(b"null").is_some_and(|rest| {
+            self.rest = rest;
+            true
+        })
+    }
+
+    /// A number from 1 upwards, without sign or leading zero.
+    fn integer(&mut self, field: &'static str) -> Result<u64, LineError> {
+        let length = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (digits, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        let number = std::str::from_utf8(digits).ok().and_then(|text| text.parse::<u64>().ok());
+        match number {
+            Some(number) if digits.first() != Some(&b'0') => Ok(number),
+            _ => wrong(field, "a number from 1 upwards was expected"),
+        }
+    }
+
+    fn text(&mut self, field: &'static str) -> Result<String, LineError> {
+        let (text, length) =
+            canonical::string(self.rest).map_err(|error| LineError { field, why: error.to_string() })?;
+        if text.len() > MAX_FIELD_BYTES {
+            return wrong(field, format!("longer than {MAX_FIELD_BYTES} bytes"));
+        }
+        let text = text.into_owned();
+        self.rest = &self.rest[length..];
+        Ok(text)
+    }
+
+    fn named<T>(&mut self, field: &'static str, read: impl FnOnce(&str) -> Option<T>) -> Result<T, LineError> {
+        let text = self.text(field)?;
+        read(&text).map_or_else(|| wrong(field, format!("`{}` means nothing here", shortened(&text))), Ok)
+    }
+
+    fn optional<T>(
+        &mut self,
+        field: &'static str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, LineError> {
+        if self.null() { Ok(None) } else { self.named(field, read).map(Some) }
+    }
+
+    fn digest(&mut self, field: &'static str) -> Result<Sha256, LineError> {
+        self.named(field, Sha256::parse)
+    }
+
+    /// All that is left, which must be a canonical object.
+    fn payload(&mut self) -> Result<String, LineError> {
+        canonical::check_object(self.rest).map_err(|error| LineError { field: "payload", why: error.to_string() })?;
+        if self.rest.len() > MAX_PAYLOAD_BYTES {
+            return wrong("payload", format!("longer than {MAX_PAYLOAD_BYTES} bytes"));
+        }
+        match std::str::from_utf8(self.rest) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(_) => wrong("payload", "the text is not UTF-8"),
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::chronicle::testing::any_event;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn an_event_survives_its_line(event in any_event()) {
+            let line = to_line(&event);
+            prop_assert_eq!(line.last(), Some(&b'\n'));
+            let read = parse_line(&line[..line.len() - 1]).unwrap();
+            prop_assert_eq!(read.computed_hash(), read.hash);
+            prop_assert_eq!(&read, &event);
+        }
+
+        #[test]
+        fn a_line_that_parses_is_the_only_spelling_of_its_event(
+            event in any_event(), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>(),
+        ) {
+            let mut line = to_line(&event);
+            line.pop();
+            let at = at.index(line.len());
+            if cut { line.remove(at); } else { line[at] = byte; }
+            if let Ok(read) = parse_line(&line) {
+                let mut again = to_line(&read);
+                again.pop();
+                prop_assert_eq!(again, line);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let _ = parse_line(&bytes);
+        }
+    }
+
+    #[test]
+    fn lines_with_other_spellings_are_refused_by_field() {
+        let event = crate::chronicle::testing::event(7);
+        let line = String::from_utf8(to_line(&event)).unwrap();
+        let line = line.trim_end();
+        for (from, to, field) in [
+            ("{\"seq\":7", "{\"seq\":07", "seq"),
+            ("{\"seq\":7", "{\"seq\":-7", "seq"),
+            ("{\"seq\":7", "{\"seq\":99999999999999999999", "seq"),
+            ("{\"seq\":7", "{ \"seq\":7", "seq"),
+            ("metnos:gatewayd:", "metnos:planner:", "session_key"),
+            ("\"trust\":\"owner\"", "\"trust\":\"Owner\"", "trust"),
+            ("\"channel\":\"cli\"", "\"channel\":\"\"", "channel"),
+            ("Z\",", "+00:00\",", "ts"),
+            ("\"payload\":{", "\"payload\":[{", "payload"),
+            ("\"parent\":null,", "", "parent"),
+            ("\"parent\":null", "\"parent\":0", "parent"),
+        ] {
+            let changed = line.replacen(from, to, 1);
+            assert_ne!(changed, line, "{from}");
+            assert_eq!(parse_line(changed.as_bytes()).unwrap_err().field, field, "{changed}");
+        }
+        assert_eq!(parse_line(format!("{line} ").as_bytes()).unwrap_err().field, "hash");
+        assert_eq!(parse_line(&line.as_bytes()[1..]).unwrap_err().field, "seq");
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_refused_before_it_is_read() {
+        assert_eq!(parse_line(&vec![b'x'; MAX_LINE_BYTES]).unwrap_err().field, "line");
+        assert_eq!(parse_line(&vec![b'x'; MAX_LINE_BYTES - 1]).unwrap_err().field, "hash");
+    }
+
+    #[test]
+    fn a_text_may_be_exactly_the_limit_and_not_a_byte_more() {
+        let mut event = crate::chronicle::testing::event(1);
+        event.peer = "p".repeat(MAX_FIELD_BYTES);
+        let line = to_line(&event);
+        assert!(parse_line(&line[..line.len() - 1]).is_ok());
+        event.peer.push('p');
+        let line = to_line(&event);
+        assert_eq!(parse_line(&line[..line.len() - 1]).unwrap_err().field, "peer");
+    }
+}

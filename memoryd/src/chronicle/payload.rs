@@ -1,0 +1,302 @@
+//! What the payload of each type of event holds; it interprets nothing.
+//!
+//! The fields stand in alphabetical order, so that writing them as they are declared
+//! gives canonical JSON; the append checks it once more.
+
+use metnos_proto::ids::{Blake3, CallId};
+use metnos_proto::msg::common::ExecutorId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A payload that cannot be read as what its event's type says.
+#[derive(Debug, thiserror::Error)]
+#[error("the payload is no `{kind}`: {source}")]
+pub struct PayloadError {
+    kind: &'static str,
+    source: serde_json::Error,
+}
+
+macro_rules! payloads {
+    ($($(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
+
+        impl $name {
+            /// The payload's canonical text.
+            #[must_use]
+            pub fn encode(&self) -> String {
+                // None of these structures holds anything that JSON cannot carry.
+                serde_json::to_string(self).unwrap_or_default()
+            }
+
+            /// Reads a payload.
+            ///
+            /// # Errors
+            /// When it is not of this shape.
+            pub fn decode(text: &str) -> Result<Self, PayloadError> {
+                serde_json::from_str(text).map_err(|source| PayloadError { kind: $kind, source })
+            }
+        }
+    )*};
+}
+
+payloads! {
+    /// `owner_message`: a person's words.
+    OwnerMessage = "owner_message" {
+        /// The language the person is spoken to in: `en`, `it`.
+        lang: String,
+        /// `owner` or `guest`.
+        standing: String,
+        /// The words.
+        text: String,
+    }
+
+    /// `assistant_message`: the answer as it was delivered.
+    AssistantMessage = "assistant_message" {
+        /// How the turn ended.
+        end: String,
+        /// The text.
+        text: String,
+    }
+
+    /// `turn_open`: what the planner was shown, or that the owner calls without one.
+    TurnOpen = "turn_open" {
+        /// The executors that were shown, best first.
+        candidates: Vec<String>,
+        /// Whether the owner calls an executor without the planner.
+        direct: bool,
+        /// The executor of a direct call; empty otherwise.
+        executor: String,
+        /// BLAKE3 over the six workspace files; empty for a direct call.
+        identity: String,
+        /// What later claims must name, sixteen hexadecimal digits; empty for a direct call.
+        nonce: String,
+        /// The events that were shown.
+        shown: Vec<u64>,
+    }
+
+    /// `turn_close`: how it ended.
+    TurnClose = "turn_close" {
+        /// How.
+        end: String,
+        /// What was missing, in the words of the request; empty when nothing was.
+        wish: String,
+    }
+
+    /// `policy_decision`: what policyd decided about a call.
+    PolicyDecision = "policy_decision" {
+        /// The arguments, exactly as they were decided on.
+        arguments: String,
+        /// BLAKE3 of the arguments' bytes.
+        arguments_digest: String,
+        /// How `arguments` carries the bytes: `utf-8`, or `hex` when they are no text.
+        arguments_encoding: String,
+        /// The call.
+        call: String,
+        /// The executor's name.
+        executor: String,
+        /// Its place in the turn: `c1`, `c2`, ….
+        place: String,
+        /// Which rule decided.
+        rule: String,
+        /// `allow`, `deny` or `ask`.
+        verdict: String,
+        /// The executor's version; empty when there is no such executor.
+        version: String,
+        /// Why, for a person.
+        why: String,
+    }
+
+    /// `run_started`: an executor is about to run.
+    RunStarted = "run_started" {
+        /// BLAKE3 of the arguments as handed over, references unresolved.
+        arguments_digest: String,
+        /// The call.
+        call: String,
+        /// The line of the decision that it carries out.
+        decision_seq: u64,
+        /// The executor's name.
+        executor: String,
+        /// What arguments were taken from earlier results.
+        inputs: Vec<Input>,
+        /// Its place in the turn.
+        place: String,
+        /// BLAKE3 of the sandbox in force.
+        profile: String,
+        /// The executor's version.
+        version: String,
+    }
+
+    /// An argument that was taken from an earlier result.
+    Input = "input" {
+        /// JSON pointer of the argument that it became.
+        argument: String,
+        /// The call whose result it was.
+        from: String,
+        /// JSON pointer in that result.
+        pointer: String,
+    }
+
+    /// `run_ended`: how a run ended.
+    RunEnded = "run_ended" {
+        /// The call.
+        call: String,
+        /// Processor time in microseconds.
+        cpu_us: u64,
+        /// The error's class, as the executor named it; empty when it succeeded.
+        error_class: String,
+        /// The executor's name.
+        executor: String,
+        /// How it ended: `ok`, `error`, `timeout`, ….
+        outcome: String,
+        /// Size of the result in bytes.
+        output_bytes: u64,
+        /// Largest resident set in KiB.
+        peak_kib: u64,
+        /// BLAKE3 of the result.
+        result: String,
+        /// The line that says it started.
+        started_seq: u64,
+        /// The executor's version.
+        version: String,
+        /// Wall time in microseconds.
+        wall_us: u64,
+    }
+
+    /// `evolution`: an executor may be called from now on, or no longer.
+    Evolution = "evolution" {
+        /// `born` or `lost`.
+        act: String,
+        /// Its public contract, when born; null when lost.
+        candidate: Value,
+        /// What was signed, when born.
+        digests: Vec<String>,
+        /// The executor's name.
+        executor: String,
+        /// Its version.
+        version: String,
+        /// Why, when lost.
+        why: String,
+    }
+
+    /// `system_event`: something happened to a daemon.
+    SystemEvent = "system_event" {
+        /// What kind, in a word.
+        kind: String,
+        /// What, for a person.
+        text: String,
+    }
+}
+
+/// Reads the digest that a payload carries as text.
+#[must_use]
+pub fn digest_of(text: &str) -> Option<Blake3> {
+    Blake3::parse(text)
+}
+
+/// Reads the call that a payload carries as text.
+#[must_use]
+pub fn call_of(text: &str) -> Option<CallId> {
+    text.parse().ok()
+}
+
+impl PolicyDecision {
+    /// The executor that was decided on.
+    #[must_use]
+    pub fn id(&self) -> ExecutorId {
+        ExecutorId { name: self.executor.clone(), version: self.version.clone() }
+    }
+
+    /// Puts the arguments' bytes in, as text where they are text.
+    #[must_use]
+    pub fn spell_arguments(bytes: Vec<u8>) -> (String, String) {
+        match String::from_utf8(bytes) {
+            Ok(text) => (text, "utf-8".to_owned()),
+            Err(error) => {
+                const DIGITS: &[u8; 16] = b"0123456789abcdef";
+                let nibbles = error.as_bytes().iter().flat_map(|byte| [byte >> 4, byte & 15]);
+                let digits = nibbles.map(|nibble| char::from(DIGITS[usize::from(nibble)])).collect();
+                (digits, "hex".to_owned())
+            }
+        }
+    }
+
+    /// The arguments' bytes; `None` when the encoding is not one of ours.
+    #[must_use]
+    pub fn argument_bytes(&self) -> Option<Vec<u8>> {
+        match self.arguments_encoding.as_str() {
+            "utf-8" => Some(self.arguments.clone().into_bytes()),
+            "hex" => (0..self.arguments.len())
+                .step_by(2)
+                .map(|at| self.arguments.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+                .collect(),
+            _ => None,
+        }
+    }
+}
+
+impl RunStarted {
+    /// The executor that runs.
+    #[must_use]
+    pub fn id(&self) -> ExecutorId {
+        ExecutorId { name: self.executor.clone(), version: self.version.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::chronicle::canonical::check_object;
+
+    #[test]
+    fn every_payload_is_written_canonically_and_read_back() {
+        macro_rules! holds {
+            ($($payload:expr => $type:ident),* $(,)?) => {$(
+                let payload = $payload;
+                let text = payload.encode();
+                assert_eq!(check_object(text.as_bytes()), Ok(()), "{text}");
+                assert_eq!($type::decode(&text).unwrap(), payload);
+            )*};
+        }
+        let s = || "x\n\"\u{1}è".to_owned();
+        let input = Input { argument: s(), from: s(), pointer: s() };
+        let candidate = serde_json::json!({ "z": 1, "a": [ { "y": null, "b": 1.5 } ] });
+        holds! {
+            OwnerMessage { lang: s(), standing: s(), text: s() } => OwnerMessage,
+            AssistantMessage { end: s(), text: s() } => AssistantMessage,
+            TurnOpen { candidates: vec![s()], direct: true, executor: s(), identity: s(), nonce: s(), shown: vec![1] } => TurnOpen,
+            TurnClose { end: s(), wish: s() } => TurnClose,
+            PolicyDecision { arguments: s(), arguments_digest: s(), arguments_encoding: s(), call: s(), executor: s(),
+                place: s(), rule: s(), verdict: s(), version: s(), why: s() } => PolicyDecision,
+            RunStarted { arguments_digest: s(), call: s(), decision_seq: 1, executor: s(), inputs: vec![input],
+                place: s(), profile: s(), version: s() } => RunStarted,
+            RunEnded { call: s(), cpu_us: 1, error_class: s(), executor: s(), outcome: s(), output_bytes: 1,
+                peak_kib: 1, result: s(), started_seq: 1, version: s(), wall_us: 1 } => RunEnded,
+            Evolution { act: s(), candidate, digests: vec![s()], executor: s(), version: s(), why: s() } => Evolution,
+            SystemEvent { kind: s(), text: s() } => SystemEvent,
+        }
+    }
+
+    #[test]
+    fn arguments_that_are_no_text_are_kept_byte_for_byte() {
+        for bytes in [b"{\"a\":1}".to_vec(), vec![0xff, 0x00, 0x7f], Vec::new()] {
+            let (arguments, arguments_encoding) = PolicyDecision::spell_arguments(bytes.clone());
+            let decision = PolicyDecision {
+                arguments,
+                arguments_encoding,
+                arguments_digest: String::new(),
+                call: String::new(),
+                executor: String::new(),
+                place: String::new(),
+                rule: String::new(),
+                verdict: String::new(),
+                version: String::new(),
+                why: String::new(),
+            };
+            assert_eq!(decision.argument_bytes(), Some(bytes));
+        }
+    }
+}

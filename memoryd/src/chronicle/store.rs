@@ -1,0 +1,426 @@
+//! The chronicle as memoryd holds it: stage, flush, read. A line is promised to nobody before it is on the disk.
+
+use std::path::Path;
+
+use metnos_proto::ids::{SessionId, Sha256};
+use metnos_proto::msg::common::{Refusal, RefusalCode, Trust};
+use metnos_proto::msg::memoryd::Recorded;
+use metnos_proto::role::RoleName;
+
+use super::canonical;
+use super::event::{Draft, Event, EventType, GENESIS};
+use super::index::{Index, IndexRow};
+use super::line::{MAX_FIELD_BYTES, MAX_PAYLOAD_BYTES, to_line};
+use super::log::{Log, Place, Placed};
+use super::payload::SystemEvent;
+use super::recover::{self, apply};
+use super::time::{Clock, Day};
+use super::view::View;
+use crate::error::{Error, Result};
+use crate::faults::{Faults, NoFaults, Step, step};
+
+/// How many bytes of payload may wait for one flush; the loop flushes when they are more.
+pub const MAX_ROUND_BYTES: usize = 32 * 1024 * 1024;
+/// How far the clock may fall behind the last event before an event tells of it, in milliseconds.
+pub const CLOCK_BACK_MS: u64 = 2_000;
+
+/// How much memoryd itself may have to tell while nothing can be recorded.
+pub const MAX_NEWS: usize = 64;
+
+/// The last event of the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Its number; 0 when there is none.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: Sha256,
+    /// Its time.
+    pub ts_ms: u64,
+}
+
+impl Head {
+    /// Of a chronicle without events.
+    pub const EMPTY: Self = Self { seq: 0, hash: GENESIS, ts_ms: 0 };
+
+    /// The head when `event` is the last.
+    #[must_use]
+    pub const fn of(event: &Event) -> Self {
+        Self { seq: event.seq, hash: event.hash, ts_ms: event.ts_ms }
+    }
+
+    /// As it is told on the wire.
+    #[must_use]
+    pub const fn recorded(&self) -> Recorded {
+        Recorded { seq: self.seq, hash: self.hash }
+    }
+}
+
+/// Whether events can be recorded.
+#[derive(Debug)]
+enum Health {
+    Sound,
+    /// The index lacks events that the log has: caught up before anything else is recorded.
+    Behind,
+    /// The log is not what was written.
+    Altered(String),
+}
+
+/// What a flush has done.
+#[derive(Debug)]
+pub struct Flushed {
+    /// The events that are now durable, in order.
+    pub events: Vec<Placed>,
+    /// Whether the index knows them; otherwise it is caught up before the next.
+    pub indexed: bool,
+}
+
+/// The log, its index and the executors' view.
+pub struct Chronicle {
+    log: Log,
+    index: Index,
+    view: View,
+    clock: Box<dyn Clock>,
+    faults: Box<dyn Faults>,
+    session: SessionId,
+    health: Health,
+    head: Head,
+    staged: Vec<Event>,
+    staged_bytes: usize,
+    staged_so_far: u64,
+    /// What memoryd itself has to tell, not staged yet.
+    news: Vec<Draft>,
+    /// What of it is staged: told again when the flush goes wrong.
+    staged_news: Vec<Draft>,
+    clock_back_told: bool,
+    torn: u32,
+}
+
+impl std::fmt::Debug for Chronicle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Chronicle").field("head", &self.head).field("health", &self.health).finish_non_exhaustive()
+    }
+}
+
+fn own(session: SessionId, kind: &str, text: String) -> Draft {
+    Draft {
+        parent: None,
+        emitter: RoleName::Memoryd,
+        session,
+        turn_id: None,
+        trace_id: None,
+        kind: EventType::SystemEvent,
+        channel: None,
+        peer: String::new(),
+        trust: Trust::System,
+        payload: SystemEvent { kind: kind.to_owned(), text }.encode(),
+    }
+}
+
+impl Chronicle {
+    /// Opens the chronicle in `dir` (`.audit`): catches the index up, sets a torn end aside.
+    ///
+    /// A chronicle that was altered is opened all the same, so that it can be read and
+    /// verified, but records nothing: [`Chronicle::fit`] says why.
+    ///
+    /// # Errors
+    /// When a file cannot be opened, or the index is of another version.
+    pub fn open(dir: &Path, session: SessionId, clock: Box<dyn Clock>, mut faults: Box<dyn Faults>) -> Result<Self> {
+        let mut log = Log::open(dir)?;
+        let (index, mut told) = open_index(dir)?;
+        let fresh = index.head()?.is_none();
+        let mut view = View::open(&dir.join("executors"), index.view_end()?)?;
+        let mut health = Health::Sound;
+        let mut head = Head::EMPTY;
+        let mut torn = 0;
+        match recover::catch_up(&mut log, &index, &mut view, faults.as_mut()) {
+            Ok(done) => {
+                head = done.head;
+                let added = done.added;
+                if added > 0 && fresh {
+                    told.push(("index_rebuilt", format!("the index was empty; {added} events were added")));
+                } else if added > 0 {
+                    // After a crash this is as it should be; otherwise somebody else has written them.
+                    let first = head.seq + 1 - added;
+                    told.push((
+                        "caught_up",
+                        format!("events {first} to {} were in the log and not yet in the index", head.seq),
+                    ));
+                }
+                if let Some(what) = done.torn {
+                    torn = 1;
+                    told.push(("torn", what));
+                }
+            }
+            Err(Error::Altered(why)) => {
+                tracing::error!(%why, "the chronicle was altered; nothing is recorded");
+                head = index.head()?.map_or(head, |row| Head { seq: row.seq, hash: row.hash, ts_ms: row.ts_ms });
+                health = Health::Altered(why);
+            }
+            Err(error) => return Err(error),
+        }
+        let news = told.into_iter().map(|(kind, text)| own(session, kind, text)).collect();
+        Ok(Self {
+            log,
+            index,
+            view,
+            clock,
+            faults,
+            session,
+            health,
+            head,
+            staged: Vec::new(),
+            staged_bytes: 0,
+            staged_so_far: 0,
+            news,
+            staged_news: Vec::new(),
+            clock_back_told: false,
+            torn,
+        })
+    }
+
+    /// Whether anything can be recorded now. Catches the index up when it is behind.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn fit(&mut self) -> Result<()> {
+        match &self.health {
+            Health::Sound => Ok(()),
+            Health::Altered(why) => Err(Error::Altered(why.clone())),
+            Health::Behind => {
+                let done = recover::catch_up(&mut self.log, &self.index, &mut self.view, self.faults.as_mut())?;
+                self.head = done.head;
+                self.health = Health::Sound;
+                Ok(())
+            }
+        }
+    }
+
+    /// Gives an event its place behind those that wait already. It is durable after the next
+    /// [`Chronicle::flush`], and must not be acknowledged before.
+    ///
+    /// # Errors
+    /// When it does not fit the format, or nothing can be recorded.
+    pub fn stage(&mut self, draft: Draft) -> Result<Recorded> {
+        self.fit()?;
+        check(&draft)?;
+        self.stage_news();
+        Ok(self.push(draft))
+    }
+
+    /// Stages what memoryd itself has to tell, before what it is told next.
+    fn stage_news(&mut self) {
+        let now = self.clock.now_ms();
+        let behind = now.saturating_add(CLOCK_BACK_MS) < self.head.ts_ms;
+        if behind && !self.clock_back_told {
+            let text = format!("the clock is {} ms behind the last event", self.head.ts_ms - now);
+            self.news.push(own(self.session, "clock_back", text));
+        }
+        self.clock_back_told = behind;
+        for draft in std::mem::take(&mut self.news) {
+            self.staged_news.push(draft.clone());
+            self.push(draft);
+        }
+    }
+
+    fn push(&mut self, draft: Draft) -> Recorded {
+        // One instant for all that share a flush, so that a round never lies in two days' files.
+        let (last, ts_ms) = match self.staged.last() {
+            Some(event) => (Head::of(event), event.ts_ms),
+            None => (self.head, self.head.ts_ms.max(self.clock.now_ms())),
+        };
+        let event = Event::seal(draft, last.seq + 1, last.hash, ts_ms);
+        let recorded = Head::of(&event).recorded();
+        self.staged_bytes += event.payload.len();
+        self.staged_so_far += 1;
+        self.staged.push(event);
+        recorded
+    }
+
+    /// Tells something of memoryd itself: recorded before the next event, and dropped when more
+    /// than [`MAX_NEWS`] wait for a disk that can be written.
+    pub fn tell(&mut self, kind: &str, text: String) {
+        if self.news.len() < MAX_NEWS {
+            self.news.push(own(self.session, kind, text));
+        }
+    }
+
+    /// Stages what memoryd itself has to tell, if anything can be recorded.
+    pub fn stage_told(&mut self) {
+        if !self.news.is_empty() && self.fit().is_ok() {
+            self.stage_news();
+        }
+    }
+
+    /// How many bytes of payload wait.
+    #[must_use]
+    pub const fn staged_bytes(&self) -> usize {
+        self.staged_bytes
+    }
+
+    /// How many events have been staged since the start.
+    #[must_use]
+    pub const fn staged_so_far(&self) -> u64 {
+        self.staged_so_far
+    }
+
+    /// Whether events wait.
+    #[must_use]
+    pub fn has_staged(&self) -> bool {
+        !self.staged.is_empty()
+    }
+
+    /// Whether an event of that turn waits, which the index therefore does not know yet.
+    #[must_use]
+    pub fn has_staged_of(&self, turn: metnos_proto::ids::TurnId) -> bool {
+        self.staged.iter().any(|event| event.turn_id == Some(turn))
+    }
+
+    /// Makes everything that waits durable, with one write and one sync, then indexes it.
+    ///
+    /// # Errors
+    /// What went wrong; then nothing of it stays, and nobody may be told that it was recorded.
+    pub fn flush(&mut self) -> Result<Flushed> {
+        let events = std::mem::take(&mut self.staged);
+        self.staged_bytes = 0;
+        let Some(last) = events.last() else { return Ok(Flushed { events: Vec::new(), indexed: true }) };
+        let day = Day::of(last.ts_ms);
+        let head = Head::of(last);
+        let mut bytes = Vec::new();
+        let mut spans = Vec::with_capacity(events.len());
+        for event in &events {
+            let line = to_line(event);
+            spans.push((bytes.len() as u64, line.len() as u64));
+            bytes.extend(line);
+        }
+        let news = std::mem::take(&mut self.staged_news);
+        let start = self.log.append(day, &bytes, self.faults.as_mut()).inspect_err(|error| {
+            self.news.splice(..0, news);
+            if let Error::Altered(why) = error {
+                self.health = Health::Altered(why.clone());
+            }
+        })?;
+        self.head = head;
+        let events: Vec<Placed> = events
+            .into_iter()
+            .zip(spans)
+            .map(|(event, (offset, bytes))| Placed { event, place: Place { day, offset: start + offset, bytes } })
+            .collect();
+        let indexed = self.index_events(&events)?;
+        Ok(Flushed { events, indexed })
+    }
+
+    /// Brings the index up to date. The lines are durable, so an index that cannot be written
+    /// takes nothing back; it only has to be caught up before the next event.
+    fn index_events(&mut self, events: &[Placed]) -> Result<bool> {
+        let Self { log, index, view, faults, .. } = self;
+        let done = step(faults.as_mut(), Step::Index, "writing the index", || apply(log, index, view, events));
+        match done {
+            Ok(()) => Ok(true),
+            Err(killed @ Error::Killed(_)) => Err(killed),
+            Err(error) => {
+                tracing::error!(%error, "the index is behind the log");
+                self.health = Health::Behind;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Asks whether the process is made to end before its answers leave. Tests only.
+    ///
+    /// # Errors
+    /// [`Error::Killed`].
+    pub fn acknowledge(&mut self) -> Result<()> {
+        step(self.faults.as_mut(), Step::Acknowledge, "answering", || Ok(()))
+    }
+
+    /// The last durable event.
+    #[must_use]
+    pub const fn head(&self) -> Head {
+        self.head
+    }
+
+    /// How many torn ends were set aside at start.
+    #[must_use]
+    pub const fn torn(&self) -> u32 {
+        self.torn
+    }
+
+    /// What time it is.
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        self.clock.now_ms()
+    }
+
+    /// The index, to look things up.
+    #[must_use]
+    pub const fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// The log, to read lines.
+    #[must_use]
+    pub const fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Lends out the faults that tests inject, for the projections that stand beside the chronicle.
+    pub fn take_faults(&mut self) -> Box<dyn Faults> {
+        std::mem::replace(&mut self.faults, Box::new(NoFaults))
+    }
+
+    /// Takes them back.
+    pub fn give_faults(&mut self, faults: Box<dyn Faults>) {
+        self.faults = faults;
+    }
+
+    /// Reads the event that the index knows at that row.
+    ///
+    /// # Errors
+    /// When the log does not hold it there.
+    pub fn read(&self, row: &IndexRow) -> Result<Event> {
+        let event = self.log.read(row.place)?;
+        if event.hash == row.hash {
+            Ok(event)
+        } else {
+            Err(Error::Altered(format!("event {} is another one", row.seq)))
+        }
+    }
+}
+
+/// Opens the index; one that is damaged is moved aside and begun anew.
+fn open_index(dir: &Path) -> Result<(Index, Vec<(&'static str, String)>)> {
+    let path = dir.join("index.sqlite");
+    match Index::open(&path) {
+        Ok(index) => Ok((index, Vec::new())),
+        Err(error) if is_damage(&error) => {
+            let aside = crate::aside::move_database(&path)?;
+            Ok((Index::open(&path)?, vec![("index_damaged", format!("{error}; moved to {aside}"))]))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a database is damaged, as against locked, missing or full.
+#[must_use]
+pub fn is_damage(error: &Error) -> bool {
+    use rusqlite::ErrorCode;
+    matches!(error, Error::Sqlite { source, .. } if matches!(
+        source.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)))
+}
+
+/// Checks what the format demands of a draft.
+fn check(draft: &Draft) -> Result<()> {
+    let invalid = |why: String| Error::Refused(Refusal::new(RefusalCode::Invalid, "chronicle.format", why));
+    if draft.payload.len() > MAX_PAYLOAD_BYTES {
+        let bytes = draft.payload.len();
+        return Err(invalid(format!("a payload of {bytes} bytes is over the limit of {MAX_PAYLOAD_BYTES}")));
+    }
+    if draft.peer.len() > MAX_FIELD_BYTES {
+        return Err(invalid(format!(
+            "a principal of {} bytes is over the limit of {MAX_FIELD_BYTES}",
+            draft.peer.len()
+        )));
+    }
+    canonical::check_object(draft.payload.as_bytes())
+        .map_err(|error| invalid(format!("the payload is not canonical JSON: {error}")))
+}

@@ -1,0 +1,268 @@
+//! Do the witnesses agree? The door's words, policyd's decisions and sandboxd's runs must tell one story.
+//!
+//! Pure: events in, findings out, in the order of the chronicle. What it keeps is bounded by
+//! the turns that are open, plus sixteen bytes for every turn and every call there ever was.
+
+use std::collections::{HashMap, HashSet};
+
+use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
+use metnos_proto::msg::common::ExecutorId;
+use metnos_proto::msg::memoryd::Finding;
+use metnos_proto::role::RoleName;
+
+use super::event::{Event, EventType};
+use super::payload::{OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen, call_of, digest_of};
+
+/// What has been heard so far.
+#[derive(Debug, Default)]
+pub struct Witness {
+    turns: HashMap<TurnId, Turn>,
+    closed: HashSet<TurnId>,
+    calls: HashMap<CallId, Call>,
+    spent: HashSet<CallId>,
+}
+
+#[derive(Debug, Default)]
+struct Turn {
+    calls: Vec<CallId>,
+    told: bool,
+    words: bool,
+}
+
+#[derive(Debug)]
+struct Call {
+    turn: Option<TurnId>,
+    trace: Option<TraceId>,
+    decided: u64,
+    id: ExecutorId,
+    arguments: Option<Blake3>,
+    verdict: String,
+    started: Option<u64>,
+    ended: bool,
+}
+
+/// Notes findings about one event.
+struct Noter<'a> {
+    seq: u64,
+    findings: &'a mut dyn FnMut(Finding),
+}
+
+impl Noter<'_> {
+    fn note(&mut self, kind: &str, detail: String) {
+        (self.findings)(Finding { seq: self.seq, kind: kind.to_owned(), detail });
+    }
+}
+
+/// Which daemons may tell an event of that type; `None` when any may.
+#[must_use]
+pub const fn tellers(kind: EventType) -> Option<&'static [RoleName]> {
+    match kind {
+        EventType::OwnerMessage | EventType::AssistantMessage => Some(&[RoleName::Gatewayd]),
+        EventType::PolicyDecision | EventType::Approval | EventType::Evolution => Some(&[RoleName::Policyd]),
+        EventType::RunStarted | EventType::RunEnded => Some(&[RoleName::Sandboxd]),
+        EventType::TurnOpen | EventType::TurnClose => Some(&[RoleName::Planner, RoleName::Policyd]),
+        EventType::ToolCall
+        | EventType::ToolResult
+        | EventType::WorldAction
+        | EventType::Heartbeat
+        | EventType::ReflectionProbe
+        | EventType::LatticeUpdateProposal
+        | EventType::LatticeCommit
+        | EventType::IdentityCheck
+        | EventType::GoalEvent
+        | EventType::JobEvent
+        | EventType::CostEntry
+        | EventType::SilkEvent
+        | EventType::ScheduleEvent
+        | EventType::ConstitutionModified
+        | EventType::PayloadRedacted
+        | EventType::Checkpoint
+        | EventType::SystemEvent => None,
+    }
+}
+
+impl Witness {
+    /// Hears the next event.
+    pub fn hear(&mut self, event: &Event, findings: &mut dyn FnMut(Finding)) {
+        let mut noter = Noter { seq: event.seq, findings };
+        if let Some(tellers) = tellers(event.kind)
+            && !tellers.contains(&event.emitter)
+        {
+            noter.note("emitter", format!("a {} told by {}", event.kind.name(), event.emitter));
+        }
+        let understood = match event.kind {
+            EventType::OwnerMessage => OwnerMessage::decode(&event.payload).map(|_| self.words(event, &mut noter)),
+            EventType::TurnOpen => TurnOpen::decode(&event.payload).map(|opened| {
+                if opened.direct && event.emitter == RoleName::Policyd {
+                    self.words(event, &mut noter);
+                }
+            }),
+            EventType::PolicyDecision => {
+                PolicyDecision::decode(&event.payload).map(|decision| self.decided(event, &decision, &mut noter))
+            }
+            EventType::RunStarted => {
+                RunStarted::decode(&event.payload).map(|started| self.started(event, &started, &mut noter))
+            }
+            EventType::RunEnded => RunEnded::decode(&event.payload).map(|ended| self.ended(event, &ended, &mut noter)),
+            EventType::TurnClose => TurnClose::decode(&event.payload).map(|_| self.close(event)),
+            EventType::AssistantMessage
+            | EventType::ToolCall
+            | EventType::ToolResult
+            | EventType::WorldAction
+            | EventType::Approval
+            | EventType::Heartbeat
+            | EventType::ReflectionProbe
+            | EventType::LatticeUpdateProposal
+            | EventType::LatticeCommit
+            | EventType::Evolution
+            | EventType::IdentityCheck
+            | EventType::GoalEvent
+            | EventType::JobEvent
+            | EventType::CostEntry
+            | EventType::SilkEvent
+            | EventType::ScheduleEvent
+            | EventType::ConstitutionModified
+            | EventType::PayloadRedacted
+            | EventType::Checkpoint
+            | EventType::SystemEvent => return,
+        };
+        if let Err(error) = understood {
+            noter.note("payload", error.to_string());
+        }
+    }
+
+    fn words(&mut self, event: &Event, noter: &mut Noter<'_>) {
+        let Some(turn) = event.turn_id else {
+            return noter.note("words", "words that belong to no turn".to_owned());
+        };
+        let known = self.turns.entry(turn).or_default();
+        if known.words || self.closed.contains(&turn) {
+            noter.note("turn_twice", format!("turn {turn} was begun a second time"));
+        }
+        known.words = true;
+    }
+
+    fn decided(&mut self, event: &Event, decision: &PolicyDecision, noter: &mut Noter<'_>) {
+        let Some(call) = call_of(&decision.call) else {
+            return noter.note("payload", format!("`{}` is no call", decision.call));
+        };
+        self.words_before(event, noter);
+        let arguments = digest_of(&decision.arguments_digest);
+        if decision.argument_bytes().map(|bytes| Blake3::of(&bytes)) != arguments {
+            noter.note("decision_altered", format!("the arguments of call {call} do not have the digest it claims"));
+        }
+        let settled = self.calls.get(&call).is_some_and(|known| known.verdict != "ask");
+        if settled || self.spent.contains(&call) {
+            return noter.note("decision_twice", format!("call {call} was decided a second time"));
+        }
+        let decided = Call {
+            turn: event.turn_id,
+            trace: event.trace_id,
+            decided: event.seq,
+            id: decision.id(),
+            arguments,
+            verdict: decision.verdict.clone(),
+            started: None,
+            ended: false,
+        };
+        if self.calls.insert(call, decided).is_none()
+            && let Some(turn) = event.turn_id
+        {
+            self.turns.entry(turn).or_default().calls.push(call);
+        }
+    }
+
+    /// A decision needs words before it: a person's, or the owner's direct call.
+    fn words_before(&mut self, event: &Event, noter: &mut Noter<'_>) {
+        let Some(turn) = event.turn_id else {
+            return noter.note("words_missing", "a decision that belongs to no turn".to_owned());
+        };
+        if self.closed.contains(&turn) {
+            return noter.note("decision_after_close", format!("turn {turn} was closed before"));
+        }
+        let known = self.turns.entry(turn).or_default();
+        if !known.words && !known.told {
+            known.told = true;
+            noter.note("words_missing", format!("nobody said anything in turn {turn}, and yet it was decided on"));
+        }
+    }
+
+    fn started(&mut self, event: &Event, started: &RunStarted, noter: &mut Noter<'_>) {
+        let Some(call) = call_of(&started.call) else {
+            return noter.note("payload", format!("`{}` is no call", started.call));
+        };
+        if self.spent.contains(&call) {
+            return noter.note("started_twice", format!("call {call} was over before"));
+        }
+        let Some(known) = self.calls.get_mut(&call) else {
+            return noter.note(
+                "execution_without_decision",
+                format!("{} ran as call {call}, which was never decided", started.id()),
+            );
+        };
+        if known.verdict != "allow" {
+            noter.note(
+                "execution_without_decision",
+                format!("{} ran as call {call}, which was not allowed", started.id()),
+            );
+        }
+        if let Some(first) = known.started {
+            noter.note("started_twice", format!("call {call} was started in line {first} already"));
+        }
+        known.started.get_or_insert(event.seq);
+        let differs = [
+            ("the line of the decision", known.decided == started.decision_seq),
+            ("the turn", known.turn == event.turn_id),
+            ("the trace", known.trace == event.trace_id),
+            ("the executor", known.id == started.id()),
+            ("the arguments", known.arguments.is_some() && known.arguments == digest_of(&started.arguments_digest)),
+        ];
+        for (what, _) in differs.iter().filter(|(_, same)| !same) {
+            noter.note(
+                "decision_altered",
+                format!("call {call} differs from its decision in line {}: {what}", known.decided),
+            );
+        }
+    }
+
+    fn ended(&mut self, event: &Event, ended: &RunEnded, noter: &mut Noter<'_>) {
+        let Some(call) = call_of(&ended.call) else {
+            return noter.note("payload", format!("`{}` is no call", ended.call));
+        };
+        if self.spent.contains(&call) {
+            return noter.note("ended_twice", format!("call {call} had ended before"));
+        }
+        let Some(known) = self.calls.get_mut(&call).filter(|known| known.started.is_some()) else {
+            return noter.note("ended_without_start", format!("call {call} ended and was never started"));
+        };
+        if known.ended {
+            noter.note("ended_twice", format!("call {call} had ended before"));
+        }
+        known.ended = true;
+        let same = known.started == Some(ended.started_seq)
+            && known.turn == event.turn_id
+            && (&known.id.name, &known.id.version) == (&ended.executor, &ended.version);
+        if !same {
+            noter.note("run_altered", format!("the end of call {call} does not fit its start"));
+        }
+        if event.turn_id.is_some_and(|turn| self.closed.contains(&turn)) {
+            self.spend(call);
+        }
+    }
+
+    /// Forgets what can no longer change: after a turn is closed, a call that was refused or has ended is spent.
+    fn close(&mut self, event: &Event) {
+        let Some(turn) = event.turn_id else { return };
+        self.closed.insert(turn);
+        for call in self.turns.remove(&turn).map(|turn| turn.calls).unwrap_or_default() {
+            if self.calls.get(&call).is_some_and(|known| known.ended || known.verdict != "allow") {
+                self.spend(call);
+            }
+        }
+    }
+
+    fn spend(&mut self, call: CallId) {
+        self.calls.remove(&call);
+        self.spent.insert(call);
+    }
+}

@@ -1,0 +1,261 @@
+//! The links as the loop holds them: asks come in, answers are held back until what they promise is on the disk.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use metnos_proto::edge::{AnswererEnd, Edge, No, RawEnd, Word};
+use metnos_proto::edges::{
+    CtlMemoryd, DoorMemoryd, EdgeId, PlannerMemoryd, PolicydMemoryd, SandboxdMemoryd, SyntdMemoryd, ctl_memoryd,
+    door_memoryd, planner_memoryd, policyd_memoryd, sandboxd_memoryd, syntd_memoryd,
+};
+use metnos_proto::ids::{SessionId, TraceId};
+use metnos_proto::link::{BlockingServer, Incoming, LinkError, Outgoing};
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use crate::chronicle::store::MAX_ROUND_BYTES;
+use crate::chronicle::verify::Verify;
+use crate::memory::Memory;
+use crate::serve::Service;
+
+/// How many asks of one link are taken in one round, so that nobody keeps the others out.
+pub const MAX_ASKS_PER_ROUND: usize = 64;
+/// How long an asker that does not read its answers may hold up the others, in milliseconds.
+pub const ANSWER_WITHIN_MS: u64 = 100;
+/// How many bytes of the chronicle are verified in one round.
+pub const VERIFY_SLICE_BYTES: u64 = 2 * 1024 * 1024;
+
+/// Why a link ends.
+#[derive(Debug)]
+pub enum Ending {
+    /// The peer is gone, or does not read.
+    Gone(String),
+    /// The peer broke the protocol.
+    Violation(String),
+}
+
+impl From<LinkError> for Ending {
+    fn from(error: LinkError) -> Self {
+        match error {
+            LinkError::Gone | LinkError::Stuck | LinkError::Io(_) => Self::Gone(error.to_string()),
+            LinkError::Frame(_) | LinkError::Payload(_) | LinkError::Protocol(_) | LinkError::Version { .. } => {
+                Self::Violation(error.to_string())
+            }
+        }
+    }
+}
+
+/// A link, whatever its edge.
+pub trait Link: AsFd {
+    /// Which edge it is.
+    fn edge(&self) -> EdgeId;
+
+    /// Takes what has come, at most [`MAX_ASKS_PER_ROUND`] asks; their answers are held.
+    ///
+    /// # Errors
+    /// When the link has ended.
+    fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), Ending>;
+
+    /// Lets the held answers go; what was promised and is not on the disk becomes a refusal.
+    ///
+    /// # Errors
+    /// When the link has ended.
+    fn release(&mut self, memory: &Memory) -> Result<(), Ending>;
+
+    /// Goes on with what takes longer than a round; `true` while there is more to do.
+    ///
+    /// # Errors
+    /// When the link has ended.
+    fn work(&mut self, memory: &mut Memory) -> Result<bool, Ending> {
+        let _ = memory;
+        Ok(false)
+    }
+}
+
+type Dispatch<E> = fn(&BlockingServer<E>, Incoming<E>, &mut Service<'_>) -> Result<Outgoing<E>, No>;
+
+/// A link of edge `E`.
+struct EdgeLink<E: Edge> {
+    server: BlockingServer<E>,
+    session: SessionId,
+    dispatch: Dispatch<E>,
+    /// Answers, and the round whose flush they wait for, if they wait for one.
+    held: Vec<(Outgoing<E>, Option<u64>)>,
+}
+
+impl<E: Edge> EdgeLink<E> {
+    fn new(raw: RawEnd, dispatch: Dispatch<E>) -> Result<Self, Ending> {
+        let end = AnswererEnd::<E>::new(raw).map_err(|error| Ending::Violation(error.to_string()))?;
+        Ok(Self { server: BlockingServer::new(end)?, session: SessionId::new(), dispatch, held: Vec::new() })
+    }
+
+    fn serve(&mut self, incoming: Incoming<E>, memory: &mut Memory) -> Result<(), Ending> {
+        let word = incoming.ask.name();
+        let waiting = memory.staged_so_far();
+        let mut service = Service { memory, session: self.session };
+        match (self.dispatch)(&self.server, incoming, &mut service) {
+            Ok(outgoing) => {
+                let waits = (memory.staged_so_far() > waiting).then(|| memory.round());
+                self.held.push((outgoing, waits));
+            }
+            Err(No::Violation(what)) => return Err(Ending::Violation(format!("`{word}`: {what}"))),
+            Err(No::Refused(refusal)) => return Err(Ending::Violation(format!("`{word}`: {refusal}"))),
+        }
+        if memory.waiting_bytes() > MAX_ROUND_BYTES
+            && let Err(error) = memory.flush()
+        {
+            tracing::error!(%error, "nothing was recorded in this round");
+        }
+        Ok(())
+    }
+
+    /// Sends one answer. An asker that lets its answers pile up is not waited for.
+    fn send(&self, outgoing: Outgoing<E>) -> Result<(), Ending> {
+        let timeout = Timespec::try_from(Duration::from_millis(ANSWER_WITHIN_MS)).unwrap_or_default();
+        let mut fds = [PollFd::new(&self.server, PollFlags::OUT)];
+        match rustix::event::poll(&mut fds, Some(&timeout)) {
+            Ok(0) => Err(Ending::Gone(format!("it has not read its answers for {ANSWER_WITHIN_MS} ms"))),
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(self.server.answer(outgoing)?),
+            Err(errno) => Err(Ending::Gone(errno.to_string())),
+        }
+    }
+}
+
+impl<E: Edge> AsFd for EdgeLink<E> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.server.as_fd()
+    }
+}
+
+impl<E: Edge> Link for EdgeLink<E> {
+    fn edge(&self) -> EdgeId {
+        E::ID
+    }
+
+    fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), Ending> {
+        for _ in 0..MAX_ASKS_PER_ROUND {
+            let Some(incoming) = self.server.receive(buffer)? else { break };
+            self.serve(incoming, memory)?;
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, memory: &Memory) -> Result<(), Ending> {
+        for (outgoing, round) in std::mem::take(&mut self.held) {
+            let failure = round.and_then(|round| memory.failure(round));
+            self.send(match failure {
+                Some(why) => outgoing.refuse(why.clone()),
+                None => outgoing,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The owner's link: as the others, but a verification is worked on in slices.
+struct OwnersLink {
+    link: EdgeLink<CtlMemoryd>,
+    verifying: Option<(u64, TraceId, Verify)>,
+}
+
+impl AsFd for OwnersLink {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+}
+
+impl Link for OwnersLink {
+    fn edge(&self) -> EdgeId {
+        CtlMemoryd::ID
+    }
+
+    fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), Ending> {
+        for _ in 0..MAX_ASKS_PER_ROUND {
+            let Some(incoming) = self.link.server.receive(buffer)? else { break };
+            match incoming.ask {
+                ctl_memoryd::Ask::Verify(_) => {
+                    if self.verifying.is_some() {
+                        return Err(Ending::Violation("`verify` while one is going on".to_owned()));
+                    }
+                    match Verify::new(memory.chronicle()) {
+                        Ok(verify) => self.verifying = Some((incoming.request, incoming.trace, verify)),
+                        Err(error) => {
+                            let answer = ctl_memoryd::Answer::Refused(error.to_refusal());
+                            self.hold(incoming.request, incoming.trace, answer);
+                        }
+                    }
+                }
+                ctl_memoryd::Ask::Tail(_) | ctl_memoryd::Ask::Mnests(_) | ctl_memoryd::Ask::MemoryStatus(_) => {
+                    self.link.serve(incoming, memory)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, memory: &Memory) -> Result<(), Ending> {
+        self.link.release(memory)
+    }
+
+    fn work(&mut self, memory: &mut Memory) -> Result<bool, Ending> {
+        let Some((request, trace, verify)) = &mut self.verifying else { return Ok(false) };
+        let answer = match verify.step(memory.chronicle(), VERIFY_SLICE_BYTES) {
+            Ok(None) => return Ok(true),
+            Ok(Some(report)) => ctl_memoryd::Answer::Verify(report),
+            Err(error) => ctl_memoryd::Answer::Refused(error.to_refusal()),
+        };
+        let (request, trace) = (*request, *trace);
+        self.verifying = None;
+        self.hold(request, trace, answer);
+        self.link.release(memory)?;
+        Ok(false)
+    }
+}
+
+impl OwnersLink {
+    fn hold(&mut self, request: u64, trace: TraceId, answer: ctl_memoryd::Answer) {
+        self.link.held.push((Outgoing { request, trace, answer, fds: Vec::new() }, None));
+    }
+}
+
+/// Takes an end for the link that it is.
+///
+/// # Errors
+/// When it is no end that memoryd answers, or its peer is gone already.
+pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, Ending> {
+    Ok(match raw.edge {
+        EdgeId::DoorMemoryd => {
+            Box::new(EdgeLink::<DoorMemoryd>::new(raw, |link, ask, to| door_memoryd::dispatch(link, ask, to))?)
+        }
+        EdgeId::PlannerMemoryd => {
+            Box::new(EdgeLink::<PlannerMemoryd>::new(raw, |link, ask, to| planner_memoryd::dispatch(link, ask, to))?)
+        }
+        EdgeId::SyntdMemoryd => {
+            Box::new(EdgeLink::<SyntdMemoryd>::new(raw, |link, ask, to| syntd_memoryd::dispatch(link, ask, to))?)
+        }
+        EdgeId::PolicydMemoryd => {
+            Box::new(EdgeLink::<PolicydMemoryd>::new(raw, |link, ask, to| policyd_memoryd::dispatch(link, ask, to))?)
+        }
+        EdgeId::SandboxdMemoryd => {
+            Box::new(EdgeLink::<SandboxdMemoryd>::new(raw, |link, ask, to| sandboxd_memoryd::dispatch(link, ask, to))?)
+        }
+        EdgeId::CtlMemoryd => {
+            let link = EdgeLink::<CtlMemoryd>::new(raw, |link, ask, to| ctl_memoryd::dispatch(link, ask, to))?;
+            Box::new(OwnersLink { link, verifying: None })
+        }
+        EdgeId::CtlDoor
+        | EdgeId::DoorPlanner
+        | EdgeId::DoorPolicyd
+        | EdgeId::DoorMind
+        | EdgeId::PlannerPolicyd
+        | EdgeId::PlannerMind
+        | EdgeId::SyntdMind
+        | EdgeId::SyntdPolicyd
+        | EdgeId::PolicydSandboxd
+        | EdgeId::PolicydMind
+        | EdgeId::CtlPolicyd
+        | EdgeId::CtlSandboxd
+        | EdgeId::CtlMind => {
+            return Err(Ending::Violation(format!("an end of {:?}, which memoryd does not hold", raw.edge)));
+        }
+    })
+}

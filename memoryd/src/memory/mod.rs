@@ -1,0 +1,249 @@
+//! All of memory in the words of the edges: what is told is staged, what is asked is answered. It knows no socket.
+//!
+//! Whoever tells something gets its number at once, but may be told so only after
+//! [`Memory::flush`]: the loop holds the answers back until then.
+
+#[cfg(test)]
+mod history_tests;
+mod recall;
+mod record;
+#[cfg(test)]
+pub mod testing;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use metnos_proto::edge::No;
+use metnos_proto::ids::{SessionId, TurnId};
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::role::RoleName;
+
+use crate::chronicle::Chronicle;
+use crate::chronicle::event::{Event, EventType};
+use crate::chronicle::index::TurnFacts;
+use crate::chronicle::store::is_damage;
+use crate::chronicle::time::Clock;
+use crate::error::{Error, Result};
+use crate::faults::Faults;
+use crate::mnestome::derive::Record;
+use crate::mnestome::graph::{Mnestome, Turns};
+use crate::tiers::workspace::Workspace;
+
+/// How many rows of the index are looked at in one step of catching up.
+const CHUNK: u32 = 1024;
+
+/// Who tells something: the asker of the edge, and which run of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Teller {
+    /// Which daemon.
+    pub role: RoleName,
+    /// Which run of it.
+    pub session: SessionId,
+}
+
+/// What an edge gets: the answer, or one of the two kinds of no.
+pub type Told<T> = std::result::Result<T, No>;
+
+impl From<Error> for No {
+    fn from(error: Error) -> Self {
+        Self::Refused(error.to_refusal())
+    }
+}
+
+/// The chronicle, its projections, and the workspace.
+#[derive(Debug)]
+pub struct Memory {
+    chronicle: Chronicle,
+    mnestome: Mnestome,
+    workspace: Workspace,
+    rounds: u64,
+    failed: Vec<(u64, Refusal)>,
+}
+
+impl Memory {
+    /// Opens everything below the instance's directory, and catches the projections up.
+    ///
+    /// # Errors
+    /// When a folder or database cannot be opened.
+    pub fn open(
+        instance: &Path,
+        session: SessionId,
+        clock: Box<dyn Clock>,
+        faults: Box<dyn Faults>,
+        calls_per_use_day: u32,
+    ) -> Result<Self> {
+        let mut chronicle = Chronicle::open(&instance.join(".audit"), session, clock, faults)?;
+        let path = instance.join(".mnestome").join("mnest.sqlite");
+        let mnestome = open_mnestome(&path, calls_per_use_day, &mut chronicle)?;
+        let workspace = Workspace::open(&instance.join("workspace"))?;
+        let mut memory = Self { chronicle, mnestome, workspace, rounds: 0, failed: Vec::new() };
+        match memory.catch_up_mnestome() {
+            Ok(()) => {}
+            Err(killed @ Error::Killed(_)) => return Err(killed),
+            Err(error) => tracing::error!(%error, "the mnestome is behind the chronicle"),
+        }
+        memory.chronicle.stage_told();
+        match memory.flush() {
+            Err(killed @ Error::Killed(_)) => return Err(killed),
+            Err(error) => tracing::error!(%error, "nothing can be recorded"),
+            Ok(()) => {}
+        }
+        Ok(memory)
+    }
+
+    /// The chronicle.
+    #[must_use]
+    pub const fn chronicle(&self) -> &Chronicle {
+        &self.chronicle
+    }
+
+    /// The mnestome.
+    #[must_use]
+    pub const fn mnestome(&self) -> &Mnestome {
+        &self.mnestome
+    }
+
+    /// The number of the flush that what is staged now waits for.
+    #[must_use]
+    pub const fn round(&self) -> u64 {
+        self.rounds
+    }
+
+    /// How many events have been staged since the start: who sees it grow waits for the flush.
+    #[must_use]
+    pub const fn staged_so_far(&self) -> u64 {
+        self.chronicle.staged_so_far()
+    }
+
+    /// How many bytes of payload wait for the next flush.
+    #[must_use]
+    pub const fn waiting_bytes(&self) -> usize {
+        self.chronicle.staged_bytes()
+    }
+
+    /// Why what was staged in that round is not on the disk; `None` when it is.
+    #[must_use]
+    pub fn failure(&self, round: u64) -> Option<&Refusal> {
+        self.failed.iter().find(|(failed, _)| *failed == round).map(|(_, why)| why)
+    }
+
+    /// Forgets the failures of rounds whose answers have left.
+    pub fn answered(&mut self) {
+        self.failed.clear();
+    }
+
+    /// Makes everything that was staged durable and applies it to every projection.
+    ///
+    /// # Errors
+    /// What went wrong on the way to the disk. The round's [`Memory::failure`] says so to each asker.
+    pub fn flush(&mut self) -> Result<()> {
+        let round = self.rounds;
+        self.rounds += 1;
+        let flushed = self.chronicle.flush().inspect_err(|error| self.failed.push((round, error.to_refusal())))?;
+        let Some(first) = flushed.events.first() else { return Ok(()) };
+        if !flushed.indexed {
+            return Ok(());
+        }
+        let projected = if self.mnestome.applied() + 1 == first.event.seq {
+            self.apply_to_mnestome(flushed.events.iter().map(|placed| &placed.event))
+        } else {
+            self.catch_up_mnestome()
+        };
+        match projected {
+            Err(killed @ Error::Killed(_)) => Err(killed),
+            // The lines are durable: the mnestome catches up with the next ones.
+            Err(error) => {
+                tracing::error!(%error, "the mnestome is behind the chronicle");
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn apply_to_mnestome<'a>(&mut self, events: impl IntoIterator<Item = &'a Event>) -> Result<()> {
+        let Self { chronicle, mnestome, .. } = self;
+        let mut faults = chronicle.take_faults();
+        let applied = mnestome.apply(events, &IndexedTurns(chronicle), faults.as_mut());
+        chronicle.give_faults(faults);
+        applied
+    }
+
+    /// Applies what the mnestome has not heard of yet.
+    fn catch_up_mnestome(&mut self) -> Result<()> {
+        loop {
+            let rows = self.chronicle.index().rows_from(self.mnestome.applied() + 1, CHUNK)?;
+            let Some(last) = rows.last().map(|row| row.seq) else { return Ok(()) };
+            let concerns = [EventType::RunStarted.name(), EventType::TurnClose.name()];
+            let events: Vec<Event> = rows
+                .iter()
+                .filter(|row| concerns.contains(&row.kind.as_str()))
+                .map(|row| self.chronicle.read(row))
+                .collect::<Result<_>>()?;
+            self.apply_to_mnestome(&events)?;
+            self.mnestome.reached(last);
+        }
+    }
+
+    /// Ends in order: everything staged is flushed, everything derived is stored.
+    ///
+    /// # Errors
+    /// What went wrong; a next start catches up all the same.
+    pub fn settle(&mut self) -> Result<()> {
+        self.flush()?;
+        self.mnestome.settle()
+    }
+
+    /// Makes sure that the index knows everything of a turn: an ask about a turn that has
+    /// lines waiting has them flushed first.
+    fn settle_turn(&mut self, turn: TurnId) -> Result<()> {
+        if self.chronicle.has_staged_of(turn) { self.flush() } else { Ok(()) }
+    }
+
+    /// What is known of a turn.
+    fn turn(&mut self, turn: TurnId) -> Told<TurnFacts> {
+        self.chronicle.fit()?;
+        self.settle_turn(turn)?;
+        self.chronicle.index().turn(turn)?.ok_or_else(|| unknown_turn(turn))
+    }
+}
+
+fn unknown_turn(turn: TurnId) -> No {
+    Refusal::new(RefusalCode::Unknown, "turn.unknown", format!("nobody said anything in turn {turn}")).into()
+}
+
+/// Opens the mnestome; one that is damaged, or ahead of the chronicle, is moved aside and derived anew.
+fn open_mnestome(path: &Path, calls_per_use_day: u32, chronicle: &mut Chronicle) -> Result<Mnestome> {
+    let why = match Mnestome::open(path, calls_per_use_day) {
+        Ok(mnestome) if mnestome.applied() <= chronicle.head().seq => return Ok(mnestome),
+        Ok(mnestome) => {
+            format!("it knows event {}, the chronicle ends at {}", mnestome.applied(), chronicle.head().seq)
+        }
+        Err(error) if is_damage(&error) => error.to_string(),
+        Err(error) => return Err(error),
+    };
+    let aside = crate::aside::move_database(path)?;
+    chronicle.tell("mnestome_rebuilt", format!("mnest.sqlite was not usable ({why}); moved to {aside}"));
+    Mnestome::open(path, calls_per_use_day)
+}
+
+/// The turns as the index knows them.
+struct IndexedTurns<'a>(&'a Chronicle);
+
+impl Turns for IndexedTurns<'_> {
+    fn records(&self, close: &Event) -> Result<Option<Vec<Record>>> {
+        let Some(turn) = close.turn_id else { return Ok(None) };
+        let closed_here = self.0.index().turn(turn)?.is_some_and(|facts| facts.closed == Some(close.seq));
+        if closed_here { records(self.0, turn, close.seq).map(Some) } else { Ok(None) }
+    }
+}
+
+/// The runs of a turn before event `before`.
+fn records(chronicle: &Chronicle, turn: TurnId, before: u64) -> Result<Vec<Record>> {
+    let runs = [EventType::RunStarted.name(), EventType::RunEnded.name()];
+    let rows = chronicle.index().of_turn(turn, before)?;
+    rows.iter()
+        .filter(|row| runs.contains(&row.kind.as_str()))
+        .filter_map(|row| chronicle.read(row).map(|event| Record::of(&event)).transpose())
+        .collect()
+}

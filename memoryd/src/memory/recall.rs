@@ -1,0 +1,168 @@
+//! What memory is asked: envelopes, gaps, and the owner's looks. Reading changes nothing but the line that says it was read.
+
+use metnos_proto::edge::No;
+use metnos_proto::envelope::{Candidate, Envelope, Known, Recent};
+use metnos_proto::ids::SessionId;
+use metnos_proto::msg::common::{Lang, RefusalCode};
+use metnos_proto::msg::memoryd::{
+    BeginTurn, Gap, GapList, MAX_GAPS, MAX_TAIL, MemoryReport, MnestCount, Tail, Tailed, TurnBegun,
+};
+use metnos_proto::phase;
+
+use super::record::{recall_phase, refused};
+use super::{Memory, Teller, Told};
+use crate::chronicle::event::EventType;
+use crate::chronicle::index::TurnFacts;
+use crate::chronicle::payload;
+use crate::tiers::envelope::{MAX_CANDIDATES, MAX_RECENT, Parts, build};
+use crate::tiers::rank::ranked;
+
+/// The most bytes of lines that [`Memory::tail`] gives; the newest that fit.
+pub const MAX_TAIL_BYTES: usize = 8 * 1024 * 1024;
+
+impl Memory {
+    /// The planner: what may be read for this turn. Once a turn, and recorded.
+    ///
+    /// # Errors
+    /// When nobody spoke in that turn or the six files cannot be read; a violation a second time.
+    pub fn begin_turn(&mut self, teller: Teller, word: &BeginTurn) -> Told<(TurnBegun, Vec<u8>)> {
+        let facts = self.turn(word.turn)?;
+        let ask = metnos_proto::edges::planner_memoryd::Ask::BeginTurn(word.clone());
+        phase::planner_at_memoryd(recall_phase(word.turn, &facts)?, &ask)
+            .map_err(|violation| No::Violation(violation.to_string()))?;
+        let envelope = self.envelope(&facts)?;
+        let open = payload::TurnOpen {
+            candidates: envelope.candidates.iter().map(|one| one.name.clone()).collect(),
+            direct: false,
+            executor: String::new(),
+            identity: envelope.identity.clone(),
+            nonce: format!("{:016x}", envelope.nonce),
+            shown: envelope.recent.iter().map(|words| words.seq).collect(),
+        };
+        let bytes = serde_json::to_vec(&envelope)
+            .map_err(|error| refused(RefusalCode::Internal, "envelope.format", error.to_string()))?;
+        self.stage_open(teller, word.turn, &facts, &open)?;
+        Ok((TurnBegun { nonce: envelope.nonce }, bytes))
+    }
+
+    fn envelope(&mut self, facts: &TurnFacts) -> Told<Envelope> {
+        let identity = self.workspace.identity()?.hex();
+        let said = facts.said.unwrap_or(0);
+        let words = match self.chronicle.index().row(said)? {
+            Some(row) => self.words_of(&row)?,
+            None => String::new(),
+        };
+        let rows = self.chronicle.index().said_by(&facts.peer, said, MAX_RECENT)?;
+        let recent =
+            rows.iter().map(|row| Ok(Recent { seq: row.seq, text: self.words_of(row)? })).collect::<Told<Vec<_>>>()?;
+        let candidates = ranked(&words, self.callable()?, MAX_CANDIDATES);
+        let mnests = self.between(&candidates)?;
+        Ok(build(Parts {
+            nonce: nonce(),
+            identity,
+            principal: &facts.peer,
+            channel: facts.channel,
+            lang: if facts.lang == "it" { Lang::It } else { Lang::En },
+            recent,
+            candidates,
+            mnests,
+        }))
+    }
+
+    fn words_of(&self, row: &crate::chronicle::index::IndexRow) -> Told<String> {
+        let event = self.chronicle.read(row)?;
+        debug_assert_eq!(event.kind, EventType::OwnerMessage);
+        payload::OwnerMessage::decode(&event.payload)
+            .map(|words| words.text)
+            .map_err(|error| refused(RefusalCode::Internal, "envelope.words", error.to_string()))
+    }
+
+    fn callable(&self) -> Told<Vec<Candidate>> {
+        let contracts = self.chronicle.index().callable()?;
+        contracts
+            .iter()
+            .map(|text| serde_json::from_str(text))
+            .collect::<Result<_, _>>()
+            .map_err(|error| refused(RefusalCode::Internal, "envelope.contract", error.to_string()))
+    }
+
+    /// The mnests between executors that are shown.
+    fn between(&self, candidates: &[Candidate]) -> Told<Vec<Known>> {
+        let mut known = Vec::new();
+        for from in candidates {
+            for mnest in self.mnestome.from(&from.name, &from.version, MAX_CANDIDATES)? {
+                let shown = candidates
+                    .iter()
+                    .any(|to| to.name == mnest.dst_executor && Some(&to.version) == mnest.dst_version.as_ref());
+                if shown {
+                    known.push(Known { from: from.name.clone(), to: mnest.dst_executor, weight: mnest.weight });
+                }
+            }
+        }
+        Ok(known)
+    }
+
+    /// syntd: what was wished for and does not exist.
+    ///
+    /// # Errors
+    /// When the mnestome cannot be read.
+    pub fn gaps(&self) -> Told<GapList> {
+        let wishes = self.mnestome.wishes(MAX_GAPS)?;
+        let gap = |wish: crate::mnestome::graph::Wish| Gap {
+            wish: wish.text,
+            times: u32::try_from(wish.times).unwrap_or(u32::MAX),
+        };
+        Ok(GapList { gaps: wishes.into_iter().map(gap).collect() })
+    }
+
+    /// The owner: the last lines, as they stand in the files.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn tail(&self, word: &Tail) -> Told<(Tailed, Vec<u8>)> {
+        let rows = self.chronicle.index().last_rows(word.after, word.lines.min(MAX_TAIL))?;
+        let mut kept = Vec::new();
+        let mut bytes = 0;
+        for row in rows.iter().rev() {
+            let line = self.chronicle.log().read_line(row.place)?;
+            bytes += line.len() + 1;
+            if bytes > MAX_TAIL_BYTES && !kept.is_empty() {
+                break;
+            }
+            kept.push(line);
+        }
+        let lines = u32::try_from(kept.len()).unwrap_or(u32::MAX);
+        let text = kept.into_iter().rev().flat_map(|line| line.into_iter().chain([b'\n'])).collect();
+        Ok((Tailed { lines, last_seq: self.chronicle.head().seq }, text))
+    }
+
+    /// The owner: every mnest, as a JSON array.
+    ///
+    /// # Errors
+    /// When the mnestome cannot be read.
+    pub fn mnests(&self) -> Told<(MnestCount, Vec<u8>)> {
+        let mnests = self.mnestome.list()?;
+        let bytes = serde_json::to_vec(&mnests)
+            .map_err(|error| refused(RefusalCode::Internal, "mnests.format", error.to_string()))?;
+        Ok((MnestCount { mnests: u32::try_from(mnests.len()).unwrap_or(u32::MAX) }, bytes))
+    }
+
+    /// The owner: how memory is.
+    ///
+    /// # Errors
+    /// When the mnestome cannot be read.
+    pub fn status(&self) -> Told<MemoryReport> {
+        Ok(MemoryReport {
+            head: self.chronicle.head().recorded(),
+            mnests: u32::try_from(self.mnestome.count()?).unwrap_or(u32::MAX),
+            use_time_milli: self.mnestome.now() / 1000,
+            torn: self.chronicle.torn(),
+        })
+    }
+}
+
+/// Random bits out of a fresh id.
+fn nonce() -> u64 {
+    let [.., a, b, c, d, e, f, g, h] = SessionId::new().to_bytes();
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}

@@ -1,0 +1,216 @@
+//! A whole memory in a temporary instance, and the peers that speak to it, played by hand.
+#![allow(clippy::unwrap_used, clippy::new_without_default, missing_docs)]
+
+use metnos_proto::edge::No;
+use metnos_proto::envelope::{Candidate, Envelope};
+use metnos_proto::ids::{Blake3, CallId, SessionId, TraceId, TurnId};
+use metnos_proto::msg::common::{
+    CallRef, Channel, ExecutorDigests, ExecutorId, InputRef, Lang, Outcome, Resources, Standing,
+};
+use metnos_proto::msg::memoryd::{
+    BeginTurn, CloseTurn, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, Received, Recorded,
+    Started, TurnClosed, Verdict,
+};
+use metnos_proto::msg::planner::TurnEnd;
+use metnos_proto::role::RoleName;
+
+use super::{Memory, Teller, Told};
+use crate::chronicle::testing::{HandClock, MORNING, Script, copy_dir};
+use crate::error::Result;
+use crate::mnestome::clock::CALLS_PER_USE_DAY;
+
+pub const PEER: &str = "cli:uid:1000";
+
+pub struct Instance {
+    pub dir: tempfile::TempDir,
+    pub clock: HandClock,
+    pub script: Script,
+}
+
+impl Instance {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for name in [".audit", ".mnestome", "workspace"] {
+            std::fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        Self { dir, clock: HandClock::at(MORNING), script: Script::default() }
+    }
+
+    pub fn try_open(&self) -> Result<Memory> {
+        let session = SessionId::from_bytes([9; 16]);
+        let (clock, faults) = (Box::new(self.clock.clone()), Box::new(self.script.clone()));
+        Memory::open(self.dir.path(), session, clock, faults, CALLS_PER_USE_DAY)
+    }
+
+    pub fn open(&self) -> Memory {
+        self.try_open().unwrap()
+    }
+
+    pub fn after_kill(&self) -> Self {
+        let later = Self { clock: self.clock.clone(), ..Self::new() };
+        copy_dir(self.dir.path(), later.dir.path());
+        later
+    }
+}
+
+pub fn turn(n: u8) -> TurnId {
+    TurnId::from_bytes([n; 16])
+}
+
+pub fn trace(n: u8) -> TraceId {
+    TraceId::from_bytes([n; 16])
+}
+
+pub fn call(turn: u8, place: u16) -> CallId {
+    let mut bytes = [turn; 16];
+    bytes[14..].copy_from_slice(&place.to_be_bytes());
+    CallId::from_bytes(bytes)
+}
+
+pub fn id(name: &str) -> ExecutorId {
+    ExecutorId { name: name.to_owned(), version: "1.0.0".to_owned() }
+}
+
+pub fn teller(role: RoleName) -> Teller {
+    Teller { role, session: SessionId::from_bytes([role as u8; 16]) }
+}
+
+pub fn received(n: u8) -> Received {
+    Received {
+        turn: turn(n),
+        trace: trace(n),
+        channel: Channel::Cli,
+        principal: PEER.to_owned(),
+        standing: Standing::Owner,
+        lang: Lang::It,
+    }
+}
+
+pub fn decision(n: u8, place: u16, name: &str, verdict: Verdict) -> Decision {
+    Decision {
+        turn: turn(n),
+        trace: trace(n),
+        call: call(n, place),
+        place: CallRef(place),
+        principal: PEER.to_owned(),
+        channel: Channel::Cli,
+        id: id(name),
+        arguments: Blake3::of(b"{}"),
+        verdict,
+        rule: "level.supervised".to_owned(),
+        why: String::new(),
+    }
+}
+
+pub fn started(n: u8, place: u16, name: &str, decision_seq: u64, inputs: &[u16]) -> Started {
+    let input = |from: &u16| InputRef { from: call(n, *from), pointer: "/content".into(), argument: "/text".into() };
+    Started {
+        turn: turn(n),
+        trace: trace(n),
+        call: call(n, place),
+        place: CallRef(place),
+        id: id(name),
+        arguments: Blake3::of(b"{}"),
+        profile: Blake3::of(b"profile"),
+        decision_seq,
+        inputs: inputs.iter().map(input).collect(),
+    }
+}
+
+pub fn ended(n: u8, place: u16, name: &str, started_seq: u64, outcome: Outcome) -> Ended {
+    Ended {
+        turn: turn(n),
+        trace: trace(n),
+        call: call(n, place),
+        id: id(name),
+        outcome,
+        error_class: String::new(),
+        result: Blake3::of(b"result"),
+        resources: Resources { wall_us: 12_345, cpu_us: 10, peak_kib: 9000, output_bytes: 6 },
+        started_seq,
+    }
+}
+
+pub fn candidate(name: &str, examples: &[&str]) -> Candidate {
+    Candidate {
+        name: name.to_owned(),
+        version: "1.0.0".to_owned(),
+        summary: name.replace('_', " "),
+        examples: examples.iter().map(|text| (*text).to_owned()).collect(),
+        class: "read".to_owned(),
+        input: serde_json::json!({ "type": "object", "properties": { "path": { "type": "string" } } }),
+        output: serde_json::json!({ "type": "object" }),
+        roles: vec![("/path".to_owned(), "path".to_owned())],
+    }
+}
+
+pub fn no(told: Told<impl std::fmt::Debug>) -> String {
+    match told.unwrap_err() {
+        No::Refused(refusal) => refusal.rule,
+        No::Violation(_) => "violation".to_owned(),
+    }
+}
+
+impl Memory {
+    pub fn say(&mut self, n: u8, words: &str) -> Recorded {
+        self.received(teller(RoleName::Gatewayd), &received(n), words.as_bytes().to_vec()).unwrap()
+    }
+
+    pub fn begin(&mut self, n: u8) -> Envelope {
+        let (begun, bytes) = self.begin_turn(teller(RoleName::Planner), &BeginTurn { turn: turn(n) }).unwrap();
+        let envelope: Envelope = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(envelope.nonce, begun.nonce);
+        envelope
+    }
+
+    pub fn decide(&mut self, decision: &Decision) -> Recorded {
+        self.decision(teller(RoleName::Policyd), decision, b"{}".to_vec()).unwrap()
+    }
+
+    pub fn run(&mut self, n: u8, place: u16, name: &str, inputs: &[u16], outcome: Outcome) {
+        let decided = self.decide(&decision(n, place, name, Verdict::Allow));
+        let sandboxd = teller(RoleName::Sandboxd);
+        let begun = Memory::started(self, sandboxd, &started(n, place, name, decided.seq, inputs)).unwrap();
+        Memory::ended(self, sandboxd, &ended(n, place, name, begun.seq, outcome)).unwrap();
+    }
+
+    pub fn closed(&mut self, n: u8, wish: &str) -> TurnClosed {
+        let word = CloseTurn { turn: turn(n), end: TurnEnd::Answered, wish: wish.to_owned() };
+        self.close_turn(teller(RoleName::Planner), &word).unwrap()
+    }
+
+    pub fn answer(&mut self, n: u8, text: &str) -> Recorded {
+        let word = Delivered { turn: turn(n), end: TurnEnd::Answered };
+        self.delivered(teller(RoleName::Gatewayd), &word, text.as_bytes().to_vec()).unwrap()
+    }
+
+    pub fn born(&mut self, candidate: &Candidate) -> Told<Recorded> {
+        let digest = Blake3::of(candidate.name.as_bytes());
+        let digests = ExecutorDigests { manifest: digest, code: digest, schema: digest, profile: digest };
+        let word = ExecutorBorn { id: id(&candidate.name), digests };
+        self.executor_born(teller(RoleName::Policyd), &word, &serde_json::to_vec(candidate).unwrap())
+    }
+
+    /// "How many words are in notes/welcome.md": fs_read, then text_stats on its content.
+    pub fn count_words(&mut self, n: u8) -> TurnClosed {
+        self.say(n, "how many words are in notes/welcome.md");
+        self.begin(n);
+        self.run(n, 1, "fs_read", &[], Outcome::Ok);
+        self.run(n, 2, "text_stats", &[1], Outcome::Ok);
+        self.answer(n, "42 words");
+        let closed = self.closed(n, "");
+        self.flush().unwrap();
+        closed
+    }
+
+    pub fn direct(&mut self, n: u8, executor: &str) -> Recorded {
+        let word =
+            DirectTurn { turn: turn(n), trace: trace(n), principal: PEER.to_owned(), executor: executor.to_owned() };
+        self.direct_turn(teller(RoleName::Policyd), &word).unwrap()
+    }
+
+    pub fn direct_done(&mut self, n: u8) -> TurnClosed {
+        let word = DirectTurnDone { turn: turn(n), end: TurnEnd::Denied };
+        self.direct_turn_done(teller(RoleName::Policyd), &word).unwrap()
+    }
+}

@@ -1,0 +1,186 @@
+//! What a turn's runs say about who fed whom: pure, from sandboxd's records and nothing else.
+
+use metnos_proto::ids::CallId;
+use metnos_proto::msg::common::ExecutorId;
+
+use crate::chronicle::event::{Event, EventType};
+use crate::chronicle::payload::{RunEnded, RunStarted, call_of};
+
+/// A record of the turn that matters here, in the order of the chronicle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    /// An executor was started.
+    Started {
+        /// The call.
+        call: CallId,
+        /// Which.
+        id: ExecutorId,
+        /// The calls whose results became its arguments.
+        inputs: Vec<CallId>,
+    },
+    /// A run has ended.
+    Ended {
+        /// The call.
+        call: CallId,
+        /// Whether it succeeded.
+        ok: bool,
+        /// When, in milliseconds.
+        ts_ms: u64,
+    },
+}
+
+impl Record {
+    /// Reads the record in an event, if there is one.
+    #[must_use]
+    pub fn of(event: &Event) -> Option<Self> {
+        if event.kind == EventType::RunStarted {
+            let started = RunStarted::decode(&event.payload).ok()?;
+            let inputs = started.inputs.iter().filter_map(|input| call_of(&input.from)).collect();
+            Some(Self::Started { call: call_of(&started.call)?, id: started.id(), inputs })
+        } else if event.kind == EventType::RunEnded {
+            let ended = RunEnded::decode(&event.payload).ok()?;
+            Some(Self::Ended { call: call_of(&ended.call)?, ok: ended.outcome == "ok", ts_ms: event.ts_ms })
+        } else {
+            None
+        }
+    }
+}
+
+/// One observed use of A's output as B's input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fed {
+    /// Whose output.
+    pub src: ExecutorId,
+    /// Whose input.
+    pub dst: ExecutorId,
+    /// When B had ended.
+    pub ts_ms: u64,
+}
+
+/// Every use in a turn: one for each successful B and each successful A of the same turn
+/// whose output was among B's arguments, however many arguments it became.
+#[must_use]
+pub fn fed(records: &[Record]) -> Vec<Fed> {
+    let start_of = |wanted: CallId| {
+        records.iter().find_map(|record| match record {
+            Record::Started { call, id, inputs } if *call == wanted => Some((id, inputs)),
+            Record::Started { .. } | Record::Ended { .. } => None,
+        })
+    };
+    let mut succeeded: Vec<CallId> = Vec::new();
+    let mut found = Vec::new();
+    for record in records {
+        let Record::Ended { call, ok: true, ts_ms } = record else { continue };
+        let Some((dst, inputs)) = start_of(*call) else { continue };
+        // A second end of the same call would be a second use.
+        if succeeded.contains(call) {
+            continue;
+        }
+        for (at, from) in inputs.iter().enumerate() {
+            let first_mention = !inputs[..at].contains(from);
+            if first_mention
+                && succeeded.contains(from)
+                && let Some((src, _)) = start_of(*from)
+            {
+                found.push(Fed { src: src.clone(), dst: dst.clone(), ts_ms: *ts_ms });
+            }
+        }
+        succeeded.push(*call);
+    }
+    found
+}
+
+/// The executor that succeeded last in the turn.
+#[must_use]
+pub fn last_success(records: &[Record]) -> Option<ExecutorId> {
+    let ended = records.iter().rev().find_map(|record| match record {
+        Record::Ended { call, ok: true, .. } => Some(*call),
+        Record::Ended { .. } | Record::Started { .. } => None,
+    })?;
+    records.iter().find_map(|record| match record {
+        Record::Started { call, id, .. } if *call == ended => Some(id.clone()),
+        Record::Started { .. } | Record::Ended { .. } => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn call(n: u8) -> CallId {
+        CallId::from_bytes([n; 16])
+    }
+
+    fn id(name: &str) -> ExecutorId {
+        ExecutorId { name: name.to_owned(), version: "1.0.0".to_owned() }
+    }
+
+    fn started(n: u8, name: &str, inputs: &[u8]) -> Record {
+        Record::Started { call: call(n), id: id(name), inputs: inputs.iter().map(|n| call(*n)).collect() }
+    }
+
+    fn ended(n: u8, ok: bool) -> Record {
+        Record::Ended { call: call(n), ok, ts_ms: 10 * u64::from(n) }
+    }
+
+    fn pairs(records: &[Record]) -> Vec<(String, String)> {
+        fed(records).into_iter().map(|fed| (fed.src.name, fed.dst.name)).collect()
+    }
+
+    #[test]
+    fn a_chain_of_three_is_two_mnests_and_never_three() {
+        let records = [
+            started(1, "a", &[]),
+            ended(1, true),
+            started(2, "b", &[1]),
+            ended(2, true),
+            started(3, "c", &[2]),
+            ended(3, true),
+        ];
+        assert_eq!(pairs(&records), [("a".into(), "b".into()), ("b".into(), "c".into())]);
+    }
+
+    #[test]
+    fn several_arguments_from_one_result_are_one_use() {
+        let records = [started(1, "a", &[]), ended(1, true), started(2, "b", &[1, 1]), ended(2, true), ended(2, true)];
+        assert_eq!(pairs(&records).len(), 1);
+    }
+
+    #[test]
+    fn what_failed_or_did_not_run_in_this_turn_feeds_nobody() {
+        let failed_b = [started(1, "a", &[]), ended(1, true), started(2, "b", &[1]), ended(2, false)];
+        let failed_a = [started(1, "a", &[]), ended(1, false), started(2, "b", &[1]), ended(2, true)];
+        let elsewhere = [started(2, "b", &[9]), ended(2, true)];
+        let unended = [started(1, "a", &[]), started(2, "b", &[1]), ended(2, true)];
+        let itself = [started(2, "b", &[2]), ended(2, true)];
+        for records in [&failed_b[..], &failed_a, &elsewhere, &unended, &itself] {
+            assert_eq!(pairs(records), []);
+        }
+    }
+
+    #[test]
+    fn the_last_success_is_told_even_after_a_failure() {
+        let records = [started(1, "a", &[]), ended(1, true), started(2, "b", &[1]), ended(2, false)];
+        assert_eq!(last_success(&records), Some(id("a")));
+        assert_eq!(last_success(&records[2..]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn every_use_names_two_runs_of_the_turn_that_succeeded(
+            steps in prop::collection::vec((0_u8..6, any::<bool>(), prop::collection::vec(0_u8..6, 0..3), any::<bool>()), 0..20),
+        ) {
+            let names = ["a", "b", "c", "d", "e", "f"];
+            let records: Vec<Record> = steps.iter().map(|(n, start, inputs, ok)| {
+                if *start { started(*n, names[usize::from(*n)], inputs) } else { ended(*n, *ok) }
+            }).collect();
+            let ok = |name: &str| records.iter().any(|record| matches!(record,
+                Record::Ended { call: ended, ok: true, .. } if *ended == call(names.iter().position(|n| *n == name).unwrap() as u8)));
+            for (src, dst) in pairs(&records) {
+                prop_assert!(ok(&src) && ok(&dst));
+            }
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! The mnestome's database: rows, constraints, and how they follow from events. Nothing else writes to it.
+//!
+//! `.mnestome/mnest.sqlite`. Each event is applied once: the number of the last one stands in
+//! the same transaction, so that deriving a turn twice changes nothing.
+
+use std::path::Path;
+
+use metnos_proto::msg::common::ExecutorId;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::Serialize;
+use sha2::Digest;
+
+use super::clock::UseClock;
+use super::derive::{Fed, Record, fed, last_success};
+use super::weight::{DECAYING_BELOW, LAMBDA, REWARD, UseTime, crossing, decayed, lw, reinforced};
+use crate::chronicle::event::{Event, EventType};
+use crate::chronicle::index::open_projection;
+use crate::chronicle::payload::TurnClose;
+use crate::chronicle::time::Day;
+use crate::error::{During, Error, Result};
+use crate::faults::{Faults, Step, step};
+
+/// The version of the tables below.
+pub const VERSION: i64 = 1;
+/// The longest wish that is kept, in bytes; a longer one is cut.
+pub const MAX_WISH_BYTES: usize = 512;
+/// After so many applied events the clock's state is stored even if no turn was closed.
+pub const STORE_EVERY: u64 = 256;
+
+const TABLES: &str = include_str!("graph.sql");
+
+/// A mnest as it is shown.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Mnest {
+    /// `mnest_` and a ULID.
+    pub id: String,
+    /// Whose output; empty when a wish came from nothing but words.
+    pub src_executor: String,
+    /// Its version.
+    pub src_version: String,
+    /// Whose input; of a proto-mnest, what was wished for.
+    pub dst_executor: String,
+    /// Its version; null exactly when it is a proto-mnest.
+    pub dst_version: Option<String>,
+    /// Its weight now.
+    pub weight: f64,
+    /// How often it was used.
+    pub uses: u64,
+    /// When first, in milliseconds.
+    pub ts_first: u64,
+    /// When last, in milliseconds.
+    pub ts_last: u64,
+    /// Decay per use-day.
+    pub decay_lambda: f64,
+    /// The owner's words for it.
+    pub tags: Vec<String>,
+    /// `active`, `proto`, `decaying`, `superseded`, `archived`.
+    pub state: String,
+    /// What the wished-for executor should be, as JSON; null unless proto.
+    pub desired_signature: Option<serde_json::Value>,
+    /// Why it does not exist; null unless proto.
+    pub why: Option<String>,
+    /// The line of the chronicle that it was last derived from.
+    pub last_event_seq: u64,
+}
+
+/// A wish and how often it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// In the words of the request.
+    pub text: String,
+    /// How often.
+    pub times: u64,
+}
+
+/// The events of a turn, for the derivation: where they come from is not the graph's concern.
+pub trait Turns {
+    /// The records of the turn that `close` closes, before it, in order; `None` when the turn
+    /// was closed before.
+    ///
+    /// # Errors
+    /// When the chronicle cannot be read.
+    fn records(&self, close: &Event) -> Result<Option<Vec<Record>>>;
+}
+
+/// The database and the clock of use.
+#[derive(Debug)]
+pub struct Mnestome {
+    db: Connection,
+    clock: UseClock,
+    applied: u64,
+    stored: u64,
+    calls_per_use_day: u32,
+}
+
+fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let number: i64 = row.get(column)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+const COLUMNS: &str = "id, src_executor, src_version, dst_executor, dst_version, weight, uses, ts_first, ts_last,
+    decay_lambda, tags, state, desired_signature, why, last_event_seq, used_at, t_cross";
+
+fn read_mnest(row: &Row<'_>, now: UseTime) -> rusqlite::Result<Mnest> {
+    let (weight, lambda): (f64, f64) = (row.get(5)?, row.get(9)?);
+    let state: String = row.get(11)?;
+    let crossed = row.get::<_, Option<i64>>(16)?.is_some_and(|cross| cross <= signed(now));
+    Ok(Mnest {
+        id: row.get(0)?,
+        src_executor: row.get(1)?,
+        src_version: row.get(2)?,
+        dst_executor: row.get(3)?,
+        dst_version: row.get(4)?,
+        weight: decayed(weight, lambda, number(row, 15)?, now),
+        uses: number(row, 6)?,
+        ts_first: number(row, 7)?,
+        ts_last: number(row, 8)?,
+        decay_lambda: lambda,
+        tags: serde_json::from_str(&row.get::<_, String>(10)?).unwrap_or_default(),
+        // The crossing is a query, not a sweep: what has passed it reads as decaying at once.
+        state: if state == "active" && crossed { "decaying".to_owned() } else { state },
+        desired_signature: row.get::<_, Option<String>>(12)?.and_then(|text| serde_json::from_str(&text).ok()),
+        why: row.get(13)?,
+        last_event_seq: number(row, 14)?,
+    })
+}
+
+/// One update of one row.
+struct Change<'a> {
+    src: &'a ExecutorId,
+    dst_name: &'a str,
+    dst_version: Option<&'a str>,
+    ts_ms: u64,
+    seq: u64,
+    desired_signature: Option<String>,
+    why: Option<&'static str>,
+}
+
+impl Mnestome {
+    /// Opens the database, empty when there was none.
+    ///
+    /// # Errors
+    /// When it is no database or of another version.
+    pub fn open(path: &Path, calls_per_use_day: u32) -> Result<Self> {
+        let what = "opening the mnestome";
+        let db = open_projection(path).during(what)?;
+        let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).during(what)?;
+        match version {
+            0 => {
+                let script = format!("BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;");
+                db.execute_batch(&script).during("creating the mnestome")?;
+            }
+            VERSION => {}
+            found => return Err(Error::Version { file: "mnest.sqlite", found, known: VERSION }),
+        }
+        let mut mnestome = Self { db, clock: UseClock::START, applied: 0, stored: 0, calls_per_use_day };
+        mnestome.reload()?;
+        Ok(mnestome)
+    }
+
+    /// Goes back to what is stored.
+    fn reload(&mut self) -> Result<()> {
+        let (applied, clock) = self
+            .db
+            .query_row("SELECT applied_seq, use_time, day, today FROM progress", [], |row| {
+                let clock = UseClock { now: number(row, 1)?, day: Day(row.get(2)?), today: number(row, 3)? };
+                Ok((number(row, 0)?, clock))
+            })
+            .during("reading the mnestome")?;
+        (self.applied, self.stored, self.clock) = (applied, applied, clock);
+        Ok(())
+    }
+
+    /// The last event that was applied.
+    #[must_use]
+    pub const fn applied(&self) -> u64 {
+        self.applied
+    }
+
+    /// The clock of use.
+    #[must_use]
+    pub const fn now(&self) -> UseTime {
+        self.clock.now
+    }
+
+    /// Applies events in their order; those that were applied before change nothing.
+    ///
+    /// # Errors
+    /// What went wrong; then none of them is applied.
+    pub fn apply<'a>(
+        &mut self,
+        events: impl IntoIterator<Item = &'a Event>,
+        turns: &dyn Turns,
+        faults: &mut dyn Faults,
+    ) -> Result<()> {
+        let mut writing = false;
+        let applied = self.apply_inside(events, turns, &mut writing).and_then(|()| {
+            if !writing && self.applied - self.stored < STORE_EVERY {
+                return Ok(());
+            }
+            self.begin(&mut writing)?;
+            self.store()?;
+            let db = &self.db;
+            step(faults, Step::Mnestome, "writing the mnestome", || {
+                db.execute_batch("COMMIT").during("writing the mnestome")
+            })?;
+            self.stored = self.applied;
+            Ok(())
+        });
+        if applied.is_err() {
+            if !self.db.is_autocommit() {
+                self.db.execute_batch("ROLLBACK").during("writing the mnestome")?;
+            }
+            self.reload()?;
+        }
+        applied
+    }
+
+    /// Everything up to event `seq` is applied, since nothing after the last one concerns the mnestome.
+    pub const fn reached(&mut self, seq: u64) {
+        if seq > self.applied {
+            self.applied = seq;
+        }
+    }
+
+    /// Stores how far it has come.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn settle(&mut self) -> Result<()> {
+        if self.applied > self.stored {
+            self.store()?;
+            self.stored = self.applied;
+        }
+        Ok(())
+    }
+
+    fn begin(&self, writing: &mut bool) -> Result<()> {
+        if !*writing {
+            self.db.execute_batch("BEGIN IMMEDIATE").during("writing the mnestome")?;
+            *writing = true;
+        }
+        Ok(())
+    }
+
+    fn store(&self) -> Result<()> {
+        self.db
+            .prepare_cached("UPDATE progress SET applied_seq = ?1, use_time = ?2, day = ?3, today = ?4")
+            .and_then(|mut set| {
+                set.execute(params![
+                    signed(self.applied),
+                    signed(self.clock.now),
+                    self.clock.day.0,
+                    signed(self.clock.today)
+                ])
+            })
+            .during("writing the mnestome")?;
+        Ok(())
+    }
+
+    fn apply_inside<'a>(
+        &mut self,
+        events: impl IntoIterator<Item = &'a Event>,
+        turns: &dyn Turns,
+        writing: &mut bool,
+    ) -> Result<()> {
+        for event in events {
+            if event.seq <= self.applied {
+                continue;
+            }
+            if event.kind == EventType::RunStarted {
+                self.clock.tick(Day::of(event.ts_ms), self.calls_per_use_day);
+            } else if event.kind == EventType::TurnClose
+                && let Some(records) = turns.records(event)?
+            {
+                self.begin(writing)?;
+                self.close_turn(event, &records)?;
+            }
+            self.applied = event.seq;
+        }
+        Ok(())
+    }
+
+    fn close_turn(&self, close: &Event, records: &[Record]) -> Result<()> {
+        for Fed { src, dst, ts_ms } in fed(records) {
+            self.reinforce(&Change {
+                src: &src,
+                dst_name: &dst.name,
+                dst_version: Some(&dst.version),
+                ts_ms,
+                seq: close.seq,
+                desired_signature: None,
+                why: None,
+            })?;
+        }
+        let wish = TurnClose::decode(&close.payload).map(|closed| wish_text(&closed.wish)).unwrap_or_default();
+        if wish.is_empty() {
+            return Ok(());
+        }
+        let src = last_success(records).unwrap_or(ExecutorId { name: String::new(), version: String::new() });
+        let signature = serde_json::json!({ "summary": wish, "inputs": [], "outputs": [], "errors": [] });
+        self.reinforce(&Change {
+            src: &src,
+            dst_name: &wish,
+            dst_version: None,
+            ts_ms: close.ts_ms,
+            seq: close.seq,
+            desired_signature: Some(signature.to_string()),
+            why: Some("the planner found no executor for these words"),
+        })
+    }
+
+    /// Strengthens a mnest, or makes it.
+    fn reinforce(&self, change: &Change<'_>) -> Result<()> {
+        let what = "writing the mnestome";
+        let now = self.clock.now;
+        let known = self
+            .db
+            .prepare_cached(
+                "SELECT id, weight, decay_lambda, used_at FROM mnests WHERE src_executor = ?1 AND src_version = ?2
+                 AND dst_executor = ?3 AND coalesce(dst_version, '') = ?4",
+            )
+            .and_then(|mut one| {
+                let key =
+                    params![change.src.name, change.src.version, change.dst_name, change.dst_version.unwrap_or("")];
+                one.query_row(key, |row| {
+                    Ok((row.get::<_, String>(0)?, row.get::<_, f64>(1)?, row.get::<_, f64>(2)?, number(row, 3)?))
+                })
+                .optional()
+            })
+            .during(what)?;
+        if let Some((id, weight, lambda, then)) = known {
+            let weight = reinforced(weight, lambda, then, now, REWARD);
+            let cross = crossing(weight, lambda, now, DECAYING_BELOW).map(signed);
+            self.db
+                .prepare_cached(
+                    "UPDATE mnests SET weight = ?2, uses = uses + 1, ts_last = max(ts_last, ?3), last_event_seq = ?4,
+                     used_at = ?5, lw = ?6, t_cross = ?7,
+                     state = CASE state WHEN 'decaying' THEN 'active' ELSE state END WHERE id = ?1",
+                )
+                .and_then(|mut set| {
+                    set.execute(params![
+                        id,
+                        weight,
+                        signed(change.ts_ms),
+                        signed(change.seq),
+                        signed(now),
+                        lw(weight, lambda, now),
+                        cross
+                    ])
+                })
+                .during(what)?;
+            return Ok(());
+        }
+        let weight = reinforced(0.0, LAMBDA, now, now, REWARD);
+        self.db
+            .prepare_cached(
+                "INSERT INTO mnests (id, src_executor, src_version, dst_executor, dst_version, weight, uses, ts_first,
+                 ts_last, decay_lambda, tags, state, desired_signature, why, last_event_seq, used_at, lw, t_cross)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?7, ?8, '[]', ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+            )
+            .and_then(|mut add| {
+                add.execute(params![
+                    mnest_id(change),
+                    change.src.name,
+                    change.src.version,
+                    change.dst_name,
+                    change.dst_version,
+                    weight,
+                    signed(change.ts_ms),
+                    LAMBDA,
+                    if change.dst_version.is_some() { "active" } else { "proto" },
+                    change.desired_signature,
+                    change.why,
+                    signed(change.seq),
+                    signed(now),
+                    lw(weight, LAMBDA, now),
+                    crossing(weight, LAMBDA, now, DECAYING_BELOW).map(signed),
+                ])
+            })
+            .during(what)?;
+        Ok(())
+    }
+
+    /// Every mnest, heaviest first, with its weight now.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn list(&self) -> Result<Vec<Mnest>> {
+        self.read(&format!("SELECT {COLUMNS} FROM mnests ORDER BY lw DESC, id"), [])
+    }
+
+    /// The heaviest mnests that lead from an executor and can be followed.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn from(&self, name: &str, version: &str, limit: usize) -> Result<Vec<Mnest>> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        // One query a state, so that each is a walk along the index.
+        let mut found = Vec::new();
+        for state in ["active", "decaying"] {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM mnests WHERE src_executor = ?1 AND src_version = ?2 AND state = ?3
+                 ORDER BY lw DESC LIMIT ?4"
+            );
+            found.extend(self.read(&sql, params![name, version, state, limit])?);
+        }
+        found.sort_by(|one, two| two.weight.total_cmp(&one.weight));
+        Ok(found)
+    }
+
+    fn read(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Mnest>> {
+        let now = self.clock.now;
+        self.db
+            .prepare_cached(sql)
+            .and_then(|mut all| all.query_map(params, |row| read_mnest(row, now))?.collect())
+            .during("reading the mnestome")
+    }
+
+    /// How many mnests there are, of whatever state.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn count(&self) -> Result<u64> {
+        self.db
+            .prepare_cached("SELECT count(*) FROM mnests")
+            .and_then(|mut one| one.query_row([], |row| number(row, 0)))
+            .during("reading the mnestome")
+    }
+
+    /// What was wished for and does not exist, most wished for first.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn wishes(&self, limit: usize) -> Result<Vec<Wish>> {
+        let sql = "SELECT dst_executor, sum(uses) AS times FROM mnests WHERE state = 'proto'
+                   GROUP BY dst_executor ORDER BY times DESC, dst_executor LIMIT ?1";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.db
+            .prepare_cached(sql)
+            .and_then(|mut all| {
+                all.query_map([limit], |row| Ok(Wish { text: row.get(0)?, times: number(row, 1)? }))?.collect()
+            })
+            .during("reading the mnestome")
+    }
+}
+
+/// A wish as it is compared with others: one line, small letters, not longer than it may be.
+fn wish_text(wish: &str) -> String {
+    let mut text = wish.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let mut end = MAX_WISH_BYTES.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    text
+}
+
+/// The id of a new mnest: a ULID of the event's time whose random part is a digest of the edge
+/// and the event, so that a replay gives the same.
+fn mnest_id(change: &Change<'_>) -> String {
+    let mut digest = sha2::Sha256::new();
+    let version = change.dst_version.unwrap_or("");
+    for part in [&change.src.name, &change.src.version, change.dst_name, version] {
+        digest.update(part.as_bytes());
+        digest.update([0]);
+    }
+    digest.update(change.seq.to_be_bytes());
+    let digest: [u8; 32] = digest.finalize().into();
+    let mut bytes = [0; 16];
+    bytes[..6].copy_from_slice(&change.ts_ms.to_be_bytes()[2..]);
+    bytes[6..].copy_from_slice(&digest[..10]);
+    format!("mnest_{}", ulid::Ulid::from_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_is_one_line_of_small_letters_cut_at_a_whole_character() {
+        assert_eq!(wish_text("  Translate\n THIS "), "translate this");
+        assert_eq!(wish_text(&"w".repeat(MAX_WISH_BYTES)).len(), MAX_WISH_BYTES);
+        assert_eq!(wish_text(&"w".repeat(MAX_WISH_BYTES + 1)).len(), MAX_WISH_BYTES);
+        assert_eq!(wish_text(&("w".to_owned() + &"è".repeat(MAX_WISH_BYTES))).len(), MAX_WISH_BYTES - 1);
+    }
+}

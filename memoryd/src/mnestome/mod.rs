@@ -1,0 +1,9 @@
+//! The mnestome: which executor's output has become which executor's input, and how firmly. Observed, never declared.
+//!
+//! A projection of the chronicle (design: memory §2). It is derived when a turn is closed,
+//! from sandboxd's records alone; replaying the chronicle from empty gives the same database.
+
+pub mod clock;
+pub mod derive;
+pub mod graph;
+pub mod weight;

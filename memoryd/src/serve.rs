@@ -1,0 +1,244 @@
+//! Answers the edges: each ask is handed to memory together with who asks. It decides nothing itself.
+
+use metnos_proto::edge::{No, Served};
+use metnos_proto::edges::{
+    CtlMemoryd, DoorMemoryd, PlannerMemoryd, PolicydMemoryd, SandboxdMemoryd, SyntdMemoryd, ctl_memoryd, door_memoryd,
+    planner_memoryd, policyd_memoryd, sandboxd_memoryd, syntd_memoryd,
+};
+use metnos_proto::ids::{SessionId, TraceId};
+use metnos_proto::link::BlockingServer;
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::{
+    BeginTurn, CloseTurn, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, GapList,
+    Gaps, MemoryReport, MemoryStatus, MnestCount, Mnests, Received, Recorded, Started, SystemEvent, Tail, Tailed,
+    TurnBegun, TurnClosed, Verify, VerifyReport,
+};
+use metnos_proto::payload::{PayloadError, Sealed};
+use metnos_proto::role::RoleName;
+
+use crate::chronicle::verify;
+use crate::error::Error;
+use crate::memory::{Memory, Teller};
+
+/// Memory for the time of one ask.
+#[derive(Debug)]
+pub struct Service<'a> {
+    /// Memory.
+    pub memory: &'a mut Memory,
+    /// Which run of the asker.
+    pub session: SessionId,
+}
+
+impl Service<'_> {
+    const fn teller(&self, role: RoleName) -> Teller {
+        Teller { role, session: self.session }
+    }
+}
+
+fn unreadable(error: &PayloadError) -> No {
+    Refusal::new(RefusalCode::Internal, "payload", error.to_string()).into()
+}
+
+fn open(sealed: &Sealed) -> Result<Vec<u8>, No> {
+    sealed.read().map_err(|error| unreadable(&error))
+}
+
+fn seal(bytes: &[u8]) -> Result<Sealed, No> {
+    Sealed::new(bytes).map_err(|error| unreadable(&error))
+}
+
+impl door_memoryd::ServeBlocking for Service<'_> {
+    fn received(
+        &mut self,
+        _: &BlockingServer<DoorMemoryd>,
+        _: TraceId,
+        ask: Received,
+        [words]: [Sealed; 1],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.received(self.teller(RoleName::Gatewayd), &ask, open(&words)?)?, []))
+    }
+
+    fn delivered(
+        &mut self,
+        _: &BlockingServer<DoorMemoryd>,
+        _: TraceId,
+        ask: Delivered,
+        [text]: [Sealed; 1],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.delivered(self.teller(RoleName::Gatewayd), &ask, open(&text)?)?, []))
+    }
+
+    fn system_event(
+        &mut self,
+        _: &BlockingServer<DoorMemoryd>,
+        _: TraceId,
+        ask: SystemEvent,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.system_event(self.teller(RoleName::Gatewayd), &ask)?, []))
+    }
+}
+
+impl planner_memoryd::ServeBlocking for Service<'_> {
+    fn begin_turn(
+        &mut self,
+        _: &BlockingServer<PlannerMemoryd>,
+        _: TraceId,
+        ask: BeginTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnBegun, 1> {
+        let (begun, envelope) = self.memory.begin_turn(self.teller(RoleName::Planner), &ask)?;
+        Ok((begun, [seal(&envelope)?]))
+    }
+
+    fn close_turn(
+        &mut self,
+        _: &BlockingServer<PlannerMemoryd>,
+        _: TraceId,
+        ask: CloseTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnClosed, 0> {
+        Ok((self.memory.close_turn(self.teller(RoleName::Planner), &ask)?, []))
+    }
+}
+
+impl syntd_memoryd::ServeBlocking for Service<'_> {
+    fn gaps(&mut self, _: &BlockingServer<SyntdMemoryd>, _: TraceId, _: Gaps, []: [Sealed; 0]) -> Served<GapList, 0> {
+        Ok((self.memory.gaps()?, []))
+    }
+}
+
+impl policyd_memoryd::ServeBlocking for Service<'_> {
+    fn decision(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: Decision,
+        [arguments]: [Sealed; 1],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.decision(self.teller(RoleName::Policyd), &ask, open(&arguments)?)?, []))
+    }
+
+    fn direct_turn(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: DirectTurn,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.direct_turn(self.teller(RoleName::Policyd), &ask)?, []))
+    }
+
+    fn direct_turn_done(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: DirectTurnDone,
+        []: [Sealed; 0],
+    ) -> Served<TurnClosed, 0> {
+        Ok((self.memory.direct_turn_done(self.teller(RoleName::Policyd), &ask)?, []))
+    }
+
+    fn executor_born(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: ExecutorBorn,
+        [candidate]: [Sealed; 1],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.executor_born(self.teller(RoleName::Policyd), &ask, &open(&candidate)?)?, []))
+    }
+
+    fn executor_lost(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: ExecutorLost,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.executor_lost(self.teller(RoleName::Policyd), &ask)?, []))
+    }
+
+    fn system_event(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: SystemEvent,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.system_event(self.teller(RoleName::Policyd), &ask)?, []))
+    }
+}
+
+impl sandboxd_memoryd::ServeBlocking for Service<'_> {
+    fn started(
+        &mut self,
+        _: &BlockingServer<SandboxdMemoryd>,
+        _: TraceId,
+        ask: Started,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.started(self.teller(RoleName::Sandboxd), &ask)?, []))
+    }
+
+    fn ended(
+        &mut self,
+        _: &BlockingServer<SandboxdMemoryd>,
+        _: TraceId,
+        ask: Ended,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.ended(self.teller(RoleName::Sandboxd), &ask)?, []))
+    }
+
+    fn system_event(
+        &mut self,
+        _: &BlockingServer<SandboxdMemoryd>,
+        _: TraceId,
+        ask: SystemEvent,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.system_event(self.teller(RoleName::Sandboxd), &ask)?, []))
+    }
+}
+
+impl ctl_memoryd::ServeBlocking for Service<'_> {
+    fn tail(&mut self, _: &BlockingServer<CtlMemoryd>, _: TraceId, ask: Tail, []: [Sealed; 0]) -> Served<Tailed, 1> {
+        let (tailed, lines) = self.memory.tail(&ask)?;
+        Ok((tailed, [seal(&lines)?]))
+    }
+
+    /// At once and to the end; the loop takes this ask out beforehand and works on it in slices.
+    fn verify(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        _: Verify,
+        []: [Sealed; 0],
+    ) -> Served<VerifyReport, 0> {
+        let chronicle = self.memory.chronicle();
+        let report = verify::Verify::new(chronicle).and_then(|verify| verify.run(chronicle));
+        Ok((report.map_err(|error: Error| No::from(error))?, []))
+    }
+
+    fn mnests(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        _: Mnests,
+        []: [Sealed; 0],
+    ) -> Served<MnestCount, 1> {
+        let (count, list) = self.memory.mnests()?;
+        Ok((count, [seal(&list)?]))
+    }
+
+    fn memory_status(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        _: MemoryStatus,
+        []: [Sealed; 0],
+    ) -> Served<MemoryReport, 0> {
+        Ok((self.memory.status()?, []))
+    }
+}

@@ -1,0 +1,55 @@
+//! The clean part of a turn's envelope: what a planner may read before anything else. Nothing of lower trust ever goes in.
+
+use metnos_proto::envelope::{Candidate, Envelope, Known, Recent};
+use metnos_proto::msg::common::{Channel, Lang};
+
+/// How many executors a planner is shown (design: mind §3).
+pub const MAX_CANDIDATES: usize = 16;
+/// How many of the principal's own earlier words are shown.
+pub const MAX_RECENT: u32 = 10;
+/// How much of one of them is shown, in characters.
+pub const MAX_RECENT_CHARS: usize = 1_200;
+
+/// What an envelope is made of.
+#[derive(Debug)]
+pub struct Parts<'a> {
+    /// Ties later claims to what was shown.
+    pub nonce: u64,
+    /// The digest of the six files.
+    pub identity: String,
+    /// The principal.
+    pub principal: &'a str,
+    /// Where the words came in.
+    pub channel: Channel,
+    /// The language to answer in.
+    pub lang: Lang,
+    /// The principal's earlier words, newest first.
+    pub recent: Vec<Recent>,
+    /// The executors shown, best first.
+    pub candidates: Vec<Candidate>,
+    /// The mnests between them.
+    pub mnests: Vec<Known>,
+}
+
+/// Puts an envelope together.
+#[must_use]
+pub fn build(parts: Parts<'_>) -> Envelope {
+    let mut recent = parts.recent;
+    recent.reverse();
+    for words in &mut recent {
+        if let Some((end, _)) = words.text.char_indices().nth(MAX_RECENT_CHARS) {
+            words.text.truncate(end);
+        }
+    }
+    Envelope {
+        nonce: parts.nonce,
+        identity: parts.identity,
+        capsule: String::new(),
+        principal: parts.principal.to_owned(),
+        channel: parts.channel,
+        lang: parts.lang,
+        recent,
+        candidates: parts.candidates,
+        mnests: parts.mnests,
+    }
+}
