@@ -1,0 +1,260 @@
+//! What comes over the channel from inside a sandbox, read as from an enemy: bounded before it
+//! is read, one result and not a byte behind it, everything else a named fault.
+
+/// The most progress frames of one call; a call that sends more is ended.
+pub const MAX_PROGRESS: u32 = 100_000;
+/// The longest fault sentence, in bytes.
+pub const MAX_FAULT: usize = 1024;
+/// Letter and length.
+const HEAD: usize = 5;
+
+/// Something complete that came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frame {
+    /// How far it is.
+    Progress {
+        /// Steps done.
+        done: u64,
+        /// Steps in all; 0 when unknown.
+        total: u64,
+    },
+    /// The result's bytes, unparsed.
+    Result(Vec<u8>),
+    /// There is no result.
+    Fault(FaultKind, String),
+}
+
+/// What the host script says went wrong. A liar may say any of these; each counts against it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// No more memory.
+    Memory,
+    /// No more threads.
+    Processes,
+    /// What the executor returned cannot be written as JSON.
+    Output,
+}
+
+/// Why the bytes are no frames.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FrameFault {
+    /// The result is longer than granted.
+    #[error("a result of {announced} bytes was announced; at most {granted} are granted")]
+    TooLarge {
+        /// What the frame's head says.
+        announced: u64,
+        /// The limit.
+        granted: u64,
+    },
+    /// Something came after the result.
+    #[error("something came after the result")]
+    AfterResult,
+    /// Too many progress frames.
+    #[error("more than {MAX_PROGRESS} reports of progress")]
+    TooMuchProgress,
+    /// Not a frame.
+    #[error("{0}")]
+    Malformed(&'static str),
+}
+
+/// Puts frames together from pieces, in any cut.
+#[derive(Debug)]
+pub struct Frames {
+    buffer: Vec<u8>,
+    granted: u64,
+    progress: u32,
+    finished: bool,
+}
+
+impl Frames {
+    /// For a call whose result may have `granted` bytes.
+    #[must_use]
+    pub const fn new(granted: u64) -> Self {
+        Self { buffer: Vec::new(), granted, progress: 0, finished: false }
+    }
+
+    /// Whether a frame is under way that has not come whole.
+    #[must_use]
+    pub const fn is_torn(&self) -> bool {
+        !self.buffer.is_empty()
+    }
+
+    /// Takes a piece; returns what is complete with it. Never holds more than one frame and one piece.
+    ///
+    /// # Errors
+    /// A [`FrameFault`], after which nothing more may be fed.
+    pub fn feed(&mut self, piece: &[u8]) -> Result<Vec<Frame>, FrameFault> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.extend_from_slice(piece);
+        let mut complete = Vec::new();
+        let mut at = 0;
+        loop {
+            let rest = buffer.get(at..).unwrap_or_default();
+            if rest.is_empty() {
+                break;
+            }
+            if self.finished {
+                return Err(FrameFault::AfterResult);
+            }
+            let Some((&[letter, a, b, c, d], body)) = rest.split_first_chunk::<HEAD>() else {
+                check_letter(rest[0])?;
+                break;
+            };
+            let announced = u32::from_le_bytes([a, b, c, d]);
+            let length = self.check_length(letter, announced)?;
+            let Some(body) = body.get(..length) else {
+                break;
+            };
+            complete.push(self.frame(letter, body)?);
+            self.finished = letter != b'P';
+            at += HEAD + length;
+        }
+        buffer.drain(..at);
+        self.buffer = buffer;
+        Ok(complete)
+    }
+
+    fn check_length(&mut self, letter: u8, announced: u32) -> Result<usize, FrameFault> {
+        check_letter(letter)?;
+        let malformed = FrameFault::Malformed("a frame of the wrong length");
+        let length = usize::try_from(announced).map_err(|_| malformed.clone())?;
+        match letter {
+            b'P' if length != 16 => Err(malformed),
+            b'F' if length > MAX_FAULT => Err(malformed),
+            b'R' if u64::from(announced) > self.granted => {
+                Err(FrameFault::TooLarge { announced: announced.into(), granted: self.granted })
+            }
+            _ => Ok(length),
+        }
+    }
+
+    fn frame(&mut self, letter: u8, body: &[u8]) -> Result<Frame, FrameFault> {
+        match letter {
+            b'P' => {
+                self.progress += 1;
+                if self.progress > MAX_PROGRESS {
+                    return Err(FrameFault::TooMuchProgress);
+                }
+                let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+                let (done, total) = body.split_at(8);
+                Ok(Frame::Progress { done: number(done), total: number(total) })
+            }
+            b'R' => Ok(Frame::Result(body.to_vec())),
+            _ => read_fault(body),
+        }
+    }
+}
+
+fn check_letter(letter: u8) -> Result<(), FrameFault> {
+    if matches!(letter, b'P' | b'R' | b'F') { Ok(()) } else { Err(FrameFault::Malformed("an unknown frame")) }
+}
+
+fn read_fault(body: &[u8]) -> Result<Frame, FrameFault> {
+    let text = String::from_utf8_lossy(body);
+    let (kind, sentence) = text.split_once(':').ok_or(FrameFault::Malformed("a fault without a kind"))?;
+    let kind = match kind {
+        "memory" => FaultKind::Memory,
+        "processes" => FaultKind::Processes,
+        "output" => FaultKind::Output,
+        _ => return Err(FrameFault::Malformed("a fault of an unknown kind")),
+    };
+    Ok(Frame::Fault(kind, sentence.to_owned()))
+}
+
+/// The request to the host script, as one frame.
+#[must_use]
+pub fn request(body: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(HEAD + body.len());
+    frame.push(b'Q');
+    // At most a payload's size, which fits.
+    frame.extend_from_slice(&u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes());
+    frame.extend_from_slice(body);
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn bytes(letter: u8, body: &[u8]) -> Vec<u8> {
+        let mut frame = request(body);
+        frame[0] = letter;
+        frame
+    }
+
+    #[test]
+    fn a_result_is_taken_once_and_nothing_behind_it() {
+        let mut frames = Frames::new(64);
+        assert_eq!(frames.feed(&bytes(b'R', b"{}")), Ok(vec![Frame::Result(b"{}".to_vec())]));
+        assert_eq!(frames.feed(b"x"), Err(FrameFault::AfterResult));
+        let mut twice = bytes(b'R', b"{}");
+        twice.extend(bytes(b'R', b"{}"));
+        assert_eq!(Frames::new(64).feed(&twice), Err(FrameFault::AfterResult));
+    }
+
+    #[test]
+    fn a_result_may_be_exactly_as_long_as_granted() {
+        assert!(Frames::new(4).feed(&bytes(b'R', b"1234")).is_ok());
+        let too_large = FrameFault::TooLarge { announced: 5, granted: 4 };
+        assert_eq!(Frames::new(4).feed(&bytes(b'R', b"12345")), Err(too_large.clone()));
+        // Refused by its head alone, before a byte of it is kept.
+        assert_eq!(Frames::new(4).feed(&bytes(b'R', b"12345")[..5]), Err(too_large));
+    }
+
+    #[test]
+    fn progress_is_bounded_and_of_fixed_length() {
+        let mut frames = Frames::new(4);
+        let one = bytes(b'P', &[1; 16]);
+        for _ in 0..MAX_PROGRESS {
+            assert_eq!(frames.feed(&one).map(|all| all.len()), Ok(1));
+        }
+        assert_eq!(frames.feed(&one), Err(FrameFault::TooMuchProgress));
+        assert!(matches!(Frames::new(4).feed(&bytes(b'P', &[1; 15])), Err(FrameFault::Malformed(_))));
+    }
+
+    #[test]
+    fn faults_are_of_known_kinds_and_short() {
+        let fault = Frames::new(4).feed(&bytes(b'F', b"memory:MemoryError: ")).unwrap();
+        assert_eq!(fault, [Frame::Fault(FaultKind::Memory, "MemoryError: ".to_owned())]);
+        for bad in [b"memory".as_slice(), b"other:x"] {
+            assert!(matches!(Frames::new(4).feed(&bytes(b'F', bad)), Err(FrameFault::Malformed(_))));
+        }
+        let long = [b"output:".as_slice(), &[b'x'; MAX_FAULT]].concat();
+        assert!(Frames::new(4).feed(&bytes(b'F', &long[..MAX_FAULT])).is_ok());
+        assert!(matches!(Frames::new(4).feed(&bytes(b'F', &long[..=MAX_FAULT])), Err(FrameFault::Malformed(_))));
+    }
+
+    #[test]
+    fn an_unknown_letter_is_refused_at_once() {
+        assert!(matches!(Frames::new(4).feed(b"Q"), Err(FrameFault::Malformed(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn frames_do_not_depend_on_how_they_are_cut(cuts in prop::collection::vec(1_usize..7, 1..40), count in 0_usize..4) {
+            let mut stream: Vec<u8> = (0..count).flat_map(|_| bytes(b'P', &[2; 16])).collect();
+            stream.extend(bytes(b'R', b"{\"ok\":true}"));
+            let whole = Frames::new(64).feed(&stream).unwrap();
+            let (mut frames, mut pieced, mut rest) = (Frames::new(64), Vec::new(), stream.as_slice());
+            for cut in cuts.iter().cycle() {
+                if rest.is_empty() { break; }
+                let (piece, left) = rest.split_at((*cut).min(rest.len()));
+                pieced.extend(frames.feed(piece).unwrap());
+                rest = left;
+            }
+            prop_assert_eq!(pieced, whole);
+            prop_assert!(!frames.is_torn());
+        }
+
+        #[test]
+        fn any_bytes_are_frames_or_a_fault_and_never_a_panic(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..64), 0..16)) {
+            let mut frames = Frames::new(32);
+            for piece in &pieces {
+                if frames.feed(piece).is_err() { break; }
+            }
+        }
+    }
+}

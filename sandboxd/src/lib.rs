@@ -1,0 +1,28 @@
+//! Executes what policyd hands it, each call in a fresh kernel sandbox (design: sandbox). It
+//! decides nothing, opens no network, and reads no memory, key or vault. Open this file first.
+//!
+//! A call's way: [`pool::registry`] reads the executor's files, [`pool::verify`] holds them against
+//! what was signed, [`plan`] is the sandbox as data, [`launch`] starts a process from it, which in
+//! [`inner`] builds its own world and becomes the interpreter; [`limits`] watches it to its
+//! end, [`pool::output`] looks at what it returned, [`pool::results`] keeps that for later
+//! references. [`pool::call`] is that order in one place; [`serve`] are the words of policyd and of
+//! the owner; [`daemon`] is start, lock and drain.
+
+pub mod canary;
+pub mod frames;
+pub mod inner;
+pub mod interp;
+pub mod kernel;
+pub mod launch;
+pub mod limits;
+pub mod mounts;
+pub mod names;
+pub mod plan;
+pub mod scratch;
+pub mod seccomp;
+pub mod sys;
+pub mod view;
+
+pub mod daemon;
+pub mod pool;
+pub mod serve;

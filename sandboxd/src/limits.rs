@@ -1,0 +1,384 @@
+//! Watches one process from its start to its end: the clock, its channel, its output, its
+//! exit. Every breach kills the whole sandbox and has a name of its own; nothing that comes
+//! from inside is believed beyond its bounds.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::os::fd::{AsFd, OwnedFd};
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use metnos_proto::msg::common::{Outcome, Resources};
+use metnos_proto::sys::watch;
+use rustix::io::Errno;
+use rustix::process::Signal;
+use tokio::io::unix::AsyncFd;
+
+use crate::frames::{FaultKind, Frame, FrameFault, Frames};
+use crate::inner::NOT_STARTED;
+use crate::launch::Launched;
+use crate::plan::Limits;
+use crate::sys::{self, Ended};
+
+/// How much of its standard output and error is kept: the last so many bytes.
+pub const LOG_BYTES: usize = 16 << 10;
+/// How much is read at once.
+const PIECE: usize = 64 << 10;
+/// Progress is passed on at most this often.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+/// How much of each granted second of processor time must be accounted for to say that all was used.
+const CPU_US_NEARLY: u64 = 950_000;
+/// The longest sentence about why a run failed.
+const MAX_WHY: usize = 600;
+
+/// Why a process was killed from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Breach {
+    /// Its time on the clock is over.
+    Wall,
+    /// The owner said so.
+    Stopped,
+    /// It broke the rules of the channel.
+    Channel(FrameFault),
+    /// The channel could not be served.
+    Broken(String),
+}
+
+/// How a run ended, its result not yet looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// [`Outcome::Ok`] means that there is a result, not that it is a good one.
+    pub outcome: Outcome,
+    /// Why, when it is not `Ok`.
+    pub why: String,
+    /// The result's bytes.
+    pub result: Vec<u8>,
+    /// What it used.
+    pub resources: Resources,
+    /// The end of what it wrote to its output.
+    pub log: String,
+}
+
+/// A process that does not outlive its owner.
+struct Process {
+    pid: i32,
+    pidfd: AsyncFd<OwnedFd>,
+    ended: Option<Ended>,
+}
+
+impl Process {
+    fn kill(&self) {
+        // It can only be gone already.
+        let _ = rustix::process::pidfd_send_signal(self.pidfd.get_ref(), Signal::KILL);
+    }
+
+    async fn end(&mut self) -> Result<Ended, String> {
+        loop {
+            let mut ready = self.pidfd.readable().await.map_err(|error| error.to_string())?;
+            match sys::collect(self.pid).map_err(|error| error.to_string())? {
+                Some(ended) => {
+                    self.ended = Some(ended);
+                    return Ok(ended);
+                }
+                None => ready.clear_ready(),
+            }
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            self.kill();
+            let id = rustix::process::WaitId::PidFd(self.pidfd.get_ref().as_fd());
+            let _ = rustix::process::waitid(id, rustix::process::WaitIdOptions::EXITED);
+        }
+    }
+}
+
+/// Serves a process to its end.
+///
+/// `request` is sent to it; `stop` ends it when it comes true; `progress` hears how far it is.
+pub async fn supervise(
+    launched: Launched,
+    limits: &Limits,
+    request: &[u8],
+    stop: impl Future<Output = ()>,
+    mut progress: impl FnMut(u64, u64),
+) -> Finished {
+    let started = Instant::now();
+    let watched = (|| {
+        let Launched { pid, pidfd, channel, log, fault } = launched;
+        let process = Process { pid, pidfd: watch(pidfd)?, ended: None };
+        Ok::<_, std::io::Error>((process, watch(channel)?, watch(log)?, fault))
+    })();
+    let (mut process, channel, log, fault) = match watched {
+        Ok(watched) => watched,
+        Err(error) => return Finished::failed(format!("the new process cannot be watched: {error}")),
+    };
+    let mut seen = Seen::new(limits.output_bytes);
+    let mut kept = Log::default();
+    let mut throttle = Throttle::default();
+    let mut sending = pin!(send_all(&channel, request));
+    let mut sent = false;
+    let mut clock = pin!(tokio::time::sleep(Duration::from_secs(limits.wall_s.into())));
+    let mut stop = pin!(stop);
+    let (mut stopped, mut channel_open, mut log_open) = (false, true, true);
+    let ended = loop {
+        tokio::select! {
+            ended = process.end() => break ended,
+            () = &mut sending, if !sent => sent = true,
+            open = seen.read_channel(&channel, &mut throttle, &mut progress), if channel_open && seen.breach.is_none() => channel_open = open,
+            open = kept.read(&log), if log_open => log_open = open,
+            () = &mut clock, if seen.breach.is_none() => seen.breach = Some(Breach::Wall),
+            () = &mut stop, if !stopped => { stopped = true; seen.breach.get_or_insert(Breach::Stopped); }
+        }
+        if seen.breach.is_some() {
+            process.kill();
+        }
+    };
+    let wall_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+    seen.drain(&channel);
+    let log = kept.drain(&log);
+    let fault = read_fault(&fault);
+    match ended {
+        Ok(ended) => seen.finish(ended, &fault, limits, wall_us, log),
+        Err(error) => Finished::failed(format!("the process cannot be collected: {error}")),
+    }
+}
+
+impl Finished {
+    /// A run that did not come about.
+    #[must_use]
+    pub fn failed(why: String) -> Self {
+        let resources = Resources { wall_us: 0, cpu_us: 0, peak_kib: 0, output_bytes: 0 };
+        Self { outcome: Outcome::SandboxFailed, why, result: Vec::new(), resources, log: String::new() }
+    }
+}
+
+/// Sends the request piece by piece. A process that does not read it ends by the clock.
+async fn send_all(channel: &AsyncFd<OwnedFd>, request: &[u8]) {
+    let mut rest = request;
+    while !rest.is_empty() {
+        let Ok(mut ready) = channel.writable().await else { return };
+        match rustix::net::send(channel.get_ref(), rest, rustix::net::SendFlags::NOSIGNAL) {
+            Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+            Err(Errno::AGAIN) => ready.clear_ready(),
+            Err(Errno::INTR) => {}
+            // It has ended, or does not want to hear; its end says which.
+            Err(_) => return,
+        }
+    }
+}
+
+fn read_fault(fault: &OwnedFd) -> String {
+    let mut buffer = [0; 1024];
+    let length = rustix::io::read(fault, &mut buffer).unwrap_or(0);
+    String::from_utf8_lossy(buffer.get(..length).unwrap_or_default()).into_owned()
+}
+
+/// Passes progress on, but not more often than a person can follow.
+#[derive(Debug, Default)]
+struct Throttle {
+    last: Option<Instant>,
+}
+
+impl Throttle {
+    fn passes(&mut self, now: Instant) -> bool {
+        let passes = self.last.is_none_or(|last| now.duration_since(last) >= PROGRESS_EVERY);
+        if passes {
+            self.last = Some(now);
+        }
+        passes
+    }
+}
+
+/// What has come from inside.
+struct Seen {
+    frames: Frames,
+    last: Option<Frame>,
+    breach: Option<Breach>,
+    piece: Vec<u8>,
+}
+
+impl Seen {
+    fn new(output_bytes: u64) -> Self {
+        Self { frames: Frames::new(output_bytes), last: None, breach: None, piece: vec![0; PIECE] }
+    }
+
+    /// Reads what is there; `false` at the end of the channel.
+    async fn read_channel(
+        &mut self,
+        channel: &AsyncFd<OwnedFd>,
+        throttle: &mut Throttle,
+        progress: &mut impl FnMut(u64, u64),
+    ) -> bool {
+        let Ok(mut ready) = channel.readable().await else { return false };
+        match rustix::io::read(channel.get_ref(), &mut self.piece) {
+            Ok(0) => false,
+            Ok(length) => {
+                if let Some((done, total)) = self.take(length)
+                    && throttle.passes(Instant::now())
+                {
+                    progress(done, total);
+                }
+                true
+            }
+            Err(Errno::AGAIN) => {
+                ready.clear_ready();
+                true
+            }
+            Err(Errno::INTR) => true,
+            Err(_) => false,
+        }
+    }
+
+    /// Takes a piece that was read; returns the latest progress in it.
+    fn take(&mut self, length: usize) -> Option<(u64, u64)> {
+        let mut latest = None;
+        match self.frames.feed(self.piece.get(..length).unwrap_or_default()) {
+            Ok(frames) => {
+                for frame in frames {
+                    match frame {
+                        Frame::Progress { done, total } => latest = Some((done, total)),
+                        frame @ (Frame::Result(_) | Frame::Fault(..)) => self.last = Some(frame),
+                    }
+                }
+            }
+            Err(fault) => {
+                self.breach.get_or_insert(Breach::Channel(fault));
+            }
+        }
+        latest
+    }
+
+    /// Reads what was left in the channel when the process ended. It is at its end then, so the loop is
+    /// bounded by what the kernel holds.
+    fn drain(&mut self, channel: &AsyncFd<OwnedFd>) {
+        while self.breach.is_none() {
+            match rustix::io::read(channel.get_ref(), &mut self.piece) {
+                Ok(length) if length > 0 => drop(self.take(length)),
+                Ok(_) | Err(_) => break,
+            }
+        }
+    }
+
+    fn finish(self, ended: Ended, fault: &str, limits: &Limits, wall_us: u64, log: String) -> Finished {
+        let torn = self.frames.is_torn();
+        let (outcome, why) = judge(self.breach.as_ref(), self.last.as_ref(), torn, ended, fault, limits, &log);
+        let result = match (outcome, self.last) {
+            (Outcome::Ok, Some(Frame::Result(bytes))) => bytes,
+            _ => Vec::new(),
+        };
+        let resources = Resources {
+            wall_us,
+            cpu_us: ended.cpu_us,
+            peak_kib: ended.peak_kib,
+            output_bytes: u64::try_from(result.len()).unwrap_or(u64::MAX),
+        };
+        Finished { outcome, why: why.chars().take(MAX_WHY).collect(), result, resources, log }
+    }
+}
+
+/// The end of what a process wrote to its output.
+#[derive(Debug, Default)]
+struct Log {
+    kept: VecDeque<u8>,
+}
+
+impl Log {
+    /// Reads what is there; `false` at the end.
+    async fn read(&mut self, log: &AsyncFd<OwnedFd>) -> bool {
+        let Ok(mut ready) = log.readable().await else { return false };
+        let mut piece = [0; 4096];
+        match rustix::io::read(log.get_ref(), &mut piece) {
+            Ok(0) => false,
+            Ok(length) => {
+                self.keep(piece.get(..length).unwrap_or_default());
+                true
+            }
+            Err(Errno::AGAIN) => {
+                ready.clear_ready();
+                true
+            }
+            Err(Errno::INTR) => true,
+            Err(_) => false,
+        }
+    }
+
+    fn keep(&mut self, piece: &[u8]) {
+        let over = (self.kept.len() + piece.len()).saturating_sub(LOG_BYTES);
+        self.kept.drain(..over.min(self.kept.len()));
+        self.kept.extend(piece);
+    }
+
+    /// Reads what was left in the pipe when the process ended, and gives the whole as text.
+    fn drain(mut self, log: &AsyncFd<OwnedFd>) -> String {
+        let mut piece = [0; 4096];
+        while let Ok(length) = rustix::io::read(log.get_ref(), &mut piece) {
+            if length == 0 {
+                break;
+            }
+            self.keep(piece.get(..length).unwrap_or_default());
+        }
+        String::from_utf8_lossy(self.kept.make_contiguous()).into_owned()
+    }
+}
+
+/// What all that was seen of a run amounts to.
+fn judge(
+    breach: Option<&Breach>,
+    last: Option<&Frame>,
+    torn: bool,
+    ended: Ended,
+    fault: &str,
+    limits: &Limits,
+    log: &str,
+) -> (Outcome, String) {
+    match breach {
+        Some(Breach::Stopped) => return (Outcome::Killed, "it was stopped".to_owned()),
+        Some(Breach::Wall) => return (Outcome::Timeout, format!("it took longer than {} s", limits.wall_s)),
+        Some(Breach::Channel(fault @ FrameFault::TooLarge { .. })) => {
+            return (Outcome::OutputTooLarge, fault.to_string());
+        }
+        Some(Breach::Channel(fault)) => return (Outcome::Crashed, fault.to_string()),
+        Some(Breach::Broken(why)) => return (Outcome::SandboxFailed, why.clone()),
+        None => {}
+    }
+    if ended.code == Some(NOT_STARTED) && last.is_none() && !fault.is_empty() {
+        return (Outcome::SandboxFailed, format!("the sandbox could not be built: {fault}"));
+    }
+    match last {
+        Some(Frame::Fault(FaultKind::Memory, _)) => return memory_exceeded(limits),
+        Some(Frame::Fault(FaultKind::Processes, _)) => {
+            return (Outcome::ProcessesExceeded, format!("it wanted more than {} threads", limits.processes));
+        }
+        Some(Frame::Fault(FaultKind::Output, why)) => return (Outcome::BadOutput, why.clone()),
+        Some(Frame::Result(_)) if ended.code == Some(0) && !torn => return (Outcome::Ok, String::new()),
+        Some(Frame::Result(_) | Frame::Progress { .. }) | None => {}
+    }
+    // The kernel ends it by another clock than the one it accounts by; they differ by some ticks.
+    if ended.signal == Some(libc::SIGKILL) && ended.cpu_us >= u64::from(limits.cpu_s) * CPU_US_NEARLY {
+        return (Outcome::CpuExceeded, format!("it used more than {} s of processor time", limits.cpu_s));
+    }
+    // The kernel ended it, or it could not go on, with nearly all it was granted.
+    let nearly_all = ended.peak_kib.saturating_mul(1024) >= limits.address_bytes / 10 * 8;
+    if nearly_all && (ended.signal.is_some() || log.contains("MemoryError")) {
+        return memory_exceeded(limits);
+    }
+    let how = match (ended.code, ended.signal) {
+        (_, Some(signal)) => format!("it was ended by signal {signal}"),
+        (Some(code), None) => format!("it ended with code {code}"),
+        (None, None) => "it ended".to_owned(),
+    };
+    let last_words = log.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("without a word");
+    (Outcome::Crashed, format!("{how} and without a result: {last_words}"))
+}
+
+fn memory_exceeded(limits: &Limits) -> (Outcome, String) {
+    (Outcome::MemoryExceeded, format!("it wanted more than {} MB of memory", limits.address_bytes >> 20))
+}
+
+#[cfg(test)]
+#[path = "limits_tests.rs"]
+mod tests;

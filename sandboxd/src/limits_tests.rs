@@ -1,0 +1,89 @@
+//! How runs end, without running any.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use super::*;
+
+const LIMITS: Limits = Limits {
+    wall_s: 2,
+    cpu_s: 1,
+    address_bytes: 64 << 20,
+    output_bytes: 1024,
+    processes: 16,
+    open_files: 64,
+    file_bytes: 0,
+    stack_bytes: 8 << 20,
+};
+
+const FINE: Ended = Ended { code: Some(0), signal: None, cpu_us: 1000, peak_kib: 9000 };
+
+fn outcome(breach: Option<Breach>, last: Option<Frame>, ended: Ended, fault: &str, log: &str) -> Outcome {
+    judge(breach.as_ref(), last.as_ref(), false, ended, fault, &LIMITS, log).0
+}
+
+fn result() -> Option<Frame> {
+    Some(Frame::Result(b"{}".to_vec()))
+}
+
+#[test]
+fn a_result_and_a_clean_end_are_a_success() {
+    assert_eq!(outcome(None, result(), FINE, "", "noise"), Outcome::Ok);
+}
+
+#[test]
+fn a_result_without_a_clean_end_is_a_crash() {
+    assert_eq!(outcome(None, result(), Ended { code: Some(1), ..FINE }, "", ""), Outcome::Crashed);
+    assert_eq!(outcome(None, result(), Ended { code: None, signal: Some(11), ..FINE }, "", ""), Outcome::Crashed);
+    assert_eq!(judge(None, result().as_ref(), true, FINE, "", &LIMITS, "").0, Outcome::Crashed);
+    assert_eq!(outcome(None, None, FINE, "", ""), Outcome::Crashed);
+}
+
+#[test]
+fn each_breach_has_a_name_of_its_own() {
+    let killed = Ended { code: None, signal: Some(libc::SIGKILL), ..FINE };
+    assert_eq!(outcome(Some(Breach::Wall), None, killed, "", ""), Outcome::Timeout);
+    assert_eq!(outcome(Some(Breach::Stopped), result(), killed, "", ""), Outcome::Killed);
+    let too_large = FrameFault::TooLarge { announced: 2000, granted: 1024 };
+    assert_eq!(outcome(Some(Breach::Channel(too_large)), None, killed, "", ""), Outcome::OutputTooLarge);
+    assert_eq!(outcome(Some(Breach::Channel(FrameFault::AfterResult)), result(), FINE, "", ""), Outcome::Crashed);
+    assert_eq!(outcome(None, None, Ended { cpu_us: CPU_US_NEARLY, ..killed }, "", ""), Outcome::CpuExceeded);
+    assert_eq!(outcome(None, None, Ended { cpu_us: CPU_US_NEARLY - 1, ..killed }, "", ""), Outcome::Crashed);
+    assert_eq!(outcome(None, None, Ended { peak_kib: 52_429, ..killed }, "", ""), Outcome::MemoryExceeded);
+    assert_eq!(outcome(None, None, Ended { peak_kib: 52_000, ..killed }, "", ""), Outcome::Crashed);
+}
+
+#[test]
+fn what_the_host_script_says_is_taken_for_what_it_is() {
+    let fault = |kind| Some(Frame::Fault(kind, "x".to_owned()));
+    assert_eq!(outcome(None, fault(FaultKind::Memory), FINE, "", ""), Outcome::MemoryExceeded);
+    assert_eq!(outcome(None, fault(FaultKind::Processes), FINE, "", ""), Outcome::ProcessesExceeded);
+    assert_eq!(outcome(None, fault(FaultKind::Output), FINE, "", ""), Outcome::BadOutput);
+}
+
+#[test]
+fn a_sandbox_that_was_not_built_says_why_and_nobody_else_can_say_it() {
+    let not_started = Ended { code: Some(NOT_STARTED), ..FINE };
+    let (outcome_now, why) = judge(None, None, false, not_started, "mounting: EPERM", &LIMITS, "");
+    assert_eq!(outcome_now, Outcome::SandboxFailed);
+    assert!(why.contains("mounting: EPERM"));
+    // An executor that exits with that code has no way to the report: it is a crash like any other.
+    assert_eq!(outcome(None, None, not_started, "", ""), Outcome::Crashed);
+}
+
+#[test]
+fn of_its_output_only_the_end_is_kept() {
+    let mut log = Log::default();
+    for round in 0..10_u8 {
+        log.keep(&[b'0' + round; 4096]);
+    }
+    assert_eq!(log.kept.len(), LOG_BYTES);
+    assert_eq!((log.kept.front(), log.kept.back()), (Some(&b'6'), Some(&b'9')));
+}
+
+#[test]
+fn progress_passes_at_most_ten_times_a_second() {
+    let mut throttle = Throttle::default();
+    let start = Instant::now();
+    assert!(throttle.passes(start));
+    assert!(!throttle.passes(start + Duration::from_millis(99)));
+    assert!(throttle.passes(start + Duration::from_millis(100)));
+}

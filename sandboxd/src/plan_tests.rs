@@ -1,0 +1,205 @@
+//! A plan is what it says, hashes what it is, and cannot be made of forbidden things.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use proptest::prelude::*;
+
+use metnos_proto::executor::Manifest;
+
+use super::*;
+use crate::interp::Interpreter;
+
+fn installation() -> Installation {
+    Installation {
+        interpreter: Interpreter {
+            program: "/usr/bin/python3.11".to_owned(),
+            loader: Some("/lib64/ld-linux-x86-64.so.2".to_owned()),
+            libraries: vec!["/usr/lib/x86_64-linux-gnu/libc.so.6".to_owned()],
+            stdlib: "/usr/lib/python3.11".to_owned(),
+            extensions: vec!["/usr/lib/python3.11/lib-dynload/_json.so".to_owned()],
+            abi: "cpython-311-x86_64-linux-gnu".to_owned(),
+            version: "3.11.2".to_owned(),
+        },
+        seccomp: Blake3::of(b"filter"),
+        host: Blake3::of(b"host"),
+    }
+}
+
+fn plan() -> Plan {
+    let manifest = include_bytes!("../../executors/fs_read/manifest.toml");
+    installation().plan(&Manifest::parse(manifest).unwrap()).unwrap()
+}
+
+#[test]
+fn the_plan_of_a_reader_shows_the_workspace_and_nothing_of_the_owner() {
+    let plan = plan();
+    let grants: Vec<_> = plan.spec().mounts.iter().filter(|mount| mount.purpose == Use::Grant).collect();
+    assert_eq!(grants.len(), 1);
+    assert_eq!((grants[0].source.as_str(), grants[0].target.as_str()), (WORKSPACE, WORKSPACE));
+    assert_eq!(grants[0].flags, MountFlags::READ);
+    let pure = installation().pure_plan("pure", &Quotas::default()).unwrap();
+    assert!(pure.spec().mounts.iter().all(|mount| mount.purpose != Use::Grant));
+    assert_ne!(pure.hash(), plan.hash());
+}
+
+#[test]
+fn the_hash_is_the_same_today_and_tomorrow() {
+    // A golden value: whoever changes the format or a default sees it here, and raises PLAN_FORMAT.
+    assert_eq!(plan().hash(), plan().hash());
+    assert_eq!(plan().hash().to_string(), GOLDEN);
+}
+
+const GOLDEN: &str = "blake3:90abbdbc5152d5d13774f0a6ce55d454616b83481550dc09d08c771d72a72999";
+
+#[test]
+fn the_interpreters_version_does_not_change_the_hash_but_its_abi_does() {
+    let manifest = Manifest::parse(include_bytes!("../../executors/fs_read/manifest.toml")).unwrap();
+    let mut other = installation();
+    other.interpreter.version = "3.11.99".to_owned();
+    assert_eq!(other.plan(&manifest).unwrap().hash(), plan().hash());
+    other.interpreter.abi = "cpython-312-x86_64-linux-gnu".to_owned();
+    assert_ne!(other.plan(&manifest).unwrap().hash(), plan().hash());
+}
+
+#[test]
+fn a_grant_this_version_cannot_give_is_refused_by_name() {
+    let text = String::from_utf8_lossy(include_bytes!("../../executors/fs_read/manifest.toml")).into_owned();
+    let with = |profile: &str, capability: &str| {
+        let text = text.replace("fs-read-workspace", profile).replace("{ fs_read = [\"workspace/\"] }", capability);
+        installation().plan(&Manifest::parse(text.as_bytes()).unwrap())
+    };
+    assert!(with("fs-notes", "{ fs_read = [\"workspace/notes/\"] }").is_ok());
+    for (profile, capability) in [
+        ("fs-write-workspace", "{ fs_write = [\"workspace/\"] }"),
+        ("net-x", "{ net = [\"example.org\"] }"),
+        ("fs-pictures", "{ fs_read = [\"~/Pictures/\"] }"),
+        ("fs-media", "{ fs_read = [\"/srv/media/\"] }"),
+        ("shell-listed", "{ exec = [\"/usr/bin/id\"] }"),
+    ] {
+        assert!(matches!(with(profile, capability), Err(PlanError::Unsupported(_))), "{capability}");
+    }
+}
+
+#[test]
+fn a_scratch_plan_differs_only_in_where_the_workspace_comes_from() {
+    let scratch = plan().with_scratch("/scratch/1").unwrap();
+    let grant = scratch.spec().mounts.iter().find(|mount| mount.purpose == Use::Grant).unwrap();
+    assert_eq!((grant.source.as_str(), grant.target.as_str()), ("/scratch/1", WORKSPACE));
+    assert_ne!(scratch.hash(), plan().hash());
+    for bad in ["/workspace", "/scratch", "/scratch/../etc", "/etc"] {
+        assert!(plan().with_scratch(bad).is_err(), "{bad}");
+    }
+}
+
+fn with_mount(change: impl FnOnce(&mut Mount), purpose: Use) -> Result<Plan, PlanError> {
+    let mut spec = plan().spec().clone();
+    let mount = spec.mounts.iter_mut().find(|mount| mount.purpose == purpose).unwrap();
+    change(mount);
+    Plan::new(spec)
+}
+
+#[test]
+fn no_mount_can_be_writable_or_gain_anything() {
+    for purpose in [Use::Program, Use::Library, Use::Stdlib, Use::Device, Use::Grant] {
+        assert!(with_mount(|_| {}, purpose).is_ok());
+        assert!(with_mount(|mount| mount.flags.read_only = false, purpose).is_err());
+        assert!(with_mount(|mount| mount.flags.no_suid = false, purpose).is_err());
+        assert!(with_mount(|mount| mount.flags.no_symfollow = false, purpose).is_err());
+        assert!(with_mount(|mount| mount.flags.no_dev = !mount.flags.no_dev, purpose).is_err());
+        assert!(with_mount(|mount| mount.flags.no_exec = !mount.flags.no_exec, purpose).is_err());
+        assert!(with_mount(|mount| mount.folder = !mount.folder, purpose).is_err());
+    }
+}
+
+#[test]
+fn what_lies_in_the_workspace_is_never_run() {
+    for purpose in [Use::Program, Use::Library, Use::Stdlib] {
+        let inside = "/workspace/notes/python".to_owned();
+        let made = with_mount(|mount| (mount.source, mount.target) = (inside.clone(), inside), purpose);
+        assert!(matches!(made, Err(PlanError::BadMount { .. })));
+    }
+}
+
+#[test]
+fn limits_hold_at_their_edges() {
+    let with = |change: fn(&mut Spec)| {
+        let mut spec = plan().spec().clone();
+        change(&mut spec);
+        Plan::new(spec)
+    };
+    assert!(with(|spec| spec.limits.wall_s = 120).is_ok());
+    assert_eq!(with(|spec| spec.limits.wall_s = 121), Err(PlanError::BadLimit("wall_s")));
+    assert_eq!(with(|spec| spec.limits.wall_s = 0), Err(PlanError::BadLimit("wall_s")));
+    assert_eq!(with(|spec| spec.inner_id = 0), Err(PlanError::BadLimit("inner_id")));
+    assert_eq!(with(|spec| spec.program_fd = 64), Err(PlanError::BadLimit("program_fd")));
+    assert_eq!(
+        with(|spec| {
+            spec.namespaces.pop();
+        }),
+        Err(PlanError::BadLimit("namespaces"))
+    );
+    assert_eq!(with(|spec| spec.mounts = vec![spec.mounts[0].clone(); MAX_MOUNTS + 1]), Err(PlanError::TooManyMounts));
+    assert!(matches!(with(|spec| spec.mounts.push(spec.mounts[0].clone())), Err(PlanError::BadMount { .. })));
+}
+
+proptest! {
+    #[test]
+    fn a_plan_that_shows_a_forbidden_path_or_one_above_it_cannot_be_made(
+        tree in prop::sample::select(forbidden::CLOSED_TREES), below in "(/[a-z]{1,5}){0,2}", up in any::<bool>(),
+        purpose in prop::sample::select(vec![Use::Program, Use::Library, Use::Stdlib, Use::Grant]), which in 0..3,
+    ) {
+        let path = if up { tree.0.rsplit_once('/').map_or("", |(above, _)| above).to_owned() } else { format!("{}{below}", tree.0) };
+        let made = with_mount(|mount| {
+            if which != 1 { mount.source = path.clone(); }
+            if which != 0 { mount.target = path.clone(); }
+        }, purpose);
+        prop_assert!(made.is_err(), "{}", path);
+    }
+
+    #[test]
+    fn flipping_any_byte_of_the_canonical_form_changes_the_hash(at in any::<prop::sample::Index>(), bit in 0_u8..8) {
+        let mut bytes = canonical(plan().spec());
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1 << bit;
+        prop_assert_ne!(Blake3(blake3::derive_key(CONTEXT, &bytes)), plan().hash());
+    }
+
+    #[test]
+    fn changing_any_field_changes_the_hash(which in 0_usize..24) {
+        let mut spec = plan().spec().clone();
+        change(&mut spec, which);
+        prop_assert_ne!(canonical(&spec), canonical(plan().spec()), "{}", which);
+        if let Ok(changed) = Plan::new(spec) {
+            prop_assert_ne!(changed.hash(), plan().hash());
+        }
+    }
+}
+
+/// Changes one field, by number.
+fn change(spec: &mut Spec, which: usize) {
+    match which {
+        0 => spec.format += 1,
+        1 => spec.profile.push('x'),
+        2 => spec.namespaces.swap(0, 1),
+        3 => spec.hostname.push('x'),
+        4 => spec.inner_id += 1,
+        5 => spec.root.bytes -= 1,
+        6 => spec.root.files += 1,
+        7 => spec.tmp.bytes += 1,
+        8 => spec.mounts.swap(0, 1),
+        9 => spec.mounts[0].source.push('x'),
+        10 => spec.mounts[0].flags.no_exec = true,
+        11 => spec.places[0].right = Right::Own,
+        12 => spec.places.swap(0, 1),
+        13 => spec.seccomp = Blake3::of(b"other"),
+        14 => spec.limits.wall_s += 1,
+        15 => spec.limits.address_bytes += 1,
+        16 => spec.limits.processes += 1,
+        17 => drop(spec.argv.pop()),
+        18 => spec.env[0].1.push('x'),
+        19 => spec.descriptors.push((4, "more".to_owned())),
+        20 => spec.program_fd += 1,
+        21 => spec.abi.push('x'),
+        22 => spec.host = Blake3::of(b"other"),
+        _ => spec.limits.output_bytes -= 1,
+    }
+}

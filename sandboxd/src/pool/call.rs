@@ -1,0 +1,252 @@
+//! One call, in the order that nothing may change: verified, resolved, recorded as started, run,
+//! judged, recorded as ended, reported. Without the first record nothing runs; without the second
+//! nothing is reported.
+
+use std::convert::Infallible;
+use std::rc::Rc;
+use std::time::Duration;
+
+use metnos_proto::edge::{AskError, No, Served};
+use metnos_proto::edges::{PolicydSandboxd, policyd_sandboxd};
+use metnos_proto::ids::{Blake3, CallId};
+use metnos_proto::link_async::Notes;
+use metnos_proto::msg::common::{InputRef, Outcome, Refusal, RefusalCode, Resources};
+use metnos_proto::msg::memoryd::{Ended, Started};
+use metnos_proto::msg::sandboxd::{Run, RunProgress, RunReport};
+use metnos_proto::payload::Sealed;
+use tokio::sync::watch;
+
+use super::output::{Judged, judge};
+use super::registry::Denial;
+use super::results::Resolved;
+use super::running::{NotAdmitted, Slot, Whose};
+use super::verify::Verified;
+use super::{Entry, Job, Sandbox};
+use crate::serve::Service;
+
+/// How often an end is told to a memoryd that was gone or late; it answers a repeated one as it did before.
+pub const ENDED_TRIES: u32 = 4;
+/// How long to wait before it is told again, in milliseconds: doubling.
+const ENDED_AGAIN_MS: u64 = 200;
+/// The least time between two notes about one run, in milliseconds.
+pub const PROGRESS_EVERY_MS: u64 = 100;
+
+/// Everything that is certain before a call runs.
+struct Prepared {
+    verified: Rc<Verified>,
+    arguments: Vec<u8>,
+    inputs: Vec<InputRef>,
+    slot: Slot,
+}
+
+impl<S: Sandbox> Service<S> {
+    /// Carries out what policyd has decided.
+    pub(crate) async fn call(
+        self: &Rc<Self>,
+        notes: Notes<PolicydSandboxd>,
+        link: u32,
+        ask: Run,
+        arguments: Sealed,
+    ) -> Served<RunReport, 1> {
+        let arguments = arguments.read().map_err(|error| internal(&error.to_string()))?;
+        if Blake3::of(&arguments) != ask.arguments {
+            return Err(No::Violation(format!("the arguments of call {} are not those that were decided on", ask.call)));
+        }
+        let Prepared { verified, arguments, inputs, slot } = self.prepare(link, &ask, &arguments).await?;
+        let began = self.results.borrow_mut().begin(ask.turn, ask.place);
+        began.map_err(|error| error.refusal())?;
+        let started_seq = match self.started(&ask, &inputs).await {
+            Ok(seq) => seq,
+            Err(refusal) => {
+                self.results.borrow_mut().give_up(ask.turn, ask.place);
+                return Err(refusal.into());
+            }
+        };
+        self.runs_total.set(self.runs_total.get().saturating_add(1));
+        let judged = self.execute(&verified, arguments, &slot, ask.call, notes).await;
+        // Made before the record, so that its failure is found before anything is promised.
+        let sealed = Sealed::new(&judged.bytes);
+        let ended = self.ended(&ask, &judged, started_seq).await;
+        drop(slot);
+        if let Err(refusal) = ended {
+            self.results.borrow_mut().give_up(ask.turn, ask.place);
+            return Err(refusal.into());
+        }
+        self.report(&ask, inputs, &judged, sealed)
+    }
+
+    /// Verifies and resolves; takes a place among the running.
+    async fn prepare(self: &Rc<Self>, link: u32, ask: &Run, arguments: &[u8]) -> Result<Prepared, Refusal> {
+        if self.draining.get() {
+            return Err(Refusal::new(RefusalCode::Busy, "sandboxd.stopping", "sandboxd is stopping")
+                .remedy("try again in a moment"));
+        }
+        let slot = self.running.admit(Whose { link, turn: Some(ask.turn) }, Some(ask.call)).map_err(not_admitted)?;
+        let found = self.registry.borrow_mut().for_run(&ask.id, &ask.digests);
+        let verified = match found {
+            Ok(verified) => verified,
+            Err(denial) => {
+                if let Denial::Found(why) = &denial {
+                    self.set_aside(&ask.id, why, Some(ask.turn)).await;
+                }
+                return Err(denial.refusal(&ask.id));
+            }
+        };
+        let resolved = self.results.borrow_mut().resolve(ask.turn, arguments);
+        let Resolved { arguments, bytes, inputs } = resolved.map_err(|error| error.refusal())?;
+        if let Some(fault) = verified.executor.contract.input_fault(&arguments) {
+            let why = format!("the arguments of {}, with their references resolved, do not fit its schema: {fault}", ask.id);
+            return Err(Refusal::new(RefusalCode::Invalid, "schema.input", why));
+        }
+        Ok(Prepared { verified, arguments: bytes, inputs, slot })
+    }
+
+    /// Has the start made durable; the number of its line.
+    async fn started(&self, ask: &Run, inputs: &[InputRef]) -> Result<u64, Refusal> {
+        let word = Started {
+            turn: ask.turn,
+            trace: ask.trace,
+            call: ask.call,
+            place: ask.place,
+            id: ask.id.clone(),
+            arguments: ask.arguments,
+            profile: ask.digests.profile,
+            decision_seq: ask.decision_seq,
+            inputs: inputs.to_vec(),
+        };
+        match self.memory.started(ask.trace, word, []).await {
+            Ok((recorded, [])) => Ok(recorded.seq),
+            Err(error) => {
+                let why = format!("the start of {} could not be recorded, so nothing was run: {error}", ask.id);
+                Err(unrecorded(why))
+            }
+        }
+    }
+
+    /// Runs it and judges what came. What was stopped meanwhile does not begin.
+    async fn execute(
+        &self,
+        verified: &Verified,
+        args: Vec<u8>,
+        slot: &Slot,
+        call: CallId,
+        notes: Notes<PolicydSandboxd>,
+    ) -> Judged {
+        if slot.is_killed() {
+            let nothing = Resources { wall_us: 0, cpu_us: 0, peak_kib: 0, output_bytes: 0 };
+            return Judged::without_result(Outcome::Killed, "before it began", nothing);
+        }
+        let executor = &verified.executor;
+        let (progress, reports) = watch::channel((0, 0));
+        let tell = |done, total| {
+            progress.send_replace((done, total));
+        };
+        let entry = Entry::Call { args };
+        let job = Job { plan: &executor.plan, code: &executor.code, entry, progress: &tell, kill: slot.kill() };
+        let finished = tokio::select! {
+            biased;
+            finished = self.sandbox.run(job) => finished,
+            never = forward(reports, notes, call) => match never {},
+        };
+        if finished.outcome != Outcome::Ok || !finished.log.is_empty() {
+            let (outcome, detail, log) = (finished.outcome.name(), &finished.detail, &finished.log);
+            tracing::debug!(id = %executor.id, %call, outcome, %detail, ?log, "an executor has ended");
+        }
+        judge(executor, finished)
+    }
+
+    /// Has the end made durable, also when memoryd is being started anew.
+    async fn ended(&self, ask: &Run, judged: &Judged, started_seq: u64) -> Result<(), Refusal> {
+        let word = Ended {
+            turn: ask.turn,
+            trace: ask.trace,
+            call: ask.call,
+            id: ask.id.clone(),
+            outcome: judged.outcome,
+            error_class: judged.error_class.clone(),
+            result: judged.digest,
+            resources: judged.resources.clone(),
+            started_seq,
+        };
+        let mut wait_ms = ENDED_AGAIN_MS;
+        let mut tries = 1;
+        loop {
+            let error = match self.memory.ended(ask.trace, word.clone(), []).await {
+                Ok((_, [])) => return Ok(()),
+                Err(error) => error,
+            };
+            let again = matches!(error, AskError::Gone(_) | AskError::Late { .. }) && tries < ENDED_TRIES;
+            if !again {
+                tracing::error!(%error, call = %ask.call, "an end could not be recorded");
+                let why = format!("{} ran, but its end could not be recorded, so its result is withheld: {error}", ask.id);
+                return Err(unrecorded(why));
+            }
+            tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+            (tries, wait_ms) = (tries + 1, wait_ms * 2);
+        }
+    }
+
+    /// Keeps the result for later references, and hands it on.
+    fn report(
+        &self,
+        ask: &Run,
+        inputs: Vec<InputRef>,
+        judged: &Judged,
+        sealed: Result<Sealed, metnos_proto::payload::PayloadError>,
+    ) -> Served<RunReport, 1> {
+        let sealed = sealed.and_then(|sealed| Ok((sealed.share()?, sealed)));
+        let (kept, sealed) = match sealed {
+            Ok(both) => both,
+            Err(error) => {
+                self.results.borrow_mut().give_up(ask.turn, ask.place);
+                let why = format!("{} ran, but there is no memory to hand its result on: {error}", ask.id);
+                return Err(internal(&why));
+            }
+        };
+        if !self.results.borrow_mut().keep(ask.turn, ask.place, ask.call, kept) {
+            tracing::debug!(turn = %ask.turn, place = %ask.place, "a result is not kept for later calls");
+        }
+        let report = RunReport {
+            outcome: judged.outcome,
+            result: judged.digest,
+            leaves: judged.leaves(),
+            inputs,
+            resources: judged.resources.clone(),
+        };
+        Ok((report, [sealed]))
+    }
+}
+
+/// Passes on how far a run is: the latest word, and not too often. Ends when it is dropped.
+async fn forward(mut reports: watch::Receiver<(u64, u64)>, notes: Notes<PolicydSandboxd>, call: CallId) -> Infallible {
+    while reports.changed().await.is_ok() {
+        let (done, total) = *reports.borrow_and_update();
+        let note = policyd_sandboxd::Note::RunProgress(RunProgress { call, done, total });
+        if notes.send(note).await.is_err() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(PROGRESS_EVERY_MS)).await;
+    }
+    std::future::pending().await
+}
+
+pub(crate) fn not_admitted(why: NotAdmitted) -> Refusal {
+    match why {
+        NotAdmitted::Full => {
+            let why = format!("{} calls are running, which is the limit", super::running::MAX_RUNNING);
+            Refusal::new(RefusalCode::Busy, "quota.concurrent", why).remedy("try again in a moment")
+        }
+        NotAdmitted::Twice => {
+            Refusal::new(RefusalCode::Denied, "call.twice", "this very call was run before; nothing runs twice")
+        }
+    }
+}
+
+fn unrecorded(why: String) -> Refusal {
+    Refusal::new(RefusalCode::Unavailable, "memory.gone", why)
+        .remedy("memoryd is restarted by itself; try again in a moment, or look at `metnosctl status`")
+}
+
+fn internal(why: &str) -> No {
+    Refusal::new(RefusalCode::Internal, "sandboxd.internal", why).remedy("look at the log of sandboxd").into()
+}

@@ -1,0 +1,54 @@
+//! What may run, what came of it, and what later calls may take from it. Nothing here builds a
+//! sandbox: that is behind [`Sandbox`], so that all of this is tested without a kernel's help.
+
+use std::future::Future;
+
+use metnos_proto::msg::sandboxd::Canary;
+use serde_json::Value;
+
+use crate::plan::Installation;
+
+pub mod birth;
+pub mod call;
+pub mod contract;
+pub mod files;
+pub mod output;
+pub mod registry;
+pub mod results;
+pub mod running;
+mod seam;
+#[cfg(test)]
+mod testing;
+pub mod verify;
+
+pub use seam::{Entry, Finished, Job};
+
+/// Where calls run.
+pub trait Sandbox: 'static {
+    /// The files of one birth case; gone when it is dropped.
+    type Scratch: ScratchFolder;
+
+    /// What plans are made from.
+    fn installation(&self) -> &Installation;
+
+    /// What carries each layer, one `layer: carrier` a line.
+    fn layers(&self) -> Vec<String>;
+
+    /// Tries in a sandbox what must fail there.
+    fn canaries(&self) -> impl Future<Output = Vec<Canary>>;
+
+    /// A fresh sandbox, one call, gone.
+    fn run(&self, job: Job<'_>) -> impl Future<Output = Finished>;
+
+    /// Writes the files of a birth case.
+    ///
+    /// # Errors
+    /// In a sentence, why they cannot be written.
+    fn scratch(&self, files: &Value) -> Result<Self::Scratch, String>;
+}
+
+/// See [`Sandbox::Scratch`].
+pub trait ScratchFolder {
+    /// Where they are, for [`crate::plan::Plan::with_scratch`].
+    fn folder(&self) -> &str;
+}

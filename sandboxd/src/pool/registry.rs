@@ -1,0 +1,359 @@
+//! Which executors may run in this process: those that verify, at this very moment. An executor
+//! that once did not is set aside here until the process ends, whatever its files say later;
+//! policyd keeps it set aside beyond that.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use ed25519_dalek::VerifyingKey;
+use metnos_proto::executor::{is_name, parse_version};
+use metnos_proto::ids::Blake3;
+use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
+use metnos_proto::msg::sandboxd::PoolEntry;
+
+use super::files::{File, FileError, Folder, Version};
+use super::verify::{Formed, Misfit, Proof, SIGNATURE_BYTES, Texts, Verified, compare};
+use crate::plan::Installation;
+
+/// The most executors that are remembered as set aside; beyond it each one is refused anew.
+pub const MAX_QUARANTINED: usize = 1024;
+/// The most bytes of a fault in a listing, so that all executors fit one frame.
+pub const MAX_FAULT_BYTES: usize = 240;
+
+/// Why an executor may not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Denial {
+    /// It was just found not to be what was signed: to be told and recorded.
+    Found(String),
+    /// It is set aside already.
+    Known(String),
+    /// It cannot be looked at right now.
+    Later(String),
+    /// Nobody has said whose signature counts.
+    Untrusted,
+}
+
+impl Denial {
+    /// The same, for policyd and for a person.
+    #[must_use]
+    pub fn refusal(&self, id: &ExecutorId) -> Refusal {
+        match self {
+            Self::Found(why) | Self::Known(why) => quarantined(id, why),
+            Self::Later(why) => {
+                Refusal::new(RefusalCode::Unavailable, "executor.unreadable", format!("{id} cannot be verified: {why}"))
+                    .remedy("try again in a moment")
+            }
+            Self::Untrusted => Refusal::new(
+                RefusalCode::Unavailable,
+                "trust.none",
+                "sandboxd has not been told yet whose signature counts",
+            )
+            .remedy("policyd does so when it starts; look at `metnosctl status`"),
+        }
+    }
+}
+
+fn quarantined(id: &ExecutorId, why: &str) -> Refusal {
+    Refusal::new(RefusalCode::Denied, "executor.quarantined", format!("{id} is in quarantine: {why}"))
+        .remedy("restore its files as they were signed and have the owner approve it again")
+}
+
+type Key = (String, String);
+
+fn key_of(id: &ExecutorId) -> Key {
+    (id.name.clone(), id.version.clone())
+}
+
+/// See the head of this file.
+#[derive(Debug)]
+pub struct Registry {
+    folder: Folder,
+    installation: Installation,
+    trusted: Option<VerifyingKey>,
+    known: BTreeMap<Key, Rc<Verified>>,
+    quarantined: BTreeMap<Key, String>,
+}
+
+/// What was found when an executor was looked at.
+#[derive(Debug)]
+pub struct Looked {
+    /// For the listing.
+    pub entry: PoolEntry,
+    /// Set when this look has set it aside.
+    pub set_aside: Option<String>,
+}
+
+impl Registry {
+    /// A registry of the pool at `path`.
+    ///
+    /// # Errors
+    /// When there is no such folder.
+    pub fn open(path: &Path, installation: Installation) -> Result<Self, FileError> {
+        Ok(Self {
+            folder: Folder::open(path)?,
+            installation,
+            trusted: None,
+            known: BTreeMap::new(),
+            quarantined: BTreeMap::new(),
+        })
+    }
+
+    /// Whose signature counts. The same key again changes nothing.
+    ///
+    /// # Errors
+    /// When it is no key, or another than before: whose signature counts is not changed in a running process.
+    pub fn trust(&mut self, key: &[u8; 32]) -> Result<(), Refusal> {
+        let key = VerifyingKey::from_bytes(key).ok().filter(|key| !key.is_weak()).ok_or_else(|| {
+            Refusal::new(RefusalCode::Invalid, "trust.key", "the instance's key is no Ed25519 key")
+        })?;
+        match &self.trusted {
+            Some(known) if *known != key => {
+                let why = "the instance's key is another than when sandboxd started";
+                Err(Refusal::new(RefusalCode::Denied, "trust.other", why)
+                    .remedy("if that is intended, `metnosctl daemon restart sandboxd`"))
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.trusted = Some(key);
+                Ok(())
+            }
+        }
+    }
+
+    /// What plans are made from.
+    #[must_use]
+    pub const fn installation(&self) -> &Installation {
+        &self.installation
+    }
+
+    /// Everything in the pool.
+    ///
+    /// # Errors
+    /// When there is too much of it, or it cannot be read.
+    pub fn ids(&self) -> Result<Vec<ExecutorId>, FileError> {
+        self.folder.ids()
+    }
+
+    /// Every version of one executor in the pool.
+    ///
+    /// # Errors
+    /// When its folder cannot be read.
+    pub fn versions(&self, name: &str) -> Result<Vec<ExecutorId>, FileError> {
+        self.folder.versions(name)
+    }
+
+    /// Whether somebody has said whose signature counts.
+    ///
+    /// # Errors
+    /// [`Denial::Untrusted`].
+    pub fn trusted(&self) -> Result<&VerifyingKey, Denial> {
+        self.trusted.as_ref().ok_or(Denial::Untrusted)
+    }
+
+    /// Looks at an executor as it is now. What was verified in this process before and no longer is, is set aside.
+    ///
+    /// # Errors
+    /// When nothing can be said right now: that is no fault of the executor.
+    pub fn look(&mut self, id: &ExecutorId) -> Result<Looked, FileError> {
+        let found = self.folder.version(id).map_err(Misfit::from).and_then(|version| self.found(id, &version));
+        let (mut entry, fits) = match found {
+            Ok(found) => found,
+            Err(misfit) => (entry(id, nothing(), misfit.to_string(), false), Err(misfit)),
+        };
+        let key = key_of(id);
+        let lost = match &fits {
+            Err(Misfit::Later(error)) => return Err(error.clone()),
+            Err(Misfit::Different(why)) if self.known.contains_key(&key) => Some(why.clone()),
+            Err(Misfit::Different(_)) | Ok(_) => None,
+        };
+        let set_aside = lost.filter(|why| self.set_aside(id, why.clone()));
+        if let Some(why) = self.quarantined.get(&key) {
+            entry.fault = shortened(&format!("in quarantine: {why}"));
+            entry.signed = false;
+        } else if let Ok(verified) = fits {
+            self.known.insert(key, Rc::new(verified));
+        }
+        Ok(Looked { entry, set_aside })
+    }
+
+    /// The listing's line, and the executor when it is signed.
+    fn found(&self, id: &ExecutorId, version: &Version) -> Result<(PoolEntry, Result<Verified, Misfit>), Misfit> {
+        let texts = Texts::read(version)?;
+        let [manifest, code, schema] = texts.digests();
+        let digests = ExecutorDigests { manifest, code, schema, profile: nothing().profile };
+        let formed = match Formed::of(id, texts, &self.installation) {
+            Ok(formed) => formed,
+            Err(why) => return Ok((entry(id, digests, why.clone(), false), Err(Misfit::Different(why)))),
+        };
+        let digests = formed.digests.clone();
+        let proof = match Proof::read(version) {
+            Ok(proof) => proof,
+            // A candidate; whether it should be one is not known here.
+            Err(misfit) => return Ok((entry(id, digests, String::new(), false), Err(misfit))),
+        };
+        let signed = match &self.trusted {
+            Some(key) => proof.signs(&digests, key).is_ok(),
+            None => false,
+        };
+        // Installed here, and the lock changed since: that is no candidate.
+        let fault = match proof.locks(&digests.profile) {
+            Err(misfit) if signed => misfit.to_string(),
+            Err(_) | Ok(()) => String::new(),
+        };
+        let verified = match &self.trusted {
+            Some(key) => Verified::new(formed, proof, key),
+            None => Err(Misfit::Different("nobody has said whose signature counts".to_owned())),
+        };
+        let signed = signed && fault.is_empty();
+        Ok((entry(id, digests, fault, signed), verified))
+    }
+
+    /// The executor that `digests` name, verified now.
+    ///
+    /// # Errors
+    /// A [`Denial`]; after [`Denial::Found`] it is set aside.
+    pub fn for_run(&mut self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<Rc<Verified>, Denial> {
+        self.trusted()?;
+        let key = key_of(id);
+        if let Some(why) = self.quarantined.get(&key) {
+            return Err(Denial::Known(why.clone()));
+        }
+        match self.verify(id, digests) {
+            Ok(verified) => Ok(verified),
+            Err(Misfit::Later(error)) => Err(Denial::Later(error.to_string())),
+            Err(Misfit::Different(why)) => {
+                self.set_aside(id, why.clone());
+                Err(Denial::Found(why))
+            }
+        }
+    }
+
+    fn verify(&mut self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<Rc<Verified>, Misfit> {
+        let version = self.folder.version(id)?;
+        if let Some(known) = self.known.get(&key_of(id))
+            && known.executor.digests == *digests
+        {
+            known.still(&version)?;
+            return Ok(Rc::clone(known));
+        }
+        let texts = Texts::read(&version)?;
+        compare(&texts.digests(), digests)?;
+        let formed = Formed::of(id, texts, &self.installation).map_err(Misfit::Different)?;
+        if formed.digests.profile != digests.profile {
+            let (now, then) = (formed.digests.profile, digests.profile);
+            let why = format!("the sandbox it would run in is not what was signed: its digest is {now}, signed was {then}");
+            return Err(Misfit::Different(why));
+        }
+        let Some(key) = &self.trusted else {
+            return Err(Misfit::Different("nobody has said whose signature counts".to_owned()));
+        };
+        let verified = Rc::new(Verified::new(formed, Proof::read(&version)?, key)?);
+        self.known.insert(key_of(id), Rc::clone(&verified));
+        Ok(verified)
+    }
+
+    /// Sets an executor aside; `false` when it was already, or when no more can be remembered.
+    fn set_aside(&mut self, id: &ExecutorId, why: String) -> bool {
+        let key = key_of(id);
+        self.known.remove(&key);
+        let plain = is_name(&id.name) && parse_version(&id.version).is_some();
+        if !plain || self.quarantined.contains_key(&key) || self.quarantined.len() >= MAX_QUARANTINED {
+            return false;
+        }
+        self.quarantined.insert(key, why);
+        true
+    }
+
+    /// A candidate for birth: exactly the files that `digests` name, and its birth tests.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn for_birth(&self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(Formed, Texts, Vec<u8>), Refusal> {
+        self.trusted().map_err(|denial| denial.refusal(id))?;
+        if let Some(why) = self.quarantined.get(&key_of(id)) {
+            return Err(quarantined(id, why));
+        }
+        let (formed, texts, version) = self.candidate(id, digests)?;
+        let tests = version.read(File::Birth).map_err(|error| unfit(id, &error.to_string()))?;
+        Ok((formed, texts, tests))
+    }
+
+    fn candidate(&self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(Formed, Texts, Version), Refusal> {
+        let version = self.folder.version(id).map_err(|error| {
+            Refusal::new(RefusalCode::Unknown, "executor.unknown", format!("{id} is not in the pool: {error}"))
+        })?;
+        let texts = Texts::read(&version).map_err(|misfit| unfit(id, &misfit.to_string()))?;
+        let formed = Formed::of(id, texts.clone(), &self.installation).map_err(|why| unfit(id, &why))?;
+        if formed.digests != *digests {
+            let why = format!("the files of {id} are not those that were looked at; they changed in between");
+            return Err(Refusal::new(RefusalCode::Denied, "birth.changed", why).remedy("have it born again"));
+        }
+        Ok((formed, texts, version))
+    }
+
+    /// Puts lock and signature beside the files they cover, and verifies the whole from the disk.
+    ///
+    /// # Errors
+    /// The refusal; the executor is not loaded then.
+    pub fn install(&mut self, id: &ExecutorId, digests: &ExecutorDigests, signature: &[u8]) -> Result<(), Refusal> {
+        let key = *self.trusted().map_err(|denial| denial.refusal(id))?;
+        if let Some(why) = self.quarantined.get(&key_of(id)) {
+            return Err(quarantined(id, why));
+        }
+        let (_, _, version) = self.candidate(id, digests)?;
+        let signature: [u8; SIGNATURE_BYTES] = signature.try_into().map_err(|_| {
+            let why = format!("a signature has {SIGNATURE_BYTES} bytes, that of {id} has {}", signature.len());
+            Refusal::new(RefusalCode::Invalid, "install.signature", why)
+        })?;
+        let proof = Proof::of(digests, &signature);
+        let bad = |misfit: Misfit| {
+            Refusal::new(RefusalCode::Denied, "install.signature", format!("{id} is not installed: {misfit}"))
+        };
+        proof.signs(digests, &key).map_err(bad)?;
+        let written = version
+            .put(File::Lock, proof.lock())
+            .and_then(|()| version.put(File::Signature, proof.signature()))
+            .and_then(|()| self.promote(id));
+        written.map_err(|error| {
+            Refusal::new(RefusalCode::Unavailable, "install.write", format!("the signature of {id} is not put in place: {error}"))
+                .remedy("sandboxd's user must be able to write below workspace/executors, and the disk must have room")
+        })?;
+        self.verify(id, digests).map(|_| ()).map_err(|misfit| unfit(id, &misfit.to_string()))
+    }
+
+    /// `CURRENT` never goes back to an older version.
+    fn promote(&self, id: &ExecutorId) -> Result<(), FileError> {
+        let current = self.folder.current(&id.name);
+        if current.as_deref().and_then(parse_version) >= parse_version(&id.version) {
+            return Ok(());
+        }
+        self.folder.set_current(id)
+    }
+}
+
+fn unfit(id: &ExecutorId, why: &str) -> Refusal {
+    Refusal::new(RefusalCode::Invalid, "executor.unfit", format!("the files of {id} form no executor: {why}"))
+}
+
+/// What stands for the digests of what could not be read.
+const fn nothing() -> ExecutorDigests {
+    let none = Blake3([0; 32]);
+    ExecutorDigests { manifest: none, code: none, schema: none, profile: none }
+}
+
+fn entry(id: &ExecutorId, digests: ExecutorDigests, fault: String, signed: bool) -> PoolEntry {
+    PoolEntry { id: id.clone(), digests, fault: shortened(&fault), signed }
+}
+
+fn shortened(text: &str) -> String {
+    if text.len() <= MAX_FAULT_BYTES {
+        return text.to_owned();
+    }
+    let mut cut = text.floor_char_boundary(MAX_FAULT_BYTES - '…'.len_utf8());
+    // Half a digest says nothing.
+    if let Some(space) = text.get(..cut).and_then(|head| head.rfind(' ')) {
+        cut = space;
+    }
+    format!("{}…", text.get(..cut).unwrap_or_default())
+}

@@ -1,0 +1,170 @@
+//! The filter, run instruction by instruction as the kernel would.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// What the kernel hands a filter.
+struct Data {
+    number: u32,
+    architecture: u32,
+    arguments: [u64; 6],
+}
+
+/// Runs a program as the kernel does, for the five instructions we use.
+fn run(program: &[sock_filter], data: &Data) -> u32 {
+    let (mut at, mut accumulator) = (0, 0_u32);
+    loop {
+        let it = &program[at];
+        at += 1;
+        match it.code {
+            LOAD => {
+                accumulator = match it.k {
+                    NUMBER_AT => data.number,
+                    ARCHITECTURE_AT => data.architecture,
+                    place => {
+                        assert_eq!((place - ARGUMENTS_AT) % 8, 0, "the low half of an argument");
+                        let argument = data.arguments[usize::try_from((place - ARGUMENTS_AT) / 8).unwrap()];
+                        u32::try_from(argument & 0xffff_ffff).unwrap()
+                    }
+                }
+            }
+            AND => accumulator &= it.k,
+            JUMP_EQ => at += usize::from(if accumulator == it.k { it.jt } else { it.jf }),
+            JUMP_GE => at += usize::from(if accumulator >= it.k { it.jt } else { it.jf }),
+            RETURN => return it.k,
+            other => panic!("instruction {other:#x}"),
+        }
+    }
+}
+
+const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+const EPERM: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
+const ENOSYS: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
+
+fn answer(name: &str, arguments: [u64; 6]) -> u32 {
+    let names::Call::Here(number) = names::number(name) else { panic!("{name}") };
+    run(&Filter::load().unwrap().program, &Data { number, architecture: ARCHITECTURE, arguments })
+}
+
+#[test]
+fn the_list_is_a_program_the_kernel_takes() {
+    let filter = Filter::load().unwrap();
+    assert!(filter.program.len() < MAX_INSTRUCTIONS);
+    assert_eq!(filter.digest(), Filter::load().unwrap().digest(), "the same list is the same program");
+}
+
+#[test]
+fn allowed_calls_work_and_refused_ones_are_not_permitted() {
+    for name in ["read", "write", "openat", "futex", "exit_group", "getrandom"] {
+        assert_eq!(answer(name, [0; 6]), ALLOW, "{name}");
+    }
+    for name in
+        ["socket", "connect", "execve", "ptrace", "mount", "unshare", "io_uring_setup", "bpf", "memfd_create", "keyctl"]
+    {
+        assert_eq!(answer(name, [0; 6]), EPERM, "{name}");
+    }
+}
+
+#[test]
+fn what_stands_nowhere_is_as_if_the_kernel_did_not_know_it() {
+    let program = Filter::load().unwrap().program;
+    let clone3 = u32::try_from(libc::SYS_clone3).unwrap();
+    for number in [clone3, 999, 0x3fff_ffff] {
+        assert_eq!(run(&program, &Data { number, architecture: ARCHITECTURE, arguments: [0; 6] }), ENOSYS, "{number}");
+    }
+}
+
+#[test]
+fn another_architecture_and_x32_kill() {
+    let program = Filter::load().unwrap().program;
+    for (number, architecture) in
+        [(0, 0x4000_0003), (X32, ARCHITECTURE), (X32 + 1, ARCHITECTURE), (u32::MAX, ARCHITECTURE)]
+    {
+        let data = Data { number, architecture, arguments: [0; 6] };
+        assert_eq!(run(&program, &data), libc::SECCOMP_RET_KILL_PROCESS, "{number:#x} {architecture:#x}");
+    }
+}
+
+#[test]
+fn no_page_becomes_code_but_a_files() {
+    const READ_WRITE: u64 = 3;
+    const READ_CODE: u64 = 5;
+    const PRIVATE: u64 = 2;
+    const ANONYMOUS: u64 = 0x22;
+    assert_eq!(answer("mmap", [0, 4096, READ_WRITE, ANONYMOUS, 0, 0]), ALLOW);
+    assert_eq!(answer("mmap", [0, 4096, READ_CODE, PRIVATE, 5, 0]), ALLOW);
+    assert_eq!(answer("mmap", [0, 4096, READ_CODE, ANONYMOUS, 0, 0]), EPERM);
+    assert_eq!(answer("mmap", [0, 4096, 7, PRIVATE, 5, 0]), EPERM);
+    assert_eq!(answer("mprotect", [0, 4096, 3, 0, 0, 0]), ALLOW);
+    for protection in [4, 5, 7] {
+        assert_eq!(answer("mprotect", [0, 4096, protection, 0, 0, 0]), EPERM);
+    }
+}
+
+#[test]
+fn only_a_thread_can_be_made_and_only_the_interpreter_executed() {
+    assert_eq!(answer("clone", [0x3d_0f00, 0, 0, 0, 0, 0]), ALLOW);
+    for flags in [libc::SIGCHLD.unsigned_abs().into(), 0x3d_0f00 | 0x1000_0000, 0x0001_0000, 0] {
+        assert_eq!(answer("clone", [flags, 0, 0, 0, 0, 0]), EPERM, "{flags:#x}");
+    }
+    let program = u64::try_from(crate::plan::PROGRAM_FD).unwrap();
+    assert_eq!(answer("execveat", [program, 0, 0, 0, 0x1000, 0]), ALLOW);
+    assert_eq!(answer("execveat", [3, 0, 0, 0, 0x1000, 0]), EPERM);
+    assert_eq!(answer("execveat", [program, 0, 0, 0, 0, 0]), EPERM);
+}
+
+#[test]
+fn a_high_half_does_not_smuggle_a_terminal_call_past_the_check() {
+    const TIOCSTI: u64 = 0x5412;
+    assert_eq!(answer("ioctl", [0, 0x5401, 0, 0, 0, 0]), ALLOW);
+    for call in [TIOCSTI, TIOCSTI | 1 << 32, 0x541c] {
+        assert_eq!(answer("ioctl", [0, call, 0, 0, 0, 0]), EPERM, "{call:#x}");
+    }
+}
+
+#[test]
+fn a_list_that_does_not_hold_together_is_refused() {
+    let list = |allow: &str, check: &str| format!("allow = [{allow}]\ncheck = [{check}]\nrefuse = []\n");
+    let call = r#"{ why = "x", calls = ["read"] }"#;
+    assert!(read(&list(call, "")).is_ok());
+    for bad in [
+        list(r#"{ why = " ", calls = ["read"] }"#, ""),
+        list(r#"{ why = "x", calls = ["reed"] }"#, ""),
+        list(&format!("{call}, {call}"), ""),
+        list(call, r#"{ why = "x", call = "mmap", alternatives = [] }"#),
+        list(call, r#"{ why = "x", call = "mmap", alternatives = [[]] }"#),
+        list(call, r#"{ why = "x", call = "mmap", alternatives = [["arg6 & 0x1 == 0x1"]] }"#),
+        list(call, r#"{ why = "x", call = "mmap", alternatives = [["arg0 & 0x1 == 0x2"]] }"#),
+        list(call, r#"{ why = "x", call = "mmap", alternatives = [["arg0 == 0x2"]] }"#),
+    ] {
+        assert!(read(&bad).is_err(), "{bad}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_call_ends_in_a_verdict(number in any::<u32>(), architecture in prop_oneof![Just(ARCHITECTURE), any::<u32>()], arguments in any::<[u64; 6]>()) {
+        let verdict = run(&Filter::load().unwrap().program, &Data { number, architecture, arguments });
+        prop_assert!([ALLOW, EPERM, ENOSYS, libc::SECCOMP_RET_KILL_PROCESS].contains(&verdict));
+        if architecture != ARCHITECTURE || number >= X32 {
+            prop_assert_eq!(verdict, libc::SECCOMP_RET_KILL_PROCESS);
+        }
+    }
+
+    #[test]
+    fn a_checked_call_is_allowed_exactly_when_an_alternative_holds(arguments in any::<[u64; 6]>(), pick in 0_usize..8) {
+        let verdicts = read(LIST).unwrap();
+        let checked: Vec<_> = verdicts.iter().filter_map(|(number, verdict)| match verdict {
+            Verdict::When(alternatives) => Some((*number, alternatives)),
+            Verdict::Allow | Verdict::Refuse => None,
+        }).collect();
+        let (number, alternatives) = checked[pick % checked.len()];
+        let holds = alternatives.iter().any(|all| all.iter().all(|one| {
+            u32::try_from(arguments[one.argument as usize] & 0xffff_ffff).unwrap() & one.mask == one.value
+        }));
+        let verdict = run(&Filter::load().unwrap().program, &Data { number, architecture: ARCHITECTURE, arguments });
+        prop_assert_eq!(verdict, if holds { ALLOW } else { EPERM });
+    }
+}

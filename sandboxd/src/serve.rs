@@ -1,0 +1,324 @@
+//! The words of policyd and of the owner, answered. It must never run anything for anybody but
+//! policyd, nor before policyd has said whose signature counts.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use metnos_proto::edge::{AnswererEnd, No, Served};
+use metnos_proto::edges::policyd_sandboxd::{Ask, Note};
+use metnos_proto::edges::{CtlSandboxd, PolicydSandboxd, SandboxdMemoryd, ctl_sandboxd, policyd_sandboxd};
+use metnos_proto::executor::is_name;
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::json::{self, Limits};
+use metnos_proto::link_async::{Client, Closed, Cx, Notes};
+use metnos_proto::msg::common::{Done, ExecutorId, Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
+use metnos_proto::msg::sandboxd::{
+    Birth, Born, Canaries, CanaryReport, Forget, Install, Kill, KilledCount, Pool, PoolEntry, PoolListing, Quarantined,
+    Resolve, Resolved, Run, RunReport, SandboxReport, SandboxStatus, TrustKey, Verified, VerifyExecutor,
+};
+use metnos_proto::payload::Sealed;
+use metnos_proto::phase::{self, TrustPhase};
+use serde_json::Value;
+
+use crate::plan::Mode;
+use crate::pool::call::not_admitted;
+use crate::pool::files::FileError;
+use crate::pool::registry::Registry;
+use crate::pool::results::Results;
+use crate::pool::running::{Running, Whose};
+use crate::pool::{Sandbox, birth};
+
+/// The most bytes of the reason in a note.
+const MAX_WHY: usize = 2000;
+
+/// sandboxd: what may run, what runs, and what came of it.
+#[derive(Debug)]
+pub struct Service<S> {
+    pub(crate) sandbox: S,
+    pub(crate) registry: RefCell<Registry>,
+    pub(crate) results: RefCell<Results>,
+    pub(crate) running: Rc<Running>,
+    pub(crate) memory: Rc<Client<SandboxdMemoryd>>,
+    pub(crate) draining: Cell<bool>,
+    pub(crate) runs_total: Cell<u64>,
+    /// The link on which policyd has said whose signature counts.
+    policy: RefCell<Option<(u32, Notes<PolicydSandboxd>)>>,
+    trying: Cell<bool>,
+}
+
+impl<S: Sandbox> Service<S> {
+    /// A service over these parts.
+    #[must_use]
+    pub fn new(sandbox: S, registry: Registry, memory: Rc<Client<SandboxdMemoryd>>) -> Rc<Self> {
+        Rc::new(Self {
+            sandbox,
+            registry: RefCell::new(registry),
+            results: RefCell::default(),
+            running: Rc::default(),
+            memory,
+            draining: Cell::new(false),
+            runs_total: Cell::new(0),
+            policy: RefCell::new(None),
+            trying: Cell::new(false),
+        })
+    }
+
+    /// Serves one link of policyd. When it ends, so does what was run for it: nobody could be told.
+    pub async fn serve_policyd(self: Rc<Self>, end: AnswererEnd<PolicydSandboxd>) -> Closed {
+        let link = end.generation();
+        let closed = policyd_sandboxd::serve(end, Rc::new(PolicyLink::new(Rc::clone(&self)))).await;
+        let killed = self.running.kill(|whose| whose.link == link);
+        if self.policy.borrow().as_ref().is_some_and(|(trusted, _)| *trusted == link) {
+            self.policy.replace(None);
+            self.results.borrow_mut().clear();
+        }
+        if killed > 0 {
+            tracing::warn!(killed, "policyd is gone, and what ran for it was stopped");
+        }
+        self.breach("policyd", &closed).await;
+        closed
+    }
+
+    /// Serves one link of `metnosctl`.
+    pub async fn serve_ctl(self: Rc<Self>, end: AnswererEnd<CtlSandboxd>) -> Closed {
+        let closed = ctl_sandboxd::serve(end, Rc::clone(&self)).await;
+        self.breach("metnosctl", &closed).await;
+        closed
+    }
+
+    async fn breach(&self, who: &str, closed: &Closed) {
+        match closed {
+            Closed::Gone => {}
+            Closed::Violation(what) => self.event("violation", &format!("{who} broke the protocol: {what}"), None).await,
+        }
+    }
+
+    /// No new calls; those that run get `grace` to end, then are stopped, and their ends still recorded.
+    pub async fn drain(&self, grace: Duration) {
+        self.draining.set(true);
+        if tokio::time::timeout(grace, self.running.idle()).await.is_err() {
+            let killed = self.running.kill(|_| true);
+            tracing::warn!(killed, "what was still running was stopped");
+            self.running.idle().await;
+        }
+    }
+
+    /// Tells policyd and the chronicle that an executor is set aside.
+    pub(crate) async fn set_aside(&self, id: &ExecutorId, why: &str, turn: Option<TurnId>) {
+        tracing::warn!(%id, why, "quarantined");
+        let notes = self.policy.borrow().as_ref().map(|(_, notes)| notes.clone());
+        if let Some(notes) = notes {
+            let note = Note::Quarantined(Quarantined { id: id.clone(), why: head(why, MAX_WHY) });
+            if let Err(error) = notes.send(note).await {
+                // It hears of it from the next listing.
+                tracing::warn!(%error, "policyd was not told");
+            }
+        }
+        self.event("quarantine", &format!("{id} is not what was signed: {why}"), turn).await;
+    }
+
+    async fn event(&self, kind: &str, text: &str, turn: Option<TurnId>) {
+        let event = SystemEvent { kind: kind.to_owned(), text: head(text, MAX_EVENT_TEXT), turn };
+        if let Err(error) = self.memory.system_event(TraceId::NONE, event, []).await {
+            tracing::error!(%error, kind, text, "an event could not be recorded");
+        }
+    }
+
+    /// Looks at these executors, one after the other, and tells what was found to be set aside.
+    async fn look(&self, ids: Result<Vec<ExecutorId>, FileError>) -> Result<Vec<PoolEntry>, Refusal> {
+        let unreadable = |error: FileError| {
+            let (code, remedy) = match &error {
+                FileError::TooMany { .. } => (RefusalCode::Busy, "move what is not needed out of workspace/executors"),
+                FileError::Missing(_)
+                | FileError::NotPlain(_)
+                | FileError::TooLong { .. }
+                | FileError::Unreadable { .. }
+                | FileError::Later { .. } => (RefusalCode::Unavailable, "try again in a moment"),
+            };
+            Refusal::new(code, "pool.unreadable", format!("the pool of executors: {error}")).remedy(remedy)
+        };
+        let mut entries = Vec::new();
+        for id in ids.map_err(unreadable)? {
+            let looked = self.registry.borrow_mut().look(&id).map_err(unreadable)?;
+            if let Some(why) = &looked.set_aside {
+                self.set_aside(&id, why, None).await;
+            }
+            entries.push(looked.entry);
+            // A pool full of large executors must not hold up what runs.
+            tokio::task::yield_now().await;
+        }
+        Ok(entries)
+    }
+
+    fn trust(&self, link: u32, notes: Notes<PolicydSandboxd>, key: &TrustKey) -> Result<(), Refusal> {
+        self.registry.borrow_mut().trust(&key.public_key)?;
+        // A policyd that starts anew knows of no turn, nor of anything that runs.
+        self.running.kill(|whose| whose.link != link);
+        self.results.borrow_mut().clear();
+        self.policy.replace(Some((link, notes)));
+        Ok(())
+    }
+
+    async fn birth(&self, link: u32, ask: Birth) -> Served<Born, 1> {
+        if self.draining.get() {
+            return Err(Refusal::new(RefusalCode::Busy, "sandboxd.stopping", "sandboxd is stopping").into());
+        }
+        let slot = self.running.admit(Whose { link, turn: None }, None).map_err(not_admitted)?;
+        let candidate = self.registry.borrow().for_birth(&ask.id, &ask.digests);
+        let (executor, texts, tests) = candidate?;
+        let stillborn = |why: String| Refusal::new(RefusalCode::Invalid, "birth.tests", format!("{}: {why}", ask.id));
+        let cases = birth::run(&self.sandbox, &executor, &tests, || slot.kill()).await.map_err(stillborn)?;
+        let candidate = birth::candidate(&texts).map_err(stillborn)?;
+        let candidate = Sealed::new(&candidate).map_err(|error| stillborn(error.to_string()))?;
+        Ok((Born { cases }, [candidate]))
+    }
+
+    fn resolve(&self, ask: &Resolve) -> Served<Resolved, 1> {
+        let values = self.results.borrow_mut().values(ask.turn, &ask.references, Limits::ARGUMENTS);
+        let values = values.map_err(|error| error.refusal())?;
+        let digests = values.iter().map(json::digest).collect();
+        let bytes = json::canonical(&Value::Array(values));
+        let sealed = Sealed::new(&bytes)
+            .map_err(|error| Refusal::new(RefusalCode::Internal, "sandboxd.internal", error.to_string()))?;
+        Ok((Resolved { digests }, [sealed]))
+    }
+
+    fn status(&self) -> SandboxReport {
+        let registry = self.registry.borrow();
+        let interpreter = &registry.installation().interpreter;
+        SandboxReport {
+            running: u32::try_from(self.running.count()).unwrap_or(u32::MAX),
+            runs_total: self.runs_total.get(),
+            mode: Mode::Execed.name().to_owned(),
+            interpreter: format!("{} ({})", interpreter.program, interpreter.version),
+            layers: self.sandbox.layers(),
+        }
+    }
+}
+
+/// One link of policyd, and how far it is.
+#[derive(Debug)]
+struct PolicyLink<S> {
+    service: Rc<Service<S>>,
+    phase: Cell<TrustPhase>,
+}
+
+impl<S: Sandbox> PolicyLink<S> {
+    const fn new(service: Rc<Service<S>>) -> Self {
+        Self { service, phase: Cell::new(TrustPhase::Untrusted) }
+    }
+
+    /// Whether this may be said now, and what follows.
+    fn admits(&self, ask: &Ask) -> Result<TrustPhase, No> {
+        phase::policyd_at_sandboxd(self.phase.get(), ask).map_err(|violation| No::Violation(violation.to_string()))
+    }
+}
+
+impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
+    async fn trust(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: TrustKey, []: [Sealed; 0]) -> Served<Done, 0> {
+        let next = self.admits(&Ask::TrustKey(ask.clone()))?;
+        self.service.trust(cx.generation, cx.notes(), &ask)?;
+        self.phase.set(next);
+        Ok((Done {}, []))
+    }
+
+    async fn pool(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Pool, []: [Sealed; 0]) -> Served<PoolListing, 0> {
+        self.admits(&Ask::Pool(ask))?;
+        let ids = self.service.registry.borrow().ids();
+        Ok((PoolListing { entries: self.service.look(ids).await? }, []))
+    }
+
+    async fn birth(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Birth, []: [Sealed; 0]) -> Served<Born, 1> {
+        self.admits(&Ask::Birth(ask.clone()))?;
+        self.service.birth(cx.generation, ask).await
+    }
+
+    async fn install(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Install, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.admits(&Ask::Install(ask.clone()))?;
+        self.service.registry.borrow_mut().install(&ask.id, &ask.digests, &ask.signature)?;
+        tracing::info!(id = %ask.id, "installed");
+        Ok((Done {}, []))
+    }
+
+    async fn resolve(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Resolve, []: [Sealed; 0]) -> Served<Resolved, 1> {
+        self.admits(&Ask::Resolve(ask.clone()))?;
+        self.service.resolve(&ask)
+    }
+
+    async fn run(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Run, [arguments]: [Sealed; 1]) -> Served<RunReport, 1> {
+        self.admits(&Ask::Run(ask.clone()))?;
+        self.service.call(cx.notes(), cx.generation, ask, arguments).await
+    }
+
+    async fn kill(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Kill, []: [Sealed; 0]) -> Served<KilledCount, 0> {
+        self.admits(&Ask::Kill(ask.clone()))?;
+        let killed = self.service.running.kill(|whose| ask.turn.is_none() || ask.turn == whose.turn);
+        Ok((KilledCount { killed }, []))
+    }
+
+    async fn forget(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Forget, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.admits(&Ask::Forget(ask.clone()))?;
+        self.service.results.borrow_mut().forget(ask.turn);
+        Ok((Done {}, []))
+    }
+}
+
+impl<S: Sandbox> ctl_sandboxd::Serve for Service<S> {
+    async fn verify_executor(
+        self: Rc<Self>,
+        _cx: Cx<CtlSandboxd>,
+        VerifyExecutor { name }: VerifyExecutor,
+        []: [Sealed; 0],
+    ) -> Served<Verified, 0> {
+        let unknown = || {
+            let name: String = name.escape_debug().take(80).collect();
+            Refusal::new(RefusalCode::Unknown, "executor.unknown", format!("there is no executor `{name}` in the pool"))
+                .remedy("`metnosctl executor list` shows those that there are")
+        };
+        if !is_name(&name) {
+            return Err(unknown().into());
+        }
+        let ids = {
+            let registry = self.registry.borrow();
+            let nobody = ExecutorId { name: name.clone(), version: String::new() };
+            registry.trusted().map_err(|denial| denial.refusal(&nobody))?;
+            registry.versions(&name)
+        };
+        let entries = self.look(ids).await?;
+        if entries.is_empty() {
+            return Err(unknown().into());
+        }
+        Ok((Verified { entries }, []))
+    }
+
+    async fn canaries(
+        self: Rc<Self>,
+        _cx: Cx<CtlSandboxd>,
+        Canaries {}: Canaries,
+        []: [Sealed; 0],
+    ) -> Served<CanaryReport, 0> {
+        if self.trying.replace(true) {
+            return Err(Refusal::new(RefusalCode::Busy, "canaries.running", "the canaries are being tried already")
+                .remedy("try again in a moment")
+                .into());
+        }
+        let canaries = self.sandbox.canaries().await;
+        self.trying.set(false);
+        Ok((CanaryReport { canaries }, []))
+    }
+
+    async fn sandbox_status(
+        self: Rc<Self>,
+        _cx: Cx<CtlSandboxd>,
+        SandboxStatus {}: SandboxStatus,
+        []: [Sealed; 0],
+    ) -> Served<SandboxReport, 0> {
+        Ok((self.status(), []))
+    }
+}
+
+fn head(text: &str, most: usize) -> String {
+    text.get(..text.floor_char_boundary(most)).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,165 @@
+//! sandboxd's own view of the file system, made before its lock: a root in memory with the
+//! workspace, the pool, the interpreter and three devices. What is not in it cannot be given
+//! to an executor by mistake, nor reached by sandboxd itself: not the keys, not the chronicle,
+//! not the owner's home, even where all daemons share one uid.
+//!
+//! sandboxd's lock cannot do this with Landlock, whose file rules would forbid it and its
+//! children every mount.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::DumpableBehavior;
+
+use crate::interp::Interpreter;
+use crate::mounts;
+use crate::plan::{DEVICES, Memory, MountFlags, SCRATCH, WORKSPACE};
+use crate::sys;
+
+/// The pool of executors in the view, writable: locks and signatures are put there.
+pub const POOL: &str = "/pool";
+/// Where each sandbox builds its root, in its own copy of the view.
+pub const NEW_ROOT: &str = "/new";
+/// The most bytes and files that scratch workspaces of birth tests may take, together.
+const SCRATCH_SIZE: Memory = Memory { bytes: 64 << 20, files: 4096 };
+
+/// Why there is no view.
+#[derive(Debug, thiserror::Error)]
+pub enum ViewError {
+    /// No user namespace.
+    #[error(
+        "the kernel gives this user no user namespace ({0}); without one nothing can be executed safely. Allow them: \
+         sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, or an AppArmor profile with `userns,`"
+    )]
+    NoNamespace(String),
+    /// The instance has no workspace or no pool.
+    #[error("the folder {path} cannot be opened: {errno}")]
+    NoFolder {
+        /// Which.
+        path: String,
+        /// What the kernel said.
+        errno: Errno,
+    },
+    /// Anything else.
+    #[error("{step}: {errno}")]
+    Step {
+        /// What was being done.
+        step: String,
+        /// What the kernel said.
+        errno: Errno,
+    },
+}
+
+fn step(what: impl Into<String>) -> impl FnOnce(Errno) -> ViewError {
+    let step = what.into();
+    move |errno| ViewError::Step { step, errno }
+}
+
+/// A source of the view: opened before anything is moved.
+struct Source {
+    target: String,
+    tree: OwnedFd,
+    folder: bool,
+}
+
+/// Moves this process, which must have one thread, into its own view of the instance at `instance`.
+///
+/// # Errors
+/// A [`ViewError`]; the process must then end.
+pub fn enter(instance: &Path, interpreter: &Interpreter) -> Result<(), ViewError> {
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    // The files by which ids are mapped belong to root as long as a process is not dumpable.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).map_err(step("becoming dumpable"))?;
+    sys::unshare_user_and_mounts().map_err(|error| ViewError::NoNamespace(error.to_string()))?;
+    let proc_self = rustix::fs::open("/proc/self", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let proc_self = proc_self.map_err(step("opening /proc/self"))?;
+    mounts::map_ids(proc_self.as_fd(), uid, uid, gid).map_err(step("mapping ids"))?;
+    drop(proc_self);
+    let private = rustix::mount::MountPropagationFlags::PRIVATE | rustix::mount::MountPropagationFlags::REC;
+    rustix::mount::mount_change("/", private).map_err(step("taking the mounts for itself"))?;
+    let sources = sources(instance, interpreter)?;
+    let root =
+        mounts::memory(Memory { bytes: 1 << 20, files: 1024 }, "0755").map_err(step("making a root in memory"))?;
+    // Any folder will do; /proc is always there, and was copied above.
+    let place =
+        rustix::fs::open("/proc", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(step("opening /proc"))?;
+    mounts::attach(root.as_fd(), place.as_fd()).map_err(step("attaching the root"))?;
+    for source in &sources {
+        let put = || {
+            let place = mounts::make_place(root.as_fd(), &source.target, source.folder)?;
+            mounts::attach(source.tree.as_fd(), place.as_fd())
+        };
+        put().map_err(step(format!("showing {}", source.target)))?;
+    }
+    let scratch = mounts::memory(SCRATCH_SIZE, "0700").map_err(step("making scratch memory"))?;
+    let attach_scratch = || {
+        mounts::make_place(root.as_fd(), NEW_ROOT, true)?;
+        mounts::attach(scratch.as_fd(), mounts::make_place(root.as_fd(), SCRATCH, true)?.as_fd())?;
+        mounts::restrict(root.as_fd(), MountFlags::READ)
+    };
+    attach_scratch().map_err(step("finishing the root"))?;
+    mounts::change_root(root.as_fd()).map_err(step("changing the root"))
+}
+
+/// Copies of everything that the view shows, each with what is taken from it.
+fn sources(instance: &Path, interpreter: &Interpreter) -> Result<Vec<Source>, ViewError> {
+    let workspace = instance.join("workspace");
+    let writable = MountFlags { read_only: false, ..MountFlags::READ };
+    let mut sources =
+        vec![folder(&workspace, WORKSPACE, MountFlags::READ)?, folder(&workspace.join("executors"), POOL, writable)?];
+    let code = [&interpreter.program].into_iter().chain(&interpreter.loader).chain(&interpreter.libraries);
+    for path in code {
+        sources.push(part(path, MountFlags::CODE, false)?);
+    }
+    sources.push(part(&interpreter.stdlib, MountFlags::CODE, true)?);
+    for path in DEVICES {
+        sources.push(part(path, MountFlags { read_only: false, ..MountFlags::DEVICE }, false)?);
+    }
+    // Ids of sandboxes are mapped through it; its own mounts come along, because they cannot be left out.
+    let proc =
+        rustix::fs::open("/proc", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(step("opening /proc"))?;
+    let tree = mounts::copy_tree(proc.as_fd(), true).map_err(step("copying /proc"))?;
+    sources.push(Source { target: "/proc".to_owned(), tree, folder: true });
+    Ok(sources)
+}
+
+/// A folder of the instance: no link on the way is followed.
+fn folder(path: &Path, target: &str, flags: MountFlags) -> Result<Source, ViewError> {
+    let no_folder = |errno| ViewError::NoFolder { path: path.display().to_string(), errno };
+    let name = path.strip_prefix("/").unwrap_or(path);
+    let top = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(no_folder)?;
+    let opened = mounts::open_path(top.as_fd(), name).map_err(no_folder)?;
+    let stat = rustix::fs::fstat(&opened).map_err(no_folder)?;
+    if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir() {
+        return Err(no_folder(Errno::NOTDIR));
+    }
+    // Without what may be mounted below it: a grant shows one file system.
+    let tree = mounts::copy_tree(opened.as_fd(), false)
+        .or_else(|errno| if errno == Errno::INVAL { mounts::copy_tree(opened.as_fd(), true) } else { Err(errno) });
+    let tree = tree.map_err(no_folder)?;
+    mounts::restrict(tree.as_fd(), flags).map_err(no_folder)?;
+    Ok(Source { target: target.to_owned(), tree, folder: true })
+}
+
+/// A part of the system, shown under its own name, links on the way followed: names such as
+/// `/lib64` are links on most systems.
+fn part(path: &str, flags: MountFlags, folder: bool) -> Result<Source, ViewError> {
+    let opened = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(step(format!("opening {path}")))?;
+    let tree = mounts::copy_tree(opened.as_fd(), folder).map_err(step(format!("copying {path}")))?;
+    mounts::restrict(tree.as_fd(), flags).map_err(step(format!("restricting {path}")))?;
+    Ok(Source { target: path.to_owned(), tree, folder })
+}
+
+/// The instance's folder without links in it, so that [`enter`] can refuse to follow any.
+///
+/// # Errors
+/// When it is not there.
+pub fn resolve_instance(path: &Path) -> Result<PathBuf, ViewError> {
+    path.canonicalize().map_err(|error| ViewError::NoFolder {
+        path: path.display().to_string(),
+        errno: Errno::from_io_error(&error).unwrap_or(Errno::IO),
+    })
+}

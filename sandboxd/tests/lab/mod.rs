@@ -1,0 +1,145 @@
+//! A real sandbox on this machine: an instance in a temporary folder, sandboxd's own view of
+//! it, and processes started from plans. As root it first becomes an unprivileged user.
+
+use std::path::{Path, PathBuf};
+
+use metnos_proto::executor::{Manifest, Quotas};
+use metnos_proto::json;
+use metnos_sandboxd::interp::Interpreter;
+use metnos_sandboxd::kernel::Kernel;
+use metnos_sandboxd::launch::Launcher;
+use metnos_sandboxd::plan::{Installation, Plan};
+use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox};
+use metnos_sandboxd::seccomp::Filter;
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+pub mod runner;
+
+/// Nobody's user and group, as the supervisor would choose them.
+const UNPRIVILEGED: u32 = 64_321;
+
+pub struct Lab {
+    pub kernel: Kernel,
+    /// The interpreter as it is for executors.
+    pub plain: Installation,
+    /// With `_ctypes`, so that hostile code can make any system call; `None` where this machine lacks it.
+    pub armed: Option<Installation>,
+}
+
+impl Lab {
+    /// Enters the view of the instance at `instance`, see [`build`]. Must be called by a process of one thread.
+    pub fn enter(instance: &Path) -> Self {
+        drop_root();
+        let interpreter = Interpreter::discover("/usr/bin/python3").unwrap();
+        let armed = arm(&interpreter);
+        let installation = |interpreter| Installation {
+            interpreter,
+            seccomp: Filter::load().unwrap().digest(),
+            host: Launcher::host_digest(),
+        };
+        // The view shows what the armed ones need; the plans decide who sees it.
+        let shown = armed.clone().unwrap_or_else(|| interpreter.clone());
+        let kernel = Kernel::enter(instance, shown, false).unwrap();
+        Self { kernel, plain: installation(interpreter), armed: armed.map(installation) }
+    }
+
+    /// The plan of hostile code: it may read the workspace, and has tight limits.
+    pub fn hostile_plan(&self, armed: bool) -> Option<Plan> {
+        let text = include_str!("../../../executors/fs_read/manifest.toml")
+            .replace("wall_s = 2, cpu_s = 2", "wall_s = 20, cpu_s = 10")
+            .replace("output_mb = 4", "output_mb = 1");
+        let installation = if armed { self.armed.as_ref()? } else { &self.plain };
+        Some(installation.plan(&Manifest::parse(text.as_bytes()).unwrap()).unwrap())
+    }
+
+    pub fn pure_plan(&self, quotas: Quotas) -> Plan {
+        self.plain.pure_plan("pure", &quotas).unwrap()
+    }
+
+    pub async fn run(&self, plan: &Plan, code: &str, args: &Value) -> Finished {
+        let (_keep, kill) = oneshot::channel();
+        self.run_until(plan, code, args, kill, &|_, _| {}).await
+    }
+
+    pub async fn run_until(
+        &self,
+        plan: &Plan,
+        code: &str,
+        args: &Value,
+        kill: oneshot::Receiver<()>,
+        progress: &dyn Fn(u64, u64),
+    ) -> Finished {
+        let entry = Entry::Call { args: json::canonical(args) };
+        self.kernel.run(Job { plan, code: code.as_bytes(), entry, progress, kill }).await
+    }
+}
+
+/// Makes an instance and gives it to whom sandboxd will be.
+pub fn build(instance: &Path) {
+    fill(&instance.join("workspace"));
+    give_away(instance);
+    std::os::unix::fs::chown(instance, Some(owner()), Some(owner())).unwrap();
+}
+
+/// The same interpreter with the module that can call anything.
+fn arm(interpreter: &Interpreter) -> Option<Interpreter> {
+    let module = Path::new(&interpreter.stdlib).join("lib-dynload").join(format!("_ctypes.{}.so", interpreter.abi));
+    let folders = interpreter.library_folders();
+    let library = folders.iter().map(|folder| PathBuf::from(folder).join("libffi.so.8")).find(|path| path.exists())?;
+    if !module.exists() {
+        return None;
+    }
+    let mut armed = interpreter.clone();
+    armed.extensions.push(module.to_string_lossy().into_owned());
+    armed.libraries.push(library.to_string_lossy().into_owned());
+    Some(armed)
+}
+
+/// The owner's files, harmless and otherwise.
+fn fill(workspace: &Path) {
+    use std::os::unix::fs::symlink;
+    let put = |path: &str, bytes: &[u8]| {
+        let path = workspace.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    };
+    put("notes/welcome.md", "Benvenuto nel laboratorio.\nperché no?\n".as_bytes());
+    put("notes/large.txt", &b"0123456789".repeat(500_000));
+    put("notes/bytes.bin", &[0xff, 0xfe, 0, 1]);
+    put("executors/none/readme", b"x");
+    // Beside the workspace lies what nobody may see.
+    put("../.policy/instance.key", b"the seed");
+    put("../.audit/index.sqlite", b"the chronicle");
+    symlink("/etc/passwd", workspace.join("notes/link")).unwrap();
+    symlink("/etc", workspace.join("notes/out")).unwrap();
+    symlink("../../.policy/instance.key", workspace.join("notes/up")).unwrap();
+    symlink("welcome.md", workspace.join("notes/inside")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, workspace.join("notes/pipe"), rustix::fs::Mode::from_raw_mode(0o600))
+        .unwrap();
+}
+
+fn owner() -> u32 {
+    if rustix::process::geteuid().is_root() { UNPRIVILEGED } else { rustix::process::geteuid().as_raw() }
+}
+
+fn give_away(path: &Path) {
+    for entry in std::fs::read_dir(path).unwrap() {
+        let path = entry.unwrap().path();
+        std::os::unix::fs::lchown(&path, Some(owner()), Some(owner())).unwrap();
+        if path.symlink_metadata().unwrap().is_dir() {
+            give_away(&path);
+        }
+    }
+}
+
+/// As the supervisor does for each daemon: no group, no user, no capability of root is left.
+fn drop_root() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (uid, gid) = (rustix::process::Uid::from_raw(UNPRIVILEGED), rustix::process::Gid::from_raw(UNPRIVILEGED));
+    rustix::thread::set_thread_groups(&[]).unwrap();
+    rustix::thread::set_thread_res_gid(gid, gid, gid).unwrap();
+    rustix::thread::set_thread_res_uid(uid, uid, uid).unwrap();
+}

@@ -1,0 +1,178 @@
+//! Real sandboxes: the seeds do their work in them, and hostile code does not do its own.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "tests")]
+
+mod attacks;
+mod lab;
+
+use std::cell::RefCell;
+use std::process::ExitCode;
+use std::rc::Rc;
+
+use lab::Lab;
+use lab::runner::{Test, Verdict, run};
+use metnos_proto::executor::{Manifest, Quotas};
+use metnos_proto::msg::common::{ExecutorId, Outcome};
+use metnos_sandboxd::pool::Sandbox;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+fn main() -> ExitCode {
+    let mut tests = Vec::new();
+    let mut add = |name: &str, body: lab::runner::Body| tests.push(Test { name: name.to_owned(), body });
+    for seed in ["fs_read", "fs_list", "text_stats"] {
+        add(&format!("birth::{seed}_keeps_what_it_promises"), Box::new(move |lab| Box::pin(birth(lab, seed))));
+    }
+    add("canaries_are_all_stopped", Box::new(|lab| Box::pin(canaries(lab))));
+    add("progress_is_heard_while_it_runs", Box::new(|lab| Box::pin(progress(lab))));
+    add("a_run_that_is_stopped_ends_at_once_and_says_so", Box::new(|lab| Box::pin(stopped(lab))));
+    add("nothing_is_left_for_the_next_call", Box::new(|lab| Box::pin(leftovers(lab))));
+    add("two_calls_at_once_do_not_see_each_other", Box::new(|lab| Box::pin(neighbours(lab))));
+    add("a_dropped_run_leaves_no_process", Box::new(|lab| Box::pin(dropped(lab))));
+    add("a_large_argument_and_a_large_result_pass", Box::new(|lab| Box::pin(large(lab))));
+    add("the_view_shows_nothing_of_the_instance_but_its_workspace", Box::new(|lab| Box::pin(view(lab))));
+    for attack in attacks::all() {
+        add(&format!("hostile::{}", attack.name), Box::new(move |lab| Box::pin(attacks::try_it(lab, attack))));
+    }
+    run(tests)
+}
+
+fn holds(condition: bool, what: impl std::fmt::Display) -> Verdict {
+    if condition { Ok(()) } else { Err(what.to_string()) }
+}
+
+/// The seeds' files, as the release has them.
+fn seed(name: &str) -> [&'static [u8]; 4] {
+    macro_rules! files {
+        ($name:literal) => {
+            [
+                include_bytes!(concat!("../../executors/", $name, "/manifest.toml")).as_slice(),
+                include_bytes!(concat!("../../executors/", $name, "/main.py")),
+                include_bytes!(concat!("../../executors/", $name, "/schema.json")),
+                include_bytes!(concat!("../../executors/", $name, "/tests/birth.py")),
+            ]
+        };
+    }
+    match name {
+        "fs_read" => files!("fs_read"),
+        "fs_list" => files!("fs_list"),
+        _ => files!("text_stats"),
+    }
+}
+
+async fn birth(lab: &Lab, name: &str) -> Verdict {
+    let [manifest, code, schema, tests] = seed(name);
+    let id = ExecutorId { name: name.to_owned(), version: "1.0.0".to_owned() };
+    let texts = metnos_sandboxd::pool::verify::Texts {
+        manifest: manifest.to_vec(),
+        code: code.to_vec(),
+        schema: schema.to_vec(),
+    };
+    let formed = metnos_sandboxd::pool::verify::Formed::of(&id, texts, &lab.plain)?;
+    let kept = RefCell::new(Vec::new());
+    let kill = || {
+        let (keep, kill) = oneshot::channel();
+        kept.borrow_mut().push(keep);
+        kill
+    };
+    let born = metnos_sandboxd::pool::birth::run(&lab.kernel, &formed, tests, kill).await?;
+    let failed: Vec<_> =
+        born.iter().filter(|case| !case.passed).map(|case| format!("{}: {}", case.name, case.detail)).collect();
+    holds(failed.is_empty() && born.len() >= 3, failed.join("\n"))
+}
+
+async fn canaries(lab: &Lab) -> Verdict {
+    let canaries = lab.kernel.canaries().await;
+    let alive: Vec<_> = canaries.iter().filter(|canary| !canary.stopped).collect();
+    holds(alive.is_empty() && canaries.len() > 10, format!("{alive:?}"))
+}
+
+fn answer(finished: &metnos_sandboxd::pool::Finished) -> Value {
+    let result = finished.result.as_deref().unwrap_or_default();
+    let value: Value = serde_json::from_slice(result).unwrap_or_default();
+    value.get("answer").cloned().unwrap_or_default()
+}
+
+async fn progress(lab: &Lab) -> Verdict {
+    let heard = Rc::new(RefCell::new(Vec::new()));
+    let telling = Rc::clone(&heard);
+    let (_keep, kill) = oneshot::channel();
+    let code = "def run(args, ctx):\n    ctx.progress(3, 7)\n    return {'ok': True}\n";
+    let hears = move |done, total| telling.borrow_mut().push((done, total));
+    let finished = lab.run_until(&lab.pure_plan(Quotas::default()), code, &json!({}), kill, &hears).await;
+    holds(finished.outcome == Outcome::Ok && *heard.borrow() == [(3, 7)], format!("{finished:?} {heard:?}"))
+}
+
+async fn stopped(lab: &Lab) -> Verdict {
+    let (stop, kill) = oneshot::channel();
+    let code = "import time\ndef run(args, ctx):\n    ctx.progress(1)\n    time.sleep(60)\n";
+    let stop = RefCell::new(Some(stop));
+    // Stopped once it is known to run.
+    let hears = |_, _| {
+        if let Some(stop) = stop.borrow_mut().take() {
+            stop.send(()).unwrap();
+        }
+    };
+    let finished =
+        lab.run_until(&lab.pure_plan(Quotas { wall_s: 60, ..Quotas::default() }), code, &json!({}), kill, &hears).await;
+    holds(finished.outcome == Outcome::Killed, format!("{finished:?}"))
+}
+
+async fn leftovers(lab: &Lab) -> Verdict {
+    let code = "import os\ndef run(args, ctx):\n    before = os.listdir(ctx.tmp)\n    open(ctx.tmp + '/left', 'w').close()\n    return {'ok': True, 'answer': before}\n";
+    let plan = lab.pure_plan(Quotas::default());
+    for _ in 0..2 {
+        let finished = lab.run(&plan, code, &json!({})).await;
+        holds(answer(&finished) == json!([]), format!("{finished:?}"))?;
+    }
+    Ok(())
+}
+
+async fn neighbours(lab: &Lab) -> Verdict {
+    let code = "import os, time\ndef run(args, ctx):\n    open(ctx.tmp + '/' + args['me'], 'w').close()\n    time.sleep(0.3)\n    return {'ok': True, 'answer': [os.getpid(), os.listdir(ctx.tmp)]}\n";
+    let plan = lab.pure_plan(Quotas::default());
+    let (a, b) = (json!({"me": "a"}), json!({"me": "b"}));
+    let (a, b) = tokio::join!(lab.run(&plan, code, &a), lab.run(&plan, code, &b));
+    holds(answer(&a) == json!([1, ["a"]]) && answer(&b) == json!([1, ["b"]]), format!("{a:?} {b:?}"))
+}
+
+async fn dropped(lab: &Lab) -> Verdict {
+    let code = "import time\ndef run(args, ctx):\n    time.sleep(60)\n";
+    let plan = lab.pure_plan(Quotas { wall_s: 60, ..Quotas::default() });
+    let no_arguments = json!({});
+    tokio::select! {
+        finished = lab.run(&plan, code, &no_arguments) => return Err(format!("{finished:?}")),
+        () = tokio::time::sleep(std::time::Duration::from_millis(50)) => {}
+    }
+    // Every child was killed and collected: there is none to wait for.
+    let left = rustix::process::wait(rustix::process::WaitOptions::NOHANG);
+    holds(left.is_err(), format!("{left:?}"))
+}
+
+async fn large(lab: &Lab) -> Verdict {
+    let text = "wörter ".repeat(500_000);
+    let code = "def run(args, ctx):\n    return {'ok': True, 'answer': args['text']}\n";
+    let plan = lab.pure_plan(Quotas { output_mb: 8, ..Quotas::default() });
+    let finished = lab.run(&plan, code, &json!({"text": text})).await;
+    let came = answer(&finished);
+    holds(came.as_str() == Some(&text), format!("{:?} {}", finished.outcome, finished.detail))
+}
+
+/// What sandboxd itself can reach, with the same user as the other daemons of a quick start.
+async fn view(_lab: &Lab) -> Verdict {
+    let mut found: Vec<String> = std::fs::read_dir("/")
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    found.sort();
+    let known = ["dev", "lib", "lib64", "new", "pool", "proc", "scratch", "usr", "workspace"];
+    holds(found.iter().all(|name| known.contains(&name.as_str())), format!("{found:?}"))?;
+    for path in
+        ["/workspace/../.policy", "/.policy/instance.key", "/pool/../../.policy", "/workspace/.policy", "/etc/passwd"]
+    {
+        holds(std::fs::metadata(path).is_err(), format!("{path} is there"))?;
+    }
+    holds(std::fs::write("/workspace/notes/new", "x").is_err(), "the workspace can be written")?;
+    std::fs::write("/pool/new", "x").map_err(|error| format!("the pool cannot be written: {error}"))?;
+    let manifest = Manifest::parse(seed("fs_read")[0]).unwrap();
+    holds(manifest.executor.name == "fs_read", "the manifest")
+}
