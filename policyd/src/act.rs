@@ -1,0 +1,420 @@
+//! One call, from the ask to the handle: decide, have the decision made durable, have
+//! sandboxd run exactly what was decided on, label the result. Nothing runs before its line
+//! in the chronicle, and no result is parsed or handed over here.
+
+use std::rc::Rc;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::edges::PlannerPolicyd;
+use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
+use metnos_proto::json::{self, JsonError, Limits, RefSite};
+use metnos_proto::link_async::Notes;
+use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Label, Leaf, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::Decision;
+use metnos_proto::msg::policyd::{Acted, Ran};
+use metnos_proto::msg::sandboxd::{Kill, MAX_LEAVES, Reference, Resolve, Run, RunReport};
+use metnos_proto::payload::Sealed;
+use serde_json::Value;
+
+use crate::arguments::{Arguments, Resolved};
+use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, State, Verdict, decide};
+use crate::labels::ResultLabels;
+use crate::policy::{Policy, Running, head};
+use crate::rate::Room;
+use crate::registry::Signed;
+use crate::turns::{self, Kept};
+
+/// The longest name of an executor that is recorded as it came, in bytes.
+const MAX_NAME_RECORDED: usize = 64;
+/// The most bytes of leaves that are passed on, so that the answer fits a frame.
+const MAX_LEAF_BYTES: usize = 48 * 1024;
+/// What a leaf weighs beside its pointer.
+const LEAF_BYTES: usize = 40;
+
+/// A call as it was asked for.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) turn: TurnId,
+    pub(crate) place: CallRef,
+    pub(crate) executor: String,
+    pub(crate) arguments: Sealed,
+    pub(crate) notes: Option<Notes<PlannerPolicyd>>,
+}
+
+/// A place among the running calls, given back when it is dropped.
+struct Reserved {
+    policy: Rc<Policy>,
+    turn: TurnId,
+}
+
+impl Reserved {
+    fn take(policy: &Rc<Policy>, turn: TurnId) -> Self {
+        policy.reserved.set(policy.reserved.get() + 1);
+        if let Some(open) = policy.turns.borrow_mut().get_mut(turn) {
+            open.running += 1;
+        }
+        Self { policy: Rc::clone(policy), turn }
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.policy.reserved.set(self.policy.reserved.get().saturating_sub(1));
+        if let Some(open) = self.policy.turns.borrow_mut().get_mut(self.turn) {
+            open.running = open.running.saturating_sub(1);
+        }
+        self.policy.idle.notify_waiters();
+    }
+}
+
+/// What was decided about a call, and what is needed to carry it out.
+struct Decided {
+    verdict: Verdict,
+    /// Set exactly when the verdict allows.
+    granted: Option<Granted>,
+    id: ExecutorId,
+    trace: TraceId,
+    principal: String,
+    channel: Channel,
+    /// One refusal of a flood was recorded already.
+    silent: bool,
+}
+
+struct Granted {
+    signed: Rc<Signed>,
+    reserved: Reserved,
+    inputs: Label,
+}
+
+impl Policy {
+    /// Decides a call, records the decision, and carries it out when it allows.
+    ///
+    /// # Errors
+    /// A refusal when it could not be decided or carried out to its end; what was decided stands in the chronicle.
+    pub(crate) async fn mediate(self: &Rc<Self>, call: Call) -> Result<Acted, Refusal> {
+        if self.draining.get() {
+            return Err(Refusal::new(RefusalCode::Busy, "policyd.stopping", "policyd is stopping")
+                .remedy("try again in a moment"));
+        }
+        let id = CallId::new();
+        let bytes = call.arguments.read().map_err(|error| internal(&error.to_string()))?;
+        let digest = Blake3::of(&bytes);
+        let arguments = Arguments::parse(&bytes);
+        drop(bytes);
+        self.sandbox_soon().await;
+        let resolved = self.resolve(&call, &arguments).await;
+        let decided = self.decided(&call, &arguments, &resolved)?;
+        if decided.silent {
+            return Ok(Acted::Denied(decided.verdict.refusal()));
+        }
+        let seq = self.record(&call, id, digest, &decided).await?;
+        match decided.granted {
+            None => Ok(Acted::Denied(decided.verdict.refusal())),
+            Some(granted) => self.run(call, id, digest, seq, decided.trace, decided.id, granted).await,
+        }
+    }
+
+    /// The values of critical references, from sandboxd, compared with what is known of their results.
+    async fn resolve(
+        self: &Rc<Self>,
+        call: &Call,
+        arguments: &Result<Arguments, JsonError>,
+    ) -> Result<Resolved, Refusal> {
+        let Some(signed) = self.registry.borrow().callable(&call.executor) else { return Ok(Resolved::new()) };
+        let Ok(arguments) = arguments else { return Ok(Resolved::new()) };
+        let sites: Vec<RefSite> = arguments.critical(&signed.manifest).cloned().collect();
+        let (trace, known) = {
+            let turns = self.turns.borrow();
+            let turn = turns.get(call.turn).ok_or_else(|| turns::unknown(call.turn))?;
+            let known = |site: &RefSite| turn.result_of(site.call).map(|kept| kept.labels.digest_at(&site.pointer));
+            let Some(known) = sites.iter().map(known).collect::<Option<Vec<Option<Blake3>>>>() else {
+                // To what was never run; the decision says so.
+                return Ok(Resolved::new());
+            };
+            (turn.trace, known)
+        };
+        if sites.is_empty() || !self.sandbox_ready() {
+            return Ok(Resolved::new());
+        }
+        let references =
+            sites.iter().map(|site| Reference { call: site.call, pointer: site.pointer.clone() }).collect();
+        let ask = Resolve { turn: call.turn, references };
+        let (answer, [values]) =
+            self.ask_sandbox(self.sandbox.resolve(trace, ask, [])).await.map_err(AskError::into_refusal)?;
+        let values = values_of(&values).map_err(|why| internal(&why))?;
+        let digests: Vec<Blake3> = values.iter().map(json::digest).collect();
+        let fits = digests == answer.digests
+            && digests.len() == known.len()
+            && digests.iter().zip(&known).all(|(digest, known)| known.is_none_or(|known| known == *digest));
+        if !fits {
+            let why = "sandboxd resolved a reference to something else than the result that it reported";
+            self.event("violation", why, Some(call.turn));
+            return Err(internal(why));
+        }
+        Ok(sites.into_iter().map(|site| site.argument).zip(values).collect())
+    }
+
+    /// Decides, and takes a place among the running calls in the same breath.
+    fn decided(
+        self: &Rc<Self>,
+        call: &Call,
+        arguments: &Result<Arguments, JsonError>,
+        resolved: &Result<Resolved, Refusal>,
+    ) -> Result<Decided, Refusal> {
+        let now = self.clock.monotonic_ms();
+        let registry = self.registry.borrow();
+        let turns = self.turns.borrow();
+        let turn = turns.get(call.turn).ok_or_else(|| turns::unknown(call.turn))?;
+        let room = self.rate.borrow_mut().admit(&turn.principal.name, now);
+        let reserved = self.reserved.get();
+        let facts = Facts {
+            name: &call.executor,
+            executor: registry.named(&call.executor),
+            arguments: arguments.as_ref(),
+            resolved: resolved.as_ref(),
+            places: &self.setting.places,
+            standing: turn.principal.standing,
+            level: turn.principal.level,
+        };
+        let state = State {
+            context: turn.context,
+            intent: &turn.intent,
+            results: &turn.results(),
+            calls: turn.calls,
+            running_in_turn: turn.running,
+            running: reserved,
+            handles: turns.handles() + reserved,
+            kept_bytes: turns.kept_bytes(),
+            within_rate: room == Room::Yes,
+            calls_per_minute: self.rate.borrow().per_minute(),
+            sandbox_ready: self.sandbox_ready(),
+        };
+        let mut verdict = decide(&facts, &state);
+        let signed = registry.callable(&call.executor).filter(|_| verdict.is_allow());
+        if verdict.is_allow() && signed.is_none() {
+            verdict = Verdict::deny("executor.unknown", "what was decided on is not there");
+        }
+        let inputs = arguments.as_ref().map_or(turn.context, |arguments| inputs_label(turn, arguments));
+        let silent = !verdict.is_allow() && (room == Room::Still || turn.calls > MAX_CALLS_PER_TURN + 1);
+        let id =
+            ExecutorId { name: head(&call.executor, MAX_NAME_RECORDED), version: registry.version_of(&call.executor) };
+        let (trace, principal, channel) = (turn.trace, turn.principal.name.clone(), turn.principal.channel);
+        drop(turns);
+        self.decisions.set(self.decisions.get() + 1);
+        self.denials.set(self.denials.get() + u64::from(!verdict.is_allow()));
+        let granted = signed.map(|signed| {
+            self.spend(call, &signed, arguments, resolved);
+            Granted { signed, reserved: Reserved::take(self, call.turn), inputs }
+        });
+        Ok(Decided { verdict, granted, id, trace, principal, channel, silent })
+    }
+
+    /// Uses up the slot of the intent that foresaw this call.
+    fn spend(
+        &self,
+        call: &Call,
+        signed: &Signed,
+        arguments: &Result<Arguments, JsonError>,
+        resolved: &Result<Resolved, Refusal>,
+    ) {
+        let (Ok(arguments), Ok(resolved)) = (arguments, resolved) else { return };
+        if let Some(filled) = arguments.fill(&signed.manifest, resolved)
+            && let Some(turn) = self.turns.borrow_mut().get_mut(call.turn)
+        {
+            turn.intent.spend(&call.executor, &filled.value);
+        }
+    }
+
+    /// Has the decision made durable; its line's number.
+    async fn record(&self, call: &Call, id: CallId, arguments: Blake3, decided: &Decided) -> Result<u64, Refusal> {
+        let word = Decision {
+            turn: call.turn,
+            trace: decided.trace,
+            call: id,
+            place: call.place,
+            principal: decided.principal.clone(),
+            channel: decided.channel,
+            id: decided.id.clone(),
+            arguments,
+            verdict: decided.verdict.decision.clone(),
+            rule: decided.verdict.rule.clone(),
+            why: decided.verdict.why.clone(),
+        };
+        let copy = call.arguments.share().map_err(|error| internal(&error.to_string()))?;
+        let (recorded, []) =
+            self.memory.decision(decided.trace, word, [copy]).await.map_err(|error| memory_gone(&error))?;
+        Ok(recorded.seq)
+    }
+
+    /// Has sandboxd run what was decided, and keeps the result.
+    #[allow(clippy::too_many_arguments, reason = "the parts of one decision, used once")]
+    async fn run(
+        self: &Rc<Self>,
+        call: Call,
+        id: CallId,
+        digest: Blake3,
+        seq: u64,
+        trace: TraceId,
+        executor: ExecutorId,
+        granted: Granted,
+    ) -> Result<Acted, Refusal> {
+        let Granted { signed, reserved, inputs } = granted;
+        if self.turns.borrow().get(call.turn).is_none() {
+            return Err(turns::unknown(call.turn));
+        }
+        if !self.sandbox_ready() {
+            return Ok(Acted::Denied(decide::sandbox_gone().refusal()));
+        }
+        // It may have been set aside while the decision was being written.
+        let same = |now: Rc<Signed>| now.digests == signed.digests;
+        if !self.registry.borrow().callable(&call.executor).is_some_and(same) {
+            let why = format!("{executor} was set aside in this very moment");
+            return Ok(Acted::Denied(Verdict::deny("executor.quarantined", why).refusal()));
+        }
+        let run = Run {
+            call: id,
+            place: call.place,
+            turn: call.turn,
+            trace,
+            id: executor.clone(),
+            digests: signed.digests.clone(),
+            arguments: digest,
+            decision_seq: seq,
+        };
+        let running = Running { turn: call.turn, place: call.place, notes: call.notes };
+        self.running.borrow_mut().insert(id, running);
+        let answer = self.ask_sandbox(self.sandbox.run(trace, run, [call.arguments])).await;
+        self.running.borrow_mut().remove(&id);
+        let (report, [result]) = match answer {
+            Ok(answer) => answer,
+            // Nothing ran: sandboxd has looked for itself.
+            Err(AskError::Refused(refusal)) => return Ok(Acted::Denied(refusal)),
+            Err(error) => return Err(self.interrupted(call.turn, &executor, &error)),
+        };
+        if let Err(why) = self.fitting(call.turn, &report, &result) {
+            self.event("violation", &format!("sandboxd's report on {executor} does not hold: {why}"), Some(call.turn));
+            return Err(internal(&format!("{executor} ran, but sandboxd's report on it does not hold: {why}")));
+        }
+        let acted = self.kept(call.turn, call.place, id, &signed, inputs, report, result);
+        drop(reserved);
+        acted
+    }
+
+    /// Whether the report is about this result and this turn. The bytes are hashed, never read for what they say.
+    fn fitting(&self, turn: TurnId, report: &RunReport, result: &Sealed) -> Result<(), String> {
+        if report.leaves.len() > MAX_LEAVES {
+            return Err(format!("{} leaves, {MAX_LEAVES} is the limit", report.leaves.len()));
+        }
+        if report.leaves.iter().any(|leaf| !json::is_pointer(&leaf.pointer)) {
+            return Err("a leaf that is at no place in a document".to_owned());
+        }
+        let bytes = result.read().map_err(|error| error.to_string())?;
+        if Blake3::of(&bytes) != report.result {
+            return Err("the result is not the one that it names".to_owned());
+        }
+        let turns = self.turns.borrow();
+        let Some(open) = turns.get(turn) else { return Ok(()) };
+        let foreign = |from: CallId| {
+            !open.results().iter().filter_map(|place| open.result_of(*place)).any(|kept| kept.call == from)
+        };
+        if report.inputs.iter().any(|input| foreign(input.from)) {
+            return Err("it names an input that is no result of this turn".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Labels a result, keeps it for its turn, and says what the planner may know of it.
+    #[allow(clippy::too_many_arguments, reason = "the parts of one result, used once")]
+    fn kept(
+        &self,
+        turn: TurnId,
+        place: CallRef,
+        call: CallId,
+        signed: &Signed,
+        inputs: Label,
+        report: RunReport,
+        result: Sealed,
+    ) -> Result<Acted, Refusal> {
+        let labels = ResultLabels::of(&signed.output_rule(), report.outcome, &report.leaves, inputs);
+        let label = labels.whole;
+        let mut turns = self.turns.borrow_mut();
+        let open = turns.get_mut(turn).ok_or_else(|| turns::unknown(turn))?;
+        let handle = open.keep(place, Kept { call, result: Rc::new(result), labels });
+        let RunReport { outcome, result, leaves, inputs: _, resources } = report;
+        let leaves = passed_on(leaves, result);
+        Ok(Acted::Ran(Ran { call, handle, outcome, label, leaves, resources }))
+    }
+
+    /// sandboxd went away, or did not answer, with the call in the middle.
+    fn interrupted(self: &Rc<Self>, turn: TurnId, executor: &ExecutorId, error: &AskError) -> Refusal {
+        self.event("interrupted", &format!("{executor}: {error}"), Some(turn));
+        if matches!(error, AskError::Late { .. }) {
+            let policy = Rc::clone(self);
+            tokio::task::spawn_local(async move {
+                let kill = policy.sandbox.kill(TraceId::NONE, Kill { turn: Some(turn) }, []);
+                if let Err(error) = policy.ask_sandbox(kill).await {
+                    tracing::error!(%error, %turn, "what is late could not be stopped");
+                }
+            });
+        }
+        Refusal::new(RefusalCode::Unavailable, "interrupted", format!("{executor} was interrupted: {error}"))
+            .remedy("whether it came to its end is in the chronicle; ask again")
+    }
+}
+
+/// The label of everything that goes into a call: what stands in the arguments was composed in the
+/// turn's context, and what they refer to has its own.
+fn inputs_label(turn: &turns::Turn, arguments: &Arguments) -> Label {
+    arguments.references().iter().fold(turn.context, |label, site| match turn.result_of(site.call) {
+        Some(kept) => label.join(kept.labels.at(&site.pointer)),
+        None => label,
+    })
+}
+
+/// The leaves as they are passed on: as many as fit, and then one for the rest.
+fn passed_on(mut leaves: Vec<Leaf>, whole: Blake3) -> Vec<Leaf> {
+    let mut bytes = 0;
+    let fitting = leaves.iter().take_while(|leaf| {
+        bytes += leaf.pointer.len() + LEAF_BYTES;
+        bytes <= MAX_LEAF_BYTES
+    });
+    let fitting = fitting.count();
+    if fitting < leaves.len() {
+        leaves.truncate(fitting);
+        leaves.push(Leaf { pointer: String::new(), digest: whole });
+    }
+    leaves
+}
+
+/// The resolved values: a JSON array, read as strictly as arguments are.
+fn values_of(sealed: &Sealed) -> Result<Vec<Value>, String> {
+    let bytes = sealed.read().map_err(|error| error.to_string())?;
+    match json::parse_strict(&bytes, Limits::ARGUMENTS) {
+        Ok(Value::Array(values)) => Ok(values),
+        Ok(other) => Err(format!("sandboxd resolved references to a {} instead of a list", json::kind(&other))),
+        Err(why) => Err(format!("sandboxd resolved references to what is no JSON: {why}")),
+    }
+}
+
+fn internal(why: &str) -> Refusal {
+    Refusal::new(RefusalCode::Internal, "policyd.internal", why).remedy("look at `metnosctl audit tail`")
+}
+
+/// What is said when a decision could not be recorded: nothing was run.
+pub(crate) fn memory_gone(error: &AskError) -> Refusal {
+    let why = format!("the decision could not be recorded, so nothing was run: {error}");
+    Refusal::new(RefusalCode::Unavailable, "memory.gone", why)
+        .remedy("memoryd is restarted by itself; try again in a moment, or look at `metnosctl status`")
+}
+
+/// How a turn ended that consisted of one call.
+#[must_use]
+pub(crate) fn end_of(acted: &Result<Acted, Refusal>) -> metnos_proto::msg::planner::TurnEnd {
+    use metnos_proto::msg::planner::TurnEnd;
+    match acted {
+        Ok(Acted::Ran(ran)) if ran.outcome == Outcome::Ok => TurnEnd::Answered,
+        Ok(Acted::Ran(_)) => TurnEnd::Unsuccessful,
+        Ok(Acted::Denied(_)) => TurnEnd::Denied,
+        Err(_) => TurnEnd::Broken,
+    }
+}

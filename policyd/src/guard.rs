@@ -1,0 +1,86 @@
+//! The guard: what no profile, no level and no approval can permit. Binary, deterministic,
+//! first (design: policy §5). It works on text alone; the kernel and sandboxd look at the
+//! real files below it. It must never be the reason that something is allowed.
+
+use metnos_proto::executor::forbidden;
+
+use crate::decide::Verdict;
+use crate::paths::{self, Places, Reading};
+
+/// The most characters of a value that are shown in a sentence.
+pub const MAX_SHOWN: usize = 80;
+
+/// What a denial says to do: nothing permits a core path.
+const REMEDY: &str = "copy what you need into the workspace; no setting and no approval permits this path";
+
+/// Denies `value`, given for the argument at `field`, when any reading of it names a core
+/// forbidden path. `None` means: the guard has nothing against it.
+#[must_use]
+pub fn check(field: &str, value: &str, places: &Places) -> Option<Verdict> {
+    if value.contains('\0') {
+        return Some(
+            Verdict::deny(
+                "guard.nul",
+                format!("{field} is {}: it contains a NUL character, which no path can", shown(value)),
+            )
+            .with_remedy("leave the NUL character out"),
+        );
+    }
+    let Some(readings) = paths::readings(value) else {
+        return Some(Verdict::deny(
+            "guard.obfuscated",
+            format!("{field} is {}: it is percent-encoded more than {} times over", shown(value), paths::MAX_DECODINGS),
+        ));
+    };
+    readings.iter().find_map(|reading| judge(field, value, reading, places))
+}
+
+/// One reading against the core list.
+fn judge(field: &str, value: &str, reading: &Reading, places: &Places) -> Option<Verdict> {
+    let lexical = paths::resolve(&reading.text, places);
+    let ends = core(&lexical.path, places);
+    let passes = || lexical.passed.iter().find_map(|path| core(path, places).filter(|_| lexical.absolute));
+    let aims = || lexical.aim.as_deref().and_then(|path| core(path, places));
+    let (rule, named, why) = if let Some(why) = ends {
+        let plain = reading.literal && value == lexical.path;
+        let rule = if plain {
+            "guard.path"
+        } else if lexical.climbs {
+            "guard.climb"
+        } else {
+            "guard.spelling"
+        };
+        (rule, lexical.path.clone(), why)
+    } else if let Some(why) = passes() {
+        ("guard.passage", lexical.path.clone(), why)
+    } else {
+        ("guard.climb", lexical.aim.clone().unwrap_or_default(), aims()?)
+    };
+    let means = match rule {
+        "guard.path" => "it is".to_owned(),
+        "guard.climb" => format!("it climbs out of the workspace towards {}, which is", shown(&named)),
+        "guard.passage" => "it passes through a place that is".to_owned(),
+        _ => format!("it is another spelling of {}, which is", shown(&named)),
+    };
+    Some(Verdict::deny(rule, format!("{field} is {}: {means} {why}", shown(value))).with_remedy(REMEDY))
+}
+
+/// Why a resolved path is closed to everything, if it is.
+fn core(path: &str, places: &Places) -> Option<String> {
+    let known = forbidden::Places { workspace: places.workspace.clone(), home: String::new() };
+    if let Some(closed) = forbidden::check(path, &known) {
+        return Some(format!("below {}, and {}", closed.place, closed.why));
+    }
+    // The instance's own state, in any case of letters, but for the workspace itself.
+    let (lower, instance) = (path.to_lowercase(), places.instance.to_lowercase());
+    let own = paths::within(&lower, &instance) && lower != instance && !paths::within(path, &places.workspace);
+    own.then(|| "Metnos's own state".to_owned())
+}
+
+/// A value shortened and made printable, for a sentence.
+#[must_use]
+pub fn shown(value: &str) -> String {
+    let head: String = value.chars().take(MAX_SHOWN).flat_map(char::escape_debug).collect();
+    let all = value.chars().count();
+    if all > MAX_SHOWN { format!("`{head}…` ({all} characters)") } else { format!("`{head}`") }
+}

@@ -1,0 +1,272 @@
+//! The state of the running daemon, and what its parts have in common. It holds no decision
+//! of its own: those are in the pure cores.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::future::Future;
+use std::rc::Rc;
+use std::time::Duration;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::edges::{PlannerPolicyd, PolicydMemoryd, PolicydSandboxd, planner_policyd};
+use metnos_proto::ids::{CallId, TraceId, TurnId};
+use metnos_proto::link_async::{Client, Closed, MAX_IN_FLIGHT, Notes};
+use metnos_proto::msg::common::{CallRef, Lang};
+use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
+use metnos_proto::msg::policyd::{CallProgress, PolicyReport};
+use metnos_proto::msg::sandboxd::{Forget, RunProgress};
+use metnos_proto::role::RoleName;
+use tokio::sync::{Notify, Semaphore, watch};
+
+use crate::clock::Clock;
+use crate::decide::MAX_RUNNING;
+use crate::key::InstanceKey;
+use crate::paths::Places;
+use crate::rate::Rate;
+use crate::registry::Registry;
+use crate::seeds::Seed;
+use crate::store::{Row, Store};
+use crate::turns::Turns;
+
+/// How long a call waits for a sandboxd that is being started anew, in milliseconds.
+pub const SANDBOX_WITHIN_MS: u64 = 3_000;
+/// The most asks to sandboxd about calls at once; a few more of the client's own are left for trust and births.
+const MAX_TO_SANDBOX: usize = MAX_IN_FLIGHT - 4;
+const _: () = assert!(MAX_RUNNING < MAX_TO_SANDBOX, "every call that may run must find room");
+/// The most events on their way to memoryd; more are only logged.
+const MAX_EVENTS: usize = 32;
+
+/// What policyd is told about its instance.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// Where the instance lives.
+    pub places: Places,
+    /// Who owns it.
+    pub owner_uid: u32,
+    /// The language people are spoken to in.
+    pub lang: Lang,
+    /// Calls a principal may have decided in a minute.
+    pub calls_per_minute: u32,
+    /// What is signed without the owner.
+    pub seeds: &'static [Seed],
+}
+
+/// A call that runs.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) turn: TurnId,
+    pub(crate) place: CallRef,
+    pub(crate) notes: Option<Notes<PlannerPolicyd>>,
+}
+
+/// policyd, running.
+pub struct Policy {
+    pub(crate) setting: Setting,
+    pub(crate) key: InstanceKey,
+    pub(crate) store: Store,
+    pub(crate) clock: Box<dyn Clock>,
+    pub(crate) sandbox: Rc<Client<PolicydSandboxd>>,
+    pub(crate) memory: Rc<Client<PolicydMemoryd>>,
+    pub(crate) registry: RefCell<Registry>,
+    pub(crate) turns: RefCell<Turns>,
+    pub(crate) rate: RefCell<Rate>,
+    pub(crate) running: RefCell<HashMap<CallId, Running>>,
+    pub(crate) reserved: Cell<usize>,
+    pub(crate) decisions: Cell<u64>,
+    pub(crate) denials: Cell<u64>,
+    pub(crate) draining: Cell<bool>,
+    pub(crate) idle: Notify,
+    /// The generation of sandboxd that trusts the key and whose pool was compared; 0 for none.
+    pub(crate) established: watch::Sender<u32>,
+    /// Whether the pool was looked at and every birth tried, at least once.
+    pub(crate) settled: watch::Sender<bool>,
+    events: Cell<usize>,
+    /// Room for asks to sandboxd: less than its client has, so that none waits inside the client.
+    to_sandbox: Semaphore,
+}
+
+impl std::fmt::Debug for Policy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Policy").field("setting", &self.setting).finish_non_exhaustive()
+    }
+}
+
+impl Policy {
+    /// A policyd that knows what the registry holds, and lets nothing be called yet.
+    #[must_use]
+    pub fn new(
+        setting: Setting,
+        key: InstanceKey,
+        store: Store,
+        rows: Vec<Row>,
+        clock: Box<dyn Clock>,
+        sandbox: Rc<Client<PolicydSandboxd>>,
+        memory: Rc<Client<PolicydMemoryd>>,
+    ) -> Rc<Self> {
+        let rate = Rate::new(setting.calls_per_minute);
+        Rc::new(Self {
+            setting,
+            key,
+            store,
+            clock,
+            sandbox,
+            memory,
+            registry: RefCell::new(Registry::new(rows)),
+            turns: RefCell::default(),
+            rate: RefCell::new(rate),
+            running: RefCell::default(),
+            reserved: Cell::new(0),
+            decisions: Cell::new(0),
+            denials: Cell::new(0),
+            draining: Cell::new(false),
+            idle: Notify::new(),
+            established: watch::Sender::new(0),
+            settled: watch::Sender::new(false),
+            events: Cell::new(0),
+            to_sandbox: Semaphore::new(MAX_TO_SANDBOX),
+        })
+    }
+
+    /// Whether sandboxd is there, trusts the key, and its pool was compared.
+    #[must_use]
+    pub fn sandbox_ready(&self) -> bool {
+        let established = *self.established.borrow();
+        established != 0 && established == *self.sandbox.generations().borrow()
+    }
+
+    /// Waits a moment for a sandboxd that is being started anew.
+    pub(crate) async fn sandbox_soon(&self) {
+        if self.sandbox_ready() {
+            return;
+        }
+        let mut established = self.established.subscribe();
+        let waiting = established.wait_for(|_| self.sandbox_ready());
+        let _ = tokio::time::timeout(Duration::from_millis(SANDBOX_WITHIN_MS), waiting).await;
+    }
+
+    /// Asks the sandboxd that was established, and no other: what is asked here never waits for the next
+    /// one, where it would come before the key.
+    pub(crate) async fn ask_sandbox<T>(&self, ask: impl Future<Output = Result<T, AskError>>) -> Result<T, AskError> {
+        let gone = AskError::Gone(RoleName::Sandboxd);
+        let Ok(_room) = self.to_sandbox.acquire().await else { return Err(gone) };
+        if !self.sandbox_ready() {
+            return Err(gone);
+        }
+        // Without the scheduler's budget, the first poll sends; nothing comes between the look and that.
+        tokio::task::unconstrained(ask).await
+    }
+
+    /// Waits until the pool was looked at and every birth tried.
+    pub async fn settled(&self) {
+        let _ = self.settled.subscribe().wait_for(|settled| *settled).await;
+    }
+
+    /// Has something recorded that nobody waits for.
+    pub(crate) fn event(self: &Rc<Self>, kind: &str, text: &str, turn: Option<TurnId>) {
+        tracing::warn!(kind, text, "event");
+        if self.events.get() >= MAX_EVENTS {
+            return;
+        }
+        self.events.set(self.events.get() + 1);
+        let text = head(text, MAX_EVENT_TEXT);
+        let event = SystemEvent { kind: kind.to_owned(), text, turn };
+        let policy = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            if let Err(error) = policy.memory.system_event(TraceId::NONE, event, []).await {
+                tracing::error!(%error, "an event could not be recorded");
+            }
+            policy.events.set(policy.events.get() - 1);
+        });
+    }
+
+    /// A served link has ended: a breach of protocol is recorded.
+    pub fn closed(self: &Rc<Self>, peer: &str, closed: &Closed) {
+        if let Closed::Violation(what) = closed {
+            self.event("violation", &format!("{peer} broke the protocol: {what}"), None);
+        }
+    }
+
+    /// The planner of this link is gone: its turns are over, what it left running runs out its quotas.
+    pub fn planner_gone(self: &Rc<Self>, link: u32) {
+        let ended = self.turns.borrow_mut().end_of_link(link);
+        for turn in ended {
+            self.forget(turn);
+        }
+    }
+
+    /// Has sandboxd drop the results of a turn.
+    pub(crate) fn forget(self: &Rc<Self>, turn: TurnId) {
+        if !self.sandbox_ready() {
+            return;
+        }
+        let policy = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            let forget = policy.sandbox.forget(TraceId::NONE, Forget { turn }, []);
+            if let Err(error) = policy.ask_sandbox(forget).await {
+                tracing::debug!(%error, %turn, "sandboxd has not dropped the results of a turn");
+            }
+        });
+    }
+
+    /// Passes on how far a call is. A planner that does not read misses it; nobody waits.
+    pub(crate) async fn progress(&self, progress: RunProgress) {
+        let found = self
+            .running
+            .borrow()
+            .get(&progress.call)
+            .and_then(|running| running.notes.clone().map(|notes| (notes, running.turn, running.place)));
+        let Some((notes, turn, call)) = found else { return };
+        let note = planner_policyd::Note::CallProgress(CallProgress {
+            turn,
+            call,
+            done: progress.done,
+            total: progress.total,
+        });
+        tokio::select! {
+            biased;
+            sent = notes.send(note) => {
+                if let Err(error) = sent {
+                    tracing::debug!(%error, "progress that nobody hears");
+                }
+            }
+            () = std::future::ready(()) => {}
+        }
+    }
+
+    /// No call is begun any more; returns when none runs, or after `within`.
+    pub async fn drain(&self, within: Duration) {
+        self.draining.set(true);
+        let quiet = async {
+            loop {
+                let idle = self.idle.notified();
+                if self.reserved.get() == 0 {
+                    return;
+                }
+                idle.await;
+            }
+        };
+        let _ = tokio::time::timeout(within, quiet).await;
+    }
+
+    /// For `status`.
+    #[must_use]
+    pub fn report(&self) -> PolicyReport {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        PolicyReport {
+            turns: count(self.turns.borrow().len()),
+            running: count(self.reserved.get()),
+            decisions_total: self.decisions.get(),
+            denials_total: self.denials.get(),
+            public_key: self.key.public_hex(),
+        }
+    }
+}
+
+/// The beginning of a text, at most so many bytes, whole characters only.
+pub(crate) fn head(text: &str, bytes: usize) -> String {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].to_owned()
+}

@@ -1,0 +1,132 @@
+//! How many calls a principal may make, by an injected clock. It only ever says no: room
+//! here is no permission.
+
+use std::collections::BTreeMap;
+
+/// The most calls a minute that any configuration can grant a principal: as many as the
+/// sandbox is built to carry.
+pub const MAX_CALLS_PER_MINUTE: u32 = 60_000;
+/// The most principals that are counted at once.
+pub const MAX_PRINCIPALS: usize = 64;
+
+const MINUTE_MS: u64 = 60_000;
+
+/// A leaky bucket per principal.
+#[derive(Debug)]
+pub struct Rate {
+    per_minute: u32,
+    buckets: BTreeMap<String, Bucket>,
+}
+
+/// Whether there is room for a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// There is, and it is taken.
+    Yes,
+    /// There is none, for the first time since there was.
+    NoMore,
+    /// There is still none: a line in the chronicle for each would be a flood of its own.
+    Still,
+}
+
+#[derive(Debug, Default)]
+struct Bucket {
+    /// Calls in the bucket, in sixty-thousandths, so that every millisecond drains a whole number.
+    level: u64,
+    at_ms: u64,
+    refused: bool,
+}
+
+/// What one call weighs in a bucket.
+const CALL: u64 = MINUTE_MS;
+
+impl Bucket {
+    fn level_at(&self, now_ms: u64, per_minute: u32) -> u64 {
+        let drained = now_ms.saturating_sub(self.at_ms).saturating_mul(u64::from(per_minute));
+        self.level.saturating_sub(drained)
+    }
+}
+
+impl Rate {
+    /// A count that admits `per_minute` calls of each principal, at least one and at most [`MAX_CALLS_PER_MINUTE`].
+    #[must_use]
+    pub fn new(per_minute: u32) -> Self {
+        Self { per_minute: per_minute.clamp(1, MAX_CALLS_PER_MINUTE), buckets: BTreeMap::new() }
+    }
+
+    /// The calls of a principal admitted in a minute.
+    #[must_use]
+    pub const fn per_minute(&self) -> u32 {
+        self.per_minute
+    }
+
+    /// Counts one call of `principal` at `now_ms` (monotonic), if there is room.
+    pub fn admit(&mut self, principal: &str, now_ms: u64) -> Room {
+        let per_minute = self.per_minute;
+        if !self.buckets.contains_key(principal) {
+            if self.buckets.len() >= MAX_PRINCIPALS {
+                self.buckets.retain(|_, bucket| bucket.level_at(now_ms, per_minute) > 0);
+            }
+            if self.buckets.len() >= MAX_PRINCIPALS {
+                return Room::NoMore;
+            }
+            self.buckets.insert(principal.to_owned(), Bucket { at_ms: now_ms, ..Bucket::default() });
+        }
+        let Some(bucket) = self.buckets.get_mut(principal) else { return Room::NoMore };
+        let level = bucket.level_at(now_ms, per_minute).saturating_add(CALL);
+        if level > CALL * u64::from(per_minute) {
+            return if std::mem::replace(&mut bucket.refused, true) { Room::Still } else { Room::NoMore };
+        }
+        *bucket = Bucket { level, at_ms: now_ms.max(bucket.at_ms), refused: false };
+        Room::Yes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: u32 = 600;
+
+    fn admitted(rate: &mut Rate, principal: &str, now_ms: u64) -> u32 {
+        let mut count = 0;
+        while rate.admit(principal, now_ms) == Room::Yes {
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn a_minutes_worth_is_admitted_and_not_one_more() {
+        let mut rate = Rate::new(LIMIT);
+        assert_eq!(admitted(&mut rate, "cli:uid:1", 7), LIMIT);
+        assert_eq!(rate.admit("cli:uid:1", 7), Room::Still, "the first refusal was the loop's last");
+        assert_eq!(rate.admit("cli:uid:2", 7), Room::Yes, "another principal has its own");
+    }
+
+    #[test]
+    fn time_makes_room_and_a_clock_that_goes_back_does_not() {
+        let mut rate = Rate::new(LIMIT);
+        admitted(&mut rate, "p", 1_000);
+        assert_eq!(rate.admit("p", 0), Room::Still);
+        assert_eq!(rate.admit("p", 1_000 + MINUTE_MS / u64::from(LIMIT)), Room::Yes);
+        assert_eq!(rate.admit("p", 1_100), Room::NoMore);
+        assert_eq!(admitted(&mut rate, "p", 1_100 + MINUTE_MS), LIMIT);
+    }
+
+    #[test]
+    fn more_principals_than_can_be_counted_are_refused_until_others_are_quiet() {
+        let mut rate = Rate::new(LIMIT);
+        for n in 0..MAX_PRINCIPALS {
+            assert_eq!(rate.admit(&n.to_string(), 0), Room::Yes);
+        }
+        assert_eq!(rate.admit("one more", 0), Room::NoMore);
+        assert_eq!(rate.admit("one more", MINUTE_MS), Room::Yes);
+    }
+
+    #[test]
+    fn no_configuration_grants_nothing_or_everything() {
+        assert_eq!(Rate::new(0).per_minute(), 1);
+        assert_eq!(Rate::new(u32::MAX).per_minute(), MAX_CALLS_PER_MINUTE);
+    }
+}

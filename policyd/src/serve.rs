@@ -1,0 +1,264 @@
+//! Who may ask policyd what: the door, the planner, syntd and the owner. Each handler checks
+//! the form of the ask, moves the state, and leaves the deciding to the cores.
+
+use std::rc::Rc;
+
+use metnos_proto::edge::{No, Served};
+use metnos_proto::edges::{CtlPolicyd, DoorPolicyd, PlannerPolicyd, SyntdPolicyd};
+use metnos_proto::edges::{ctl_policyd, door_policyd, planner_policyd, syntd_policyd};
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::link_async::Cx;
+use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone};
+use metnos_proto::msg::policyd::{
+    Act, Acted, CallRun, EndTurn, ExecutorList, Executors, GrowthLeft, GrowthQuota, Identified, Identify, Intent,
+    IntentFrozen, PolicyReport, PolicyStatus, PromptRegistered, RegisterPrompt, Release, Released, RunCall,
+    ShowExecutor,
+};
+use metnos_proto::payload::Sealed;
+use metnos_proto::phase::Violation;
+
+use crate::act::{Call, end_of, memory_gone};
+use crate::guard::shown;
+use crate::intent::{self, Frozen};
+use crate::policy::{Policy, head};
+use crate::principal::{Principal, identify};
+use crate::turns::Turn;
+
+/// The most bytes a person may say at once.
+pub const MAX_WORDS: usize = 64 * 1024;
+
+fn violation(violation: Violation) -> No {
+    No::Violation(violation.to_string())
+}
+
+/// The words a person said, if they are words.
+fn words(sealed: &Sealed) -> Result<String, Refusal> {
+    let invalid = |why: String| Refusal::new(RefusalCode::Invalid, "prompt.form", why);
+    if sealed.len() > MAX_WORDS {
+        return Err(invalid(format!("{} bytes were said at once; the limit is {MAX_WORDS}", sealed.len())));
+    }
+    let bytes = sealed.read().map_err(|error| Refusal::new(RefusalCode::Internal, "prompt.form", error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| invalid("what was said is not UTF-8".to_owned()))?;
+    if text.contains('\0') {
+        return Err(invalid("what was said contains a NUL character".to_owned()));
+    }
+    if text.trim().is_empty() {
+        return Err(invalid("nothing was said".to_owned()));
+    }
+    Ok(text)
+}
+
+fn stranger(principal: &Principal) -> Refusal {
+    let why = format!("{} is not known to this instance, so what it says is not heard", shown(&principal.name));
+    Refusal::new(RefusalCode::Denied, "principal.unpaired", why)
+        .remedy("speak as the owner of the instance, at its own terminal")
+}
+
+impl door_policyd::Serve for Policy {
+    async fn identify(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
+        let it = identify(ask.channel, &ask.sender, self.setting.owner_uid)?;
+        let lang = self.setting.lang;
+        Ok((Identified { principal: it.name, standing: it.standing, level: it.level, lang }, []))
+    }
+
+    async fn register_prompt(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: RegisterPrompt,
+        [said]: [Sealed; 1],
+    ) -> Served<PromptRegistered, 0> {
+        let principal = identify(ask.channel, &ask.sender, self.setting.owner_uid)?;
+        match principal.standing {
+            Standing::Owner | Standing::Guest => {}
+            Standing::Stranger => return Err(stranger(&principal).into()),
+        }
+        let words = words(&said)?;
+        let (turn, trace) = (TurnId::new(), TraceId::new());
+        let now = self.clock.monotonic_ms();
+        let evicted = self.turns.borrow_mut().open(turn, Turn::new(trace, principal, words, now), now)?;
+        if let Some(evicted) = evicted {
+            self.forget(evicted);
+        }
+        Ok((PromptRegistered { turn, trace }, []))
+    }
+}
+
+impl planner_policyd::Serve for Policy {
+    async fn intent(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: Intent, []: [Sealed; 0]) -> Served<IntentFrozen, 0> {
+        let word = planner_policyd::Ask::Intent(ask.clone());
+        let now = self.clock.monotonic_ms();
+        let mut turns = self.turns.borrow_mut();
+        let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+        match turn.context.integrity {
+            Integrity::Trusted => {}
+            Integrity::Vouched | Integrity::Untrusted => {
+                let why = "something else than the owner's words was read before";
+                return Err(Refusal::new(RefusalCode::Denied, "intent.tainted", why).into());
+            }
+        }
+        let mut frozen = intent::freeze(&turn.words, &ask.slots)?;
+        let answer = IntentFrozen { frozen: frozen.found(), ignored: listed(std::mem::take(&mut frozen.ignored)) };
+        turn.intent = frozen;
+        Ok((answer, []))
+    }
+
+    async fn act(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: Act, [arguments]: [Sealed; 1]) -> Served<Acted, 0> {
+        let word = planner_policyd::Ask::Act(ask.clone());
+        let now = self.clock.monotonic_ms();
+        {
+            let mut turns = self.turns.borrow_mut();
+            let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+            turn.number(ask.call).map_err(violation)?;
+        }
+        let notes = Some(cx.notes());
+        let call = Call { turn: ask.turn, place: ask.call, executor: ask.executor, arguments, notes };
+        Ok((self.mediate(call).await?, []))
+    }
+
+    async fn release(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: Release, []: [Sealed; 0]) -> Served<Released, 1> {
+        let word = planner_policyd::Ask::Release(ask.clone());
+        let now = self.clock.monotonic_ms();
+        let mut turns = self.turns.borrow_mut();
+        let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+        let bytes = share(turn, ask.handle)?;
+        Ok((Released { context: turn.context }, [bytes]))
+    }
+
+    async fn end_turn(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {
+        let word = planner_policyd::Ask::EndTurn(ask.clone());
+        let now = self.clock.monotonic_ms();
+        {
+            let mut turns = self.turns.borrow_mut();
+            turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+            turns.end(ask.turn);
+        }
+        self.forget(ask.turn);
+        Ok((Done {}, []))
+    }
+}
+
+/// Raises the label, then gives the bytes.
+fn share(turn: &mut Turn, handle: metnos_proto::ids::HandleId) -> Result<Sealed, Refusal> {
+    let unknown = || Refusal::new(RefusalCode::Unknown, "handle.unknown", format!("this turn has no result {handle}"));
+    let result = turn.release(handle).ok_or_else(unknown)?;
+    result.share().map_err(|error| Refusal::new(RefusalCode::Internal, "policyd.internal", error.to_string()))
+}
+
+/// As many of the ignored literals as fit an answer.
+fn listed(ignored: Vec<String>) -> Vec<String> {
+    const MAX_IGNORED_BYTES: usize = 32 * 1024;
+    let mut bytes = 0;
+    ignored
+        .into_iter()
+        .map(|line| head(&line, 256))
+        .take_while(|line| {
+            bytes += line.len() + 4;
+            bytes <= MAX_IGNORED_BYTES
+        })
+        .collect()
+}
+
+impl syntd_policyd::Serve for Policy {
+    async fn growth_quota(
+        self: Rc<Self>,
+        _: Cx<SyntdPolicyd>,
+        _: GrowthQuota,
+        []: [Sealed; 0],
+    ) -> Served<GrowthLeft, 0> {
+        Ok((self.registry.borrow().growth_left(self.clock.wall_ms()), []))
+    }
+}
+
+impl ctl_policyd::Serve for Policy {
+    async fn run_call(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: RunCall,
+        [arguments]: [Sealed; 1],
+    ) -> Served<CallRun, 1> {
+        let uid = cx
+            .peer
+            .ok_or_else(|| No::Violation("an admin channel without the supervisor's word on whose it is".to_owned()))?
+            .uid;
+        let principal = identify(Channel::Cli, &format!("uid:{uid}"), self.setting.owner_uid)?;
+        match principal.standing {
+            Standing::Owner | Standing::Guest => {}
+            Standing::Stranger => return Err(stranger(&principal).into()),
+        }
+        Ok(self.direct(principal, ask.executor, arguments).await.map(|(run, result)| (run, [result]))?)
+    }
+
+    async fn executors(self: Rc<Self>, _: Cx<CtlPolicyd>, _: Executors, []: [Sealed; 0]) -> Served<ExecutorList, 0> {
+        Ok((ExecutorList { rows: self.registry.borrow().list() }, []))
+    }
+
+    async fn show_executor(self: Rc<Self>, _: Cx<CtlPolicyd>, ask: ShowExecutor, []: [Sealed; 0]) -> Served<Done, 1> {
+        let shown_record = self.registry.borrow().show(&ask.name);
+        let record = shown_record.ok_or_else(|| {
+            Refusal::new(
+                RefusalCode::Unknown,
+                "executor.unknown",
+                format!("there is no executor named {}", shown(&ask.name)),
+            )
+            .remedy("`metnosctl executor list` shows those that there are")
+        })?;
+        let record = Sealed::new(record.to_string().as_bytes())
+            .map_err(|error| Refusal::new(RefusalCode::Internal, "policyd.internal", error.to_string()))?;
+        Ok((Done {}, [record]))
+    }
+
+    async fn policy_status(
+        self: Rc<Self>,
+        _: Cx<CtlPolicyd>,
+        _: PolicyStatus,
+        []: [Sealed; 0],
+    ) -> Served<PolicyReport, 0> {
+        Ok((self.report(), []))
+    }
+}
+
+impl Policy {
+    /// One call of the owner's own, as a turn of its own: what he typed is trusted, the path is the same.
+    async fn direct(
+        self: &Rc<Self>,
+        principal: Principal,
+        executor: String,
+        arguments: Sealed,
+    ) -> Result<(CallRun, Sealed), Refusal> {
+        let (turn, trace, now) = (TurnId::new(), TraceId::new(), self.clock.monotonic_ms());
+        let name = principal.name.clone();
+        let mut opened = Turn::new(trace, principal, String::new(), now);
+        opened.intent = Frozen::default();
+        opened
+            .number(CallRef(1))
+            .map_err(|why| Refusal::new(RefusalCode::Internal, "policyd.internal", why.to_string()))?;
+        let evicted = self.turns.borrow_mut().open(turn, opened, now)?;
+        if let Some(evicted) = evicted {
+            self.forget(evicted);
+        }
+        let begun = DirectTurn { turn, trace, principal: name, executor: head(&executor, 64) };
+        if let Err(error) = self.memory.direct_turn(trace, begun, []).await {
+            self.turns.borrow_mut().end(turn);
+            return Err(memory_gone(&error));
+        }
+        let call = Call { turn, place: CallRef(1), executor, arguments, notes: None };
+        let acted = self.mediate(call).await;
+        let end = end_of(&acted);
+        let result = match &acted {
+            Ok(Acted::Ran(ran)) => self.turns.borrow_mut().get_mut(turn).map(|open| share(open, ran.handle)),
+            Ok(Acted::Denied(_)) | Err(_) => None,
+        };
+        self.turns.borrow_mut().end(turn);
+        self.forget(turn);
+        if let Err(error) = self.memory.direct_turn_done(trace, DirectTurnDone { turn, end }, []).await {
+            tracing::error!(%error, %turn, "the end of a direct turn could not be recorded");
+        }
+        let result = match result {
+            Some(result) => result?,
+            None => Sealed::new(b"{}")
+                .map_err(|error| Refusal::new(RefusalCode::Internal, "policyd.internal", error.to_string()))?,
+        };
+        Ok((CallRun { turn, acted: acted? }, result))
+    }
+}

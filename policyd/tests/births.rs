@@ -1,0 +1,207 @@
+//! From the pool to what may be called, with ends at every step, and with files that change.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod peers;
+
+use std::path::Path;
+
+use metnos_proto::edges::policyd_sandboxd::Note;
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::policyd::Executors;
+use metnos_proto::msg::sandboxd::Quarantined;
+use peers::sandbox::Lie;
+use peers::{FakeExecutor, World, act, denied, ran, run, sealed};
+use serde_json::json;
+
+const NO: TraceId = TraceId::NONE;
+
+fn reader() -> FakeExecutor {
+    FakeExecutor::reader("fs_read")
+}
+
+async fn standing(world: &World, name: &str) -> (String, String) {
+    let rows = world.owner(0).await.executors(NO, Executors {}, []).await.unwrap().0.rows;
+    rows.into_iter().find(|row| row.id.name == name).map(|row| (row.state.name().to_owned(), row.why)).unwrap()
+}
+
+/// A first start; what it asked, and the pool as it left it.
+fn first_start(folder: &Path) -> (Vec<String>, Vec<FakeExecutor>) {
+    run(async {
+        let world = World::settled(folder, vec![reader()], &[&reader()]).await;
+        assert_eq!(standing(&world, "fs_read").await.0, "active");
+        (world.took(), world.sandbox.executors.borrow().clone())
+    })
+}
+
+#[test]
+fn a_seed_is_tested_signed_installed_and_told_in_this_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let (took, pool) = first_start(folder.path());
+    assert_eq!(took, ["trust", "pool", "birth fs_read", "install fs_read", "born fs_read"]);
+    assert!(pool[0].signed);
+}
+
+#[test]
+fn a_later_start_only_compares() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, pool) = first_start(folder.path());
+    run(async {
+        let world = World::settled(folder.path(), pool, &[&reader()]).await;
+        assert_eq!(world.took(), ["trust", "pool"]);
+        assert_eq!(standing(&world, "fs_read").await.0, "active");
+    });
+}
+
+#[test]
+fn what_is_no_seed_or_does_not_hold_is_not_signed() {
+    let other = FakeExecutor::reader("other");
+    let mut sender = reader();
+    sender.manifest = sender
+        .manifest
+        .replace("class = \"read\"", "class = \"send\"")
+        .replace("side_effects = false", "side_effects = true");
+    for (executor, seed, lie, reason) in [
+        (reader(), &other, Lie::None, "no seed"),
+        (reader(), &reader(), Lie::WrongCandidate, "main.py"),
+        (reader(), &reader(), Lie::FailingTest, "birth test"),
+        (reader(), &reader(), Lie::NoTests, "no birth tests"),
+        (sender.clone(), &sender, Lie::None, "effects.unsupported"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        run(async {
+            let world = World::new(folder.path(), vec![executor], &[seed]);
+            world.sandbox.lie.set(lie);
+            world.start_memory(1).await;
+            world.start_sandbox(1);
+            world.keep();
+            world.policy.settled().await;
+            let (state, why) = standing(&world, "fs_read").await;
+            assert_eq!(state, "staged", "{reason}");
+            assert!(why.contains(reason), "{why}");
+            let took = world.took();
+            assert!(!took.iter().any(|line| line.starts_with("install") || line.starts_with("born")), "{took:?}");
+        });
+    }
+}
+
+#[test]
+fn a_birth_that_memoryd_did_not_survive_is_finished_when_it_is_back() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = World::new(folder.path(), vec![reader()], &[&reader()]);
+        world.memory.dies_at_births.set(true);
+        world.start_memory(1).await;
+        world.start_sandbox(1);
+        world.keep();
+        world.until("died at the birth").await;
+        assert_eq!(standing(&world, "fs_read").await.0, "staged");
+        world.memory.dies_at_births.set(false);
+        world.start_memory(2).await;
+        world.policy.settled().await;
+        assert_eq!(standing(&world, "fs_read").await.0, "active");
+        let births = world.took().iter().filter(|line| line.starts_with("birth ")).count();
+        assert_eq!(births, 1, "what is signed is not tested again");
+    });
+}
+
+#[test]
+fn a_birth_that_nobody_survived_is_finished_at_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = run(async {
+        let world = World::new(folder.path(), vec![reader()], &[&reader()]);
+        world.sandbox.lie.set(Lie::DiesAtInstall);
+        world.start_memory(1).await;
+        world.start_sandbox(1);
+        world.keep();
+        world.until("install fs_read").await;
+        world.sandbox.executors.borrow().clone()
+    });
+    assert!(!pool[0].signed);
+    run(async {
+        let world = World::settled(folder.path(), pool, &[&reader()]).await;
+        assert_eq!(world.took(), ["trust", "pool", "install fs_read", "born fs_read"]);
+        assert_eq!(standing(&world, "fs_read").await.0, "active");
+    });
+}
+
+#[test]
+fn a_changed_file_is_quarantine_and_quarantine_outlives_starts_and_repairs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, pool) = first_start(folder.path());
+    let mut changed = pool.clone();
+    changed[0].code.push(' ');
+    run(async {
+        let world = World::settled(folder.path(), changed, &[&reader()]).await;
+        assert_eq!(world.took(), ["trust", "pool", "lost fs_read"]);
+        let (state, why) = standing(&world, "fs_read").await;
+        assert_eq!(state, "quarantined");
+        assert!(why.contains("main.py"), "{why}");
+    });
+    run(async {
+        let world = World::settled(folder.path(), pool, &[&reader()]).await;
+        assert_eq!(world.took(), ["trust", "pool"]);
+        let planner = world.planner(1).await;
+        let turn = world.say("read").await;
+        let acted = planner.act(NO, act(turn, 1, "fs_read"), [sealed(&json!({"path": "a.md"}))]).await.unwrap().0;
+        assert_eq!(denied(acted), "executor.quarantined");
+    });
+}
+
+#[test]
+fn a_missing_signature_is_quarantine() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, mut pool) = first_start(folder.path());
+    pool[0].signed = false;
+    run(async {
+        let world = World::settled(folder.path(), pool, &[&reader()]).await;
+        assert_eq!(world.took(), ["trust", "pool", "lost fs_read"]);
+        assert_eq!(standing(&world, "fs_read").await.0, "quarantined");
+    });
+}
+
+#[test]
+fn what_sandboxd_sets_aside_is_not_called_again() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = World::usual(folder.path()).await;
+        let planner = world.planner(1).await;
+        let turn = world.say("read").await;
+        let call = |place| planner.act(NO, act(turn, place, "fs_read"), [sealed(&json!({"path": "a.md"}))]);
+        ran(call(1).await.unwrap().0);
+        let id = reader().id();
+        world.sandbox.tell(Note::Quarantined(Quarantined { id, why: "a bit flipped".to_owned() })).await;
+        world.until("lost fs_read").await;
+        assert_eq!(denied(call(2).await.unwrap().0), "executor.quarantined");
+    });
+}
+
+#[test]
+fn a_loss_that_memoryd_did_not_hear_of_is_told_to_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = World::usual(folder.path()).await;
+        world.memory.mood.set(peers::memory::Mood::Dies);
+        let id = reader().id();
+        world.sandbox.tell(Note::Quarantined(Quarantined { id, why: "a bit flipped".to_owned() })).await;
+        world.until("lost fs_read").await;
+        world.memory.mood.set(peers::memory::Mood::Honest);
+        world.took();
+        world.start_memory(2).await;
+        world.until("lost fs_read").await;
+    });
+}
+
+#[test]
+fn a_pool_that_cannot_be_compared_lets_nothing_be_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, pool) = first_start(folder.path());
+    run(async {
+        let twice = vec![pool[0].clone(), pool[0].clone()];
+        let world = World::new(folder.path(), twice, &[&reader()]);
+        world.start_memory(1).await;
+        world.start_sandbox(1);
+        world.keep();
+        world.until("event pool").await;
+        assert!(!world.policy.sandbox_ready());
+    });
+}

@@ -1,0 +1,133 @@
+//! A memoryd that notes what it is told.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use metnos_proto::edge::{No, Served};
+use metnos_proto::edges::PolicydMemoryd;
+use metnos_proto::edges::policyd_memoryd::Serve;
+use metnos_proto::ids::{Blake3, Sha256};
+use metnos_proto::link_async::Cx;
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::{
+    Decision, DirectTurn, DirectTurnDone, ExecutorBorn, ExecutorLost, Recorded, SystemEvent, TurnClosed,
+};
+use metnos_proto::payload::Sealed;
+use tokio::sync::Semaphore;
+
+use super::Log;
+
+/// How the next answers go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mood {
+    Honest,
+    /// Says no.
+    Refuses,
+    /// Ends without an answer.
+    Dies,
+}
+
+pub struct FakeMemory {
+    log: Log,
+    seq: Cell<u64>,
+    pub mood: Cell<Mood>,
+    /// Decisions take one permit each; none left, they wait.
+    pub gate: Rc<Semaphore>,
+    /// Ends at the birth of an executor.
+    pub dies_at_births: Cell<bool>,
+}
+
+impl FakeMemory {
+    pub fn new(log: Log) -> Self {
+        Self {
+            log,
+            seq: Cell::new(0),
+            mood: Cell::new(Mood::Honest),
+            gate: Rc::new(Semaphore::new(1_000)),
+            dies_at_births: Cell::new(false),
+        }
+    }
+
+    fn note(&self, line: String) -> Served<Recorded, 0> {
+        self.log.borrow_mut().push(line);
+        match self.mood.get() {
+            Mood::Honest => {}
+            Mood::Refuses => return Err(Refusal::new(RefusalCode::Unavailable, "disk.full", "the disk is full").into()),
+            Mood::Dies => return Err(No::Violation("dies".to_owned())),
+        }
+        self.seq.set(self.seq.get() + 1);
+        Ok((Recorded { seq: self.seq.get(), hash: Sha256([0; 32]) }, []))
+    }
+}
+
+impl Serve for FakeMemory {
+    async fn decision(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: Decision,
+        [arguments]: [Sealed; 1],
+    ) -> Served<Recorded, 0> {
+        assert_eq!(Blake3::of(&arguments.read().unwrap()), ask.arguments, "the line is about other arguments");
+        self.gate.acquire().await.unwrap().forget();
+        self.note(format!(
+            "decision {} {} {} {} {}",
+            ask.place,
+            ask.id.name,
+            ask.verdict.name(),
+            ask.rule,
+            ask.principal
+        ))
+    }
+
+    async fn direct_turn(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: DirectTurn,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        self.note(format!("direct_turn {} {}", ask.executor, ask.principal))
+    }
+
+    async fn direct_turn_done(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: DirectTurnDone,
+        []: [Sealed; 0],
+    ) -> Served<TurnClosed, 0> {
+        self.note(format!("direct_turn_done {}", ask.end.name()))?;
+        Ok((TurnClosed { mnests: 0 }, []))
+    }
+
+    async fn executor_born(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: ExecutorBorn,
+        [contract]: [Sealed; 1],
+    ) -> Served<Recorded, 0> {
+        let contract: metnos_proto::envelope::Candidate = serde_json::from_slice(&contract.read().unwrap()).unwrap();
+        assert_eq!((contract.name, contract.version), (ask.id.name.clone(), ask.id.version.clone()));
+        if self.dies_at_births.get() {
+            self.log.borrow_mut().push(format!("died at the birth of {}", ask.id.name));
+            return Err(No::Violation("dies".to_owned()));
+        }
+        self.note(format!("born {}", ask.id.name))
+    }
+
+    async fn executor_lost(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: ExecutorLost,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        self.note(format!("lost {}", ask.id.name))
+    }
+
+    async fn system_event(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: SystemEvent,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        self.note(format!("event {}: {}", ask.kind, ask.text))
+    }
+}

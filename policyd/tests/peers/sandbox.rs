@@ -1,0 +1,267 @@
+//! A sandboxd that notes what it is handed, runs nothing, and lies on demand.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use metnos_policyd::seeds::Seed;
+use metnos_proto::edge::{No, Served};
+use metnos_proto::edges::PolicydSandboxd;
+use metnos_proto::edges::policyd_sandboxd::{Note, Serve};
+use metnos_proto::ids::{Blake3, CallId};
+use metnos_proto::json;
+use metnos_proto::link_async::{Cx, Notes};
+use metnos_proto::msg::common::{
+    Done, ExecutorDigests, ExecutorId, InputRef, Leaf, Outcome, Refusal, RefusalCode, Resources,
+};
+use metnos_proto::msg::sandboxd::{
+    Birth, BirthCase, Born, Forget, Install, Kill, KilledCount, Pool, PoolEntry, PoolListing, Resolve, Resolved, Run,
+    RunReport, TrustKey,
+};
+use metnos_proto::payload::Sealed;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use super::{Log, testing};
+
+/// An executor as it lies in the pool.
+#[derive(Debug, Clone)]
+pub struct FakeExecutor {
+    pub name: &'static str,
+    pub manifest: String,
+    pub code: String,
+    pub schema: String,
+    pub profile: String,
+    pub signed: bool,
+}
+
+impl FakeExecutor {
+    /// One that reads a path of the workspace, and takes a text.
+    pub fn reader(name: &'static str) -> Self {
+        let properties =
+            json!({"path": {"type": "string", "minLength": 1, "maxLength": 4096}, "text": {"type": "string"}});
+        Self {
+            name,
+            manifest: testing::manifest_text(name, &[("/path", "path")]),
+            code: "def run(args, ctx): ...".to_owned(),
+            schema: testing::schema_text(&properties, &[]),
+            profile: "profile".to_owned(),
+            signed: false,
+        }
+    }
+
+    pub fn id(&self) -> ExecutorId {
+        ExecutorId { name: self.name.to_owned(), version: "1.0.0".to_owned() }
+    }
+
+    pub fn digests(&self) -> ExecutorDigests {
+        let of = |text: &str| Blake3::of(text.as_bytes());
+        ExecutorDigests {
+            manifest: of(&self.manifest),
+            code: of(&self.code),
+            schema: of(&self.schema),
+            profile: of(&self.profile),
+        }
+    }
+
+    pub fn seed(&self) -> Seed {
+        let digests = self.digests();
+        Seed { name: self.name, manifest: digests.manifest, code: digests.code, schema: digests.schema }
+    }
+
+    fn candidate(&self) -> Value {
+        json!({"manifest": self.manifest, "code": self.code, "schema": self.schema})
+    }
+}
+
+/// How it lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lie {
+    None,
+    /// The result is not what its digest says.
+    WrongDigest,
+    /// More leaves than there may be.
+    ManyLeaves,
+    /// An input from a call of nobody.
+    ForeignInput,
+    /// Another value than the result had.
+    WrongValue,
+    /// The tested candidate is another one.
+    WrongCandidate,
+    /// A birth test does not hold.
+    FailingTest,
+    /// No birth tests at all.
+    NoTests,
+    /// Refuses to run.
+    Refuses,
+    /// Ends in the middle of a run.
+    Dies,
+    /// Ends in the middle of an installation.
+    DiesAtInstall,
+}
+
+pub struct FakeSandbox {
+    log: Log,
+    pub executors: RefCell<Vec<FakeExecutor>>,
+    pub lie: Cell<Lie>,
+    /// Runs take one permit each; none left, they wait.
+    pub gate: Rc<Semaphore>,
+    /// What runs give back.
+    pub result: RefCell<Value>,
+    /// The arguments of runs, byte for byte.
+    pub arguments: RefCell<Vec<Vec<u8>>>,
+    pub calls: RefCell<Vec<CallId>>,
+    notes: RefCell<Option<Notes<PolicydSandboxd>>>,
+    trusted: Cell<u32>,
+}
+
+impl FakeSandbox {
+    pub fn new(log: Log, executors: Vec<FakeExecutor>) -> Self {
+        Self {
+            log,
+            executors: RefCell::new(executors),
+            lie: Cell::new(Lie::None),
+            gate: Rc::new(Semaphore::new(1_000)),
+            result: RefCell::new(json!({"ok": true, "content": "hello", "size": 5})),
+            arguments: RefCell::default(),
+            calls: RefCell::default(),
+            notes: RefCell::default(),
+            trusted: Cell::new(0),
+        }
+    }
+
+    fn note(&self, line: String) {
+        self.log.borrow_mut().push(line);
+    }
+
+    /// As the real one: nothing before the key, on every link anew.
+    fn admit(&self, cx: &Cx<PolicydSandboxd>, word: &str) -> Result<(), No> {
+        if self.trusted.get() == cx.generation {
+            return Ok(());
+        }
+        self.note(format!("BEFORE THE KEY {word}"));
+        Err(No::Violation("before the key".to_owned()))
+    }
+
+    /// Tells policyd something unasked.
+    pub async fn tell(&self, note: Note) {
+        let notes = self.notes.borrow().clone().unwrap();
+        notes.send(note).await.unwrap();
+    }
+
+    fn find(&self, id: &ExecutorId) -> FakeExecutor {
+        self.executors.borrow().iter().find(|executor| executor.name == id.name).unwrap().clone()
+    }
+}
+
+impl Serve for FakeSandbox {
+    async fn trust(self: Rc<Self>, cx: Cx<PolicydSandboxd>, _: TrustKey, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.note("trust".to_owned());
+        self.trusted.set(cx.generation);
+        self.notes.replace(Some(cx.notes()));
+        Ok((Done {}, []))
+    }
+
+    async fn pool(self: Rc<Self>, cx: Cx<PolicydSandboxd>, _: Pool, []: [Sealed; 0]) -> Served<PoolListing, 0> {
+        self.admit(&cx, "pool")?;
+        self.note("pool".to_owned());
+        let executors = self.executors.borrow();
+        let entries = executors.iter().map(|executor| PoolEntry {
+            id: executor.id(),
+            digests: executor.digests(),
+            fault: String::new(),
+            signed: executor.signed,
+        });
+        Ok((PoolListing { entries: entries.collect() }, []))
+    }
+
+    async fn birth(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Birth, []: [Sealed; 0]) -> Served<Born, 1> {
+        self.admit(&cx, "birth")?;
+        self.note(format!("birth {}", ask.id.name));
+        let mut tested = self.find(&ask.id);
+        let passed = self.lie.get() != Lie::FailingTest;
+        if self.lie.get() == Lie::WrongCandidate {
+            tested.code.push_str("  # and one thing more");
+        }
+        let case =
+            BirthCase { name: "reads".to_owned(), passed, detail: "what came is not what was expected".to_owned() };
+        let cases = if self.lie.get() == Lie::NoTests { Vec::new() } else { vec![case] };
+        Ok((Born { cases }, [super::sealed(&tested.candidate())]))
+    }
+
+    async fn install(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Install, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.admit(&cx, "install")?;
+        self.note(format!("install {}", ask.id.name));
+        if self.lie.get() == Lie::DiesAtInstall {
+            return Err(No::Violation("dies".to_owned()));
+        }
+        let mut executors = self.executors.borrow_mut();
+        let executor = executors.iter_mut().find(|executor| executor.name == ask.id.name).unwrap();
+        assert_eq!((executor.digests(), ask.signature.len()), (ask.digests, 64));
+        executor.signed = true;
+        Ok((Done {}, []))
+    }
+
+    async fn resolve(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Resolve, []: [Sealed; 0]) -> Served<Resolved, 1> {
+        self.admit(&cx, "resolve")?;
+        self.note("resolve".to_owned());
+        let mut values: Vec<Value> = ask
+            .references
+            .iter()
+            .map(|one| self.result.borrow().pointer(&one.pointer).cloned().unwrap_or_default())
+            .collect();
+        if self.lie.get() == Lie::WrongValue {
+            values[0] = json!("notes/another.md");
+        }
+        let digests = values.iter().map(json::digest).collect();
+        Ok((Resolved { digests }, [super::sealed(&Value::Array(values))]))
+    }
+
+    async fn run(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Run, [arguments]: [Sealed; 1]) -> Served<RunReport, 1> {
+        self.admit(&cx, "run")?;
+        let bytes = arguments.read().unwrap();
+        assert_eq!(Blake3::of(&bytes), ask.arguments, "other arguments than were decided on");
+        assert!(ask.decision_seq > 0);
+        self.note(format!("run {} {}", ask.place, ask.id.name));
+        self.arguments.borrow_mut().push(bytes);
+        self.calls.borrow_mut().push(ask.call);
+        match self.lie.get() {
+            Lie::Refuses => {
+                return Err(Refusal::new(RefusalCode::Denied, "verify.digest", "main.py was changed").into());
+            }
+            Lie::Dies => return Err(No::Violation("dies".to_owned())),
+            _ => {}
+        }
+        self.gate.acquire().await.unwrap().forget();
+        let value = self.result.borrow().clone();
+        let result = json::canonical(&value);
+        let mut report = RunReport {
+            outcome: if value["ok"] == json!(true) { Outcome::Ok } else { Outcome::Error },
+            result: Blake3::of(&result),
+            leaves: json::leaves(&value, 256),
+            inputs: Vec::new(),
+            resources: Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1 },
+        };
+        match self.lie.get() {
+            Lie::WrongDigest => report.result = Blake3::of(b"something else"),
+            Lie::ManyLeaves => report.leaves = vec![Leaf { pointer: "/a".to_owned(), digest: Blake3::of(b"a") }; 257],
+            Lie::ForeignInput => {
+                report.inputs =
+                    vec![InputRef { from: CallId::new(), pointer: String::new(), argument: "/text".to_owned() }];
+            }
+            _ => {}
+        }
+        Ok((report, [Sealed::new(&result).unwrap()]))
+    }
+
+    async fn kill(self: Rc<Self>, cx: Cx<PolicydSandboxd>, _: Kill, []: [Sealed; 0]) -> Served<KilledCount, 0> {
+        self.admit(&cx, "kill")?;
+        self.note("kill".to_owned());
+        Ok((KilledCount { killed: 0 }, []))
+    }
+
+    async fn forget(self: Rc<Self>, cx: Cx<PolicydSandboxd>, _: Forget, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.admit(&cx, "forget")?;
+        self.note("forget".to_owned());
+        Ok((Done {}, []))
+    }
+}
