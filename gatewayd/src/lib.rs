@@ -1,0 +1,13 @@
+//! The door and the planner: two processes, one crate. Open this file first.
+//!
+//! [`reflex`] turns words into calls, purely. [`turn`] is the planner: one task a turn. [`session`] is
+//! the door: sessions, and what is passed back to them. [`daemon`] is the life that both lead. Nothing
+//! here opens a file or creates a socket; the two processes share code, never state.
+
+pub mod daemon;
+pub mod reflex;
+pub mod session;
+pub mod turn;
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,336 @@
+//! The reflex: a deterministic planner that needs no model (design: mind §2). It matches words
+//! against the candidates' examples, fills their arguments by type, and makes a call or a chain of
+//! two. It decides nothing: values are passed on as typed, and what may happen is policyd's matter.
+//! It never guesses a call that does more than read.
+
+pub mod ability;
+pub mod answer;
+pub mod lexicon;
+pub mod matching;
+pub mod slots;
+pub mod speech;
+pub mod token;
+pub mod when;
+
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use metnos_proto::envelope::{Candidate, Envelope};
+use metnos_proto::msg::common::{CallRef, Lang};
+use metnos_proto::msg::policyd::Literal;
+use serde_json::{Value, json};
+
+use ability::Ability;
+use lexicon::Mark;
+use matching::{MARGIN, Match, Producer};
+use slots::{Filled, Words};
+use speech::Doubt;
+use token::Token;
+
+/// The most words that are looked at, in bytes.
+pub const MAX_WORDS: usize = 64 * 1024;
+/// The most candidates that are looked at.
+pub const MAX_CANDIDATES: usize = 512;
+/// The most different words with a meaning in one request.
+pub const MAX_MEANINGS: usize = 32;
+/// The most clauses of one request.
+pub const MAX_CLAUSES: usize = 4;
+/// How many near abilities are shown when the words were not understood.
+pub const NEAREST: usize = 3;
+/// The most examples that help shows.
+pub const MAX_HELP: usize = 24;
+/// The longest example that is shown, in characters.
+const MAX_EXAMPLE: usize = 120;
+/// The class of the only calls that the reflex makes.
+pub const READ: &str = "read";
+
+/// What the reflex makes of the words.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// Calls to make.
+    Plan(Plan),
+    /// An answer that needs no call.
+    Say(String),
+    /// It is not sure; the text says so and shows what it can do.
+    NotUnderstood(String),
+}
+
+/// Calls to make, and how to answer from their results.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// In an order in which every reference points back.
+    pub calls: Vec<PlannedCall>,
+    /// The calls whose results make the answer, in the order in which they are told.
+    pub answers: Vec<CallRef>,
+    /// The language to answer in.
+    pub lang: Lang,
+}
+
+/// One call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedCall {
+    /// Its number in the turn.
+    pub place: CallRef,
+    /// The executor's name.
+    pub executor: String,
+    /// The arguments, with `{"$ref": "c1#/pointer"}` for what comes from an earlier call.
+    pub arguments: Value,
+    /// The arguments that stand in the words.
+    pub literals: Vec<Literal>,
+    /// The earlier calls whose results it uses.
+    pub needs: Vec<CallRef>,
+    /// How its result is told, when it is part of the answer or when it is an error.
+    pub template: answer::Template,
+}
+
+/// Makes a plan from the words. Pure: the same words and envelope give the same reply.
+#[must_use]
+pub fn plan(text: &str, envelope: &Envelope) -> Reply {
+    Repertoire::default().plan(text, envelope)
+}
+
+/// Contracts that were read before, so that they need not be read again for each request. What it makes of
+/// words never depends on what it has read before.
+#[derive(Debug, Default)]
+pub struct Repertoire {
+    read: HashMap<String, Rc<Ability>>,
+}
+
+impl Repertoire {
+    /// As [`plan`].
+    #[must_use]
+    pub fn plan(&mut self, text: &str, envelope: &Envelope) -> Reply {
+        let too_long = || Reply::NotUnderstood(speech::not_understood(envelope.lang, Doubt::TooLong, &[]));
+        if text.len() > MAX_WORDS {
+            return too_long();
+        }
+        let Some(mut tokens) = token::tokens(text) else { return too_long() };
+        if ability::weighty_marks(&tokens, |_| false).len() > MAX_MEANINGS {
+            return too_long();
+        }
+        let lang = lexicon::language(&tokens).unwrap_or(envelope.lang);
+        let abilities = self.abilities(&envelope.candidates[..envelope.candidates.len().min(MAX_CANDIDATES)]);
+        let mut known: BTreeSet<String> =
+            abilities.iter().flat_map(|ability| ability.folders.iter().cloned()).collect();
+        for recent in &envelope.recent {
+            if let Some(tokens) = token::tokens(&recent.text) {
+                ability::add_folders(&tokens, &mut known);
+            }
+        }
+        forgive_spelling(&mut tokens, &abilities, &known);
+        Reflex { envelope, abilities: &abilities, known: &known, lang }.reply(&tokens)
+    }
+
+    fn abilities(&mut self, candidates: &[Candidate]) -> Vec<Rc<Ability>> {
+        let abilities: Vec<Rc<Ability>> = candidates
+            .iter()
+            .map(|candidate| match self.read.get(&candidate.name) {
+                Some(ability) if ability.candidate == *candidate => Rc::clone(ability),
+                Some(_) | None => Rc::new(Ability::of(candidate)),
+            })
+            .collect();
+        if self.read.len() > MAX_CANDIDATES {
+            self.read.clear();
+        }
+        self.read.extend(abilities.iter().map(|ability| (ability.candidate.name.clone(), Rc::clone(ability))));
+        abilities
+    }
+}
+
+/// Gives long unknown words the meaning of the known word that they resemble, unless some contract
+/// knows them as they are.
+fn forgive_spelling(tokens: &mut [Token<'_>], abilities: &[Rc<Ability>], known: &BTreeSet<String>) {
+    for token in tokens.iter_mut().filter(|token| matches!(token.mark, Mark::Stem(_))) {
+        let is_meant = known.contains(&token.text.to_lowercase())
+            || abilities.iter().any(|ability| ability.explains(&token.mark) >= 1.0);
+        if let (false, Some(mark)) = (is_meant, lexicon::forgiving_mark(token.text)) {
+            token.mark = mark;
+        }
+    }
+}
+
+struct Reflex<'a> {
+    envelope: &'a Envelope,
+    abilities: &'a [Rc<Ability>],
+    known: &'a BTreeSet<String>,
+    lang: Lang,
+}
+
+impl Reflex<'_> {
+    fn reply(&self, tokens: &[Token<'_>]) -> Reply {
+        if let Some(said) = self.small_talk(tokens) {
+            return Reply::Say(said);
+        }
+        let doubt = match self.whole(tokens) {
+            Ok(found) => return Reply::Plan(self.calls(&[found])),
+            Err(doubt) => doubt,
+        };
+        match self.clauses(tokens) {
+            Some(found) => Reply::Plan(self.calls(&found)),
+            None => Reply::NotUnderstood(self.not_understood(doubt, tokens)),
+        }
+    }
+
+    /// Greetings, thanks and help, when there is nothing else in the words.
+    fn small_talk(&self, tokens: &[Token<'_>]) -> Option<String> {
+        let says = |concept: &'static str| tokens.iter().any(|token| token.mark == Mark::Concept(concept));
+        let nothing_else = tokens.iter().all(|token| {
+            !token.is_value() && (token.mark.weight() == 0.0 || matches!(token.mark, Mark::Concept("help" | "what")))
+        });
+        if !nothing_else {
+            return None;
+        }
+        if says("help") {
+            return Some(speech::help(self.lang, &self.help_examples()));
+        }
+        if says("thanks") {
+            return Some(speech::welcome(self.lang));
+        }
+        if says("greeting") {
+            return Some(speech::greeting(self.lang, self.help_examples().first().copied()));
+        }
+        None
+    }
+
+    /// What the words ask for, taken as one request.
+    fn whole(&self, tokens: &[Token<'_>]) -> Result<Match, Doubt> {
+        if tokens.is_empty() {
+            return Err(Doubt::Empty);
+        }
+        if greets_in_the_middle(tokens) {
+            return Err(Doubt::Unknown);
+        }
+        let words = Words { tokens, known: self.known, lang: self.lang };
+        let mut found = matching::matches(self.abilities, &self.envelope.mnests, &words).into_iter();
+        let best = found.next().ok_or(Doubt::Unknown)?;
+        if found.next().is_some_and(|second| second.score > best.score - MARGIN) {
+            return Err(Doubt::Ambiguous);
+        }
+        if self.abilities[best.ability].candidate.class != READ {
+            return Err(Doubt::HasEffects);
+        }
+        Ok(best)
+    }
+
+    /// What the words ask for, taken as several requests: all of them are understood, or none.
+    fn clauses(&self, tokens: &[Token<'_>]) -> Option<Vec<Match>> {
+        let mut clauses: Vec<Vec<Token<'_>>> = vec![Vec::new()];
+        for token in tokens {
+            if token.mark == Mark::And {
+                clauses.push(Vec::new());
+                continue;
+            }
+            if let Some(clause) = clauses.last_mut() {
+                clause.push(token.clone());
+            }
+            if token.ends_clause {
+                clauses.push(Vec::new());
+            }
+        }
+        clauses.retain(|clause| !clause.is_empty());
+        if !(2..=MAX_CLAUSES).contains(&clauses.len()) {
+            return None;
+        }
+        let mut found = Vec::new();
+        let mut pattern: Option<Vec<Token<'_>>> = None;
+        for clause in &clauses {
+            // "… and in notes/b.md" repeats the request before it with other values.
+            let only_values = clause.iter().any(Token::is_value)
+                && clause.iter().all(|token| token.mark.is_path_noun() || token.mark.weight() <= 0.3);
+            let clause = match (&pattern, only_values) {
+                (Some(pattern), true) => with_values_of(pattern, clause)?,
+                (_, _) => clause.clone(),
+            };
+            found.push(self.whole(&clause).ok()?);
+            pattern = Some(clause);
+        }
+        Some(found)
+    }
+
+    /// Numbers the calls and links the chains: first everything that waits for nothing, so that the
+    /// calls can be started in the order of their numbers.
+    fn calls(&self, found: &[Match]) -> Plan {
+        let mut calls: Vec<PlannedCall> = Vec::new();
+        let mut links: Vec<Option<(CallRef, &Producer)>> = vec![None; found.len()];
+        for (one, link) in found.iter().zip(&mut links) {
+            if let Some(producer) = &one.producer {
+                let place = next_place(&calls);
+                *link = Some((place, producer));
+                calls.push(self.call(place, producer.ability, &producer.filled));
+            }
+        }
+        let mut answers = Vec::new();
+        for (one, link) in found.iter().zip(&links) {
+            let place = next_place(&calls);
+            let mut call = self.call(place, one.ability, &one.filled);
+            let mut path = &one.filled.path;
+            if let Some((from, producer)) = link {
+                if let Some(arguments) = call.arguments.as_object_mut() {
+                    let reference = json!({ "$ref": format!("{from}#{}", producer.pointer) });
+                    arguments.insert(producer.argument.clone(), reference);
+                }
+                call.needs.push(*from);
+                path = &producer.filled.path;
+            }
+            let subject = path.as_ref().map(|(path, _)| path.as_str());
+            call.template.tell_of(subject, one.asked.clone());
+            answers.push(place);
+            calls.push(call);
+        }
+        Plan { calls, answers, lang: self.lang }
+    }
+
+    fn call(&self, place: CallRef, ability: usize, filled: &Filled) -> PlannedCall {
+        PlannedCall {
+            place,
+            executor: self.abilities[ability].candidate.name.clone(),
+            arguments: Value::Object(filled.arguments.clone()),
+            literals: filled.literals.clone(),
+            needs: Vec::new(),
+            template: answer::Template::of(&self.abilities[ability].candidate, self.lang),
+        }
+    }
+
+    fn not_understood(&self, doubt: Doubt, tokens: &[Token<'_>]) -> String {
+        let near = matching::nearest(self.abilities, tokens, NEAREST);
+        let examples = near.into_iter().filter_map(|at| self.showable(at, 1).first().copied()).collect::<Vec<_>>();
+        speech::not_understood(self.lang, doubt, &examples)
+    }
+
+    fn help_examples(&self) -> Vec<&str> {
+        (0..self.abilities.len()).flat_map(|at| self.showable(at, 2)).take(MAX_HELP).collect()
+    }
+
+    /// Examples of one ability that fit on a line.
+    fn showable(&self, ability: usize, most: usize) -> Vec<&str> {
+        let examples = self.abilities.get(ability).map(|ability| ability.examples(self.lang)).unwrap_or_default();
+        examples.into_iter().filter(|text| is_one_line(text)).take(most).collect()
+    }
+}
+
+/// "Hello, read …" is politeness, "say hello to …" is not.
+fn greets_in_the_middle(tokens: &[Token<'_>]) -> bool {
+    let greeting = tokens.iter().rposition(|token| token.mark == Mark::Concept("greeting"));
+    greeting.is_some_and(|at| tokens[..at].iter().any(|token| token.is_value() || token.mark.weight() > 0.0))
+}
+
+fn next_place(calls: &[PlannedCall]) -> CallRef {
+    CallRef(u16::try_from(calls.len() + 1).unwrap_or(u16::MAX))
+}
+
+fn is_one_line(text: &str) -> bool {
+    !text.is_empty() && !text.contains(char::is_control) && text.chars().count() <= MAX_EXAMPLE
+}
+
+/// The earlier clause with the values of this one: "read a.md and b.md".
+fn with_values_of<'a>(pattern: &[Token<'a>], clause: &[Token<'a>]) -> Option<Vec<Token<'a>>> {
+    let mut values = clause.iter().filter(|token| token.is_value());
+    let mut made = Vec::with_capacity(pattern.len());
+    for token in pattern {
+        made.push(if token.is_value() { values.next()?.clone() } else { token.clone() });
+    }
+    values.next().is_none().then_some(made)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,319 @@
+//! The reflex as a whole: what it understands, what it must leave alone.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use metnos_proto::envelope::{Envelope, Known, Recent};
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{candidates, envelope as envelope_of};
+
+fn envelope() -> Envelope {
+    envelope_of(candidates(), Lang::En)
+}
+
+fn planned(words: &str) -> Plan {
+    match plan(words, &envelope()) {
+        Reply::Plan(plan) => plan,
+        other => panic!("{words}: {other:?}"),
+    }
+}
+
+fn calls(plan: &Plan) -> Vec<(String, Value)> {
+    plan.calls.iter().map(|call| (call.executor.clone(), call.arguments.clone())).collect()
+}
+
+#[test]
+fn words_in_a_file_are_counted_by_a_chain_and_only_the_count_is_shown() {
+    let plan = planned("how many words are in notes/welcome.md");
+    assert_eq!(
+        calls(&plan),
+        [
+            ("fs_read".to_owned(), json!({"path": "notes/welcome.md"})),
+            ("text_stats".to_owned(), json!({"text": {"$ref": "c1#/content"}})),
+        ]
+    );
+    assert_eq!(plan.answers, [CallRef(2)]);
+    assert_eq!(plan.calls[1].needs, [CallRef(1)]);
+}
+
+#[test]
+fn the_literals_of_the_intent_are_the_values_in_the_words() {
+    let plan = planned("quante righe ha notes/welcome.md");
+    let path = Literal { pointer: "/path".into(), json: "\"notes/welcome.md\"".into() };
+    assert_eq!(plan.calls[0].literals, [path]);
+    assert!(plan.calls[1].literals.is_empty());
+    assert_eq!(plan.lang, Lang::It);
+}
+
+#[test]
+fn several_requests_are_understood_together_or_not_at_all() {
+    let plan = planned("read notes/a.md and notes/b.md");
+    assert_eq!(
+        calls(&plan),
+        [("fs_read".to_owned(), json!({"path": "notes/a.md"})), ("fs_read".to_owned(), json!({"path": "notes/b.md"})),]
+    );
+    let plan = planned("quante parole ci sono in notes/a.md e in notes/b.md?");
+    assert_eq!(plan.calls.len(), 4);
+    assert_eq!(plan.calls[3].arguments, json!({"text": {"$ref": "c2#/content"}}));
+    assert_eq!(plan.answers, [CallRef(3), CallRef(4)]);
+    assert_eq!(planned("list notes, then read notes/a.md").calls.len(), 2);
+    assert!(matches!(plan_of("list notes and delete notes/a.md"), Reply::NotUnderstood(_)));
+}
+
+fn plan_of(words: &str) -> Reply {
+    plan(words, &envelope())
+}
+
+#[test]
+fn as_many_clauses_as_the_limit_are_understood_and_one_more_is_not() {
+    let files = |count: usize| (0..count).map(|n| format!("n/{n}.md")).collect::<Vec<_>>().join(" and ");
+    assert_eq!(planned(&format!("read {}", files(MAX_CLAUSES))).calls.len(), MAX_CLAUSES);
+    assert!(matches!(plan_of(&format!("read {}", files(MAX_CLAUSES + 1))), Reply::NotUnderstood(_)));
+}
+
+#[test]
+fn small_talk_needs_no_call() {
+    for words in
+        ["hello", "Hi!", "ciao", "thanks", "grazie mille", "help", "aiuto", "what can you do?", "cosa sai fare?"]
+    {
+        assert!(matches!(plan_of(words), Reply::Say(_)), "{words}");
+    }
+    let Reply::Say(help) = plan_of("aiuto") else { panic!() };
+    assert!(help.contains("leggi notes/welcome.md") && !help.contains("read notes/welcome.md"), "{help}");
+    let Reply::Say(hello) = plan_of("ciao") else { panic!() };
+    assert!(hello.starts_with("Ciao"), "{hello}");
+}
+
+#[test]
+fn what_is_not_understood_shows_the_nearest_abilities_in_the_language_of_the_words() {
+    let Reply::NotUnderstood(said) = plan_of("potresti elencare tutte le parole") else { panic!() };
+    assert!(said.contains("quante parole ci sono in notes/welcome.md"), "{said}");
+    let Reply::NotUnderstood(said) = plan_of("read the thing") else { panic!() };
+    assert!(said.contains("read notes/journal.md"), "{said}");
+    assert_eq!(said.lines().filter(|line| line.starts_with("  ")).count(), NEAREST);
+}
+
+#[test]
+fn a_call_that_does_more_than_read_is_never_guessed() {
+    for words in ["delete notes/old.md", "note \"buy milk\"", "send \"hi\" to anna@example.com"] {
+        let Reply::NotUnderstood(said) = plan_of(words) else { panic!("{words}") };
+        assert!(said.contains("nothing"), "{said}");
+    }
+}
+
+#[test]
+fn a_folder_that_was_named_before_may_be_named_without_a_slash() {
+    let mut envelope = envelope();
+    assert!(matches!(plan("list projects", &envelope), Reply::NotUnderstood(_)));
+    envelope.recent.push(Recent { seq: 1, text: "read projects/plan.md".into() });
+    let Reply::Plan(plan) = plan("list projects", &envelope) else { panic!() };
+    assert_eq!(plan.calls[0].arguments, json!({"path": "projects"}));
+}
+
+#[test]
+fn of_two_producers_the_one_that_a_mnest_knows_is_taken_and_without_one_neither() {
+    let mut envelope = envelope();
+    let mut other = envelope.candidates[0].clone();
+    other.name = "pdf_text".into();
+    other.examples = vec!["extract papers/a.pdf".into()];
+    envelope.candidates.push(other);
+    let words = "how many words are in notes/welcome.md";
+    assert!(matches!(plan(words, &envelope), Reply::NotUnderstood(_)));
+    for producer in ["pdf_text", "fs_read"] {
+        envelope.mnests = vec![Known { from: producer.into(), to: "text_stats".into(), weight: 0.4 }];
+        let Reply::Plan(plan) = plan(words, &envelope) else { panic!() };
+        assert_eq!(plan.calls[0].executor, producer);
+    }
+}
+
+/// One line of the file of utterances.
+struct Utterance {
+    text: String,
+    lang: Lang,
+    wanted: Option<Vec<(String, Value)>>,
+}
+
+fn utterances() -> Vec<Utterance> {
+    include_str!("../../tests/data/utterances.jsonl")
+        .lines()
+        .map(|line| {
+            let row: Value = serde_json::from_str(line).unwrap();
+            let args = &row["args"];
+            let wanted = row["executor"].as_str().map(|executor| match args.get("$chain") {
+                Some(chain) => {
+                    let (producer, arguments) = chain.as_object().unwrap().iter().next().unwrap();
+                    let reference = json!({"text": {"$ref": "c1#/content"}});
+                    vec![(producer.clone(), arguments.clone()), (executor.to_owned(), reference)]
+                }
+                None => vec![(executor.to_owned(), args.clone())],
+            });
+            let lang = if row["lang"] == "it" { Lang::It } else { Lang::En };
+            Utterance { text: row["text"].as_str().unwrap().to_owned(), lang, wanted }
+        })
+        .collect()
+}
+
+#[test]
+fn every_utterance_of_the_file_is_called_rightly_or_left_alone_and_none_is_called_wrongly() {
+    let utterances = utterances();
+    assert!(utterances.len() >= 60);
+    let (mut right, mut missed, mut wrong) = (0, Vec::new(), Vec::new());
+    for Utterance { text, lang, wanted } in &utterances {
+        match (plan(text, &envelope_of(candidates(), *lang)), wanted) {
+            (Reply::Plan(plan), Some(wanted)) if calls(&plan) == *wanted => right += 1,
+            (Reply::Plan(plan), _) => wrong.push((text, calls(&plan))),
+            (Reply::Say(_) | Reply::NotUnderstood(_), None) => right += 1,
+            (Reply::Say(_) | Reply::NotUnderstood(_), Some(_)) => missed.push(text),
+        }
+    }
+    println!("{right} of {} right, {} missed, {} wrong", utterances.len(), missed.len(), wrong.len());
+    assert!(wrong.is_empty() && missed.is_empty(), "called wrongly: {wrong:?}\nnot understood: {missed:?}");
+}
+
+/// Names, and the order in which candidates come, must not matter.
+#[test]
+fn renamed_and_shuffled_candidates_give_the_same_plans() {
+    let rename = |name: &str| format!("zz_{}", name.bytes().map(|b| char::from(b'a' + b % 26)).collect::<String>());
+    let mut others = candidates();
+    others.reverse();
+    others.rotate_left(3);
+    for candidate in &mut others {
+        candidate.name = rename(&candidate.name);
+    }
+    let others = envelope_of(others, Lang::En);
+    for Utterance { text, .. } in utterances() {
+        match (plan(&text, &envelope()), plan(&text, &others)) {
+            (Reply::Plan(one), Reply::Plan(other)) => {
+                let renamed: Vec<_> = calls(&one).into_iter().map(|(name, args)| (rename(&name), args)).collect();
+                assert_eq!(renamed, calls(&other), "{text}");
+            }
+            (one, other) => assert_eq!(one, other, "{text}"),
+        }
+    }
+}
+
+#[test]
+fn words_of_exactly_the_limit_are_looked_at_and_longer_ones_are_not() {
+    let quoted = |bytes: usize| {
+        let frame = "how many words are in \"\"";
+        format!("how many words are in \"{}\"", "x".repeat(bytes - frame.len()))
+    };
+    assert!(matches!(plan_of(&quoted(MAX_WORDS)), Reply::Plan(_)));
+    assert!(matches!(plan_of(&quoted(MAX_WORDS + 1)), Reply::NotUnderstood(_)));
+}
+
+#[test]
+fn as_many_meanings_as_the_limit_are_looked_at_and_one_more_is_too_long() {
+    let words = |count: usize| (0..count).map(|n| format!("w{}x", "i".repeat(n))).collect::<Vec<_>>().join(" ");
+    let Reply::NotUnderstood(said) = plan_of(&words(MAX_MEANINGS)) else { panic!() };
+    assert!(said.contains("not sure"), "{said}");
+    let Reply::NotUnderstood(said) = plan_of(&words(MAX_MEANINGS + 1)) else { panic!() };
+    assert!(said.contains("more than I can take in"), "{said}");
+}
+
+#[test]
+fn as_many_candidates_as_the_limit_are_looked_at_and_further_ones_are_not() {
+    let reader = candidates().remove(0);
+    let mut others: Vec<Candidate> = (0..MAX_CANDIDATES - 1)
+        .map(|n| Candidate { name: format!("x{n}"), examples: vec![format!("zzz{n}")], ..reader.clone() })
+        .collect();
+    others.push(reader);
+    let last = envelope_of(others.clone(), Lang::En);
+    assert!(matches!(plan("read notes/a.md", &last), Reply::Plan(_)));
+    others.rotate_right(1);
+    others.push(others[0].clone());
+    others[0] = others[1].clone();
+    let beyond = envelope_of(others, Lang::En);
+    assert!(matches!(plan("read notes/a.md", &beyond), Reply::NotUnderstood(_)));
+}
+
+#[test]
+fn as_many_examples_and_arguments_as_the_limit_are_looked_at_and_further_ones_are_not() {
+    let mut candidate = candidates().remove(0);
+    let examples = |before: usize| {
+        (0..before).map(|n| format!("zzz{n} a.md")).chain(["recite notes/a.md".to_owned()]).collect::<Vec<_>>()
+    };
+    for (before, is_known) in [(ability::MAX_EXAMPLES - 1, true), (ability::MAX_EXAMPLES, false)] {
+        candidate.examples = examples(before);
+        let reply = plan("recite notes/b.md", &envelope_of(vec![candidate.clone()], Lang::En));
+        assert_eq!(matches!(reply, Reply::Plan(_)), is_known);
+    }
+    candidate.examples = examples(0);
+    for (before, is_known) in [(ability::MAX_SLOTS - 1, true), (ability::MAX_SLOTS, false)] {
+        let mut properties: serde_json::Map<String, Value> =
+            (0..before).map(|n| (format!("a{n:02}"), json!({"type": "object"}))).collect();
+        properties.insert("path".into(), json!({"type": "string"}));
+        candidate.input = json!({"type": "object", "properties": properties});
+        let reply = plan("recite notes/b.md", &envelope_of(vec![candidate.clone()], Lang::En));
+        assert_eq!(matches!(reply, Reply::Plan(_)), is_known);
+    }
+}
+
+#[test]
+fn help_shows_as_many_examples_as_the_limit_and_none_that_is_too_long() {
+    let reader = candidates().remove(0);
+    let short = Candidate { examples: vec!["read a.md".into(), "read b.md".into()], ..reader.clone() };
+    let Reply::Say(help) = plan("help", &envelope_of(vec![short; MAX_HELP], Lang::En)) else { panic!() };
+    assert_eq!(help.lines().filter(|line| line.starts_with("  ")).count(), MAX_HELP);
+    let example = |chars: usize| "è".repeat(chars);
+    let long = Candidate { examples: vec![example(MAX_EXAMPLE + 1), example(MAX_EXAMPLE)], ..reader };
+    let Reply::Say(help) = plan("help", &envelope_of(vec![long], Lang::En)) else { panic!() };
+    assert!(help.contains(&format!("  {}\n", example(MAX_EXAMPLE))) && !help.contains(&example(MAX_EXAMPLE + 1)));
+}
+
+#[test]
+fn what_was_read_before_changes_nothing() {
+    let mut repertoire = Repertoire::default();
+    let mut changed = envelope();
+    changed.candidates[0].examples = vec!["recite notes/welcome.md".into()];
+    for Utterance { text, .. } in utterances() {
+        assert_eq!(repertoire.plan(&text, &envelope()), plan(&text, &envelope()), "{text}");
+        assert_eq!(repertoire.plan(&text, &changed), plan(&text, &changed), "{text}");
+    }
+}
+
+#[test]
+fn a_planner_without_candidates_still_answers() {
+    let empty = envelope_of(Vec::new(), Lang::It);
+    assert!(matches!(plan("aiuto", &empty), Reply::Say(_)));
+    assert!(matches!(plan("leggi notes/welcome.md", &empty), Reply::NotUnderstood(_)));
+    assert!(matches!(plan("", &empty), Reply::NotUnderstood(_)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn arbitrary_words_never_cause_a_panic_nor_a_call_that_does_more_than_read(words in any::<String>()) {
+        check(&words)?;
+    }
+
+    #[test]
+    fn words_of_the_trade_in_any_order_never_cause_a_panic(words in proptest::collection::vec(
+        proptest::sample::select(vec![
+            "read", "leggi", "list", "notes", "and", "e", "how", "many", "words", "in", "c'è", "\"", "'", "«", "a.md",
+            "../..", "/", ".", "..", "\0", "8:30", "5", "5.5", "https://x", "a@b.c", ",", "folder", "not", "1/2/2026",
+        ]), 0..40)) {
+        check(&words.join(" "))?;
+        check(&words.concat())?;
+    }
+
+    #[test]
+    fn a_path_is_passed_on_exactly_as_it_was_typed(path in "[a-zA-Z0-9_./~-]{0,30}/[a-zA-Z0-9_-]{1,10}\\.md") {
+        prop_assume!(!path.starts_with(['\'', '-']) && !path.contains("://"));
+        let Reply::Plan(plan) = plan_of(&format!("read {path}")) else { panic!("{path}") };
+        prop_assert_eq!(&plan.calls[0].arguments, &json!({ "path": path }));
+    }
+}
+
+fn check(words: &str) -> Result<(), TestCaseError> {
+    if let Reply::Plan(plan) = plan_of(words) {
+        for call in &plan.calls {
+            let class = candidates().into_iter().find(|c| c.name == call.executor).map(|c| c.class);
+            prop_assert_eq!(class.as_deref(), Some(READ));
+        }
+        prop_assert!(plan.calls.len() <= 2 * MAX_CLAUSES);
+    }
+    Ok(())
+}

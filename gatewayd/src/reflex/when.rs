@@ -1,0 +1,124 @@
+//! Reads days, times of day and durations as people type them, for the arguments whose schema
+//! asks for one. It knows no clock, so "tomorrow" is not understood here.
+
+use metnos_proto::msg::common::Lang;
+
+/// Whether a token looks like a day: `2026-10-01`, `1/10/2026`, `1.10.2026`.
+#[must_use]
+pub fn is_date(text: &str) -> bool {
+    date(text, Lang::It).is_some() || date(text, Lang::En).is_some()
+}
+
+/// Whether a token looks like a time of day: `8:30`, `08:30:15`.
+#[must_use]
+pub fn is_time(text: &str) -> bool {
+    time(text).is_some()
+}
+
+/// The day as `YYYY-MM-DD`. With slashes the day stands first in Italian; in English such a date is
+/// only read when it has one reading.
+#[must_use]
+pub fn date(text: &str, lang: Lang) -> Option<String> {
+    if text.len() > 10 {
+        return None;
+    }
+    let separator = text.chars().find(|c| matches!(c, '-' | '/' | '.'))?;
+    let parts: Vec<&str> = text.split(separator).collect();
+    let [first, second, third] = parts.as_slice() else { return None };
+    let (year, month, day) = if first.len() == 4 {
+        (number(first)?, number(second)?, number(third)?)
+    } else if third.len() == 4 && separator != '-' {
+        let (a, b) = (number(first)?, number(second)?);
+        let day_first = matches!(lang, Lang::It) || separator == '.' || a > 12;
+        let one_reading = a == b || a > 12 || b > 12;
+        match (day_first, one_reading) {
+            (true, _) if b <= 12 => (number(third)?, b, a),
+            (false, true) => (number(third)?, a, b),
+            (true | false, _) => return None,
+        }
+    } else {
+        return None;
+    };
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
+        2 => 28,
+        _ => return None,
+    };
+    (1..=days).contains(&day).then(|| format!("{year:04}-{month:02}-{day:02}"))
+}
+
+/// The time of day as `HH:MM:SS`.
+#[must_use]
+pub fn time(text: &str) -> Option<String> {
+    if text.len() > 8 {
+        return None;
+    }
+    let parts: Vec<&str> = text.split(':').collect();
+    let (hour, minute, second) = match parts.as_slice() {
+        [hour, minute] if minute.len() == 2 => (number(hour)?, number(minute)?, 0),
+        [hour, minute, second] if minute.len() == 2 && second.len() == 2 => {
+            (number(hour)?, number(minute)?, number(second)?)
+        }
+        _ => return None,
+    };
+    (hour < 24 && minute < 60 && second < 60).then(|| format!("{hour:02}:{minute:02}:{second:02}"))
+}
+
+/// The duration of so many units as ISO 8601 writes it: `PT5M`, `P2D`. `unit` is a word of either
+/// language.
+#[must_use]
+pub fn duration(count: &str, unit: &str) -> Option<String> {
+    let count = number(count)?;
+    let unit = match unit.to_lowercase().as_str() {
+        "s" | "sec" | "second" | "seconds" | "secondo" | "secondi" => 'S',
+        "m" | "min" | "minute" | "minutes" | "minuto" | "minuti" => 'M',
+        "h" | "hour" | "hours" | "ora" | "ore" => 'H',
+        "d" | "day" | "days" | "giorno" | "giorni" => return Some(format!("P{count}D")),
+        "week" | "weeks" | "settimana" | "settimane" => return Some(format!("P{count}W")),
+        _ => return None,
+    };
+    Some(format!("PT{count}{unit}"))
+}
+
+fn number(text: &str) -> Option<u32> {
+    if text.is_empty() || text.len() > 6 || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_read_in_the_order_of_the_language_or_not_at_all() {
+        assert_eq!(date("2026-10-01", Lang::En).as_deref(), Some("2026-10-01"));
+        assert_eq!(date("1/10/2026", Lang::It).as_deref(), Some("2026-10-01"));
+        assert_eq!(date("1/10/2026", Lang::En), None);
+        assert_eq!(date("10/25/2026", Lang::En).as_deref(), Some("2026-10-25"));
+        assert_eq!(date("25/10/2026", Lang::En).as_deref(), Some("2026-10-25"));
+        assert_eq!(date("29.2.2024", Lang::It).as_deref(), Some("2024-02-29"));
+        for wrong in ["29/2/2026", "2026-13-01", "2026-04-31", "1/1/26", "24/7", "0/1/2026", "3.14"] {
+            assert_eq!(date(wrong, Lang::It), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_time_of_day_has_hours_and_minutes_within_their_range() {
+        assert_eq!(time("8:30").as_deref(), Some("08:30:00"));
+        assert_eq!(time("23:59:59").as_deref(), Some("23:59:59"));
+        for wrong in ["24:00", "8:60", "8:3", "8", "a:30", "8:30:61"] {
+            assert_eq!(time(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_duration_is_a_number_and_a_unit_of_either_language() {
+        assert_eq!(duration("5", "minuti").as_deref(), Some("PT5M"));
+        assert_eq!(duration("2", "days").as_deref(), Some("P2D"));
+        assert_eq!(duration("3", "bananas"), None);
+    }
+}

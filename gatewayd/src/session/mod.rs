@@ -1,0 +1,218 @@
+//! The door's daemon side: sessions at the terminal, the turns they opened, and what is passed back
+//! to them. It registers what a sender really said before any planner reads it, and hands a note to
+//! no session but the one that opened the turn. It never chooses a call.
+
+pub mod relay;
+pub mod router;
+pub mod serve;
+
+#[cfg(test)]
+mod stage;
+#[cfg(test)]
+mod tests;
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::future::Future;
+use std::rc::Rc;
+
+use metnos_proto::edge::AnswererEnd;
+use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolicyd, ctl_door};
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::link_async::{Client, Closed};
+use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::planner::CancelTurn;
+use tokio::sync::watch;
+
+use relay::Handle;
+
+/// The most sessions at once.
+pub const MAX_SESSIONS: u32 = 64;
+/// The most sessions beyond that which are told so; further ones are closed unheard.
+pub const MAX_TURNED_AWAY: u32 = 16;
+/// The most turns of one session at once.
+pub const MAX_TURNS_PER_SESSION: usize = 4;
+/// The longest a turn may take before the door gives up on the planner, in milliseconds. Longer than the
+/// planner's own bounds together, so that it only ever strikes one that hangs.
+pub const TURN_WITHIN_MS: u64 = 120_000;
+
+/// The peers that the door asks.
+pub struct Peers {
+    /// Who somebody is, and what he said.
+    pub policyd: Rc<Client<DoorPolicyd>>,
+    /// The journal.
+    pub memoryd: Rc<Client<DoorMemoryd>>,
+    /// Turns.
+    pub planner: Rc<Client<DoorPlanner>>,
+    /// The models' health.
+    pub mind: Rc<Client<DoorMind>>,
+}
+
+/// The door.
+pub struct Door {
+    peers: Peers,
+    turns: RefCell<HashMap<TurnId, Handle>>,
+    /// How many turns are open, for whoever waits for the last.
+    count: watch::Sender<usize>,
+    turns_total: Cell<u64>,
+    sessions: Cell<u32>,
+    next_session: Cell<u64>,
+    /// Bytes of answers that wait for their sessions or for the journal.
+    held: Cell<usize>,
+    /// What mind says of the models, as last heard.
+    models: RefCell<String>,
+    /// Set when the daemon is to end: no further turn is opened.
+    is_draining: Cell<bool>,
+    turn_within_ms: u64,
+}
+
+/// One session at the terminal.
+pub struct Session {
+    door: Rc<Door>,
+    number: u64,
+    /// Whether there was no room for it: it is told so at each ask.
+    is_turned_away: bool,
+    /// Turns that are being opened.
+    opening: Cell<usize>,
+}
+
+impl Door {
+    /// A door without sessions. `turn_within_ms` is [`TURN_WITHIN_MS`] outside tests.
+    #[must_use]
+    pub fn new(peers: Peers, turn_within_ms: u64) -> Rc<Self> {
+        Rc::new(Self {
+            peers,
+            turns: RefCell::default(),
+            count: watch::Sender::new(0),
+            turns_total: Cell::new(0),
+            sessions: Cell::new(0),
+            next_session: Cell::new(0),
+            held: Cell::new(0),
+            models: RefCell::new("mind was not heard yet".to_owned()),
+            is_draining: Cell::new(false),
+            turn_within_ms,
+        })
+    }
+
+    /// Starts what runs beside the sessions: routing the planner's notes, and asking mind for its health
+    /// once per link. Must run inside a [`tokio::task::LocalSet`].
+    pub fn start(self: &Rc<Self>) {
+        tokio::task::spawn_local(Rc::clone(self).route());
+        tokio::task::spawn_local(Rc::clone(self).ask_for_health());
+    }
+
+    /// Serves one session until it is gone; its turns are cancelled then.
+    pub fn session(self: &Rc<Self>, end: AnswererEnd<CtlDoor>) -> impl Future<Output = Closed> + use<> {
+        let door = Rc::clone(self);
+        let count = door.sessions.get();
+        let number = door.next_session.get();
+        let has_room = count < MAX_SESSIONS + MAX_TURNED_AWAY;
+        if has_room {
+            door.sessions.set(count + 1);
+            door.next_session.set(number + 1);
+        }
+        async move {
+            if !has_room {
+                tracing::warn!("a session was closed unheard: there are too many");
+                return Closed::Gone;
+            }
+            let is_turned_away = count >= MAX_SESSIONS;
+            let session = Rc::new(Session { door: Rc::clone(&door), number, is_turned_away, opening: Cell::new(0) });
+            let closed = ctl_door::serve(end, session).await;
+            door.sessions.set(door.sessions.get().saturating_sub(1));
+            door.cancel_turns_of(number);
+            closed
+        }
+    }
+
+    /// Opens no further turn, and waits until the last one has ended.
+    pub async fn drain(&self) {
+        self.is_draining.set(true);
+        let mut count = self.count.subscribe();
+        // The sender lives in `self`, so this cannot fail.
+        let _ = count.wait_for(|count| *count == 0).await;
+    }
+
+    fn turns_of(&self, session: u64) -> Vec<TurnId> {
+        self.turns.borrow().iter().filter(|(_, handle)| handle.session == session).map(|(turn, _)| *turn).collect()
+    }
+
+    fn cancel_turns_of(self: &Rc<Self>, session: u64) {
+        for turn in self.turns_of(session) {
+            self.cancel(turn);
+        }
+    }
+
+    /// Tells the planner to stop, without waiting for it.
+    fn cancel(self: &Rc<Self>, turn: TurnId) {
+        let door = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            if let Err(error) = door.peers.planner.cancel_turn(TraceId::NONE, CancelTurn { turn }, []).await {
+                tracing::debug!(%turn, %error, "the planner could not be told to stop");
+            }
+        });
+    }
+
+    fn enter(&self, turn: TurnId, handle: Handle) {
+        self.turns.borrow_mut().insert(turn, handle);
+        self.turns_total.set(self.turns_total.get().saturating_add(1));
+        self.count.send_modify(|count| *count += 1);
+    }
+
+    /// Forgets a turn; gives back how many bytes of text were taken for it.
+    fn leave(&self, turn: TurnId) -> usize {
+        let Some(handle) = self.turns.borrow_mut().remove(&turn) else { return 0 };
+        self.count.send_modify(|count| *count = count.saturating_sub(1));
+        handle.said.get()
+    }
+
+    /// Notes which planner was asked to open the turn.
+    fn set_generation(&self, turn: TurnId, generation: u32) {
+        if let Some(handle) = self.turns.borrow_mut().get_mut(&turn) {
+            handle.generation = generation;
+        }
+    }
+}
+
+/// What the door itself says, in the person's language.
+pub(crate) mod says {
+    use super::Lang;
+
+    /// The planner went away in the middle.
+    pub const fn planner_gone(lang: Lang) -> &'static str {
+        match lang {
+            Lang::En => {
+                "The planner stopped in the middle of the turn. It is restarted by itself: ask again in a moment."
+            }
+            Lang::It => {
+                "Il planner si è fermato a metà del turno. Viene riavviato da solo: chiedi di nuovo tra un momento."
+            }
+        }
+    }
+
+    /// The planner says nothing any more.
+    pub const fn too_long(lang: Lang) -> &'static str {
+        match lang {
+            Lang::En => "The planner did not end the turn in time, so it was broken off.",
+            Lang::It => "Il planner non ha concluso il turno in tempo, quindi è stato interrotto.",
+        }
+    }
+
+    /// More was said than can be held.
+    pub const fn too_much(lang: Lang) -> &'static str {
+        match lang {
+            Lang::En => "The answer is larger than an answer may be, so it was cut off.",
+            Lang::It => "La risposta è più grande di quanto possa essere, quindi è stata tagliata.",
+        }
+    }
+
+    /// The answer could not be journalled.
+    pub fn not_recorded(lang: Lang, error: &str) -> String {
+        match lang {
+            Lang::En => format!("The answer could not be recorded, so the turn counts as broken: {error}."),
+            Lang::It => {
+                format!("La risposta non si è potuta registrare, quindi il turno vale come interrotto: {error}.")
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Passes one turn's notes on to the session that opened it, journals what was delivered, and only
+//! then says that the turn is done.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::edges::{CtlDoor, ctl_door};
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::link_async::Notes;
+use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::memoryd::Delivered;
+use metnos_proto::msg::planner::{Call, Progress, Text, TurnDone, TurnEnd};
+use metnos_proto::payload::{MAX_PAYLOAD, Sealed};
+use tokio::sync::{Notify, mpsc};
+
+use super::{Door, says};
+
+/// The most notes of one turn that wait for its session.
+pub const MAX_QUEUED: usize = 1024;
+/// The largest answer that is passed on, in bytes; with the reason behind it, it fits a payload.
+pub const MAX_ANSWER: usize = MAX_PAYLOAD - MAX_WHY - 1;
+/// The longest reason that is passed on, in bytes.
+pub const MAX_WHY: usize = 16 * 1024;
+/// The most bytes of all turns' answers that are held at once.
+pub const MAX_HELD: usize = 64 * 1024 * 1024;
+/// How often the journalling of an answer is tried.
+pub const JOURNAL_TRIES: u32 = 3;
+
+/// A note on its way to the session.
+#[derive(Debug)]
+pub(super) enum Item {
+    Text(Text),
+    Call(Call),
+    Progress(Progress),
+    Done(TurnDone),
+}
+
+/// Why the door itself ends a turn, as soon as it does.
+type Cut = Rc<(RefCell<Option<String>>, Notify)>;
+
+/// The door's hold on an open turn.
+pub(super) struct Handle {
+    pub session: u64,
+    /// The planner's generation that was asked to open it; 0 as long as that is not known.
+    pub generation: u32,
+    pub lang: Lang,
+    /// Bytes of text taken so far.
+    pub said: Cell<usize>,
+    queue: mpsc::Sender<Item>,
+    cut: Cut,
+}
+
+impl Handle {
+    /// A hold on a turn of a session, and what its relay listens to.
+    pub fn new(session: u64, lang: Lang) -> (Self, mpsc::Receiver<Item>, Cut) {
+        let (sender, queue) = mpsc::channel(MAX_QUEUED);
+        let cut = Cut::default();
+        let handle = Self { session, generation: 0, lang, said: Cell::new(0), queue: sender, cut: Rc::clone(&cut) };
+        (handle, queue, cut)
+    }
+
+    /// Ends the turn, after what is queued has been passed on. Only the first reason counts.
+    pub fn cut(&self, why: impl Into<String>) {
+        self.cut.0.borrow_mut().get_or_insert(why.into());
+        self.cut.1.notify_one();
+    }
+
+    /// Whether nothing more is taken for it.
+    pub fn is_cut(&self) -> bool {
+        self.cut.0.borrow().is_some()
+    }
+}
+
+/// A turn's way back to its session.
+pub(super) struct Relay {
+    pub door: Rc<Door>,
+    pub turn: TurnId,
+    pub trace: TraceId,
+    pub lang: Lang,
+    pub session: Notes<CtlDoor>,
+    queue: mpsc::Receiver<Item>,
+    cut: Cut,
+    /// What was passed on so far.
+    said: String,
+}
+
+impl Relay {
+    /// The relay of a turn, and the door's hold on it.
+    pub fn new(
+        door: &Rc<Door>,
+        session: u64,
+        (turn, trace, lang): (TurnId, TraceId, Lang),
+        notes: Notes<CtlDoor>,
+    ) -> (Self, Handle) {
+        let (handle, queue, cut) = Handle::new(session, lang);
+        let relay = Self { door: Rc::clone(door), turn, trace, lang, session: notes, queue, cut, said: String::new() };
+        (relay, handle)
+    }
+
+    /// Passes everything on until the turn is done, journals it, and says so.
+    pub async fn run(mut self) {
+        let mut done = self.pass_on().await;
+        if let Err(error) = self.journal(&done).await {
+            tracing::error!(turn = %self.turn, %error, "an answer could not be journalled");
+            let why = says::not_recorded(self.lang, &error.to_string());
+            done = TurnDone { turn: self.turn, end: TurnEnd::Broken, why };
+        }
+        let taken = self.door.leave(self.turn);
+        self.door.held.set(self.door.held.get().saturating_sub(taken));
+        if self.session.send(ctl_door::Note::TurnDone(done)).await.is_err() {
+            tracing::debug!(turn = %self.turn, "the session was gone when its turn ended");
+        }
+    }
+
+    async fn pass_on(&mut self) -> TurnDone {
+        let deadline = tokio::time::sleep(Duration::from_millis(self.door.turn_within_ms));
+        tokio::pin!(deadline);
+        let why = loop {
+            tokio::select! {
+                biased;
+                Some(item) = self.queue.recv() => match item {
+                    Item::Done(done) => {
+                        let why = crate::reflex::answer::shorten(&done.why, MAX_WHY).to_owned();
+                        return TurnDone { why, ..done };
+                    }
+                    Item::Text(text) => {
+                        self.said.push_str(&text.text);
+                        self.send(ctl_door::Note::Text(text)).await;
+                    }
+                    Item::Call(call) => self.send(ctl_door::Note::Call(call)).await,
+                    Item::Progress(progress) => self.send(ctl_door::Note::Progress(progress)).await,
+                },
+                () = self.cut.1.notified() => {
+                    let cut = self.cut.0.borrow().clone();
+                    break cut.unwrap_or_default();
+                }
+                () = &mut deadline => break says::too_long(self.lang).to_owned(),
+            }
+        };
+        self.door.cancel(self.turn);
+        let why = crate::reflex::answer::shorten(&why, MAX_WHY).to_owned();
+        TurnDone { turn: self.turn, end: TurnEnd::Broken, why }
+    }
+
+    /// A session that is gone is noticed elsewhere; the turn goes on to its end, for the journal.
+    async fn send(&self, note: ctl_door::Note) {
+        let _ = self.session.send(note).await;
+    }
+
+    /// Has the answer made durable: what was said, and below it the reason when it is none.
+    async fn journal(&self, done: &TurnDone) -> Result<(), AskError> {
+        let mut text = self.said.clone();
+        if !done.why.is_empty() {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&done.why);
+        }
+        let text = Sealed::new(text.as_bytes()).map_err(|error| AskError::Unsendable(error.to_string()))?;
+        let mut last = AskError::Unsendable("it was not tried".to_owned());
+        for _ in 0..JOURNAL_TRIES {
+            let text = text.share().map_err(|error| AskError::Unsendable(error.to_string()))?;
+            let delivered = Delivered { turn: self.turn, end: done.end.clone() };
+            match self.door.peers.memoryd.delivered(self.trace, delivered, [text]).await {
+                Ok(_) => return Ok(()),
+                // Only what may not have arrived is said again; memoryd writes the same line once.
+                Err(error @ AskError::Gone(_)) => last = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last)
+    }
+}
+
+impl Door {
+    /// Puts a note of the planner on its way to the session of its turn, and to no other.
+    pub(super) fn queue(&self, handle: &Handle, said_bytes: usize, item: Item) {
+        if handle.is_cut() {
+            return;
+        }
+        let held = self.held.get() + said_bytes;
+        if held > MAX_HELD || handle.queue.try_send(item).is_err() {
+            handle.cut(says::too_much(handle.lang));
+        } else {
+            self.held.set(held);
+            handle.said.set(handle.said.get() + said_bytes);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Routes the planner's notes. The planner reads what the world wrote and is presumed hijacked: a
+//! note about a turn that is not open reaches nobody and is recorded.
+
+use std::rc::Rc;
+
+use metnos_proto::edges::door_planner::Note;
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::memoryd::SystemEvent;
+use metnos_proto::msg::mind::MindHealth;
+use metnos_proto::msg::planner::MAX_TEXT;
+
+use super::relay::{Item, MAX_ANSWER};
+use super::{Door, says};
+
+/// The most stray notes of one planner that are recorded; further ones are only dropped.
+pub const MAX_STRAYS: u32 = 8;
+
+impl Door {
+    /// Routes notes for as long as the daemon lives, and ends the turns of a planner that went away.
+    pub(super) async fn route(self: Rc<Self>) {
+        let Some(mut notes) = self.peers.planner.take_notes() else { return };
+        let mut generations = self.peers.planner.generations();
+        let mut strays = 0;
+        loop {
+            tokio::select! {
+                // What a planner said before it went away still counts.
+                biased;
+                Some(note) = notes.recv() => {
+                    if let Some(turn) = self.dispatch(note) {
+                        strays += 1;
+                        self.record_stray(turn, strays);
+                    }
+                }
+                changed = generations.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    strays = 0;
+                    self.end_turns_of_other_planners(*generations.borrow_and_update());
+                }
+            }
+        }
+    }
+
+    /// Queues a note for its session; gives the turn back when it is nobody's.
+    fn dispatch(&self, note: Note) -> Option<TurnId> {
+        let (turn, said_bytes) = match &note {
+            Note::Text(text) => (text.turn, text.text.len()),
+            Note::Call(call) => (call.turn, 0),
+            Note::Progress(progress) => (progress.turn, 0),
+            Note::TurnDone(done) => (done.turn, 0),
+        };
+        let turns = self.turns.borrow();
+        let Some(handle) = turns.get(&turn) else { return Some(turn) };
+        if said_bytes > MAX_TEXT || handle.said.get() + said_bytes > MAX_ANSWER {
+            handle.cut(says::too_much(handle.lang));
+            return None;
+        }
+        let item = match note {
+            Note::Text(text) => Item::Text(text),
+            Note::Call(call) => Item::Call(call),
+            Note::Progress(progress) => Item::Progress(progress),
+            Note::TurnDone(done) => Item::Done(done),
+        };
+        self.queue(handle, said_bytes, item);
+        None
+    }
+
+    fn record_stray(self: &Rc<Self>, turn: TurnId, strays: u32) {
+        tracing::warn!(%turn, "the planner spoke about a turn that is not open; nobody heard it");
+        if strays > MAX_STRAYS {
+            return;
+        }
+        let door = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            let text = format!("the planner spoke about turn {turn}, which is not open at the door");
+            let event = SystemEvent { kind: "stray_note".to_owned(), text, turn: None };
+            if let Err(error) = door.peers.memoryd.system_event(TraceId::NONE, event, []).await {
+                tracing::warn!(%error, "a stray note could not be recorded");
+            }
+        });
+    }
+
+    fn end_turns_of_other_planners(&self, generation: u32) {
+        for handle in self.turns.borrow().values() {
+            if handle.generation != 0 && handle.generation != generation {
+                handle.cut(says::planner_gone(handle.lang));
+            }
+        }
+    }
+
+    /// Asks mind once per link which models can be called.
+    pub(super) async fn ask_for_health(self: Rc<Self>) {
+        let mut generations = self.peers.mind.generations();
+        loop {
+            let says = if *generations.borrow_and_update() == 0 {
+                "mind is not running".to_owned()
+            } else {
+                match self.peers.mind.health(TraceId::NONE, MindHealth {}, []).await {
+                    Ok((report, [])) => report.says,
+                    Err(error) => format!("mind did not say how it is: {error}"),
+                }
+            };
+            *self.models.borrow_mut() = says;
+            if generations.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+}

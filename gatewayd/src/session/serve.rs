@@ -1,0 +1,168 @@
+//! What a session may ask the door. The order is the point: who it is, then what he said, then the
+//! journal, and only then the planner.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use metnos_proto::edge::{AskError, No, Served};
+use metnos_proto::edges::{CtlDoor, ctl_door};
+use metnos_proto::ids::TraceId;
+use metnos_proto::link_async::Cx;
+use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::door::{DoorReport, DoorStatus, Said, Say, Stop};
+use metnos_proto::msg::memoryd::Received;
+use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn};
+use metnos_proto::msg::policyd::{Identified, Identify, PromptRegistered, RegisterPrompt};
+use metnos_proto::payload::Sealed;
+
+use super::relay::Relay;
+use super::{MAX_SESSIONS, MAX_TURNS_PER_SESSION, Session};
+use crate::reflex::speech;
+use crate::turn::serve::read_words;
+
+impl ctl_door::Serve for Session {
+    async fn say(self: Rc<Self>, cx: Cx<CtlDoor>, Say {}: Say, [words]: [Sealed; 1]) -> Served<Said, 0> {
+        let opening = self.take_room()?;
+        // Checked before anybody else is asked; the words themselves are not looked at here.
+        read_words(&words)?;
+        let sender = match cx.peer {
+            Some(peer) => format!("uid:{}", peer.uid),
+            None => return Err(No::Violation("a session without a vouched-for user".to_owned())),
+        };
+        let who = self.identify(&sender).await?;
+        let (registered, words) = self.register(sender, &who, words).await?;
+        drop(opening);
+        self.open(&cx, &who, &registered, words).await;
+        Ok((Said { turn: registered.turn }, []))
+    }
+
+    async fn stop(self: Rc<Self>, _cx: Cx<CtlDoor>, Stop { turn }: Stop, []: [Sealed; 0]) -> Served<Cancelled, 0> {
+        // Somebody else's turn looks exactly like one that does not exist.
+        if !self.door.turns_of(self.number).contains(&turn) {
+            return Ok((Cancelled { was_open: false }, []));
+        }
+        let cancel = CancelTurn { turn };
+        self.door
+            .peers
+            .planner
+            .cancel_turn(TraceId::NONE, cancel, [])
+            .await
+            .map_err(|error| error.into_refusal().into())
+    }
+
+    async fn door_status(
+        self: Rc<Self>,
+        _cx: Cx<CtlDoor>,
+        DoorStatus {}: DoorStatus,
+        []: [Sealed; 0],
+    ) -> Served<DoorReport, 0> {
+        let report = DoorReport {
+            sessions: self.door.sessions.get(),
+            turns: u32::try_from(self.door.turns.borrow().len()).unwrap_or(u32::MAX),
+            turns_total: self.door.turns_total.get(),
+            models: self.door.models.borrow().clone(),
+        };
+        Ok((report, []))
+    }
+}
+
+/// A turn that is about to be opened.
+struct Opening<'a>(&'a Cell<usize>);
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
+impl Session {
+    /// Counts the turn from here on, so that many asks at once open no more turns than one after the other.
+    fn take_room(&self) -> Result<Opening<'_>, Refusal> {
+        let busy = |rule, why: String| Refusal::new(RefusalCode::Busy, rule, why);
+        if self.is_turned_away {
+            let why = format!("{MAX_SESSIONS} sessions are open already");
+            return Err(busy("door.sessions", why).remedy("close one, or ask again in a moment"));
+        }
+        if self.door.is_draining.get() {
+            return Err(busy("door.draining", "Metnos is stopping".to_owned()));
+        }
+        if self.opening.get() + self.door.turns_of(self.number).len() >= MAX_TURNS_PER_SESSION {
+            let why = format!("this session has {MAX_TURNS_PER_SESSION} turns under way already");
+            return Err(busy("door.turns", why).remedy("wait for one to end, or stop it"));
+        }
+        self.opening.set(self.opening.get() + 1);
+        Ok(Opening(&self.opening))
+    }
+
+    async fn identify(&self, sender: &str) -> Result<Identified, Refusal> {
+        let identify = Identify { channel: Channel::Cli, sender: sender.to_owned() };
+        let (who, []) =
+            self.door.peers.policyd.identify(TraceId::NONE, identify, []).await.map_err(AskError::into_refusal)?;
+        match who.standing {
+            Standing::Owner | Standing::Guest => Ok(who),
+            Standing::Stranger => {
+                let why = format!("{sender} is not known to this instance, so nothing that it says is taken");
+                let remedy = "the owner of the instance can speak to it, and nobody else as long as nobody was paired";
+                Err(Refusal::new(RefusalCode::Denied, "door.stranger", why).remedy(remedy))
+            }
+        }
+    }
+
+    /// Fixes the words with policyd, and has them journalled; what is acknowledged later is durable now.
+    async fn register(
+        &self,
+        sender: String,
+        who: &Identified,
+        words: Sealed,
+    ) -> Result<(PromptRegistered, Sealed), Refusal> {
+        let share = |words: &Sealed| {
+            let no = |error| Refusal::new(RefusalCode::Internal, "words.share", format!("{error}"));
+            words.share().map_err(no)
+        };
+        let peers = &self.door.peers;
+        let prompt = RegisterPrompt { channel: Channel::Cli, sender };
+        let (registered, []) = peers
+            .policyd
+            .register_prompt(TraceId::NONE, prompt, [share(&words)?])
+            .await
+            .map_err(AskError::into_refusal)?;
+        let received = Received {
+            turn: registered.turn,
+            trace: registered.trace,
+            channel: Channel::Cli,
+            principal: who.principal.clone(),
+            standing: who.standing,
+            lang: who.lang,
+        };
+        peers.memoryd.received(registered.trace, received, [share(&words)?]).await.map_err(AskError::into_refusal)?;
+        Ok((registered, words))
+    }
+
+    /// Opens the turn at the planner. The words are registered and journalled, so from here on a failure is
+    /// the end of the turn, told and journalled like any other.
+    async fn open(&self, cx: &Cx<CtlDoor>, who: &Identified, registered: &PromptRegistered, words: Sealed) {
+        let PromptRegistered { turn, trace } = *registered;
+        let (relay, handle) = Relay::new(&self.door, self.number, (turn, trace, who.lang), cx.notes());
+        self.door.enter(turn, handle);
+        tokio::task::spawn_local(relay.run());
+        let planner = &self.door.peers.planner;
+        let generation = || *planner.generations().borrow();
+        let before = generation();
+        let open = OpenTurn { turn, trace, channel: Channel::Cli, lang: who.lang };
+        let opened = planner.open_turn(trace, open, [words]).await;
+        let now = if before == 0 { generation() } else { before };
+        self.door.set_generation(turn, now);
+        let why = match opened {
+            Ok(_) if generation() == now => None,
+            Ok(_) => Some(super::says::planner_gone(who.lang).to_owned()),
+            Err(error) => Some(speech::broken(&error, who.lang)),
+        };
+        if let (Some(why), Some(handle)) = (why, self.door.turns.borrow().get(&turn)) {
+            handle.cut(why);
+        }
+        // The session may have gone while this was under way: nobody else would cancel the turn then.
+        if !cx.notes().is_open() {
+            self.door.cancel(turn);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The stage of the door's tests: scripted policyd and memoryd, people at terminals, and a planner that
+//! says only what the test makes it say.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use metnos_proto::edge::{AskError, Served};
+use metnos_proto::edges::{
+    CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolicyd, ctl_door, door_memoryd, door_mind, door_planner,
+    door_policyd,
+};
+use metnos_proto::ids::{Sha256, TraceId, TurnId};
+use metnos_proto::link_async::{Client, Closed, Cx, Notes};
+use metnos_proto::msg::common::{Lang, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::door::{DoorReport, DoorStatus, Say};
+use metnos_proto::msg::memoryd::{Delivered, Received, Recorded, SystemEvent};
+use metnos_proto::msg::mind::{MindHealth, MindReport};
+use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, Text, TurnDone, TurnEnd, TurnOpened};
+use metnos_proto::msg::policyd::{Identified, Identify, PromptRegistered, RegisterPrompt};
+use metnos_proto::payload::Sealed;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::{Door, Peers, TURN_WITHIN_MS};
+use crate::testing::{client, ends, sealed};
+
+/// The peers of the door. The planner opens turns and says nothing by itself: the test speaks for it.
+pub(super) struct Script {
+    pub(super) asked: RefCell<Vec<String>>,
+    pub(super) standing: Cell<Standing>,
+    pub(super) journals: Cell<bool>,
+    pub(super) opens: Cell<bool>,
+    pub(super) planner: RefCell<Option<Notes<DoorPlanner>>>,
+    opened: RefCell<Vec<TurnId>>,
+}
+
+impl Script {
+    pub(super) fn note(&self, what: impl Into<String>) {
+        self.asked.borrow_mut().push(what.into());
+    }
+
+    pub(super) fn asked(&self, word: &str) -> Vec<String> {
+        self.asked.borrow().iter().filter(|ask| ask.starts_with(word)).cloned().collect()
+    }
+
+    fn recorded(&self) -> Result<Recorded, Refusal> {
+        if self.journals.get() {
+            Ok(Recorded { seq: 1, hash: Sha256([0; 32]) })
+        } else {
+            Err(Refusal::new(RefusalCode::Unavailable, "disk.full", "the disk is full"))
+        }
+    }
+}
+
+fn text(words: &Sealed) -> String {
+    String::from_utf8(words.read().unwrap()).unwrap()
+}
+
+impl door_policyd::Serve for Script {
+    async fn identify(self: Rc<Self>, _cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
+        self.note(format!("identify {}", ask.sender));
+        let principal = format!("cli:{}", ask.sender);
+        let standing = self.standing.get();
+        Ok((Identified { principal, standing, level: Level::Supervised, lang: Lang::En }, []))
+    }
+
+    async fn register_prompt(
+        self: Rc<Self>,
+        _cx: Cx<DoorPolicyd>,
+        ask: RegisterPrompt,
+        [words]: [Sealed; 1],
+    ) -> Served<PromptRegistered, 0> {
+        self.note(format!("register_prompt {} {}", ask.sender, text(&words)));
+        Ok((PromptRegistered { turn: TurnId::new(), trace: TraceId::new() }, []))
+    }
+}
+
+impl door_memoryd::Serve for Script {
+    async fn received(
+        self: Rc<Self>,
+        _cx: Cx<DoorMemoryd>,
+        ask: Received,
+        [words]: [Sealed; 1],
+    ) -> Served<Recorded, 0> {
+        self.note(format!("received {} {}", ask.principal, text(&words)));
+        Ok((self.recorded()?, []))
+    }
+
+    async fn delivered(
+        self: Rc<Self>,
+        _cx: Cx<DoorMemoryd>,
+        ask: Delivered,
+        [said]: [Sealed; 1],
+    ) -> Served<Recorded, 0> {
+        let head: String = text(&said).chars().take(100).collect();
+        self.note(format!("delivered {} {head}", ask.end.name()));
+        Ok((self.recorded()?, []))
+    }
+
+    async fn system_event(
+        self: Rc<Self>,
+        _cx: Cx<DoorMemoryd>,
+        ask: SystemEvent,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        self.note(format!("system_event {}", ask.kind));
+        Ok((self.recorded()?, []))
+    }
+}
+
+impl door_planner::Serve for Script {
+    async fn open_turn(
+        self: Rc<Self>,
+        cx: Cx<DoorPlanner>,
+        ask: OpenTurn,
+        [words]: [Sealed; 1],
+    ) -> Served<TurnOpened, 0> {
+        self.note(format!("open_turn {}", text(&words)));
+        if !self.opens.get() {
+            return Err(Refusal::new(RefusalCode::Busy, "planner.turns", "too many turns").into());
+        }
+        *self.planner.borrow_mut() = Some(cx.notes());
+        self.opened.borrow_mut().push(ask.turn);
+        Ok((TurnOpened {}, []))
+    }
+
+    async fn cancel_turn(
+        self: Rc<Self>,
+        _cx: Cx<DoorPlanner>,
+        ask: CancelTurn,
+        []: [Sealed; 0],
+    ) -> Served<Cancelled, 0> {
+        self.note(format!("cancel_turn {}", ask.turn));
+        Ok((Cancelled { was_open: true }, []))
+    }
+}
+
+impl door_mind::Serve for Script {
+    async fn health(self: Rc<Self>, _cx: Cx<DoorMind>, _ask: MindHealth, []: [Sealed; 0]) -> Served<MindReport, 0> {
+        Ok((MindReport { roles: Vec::new(), says: "no model".into() }, []))
+    }
+}
+
+/// A person at the terminal.
+pub(super) struct Person {
+    pub(super) door: Rc<Client<CtlDoor>>,
+    pub(super) notes: mpsc::Receiver<ctl_door::Note>,
+    pub(super) link: JoinHandle<Closed>,
+}
+
+impl Person {
+    pub(super) async fn say(&self, words: &[u8]) -> Result<TurnId, AskError> {
+        self.door.say(TraceId::NONE, Say {}, [sealed(words)]).await.map(|(said, [])| said.turn)
+    }
+
+    pub(super) async fn listen(&mut self) -> (String, TurnDone) {
+        let mut said = String::new();
+        loop {
+            match self.notes.recv().await.unwrap() {
+                ctl_door::Note::Text(note) => said.push_str(&note.text),
+                ctl_door::Note::Call(_) | ctl_door::Note::Progress(_) => {}
+                ctl_door::Note::TurnDone(done) => return (said, done),
+            }
+        }
+    }
+
+    /// Closes the session: a client lets go of its end when it is given another.
+    pub(super) fn hang_up(self) {
+        self.door.attach(ends::<CtlDoor>(2, None).0).unwrap();
+    }
+
+    pub(super) async fn status(&self) -> DoorReport {
+        self.door.door_status(TraceId::NONE, DoorStatus {}, []).await.unwrap().0
+    }
+}
+
+pub(super) fn refusal<T: std::fmt::Debug>(answer: Result<T, AskError>) -> Refusal {
+    match answer {
+        Err(AskError::Refused(refusal)) => refusal,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(super) struct Stage {
+    pub(super) door: Rc<Door>,
+    pub(super) script: Rc<Script>,
+    pub(super) planner: Rc<Client<DoorPlanner>>,
+    pub(super) planner_link: JoinHandle<Closed>,
+    pub(super) memoryd_link: JoinHandle<Closed>,
+}
+
+impl Stage {
+    pub(super) fn new() -> Self {
+        let script = Rc::new(Script {
+            asked: RefCell::default(),
+            standing: Cell::new(Standing::Owner),
+            journals: Cell::new(true),
+            opens: Cell::new(true),
+            planner: RefCell::default(),
+            opened: RefCell::default(),
+        });
+        let (policyd, end) = ends::<DoorPolicyd>(1, None);
+        tokio::task::spawn_local(door_policyd::serve(end, Rc::clone(&script)));
+        let (memoryd, end) = ends::<DoorMemoryd>(1, None);
+        let memoryd_link = tokio::task::spawn_local(door_memoryd::serve(end, Rc::clone(&script)));
+        let (mind, end) = ends::<DoorMind>(1, None);
+        tokio::task::spawn_local(door_mind::serve(end, Rc::clone(&script)));
+        let (planner, end) = ends::<DoorPlanner>(1, None);
+        let planner_link = tokio::task::spawn_local(door_planner::serve(end, Rc::clone(&script)));
+        let planner = client(planner);
+        let peers = Peers {
+            policyd: client(policyd),
+            memoryd: client(memoryd),
+            planner: Rc::clone(&planner),
+            mind: client(mind),
+        };
+        let door = Door::new(peers, TURN_WITHIN_MS);
+        door.start();
+        Self { door, script, planner, planner_link, memoryd_link }
+    }
+
+    pub(super) fn person(&self, uid: u32) -> Person {
+        let (asker, end) = ends::<CtlDoor>(1, Some(uid));
+        let link = tokio::task::spawn_local(self.door.session(end));
+        let door = client(asker);
+        let notes = door.take_notes().unwrap();
+        Person { door, notes, link }
+    }
+
+    pub(super) fn planner(&self) -> Notes<DoorPlanner> {
+        self.script.planner.borrow().clone().unwrap()
+    }
+
+    pub(super) async fn planner_says(&self, turn: TurnId, text: &str) {
+        let text = Text { turn, text: text.to_owned() };
+        self.planner().send(door_planner::Note::Text(text)).await.unwrap();
+    }
+
+    pub(super) async fn planner_ends(&self, turn: TurnId, end: TurnEnd) {
+        let done = TurnDone { turn, end, why: String::new() };
+        self.planner().send(door_planner::Note::TurnDone(done)).await.unwrap();
+    }
+}

@@ -1,0 +1,306 @@
+//! One turn, from the envelope to the answer. Whatever happens on the way, it ends, says how, and
+//! leaves nothing open behind it.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::edges::{DoorPlanner, door_planner};
+use metnos_proto::envelope::Envelope;
+use metnos_proto::ids::{HandleId, TraceId, TurnId};
+use metnos_proto::json;
+use metnos_proto::link_async::Notes;
+use metnos_proto::msg::common::{CallRef, Lang, Outcome};
+use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn};
+use metnos_proto::msg::planner::{Call, CallState, MAX_TEXT, OpenTurn, Text, TurnDone, TurnEnd};
+use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, MAX_SLOTS, Release, Slot};
+use metnos_proto::payload::Sealed;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use super::progress::{Progress, State};
+use super::{CLOSE_WITHIN_MS, MAX_WHY, MAX_WISH, Planner};
+use crate::reflex::answer::{MAX_ANSWER, Told, pieces, shorten};
+use crate::reflex::{Plan, PlannedCall, Reply, speech};
+
+/// How a turn ended, and why when it gave no answer.
+#[derive(Debug)]
+struct Ended {
+    end: TurnEnd,
+    why: String,
+    /// What was missing; empty when nothing was.
+    wish: String,
+}
+
+impl Ended {
+    const fn new(end: TurnEnd, why: String) -> Self {
+        Self { end, why, wish: String::new() }
+    }
+
+    fn broken(why: impl Into<String>) -> Self {
+        Self::new(TurnEnd::Broken, why.into())
+    }
+}
+
+/// A turn that is under way, as its own task sees it.
+struct Turn {
+    id: TurnId,
+    trace: TraceId,
+    lang: Lang,
+    planner: Rc<Planner>,
+    door: Notes<DoorPlanner>,
+}
+
+impl Planner {
+    /// Runs one turn to its end.
+    pub(super) async fn run(
+        self: Rc<Self>,
+        open: OpenTurn,
+        words: String,
+        door: Notes<DoorPlanner>,
+        cancel: Rc<Notify>,
+    ) {
+        let turn = Turn { id: open.turn, trace: open.trace, lang: open.lang, planner: Rc::clone(&self), door };
+        // Not cut short, so that it is always known whether memoryd has a turn to close.
+        let (has_begun, ended) = match turn.begin().await {
+            Err(error) => (false, Ended::broken(speech::broken(&error, turn.lang))),
+            Ok(envelope) => {
+                let within = Duration::from_millis(self.turn_within_ms);
+                let ended = tokio::select! {
+                    biased;
+                    () = cancel.notified() => Ended::new(TurnEnd::Cancelled, speech::cancelled(turn.lang).to_owned()),
+                    () = turn.door.closed() => Ended::new(TurnEnd::Cancelled, speech::cancelled(turn.lang).to_owned()),
+                    ended = tokio::time::timeout(within, turn.drive(&words, envelope)) => {
+                        ended.unwrap_or_else(|_| Ended::broken(speech::too_long(turn.lang)))
+                    }
+                };
+                (true, ended)
+            }
+        };
+        turn.close(has_begun, &ended).await;
+        self.turns.borrow_mut().remove(&turn.id);
+        self.count.send_modify(|count| *count = count.saturating_sub(1));
+        let why = shorten(ended.why.trim_end(), MAX_WHY).to_owned();
+        let done = TurnDone { turn: turn.id, end: ended.end, why };
+        if turn.door.send(door_planner::Note::TurnDone(done)).await.is_err() {
+            tracing::info!(turn = %turn.id, "the door was gone when the turn ended");
+        }
+    }
+}
+
+impl Turn {
+    /// Asks memoryd for the envelope.
+    async fn begin(&self) -> Result<Option<Envelope>, AskError> {
+        let begin = BeginTurn { turn: self.id };
+        let (begun, [envelope]) = self.planner.memoryd.begin_turn(self.trace, begin, []).await?;
+        let envelope = envelope
+            .read()
+            .map_err(|error| error.to_string())
+            .and_then(|bytes| serde_json::from_slice::<Envelope>(&bytes).map_err(|error| error.to_string()));
+        match envelope {
+            Ok(envelope) if envelope.nonce == begun.nonce => Ok(Some(envelope)),
+            Ok(_) => {
+                tracing::error!(turn = %self.id, "the envelope is of another turn");
+                Ok(None)
+            }
+            Err(error) => {
+                tracing::error!(turn = %self.id, error, "the envelope cannot be read");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Tells memoryd and policyd that the turn is over. Both clean up by themselves when they cannot be told.
+    async fn close(&self, has_begun: bool, ended: &Ended) {
+        let memoryd = async {
+            if has_begun {
+                let wish = shorten(&ended.wish, MAX_WISH).to_owned();
+                let close = CloseTurn { turn: self.id, end: ended.end.clone(), wish };
+                if let Err(error) = self.planner.memoryd.close_turn(self.trace, close, []).await {
+                    tracing::warn!(turn = %self.id, %error, "memoryd could not close the turn");
+                }
+            }
+        };
+        let policyd = async {
+            if let Err(error) = self.planner.policyd.end_turn(self.trace, EndTurn { turn: self.id }, []).await {
+                tracing::warn!(turn = %self.id, %error, "policyd could not end the turn");
+            }
+        };
+        let both = async { tokio::join!(memoryd, policyd) };
+        if tokio::time::timeout(Duration::from_millis(CLOSE_WITHIN_MS), both).await.is_err() {
+            tracing::warn!(turn = %self.id, "the turn could not be closed in time");
+        }
+    }
+
+    /// Understands the words and does what they ask for.
+    async fn drive(&self, words: &str, envelope: Option<Envelope>) -> Ended {
+        let Some(envelope) = envelope else {
+            return Ended::broken(speech::unreadable("memoryd", self.lang));
+        };
+        let reply = self.planner.repertoire.borrow_mut().plan(words, &envelope);
+        match reply {
+            Reply::Say(text) => match self.say(&text).await {
+                Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
+                Err(error) => self.broken(&error),
+            },
+            Reply::NotUnderstood(mut why) => {
+                if !self.planner.has_model.get() {
+                    why.push_str(speech::no_model(self.lang));
+                }
+                Ended { end: TurnEnd::NotUnderstood, why, wish: words.to_owned() }
+            }
+            Reply::Plan(plan) => self.carry_out(plan).await.unwrap_or_else(|error| self.broken(&error)),
+        }
+    }
+
+    fn broken(&self, error: &AskError) -> Ended {
+        Ended::broken(speech::broken(error, self.lang))
+    }
+
+    async fn carry_out(&self, plan: Plan) -> Result<Ended, AskError> {
+        let mut progress = match Progress::new(plan) {
+            Ok(progress) => progress,
+            Err(error) => return Ok(Ended::broken(error.to_string())),
+        };
+        self.declare(&progress).await?;
+        loop {
+            let wave = progress.start();
+            if wave.is_empty() {
+                break;
+            }
+            self.run_wave(&wave, &mut progress).await?;
+        }
+        self.answer(&progress).await
+    }
+
+    /// Registers the intent: nothing but the owner's words has been read yet.
+    async fn declare(&self, progress: &Progress) -> Result<(), AskError> {
+        let slot =
+            |call: &PlannedCall| Slot { executor: call.executor.clone(), literals: call.literals.clone(), max: 1 };
+        let slots = progress.calls().take(MAX_SLOTS).map(slot).collect();
+        let (frozen, []) = self.planner.policyd.intent(self.trace, Intent { turn: self.id, slots }, []).await?;
+        if !frozen.ignored.is_empty() {
+            tracing::info!(turn = %self.id, ignored = ?frozen.ignored, "literals that policyd did not find in the words");
+        }
+        Ok(())
+    }
+
+    /// Runs calls that do not depend on each other side by side. When the turn is dropped in the middle, no
+    /// further call is started, and what runs is left to its quotas.
+    async fn run_wave(&self, wave: &[PlannedCall], progress: &mut Progress) -> Result<(), AskError> {
+        let mut acts: JoinSet<(CallRef, Result<Acted, AskError>)> = JoinSet::new();
+        for call in wave {
+            self.tell(
+                call,
+                CallState::Started,
+                String::from_utf8(json::canonical(&call.arguments)).unwrap_or_default(),
+            )
+            .await?;
+            let arguments = Sealed::new(&json::canonical(&call.arguments))
+                .map_err(|error| AskError::Unsendable(error.to_string()))?;
+            let (policyd, trace, place) = (Rc::clone(&self.planner.policyd), self.trace, call.place);
+            let act = Act { turn: self.id, call: place, executor: call.executor.clone() };
+            acts.spawn_local(
+                async move { (place, policyd.act(trace, act, [arguments]).await.map(|(acted, [])| acted)) },
+            );
+        }
+        let mut broken = None;
+        while let Some(acted) = acts.join_next().await {
+            let Ok((place, acted)) = acted else { continue };
+            match acted {
+                Ok(Acted::Ran(ran)) => progress.ran(place, ran.handle, ran.outcome),
+                Ok(Acted::Denied(refusal)) => progress.denied(place, refusal),
+                Err(error) => broken = Some(error),
+            }
+            if let Some((call, state)) = progress.get(place) {
+                self.tell_state(call, state).await?;
+            }
+        }
+        broken.map_or(Ok(()), Err)
+    }
+
+    async fn tell_state(&self, call: &PlannedCall, state: &State) -> Result<(), AskError> {
+        let (state, detail) = match state {
+            State::Ran { outcome: Outcome::Ok, .. } => (CallState::Succeeded, String::new()),
+            State::Ran { outcome, .. } => (CallState::Unsuccessful, outcome.name().to_owned()),
+            State::Denied(refusal) => (CallState::Denied, refusal.to_string()),
+            // Nothing became of it: the turn breaks off and says why.
+            State::Waiting | State::Running | State::Skipped => return Ok(()),
+        };
+        self.tell(call, state, detail).await
+    }
+
+    async fn tell(&self, call: &PlannedCall, state: CallState, detail: String) -> Result<(), AskError> {
+        const MAX_DETAIL: usize = 1024;
+        let detail = shorten(&detail, MAX_DETAIL).to_owned();
+        let note = Call { turn: self.id, call: call.place, executor: call.executor.clone(), state, detail };
+        self.door.send(door_planner::Note::Call(note)).await
+    }
+
+    /// Has released what the answer needs, and nothing else, and tells it.
+    async fn answer(&self, progress: &Progress) -> Result<Ended, AskError> {
+        let told = progress.outcome();
+        let mut troubles: Vec<String> = Vec::new();
+        let mut room = MAX_ANSWER;
+        for place in &told {
+            let Some((call, state)) = progress.get(*place) else { continue };
+            match self.tell_result(call, state).await? {
+                Told::Answer(text) => {
+                    let text = if told.len() > 1 { with_heading(call, &text) } else { text };
+                    if text.len() > room {
+                        troubles.push(speech::truncated(None, None, self.lang));
+                        break;
+                    }
+                    room -= text.len();
+                    self.say(&text).await?;
+                }
+                Told::Trouble(why) if !troubles.contains(&why) => troubles.push(why),
+                Told::Trouble(_) => {}
+            }
+        }
+        let end = match progress.end() {
+            TurnEnd::Answered if !troubles.is_empty() => TurnEnd::Unsuccessful,
+            end => end,
+        };
+        Ok(Ended::new(end, troubles.join("\n")))
+    }
+
+    async fn tell_result(&self, call: &PlannedCall, state: &State) -> Result<Told, AskError> {
+        match state {
+            State::Ran { handle, outcome } => match speech::outcome(&call.executor, *outcome, self.lang) {
+                Some(why) => Ok(Told::Trouble(why)),
+                None => Ok(call.template.tell(&self.release(*handle).await?)),
+            },
+            State::Denied(refusal) => Ok(Told::Trouble(refusal.to_string())),
+            State::Waiting | State::Running | State::Skipped => {
+                Ok(Told::Trouble(speech::unreadable(&call.executor, self.lang)))
+            }
+        }
+    }
+
+    async fn release(&self, handle: HandleId) -> Result<Vec<u8>, AskError> {
+        let release = Release { turn: self.id, handle };
+        let (_, [result]) = self.planner.policyd.release(self.trace, release, []).await?;
+        result.read().map_err(|error| AskError::Unsendable(error.to_string()))
+    }
+
+    async fn say(&self, text: &str) -> Result<(), AskError> {
+        for piece in pieces(text, MAX_TEXT) {
+            let text = Text { turn: self.id, text: piece.to_owned() };
+            self.door.send(door_planner::Note::Text(text)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Names the part of an answer of several parts, when it is bare text.
+fn with_heading(call: &PlannedCall, text: &str) -> String {
+    match call.template.subject() {
+        Some(subject) if call.template.is_text() => {
+            let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+            let subject: String = subject.chars().filter(|c| !c.is_control()).collect();
+            format!("==> {subject} <==\n{text}{end}")
+        }
+        Some(_) | None => text.to_owned(),
+    }
+}
