@@ -1,0 +1,508 @@
+//! `metnos.toml`: every key with its default, its meaning and its bounds in one table ([`KEYS`]), and the reading of
+//! the file. No secret may ever stand in it, and a word it does not know is an error, not a surprise.
+
+use metnos_proto::control::Settings;
+use metnos_proto::msg::common::Lang;
+use toml::Spanned;
+use toml::de::{DeInteger, DeTable, DeValue};
+
+/// The largest configuration that is read.
+pub const MAX_CONFIG_BYTES: u64 = 64 * 1024;
+
+/// What a value must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// The absolute path of a file.
+    Path,
+    /// A number between these, both included.
+    Number(u32, u32),
+    /// As [`Kind::Number`], or the word in its place.
+    NumberOr(u32, u32, &'static str),
+    /// A list of these words.
+    SomeOf(&'static [&'static str]),
+}
+
+/// A value that fits its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// Of a word or a path.
+    Text(String),
+    /// Of a number.
+    Number(u32),
+    /// Of a list.
+    List(Vec<String>),
+}
+
+/// One key.
+#[derive(Debug)]
+pub struct Key {
+    /// The table it stands in.
+    pub table: &'static str,
+    /// Its name there.
+    pub name: &'static str,
+    /// What it is for, for a person.
+    pub doc: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// Its default, as it would stand in the file.
+    pub default: &'static str,
+}
+
+/// The highest uid that is one: the next two mean "none" to the kernel's calls.
+const MAX_UID: u32 = u32::MAX - 2;
+
+/// All keys, in the order of the file.
+pub const KEYS: &[Key] = &[
+    Key {
+        table: "instance",
+        name: "lang",
+        doc: "The language you are spoken to in, unless you use the other: \"en\" or \"it\".",
+        kind: Kind::OneOf(&["en", "it"]),
+        default: "\"en\"",
+    },
+    Key {
+        table: "instance",
+        name: "owner_uid",
+        doc: "The user who speaks as the owner at the terminal. \"directory\": whoever owns this directory.",
+        kind: Kind::NumberOr(0, MAX_UID, "directory"),
+        default: "\"directory\"",
+    },
+    Key {
+        table: "executors",
+        name: "interpreter",
+        doc: "The Python interpreter that executors run in, as an absolute path.",
+        kind: Kind::Path,
+        default: "\"/usr/bin/python3\"",
+    },
+    Key {
+        table: "jail",
+        name: "waive",
+        doc: "Layers of the lock that may be missing where the kernel lacks them: landlock, seccomp, no_new_privs,\n\
+              # caps, dumpable. `metnosctl status` shows what is waived.",
+        kind: Kind::SomeOf(&["landlock", "seccomp", "no_new_privs", "caps", "dumpable"]),
+        default: "[]",
+    },
+    Key {
+        table: "memory",
+        name: "calls_per_use_day",
+        doc: "That many calls make a day of use: memory ages by use, not by the calendar.",
+        kind: Kind::Number(1, 1_000_000),
+        default: "50",
+    },
+    Key {
+        table: "policy",
+        name: "calls_per_minute",
+        doc: "The most calls that one sender may have decided in a minute.",
+        kind: Kind::Number(1, 100_000),
+        default: "120",
+    },
+    Key {
+        table: "supervisor",
+        name: "uid_base",
+        doc: "Started as root where the packaged users do not exist: the daemons get unused uids from here on.",
+        kind: Kind::Number(1_000, MAX_UID - 4_096),
+        default: "64200",
+    },
+    Key {
+        table: "supervisor",
+        name: "uid_count",
+        doc: "How many uids belong to that range; one instance needs eight.",
+        kind: Kind::Number(8, 4_096),
+        default: "256",
+    },
+];
+
+/// Where a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// That line of `metnos.toml`.
+    Line(usize),
+}
+
+/// One line of `metnosctl config show`.
+#[derive(Debug)]
+pub struct Entry {
+    /// The key.
+    pub key: &'static Key,
+    /// What is in force.
+    pub value: Value,
+    /// Where it was set.
+    pub origin: Origin,
+}
+
+/// What is wrong with a configuration.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("metnos.toml, line {line}: {what}")]
+pub struct ConfigError {
+    /// Where, counted from 1.
+    pub line: usize,
+    /// What, for a person.
+    pub what: String,
+}
+
+/// A configuration that is in order.
+#[derive(Debug)]
+pub struct Config {
+    entries: Vec<Entry>,
+}
+
+impl Config {
+    /// Reads a configuration; what it does not say has its default.
+    ///
+    /// # Errors
+    /// At the first thing that is not in order: no TOML, an unknown key (with a suggestion), a value out of bounds.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let table = DeTable::parse(text).map_err(|error| ConfigError {
+            line: line_of(text, error.span().map_or(0, |span| span.start)),
+            what: error.message().to_owned(),
+        })?;
+        let mut set: Vec<(&'static Key, Value, usize)> = Vec::new();
+        for (name, value) in table.get_ref() {
+            let line = line_of(text, name.span().start);
+            let DeValue::Table(inner) = value.get_ref() else {
+                return Err(ConfigError { line, what: unknown_table(name.get_ref()) });
+            };
+            if !KEYS.iter().any(|key| key.table == name.get_ref()) {
+                return Err(ConfigError { line, what: unknown_table(name.get_ref()) });
+            }
+            for (inner_name, value) in inner {
+                set.push(read_key(text, name.get_ref(), inner_name, value)?);
+            }
+        }
+        let entry = |key: &'static Key| match set.iter().position(|(other, ..)| std::ptr::eq(*other, key)) {
+            Some(at) => {
+                let (_, value, line) = set.swap_remove(at);
+                Entry { key, value, origin: Origin::Line(line) }
+            }
+            None => Entry { key, value: default_of(key), origin: Origin::Default },
+        };
+        Ok(Self { entries: KEYS.iter().map(entry).collect() })
+    }
+
+    /// Every key with what is in force and where it was set.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// What the daemons are told. `directory_uid` owns the instance's directory.
+    #[must_use]
+    pub fn settings(&self, directory_uid: u32) -> Settings {
+        Settings {
+            owner_uid: self.owner_uid().unwrap_or(directory_uid),
+            lang: if self.text("instance", "lang") == "it" { Lang::It } else { Lang::En },
+            interpreter: self.text("executors", "interpreter").to_owned(),
+            waive: match self.value("jail", "waive") {
+                Value::List(names) => names.clone(),
+                Value::Text(_) | Value::Number(_) => Vec::new(),
+            },
+            calls_per_use_day: self.number("memory", "calls_per_use_day"),
+            calls_per_minute: self.number("policy", "calls_per_minute"),
+        }
+    }
+
+    /// The owner, where the configuration names one.
+    #[must_use]
+    pub fn owner_uid(&self) -> Option<u32> {
+        match self.value("instance", "owner_uid") {
+            Value::Number(uid) => Some(*uid),
+            Value::Text(_) | Value::List(_) => None,
+        }
+    }
+
+    /// The range of uids for daemons: its first, and how many.
+    #[must_use]
+    pub fn uid_range(&self) -> (u32, u32) {
+        (self.number("supervisor", "uid_base"), self.number("supervisor", "uid_count"))
+    }
+
+    fn value(&self, table: &str, name: &str) -> &Value {
+        const NONE: &Value = &Value::List(Vec::new());
+        self.entries
+            .iter()
+            .find(|entry| entry.key.table == table && entry.key.name == name)
+            .map_or(NONE, |entry| &entry.value)
+    }
+
+    fn text(&self, table: &str, name: &str) -> &str {
+        match self.value(table, name) {
+            Value::Text(text) => text,
+            Value::Number(_) | Value::List(_) => "",
+        }
+    }
+
+    fn number(&self, table: &str, name: &str) -> u32 {
+        match self.value(table, name) {
+            Value::Number(number) => *number,
+            Value::Text(_) | Value::List(_) => 0,
+        }
+    }
+}
+
+fn read_key(
+    text: &str,
+    table: &str,
+    name: &Spanned<std::borrow::Cow<'_, str>>,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<(&'static Key, Value, usize), ConfigError> {
+    let line = line_of(text, name.span().start);
+    let key = KEYS
+        .iter()
+        .find(|key| key.table == table && key.name == name.get_ref())
+        .ok_or_else(|| ConfigError { line, what: unknown_key(table, name.get_ref()) })?;
+    let fits = fit(key.kind, value.get_ref())
+        .ok_or_else(|| ConfigError { line, what: format!("{table}.{} must be {}", key.name, wanted(key.kind)) })?;
+    Ok((key, fits, line))
+}
+
+/// The value, if it is what the kind asks for.
+fn fit(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
+    match (kind, value) {
+        (Kind::OneOf(words), DeValue::String(text)) => {
+            words.contains(&text.as_ref()).then(|| Value::Text(text.clone().into_owned()))
+        }
+        (Kind::Path, DeValue::String(text)) => (text.starts_with('/') && !text.chars().any(char::is_control))
+            .then(|| Value::Text(text.clone().into_owned())),
+        (Kind::Number(least, most) | Kind::NumberOr(least, most, _), DeValue::Integer(number)) => {
+            number_of(number).filter(|number| (least..=most).contains(number)).map(Value::Number)
+        }
+        (Kind::NumberOr(_, _, word), DeValue::String(text)) => (text == word).then(|| Value::Text(word.to_owned())),
+        (Kind::SomeOf(words), DeValue::Array(items)) => {
+            let mut list = Vec::new();
+            for item in items.iter() {
+                match item.get_ref() {
+                    DeValue::String(text) if words.contains(&text.as_ref()) => list.push(text.clone().into_owned()),
+                    _ => return None,
+                }
+            }
+            Some(Value::List(list))
+        }
+        _ => None,
+    }
+}
+
+fn number_of(number: &DeInteger<'_>) -> Option<u32> {
+    u32::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+fn wanted(kind: Kind) -> String {
+    match kind {
+        Kind::OneOf(words) => format!("one of {}", words.join(", ")),
+        Kind::Path => "an absolute path".to_owned(),
+        Kind::Number(least, most) => format!("a number from {least} to {most}"),
+        Kind::NumberOr(least, most, word) => format!("a number from {least} to {most}, or \"{word}\""),
+        Kind::SomeOf(words) => format!("a list of some of {}", words.join(", ")),
+    }
+}
+
+fn default_of(key: &Key) -> Value {
+    let parsed = DeValue::parse(key.default).ok();
+    // The tests show that every default fits; a list is the one kind with a harmless stand-in.
+    parsed.and_then(|value| fit(key.kind, value.get_ref())).unwrap_or(Value::List(Vec::new()))
+}
+
+fn unknown_table(name: &str) -> String {
+    if let Some(key) = KEYS.iter().find(|key| key.name == name) {
+        return format!("the key {name} belongs into [{}]", key.table);
+    }
+    let tables = KEYS.iter().map(|key| key.table);
+    format!("there is no table [{}]{}", shown(name), suggestion(name, tables))
+}
+
+fn unknown_key(table: &str, name: &str) -> String {
+    let here = KEYS.iter().filter(|key| key.table == table).map(|key| key.name);
+    let mut hint = suggestion(name, here);
+    if hint.is_empty() {
+        hint = KEYS
+            .iter()
+            .find(|key| key.name == name)
+            .map_or_else(String::new, |key| format!("; it belongs into [{}]", key.table));
+    }
+    format!("there is no key {} in [{table}]{hint}", shown(name))
+}
+
+/// A name as it may be shown on a terminal.
+fn shown(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(60).collect()
+}
+
+fn suggestion<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    known
+        .map(|candidate| (distance(name, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len().div_ceil(3) || name.starts_with(candidate))
+        .min()
+        .map_or_else(String::new, |(_, candidate)| format!("; did you mean {candidate}?"))
+}
+
+/// How many letters have to be added, removed or changed.
+fn distance(one: &str, two: &str) -> usize {
+    let two: Vec<char> = two.chars().collect();
+    let mut row: Vec<usize> = (0..=two.len()).collect();
+    for (i, a) in one.chars().take(100).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in two.iter().enumerate() {
+            let changed = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[two.len()]
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn error(text: &str) -> String {
+        Config::parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_empty_file_gives_the_defaults() {
+        let settings = Config::parse("").unwrap().settings(1000);
+        assert_eq!(
+            settings,
+            Settings {
+                owner_uid: 1000,
+                lang: Lang::En,
+                interpreter: "/usr/bin/python3".into(),
+                waive: vec![],
+                calls_per_use_day: 50,
+                calls_per_minute: 120,
+            }
+        );
+        assert_eq!(Config::parse("").unwrap().uid_range(), (64_200, 256));
+    }
+
+    #[test]
+    fn every_default_fits_its_own_kind() {
+        for key in KEYS {
+            let value = DeValue::parse(key.default).unwrap();
+            assert!(fit(key.kind, value.get_ref()).is_some(), "{}", key.name);
+        }
+    }
+
+    /// The `metnos.toml` of a new instance: every key, its default and its meaning.
+    fn template() -> String {
+        let mut text = String::from(
+            "# The configuration of this instance of Metnos. Every key is shown with its default;\n\
+             # remove the # to change one. A change counts from the next start.\n",
+        );
+        let mut table = "";
+        for key in KEYS {
+            if key.table != table {
+                table = key.table;
+                text.push_str(&format!("\n[{table}]\n"));
+            }
+            text.push_str(&format!("# {}\n# {} = {}\n", key.doc, key.name, key.default));
+        }
+        text
+    }
+
+    #[test]
+    fn the_example_names_every_key_with_its_default_and_its_meaning() {
+        assert_eq!(include_str!("../../examples/metnos.toml"), template(), "examples/metnos.toml lags behind KEYS");
+    }
+
+    #[test]
+    fn the_example_changes_nothing_and_is_valid_when_every_key_is_switched_on() {
+        assert!(Config::parse(&template()).unwrap().entries().iter().all(|entry| entry.origin == Origin::Default));
+        let on: String = template()
+            .lines()
+            .map(|line| match line.strip_prefix("# ") {
+                Some(rest) if KEYS.iter().any(|key| rest.starts_with(&format!("{} = ", key.name))) => {
+                    format!("{rest}\n")
+                }
+                _ => format!("{line}\n"),
+            })
+            .collect();
+        let config = Config::parse(&on).unwrap();
+        assert!(config.entries().iter().all(|entry| entry.origin != Origin::Default));
+        assert_eq!(config.settings(5), Config::parse("").unwrap().settings(5));
+    }
+
+    #[test]
+    fn what_is_set_counts_and_says_where_it_was_set() {
+        let config = Config::parse(
+            "[instance]\nlang = \"it\"\nowner_uid = 1001\n[jail]\nwaive = [\"landlock\"]\n[memory]\ncalls_per_use_day = 0x10\n",
+        )
+        .unwrap();
+        let settings = config.settings(0);
+        assert_eq!((settings.owner_uid, settings.lang, settings.calls_per_use_day), (1001, Lang::It, 16));
+        assert_eq!(settings.waive, ["landlock"]);
+        assert_eq!(config.entries()[1].origin, Origin::Line(3));
+    }
+
+    #[test]
+    fn an_unknown_word_is_an_error_with_a_suggestion() {
+        assert_eq!(
+            error("[instance]\nlanguage = \"it\"\n"),
+            "metnos.toml, line 2: there is no key language in [instance]; did you mean lang?"
+        );
+        assert_eq!(error("[memory]\nhalf_life = 1\n"), "metnos.toml, line 2: there is no key half_life in [memory]");
+        assert_eq!(
+            error("\n[jail]\nwaiv = []\n"),
+            "metnos.toml, line 3: there is no key waiv in [jail]; did you mean waive?"
+        );
+        assert_eq!(error("[jial]\n"), "metnos.toml, line 1: there is no table [jial]; did you mean jail?");
+        assert_eq!(
+            error("[jail]\nuid_base = 70000\n"),
+            "metnos.toml, line 2: there is no key uid_base in [jail]; it belongs into [supervisor]"
+        );
+        assert_eq!(error("lang = \"it\""), "metnos.toml, line 1: the key lang belongs into [instance]");
+    }
+
+    #[test]
+    fn a_value_out_of_its_bounds_is_an_error_that_says_what_was_expected() {
+        for (text, wanted) in [
+            ("[instance]\nlang = \"de\"", "instance.lang must be one of en, it"),
+            ("[executors]\ninterpreter = \"python3\"", "executors.interpreter must be an absolute path"),
+            ("[memory]\ncalls_per_use_day = 0", "memory.calls_per_use_day must be a number from 1 to 1000000"),
+            ("[memory]\ncalls_per_use_day = -1", "memory.calls_per_use_day must be a number from 1 to 1000000"),
+            ("[memory]\ncalls_per_use_day = \"50\"", "memory.calls_per_use_day must be a number from 1 to 1000000"),
+            ("[supervisor]\nuid_count = 7", "supervisor.uid_count must be a number from 8 to 4096"),
+            ("[supervisor]\nuid_base = 0", "supervisor.uid_base must be a number from 1000 to 4294963197"),
+            (
+                "[jail]\nwaive = [\"seccmp\"]",
+                "jail.waive must be a list of some of landlock, seccomp, no_new_privs, caps, dumpable",
+            ),
+        ] {
+            assert_eq!(error(text), format!("metnos.toml, line 2: {wanted}"));
+        }
+        assert!(Config::parse("[supervisor]\nuid_base = 4294963197\nuid_count = 4096").is_ok());
+    }
+
+    #[test]
+    fn what_is_no_toml_says_where() {
+        assert!(error("[instance]\nlang = \n").starts_with("metnos.toml, line 2: "));
+        assert!(error("[instance]\nlang = \"en\"\nlang = \"it\"\n").starts_with("metnos.toml, line 3: "));
+    }
+
+    #[test]
+    fn the_names_of_layers_are_those_of_the_jail() {
+        let key = KEYS.iter().find(|key| key.name == "waive").unwrap();
+        let Kind::SomeOf(names) = key.kind else { panic!() };
+        let mut ours = names.to_vec();
+        let mut theirs = metnos_jail::Layer::names();
+        ours.sort_unstable();
+        theirs.sort_unstable();
+        assert_eq!(ours, theirs);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_reading_panic(text in "[a-z_=\\[\\]\"0-9\n. ]{0,200}") {
+            let _ = Config::parse(&text);
+        }
+    }
+}

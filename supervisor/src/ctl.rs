@@ -1,0 +1,192 @@
+//! The socket on which `metnosctl` asks the supervisor. The kernel says who is there; whoever is neither the owner
+//! nor root is refused, and what he says is not looked at. Everything about a client is bounded: how many, how long idle,
+//! how long an answer may take.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use metnos_proto::control::{self, CtlAnswer, CtlAsk};
+use metnos_proto::edge::PeerCred;
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::socket;
+use rustix::fs::{AtFlags, Mode, Uid};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+
+use crate::line::Event;
+
+/// The name of the socket in the instance's `run` directory.
+pub const SOCKET: &str = "control.sock";
+/// The most clients at a time.
+pub const MAX_CLIENTS: usize = 32;
+/// How long a client may say nothing, in milliseconds.
+pub const IDLE_WITHIN_MS: u64 = 60_000;
+/// How long any answer may take; a restart takes longest.
+pub const ANSWER_WITHIN_MS: u64 = 30_000;
+/// How long a client that is refused may take to ask, in milliseconds.
+pub const REFUSE_WITHIN_MS: u64 = 1_000;
+/// The pause after the system had no descriptor left for a client.
+const ACCEPT_PAUSE_MS: u64 = 200;
+
+/// An answer, with the descriptor that belongs to it.
+#[derive(Debug)]
+pub struct Reply {
+    /// The words.
+    pub answer: CtlAnswer,
+    /// The end of a channel, beside [`CtlAnswer::Connected`] only.
+    pub fd: Option<OwnedFd>,
+}
+
+/// A question of `metnosctl`.
+#[derive(Debug)]
+pub struct Asked {
+    /// Who asks, says the kernel.
+    pub peer: PeerCred,
+    /// What.
+    pub ask: CtlAsk,
+    /// Where the answer goes.
+    pub reply: oneshot::Sender<Reply>,
+}
+
+impl From<CtlAnswer> for Reply {
+    fn from(answer: CtlAnswer) -> Self {
+        Self { answer, fd: None }
+    }
+}
+
+/// Makes the listening socket, in place of a stale one: the caller holds the instance's lock.
+///
+/// # Errors
+/// When it cannot be made or given to the owner.
+pub fn listen(run: &OwnedFd, run_path: &Path, owner_uid: u32) -> io::Result<OwnedFd> {
+    match rustix::fs::unlinkat(run, SOCKET, AtFlags::empty()) {
+        Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let listener = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+    // A path that is too long for an address is reached through the open directory.
+    let address = SocketAddrUnix::new(run_path.join(SOCKET))
+        .or_else(|_| SocketAddrUnix::new(format!("/proc/self/fd/{}/{SOCKET}", std::os::fd::AsRawFd::as_raw_fd(run))))?;
+    // From its first moment nobody else may connect.
+    let before = rustix::process::umask(Mode::from(0o177));
+    let bound = rustix::net::bind(&listener, &address);
+    rustix::process::umask(before);
+    bound?;
+    if rustix::process::geteuid().is_root() {
+        rustix::fs::chownat(run, SOCKET, Some(Uid::from_raw(owner_uid)), None, AtFlags::SYMLINK_NOFOLLOW)?;
+    }
+    rustix::net::listen(&listener, 16)?;
+    Ok(listener)
+}
+
+/// Serves the socket for ever. Must run inside a [`tokio::task::LocalSet`].
+pub async fn serve(listener: AsyncFd<OwnedFd>, owner_uid: u32, events: mpsc::Sender<Event>) {
+    let places = Arc::new(Semaphore::new(MAX_CLIENTS));
+    let refusals = Arc::new(Semaphore::new(MAX_CLIENTS));
+    let refuse = |client: OwnedFd, refusal: Refusal| {
+        // Whoever is refused while as many others are is left without a word.
+        if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
+            tokio::task::spawn_local(refuse(client, refusal, place));
+        }
+    };
+    loop {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let accepted = listener
+            .async_io(Interest::READABLE, |fd| rustix::net::accept_with(fd, flags).map_err(io::Error::from))
+            .await;
+        let client = match accepted {
+            Ok(client) => client,
+            Err(error) => {
+                tracing::warn!(%error, "a client could not be accepted");
+                tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
+                continue;
+            }
+        };
+        let peer = match admit(&client, owner_uid) {
+            Ok(peer) => peer,
+            Err(refusal) => {
+                refuse(client, refusal);
+                continue;
+            }
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            let why = format!("{MAX_CLIENTS} others speak to the supervisor at this moment");
+            refuse(client, Refusal::new(RefusalCode::Busy, "supervisor.clients", why).remedy("try again in a moment"));
+            continue;
+        };
+        let events = events.clone();
+        tokio::task::spawn_local(async move {
+            if let Err(error) = converse(client, peer, events).await {
+                tracing::debug!(pid = peer.pid, %error, "a client left");
+            }
+            drop(place);
+        });
+    }
+}
+
+/// Who is there, if he may be.
+fn admit(client: &OwnedFd, owner_uid: u32) -> Result<PeerCred, Refusal> {
+    let cred = rustix::net::sockopt::socket_peercred(client).map_err(|errno| {
+        Refusal::new(RefusalCode::Internal, "supervisor.peer", format!("the kernel does not say who asks: {errno}"))
+    })?;
+    let uid = cred.uid.as_raw();
+    if uid != 0 && uid != owner_uid {
+        let why = format!("this instance belongs to uid {owner_uid}, and uid {uid} asks");
+        tracing::warn!(uid, "a stranger asked the supervisor");
+        return Err(Refusal::new(RefusalCode::Denied, "supervisor.owner", why));
+    }
+    Ok(PeerCred { pid: u32::try_from(cred.pid.as_raw_nonzero().get()).unwrap_or(0), uid })
+}
+
+/// Answers the first packet of a client, whatever it says, with no. Not sooner: closing a socket that has unread
+/// packets would take the refusal away from him as well.
+async fn refuse(client: OwnedFd, refusal: Refusal, _place: OwnedSemaphorePermit) {
+    let Ok(client) = metnos_proto::sys::watch(client) else { return };
+    let mut buffer = socket::buffer();
+    let packet = client.async_io(Interest::READABLE, |fd| socket::receive(fd.as_fd(), &mut buffer));
+    if let Ok(Ok(Some(_))) = tokio::time::timeout(Duration::from_millis(REFUSE_WITHIN_MS), packet).await
+        && let Err(error) = control::send(client.get_ref().as_fd(), &CtlAnswer::Refused(refusal), None)
+    {
+        tracing::debug!(%error, "a refused client did not wait for the answer");
+    }
+}
+
+/// One question after the other, until the client leaves, idles, or says what is none.
+async fn converse(client: OwnedFd, peer: PeerCred, events: mpsc::Sender<Event>) -> Result<(), control::ControlError> {
+    metnos_proto::sys::refuse_rights(&client)?;
+    let client = metnos_proto::sys::watch(client)?;
+    let mut buffer = socket::buffer();
+    loop {
+        let question =
+            client.async_io(Interest::READABLE, |fd| match control::receive::<CtlAsk>(fd.as_fd(), &mut buffer) {
+                Ok(Some((ask, _))) => Ok(Ok(ask)),
+                Ok(None) => Err(io::ErrorKind::WouldBlock.into()),
+                Err(error) => Ok(Err(error)),
+            });
+        let Ok(ask) = tokio::time::timeout(Duration::from_millis(IDLE_WITHIN_MS), question).await else {
+            return Ok(());
+        };
+        let (reply, answer) = oneshot::channel();
+        if events.send(Event::Asked(Asked { peer, ask: ask??, reply })).await.is_err() {
+            return Ok(());
+        }
+        let reply = match tokio::time::timeout(Duration::from_millis(ANSWER_WITHIN_MS), answer).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(_)) => refused(RefusalCode::Unavailable, "supervisor.stopping", "the supervisor is stopping"),
+            Err(_) => refused(RefusalCode::Internal, "supervisor.late", "the supervisor has no answer in time"),
+        };
+        control::send(client.get_ref().as_fd(), &reply.answer, reply.fd.as_ref().map(AsFd::as_fd))?;
+    }
+}
+
+/// A refusal as a reply.
+#[must_use]
+pub fn refused(code: RefusalCode, rule: &str, why: impl Into<String>) -> Reply {
+    CtlAnswer::Refused(Refusal::new(code, rule, why)).into()
+}

@@ -1,0 +1,153 @@
+//! Spawn mode: the daemons are the supervisor's own children, exec'd afresh with their control end as descriptor 0,
+//! an empty environment and nothing else. Must never start one as root, nor leave one behind.
+//!
+//! A daemon ends with the supervisor, however that ends: it asks the kernel for that itself, and the end of its
+//! control line says the same. The kernel ties it to the *thread* that started it, so daemons are started from the
+//! main thread, which lives as long as the process.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use metnos_proto::role::RoleName;
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions};
+
+use crate::front::{Arrival, Front, FrontError, Process};
+use crate::ids::Ids;
+
+/// Front end 1: children.
+#[derive(Debug)]
+pub struct Spawn {
+    ids: Ids,
+    /// Where the daemons' programs lie.
+    programs: PathBuf,
+    /// The same, open: a daemon's own user need not be able to walk there.
+    dir: OwnedFd,
+    /// Other programs in the place of daemons; test builds only.
+    instead: BTreeMap<RoleName, PathBuf>,
+}
+
+/// The name of a daemon's program.
+#[must_use]
+pub fn program(role: RoleName) -> String {
+    format!("metnos-{}", role.text())
+}
+
+impl Spawn {
+    /// Daemons whose programs lie in `programs`, which run as `ids`. `instead` is empty but in tests.
+    ///
+    /// # Errors
+    /// When the directory cannot be opened, or lacks a program.
+    pub fn new(programs: &Path, ids: Ids, instead: BTreeMap<RoleName, PathBuf>) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(programs, flags, Mode::empty())?;
+        for role in RoleName::daemons().filter(|role| !instead.contains_key(role)) {
+            let path = programs.join(program(role));
+            if !path.is_file() {
+                let why = format!("{} is missing: all programs of Metnos must lie side by side", path.display());
+                return Err(io::Error::new(io::ErrorKind::NotFound, why));
+            }
+        }
+        Ok(Self { ids, programs: programs.to_owned(), dir, instead })
+    }
+
+    fn command(&self, role: RoleName) -> Command {
+        let name = program(role);
+        let (path, shown) = match self.instead.get(&role) {
+            Some(path) => (path.clone(), path.clone()),
+            // Through the open directory, which the child inherits up to its exec.
+            None => (PathBuf::from(format!("/proc/self/fd/{}/{name}", self.dir.as_raw_fd())), self.programs.join(name)),
+        };
+        let mut command = Command::new(path);
+        // A group of its own, so that a terminal's Ctrl-C reaches the supervisor alone, which stops in order.
+        command.arg0(shown).env_clear().current_dir("/").process_group(0);
+        command
+    }
+
+    fn start(&self, role: RoleName) -> io::Result<Arrival> {
+        let (line, theirs) = metnos_proto::socket::pair()?;
+        // Daemons tell; they hand over nothing.
+        metnos_proto::sys::refuse_rights(&line)?;
+        let mut command = self.command(role);
+        command.stdin(Stdio::from(theirs));
+        let id = self.ids.of(role).ok_or_else(|| io::Error::other("no user is chosen for it"))?;
+        if id.uid == 0 || id.gid == 0 && self.ids.separate() {
+            return Err(io::Error::other("it would run as root"));
+        }
+        if self.ids.separate() {
+            // The standard library also empties the list of supplementary groups.
+            command.gid(id.gid).uid(id.uid);
+        }
+        let mut child = command.spawn()?;
+        match watched(&child, id.uid) {
+            Ok(process) => Ok(Arrival { role, line, process }),
+            Err(error) => {
+                child.kill()?;
+                child.wait()?;
+                Err(error)
+            }
+        }
+    }
+}
+
+fn watched(child: &Child, uid: u32) -> io::Result<Process> {
+    let pidfd = rustix::process::pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
+    Process::new(child.id(), uid, pidfd)
+}
+
+impl Front for Spawn {
+    fn mode(&self) -> &'static str {
+        "spawn"
+    }
+
+    fn uids_separate(&self) -> bool {
+        self.ids.separate()
+    }
+
+    fn bring(&mut self, role: RoleName) -> Result<Option<Arrival>, FrontError> {
+        match self.start(role) {
+            Ok(arrival) => Ok(Some(arrival)),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let why = format!(
+                    "its user may not execute {}: {error}; the program and all it needs must be readable for everybody",
+                    self.programs.join(program(role)).display()
+                );
+                Err(FrontError { role, why })
+            }
+            Err(error) => Err(FrontError { role, why: error.to_string() }),
+        }
+    }
+
+    fn ended(&mut self, process: &Process) -> String {
+        match rustix::process::waitid(WaitId::PidFd(process.pidfd()), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
+            Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => format!("exit status {code}"),
+                (None, Some(signal)) => format!("killed by signal {signal} ({})", signal_name(signal)),
+                (None, None) => "ended".to_owned(),
+            },
+            Ok(None) => "has not ended".to_owned(),
+            Err(errno) => format!("ended, {errno}"),
+        }
+    }
+}
+
+/// The usual name of the signals that end daemons.
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGABRT => "SIGABRT: it found itself in a state that must not be",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGILL => "SIGILL",
+        libc::SIGINT => "SIGINT",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGSYS => "SIGSYS: a system call that its lock forbids",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGXCPU => "SIGXCPU",
+        _ => "another",
+    }
+}

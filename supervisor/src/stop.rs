@@ -1,0 +1,164 @@
+//! The order in which everything ends: the door first, memoryd last, so that what runs can still be recorded. A pure
+//! core; it must end within [`STOP_WITHIN_MS`] whatever the daemons do.
+
+use std::collections::BTreeSet;
+
+use metnos_proto::role::RoleName;
+
+/// How long the whole stop may take.
+pub const STOP_WITHIN_MS: u64 = 5_000;
+/// How long the daemons of one rank may take to finish before they are killed. Six ranks: four and a half seconds,
+/// which leaves half a second for their ends to be seen.
+pub const RANK_WITHIN_MS: u64 = 750;
+
+/// How long the ends of those who were all killed at once are waited for.
+pub const HURRY_WITHIN_MS: u64 = 250;
+
+/// What to do now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// Tell these to finish.
+    Drain(Vec<RoleName>),
+    /// Kill these: they had their time.
+    Kill(Vec<RoleName>),
+    /// Wait until something ends, or until then.
+    Wait(u64),
+    /// Nobody is left.
+    Over,
+}
+
+/// A stop under way.
+#[derive(Debug)]
+pub struct Stop {
+    alive: BTreeSet<RoleName>,
+    /// Whose turn it is, and until when; nobody's yet at the start.
+    turn: Option<(i8, u64)>,
+    at_once: bool,
+}
+
+impl Stop {
+    /// Begins with these daemons alive.
+    #[must_use]
+    pub fn new(alive: impl IntoIterator<Item = RoleName>) -> Self {
+        Self { alive: alive.into_iter().collect(), turn: None, at_once: false }
+    }
+
+    /// This one's end was seen.
+    pub fn ended(&mut self, role: RoleName) {
+        self.alive.remove(&role);
+    }
+
+    /// Whoever stops us is out of patience: everybody is killed.
+    pub fn hurry(&mut self) {
+        self.at_once = true;
+    }
+
+    /// When [`Stop::next`] is to be asked again, if nobody ends before.
+    #[must_use]
+    pub fn until_ms(&self) -> Option<u64> {
+        self.turn.map(|(_, until_ms)| until_ms)
+    }
+
+    /// What to do at this moment. Ask until it says to wait.
+    pub fn next(&mut self, now_ms: u64) -> Next {
+        let Some(rank) = self.alive.iter().map(|role| role.rank()).min() else { return Next::Over };
+        if self.at_once {
+            self.at_once = false;
+            self.turn = Some((i8::MAX, now_ms.saturating_add(HURRY_WITHIN_MS)));
+            return Next::Kill(self.alive.iter().copied().collect());
+        }
+        let these = || self.alive.iter().copied().filter(|role| role.rank() == rank).collect();
+        match self.turn {
+            // Those who were killed but whose end is not seen keep nobody waiting any longer.
+            Some((turn, until_ms)) if turn >= rank => {
+                if now_ms < until_ms {
+                    return Next::Wait(until_ms);
+                }
+                let killed: Vec<RoleName> = these();
+                for role in &killed {
+                    self.alive.remove(role);
+                }
+                Next::Kill(killed)
+            }
+            Some(_) | None => {
+                self.turn = Some((rank, now_ms.saturating_add(RANK_WITHIN_MS)));
+                Next::Drain(these())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_door_ends_first_and_memoryd_last() {
+        let mut stop = Stop::new(RoleName::daemons());
+        let mut order = Vec::new();
+        loop {
+            match stop.next(0) {
+                Next::Drain(roles) => {
+                    for role in roles {
+                        order.push(role);
+                        stop.ended(role);
+                    }
+                }
+                Next::Over => break,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(order, RoleName::daemons().collect::<Vec<_>>());
+        assert_eq!((order.first(), order.last()), (Some(&RoleName::Gatewayd), Some(&RoleName::Memoryd)));
+    }
+
+    #[test]
+    fn a_daemon_that_does_not_finish_is_killed_and_the_next_one_has_its_own_time() {
+        let mut stop = Stop::new([RoleName::Gatewayd, RoleName::Memoryd]);
+        assert_eq!(stop.next(100), Next::Drain(vec![RoleName::Gatewayd]));
+        assert_eq!(stop.next(100), Next::Wait(100 + RANK_WITHIN_MS));
+        assert_eq!(stop.next(99 + RANK_WITHIN_MS), Next::Wait(100 + RANK_WITHIN_MS));
+        assert_eq!(stop.next(100 + RANK_WITHIN_MS), Next::Kill(vec![RoleName::Gatewayd]));
+        assert_eq!(stop.next(100 + RANK_WITHIN_MS), Next::Drain(vec![RoleName::Memoryd]));
+        stop.ended(RoleName::Memoryd);
+        assert_eq!(stop.next(900), Next::Over);
+    }
+
+    #[test]
+    fn in_a_hurry_everybody_is_killed_at_once() {
+        let mut stop = Stop::new([RoleName::Gatewayd, RoleName::Memoryd]);
+        assert_eq!(stop.next(0), Next::Drain(vec![RoleName::Gatewayd]));
+        stop.hurry();
+        assert_eq!(stop.next(1), Next::Kill(vec![RoleName::Gatewayd, RoleName::Memoryd]));
+        assert_eq!(stop.next(1), Next::Wait(1 + HURRY_WITHIN_MS));
+        stop.ended(RoleName::Gatewayd);
+        stop.ended(RoleName::Memoryd);
+        assert_eq!(stop.next(2), Next::Over);
+    }
+
+    proptest! {
+        #[test]
+        fn it_ends_in_time_whoever_obeys(obedient in proptest::collection::vec(any::<bool>(), 7), hurry in 0u64..6_000) {
+            let mut stop = Stop::new(RoleName::daemons());
+            let obeys = |role: RoleName| RoleName::daemons().position(|one| one == role).is_some_and(|at| obedient[at]);
+            let (mut now, mut hurried) = (0, false);
+            loop {
+                if now >= hurry && !hurried {
+                    hurried = true;
+                    stop.hurry();
+                }
+                match stop.next(now) {
+                    Next::Drain(roles) => roles.into_iter().filter(|role| obeys(*role)).for_each(|role| stop.ended(role)),
+                    Next::Kill(_) => {}
+                    Next::Wait(until) => {
+                        prop_assert!(until > now);
+                        now = if !hurried && hurry < until { hurry } else { until };
+                    }
+                    Next::Over => break,
+                }
+            }
+            prop_assert!(now < STOP_WITHIN_MS, "{now}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The only unsafe code of this crate: what the kernel offers and no safe wrapper does. Nothing else belongs here.
+#![allow(unsafe_code, reason = "each call says why it is sound")]
+
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+/// Has every descriptor from 3 upwards closed on exec, so that nothing the supervisor was started with reaches a
+/// daemon.
+///
+/// # Errors
+/// Where the kernel is older than 5.11.
+pub fn keep_inherited_descriptors_to_ourselves() -> io::Result<()> {
+    // SAFETY: with CLOSE_RANGE_CLOEXEC nothing is closed; only a flag of open descriptors is set.
+    let done = unsafe { libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC.cast_signed()) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Takes over a descriptor that whoever started us left open under this number.
+///
+/// # Errors
+/// When there is none, or it is one of the standard three, which belong to the standard library.
+///
+/// # Safety contract
+/// Called once, before anything else opens a descriptor: then nothing in this process can own it yet.
+pub fn take_inherited(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: F_GETFD only reads, and fails on what is not open.
+    if number < 3 || unsafe { libc::fcntl(number, libc::F_GETFD) } < 0 {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("descriptor {number} was not handed to us")));
+    }
+    // SAFETY: it is open, and by this function's contract nobody else in this process owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_was_not_handed_over_is_an_error() {
+        for number in [-1, 0, 1, 2, 1_000_000] {
+            assert!(take_inherited(number).is_err(), "{number}");
+        }
+    }
+}
