@@ -1,0 +1,182 @@
+//! `audit`: the chronicle as memoryd reads it out, and its verification. Nothing here opens
+//! the chronicle's files.
+
+use metnos_proto::edges::CtlMemoryd;
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::memoryd::{Tail, Verify, VerifyReport};
+use serde_json::{Value, json};
+
+use crate::cli::AuditCommand;
+use crate::error::{CtlError, Exit};
+use crate::escape;
+use crate::human::{counted, scalar};
+use crate::instance::Instance;
+use crate::reach::Reach;
+use crate::screen::{Ink, Screen};
+use crate::table::{Table, cell, inked};
+
+/// The most characters of an event's content in the list for people.
+pub const MAX_SHOWN: usize = 100;
+
+/// `audit tail|verify`.
+///
+/// # Errors
+/// When memoryd refuses or cannot be reached.
+pub fn audit(screen: &mut Screen, instance: &Instance, command: &AuditCommand) -> Result<Exit, CtlError> {
+    let mut reach = Reach::to(instance)?;
+    match command {
+        AuditCommand::Tail { lines } => tail(screen, &mut reach, *lines),
+        AuditCommand::Verify => verify(screen, &mut reach),
+    }
+}
+
+fn tail(screen: &mut Screen, reach: &mut Reach, lines: u32) -> Result<Exit, CtlError> {
+    let (_, [text]) = reach.open::<CtlMemoryd>()?.tail(TraceId::NONE, Tail { lines, after: 0 }, [])?;
+    let unreadable = |why: String| CtlError::failed("the chronicle's lines", why, "check it: `metnosctl audit verify`");
+    let bytes = text.read().map_err(|error| unreadable(error.to_string()))?;
+    let events: Vec<Value> = bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(serde_json::from_slice)
+        .collect::<Result<_, _>>()
+        .map_err(|error| unreadable(error.to_string()))?;
+    if screen.json() {
+        screen.document(&Value::Array(events))?;
+        return Ok(Exit::Done);
+    }
+    let mut table = Table::new(&["SEQ", "TIME", "BY", "WHAT", "TURN", ""]);
+    for event in &events {
+        table.row(vec![
+            cell(field(event, "seq")),
+            inked(field(event, "ts"), Ink::Dim),
+            cell(field(event, "emitter")),
+            cell(field(event, "event_type")),
+            inked(tail_of(&field(event, "turn_id")), Ink::Dim),
+            cell(gist(&event["payload"])),
+        ]);
+    }
+    table.show(screen, 0)?;
+    Ok(Exit::Done)
+}
+
+fn field(event: &Value, key: &str) -> String {
+    match event.get(key) {
+        None | Some(Value::Null) => String::new(),
+        Some(value) => scalar(value),
+    }
+}
+
+/// The last characters of an id: they differ where the first ones are the time's.
+fn tail_of(id: &str) -> String {
+    let skip = id.chars().count().saturating_sub(6);
+    id.chars().skip(skip).collect()
+}
+
+/// What an event holds, short: its scalar fields, the long ones cut.
+fn gist(payload: &Value) -> String {
+    let text = match payload {
+        Value::Object(object) => {
+            let fields = object.iter().filter(|(_, value)| !value.is_null() && !value.is_object() && !value.is_array());
+            let shown: Vec<String> = fields.map(|(key, value)| format!("{key}={}", scalar(value))).collect();
+            shown.join(" ")
+        }
+        other => scalar(other),
+    };
+    shortened(&text, MAX_SHOWN)
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Has memoryd check everything.
+///
+/// # Errors
+/// When it refuses or cannot be reached.
+pub fn check(reach: &mut Reach) -> Result<VerifyReport, CtlError> {
+    let (report, []) = reach.open::<CtlMemoryd>()?.verify(TraceId::NONE, Verify {}, [])?;
+    Ok(report)
+}
+
+fn verify(screen: &mut Screen, reach: &mut Reach) -> Result<Exit, CtlError> {
+    let report = check(reach)?;
+    show(screen, &report)
+}
+
+fn show(screen: &mut Screen, report: &VerifyReport) -> Result<Exit, CtlError> {
+    let ok = report.findings_total == 0 && report.findings.is_empty();
+    if screen.json() {
+        let findings: Vec<Value> = report
+            .findings
+            .iter()
+            .map(|finding| json!({ "seq": finding.seq, "kind": finding.kind, "detail": finding.detail }))
+            .collect();
+        screen.document(&json!({
+            "ok": ok, "lines": report.lines,
+            "head": { "seq": report.head.seq, "hash": report.head.hash.to_string() },
+            "findings": findings, "findings_total": report.findings_total,
+        }))?;
+    } else {
+        let lines = counted(report.lines, "line", "lines");
+        let head = format!("head {} {}", report.head.seq, report.head.hash);
+        if ok {
+            screen.line(&format!("The chronicle holds: {lines}, {head}."))?;
+        } else {
+            let findings = counted(report.findings_total, "finding", "findings");
+            screen.line(
+                &Ink::Bad.on(&format!("The chronicle does not hold: {findings} in {lines}, {head}."), screen.colour()),
+            )?;
+            for finding in &report.findings {
+                let place = if finding.seq == 0 { String::new() } else { format!("line {}: ", finding.seq) };
+                screen.line(&format!("  {place}{}: {}", escape::line(&finding.kind), escape::line(&finding.detail)))?;
+            }
+            screen.aside(
+                Ink::Plain,
+                "  → stop Metnos, copy .audit away as evidence, and find out who could write there",
+            )?;
+        }
+    }
+    Ok(if ok { Exit::Done } else { Exit::Failed })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::screen::testing::screen;
+    use metnos_proto::ids::Sha256;
+    use metnos_proto::msg::memoryd::{Finding, Recorded};
+
+    fn report(findings: Vec<Finding>, total: u64) -> VerifyReport {
+        VerifyReport { lines: 3, head: Recorded { seq: 3, hash: Sha256([7; 32]) }, findings, findings_total: total }
+    }
+
+    #[test]
+    fn a_chronicle_with_a_finding_exits_with_one_and_names_it() {
+        let finding = Finding { seq: 2, kind: "chain".into(), detail: "prev_hash\u{1b}[2J".into() };
+        let (mut paper, out, _) = screen(false, [true, true], false);
+        assert_eq!(show(&mut paper, &report(vec![finding], 9)).unwrap(), Exit::Failed);
+        assert!(out.text().contains("line 2: chain: prev_hash\\x1b[2J"), "{}", out.text());
+        assert!(out.text().contains("9 findings"));
+        let (mut paper, out, _) = screen(true, [false, false], false);
+        assert_eq!(show(&mut paper, &report(Vec::new(), 0)).unwrap(), Exit::Done);
+        assert_eq!(serde_json::from_str::<Value>(&out.text()).unwrap()["ok"], true);
+    }
+
+    #[test]
+    fn findings_that_were_not_listed_still_count() {
+        let (mut paper, _, _) = screen(true, [false, false], false);
+        assert_eq!(show(&mut paper, &report(Vec::new(), 1)).unwrap(), Exit::Failed);
+    }
+
+    #[test]
+    fn a_gist_is_one_short_line() {
+        let long = "x".repeat(500);
+        let gist = gist(&json!({ "a": "one\ntwo", "b": null, "c": {"d": 1}, "e": long }));
+        assert!(gist.starts_with("a=one\\ntwo e=xxx"));
+        assert_eq!(gist.chars().count(), MAX_SHOWN + 1);
+    }
+}

@@ -1,0 +1,224 @@
+//! The command line as clap sees it: one type a command, each with the sentence that its
+//! `--help` shows. No command may stand here that does nothing.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use metnos_proto::msg::memoryd::MAX_TAIL;
+use metnos_proto::role::RoleName;
+
+const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
+4 waiting for an approval.";
+
+/// The owner's hand.
+#[derive(Debug, Parser)]
+#[command(
+    name = "metnosctl",
+    version,
+    about = "Speak with Metnos, and look after it",
+    after_help = CODES,
+    arg_required_else_help = true,
+    infer_subcommands = false
+)]
+pub struct Cli {
+    /// The instance's directory [default: $METNOS_HOME, else ~/.local/share/metnos, else /var/lib/metnos]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub instance: Option<PathBuf>,
+
+    /// Print JSON for programs instead of text for people
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The nouns and verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start Metnos, creating the instance when there is none
+    Up(Up),
+    /// Stop Metnos
+    Down,
+    /// Everything at a glance: daemons, locks, edges, chronicle, executors, alarms
+    Status,
+    /// The daemons, one by one
+    #[command(subcommand)]
+    Daemon(DaemonCommand),
+    /// Check everything, and name the remedy of each problem
+    Doctor,
+    /// Say something once, and print the answer
+    Ask(Ask),
+    /// Talk: one line a turn, until Ctrl-D
+    Chat,
+    /// Call one executor through the whole path, without the planner
+    Run(Run),
+    /// The pool of executors
+    #[command(subcommand)]
+    Executor(ExecutorCommand),
+    /// The chronicle
+    #[command(subcommand)]
+    Audit(AuditCommand),
+    /// What followed on what, and worked
+    #[command(subcommand)]
+    Mnest(MnestCommand),
+    /// Print the completion script of a shell
+    Completions(Completions),
+}
+
+/// See [`Command::Up`].
+#[derive(Debug, Args)]
+pub struct Up {
+    /// Start in the background, and return when everything is ready
+    #[arg(long)]
+    pub detach: bool,
+
+    /// Test builds: another program in the place of a daemon, as ROLE=PATH
+    #[cfg(feature = "attack")]
+    #[arg(long, value_name = "ROLE=PATH", hide = true)]
+    pub daemon: Vec<std::ffi::OsString>,
+}
+
+/// See [`Command::Daemon`].
+#[derive(Debug, Subcommand)]
+pub enum DaemonCommand {
+    /// One row a daemon
+    List,
+    /// Stop a daemon, and start it anew
+    Restart {
+        /// Which
+        #[arg(value_parser = daemon_names())]
+        name: RoleName,
+    },
+}
+
+fn daemon_names() -> impl TypedValueParser<Value = RoleName> {
+    PossibleValuesParser::new(RoleName::daemons().map(RoleName::text))
+        .try_map(|name| RoleName::parse(&name).ok_or_else(|| format!("there is no daemon named {name}")))
+}
+
+/// See [`Command::Ask`].
+#[derive(Debug, Args)]
+pub struct Ask {
+    /// The words, joined by blanks; a single `-` reads them from standard input
+    #[arg(required = true, value_name = "WORDS")]
+    pub words: Vec<String>,
+}
+
+/// See [`Command::Run`].
+#[derive(Debug, Args)]
+#[command(after_help = "A VALUE that is JSON (a number, true, false, null, an array, an object or a quoted string) \
+of a type that the executor's schema wants for this key is passed as that; everything else is passed as the text it is.\n\
+Examples: `path=notes/welcome.md`, `limit=10`, `path='\"12\"'` (the same as `path=12` where the schema wants a text).")]
+pub struct Run {
+    /// The executor's name
+    pub executor: String,
+
+    /// All arguments as one JSON object; a single `-` reads it from standard input
+    #[arg(long, value_name = "JSON", conflicts_with = "pairs")]
+    pub args: Option<String>,
+
+    /// Arguments one by one
+    #[arg(value_name = "KEY=VALUE")]
+    pub pairs: Vec<String>,
+}
+
+/// See [`Command::Executor`].
+#[derive(Debug, Subcommand)]
+pub enum ExecutorCommand {
+    /// One row an executor
+    List,
+    /// Everything that is known of one executor
+    Show {
+        /// Its name
+        name: String,
+    },
+    /// Compare files, signature and profile with what was signed
+    Verify {
+        /// Its name; without it, all
+        name: Option<String>,
+    },
+}
+
+/// See [`Command::Audit`].
+#[derive(Debug, Subcommand)]
+pub enum AuditCommand {
+    /// The last lines
+    Tail {
+        /// How many
+        #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_TAIL)))]
+        lines: u32,
+    },
+    /// Check the whole chain, and that the witnesses agree
+    Verify,
+}
+
+/// See [`Command::Mnest`].
+#[derive(Debug, Subcommand)]
+pub enum MnestCommand {
+    /// One row a mnest
+    List,
+}
+
+/// See [`Command::Completions`].
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// For which shell
+    pub shell: Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(words: &[&str]) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(std::iter::once("metnosctl").chain(words.iter().copied()))
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn json_and_instance_are_understood_before_and_after_the_command() {
+        for words in [["--json", "--instance", "/x", "status"], ["status", "--json", "--instance", "/x"]] {
+            let cli = parse(&words).unwrap();
+            assert!(cli.json);
+            assert_eq!(cli.instance, Some(PathBuf::from("/x")));
+        }
+    }
+
+    #[test]
+    fn every_daemon_and_nobody_else_can_be_restarted() {
+        for role in RoleName::daemons() {
+            let cli = parse(&["daemon", "restart", role.text()]).unwrap();
+            assert!(matches!(cli.command, Command::Daemon(DaemonCommand::Restart { name }) if name == role));
+        }
+        for other in ["metnosctl", "init", ""] {
+            assert_eq!(parse(&["daemon", "restart", other]).unwrap_err().exit_code(), 2, "{other}");
+        }
+    }
+
+    #[test]
+    fn wrong_usage_exits_with_two_and_help_with_nought() {
+        for words in
+            [&["asks"][..], &["ask"], &["run"], &["audit", "tail", "-n", "0"], &["run", "x", "--args", "{}", "a=b"]]
+        {
+            assert_eq!(parse(words).unwrap_err().exit_code(), 2, "{words:?}");
+        }
+        assert_eq!(parse(&["--help"]).unwrap_err().exit_code(), 0);
+    }
+
+    #[test]
+    fn a_tail_may_be_as_long_as_memoryd_allows_and_no_longer() {
+        let most = MAX_TAIL.to_string();
+        assert!(parse(&["audit", "tail", "-n", &most]).is_ok());
+        assert!(parse(&["audit", "tail", "-n", &(MAX_TAIL + 1).to_string()]).is_err());
+    }
+}

@@ -1,0 +1,277 @@
+//! `doctor`: looks at everything, and names the remedy of each problem. It mends nothing.
+
+use metnos_proto::control::{DaemonState, Surveyed};
+use metnos_proto::edges::CtlSandboxd;
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::memoryd::VerifyReport;
+use metnos_proto::msg::sandboxd::{Canaries, Canary};
+use serde_json::json;
+
+use crate::error::{CtlError, Exit};
+use crate::executor::{self, Checked};
+use crate::host::{self, Finding};
+use crate::human::counted;
+use crate::instance::{Content, Instance};
+use crate::reach::Reach;
+use crate::screen::{Ink, Screen};
+use crate::{audit, escape, survey};
+
+/// The most single things that one finding names.
+const MAX_NAMED: usize = 8;
+
+/// Looks, tells, and exits with 1 when something is wrong.
+///
+/// # Errors
+/// Only when the output is gone: whatever else is wrong is a finding.
+pub fn doctor(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
+    let mut report = Report { findings: Vec::new() };
+    for finding in host::facts(instance) {
+        report.add(screen, finding)?;
+    }
+    report.add(screen, directory(instance))?;
+    match Reach::to(instance).and_then(|mut reach| reach.survey().map(|survey| (reach, survey))) {
+        Err(error) => report.add(screen, unreachable("running", &error))?,
+        Ok((mut reach, survey)) => {
+            report.add(screen, Finding::good("running", format!("supervisor {}, {} mode", survey.pid, survey.mode)))?;
+            for finding in of_survey(&survey) {
+                report.add(screen, finding)?;
+            }
+            report.add(screen, canaries(&mut reach))?;
+            report.add(screen, executors(executor::check(&mut reach, None)))?;
+            report.add(screen, chronicle(audit::check(&mut reach)))?;
+        }
+    }
+    report.end(screen)
+}
+
+/// What was found so far.
+struct Report {
+    findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Shows a finding at once: some of them take a moment.
+    fn add(&mut self, screen: &mut Screen, mut finding: Finding) -> Result<(), CtlError> {
+        // Where the sandbox holds, a kernel that restricts others does not restrict us.
+        if finding.name == "sandbox" && finding.ok {
+            self.findings.iter_mut().filter(|earlier| host::is_a_guess(earlier)).for_each(|guess| guess.ok = true);
+        }
+        finding.detail = escape::line(&finding.detail);
+        if !screen.json() {
+            let colour = screen.colour();
+            let mark = if finding.ok { Ink::Good.on("ok ", colour) } else { Ink::Bad.on("BAD", colour) };
+            screen.line(&format!("{mark}  {:<16} {}", finding.name, finding.detail))?;
+            if !finding.remedy.is_empty() {
+                screen.line(&format!("     {:<16} → {}", "", finding.remedy))?;
+            }
+            screen.flush()?;
+        }
+        self.findings.push(finding);
+        Ok(())
+    }
+
+    fn end(&self, screen: &mut Screen) -> Result<Exit, CtlError> {
+        let bad = self.findings.iter().filter(|finding| !finding.ok).count();
+        if screen.json() {
+            let checks: Vec<_> = self
+                .findings
+                .iter()
+                .map(|one| json!({ "name": one.name, "ok": one.ok, "detail": one.detail, "remedy": one.remedy }))
+                .collect();
+            screen.document(&json!({ "ok": bad == 0, "checks": checks }))?;
+        } else if bad == 0 {
+            screen.line("Everything is as it should be.")?;
+        } else {
+            screen.line(&format!("{} found.", counted(bad as u64, "problem", "problems")))?;
+        }
+        Ok(if bad == 0 { Exit::Done } else { Exit::Failed })
+    }
+}
+
+fn unreachable(name: &'static str, error: &CtlError) -> Finding {
+    Finding::bad(name, error.to_string(), error.remedy())
+}
+
+fn directory(instance: &Instance) -> Finding {
+    const NAME: &str = "instance";
+    let shown = instance.directory().display().to_string();
+    let create = format!("`metnosctl --instance {shown} up` creates one");
+    match instance.content() {
+        Ok(Content::Instance) => Finding::good(NAME, shown),
+        Ok(Content::Nothing) => Finding::bad(NAME, format!("there is none in {shown}"), create),
+        Ok(Content::Other(names)) => {
+            let what = format!("{shown} holds other things ({})", names.join(", "));
+            Finding::bad(NAME, what, "name the right directory: `metnosctl --instance DIR doctor`")
+        }
+        Err(error) => Finding::bad(NAME, format!("{shown}: {error}"), "become its owner, or name another directory"),
+    }
+}
+
+/// Everything the supervisor knows, as findings.
+fn of_survey(survey: &Surveyed) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for row in &survey.daemons {
+        let name = row.role.text();
+        let state = row.state.name();
+        let remedy = match row.state {
+            DaemonState::Ready if row.lock.is_empty() => {
+                "it runs without a lock: stop Metnos, and report this".to_owned()
+            }
+            DaemonState::Ready => String::new(),
+            DaemonState::Starting | DaemonState::Waiting | DaemonState::Stopping => {
+                "look again in a moment; it is started anew by itself".to_owned()
+            }
+            DaemonState::Degraded => {
+                format!("it fails again and again: see run/supervisor.log, then `metnosctl daemon restart {name}`")
+            }
+        };
+        let restarts = match row.restarts {
+            0 => String::new(),
+            times => format!(", started anew {}", counted(times.into(), "time", "times")),
+        };
+        let last = if row.last_exit.is_empty() { String::new() } else { format!(" (last: {})", row.last_exit) };
+        if remedy.is_empty() {
+            findings.push(Finding::good(name, format!("{state}, locked{restarts}{last}")));
+        } else {
+            findings.push(Finding::bad(name, format!("{state}{restarts}{last}"), remedy));
+        }
+        if !row.waived.is_empty() {
+            findings.push(Finding::bad(
+                name,
+                format!("runs without {}", row.waived.join(", ")),
+                "the configuration waives it, and the kernel lacks it: boot a kernel that has it, and remove it from \
+                 `[jail]` `waive` in metnos.toml",
+            ));
+        }
+    }
+    let down: Vec<String> = survey.edges.iter().filter(|row| !row.up).map(|row| format!("{:?}", row.edge)).collect();
+    findings.push(if down.is_empty() {
+        Finding::good("edges", format!("all {} are up", survey.edges.len()))
+    } else {
+        Finding::bad(
+            "edges",
+            format!("down: {}", down.join(", ")),
+            "look again in a moment; they come back with their daemons",
+        )
+    });
+    let separation = survey::uid_statement(survey).unwrap_or_else(|| "each daemon has one of its own".to_owned());
+    findings.push(Finding::good("uids", separation));
+    findings
+}
+
+fn canaries(reach: &mut Reach) -> Finding {
+    let asked =
+        reach.open::<CtlSandboxd>().and_then(|mut sandboxd| Ok(sandboxd.canaries(TraceId::NONE, Canaries {}, [])?.0));
+    match asked {
+        Ok(report) => of_canaries(&report.canaries),
+        Err(error) => unreachable("sandbox", &error),
+    }
+}
+
+fn of_canaries(canaries: &[Canary]) -> Finding {
+    let escaped: Vec<String> = canaries
+        .iter()
+        .filter(|canary| !canary.stopped)
+        .take(MAX_NAMED)
+        .map(|canary| format!("{} ({})", canary.attempt, canary.detail))
+        .collect();
+    if canaries.is_empty() {
+        Finding::bad("sandbox", "no canary was tried", "report this: an untried sandbox is none")
+    } else if escaped.is_empty() {
+        Finding::good(
+            "sandbox",
+            format!("all of {} were stopped", counted(canaries.len() as u64, "canary", "canaries")),
+        )
+    } else {
+        let what = format!("not stopped: {}", escaped.join(", "));
+        Finding::bad("sandbox", what, "stop Metnos (`metnosctl down`): executors could do this on this machine")
+    }
+}
+
+fn executors(checked: Result<Vec<Checked>, CtlError>) -> Finding {
+    const NAME: &str = "executors";
+    let checked = match checked {
+        Ok(checked) => checked,
+        Err(error) => return unreachable(NAME, &error),
+    };
+    let bad: Vec<String> = checked
+        .iter()
+        .filter(|one| !one.holds())
+        .take(MAX_NAMED)
+        .map(|one| format!("{}: {}", one.entry.id, one.why()))
+        .collect();
+    if checked.is_empty() {
+        Finding::bad(NAME, "there are none", "create an instance anew, or restore workspace/executors from a backup")
+    } else if bad.is_empty() {
+        Finding::good(NAME, format!("{} whole, signed and active", counted(checked.len() as u64, "is", "are")))
+    } else {
+        let remedy = "restore the files of that version as they were signed, then `metnosctl daemon restart sandboxd`; \
+                      `metnosctl executor verify` shows more";
+        Finding::bad(NAME, bad.join("; "), remedy)
+    }
+}
+
+fn chronicle(report: Result<VerifyReport, CtlError>) -> Finding {
+    const NAME: &str = "chronicle";
+    match report {
+        Err(error) => unreachable(NAME, &error),
+        Ok(report) if report.findings_total == 0 && report.findings.is_empty() => {
+            Finding::good(NAME, format!("{}, and the witnesses agree", counted(report.lines, "line", "lines")))
+        }
+        Ok(report) => {
+            let first =
+                report.findings.first().map(|one| format!("; first, line {}: {}: {}", one.seq, one.kind, one.detail));
+            let findings = counted(report.findings_total, "finding", "findings");
+            let remedy = "see all: `metnosctl audit verify`; keep a copy of .audit as evidence";
+            Finding::bad(NAME, format!("{findings}{}", first.unwrap_or_default()), remedy)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::screen::testing::screen;
+    use crate::survey::testing::well;
+
+    fn bad(findings: &[Finding]) -> Vec<&Finding> {
+        findings.iter().filter(|finding| !finding.ok).collect()
+    }
+
+    #[test]
+    fn a_set_that_is_well_has_no_problem() {
+        assert!(bad(&of_survey(&well())).is_empty());
+    }
+
+    #[test]
+    fn every_problem_of_the_set_has_a_remedy() {
+        let mut survey = well();
+        survey.daemons[0].state = DaemonState::Degraded;
+        survey.daemons[1].lock.clear();
+        survey.daemons[2].waived = vec!["landlock".into()];
+        survey.edges[3].up = false;
+        let findings = of_survey(&survey);
+        assert_eq!(bad(&findings).len(), 4);
+        assert!(bad(&findings).iter().all(|finding| !finding.remedy.is_empty()));
+    }
+
+    #[test]
+    fn a_canary_that_flew_and_no_canary_at_all_are_problems() {
+        let canary = |stopped| Canary { attempt: "open /etc/passwd".into(), stopped, detail: "EACCES".into() };
+        assert!(of_canaries(&[canary(true)]).ok);
+        assert!(!of_canaries(&[canary(true), canary(false)]).ok);
+        assert!(!of_canaries(&[]).ok);
+    }
+
+    #[test]
+    fn one_problem_is_enough_to_exit_with_one_and_a_guess_that_the_sandbox_refutes_is_none() {
+        let (mut paper, out, _) = screen(true, [false, false], false);
+        let mut report = Report { findings: Vec::new() };
+        report.add(&mut paper, Finding::bad("user namespaces", "AppArmor restricts them", "a profile")).unwrap();
+        assert_eq!(report.end(&mut paper).unwrap(), Exit::Failed);
+        report.add(&mut paper, Finding::good("sandbox", "held")).unwrap();
+        assert_eq!(report.end(&mut paper).unwrap(), Exit::Done);
+        assert!(out.text().contains("\"ok\": false"));
+    }
+}

@@ -1,0 +1,195 @@
+//! `executor`: the pool as policyd knows it, and as sandboxd finds it on the disk.
+
+use metnos_proto::edges::{CtlPolicyd, CtlSandboxd};
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, Executors, ShowExecutor};
+use metnos_proto::msg::sandboxd::{PoolEntry, VerifyExecutor};
+use serde_json::{Value, json};
+
+use crate::cli::ExecutorCommand;
+use crate::error::{CtlError, Exit};
+use crate::human;
+use crate::instance::Instance;
+use crate::reach::Reach;
+use crate::screen::{Ink, Screen};
+use crate::table::{Table, cell, inked};
+
+/// `executor list|show|verify`.
+///
+/// # Errors
+/// When policyd or sandboxd refuses or cannot be reached.
+pub fn executor(screen: &mut Screen, instance: &Instance, command: &ExecutorCommand) -> Result<Exit, CtlError> {
+    let mut reach = Reach::to(instance)?;
+    match command {
+        ExecutorCommand::List => list(screen, &rows(&mut reach)?),
+        ExecutorCommand::Show { name } => show(screen, &mut reach, name),
+        ExecutorCommand::Verify { name } => verify(screen, &mut reach, name.as_deref()),
+    }
+}
+
+/// The registry.
+///
+/// # Errors
+/// When policyd refuses or cannot be reached.
+pub fn rows(reach: &mut Reach) -> Result<Vec<ExecutorRow>, CtlError> {
+    let (list, []) = reach.open::<CtlPolicyd>()?.executors(TraceId::NONE, Executors {}, [])?;
+    Ok(list.rows)
+}
+
+/// The ink of a state.
+const fn ink(state: &ExecutorState) -> Ink {
+    match state {
+        ExecutorState::Staged => Ink::Warn,
+        ExecutorState::Active => Ink::Good,
+        ExecutorState::Quarantined => Ink::Bad,
+    }
+}
+
+fn row_document(row: &ExecutorRow) -> Value {
+    json!({
+        "name": row.id.name, "version": row.id.version, "state": row.state.name(), "why": row.why,
+        "class": row.class, "summary": row.summary,
+    })
+}
+
+fn list(screen: &mut Screen, rows: &[ExecutorRow]) -> Result<Exit, CtlError> {
+    if screen.json() {
+        screen.document(&Value::Array(rows.iter().map(row_document).collect()))?;
+        return Ok(Exit::Done);
+    }
+    if rows.is_empty() {
+        screen.line("There are no executors.")?;
+        return Ok(Exit::Done);
+    }
+    let mut table = Table::new(&["NAME", "VERSION", "STATE", "CLASS", "DOES"]);
+    for row in rows {
+        let does = if row.why.is_empty() { &row.summary } else { &row.why };
+        let state = inked(row.state.name(), ink(&row.state));
+        table.row(vec![cell(&row.id.name), cell(&row.id.version), state, cell(&row.class), cell(does)]);
+    }
+    table.show(screen, 0)?;
+    Ok(Exit::Done)
+}
+
+fn show(screen: &mut Screen, reach: &mut Reach, name: &str) -> Result<Exit, CtlError> {
+    let ask = ShowExecutor { name: name.to_owned() };
+    let (_, [record]) = reach.open::<CtlPolicyd>()?.show_executor(TraceId::NONE, ask, [])?;
+    let unreadable = |why: String| CtlError::failed(format!("the record of {name}"), why, "look at `metnosctl doctor`");
+    let bytes = record.read().map_err(|error| unreadable(error.to_string()))?;
+    let document: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+    match &document {
+        Value::Object(object) if !screen.json() => human::show_object(screen, object, 0)?,
+        _ => screen.document(&document)?,
+    }
+    Ok(Exit::Done)
+}
+
+/// One verified version: what sandboxd found, beside what policyd holds of it.
+#[derive(Debug)]
+pub struct Checked {
+    /// What lies on the disk.
+    pub entry: PoolEntry,
+    /// The state in policyd's registry; none when it does not know this version.
+    pub state: Option<ExecutorState>,
+}
+
+impl Checked {
+    /// Whether it is signed, whole and callable.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.entry.fault.is_empty() && self.entry.signed && matches!(self.state, Some(ExecutorState::Active))
+    }
+
+    /// What is wrong, for a person; empty when it holds.
+    #[must_use]
+    pub fn why(&self) -> String {
+        match &self.state {
+            _ if !self.entry.fault.is_empty() => self.entry.fault.clone(),
+            _ if !self.entry.signed => "its signature is missing, or does not fit the files".to_owned(),
+            None => "policyd does not know it".to_owned(),
+            Some(ExecutorState::Active) => String::new(),
+            Some(state @ (ExecutorState::Staged | ExecutorState::Quarantined)) => format!("it is {}", state.name()),
+        }
+    }
+}
+
+/// Has one executor, or every one in the registry, verified.
+///
+/// # Errors
+/// When policyd or sandboxd refuses or cannot be reached.
+pub fn check(reach: &mut Reach, name: Option<&str>) -> Result<Vec<Checked>, CtlError> {
+    let rows = rows(reach)?;
+    let mut names: Vec<&str> = match name {
+        Some(name) => vec![name],
+        None => rows.iter().map(|row| row.id.name.as_str()).collect(),
+    };
+    names.dedup();
+    let mut sandboxd = reach.open::<CtlSandboxd>()?;
+    let mut checked = Vec::new();
+    for name in names {
+        let (verified, []) = sandboxd.verify_executor(TraceId::NONE, VerifyExecutor { name: name.to_owned() }, [])?;
+        for entry in verified.entries {
+            let state = rows.iter().find(|row| row.id == entry.id).map(|row| row.state.clone());
+            checked.push(Checked { entry, state });
+        }
+    }
+    Ok(checked)
+}
+
+fn verify(screen: &mut Screen, reach: &mut Reach, name: Option<&str>) -> Result<Exit, CtlError> {
+    let checked = check(reach, name)?;
+    let ok = checked.iter().all(Checked::holds);
+    if screen.json() {
+        screen.document(&Value::Array(checked.iter().map(checked_document).collect()))?;
+    } else if checked.is_empty() {
+        screen.line("There are no executors.")?;
+    } else {
+        let mut table = Table::new(&["NAME", "VERSION", "", "WHY"]);
+        for one in &checked {
+            let verdict = if one.holds() { inked("holds", Ink::Good) } else { inked("does not hold", Ink::Bad) };
+            table.row(vec![cell(&one.entry.id.name), cell(&one.entry.id.version), verdict, cell(one.why())]);
+        }
+        table.show(screen, 0)?;
+    }
+    Ok(if ok { Exit::Done } else { Exit::Failed })
+}
+
+fn checked_document(one: &Checked) -> Value {
+    let digests = &one.entry.digests;
+    json!({
+        "name": one.entry.id.name, "version": one.entry.id.version, "ok": one.holds(), "why": one.why(),
+        "signed": one.entry.signed, "state": one.state.as_ref().map(ExecutorState::name),
+        "digests": {
+            "manifest": digests.manifest.to_string(), "code": digests.code.to_string(),
+            "schema": digests.schema.to_string(), "profile": digests.profile.to_string(),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use metnos_proto::ids::Blake3;
+    use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
+
+    fn one(fault: &str, signed: bool, state: Option<ExecutorState>) -> Checked {
+        let digest = Blake3::of(b"x");
+        let digests = ExecutorDigests { manifest: digest, code: digest, schema: digest, profile: digest };
+        let id = ExecutorId { name: "fs_read".into(), version: "1.0.0".into() };
+        Checked { entry: PoolEntry { id, digests, fault: fault.into(), signed }, state }
+    }
+
+    #[test]
+    fn an_executor_holds_only_when_it_is_whole_signed_and_active() {
+        assert!(one("", true, Some(ExecutorState::Active)).holds());
+        for bad in [
+            one("main.py is missing", true, Some(ExecutorState::Active)),
+            one("", false, Some(ExecutorState::Active)),
+            one("", true, Some(ExecutorState::Quarantined)),
+            one("", true, Some(ExecutorState::Staged)),
+            one("", true, None),
+        ] {
+            assert!(!bad.holds() && !bad.why().is_empty(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The owner's hand: every command of `metnosctl`, one file a noun. Open [`cli`] first.
+//!
+//! It holds nothing of its own: the supervisor hands it an end of one edge after the kernel
+//! has said who is asking ([`reach`]), and what comes over that end is data of others, never
+//! trusted with the terminal ([`screen`]). It must never open the chronicle, the keys or the
+//! databases itself, and never change a file of an instance that exists.
+//!
+//! # Map
+//! [`cli`] the commands as clap sees them · [`error`] what went wrong, and the exit codes ·
+//! [`screen`], [`escape`], [`table`], [`human`] how things are shown · [`instance`] which
+//! directory · [`reach`] the way to the daemons · `up`, `down`, `status`, `daemon`, `doctor`,
+//! `ask`, `chat`, `run`, `executor`, `audit`, `mnest`, `completions` the commands.
+
+pub mod ask;
+pub mod audit;
+pub mod chat;
+pub mod cli;
+pub mod completions;
+pub mod create;
+pub mod daemon;
+pub mod doctor;
+pub mod down;
+pub mod error;
+pub mod escape;
+pub mod executor;
+pub mod host;
+pub mod human;
+pub mod instance;
+pub mod mnest;
+pub mod reach;
+pub mod run;
+pub mod screen;
+pub mod seeds;
+pub mod status;
+pub mod survey;
+pub mod table;
+pub mod turn;
+pub mod up;
+pub mod values;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::error::{CtlError, Exit};
+use crate::instance::Instance;
+use crate::screen::Screen;
+
+/// Reads the command line of this process, does it, and says with which code to exit.
+#[must_use]
+pub fn start() -> Exit {
+    let cli = Cli::parse();
+    let mut screen = Screen::of_this_process(cli.json);
+    match perform(cli, &mut screen) {
+        Ok(exit) => match screen.flush() {
+            Ok(()) => exit,
+            Err(_) => Exit::Failed,
+        },
+        Err(error) => {
+            // Where the screen itself is gone there is nobody left to tell.
+            let _told = screen.error(&error).and_then(|()| screen.flush());
+            error.exit()
+        }
+    }
+}
+
+/// Does one command.
+///
+/// # Errors
+/// Whatever keeps it from being done; [`CtlError::exit`] says with which code to exit.
+pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
+    let place = || Instance::find(cli.instance.clone(), |name| std::env::var_os(name));
+    match cli.command {
+        Command::Up(up) => up::up(screen, &place()?, &up),
+        Command::Down => down::down(screen, &place()?),
+        Command::Status => status::status(screen, &place()?),
+        Command::Daemon(command) => daemon::daemon(screen, &place()?, &command),
+        Command::Doctor => doctor::doctor(screen, &place()?),
+        Command::Ask(ask) => ask::ask(screen, &place()?, &ask),
+        Command::Chat => chat::chat(screen, &place()?),
+        Command::Run(run) => run::run(screen, &place()?, &run),
+        Command::Executor(command) => executor::executor(screen, &place()?, &command),
+        Command::Audit(command) => audit::audit(screen, &place()?, &command),
+        Command::Mnest(command) => mnest::mnest(screen, &place()?, &command),
+        Command::Completions(which) => completions::completions(screen, which.shell),
+    }
+}

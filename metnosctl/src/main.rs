@@ -1,0 +1,5 @@
+//! `metnosctl`: see the library beside it. It must never do anything by itself.
+
+fn main() -> std::process::ExitCode {
+    metnosctl::start().into()
+}

@@ -1,0 +1,90 @@
+//! `mnest`: what followed on what, and worked, as memoryd derived it.
+
+use metnos_proto::edges::CtlMemoryd;
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::memoryd::Mnests;
+use serde_json::Value;
+
+use crate::cli::MnestCommand;
+use crate::error::{CtlError, Exit};
+use crate::human::{ago, now_ms, scalar};
+use crate::instance::Instance;
+use crate::reach::Reach;
+use crate::screen::Screen;
+use crate::table::{Table, cell};
+
+/// `mnest list`.
+///
+/// # Errors
+/// When memoryd refuses or cannot be reached.
+pub fn mnest(screen: &mut Screen, instance: &Instance, command: &MnestCommand) -> Result<Exit, CtlError> {
+    match command {
+        MnestCommand::List => list(screen, &mut Reach::to(instance)?),
+    }
+}
+
+fn list(screen: &mut Screen, reach: &mut Reach) -> Result<Exit, CtlError> {
+    let (_, [text]) = reach.open::<CtlMemoryd>()?.mnests(TraceId::NONE, Mnests {}, [])?;
+    let unreadable = |why: String| CtlError::failed("the mnests", why, "look at `metnosctl doctor`");
+    let bytes = text.read().map_err(|error| unreadable(error.to_string()))?;
+    let document: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+    let Value::Array(mnests) = &document else {
+        return Err(unreadable("memoryd sent something else than a list".to_owned()));
+    };
+    if screen.json() {
+        screen.document(&document)?;
+        return Ok(Exit::Done);
+    }
+    if mnests.is_empty() {
+        screen.line("There are no mnests yet: none of the calls so far has used the result of another.")?;
+        return Ok(Exit::Done);
+    }
+    show(screen, mnests, now_ms())?;
+    Ok(Exit::Done)
+}
+
+fn show(screen: &mut Screen, mnests: &[Value], now_ms: u64) -> Result<(), CtlError> {
+    let mut table = Table::new(&["FROM", "TO", "WEIGHT", "USES", "STATE", "LAST", "ID"]);
+    for mnest in mnests {
+        let text = |key: &str| mnest.get(key).filter(|value| !value.is_null()).map_or_else(String::new, scalar);
+        let both = |name: &str, version: &str| format!("{} {}", text(name), text(version)).trim_end().to_owned();
+        let weight =
+            mnest.get("weight").and_then(Value::as_f64).map_or_else(String::new, |weight| format!("{weight:.3}"));
+        let last = mnest.get("ts_last").and_then(Value::as_u64).map_or_else(String::new, |then| ago(then, now_ms));
+        // A wish may come from nothing but words.
+        let from = Some(both("src_executor", "src_version")).filter(|from| !from.is_empty());
+        table.row(vec![
+            cell(from.as_deref().unwrap_or("–")),
+            cell(both("dst_executor", "dst_version")),
+            cell(weight),
+            cell(text("uses")),
+            cell(text("state")),
+            cell(last),
+            cell(text("id")),
+        ]);
+    }
+    table.show(screen, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::screen::testing::screen;
+
+    #[test]
+    fn a_mnest_is_one_row_and_a_proto_mnest_has_no_version() {
+        let (mut paper, out, _) = screen(false, [false, false], false);
+        let mnests = serde_json::json!([
+            {"id": "mnest_1", "src_executor": "fs_read", "src_version": "1.0.0", "dst_executor": "text_stats",
+             "dst_version": "1.0.0", "weight": 0.15, "uses": 2, "state": "active", "ts_last": 1000},
+            {"id": "mnest_2", "src_executor": "", "src_version": "", "dst_executor": "wish", "dst_version": null,
+             "weight": 0.1, "uses": 1, "state": "proto", "ts_last": 1000},
+        ]);
+        show(&mut paper, mnests.as_array().unwrap(), 61_000).unwrap();
+        let lines: Vec<String> = out.text().lines().map(str::to_owned).collect();
+        assert!(lines[1].starts_with("fs_read 1.0.0  text_stats 1.0.0  0.150   2"), "{}", lines[1]);
+        assert!(lines[1].contains("active  1 min"), "{}", lines[1]);
+        assert!(lines[2].starts_with("–              wish              0.100   1"), "{}", lines[2]);
+    }
+}

@@ -1,0 +1,316 @@
+//! One turn over the door's edge: the words go in, notes come back until it is done. Shared
+//! by `ask` and `chat`. What the notes say is others' text: it is shown, never acted upon.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use metnos_proto::edges::CtlDoor;
+use metnos_proto::edges::ctl_door::Note;
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::link::BlockingClient;
+use metnos_proto::msg::door::{Say, Stop};
+use metnos_proto::msg::planner::{Call, CallState, Progress, TurnDone, TurnEnd};
+use metnos_proto::payload::Sealed;
+use serde_json::json;
+use signal_hook::consts::SIGINT;
+
+use crate::error::{CtlError, Exit};
+use crate::human::counted;
+use crate::screen::{Ink, Screen};
+
+/// How long nothing may be heard of a turn, in milliseconds: longer than any single step may take.
+pub const SILENCE_MS: u64 = 330_000;
+/// How long a cancelled turn has to end, in milliseconds.
+pub const CANCEL_WITHIN_MS: u64 = 5_000;
+/// How often to look up while waiting, in milliseconds.
+const LOOK_UP_MS: u64 = 1_000;
+
+/// Ctrl-C: during a turn the first one cancels the turn, everywhere else it ends the program.
+#[derive(Debug)]
+pub struct Interrupt {
+    pressed: Arc<AtomicBool>,
+    deadly: Arc<AtomicBool>,
+}
+
+impl Interrupt {
+    /// Takes over Ctrl-C.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn take_over() -> Result<Self, CtlError> {
+        let this = Self { pressed: Arc::new(AtomicBool::new(false)), deadly: Arc::new(AtomicBool::new(true)) };
+        let failed = |error| CtlError::failed("Ctrl-C cannot be listened to", error, "");
+        signal_hook::flag::register_conditional_default(SIGINT, Arc::clone(&this.deadly)).map_err(failed)?;
+        signal_hook::flag::register(SIGINT, Arc::clone(&this.pressed)).map_err(failed)?;
+        Ok(this)
+    }
+
+    /// From now on the next Ctrl-C only cancels.
+    fn arm(&self) {
+        self.pressed.store(false, Ordering::SeqCst);
+        self.deadly.store(false, Ordering::SeqCst);
+    }
+
+    /// From now on Ctrl-C ends the program again.
+    fn disarm(&self) {
+        self.deadly.store(true, Ordering::SeqCst);
+    }
+
+    fn was_pressed(&self) -> bool {
+        self.pressed.load(Ordering::SeqCst)
+    }
+}
+
+/// Says the words and shows what comes of it. The exit tells whether the request was answered.
+///
+/// # Errors
+/// When the door refuses, is gone, or is silent for too long; or the output is gone.
+pub fn turn(
+    screen: &mut Screen,
+    door: &mut BlockingClient<CtlDoor>,
+    interrupt: &Interrupt,
+    words: &str,
+) -> Result<Exit, CtlError> {
+    interrupt.arm();
+    let ended = listen(screen, door, interrupt, words);
+    interrupt.disarm();
+    ended
+}
+
+fn listen(
+    screen: &mut Screen,
+    door: &mut BlockingClient<CtlDoor>,
+    interrupt: &Interrupt,
+    words: &str,
+) -> Result<Exit, CtlError> {
+    let sealed = Sealed::new(words.as_bytes()).map_err(|error| CtlError::Usage {
+        what: format!("these are too many words: {error}"),
+        remedy: "put the text into a file of the workspace, and ask about the file".to_owned(),
+    })?;
+    let (said, []) = door.say(TraceId::NONE, Say {}, [sealed])?;
+    let mut view = View { screen, turn: said.turn, open_line: false };
+    view.opened()?;
+    let mut bound = Instant::now() + Duration::from_millis(SILENCE_MS);
+    let mut cancelling = false;
+    loop {
+        if interrupt.was_pressed() && !cancelling {
+            cancelling = true;
+            // A second Ctrl-C does not wait for anybody.
+            interrupt.disarm();
+            view.screen.aside(Ink::Dim, "cancelling …")?;
+            let (_, []) = door.stop(TraceId::NONE, Stop { turn: said.turn }, [])?;
+            bound = Instant::now() + Duration::from_millis(CANCEL_WITHIN_MS);
+        }
+        match door.next_note(Duration::from_millis(LOOK_UP_MS))? {
+            Some(note) => {
+                if let Some(exit) = view.note(note)? {
+                    return Ok(exit);
+                }
+                if !cancelling {
+                    bound = Instant::now() + Duration::from_millis(SILENCE_MS);
+                }
+            }
+            None if Instant::now() >= bound => return Err(silent(said.turn, cancelling)),
+            None => {}
+        }
+    }
+}
+
+fn silent(turn: TurnId, cancelling: bool) -> CtlError {
+    let ms = if cancelling { CANCEL_WITHIN_MS } else { SILENCE_MS };
+    CtlError::Unreachable {
+        who: "the door".to_owned(),
+        why: format!("nothing was heard of the turn {turn} for {} s", ms / 1000),
+        remedy: "look at `metnosctl status`; what has happened so far stands in `metnosctl audit tail`".to_owned(),
+    }
+}
+
+/// Shows one turn.
+struct View<'a> {
+    screen: &'a mut Screen,
+    turn: TurnId,
+    /// Whether the text so far ends inside a line.
+    open_line: bool,
+}
+
+impl View<'_> {
+    fn opened(&mut self) -> Result<(), CtlError> {
+        if self.screen.json() {
+            self.screen.json_line(&json!({ "event": "turn", "turn": self.turn.to_string() }))?;
+        }
+        Ok(())
+    }
+
+    /// Shows a note; the exit when the turn is done. Notes of other turns are none of ours.
+    fn note(&mut self, note: Note) -> Result<Option<Exit>, CtlError> {
+        match note {
+            Note::Text(text) if text.turn == self.turn => self.text(&text.text)?,
+            Note::Call(call) if call.turn == self.turn => self.call(&call)?,
+            Note::Progress(progress) if progress.turn == self.turn => self.progress(&progress)?,
+            Note::TurnDone(done) if done.turn == self.turn => return self.done(&done).map(Some),
+            Note::Text(_) | Note::Call(_) | Note::Progress(_) | Note::TurnDone(_) => {}
+        }
+        Ok(None)
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), CtlError> {
+        if self.screen.json() {
+            return self.screen.json_line(&json!({ "event": "text", "text": text }));
+        }
+        if !text.is_empty() {
+            self.open_line = !text.ends_with('\n');
+        }
+        self.screen.text(text)
+    }
+
+    fn call(&mut self, call: &Call) -> Result<(), CtlError> {
+        let state = state_name(&call.state);
+        if self.screen.json() {
+            return self.screen.json_line(&json!({
+                "event": "call", "call": call.call.to_string(), "executor": call.executor, "state": state,
+                "detail": call.detail,
+            }));
+        }
+        if !self.screen.watched() {
+            return Ok(());
+        }
+        let (sign, ink) = match call.state {
+            CallState::Started => ("·", Ink::Dim),
+            CallState::Succeeded => ("✓", Ink::Dim),
+            CallState::Unsuccessful => ("✗", Ink::Warn),
+            CallState::Denied => ("✗ denied", Ink::Warn),
+        };
+        let detail = crate::escape::line(&call.detail);
+        let text = format!("{sign} {} {} {detail}", call.call, crate::escape::line(&call.executor));
+        self.end_line()?;
+        self.screen.aside(ink, text.trim_end())
+    }
+
+    fn progress(&mut self, progress: &Progress) -> Result<(), CtlError> {
+        let Progress { call, done, total, .. } = progress;
+        if self.screen.json() {
+            let line = json!({ "event": "progress", "call": call.to_string(), "done": done, "total": total });
+            return self.screen.json_line(&line);
+        }
+        let text = match (*done).saturating_mul(100).checked_div(*total) {
+            Some(percent) => format!("  {call} {done}/{total} ({percent} %)"),
+            None => format!("  {call} {}", counted(*done, "step", "steps")),
+        };
+        self.screen.progress(&text)
+    }
+
+    /// On a terminal, whatever follows begins on a line of its own.
+    fn end_line(&mut self) -> Result<(), CtlError> {
+        let complete = self.open_line && self.screen.out_is_terminal();
+        self.open_line = self.open_line && !complete;
+        self.screen.end_text(complete)
+    }
+
+    fn done(&mut self, done: &TurnDone) -> Result<Exit, CtlError> {
+        let exit = match done.end {
+            TurnEnd::Answered => Exit::Done,
+            TurnEnd::NotUnderstood | TurnEnd::Denied | TurnEnd::Unsuccessful | TurnEnd::Cancelled | TurnEnd::Broken => {
+                Exit::Failed
+            }
+        };
+        if self.screen.json() {
+            let line = json!({
+                "event": "done", "turn": self.turn.to_string(), "end": done.end.name(), "why": done.why,
+            });
+            self.screen.json_line(&line)?;
+            return Ok(exit);
+        }
+        self.end_line()?;
+        if exit != Exit::Done {
+            let why = if done.why.is_empty() { end_sentence(&done.end) } else { &done.why };
+            self.screen.complaint(why, "", "")?;
+        }
+        Ok(exit)
+    }
+}
+
+const fn state_name(state: &CallState) -> &'static str {
+    match state {
+        CallState::Started => "started",
+        CallState::Succeeded => "succeeded",
+        CallState::Unsuccessful => "unsuccessful",
+        CallState::Denied => "denied",
+    }
+}
+
+const fn end_sentence(end: &TurnEnd) -> &'static str {
+    match end {
+        TurnEnd::Answered => "answered",
+        TurnEnd::NotUnderstood => "it was not clear what is wanted",
+        TurnEnd::Denied => "it was denied",
+        TurnEnd::Unsuccessful => "a call did not succeed",
+        TurnEnd::Cancelled => "the turn was cancelled",
+        TurnEnd::Broken => "a part that was needed went away in the middle",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::screen::testing::screen;
+    use metnos_proto::msg::common::CallRef;
+    use metnos_proto::msg::planner::Text;
+
+    fn notes(turn: TurnId, end: TurnEnd) -> Vec<Note> {
+        let call = |state| {
+            Note::Call(Call { turn, call: CallRef(1), executor: "fs_read".into(), state, detail: "a\nb".into() })
+        };
+        let text = |turn, text: &str| Note::Text(Text { turn, text: text.into() });
+        vec![
+            call(CallState::Started),
+            Note::Progress(Progress { turn, call: CallRef(1), done: 1, total: 4 }),
+            text(TurnId::new(), "not ours"),
+            text(turn, "one\n"),
+            text(turn, "two"),
+            Note::TurnDone(TurnDone { turn, end, why: "because".into() }),
+        ]
+    }
+
+    fn shown(json: bool, terminals: [bool; 2], end: TurnEnd) -> (String, String, Exit) {
+        let (mut paper, out, err) = screen(json, terminals, false);
+        let turn = TurnId::from_bytes([1; 16]);
+        let mut view = View { screen: &mut paper, turn, open_line: false };
+        view.opened().unwrap();
+        let exits: Vec<Exit> = notes(turn, end).into_iter().filter_map(|note| view.note(note).unwrap()).collect();
+        assert_eq!(exits.len(), 1);
+        (out.text(), err.text(), exits[0])
+    }
+
+    #[test]
+    fn into_a_pipe_goes_the_answer_byte_for_byte_and_nothing_else() {
+        assert_eq!(shown(false, [false, false], TurnEnd::Answered), ("one\ntwo".into(), String::new(), Exit::Done));
+    }
+
+    #[test]
+    fn a_turn_without_answer_fails_and_says_why_on_standard_error() {
+        for end in [TurnEnd::Denied, TurnEnd::Unsuccessful, TurnEnd::NotUnderstood, TurnEnd::Cancelled, TurnEnd::Broken]
+        {
+            let (out, err, exit) = shown(false, [false, false], end);
+            assert_eq!((out.as_str(), err.as_str(), exit), ("one\ntwo", "because\n", Exit::Failed));
+        }
+    }
+
+    #[test]
+    fn a_person_at_a_terminal_sees_calls_and_progress_and_whole_lines() {
+        let (out, err, _) = shown(false, [true, true], TurnEnd::Answered);
+        assert_eq!(out, "one\ntwo\n");
+        assert_eq!(err, "· c1 fs_read a\\nb\n\r\x1b[K  c1 1/4 (25 %)\r\x1b[K");
+    }
+
+    #[test]
+    fn a_program_gets_one_document_a_line() {
+        let (out, err, _) = shown(true, [false, false], TurnEnd::Answered);
+        let events: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+        assert_eq!(names, ["turn", "call", "progress", "text", "text", "done"]);
+        assert_eq!(events[5]["end"], "answered");
+        assert_eq!(err, "");
+    }
+}

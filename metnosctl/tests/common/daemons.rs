@@ -1,0 +1,321 @@
+//! The daemons of a scene: each answers its admin edge from the lines of the plan.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use metnos_proto::edge::{AnswererEnd, RawEnd, Served};
+use metnos_proto::edges::{CtlDoor, CtlMemoryd, CtlMind, CtlPolicyd, CtlSandboxd};
+use metnos_proto::edges::{EdgeId, ctl_door, ctl_memoryd, ctl_mind, ctl_policyd, ctl_sandboxd};
+use metnos_proto::ids::{Blake3, CallId, HandleId, Sha256, TraceId, TurnId};
+use metnos_proto::link::{BlockingServer, LinkError};
+use metnos_proto::msg::common::*;
+use metnos_proto::msg::door::*;
+use metnos_proto::msg::memoryd::*;
+use metnos_proto::msg::mind::*;
+use metnos_proto::msg::planner::*;
+use metnos_proto::msg::policyd::*;
+use metnos_proto::msg::sandboxd::*;
+use metnos_proto::payload::Sealed;
+use metnos_proto::socket;
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use super::{PATIENCE, Shared};
+
+/// The turn of every scene.
+pub const TURN: TurnId = TurnId::from_bytes([1; 16]);
+
+/// What the daemons say.
+#[derive(Default, Clone)]
+pub struct Lines {
+    /// The pieces of the answer.
+    pub texts: Vec<String>,
+    /// How the turn ends, and why; none when only a stop ends it.
+    pub end: Option<(TurnEnd, String)>,
+    /// The door leaves after the first piece.
+    pub door_leaves: bool,
+    /// What comes of a call, and its result.
+    pub call: Option<(Acted, String)>,
+    /// The registry's state of the one executor there is.
+    pub quarantined: bool,
+    /// Findings in the chronicle.
+    pub findings: Vec<Finding>,
+    /// The chronicle's lines.
+    pub tail: String,
+    /// The mnests.
+    pub mnests: String,
+    /// A canary that is not stopped.
+    pub escape: bool,
+}
+
+fn sealed(text: &str) -> Sealed {
+    Sealed::new(text.as_bytes()).unwrap()
+}
+
+struct Daemon(Shared);
+
+impl Daemon {
+    fn lines(&self) -> Lines {
+        self.0.lock().unwrap().daemons.clone()
+    }
+
+    fn heard(&self, words: String) {
+        self.0.lock().unwrap().heard.push(words);
+    }
+}
+
+impl ctl_door::ServeBlocking for Daemon {
+    fn say(&mut self, link: &BlockingServer<CtlDoor>, _: TraceId, _: Say, [words]: [Sealed; 1]) -> Served<Said, 0> {
+        self.heard(String::from_utf8(words.read().unwrap()).unwrap());
+        let lines = self.lines();
+        let call = Call {
+            turn: TURN,
+            call: CallRef(1),
+            executor: "fs_read".into(),
+            state: CallState::Started,
+            detail: "x".into(),
+        };
+        link.note(&ctl_door::Note::Call(call)).unwrap();
+        for text in lines.texts {
+            link.note(&ctl_door::Note::Text(Text { turn: TURN, text })).unwrap();
+        }
+        if let Some((end, why)) = lines.end {
+            link.note(&ctl_door::Note::TurnDone(TurnDone { turn: TURN, end, why })).unwrap();
+        }
+        Ok((Said { turn: TURN }, []))
+    }
+
+    fn stop(&mut self, link: &BlockingServer<CtlDoor>, _: TraceId, stop: Stop, _: [Sealed; 0]) -> Served<Cancelled, 0> {
+        self.heard(format!("stop {}", stop.turn == TURN));
+        let done = TurnDone { turn: TURN, end: TurnEnd::Cancelled, why: "somebody cancelled it".into() };
+        link.note(&ctl_door::Note::TurnDone(done)).unwrap();
+        Ok((Cancelled { was_open: true }, []))
+    }
+
+    fn door_status(
+        &mut self,
+        _: &BlockingServer<CtlDoor>,
+        _: TraceId,
+        _: DoorStatus,
+        _: [Sealed; 0],
+    ) -> Served<DoorReport, 0> {
+        Ok((DoorReport { sessions: 1, turns: 0, turns_total: 3, models: "none".into() }, []))
+    }
+}
+
+fn id() -> ExecutorId {
+    ExecutorId { name: "fs_read".into(), version: "1.0.0".into() }
+}
+
+impl ctl_policyd::ServeBlocking for Daemon {
+    fn run_call(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: RunCall,
+        [args]: [Sealed; 1],
+    ) -> Served<CallRun, 1> {
+        let args = String::from_utf8(args.read().unwrap()).unwrap();
+        self.heard(format!("{} {args}", ask.executor));
+        let (acted, result) = self.lines().call.unwrap();
+        Ok((CallRun { turn: TURN, acted }, [sealed(&result)]))
+    }
+
+    fn executors(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: Executors,
+        _: [Sealed; 0],
+    ) -> Served<ExecutorList, 0> {
+        let quarantined = self.lines().quarantined;
+        let row = ExecutorRow {
+            id: id(),
+            state: if quarantined { ExecutorState::Quarantined } else { ExecutorState::Active },
+            why: if quarantined { "main.py is not what was signed".into() } else { String::new() },
+            summary: "Read a file.".into(),
+            class: "read".into(),
+        };
+        Ok((ExecutorList { rows: vec![row] }, []))
+    }
+
+    fn show_executor(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: ShowExecutor,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        if ask.name != "fs_read" {
+            let refusal =
+                Refusal::new(RefusalCode::Unknown, "executor.unknown", format!("there is no executor {}", ask.name));
+            return Err(refusal.into());
+        }
+        let properties = r#"{"path": {"type": "string"}, "limit": {"type": "integer"}}"#;
+        let record = format!(r#"{{"schema": {{"definitions": {{"Input": {{"properties": {properties}}}}}}}}}"#);
+        Ok((Done {}, [sealed(&record)]))
+    }
+
+    fn policy_status(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: PolicyStatus,
+        _: [Sealed; 0],
+    ) -> Served<PolicyReport, 0> {
+        Ok((
+            PolicyReport { turns: 0, running: 0, decisions_total: 4, denials_total: 1, public_key: "ab".repeat(32) },
+            [],
+        ))
+    }
+}
+
+impl ctl_sandboxd::ServeBlocking for Daemon {
+    fn verify_executor(
+        &mut self,
+        _: &BlockingServer<CtlSandboxd>,
+        _: TraceId,
+        _: VerifyExecutor,
+        _: [Sealed; 0],
+    ) -> Served<Verified, 0> {
+        let digest = Blake3::of(b"x");
+        let digests = ExecutorDigests { manifest: digest, code: digest, schema: digest, profile: digest };
+        let entry = PoolEntry { id: id(), digests, fault: String::new(), signed: !self.lines().quarantined };
+        Ok((Verified { entries: vec![entry] }, []))
+    }
+
+    fn canaries(
+        &mut self,
+        _: &BlockingServer<CtlSandboxd>,
+        _: TraceId,
+        _: Canaries,
+        _: [Sealed; 0],
+    ) -> Served<CanaryReport, 0> {
+        let canary = Canary { attempt: "socket".into(), stopped: !self.lines().escape, detail: "EPERM".into() };
+        Ok((CanaryReport { canaries: vec![canary] }, []))
+    }
+
+    fn sandbox_status(
+        &mut self,
+        _: &BlockingServer<CtlSandboxd>,
+        _: TraceId,
+        _: SandboxStatus,
+        _: [Sealed; 0],
+    ) -> Served<SandboxReport, 0> {
+        let interpreter = "/usr/bin/python3".into();
+        Ok((SandboxReport { running: 0, runs_total: 3, mode: "exec".into(), interpreter, layers: Vec::new() }, []))
+    }
+}
+
+impl ctl_mind::ServeBlocking for Daemon {
+    fn health(
+        &mut self,
+        _: &BlockingServer<CtlMind>,
+        _: TraceId,
+        _: MindHealth,
+        _: [Sealed; 0],
+    ) -> Served<MindReport, 0> {
+        Ok((MindReport { roles: Vec::new(), says: "No model is configured.".into() }, []))
+    }
+}
+
+impl ctl_memoryd::ServeBlocking for Daemon {
+    fn tail(&mut self, _: &BlockingServer<CtlMemoryd>, _: TraceId, ask: Tail, _: [Sealed; 0]) -> Served<Tailed, 1> {
+        self.heard(format!("tail {} after {}", ask.lines, ask.after));
+        Ok((Tailed { lines: 1, last_seq: 1 }, [sealed(&self.lines().tail)]))
+    }
+
+    fn verify(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        _: Verify,
+        _: [Sealed; 0],
+    ) -> Served<VerifyReport, 0> {
+        let findings = self.lines().findings;
+        let head = Recorded { seq: 7, hash: Sha256([3; 32]) };
+        Ok((VerifyReport { lines: 7, head, findings_total: findings.len() as u64, findings }, []))
+    }
+
+    fn mnests(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        _: Mnests,
+        _: [Sealed; 0],
+    ) -> Served<MnestCount, 1> {
+        Ok((MnestCount { mnests: 1 }, [sealed(&self.lines().mnests)]))
+    }
+
+    fn memory_status(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        _: MemoryStatus,
+        _: [Sealed; 0],
+    ) -> Served<MemoryReport, 0> {
+        Ok((
+            MemoryReport { head: Recorded { seq: 7, hash: Sha256([3; 32]) }, mnests: 1, use_time_milli: 20, torn: 0 },
+            [],
+        ))
+    }
+}
+
+/// A result that ran.
+pub fn ran(outcome: Outcome) -> Acted {
+    Acted::Ran(Ran {
+        call: CallId::from_bytes([2; 16]),
+        handle: HandleId::from_bytes([3; 16]),
+        outcome,
+        label: Label { integrity: Integrity::Untrusted, readers: Readers::Private },
+        leaves: Vec::new(),
+        resources: Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1 },
+    })
+}
+
+macro_rules! serve {
+    ($end:expr, $plan:expr, $($edge:ident in $module:ident),*) => {
+        match $end.edge {
+            $(EdgeId::$edge => {
+                let mut server = BlockingServer::<$edge>::new(AnswererEnd::new($end).unwrap()).unwrap();
+                let mut daemon = Daemon($plan);
+                let mut buffer = socket::buffer();
+                loop {
+                    match server.receive(&mut buffer) {
+                        Ok(Some(incoming)) => {
+                            let outgoing = $module::dispatch(&server, incoming, &mut daemon).unwrap();
+                            server.answer(outgoing).unwrap();
+                            if daemon.lines().door_leaves && EdgeId::$edge == EdgeId::CtlDoor {
+                                return;
+                            }
+                        }
+                        Ok(None) => {
+                            let within = Timespec::try_from(PATIENCE).unwrap();
+                            rustix::event::poll(&mut [PollFd::new(&server, PollFlags::IN)], Some(&within)).unwrap();
+                        }
+                        Err(LinkError::Gone) => return,
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            })*
+            other => panic!("no such admin edge: {other:?}"),
+        }
+    };
+}
+
+/// Serves one end, on a thread of its own.
+pub fn start(end: RawEnd, plan: Shared) {
+    let plan = Arc::clone(&plan);
+    std::thread::spawn(move || {
+        serve!(end, plan, CtlDoor in ctl_door, CtlPolicyd in ctl_policyd, CtlSandboxd in ctl_sandboxd,
+               CtlMind in ctl_mind, CtlMemoryd in ctl_memoryd);
+    });
+}
+
+/// Waits until something is so.
+pub fn until(mut is_so: impl FnMut() -> bool) {
+    let began = std::time::Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "it never came to be so");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

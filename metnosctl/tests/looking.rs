@@ -1,0 +1,198 @@
+//! The commands that look, and `up` and `down`, end to end against scripted daemons.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::process::Command;
+
+use common::daemons::Lines;
+use common::{Plan, Scene, program_with_supervisor};
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::Finding;
+use metnos_proto::role::RoleName;
+
+const LOOKING: [&[&str]; 8] = [
+    &["status"],
+    &["daemon", "list"],
+    &["daemon", "restart", "mind"],
+    &["executor", "list"],
+    &["executor", "show", "fs_read"],
+    &["audit", "tail"],
+    &["audit", "verify"],
+    &["mnest", "list"],
+];
+
+fn lines() -> Lines {
+    Lines {
+        tail: "{\"seq\":1,\"ts\":\"2026-04-25T08:12:03.000Z\",\"emitter\":\"policyd\",\"event_type\":\"policy_decision\",\
+               \"turn_id\":null,\"payload\":{\"verdict\":\"deny\",\"why\":\"a\\u001b[2Jb\"}}\n"
+            .to_owned(),
+        mnests: "[{\"id\":\"mnest_1\",\"src_executor\":\"fs_read\",\"dst_executor\":\"text_stats\",\"weight\":0.15,\"uses\":1}]"
+            .to_owned(),
+        ..Lines::default()
+    }
+}
+
+fn well() -> Scene {
+    Scene::running(Plan { daemons: lines(), ..Plan::default() })
+}
+
+#[test]
+fn every_looking_command_has_a_text_and_one_document() {
+    let scene = well();
+    for words in LOOKING {
+        let text = scene.ctl(words);
+        assert_eq!((text.code, text.err.as_str()), (Some(0), ""), "{words:?}: {text:?}");
+        assert!(!text.out.is_empty() && !text.out.contains('\u{1b}'), "{words:?}: {text:?}");
+        let json = scene.ctl(&[words, &["--json"]].concat());
+        assert_eq!((json.code, json.err.as_str()), (Some(0), ""), "{words:?}: {json:?}");
+        assert!(json.json().is_object() || json.json().is_array(), "{words:?}");
+    }
+}
+
+#[test]
+fn nothing_is_running_means_three_for_every_command_and_nought_for_down() {
+    let scene = Scene::stopped(Plan::default());
+    let talking: [&[&str]; 4] = [&["ask", "x"], &["chat"], &["run", "x", "a=b"], &["executor", "verify"]];
+    for words in LOOKING.into_iter().chain(talking) {
+        let ran = scene.ctl(words);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(3), ""), "{words:?}: {ran:?}");
+        assert!(ran.err.contains("is not running") && ran.err.contains(" up --detach"), "{words:?}: {ran:?}");
+    }
+    let error = scene.ctl(&["status", "--json"]);
+    assert_eq!((error.code, error.json()["error"]["code"].as_str()), (Some(3), Some("not_running")));
+    assert_eq!(scene.ctl(&["down"]).code, Some(0));
+    assert_eq!(scene.ctl(&["doctor"]).code, Some(1));
+}
+
+#[test]
+fn a_stranger_hears_that_he_is_one() {
+    let refusal =
+        Refusal::new(RefusalCode::Denied, "supervisor.owner", "this instance belongs to uid 1000, and uid 7 asks");
+    let scene = Scene::running(Plan { shut: Some(refusal), ..Plan::default() });
+    // The supervisor hangs up at once, so that its word races with the question.
+    for _ in 0..20 {
+        let ran = scene.ctl(&["status"]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.err.contains("belongs to uid 1000"), "{ran:?}");
+    }
+}
+
+#[test]
+fn status_shows_everybody_else_when_one_daemon_is_away() {
+    let scene = Scene::running(Plan { away: vec![RoleName::Memoryd], daemons: lines(), ..Plan::default() });
+    let ran = scene.ctl(&["status", "--json"]);
+    let document = ran.json();
+    assert_eq!(ran.code, Some(0));
+    assert!(document["chronicle"].is_null());
+    assert_eq!(document["unreachable"][0]["daemon"], "memoryd");
+    assert_eq!(document["policy"]["decisions_total"], 4);
+    assert_eq!(scene.ctl(&["audit", "verify"]).code, Some(3));
+}
+
+#[test]
+fn the_mnests_are_a_list_with_their_uses() {
+    let mnests = well().ctl(&["mnest", "list", "--json"]).json();
+    assert_eq!((mnests.as_array().map(Vec::len), mnests[0]["uses"].as_u64()), (Some(1), Some(1)));
+}
+
+#[test]
+fn as_many_lines_are_asked_for_as_wanted() {
+    let scene = well();
+    scene.ctl(&["audit", "tail", "-n", "3"]);
+    assert_eq!(scene.plan.lock().unwrap().heard, ["tail 3 after 0"]);
+}
+
+#[test]
+fn whatever_does_not_hold_exits_with_one() {
+    let finding = Finding { seq: 3, kind: "chain".into(), detail: "broken".into() };
+    let bad = Lines { quarantined: true, escape: true, findings: vec![finding], ..lines() };
+    let scene = Scene::running(Plan { daemons: bad, ..Plan::default() });
+    let verified = scene.ctl(&["executor", "verify", "--json"]);
+    assert_eq!((verified.code, verified.json()[0]["ok"].as_bool()), (Some(1), Some(false)));
+    let chronicle = scene.ctl(&["audit", "verify", "--json"]);
+    assert_eq!((chronicle.code, chronicle.json()["findings"][0]["seq"].as_u64()), (Some(1), Some(3)));
+    let doctor = scene.ctl(&["doctor", "--json"]);
+    assert_eq!(doctor.code, Some(1));
+    let document = doctor.json();
+    let bad: Vec<&str> = document["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|check| check["ok"] == false)
+        .map(|check| check["name"].as_str().unwrap())
+        .collect();
+    for name in ["sandbox", "executors", "chronicle"] {
+        assert!(bad.contains(&name), "{name} is not among {bad:?}");
+    }
+    assert!(document["checks"].as_array().unwrap().iter().all(|one| one["ok"] == true || one["remedy"] != ""));
+}
+
+#[test]
+fn an_unknown_executor_is_a_refusal() {
+    let ran = well().ctl(&["executor", "show", "nothing"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(1), "there is no executor nothing [executor.unknown]\n"));
+}
+
+#[test]
+fn down_returns_when_the_supervisors_process_is_over() {
+    let process = Command::new("sleep").arg("600").spawn().unwrap();
+    let scene = Scene::running(Plan { process: Some(process), ..Plan::default() });
+    let ran = scene.ctl(&["down", "--json"]);
+    assert_eq!((ran.code, ran.json()["was_running"].as_bool()), (Some(0), Some(true)));
+}
+
+#[test]
+fn up_says_that_it_is_running_already() {
+    let ran = well().ctl(&["up", "--json"]);
+    assert_eq!((ran.code, ran.json()["state"].as_str()), (Some(0), Some("already_running")));
+}
+
+#[test]
+fn up_creates_the_instance_and_starts_the_supervisor_beside_it() {
+    let scene = Scene::stopped(Plan::default());
+    let bin = tempfile::tempdir().unwrap();
+    let program = program_with_supervisor(bin.path(), "printf '%s\\n' \"$@\" > \"$3/words\"");
+    let ran: common::Ran = scene.command_of(&program, &["up"]).output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.starts_with("Created an instance in "), "{ran:?}");
+    let words = std::fs::read_to_string(scene.dir.path().join("words")).unwrap();
+    assert_eq!(words.lines().collect::<Vec<_>>(), ["--spawn", "--instance", scene.dir.path().to_str().unwrap()]);
+    assert!(scene.dir.path().join("workspace/SOUL.md").is_file());
+    assert!(scene.dir.path().join("workspace/executors/fs_read/CURRENT").is_file());
+}
+
+#[test]
+fn up_in_the_background_returns_when_everything_is_ready_or_says_why_not() {
+    let bin = tempfile::tempdir().unwrap();
+    let scene = Scene::stopped(Plan::default());
+    let program = program_with_supervisor(bin.path(), "echo ready; exec sleep 1");
+    let ran: common::Ran = scene.command_of(&program, &["up", "--detach", "--json"]).output().unwrap().into();
+    assert_eq!((ran.code, ran.json()["state"].as_str()), (Some(0), Some("started")), "{ran:?}");
+    assert_eq!(ran.json()["created"], true);
+    let program = program_with_supervisor(bin.path(), "echo 'the start failed: no memory'; exit 1");
+    let ran: common::Ran = scene.command_of(&program, &["up", "--detach"]).output().unwrap().into();
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.starts_with("Metnos has not started: the start failed: no memory\n"), "{ran:?}");
+}
+
+#[test]
+fn up_touches_nothing_in_a_directory_with_other_things() {
+    let scene = Scene::stopped(Plan::default());
+    std::fs::write(scene.dir.path().join("thesis.tex"), "years").unwrap();
+    let bin = tempfile::tempdir().unwrap();
+    let program = program_with_supervisor(bin.path(), "exit 0");
+    let ran: common::Ran = scene.command_of(&program, &["up", "--detach"]).output().unwrap().into();
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("thesis.tex"), "{ran:?}");
+    assert_eq!(std::fs::read_dir(scene.dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_reader_that_leaves_ends_the_program_without_a_word() {
+    let scene = well();
+    let mut child = scene.command(&["status"]).spawn().unwrap();
+    drop(child.stdout.take());
+    let ran: common::Ran = child.wait_with_output().unwrap().into();
+    assert_eq!((ran.code, ran.err.as_str()), (Some(1), ""));
+}
