@@ -12,7 +12,6 @@ use metnos_proto::executor::{Manifest, Schema};
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::{Channel, Lang};
 use metnos_proto::payload::Sealed;
-use serde_json::Value;
 use tokio::task::LocalSet;
 
 /// Runs a test on a clock that jumps to the next deadline as soon as nothing else can happen.

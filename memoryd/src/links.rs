@@ -176,6 +176,7 @@ impl Link for OwnersLink {
                     if self.verifying.is_some() {
                         return Err(Ending::Violation("`verify` while one is going on".to_owned()));
                     }
+                    memory.catch_up();
                     match Verify::new(memory.chronicle()) {
                         Ok(verify) => self.verifying = Some((incoming.request, incoming.trace, verify)),
                         Err(error) => {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::cli::AuditCommand;
 use crate::error::{CtlError, Exit};
 use crate::escape;
-use crate::human::{counted, scalar};
+use crate::human::{counted, scalar, shortened};
 use crate::instance::Instance;
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
@@ -72,23 +72,43 @@ fn tail_of(id: &str) -> String {
     id.chars().skip(skip).collect()
 }
 
-/// What an event holds, short: its scalar fields, the long ones cut.
+/// What tells an event's story, in this order; what is not named here comes after it.
+const STORY: [&str; 13] = [
+    "text",
+    "words",
+    "executor",
+    "verdict",
+    "rule",
+    "outcome",
+    "error_class",
+    "end",
+    "act",
+    "kind",
+    "why",
+    "wish",
+    "arguments",
+];
+
+/// What an event holds, short: its story first; digests, ids and what is empty are left out.
 fn gist(payload: &Value) -> String {
-    let text = match payload {
-        Value::Object(object) => {
-            let fields = object.iter().filter(|(_, value)| !value.is_null() && !value.is_object() && !value.is_array());
-            let shown: Vec<String> = fields.map(|(key, value)| format!("{key}={}", scalar(value))).collect();
-            shown.join(" ")
-        }
-        other => scalar(other),
+    let Value::Object(object) = payload else {
+        return shortened(&scalar(payload), MAX_SHOWN);
     };
-    shortened(&text, MAX_SHOWN)
+    let place = |key: &str| STORY.iter().position(|known| *known == key).unwrap_or(STORY.len());
+    let mut fields: Vec<(&String, &Value)> = object.iter().filter(|(_, value)| is_telling(value)).collect();
+    fields.sort_by_key(|(key, _)| place(key));
+    let shown: Vec<String> = fields.iter().map(|(key, value)| format!("{key}={}", scalar(value))).collect();
+    shortened(&shown.join(" "), MAX_SHOWN)
 }
 
-fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+fn is_telling(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Object(_) | Value::Array(_) => false,
+        Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => {
+            let is_id = text.len() == 26 && text.chars().all(|c| c.is_ascii_digit() || c.is_ascii_uppercase());
+            !text.is_empty() && !is_id && !text.starts_with("blake3:") && !text.starts_with("sha256:")
+        }
     }
 }
 
@@ -178,5 +198,14 @@ mod tests {
         let gist = gist(&json!({ "a": "one\ntwo", "b": null, "c": {"d": 1}, "e": long }));
         assert!(gist.starts_with("a=one\\ntwo e=xxx"));
         assert_eq!(gist.chars().count(), MAX_SHOWN + 1);
+    }
+
+    #[test]
+    fn a_gist_begins_with_what_was_decided_and_leaves_digests_out() {
+        let decision = json!({
+            "arguments": "{}", "arguments_digest": "blake3:00", "call": "01M8098DFW670CSAPF7ZKTG9TC", "rule": "guard.path",
+            "executor": "fs_read", "verdict": "deny", "wish": "",
+        });
+        assert_eq!(gist(&decision), "executor=fs_read verdict=deny rule=guard.path arguments={}");
     }
 }

@@ -71,8 +71,10 @@ impl Talk<'_> {
             screen.flush()?;
             match editor.readline(PROMPT) {
                 Ok(line) => {
-                    // A line that cannot be remembered is still said.
-                    let _added = editor.add_history_entry(&line);
+                    if !line.starts_with('/') {
+                        // A line that cannot be remembered is still said.
+                        let _added = editor.add_history_entry(&line);
+                    }
                     if self.line(screen, &line)? {
                         break;
                     }

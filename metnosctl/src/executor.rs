@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::cli::ExecutorCommand;
 use crate::error::{CtlError, Exit};
-use crate::human;
 use crate::instance::Instance;
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
 use crate::table::{Table, cell, inked};
+use crate::{human, record};
 
 /// `executor list|show|verify`.
 ///
@@ -77,9 +77,10 @@ fn show(screen: &mut Screen, reach: &mut Reach, name: &str) -> Result<Exit, CtlE
     let unreadable = |why: String| CtlError::failed(format!("the record of {name}"), why, "look at `metnosctl doctor`");
     let bytes = record.read().map_err(|error| unreadable(error.to_string()))?;
     let document: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
-    match &document {
-        Value::Object(object) if !screen.json() => human::show_object(screen, object, 0)?,
-        _ => screen.document(&document)?,
+    if screen.json() {
+        screen.document(&document)?;
+    } else {
+        record::show(screen, &document, human::now_ms())?;
     }
     Ok(Exit::Done)
 }
@@ -144,7 +145,7 @@ fn verify(screen: &mut Screen, reach: &mut Reach, name: Option<&str>) -> Result<
     } else if checked.is_empty() {
         screen.line("There are no executors.")?;
     } else {
-        let mut table = Table::new(&["NAME", "VERSION", "", "WHY"]);
+        let mut table = Table::new(&["NAME", "VERSION", "VERDICT", "WHY"]);
         for one in &checked {
             let verdict = if one.holds() { inked("holds", Ink::Good) } else { inked("does not hold", Ink::Bad) };
             table.row(vec![cell(&one.entry.id.name), cell(&one.entry.id.version), verdict, cell(one.why())]);

@@ -48,20 +48,38 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// At most so many characters of a text, with a sign that there were more.
+#[must_use]
+pub fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// A JSON object as lines for people: short values beside their keys, long texts below them,
 /// lists of objects as tables.
 ///
 /// # Errors
 /// When the output is gone.
 pub fn show_object(screen: &mut Screen, object: &Map<String, Value>, indent: usize) -> Result<(), CtlError> {
-    let width = object.keys().map(|key| escape::line(key).chars().count()).max().unwrap_or(0);
+    let pairs: Vec<(&str, &Value)> = object.iter().map(|(key, value)| (key.as_str(), value)).collect();
+    show_pairs(screen, &pairs, indent)
+}
+
+/// The same of keys and values in an order of their own.
+///
+/// # Errors
+/// When the output is gone.
+pub fn show_pairs(screen: &mut Screen, pairs: &[(&str, &Value)], indent: usize) -> Result<(), CtlError> {
+    let width = pairs.iter().map(|(key, _)| escape::line(key).chars().count()).max().unwrap_or(0);
     let is_long = |value: &Value| match value {
         Value::String(text) => text.contains('\n'),
         Value::Array(items) => !items.is_empty() && items.iter().all(is_flat_object),
         Value::Object(inner) => !inner.is_empty(),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     };
-    let (long, short): (Vec<_>, Vec<_>) = object.iter().partition(|(_, value)| is_long(value));
+    let (long, short): (Vec<_>, Vec<_>) = pairs.iter().copied().partition(|(_, value)| is_long(value));
     for (key, value) in short.into_iter().chain(long) {
         let name = escape::line(key);
         let label = Ink::Bold.on(&name, screen.colour());
@@ -81,7 +99,10 @@ pub fn show_object(screen: &mut Screen, object: &Map<String, Value>, indent: usi
                 screen.line(&format!("{:indent$}{label}", ""))?;
                 show_object(screen, inner, indent + 2)?;
             }
-            short => screen.line(&format!("{:indent$}{label}{:blanks$}  {}", "", "", scalar(short)))?,
+            short => {
+                let line = format!("{:indent$}{label}{:blanks$}  {}", "", "", scalar(short));
+                screen.line(line.trim_end())?;
+            }
         }
     }
     Ok(())

@@ -9,7 +9,7 @@
 //! [`cli`] the commands as clap sees them · [`error`] what went wrong, and the exit codes ·
 //! [`screen`], [`escape`], [`table`], [`human`] how things are shown · [`instance`] which
 //! directory · [`reach`] the way to the daemons · `up`, `down`, `status`, `daemon`, `doctor`,
-//! `ask`, `chat`, `run`, `executor`, `audit`, `mnest`, `completions` the commands.
+//! `ask`, `chat`, `run`, `executor` (and its [`record`]), `audit`, `mnest`, `completions` the commands.
 
 pub mod ask;
 pub mod audit;
@@ -28,6 +28,7 @@ pub mod human;
 pub mod instance;
 pub mod mnest;
 pub mod reach;
+pub mod record;
 pub mod run;
 pub mod screen;
 pub mod seeds;

@@ -7,11 +7,14 @@ use serde_json::Value;
 
 use crate::cli::MnestCommand;
 use crate::error::{CtlError, Exit};
-use crate::human::{ago, now_ms, scalar};
+use crate::human::{ago, now_ms, scalar, shortened};
 use crate::instance::Instance;
 use crate::reach::Reach;
 use crate::screen::Screen;
 use crate::table::{Table, cell};
+
+/// The most characters that are shown of a name: a wish is named by its words.
+const MAX_NAME_SHOWN: usize = 60;
 
 /// `mnest list`.
 ///
@@ -47,7 +50,9 @@ fn show(screen: &mut Screen, mnests: &[Value], now_ms: u64) -> Result<(), CtlErr
     let mut table = Table::new(&["FROM", "TO", "WEIGHT", "USES", "STATE", "LAST", "ID"]);
     for mnest in mnests {
         let text = |key: &str| mnest.get(key).filter(|value| !value.is_null()).map_or_else(String::new, scalar);
-        let both = |name: &str, version: &str| format!("{} {}", text(name), text(version)).trim_end().to_owned();
+        let both = |name: &str, version: &str| {
+            shortened(format!("{} {}", text(name), text(version)).trim_end(), MAX_NAME_SHOWN)
+        };
         let weight =
             mnest.get("weight").and_then(Value::as_f64).map_or_else(String::new, |weight| format!("{weight:.3}"));
         let last = mnest.get("ts_last").and_then(Value::as_u64).map_or_else(String::new, |then| ago(then, now_ms));

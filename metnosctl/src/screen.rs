@@ -41,7 +41,11 @@ impl Ink {
     /// The text in this ink.
     #[must_use]
     pub fn on(self, text: &str, colour: bool) -> String {
-        if colour && self != Self::Plain { format!("\x1b[{}m{text}\x1b[0m", self.code()) } else { text.to_owned() }
+        if colour && self != Self::Plain && !text.is_empty() {
+            format!("\x1b[{}m{text}\x1b[0m", self.code())
+        } else {
+            text.to_owned()
+        }
     }
 }
 

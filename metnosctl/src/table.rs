@@ -40,6 +40,12 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// How many rows it has.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Whether it has no rows.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

@@ -175,13 +175,13 @@ impl View<'_> {
         if !self.screen.watched() {
             return Ok(());
         }
-        let (sign, ink) = match call.state {
-            CallState::Started => ("·", Ink::Dim),
-            CallState::Succeeded => ("✓", Ink::Dim),
-            CallState::Unsuccessful => ("✗", Ink::Warn),
-            CallState::Denied => ("✗ denied", Ink::Warn),
+        // The reason of what did not succeed is told once, at the end of the turn.
+        let (sign, ink, detail) = match call.state {
+            CallState::Started => ("·", Ink::Dim, crate::escape::line(&call.detail)),
+            CallState::Succeeded => return Ok(()),
+            CallState::Unsuccessful => ("✗", Ink::Warn, "did not succeed".to_owned()),
+            CallState::Denied => ("✗", Ink::Warn, "was denied".to_owned()),
         };
-        let detail = crate::escape::line(&call.detail);
         let text = format!("{sign} {} {} {detail}", call.call, crate::escape::line(&call.executor));
         self.end_line()?;
         self.screen.aside(ink, text.trim_end())
@@ -222,10 +222,13 @@ impl View<'_> {
             return Ok(exit);
         }
         self.end_line()?;
-        if exit != Exit::Done {
-            let why = if done.why.is_empty() { end_sentence(&done.end) } else { &done.why };
-            self.screen.complaint(why, "", "")?;
-        }
+        let why = if done.why.is_empty() { end_sentence(&done.end) } else { &done.why };
+        let ink = match done.end {
+            TurnEnd::Answered => return Ok(exit),
+            TurnEnd::NotUnderstood | TurnEnd::Cancelled => Ink::Plain,
+            TurnEnd::Denied | TurnEnd::Unsuccessful | TurnEnd::Broken => Ink::Bad,
+        };
+        self.screen.aside(ink, why)?;
         Ok(exit)
     }
 }
@@ -265,6 +268,7 @@ mod tests {
         let text = |turn, text: &str| Note::Text(Text { turn, text: text.into() });
         vec![
             call(CallState::Started),
+            call(CallState::Denied),
             Note::Progress(Progress { turn, call: CallRef(1), done: 1, total: 4 }),
             text(TurnId::new(), "not ours"),
             text(turn, "one\n"),
@@ -301,7 +305,7 @@ mod tests {
     fn a_person_at_a_terminal_sees_calls_and_progress_and_whole_lines() {
         let (out, err, _) = shown(false, [true, true], TurnEnd::Answered);
         assert_eq!(out, "one\ntwo\n");
-        assert_eq!(err, "· c1 fs_read a\\nb\n\r\x1b[K  c1 1/4 (25 %)\r\x1b[K");
+        assert_eq!(err, "· c1 fs_read a\\nb\n✗ c1 fs_read was denied\n\r\x1b[K  c1 1/4 (25 %)\r\x1b[K");
     }
 
     #[test]
@@ -309,8 +313,8 @@ mod tests {
         let (out, err, _) = shown(true, [false, false], TurnEnd::Answered);
         let events: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
-        assert_eq!(names, ["turn", "call", "progress", "text", "text", "done"]);
-        assert_eq!(events[5]["end"], "answered");
+        assert_eq!(names, ["turn", "call", "call", "progress", "text", "text", "done"]);
+        assert_eq!(events[6]["end"], "answered");
         assert_eq!(err, "");
     }
 }

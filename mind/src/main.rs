@@ -7,8 +7,7 @@ use metnos_mind::daemon;
 use metnos_mind::serve::Mind as Service;
 use metnos_proto::boot::{BootError, Daemon};
 use metnos_proto::edges::{
-    CtlMind, DoorMind, PlannerMind, PolicydMind, SyntdMind, ctl_mind, door_mind, planner_mind, policyd_mind,
-    syntd_mind,
+    CtlMind, DoorMind, PlannerMind, PolicydMind, SyntdMind, ctl_mind, door_mind, planner_mind, policyd_mind, syntd_mind,
 };
 use metnos_proto::role::Mind;
 

@@ -228,13 +228,23 @@ impl Policy {
             self.event("registry", &format!("{id} cannot be recorded: {error}"), None);
             return Progress::Later;
         }
-        let mut registry = self.registry.borrow_mut();
-        registry.change_row(id, |row| {
-            if row.state == RowState::Signed {
-                (row.state, row.told, row.since_ms) = (RowState::Active, Told::Born, now);
-            }
-        });
-        registry.stand(id, Standing::Active(Rc::new(signed)));
+        let mut set_aside = false;
+        {
+            let mut registry = self.registry.borrow_mut();
+            registry.change_row(id, |row| {
+                row.told = Told::Born;
+                match row.state {
+                    RowState::Signed => (row.state, row.since_ms) = (RowState::Active, now),
+                    RowState::Active => {}
+                    RowState::Quarantined => set_aside = true,
+                }
+            });
+            registry.stand(id, Standing::Active(Rc::new(signed)));
+        }
+        // Set aside while memoryd was told of its birth: it is told of the loss as well.
+        if set_aside && let Err(error) = self.store.set_told(id.clone(), Told::Born).await {
+            self.event("registry", &format!("{id} cannot be recorded: {error}"), None);
+        }
         Progress::Done
     }
 
@@ -267,6 +277,8 @@ impl Policy {
 
     /// Tells memoryd of every executor that is lost and that it still offers.
     async fn tell_losses(self: &Rc<Self>) -> Progress {
+        // One at a time, or a loss would be told twice.
+        let _telling = self.telling.lock().await;
         let lost = |row: &Row| row.state == RowState::Quarantined && row.told == Told::Born;
         let rows: Vec<Row> = self.registry.borrow().rows().into_iter().filter(lost).collect();
         for row in rows {

@@ -16,7 +16,7 @@ use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
 use metnos_proto::msg::policyd::{CallProgress, PolicyReport};
 use metnos_proto::msg::sandboxd::{Forget, RunProgress};
 use metnos_proto::role::RoleName;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Mutex, Notify, Semaphore, watch};
 
 use crate::clock::Clock;
 use crate::decide::MAX_RUNNING;
@@ -80,6 +80,8 @@ pub struct Policy {
     pub(crate) established: watch::Sender<u32>,
     /// Whether the pool was looked at and every birth tried, at least once.
     pub(crate) settled: watch::Sender<bool>,
+    /// Held by whoever tells memoryd of losses.
+    pub(crate) telling: Mutex<()>,
     events: Cell<usize>,
     /// Room for asks to sandboxd: less than its client has, so that none waits inside the client.
     to_sandbox: Semaphore,
@@ -122,6 +124,7 @@ impl Policy {
             idle: Notify::new(),
             established: watch::Sender::new(0),
             settled: watch::Sender::new(false),
+            telling: Mutex::new(()),
             events: Cell::new(0),
             to_sandbox: Semaphore::new(MAX_TO_SANDBOX),
         })

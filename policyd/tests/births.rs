@@ -205,3 +205,25 @@ fn a_pool_that_cannot_be_compared_lets_nothing_be_called() {
         assert!(!world.policy.sandbox_ready());
     });
 }
+
+#[test]
+fn an_executor_set_aside_in_the_middle_of_its_birth_is_never_callable() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = World::new(folder.path(), vec![reader()], &[&reader()]);
+        let births = world.memory.births.clone();
+        births.forget_permits(1_000);
+        world.start_memory(1).await;
+        world.start_sandbox(1);
+        world.keep();
+        world.until("install fs_read").await;
+        world.until("bearing fs_read").await;
+        let id = reader().id();
+        world.sandbox.tell(Note::Quarantined(Quarantined { id, why: "a bit flipped".to_owned() })).await;
+        world.until("event quarantine").await;
+        births.add_permits(1);
+        world.policy.settled().await;
+        world.until("lost fs_read").await;
+        assert_eq!(standing(&world, "fs_read").await.0, "quarantined");
+    });
+}

@@ -327,6 +327,10 @@ impl<E: Edge> BlockingClient<E> {
 
     fn receive(&mut self, until: Instant) -> Result<Option<Packet<E>>, LinkError> {
         loop {
+            // An answer is rarely there already, so looking first would mostly be in vain.
+            if !wait(self.fd.as_fd(), PollFlags::IN, until)? {
+                return Ok(None);
+            }
             match socket::receive(self.fd.as_fd(), &mut self.buffer) {
                 Ok(None) => return Err(LinkError::Gone),
                 Ok(Some(packet)) => match (decode::<E>(&self.buffer[..packet.len], packet.fds)?, self.greeted) {
@@ -334,11 +338,7 @@ impl<E: Edge> BlockingClient<E> {
                     (_, false) => return Err(LinkError::Protocol("the first packet is no hello".to_owned())),
                     (packet, true) => return Ok(Some(packet)),
                 },
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                    if !wait(self.fd.as_fd(), PollFlags::IN, until)? {
-                        return Ok(None);
-                    }
-                }
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error.into()),
             }
         }

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::io::Interest;
@@ -84,12 +85,8 @@ impl<E: Edge> Wire<E> {
 
     /// The next packet; [`LinkError::Gone`] at the end.
     async fn receive(&self, buffer: &mut [u8]) -> Result<Packet<E>, LinkError> {
-        let mut closed = self.closed.subscribe();
-        let packet = tokio::select! {
-            biased;
-            _ = closed.wait_for(|closed| *closed) => return Err(LinkError::Gone),
-            packet = self.fd.async_io(Interest::READABLE, |fd| socket::receive(fd.as_fd(), buffer)) => packet?,
-        };
+        // Closing shuts the socket down, so that a wait here ends too.
+        let packet = self.fd.async_io(Interest::READABLE, |fd| socket::receive(fd.as_fd(), buffer)).await?;
         let packet = packet.ok_or(LinkError::Gone)?;
         link::decode(&buffer[..packet.len], packet.fds)
     }
@@ -468,27 +465,42 @@ where
         };
         let (request, trace, handling) = start(incoming);
         let (wire, breach) = (Rc::clone(wire), Rc::clone(breach));
-        tokio::task::spawn_local(async move {
+        let mut answering = Box::pin(async move {
             let _slot = slot;
-            let (answer, fds) = match handling.await {
-                Ok(answered) => answered,
-                Err(No::Refused(refusal)) => (E::refused(refusal), Vec::new()),
-                Err(No::Violation(what)) => {
-                    breach.borrow_mut().get_or_insert(what);
-                    wire.close();
-                    return;
-                }
-            };
-            let sent = match link::encode::<E, _>(Kind::Answer, request, trace, &answer, &fds) {
-                Ok(packet) => wire.send(&packet, &fds).await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = sent
-                && !matches!(error, LinkError::Gone)
-            {
-                breach.borrow_mut().get_or_insert(format!("an answer could not be sent: {error}"));
-                wire.close();
-            }
+            answer(&wire, &breach, request, trace, handling.await).await;
         });
+        // Most answers are ready at once; only one that has to wait gets a task of its own.
+        let ready = std::future::poll_fn(|cx| Poll::Ready(answering.as_mut().poll(cx).is_ready())).await;
+        if !ready {
+            tokio::task::spawn_local(answering);
+        }
+    }
+}
+
+/// Sends what a handler made of an ask, or closes the channel.
+async fn answer<E: Edge>(
+    wire: &Wire<E>,
+    breach: &RefCell<Option<String>>,
+    request: u64,
+    trace: TraceId,
+    handled: Result<(E::Answer, Vec<Sealed>), No>,
+) {
+    let (answer, fds) = match handled {
+        Ok(answered) => answered,
+        Err(No::Refused(refusal)) => (E::refused(refusal), Vec::new()),
+        Err(No::Violation(what)) => {
+            breach.borrow_mut().get_or_insert(what);
+            return wire.close();
+        }
+    };
+    let sent = match link::encode::<E, _>(Kind::Answer, request, trace, &answer, &fds) {
+        Ok(packet) => wire.send(&packet, &fds).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = sent
+        && !matches!(error, LinkError::Gone)
+    {
+        breach.borrow_mut().get_or_insert(format!("an answer could not be sent: {error}"));
+        wire.close();
     }
 }

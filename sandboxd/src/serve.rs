@@ -91,7 +91,9 @@ impl<S: Sandbox> Service<S> {
     async fn breach(&self, who: &str, closed: &Closed) {
         match closed {
             Closed::Gone => {}
-            Closed::Violation(what) => self.event("violation", &format!("{who} broke the protocol: {what}"), None).await,
+            Closed::Violation(what) => {
+                self.event("violation", &format!("{who} broke the protocol: {what}"), None).await
+            }
         }
     }
 
@@ -172,6 +174,7 @@ impl<S: Sandbox> Service<S> {
         let cases = birth::run(&self.sandbox, &executor, &tests, || slot.kill()).await.map_err(stillborn)?;
         let candidate = birth::candidate(&texts).map_err(stillborn)?;
         let candidate = Sealed::new(&candidate).map_err(|error| stillborn(error.to_string()))?;
+        crate::sys::give_back_memory();
         Ok((Born { cases }, [candidate]))
     }
 
@@ -261,6 +264,7 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
     async fn forget(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Forget, []: [Sealed; 0]) -> Served<Done, 0> {
         self.admits(&Ask::Forget(ask.clone()))?;
         self.service.results.borrow_mut().forget(ask.turn);
+        crate::sys::give_back_memory();
         Ok((Done {}, []))
     }
 }

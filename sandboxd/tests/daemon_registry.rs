@@ -263,5 +263,8 @@ fn names_that_nobody_can_have_do_not_fill_the_memory() {
     let last = ExecutorId { name: format!("made_up_{}", MAX_QUARANTINED + 9), version: "1.0.0".into() };
     found(registry.for_run(&last, &digests).unwrap_err());
     registry.for_run(&id, &digests).unwrap();
-    assert_eq!(installation().plan(&registry.for_run(&id, &digests).unwrap().executor.manifest).unwrap().hash(), digests.profile);
+    assert_eq!(
+        installation().plan(&registry.for_run(&id, &digests).unwrap().executor.manifest).unwrap().hash(),
+        digests.profile
+    );
 }

@@ -29,7 +29,10 @@ fn a_call_is_recorded_as_started_before_it_runs_and_as_ended_before_it_is_report
         assert_eq!((report.outcome, result), (Outcome::Ok, read_result("Ciao")));
         assert_eq!(report.leaves.len(), 6);
         let started = set.memory.started.borrow()[0].clone();
-        assert_eq!((started.call, started.place, started.turn, started.trace), (word.call, word.place, word.turn, word.trace));
+        assert_eq!(
+            (started.call, started.place, started.turn, started.trace),
+            (word.call, word.place, word.turn, word.trace)
+        );
         assert_eq!((started.id, started.arguments, started.profile), (id, word.arguments, digests.profile));
         assert_eq!((started.decision_seq, started.inputs.len()), (17, 0));
         let ended = set.memory.ended.borrow()[0].clone();
@@ -180,7 +183,8 @@ fn before_the_key_every_word_is_a_breach_and_a_second_key_is_one_too() {
                 }
             };
             assert!(matches!(answer, Err(AskError::Gone(_))), "word {word}: {answer:?}");
-            let closed = std::mem::replace(&mut set.serving, tokio::task::spawn_local(async { Closed::Gone })).await.unwrap();
+            let closed =
+                std::mem::replace(&mut set.serving, tokio::task::spawn_local(async { Closed::Gone })).await.unwrap();
             assert!(matches!(closed, Closed::Violation(_)), "word {word}: {closed:?}");
             set.new_policyd();
         }
@@ -206,7 +210,9 @@ fn another_key_than_the_first_is_refused_and_leaves_the_link_without_trust() {
 #[test]
 fn a_flipped_bit_refuses_the_next_call_and_tells_policyd_and_the_chronicle() {
     run(async {
-        for (number, file) in ["manifest.toml", "main.py", "schema.json", "profile.lock", "manifest.sig"].into_iter().enumerate() {
+        for (number, file) in
+            ["manifest.toml", "main.py", "schema.json", "profile.lock", "manifest.sig"].into_iter().enumerate()
+        {
             let pool = PoolOnDisk::new();
             let (id, digests) = pool.signed("fs_read");
             let set = Set::trusted(pool).await;
@@ -243,7 +249,10 @@ fn the_owner_looking_at_a_changed_executor_sets_it_aside_as_well() {
         assert!(found.entries.len() == 1 && found.entries[0].signed && found.entries[0].fault.is_empty());
         flip(&set.pool.file(&id, "main.py"), 100);
         let (found, []) = ctl.verify_executor(TraceId::NONE, verify("fs_read"), []).await.unwrap();
-        assert!(!found.entries[0].signed && found.entries[0].fault.contains("main.py") || found.entries[0].fault.contains("quarantine"));
+        assert!(
+            !found.entries[0].signed && found.entries[0].fault.contains("main.py")
+                || found.entries[0].fault.contains("quarantine")
+        );
         let arguments = json!({"path": "a"});
         let refusal = refused(set.run(call(TurnId::new(), 1, &id, &digests, &arguments), &arguments).await);
         assert_eq!(refusal.rule, "executor.quarantined");
@@ -353,7 +362,13 @@ fn a_kill_reaches_the_calls_of_its_turn_and_their_end_is_recorded() {
             assert_eq!(report.outcome, Outcome::Killed);
             assert_eq!(result.pointer("/error/class"), Some(&json!("Killed")));
         }
-        assert!(set.memory.ended.borrow().iter().all(|ended| ended.outcome == Outcome::Killed && ended.error_class == "Killed"));
+        assert!(
+            set.memory
+                .ended
+                .borrow()
+                .iter()
+                .all(|ended| ended.outcome == Outcome::Killed && ended.error_class == "Killed")
+        );
     });
 }
 
@@ -394,7 +409,8 @@ fn when_policyd_goes_away_what_ran_for_it_is_stopped_and_its_end_recorded() {
         let word = call(turn, 1, &id, &digests, &arguments);
         let policy = std::rc::Rc::clone(&set.policy);
         let sealed = Sealed::new(arguments.to_string().as_bytes()).unwrap();
-        let asking = tokio::task::spawn_local(async move { policy.run(TraceId::NONE, word, [sealed]).await.map(|_| ()) });
+        let asking =
+            tokio::task::spawn_local(async move { policy.run(TraceId::NONE, word, [sealed]).await.map(|_| ()) });
         while set.sandbox.jobs.borrow().is_empty() {
             settle().await;
         }
@@ -455,7 +471,8 @@ fn whatever_an_executor_does_there_is_one_document_and_one_end() {
         ];
         for (number, (act, outcome, class)) in cases.into_iter().enumerate() {
             set.sandbox.then(act);
-            let (report, result) = set.run(call(TurnId::new(), 1, &id, &digests, &arguments), &arguments).await.unwrap();
+            let (report, result) =
+                set.run(call(TurnId::new(), 1, &id, &digests, &arguments), &arguments).await.unwrap();
             assert_eq!((report.outcome, result.pointer("/error/class")), (outcome, Some(&json!(class))), "{number}");
             assert_eq!(result["ok"], json!(false));
             let ended = set.memory.ended.borrow()[number].clone();
@@ -511,7 +528,8 @@ fn tests_that_describe_no_cases_or_too_few_are_no_birth() {
         let id = pool.seed("fs_read");
         let digests = pool.digests(&id);
         let set = Set::trusted(pool).await;
-        let case = |name: &str| json!({"name": name, "files": {}, "args": {}, "expect": {"ok": false, "class": "NotFound"}});
+        let case =
+            |name: &str| json!({"name": name, "files": {}, "args": {}, "expect": {"ok": false, "class": "NotFound"}});
         for act in [
             Act::End(Outcome::Crashed),
             Act::Return(json!({"ok": true, "cases": []})),

@@ -103,7 +103,7 @@ pub const KEYS: &[Key] = &[
         name: "uid_base",
         doc: "Started as root where the packaged users do not exist: the daemons get unused uids from here on.",
         kind: Kind::Number(1_000, MAX_UID - 4_096),
-        default: "64200",
+        default: "60600",
     },
     Key {
         table: "supervisor",
@@ -381,7 +381,7 @@ mod tests {
                 calls_per_minute: 120,
             }
         );
-        assert_eq!(Config::parse("").unwrap().uid_range(), (64_200, 256));
+        assert_eq!(Config::parse("").unwrap().uid_range(), (60_600, 256));
     }
 
     #[test]

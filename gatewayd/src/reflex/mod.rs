@@ -332,5 +332,11 @@ fn with_values_of<'a>(pattern: &[Token<'a>], clause: &[Token<'a>]) -> Option<Vec
     values.next().is_none().then_some(made)
 }
 
+/// The language that words are in, as far as they tell; else `usual`.
+#[must_use]
+pub fn language_of(words: &str, usual: Lang) -> Lang {
+    token::tokens(words).and_then(|tokens| lexicon::language(&tokens)).unwrap_or(usual)
+}
+
 #[cfg(test)]
 mod tests;

@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use super::progress::{Progress, State};
 use super::{CLOSE_WITHIN_MS, MAX_WHY, MAX_WISH, Planner};
 use crate::reflex::answer::{MAX_ANSWER, Told, pieces, shorten};
-use crate::reflex::{Plan, PlannedCall, Reply, speech};
+use crate::reflex::{Plan, PlannedCall, Reply, language_of, speech};
 
 /// How a turn ended, and why when it gave no answer.
 #[derive(Debug)]
@@ -145,7 +145,7 @@ impl Turn {
             },
             Reply::NotUnderstood(mut why) => {
                 if !self.planner.has_model.get() {
-                    why.push_str(speech::no_model(self.lang));
+                    why.push_str(speech::no_model(language_of(words, self.lang)));
                 }
                 Ended { end: TurnEnd::NotUnderstood, why, wish: words.to_owned() }
             }

@@ -110,6 +110,18 @@ fn an_inserted_line_is_noticed_even_with_a_hash_of_its_own() {
 }
 
 #[test]
+fn an_event_that_does_not_follow_is_never_taken_for_a_torn_line() {
+    let bench = clean(3);
+    let foreign = event(1);
+    let whole = std::fs::read(bench.day_file()).unwrap();
+    std::fs::write(bench.day_file(), [whole, to_line(&foreign)].concat()).unwrap();
+    let mut chronicle = bench.open();
+    assert_eq!(chronicle.torn(), 0);
+    assert!(kinds(&chronicle).contains(&"order".to_owned()));
+    records_nothing(&mut chronicle);
+}
+
+#[test]
 fn reordered_and_duplicated_lines_are_noticed() {
     let bench = clean(6);
     let lines = bench.lines();

@@ -1,6 +1,6 @@
 //! What is done with the chronicle at start: follow it from where the index stands, set a torn end aside. It mends nothing else.
 
-use super::event::{Event, GENESIS};
+use super::event::Event;
 use super::index::Index;
 use super::line::{LineError, parse_line};
 use super::log::{Found, Lines, Log, Place, Placed, file_name};
@@ -162,7 +162,7 @@ pub fn apply(log: &Log, index: &Index, view: &mut View, events: &[Placed]) -> Re
 }
 
 fn is_event(line: &[u8]) -> bool {
-    parse_line(line).is_ok_and(|event| event.computed_hash() == event.hash && event.prev_hash != GENESIS)
+    parse_line(line).is_ok_and(|event| event.computed_hash() == event.hash)
 }
 
 fn rest_holds_an_event(lines: &mut Lines) -> Result<bool> {

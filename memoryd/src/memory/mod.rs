@@ -185,6 +185,13 @@ impl Memory {
         }
     }
 
+    /// Catches up every projection that is behind, as far as that is possible now.
+    pub fn catch_up(&mut self) {
+        if let Err(error) = self.chronicle.fit().and_then(|()| self.catch_up_mnestome()) {
+            tracing::warn!(%error, "a projection stays behind the chronicle");
+        }
+    }
+
     /// Ends in order: everything staged is flushed, everything derived is stored.
     ///
     /// # Errors

@@ -33,6 +33,8 @@ pub struct FakeMemory {
     pub mood: Cell<Mood>,
     /// Decisions take one permit each; none left, they wait.
     pub gate: Rc<Semaphore>,
+    /// Births take one permit each.
+    pub births: Rc<Semaphore>,
     /// Ends at the birth of an executor.
     pub dies_at_births: Cell<bool>,
 }
@@ -44,6 +46,7 @@ impl FakeMemory {
             seq: Cell::new(0),
             mood: Cell::new(Mood::Honest),
             gate: Rc::new(Semaphore::new(1_000)),
+            births: Rc::new(Semaphore::new(1_000)),
             dies_at_births: Cell::new(false),
         }
     }
@@ -110,6 +113,10 @@ impl Serve for FakeMemory {
             self.log.borrow_mut().push(format!("died at the birth of {}", ask.id.name));
             return Err(No::Violation("dies".to_owned()));
         }
+        if self.births.available_permits() == 0 {
+            self.log.borrow_mut().push(format!("bearing {}", ask.id.name));
+        }
+        self.births.acquire().await.unwrap().forget();
         self.note(format!("born {}", ask.id.name))
     }
 

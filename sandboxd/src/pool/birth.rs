@@ -153,7 +153,11 @@ pub async fn run<S: Sandbox>(
         (Outcome::Ok, Some(bytes)) => bytes,
         (outcome, _) => {
             let log = short(finished.log.lines().last().unwrap_or_default());
-            return Err(format!("tests/birth.py did not describe its cases ({}): {} {log}", outcome.name(), finished.detail));
+            return Err(format!(
+                "tests/birth.py did not describe its cases ({}): {} {log}",
+                outcome.name(),
+                finished.detail
+            ));
         }
     };
     let cases = read_cases(&bytes).map_err(|why| format!("tests/birth.py: {why}"))?;
@@ -165,7 +169,11 @@ pub async fn run<S: Sandbox>(
             Err(why) => Some(why),
         };
         let passed = fault.is_none();
-        born.push(BirthCase { name: case.name, passed, detail: fault.map_or_else(String::new, |fault| cut(&fault, MAX_DETAIL)) });
+        born.push(BirthCase {
+            name: case.name,
+            passed,
+            detail: fault.map_or_else(String::new, |fault| cut(&fault, MAX_DETAIL)),
+        });
     }
     Ok(born)
 }

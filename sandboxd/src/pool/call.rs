@@ -50,7 +50,10 @@ impl<S: Sandbox> Service<S> {
     ) -> Served<RunReport, 1> {
         let arguments = arguments.read().map_err(|error| internal(&error.to_string()))?;
         if Blake3::of(&arguments) != ask.arguments {
-            return Err(No::Violation(format!("the arguments of call {} are not those that were decided on", ask.call)));
+            return Err(No::Violation(format!(
+                "the arguments of call {} are not those that were decided on",
+                ask.call
+            )));
         }
         let Prepared { verified, arguments, inputs, slot } = self.prepare(link, &ask, &arguments).await?;
         let began = self.results.borrow_mut().begin(ask.turn, ask.place);
@@ -95,7 +98,8 @@ impl<S: Sandbox> Service<S> {
         let resolved = self.results.borrow_mut().resolve(ask.turn, arguments);
         let Resolved { arguments, bytes, inputs } = resolved.map_err(|error| error.refusal())?;
         if let Some(fault) = verified.executor.contract.input_fault(&arguments) {
-            let why = format!("the arguments of {}, with their references resolved, do not fit its schema: {fault}", ask.id);
+            let why =
+                format!("the arguments of {}, with their references resolved, do not fit its schema: {fault}", ask.id);
             return Err(Refusal::new(RefusalCode::Invalid, "schema.input", why));
         }
         Ok(Prepared { verified, arguments: bytes, inputs, slot })
@@ -178,7 +182,8 @@ impl<S: Sandbox> Service<S> {
             let again = matches!(error, AskError::Gone(_) | AskError::Late { .. }) && tries < ENDED_TRIES;
             if !again {
                 tracing::error!(%error, call = %ask.call, "an end could not be recorded");
-                let why = format!("{} ran, but its end could not be recorded, so its result is withheld: {error}", ask.id);
+                let why =
+                    format!("{} ran, but its end could not be recorded, so its result is withheld: {error}", ask.id);
                 return Err(unrecorded(why));
             }
             tokio::time::sleep(Duration::from_millis(wait_ms)).await;

@@ -111,7 +111,9 @@ impl FileError {
             Errno::NOENT => Self::Missing(name),
             // A link, something else than a folder on the way, or a way out of the pool.
             Errno::LOOP | Errno::NOTDIR | Errno::XDEV | Errno::NXIO => Self::NotPlain(name),
-            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::INTR | Errno::AGAIN | Errno::IO => Self::Later { name, errno },
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::INTR | Errno::AGAIN | Errno::IO => {
+                Self::Later { name, errno }
+            }
             errno => Self::Unreadable { name, errno },
         }
     }

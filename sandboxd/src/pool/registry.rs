@@ -104,9 +104,10 @@ impl Registry {
     /// # Errors
     /// When it is no key, or another than before: whose signature counts is not changed in a running process.
     pub fn trust(&mut self, key: &[u8; 32]) -> Result<(), Refusal> {
-        let key = VerifyingKey::from_bytes(key).ok().filter(|key| !key.is_weak()).ok_or_else(|| {
-            Refusal::new(RefusalCode::Invalid, "trust.key", "the instance's key is no Ed25519 key")
-        })?;
+        let key = VerifyingKey::from_bytes(key)
+            .ok()
+            .filter(|key| !key.is_weak())
+            .ok_or_else(|| Refusal::new(RefusalCode::Invalid, "trust.key", "the instance's key is no Ed25519 key"))?;
         match &self.trusted {
             Some(known) if *known != key => {
                 let why = "the instance's key is another than when sandboxd started";
@@ -242,7 +243,8 @@ impl Registry {
         let formed = Formed::of(id, texts, &self.installation).map_err(Misfit::Different)?;
         if formed.digests.profile != digests.profile {
             let (now, then) = (formed.digests.profile, digests.profile);
-            let why = format!("the sandbox it would run in is not what was signed: its digest is {now}, signed was {then}");
+            let why =
+                format!("the sandbox it would run in is not what was signed: its digest is {now}, signed was {then}");
             return Err(Misfit::Different(why));
         }
         let Some(key) = &self.trusted else {
@@ -316,8 +318,12 @@ impl Registry {
             .and_then(|()| version.put(File::Signature, proof.signature()))
             .and_then(|()| self.promote(id));
         written.map_err(|error| {
-            Refusal::new(RefusalCode::Unavailable, "install.write", format!("the signature of {id} is not put in place: {error}"))
-                .remedy("sandboxd's user must be able to write below workspace/executors, and the disk must have room")
+            Refusal::new(
+                RefusalCode::Unavailable,
+                "install.write",
+                format!("the signature of {id} is not put in place: {error}"),
+            )
+            .remedy("sandboxd's user must be able to write below workspace/executors, and the disk must have room")
         })?;
         self.verify(id, digests).map(|_| ()).map_err(|misfit| unfit(id, &misfit.to_string()))
     }

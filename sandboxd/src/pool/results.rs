@@ -219,7 +219,8 @@ impl Results {
         let kept = open.calls.get(&place).and_then(Option::as_ref).ok_or(ResultError::NoResult(place))?;
         let unreadable = |why: String| ResultError::Unreadable(why);
         let bytes = kept.sealed.read().map_err(|error| unreadable(error.to_string()))?;
-        let value = json::parse_strict(&bytes, Limits::result(MAX_PAYLOAD)).map_err(|error| unreadable(error.to_string()))?;
+        let value =
+            json::parse_strict(&bytes, Limits::result(MAX_PAYLOAD)).map_err(|error| unreadable(error.to_string()))?;
         Ok((kept.call, value))
     }
 
@@ -227,7 +228,12 @@ impl Results {
     ///
     /// # Errors
     /// A [`ResultError`].
-    pub fn values(&mut self, turn: TurnId, references: &[Reference], limits: Limits) -> Result<Vec<Value>, ResultError> {
+    pub fn values(
+        &mut self,
+        turn: TurnId,
+        references: &[Reference],
+        limits: Limits,
+    ) -> Result<Vec<Value>, ResultError> {
         if references.len() > MAX_REFERENCES {
             return Err(ResultError::TooMany(references.len()));
         }

@@ -35,7 +35,8 @@ fn references_are_replaced_wherever_they_stand_and_reported() {
     let whole = json!({"a": [1, {"b": "x"}], "~/": null});
     assert_eq!(resolved.arguments, json!({"p": "x", "q": [null, whole], "r": "$ref"}));
     assert_eq!(resolved.bytes, json::canonical(&resolved.arguments));
-    let places: Vec<_> = resolved.inputs.iter().map(|input| (input.from, input.pointer.as_str(), input.argument.as_str())).collect();
+    let places: Vec<_> =
+        resolved.inputs.iter().map(|input| (input.from, input.pointer.as_str(), input.argument.as_str())).collect();
     assert_eq!(places, [(call, "/a/1/b", "/p"), (call, "/~0~1", "/q/0"), (call, "", "/q/1")]);
 }
 
@@ -211,11 +212,17 @@ fn a_result_of_a_turn_that_was_forgotten_meanwhile_is_dropped() {
 }
 
 fn value() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![Just(json!(null)), any::<bool>().prop_map(Value::from), any::<i32>().prop_map(Value::from), ".{0,8}".prop_map(Value::from)];
+    let leaf = prop_oneof![
+        Just(json!(null)),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from)
+    ];
     leaf.prop_recursive(4, 24, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
-            prop::collection::btree_map("[a-c~/]{0,3}", inner, 0..4).prop_map(|map| Value::Object(map.into_iter().collect())),
+            prop::collection::btree_map("[a-c~/]{0,3}", inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     })
 }

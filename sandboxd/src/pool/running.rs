@@ -186,7 +186,8 @@ mod tests {
     #[test]
     fn the_oldest_call_is_forgotten_when_there_are_more_than_are_remembered() {
         let running = Rc::new(Running::default());
-        let calls: Vec<_> = (0..=MAX_REMEMBERED as u64).map(|n| CallId::from_bytes(u128::from(n).to_be_bytes())).collect();
+        let calls: Vec<_> =
+            (0..=MAX_REMEMBERED as u64).map(|n| CallId::from_bytes(u128::from(n).to_be_bytes())).collect();
         for call in &calls {
             drop(running.admit(whose(1, None), Some(*call)).unwrap());
         }

@@ -118,8 +118,9 @@ impl Proof {
     /// # Errors
     /// What is wrong with it.
     pub fn signs(&self, digests: &ExecutorDigests, key: &VerifyingKey) -> Result<(), Misfit> {
-        let signature = signature_of(&self.signature)
-            .ok_or_else(|| different("manifest.sig is no signature: it must be 128 hexadecimal digits and a line end"))?;
+        let signature = signature_of(&self.signature).ok_or_else(|| {
+            different("manifest.sig is no signature: it must be 128 hexadecimal digits and a line end")
+        })?;
         key.verify_strict(&signed_bytes(digests), &Signature::from_bytes(&signature))
             .map_err(|_| different("manifest.sig is not this instance's signature of these files"))
     }
@@ -199,7 +200,10 @@ impl Formed {
             profile: plan.hash(),
         };
         if manifest.sandbox.hash.as_ref().is_some_and(|said| *said != plan.hash().to_string()) {
-            return Err(format!("manifest.toml names another sandbox than the one that would be applied, {}", plan.hash()));
+            return Err(format!(
+                "manifest.toml names another sandbox than the one that would be applied, {}",
+                plan.hash()
+            ));
         }
         Ok(Self { id: id.clone(), digests, manifest, code: texts.code, contract, plan })
     }
@@ -249,7 +253,9 @@ pub fn compare(found: &[Blake3; 3], wanted: &ExecutorDigests) -> Result<(), Misf
     for ((file, found), wanted) in PARTS.iter().zip(found).zip(wanted) {
         if *found != wanted {
             let name = file.name();
-            return Err(different(format!("{name} is not what was signed: its digest is {found}, signed was {wanted}")));
+            return Err(different(format!(
+                "{name} is not what was signed: its digest is {found}, signed was {wanted}"
+            )));
         }
     }
     Ok(())

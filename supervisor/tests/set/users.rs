@@ -27,7 +27,7 @@ fn as_root_each_daemon_has_a_uid_of_its_own_and_none_is_root() {
     for daemon in &surveyed.daemons {
         let uid = daemon.uid.to_string();
         assert_eq!(status(daemon.pid, "Uid:").split_whitespace().collect::<Vec<_>>(), [&uid; 4]);
-        assert!(daemon.uid >= 64_200);
+        assert!(daemon.uid >= 60_600);
         let gid = status(daemon.pid, "Gid:").split_whitespace().next().unwrap().to_owned();
         if matches!(daemon.role, RoleName::Policyd | RoleName::Sandboxd | RoleName::Memoryd) {
             shared.insert(gid);

@@ -1,0 +1,29 @@
+//! What the design states as a number, measured on this machine beside something that everybody has, in
+//! one run. It asserts nothing: it prints a table in Markdown, and whoever reads it compares.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot be made ends with the reason")]
+
+mod call;
+mod decide;
+mod echo;
+mod set;
+mod stats;
+
+use stats::Table;
+
+const SECTIONS: [(&str, fn(&mut Table)); 4] =
+    [("ask", echo::measure), ("act", decide::measure), ("set", set::measure), ("call", call::measure)];
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(unknown) = wanted.iter().find(|name| SECTIONS.iter().all(|(known, _)| known != name)) {
+        eprintln!("no section is named `{unknown}`; there are: {}", SECTIONS.map(|(name, _)| name).join(", "));
+        std::process::exit(2);
+    }
+    let mut table = Table::default();
+    for (name, measure) in SECTIONS {
+        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+            measure(&mut table);
+        }
+    }
+    print!("{}", table.markdown());
+}

@@ -1,0 +1,83 @@
+//! Numbers and how they are told: medians of interleaved rounds, because a machine that is busy for a
+//! moment is busy for both sides then.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+/// Times of one thing, measured over and over.
+#[derive(Debug, Default)]
+pub struct Times(Vec<Duration>);
+
+impl Times {
+    /// Does it once, and remembers how long it took.
+    pub fn time<T>(&mut self, f: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let value = f();
+        self.0.push(began.elapsed());
+        value
+    }
+
+    /// Adds a time that was measured elsewhere.
+    pub fn push(&mut self, time: Duration) {
+        self.0.push(time);
+    }
+
+    /// The time below which this share of all lies.
+    pub fn quantile(&self, share: f64) -> Duration {
+        let mut sorted = self.0.clone();
+        sorted.sort();
+        let last = sorted.len().saturating_sub(1);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+        let at = (last as f64 * share).round() as usize;
+        sorted.get(at).copied().unwrap_or_default()
+    }
+
+    /// The one in the middle.
+    pub fn median(&self) -> Duration {
+        self.quantile(0.5)
+    }
+
+    /// How many times as long as the other, in the middle.
+    pub fn ratio_to(&self, other: &Self) -> f64 {
+        self.median().as_secs_f64() / other.median().as_secs_f64()
+    }
+}
+
+/// A time as a person reads it.
+pub fn text(time: Duration) -> String {
+    let us = time.as_secs_f64() * 1e6;
+    if us < 1_000.0 {
+        format!("{us:.1} µs")
+    } else if us < 1_000_000.0 {
+        format!("{:.2} ms", us / 1e3)
+    } else {
+        format!("{:.2} s", us / 1e6)
+    }
+}
+
+/// What was measured, one row each.
+#[derive(Debug, Default)]
+pub struct Table(Vec<[String; 4]>);
+
+impl Table {
+    /// A row: what, the number, beside what, what the design wants.
+    pub fn row(&mut self, what: &str, number: String, beside: String, goal: &str) {
+        eprintln!("{what}: {number} {beside}");
+        self.0.push([what.to_owned(), number, beside, goal.to_owned()]);
+    }
+
+    /// A row of times: the middle, and the slowest in a hundred.
+    pub fn times(&mut self, what: &str, times: &Times, beside: String, goal: &str) {
+        let number = format!("{} (p99 {})", text(times.median()), text(times.quantile(0.99)));
+        self.row(what, number, beside, goal);
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        let mut markdown = String::from("| what | measured | beside | goal |\n|---|---|---|---|\n");
+        for row in &self.0 {
+            let _ = writeln!(markdown, "| {} |", row.join(" | "));
+        }
+        markdown
+    }
+}

@@ -1,0 +1,224 @@
+//! A planner that is entirely the attacker's: it uses every word it has, on things it has no right to.
+//! Which, the owner's words of the turn say: `attack NAME [ARGUMENT]`.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use metnos_proto::boot::{BootError, Daemon};
+use metnos_proto::edge::{AskError, Served};
+use metnos_proto::edges::{DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, door_planner};
+use metnos_proto::ids::{HandleId, TraceId, TurnId};
+use metnos_proto::link_async::{Client, Cx, Notes};
+use metnos_proto::msg::common::CallRef;
+use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn};
+use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, Text, TurnDone, TurnEnd, TurnOpened};
+use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, Release, Slot};
+use metnos_proto::payload::Sealed;
+use metnos_proto::role::Planner;
+
+use crate::life::{self, Failure, outcome, sealed};
+
+/// What it holds: exactly what the real planner does.
+struct Hostile {
+    policyd: Rc<Client<PlannerPolicyd>>,
+    memoryd: Rc<Client<PlannerMemoryd>>,
+    _mind: Rc<Client<PlannerMind>>,
+    /// Of an earlier turn, kept to be used in a later one.
+    kept: RefCell<Option<(TurnId, HandleId)>>,
+}
+
+/// Lives as the planner.
+pub fn live() -> Result<(), Failure> {
+    life::live::<Planner>(open)
+}
+
+fn open(daemon: &mut Daemon<Planner>) -> Result<(), BootError> {
+    let hostile = Rc::new(Hostile {
+        policyd: daemon.asks()?,
+        memoryd: daemon.asks()?,
+        _mind: daemon.asks()?,
+        kept: RefCell::default(),
+    });
+    daemon.answers::<DoorPlanner, _, _>(move |end| door_planner::serve(end, Rc::clone(&hostile)))
+}
+
+impl door_planner::Serve for Hostile {
+    async fn open_turn(
+        self: Rc<Self>,
+        cx: Cx<DoorPlanner>,
+        ask: OpenTurn,
+        [words]: [Sealed; 1],
+    ) -> Served<TurnOpened, 0> {
+        let words = String::from_utf8_lossy(&words.read().unwrap_or_default()).into_owned();
+        tokio::task::spawn_local(self.turn(ask, words, cx.notes()));
+        Ok((TurnOpened {}, []))
+    }
+
+    async fn cancel_turn(
+        self: Rc<Self>,
+        _cx: Cx<DoorPlanner>,
+        _ask: CancelTurn,
+        []: [Sealed; 0],
+    ) -> Served<Cancelled, 0> {
+        Ok((Cancelled { was_open: false }, []))
+    }
+}
+
+/// One turn, as its attack sees it.
+struct Turn {
+    hostile: Rc<Hostile>,
+    id: TurnId,
+    trace: TraceId,
+    argument: String,
+}
+
+impl Hostile {
+    async fn turn(self: Rc<Self>, open: OpenTurn, words: String, door: Notes<DoorPlanner>) {
+        let (id, trace) = (open.turn, open.trace);
+        let _begun = self.memoryd.begin_turn(trace, BeginTurn { turn: id }, []).await;
+        let mut parts = words.splitn(3, ' ').skip(1);
+        let name = parts.next().unwrap_or_default().to_owned();
+        let turn = Turn { hostile: Rc::clone(&self), id, trace, argument: parts.next().unwrap_or_default().to_owned() };
+        let said = turn.attack(&name).await;
+        let _closed = self
+            .memoryd
+            .close_turn(trace, CloseTurn { turn: id, end: TurnEnd::Answered, wish: String::new() }, [])
+            .await;
+        let _ended = self.policyd.end_turn(trace, EndTurn { turn: id }, []).await;
+        let _said = door.send(door_planner::Note::Text(Text { turn: id, text: said.join("\n") })).await;
+        let done = TurnDone { turn: id, end: TurnEnd::Answered, why: String::new() };
+        let _done = door.send(door_planner::Note::TurnDone(done)).await;
+    }
+}
+
+impl Turn {
+    /// The attacks by name; each step's outcome is a line.
+    async fn attack(&self, name: &str) -> Vec<String> {
+        match name {
+            "read" => vec![self.act(1, "fs_read", &self.path()).await],
+            "made-up-turn" => vec![self.act_in(TurnId::new(), 1, "fs_read", &self.path()).await],
+            "turn-of-nobody" => vec![self.act_in(TurnId::NONE, 1, "fs_read", &self.path()).await],
+            "foreign-turn" => self.foreign_turn().await,
+            "same-number" => vec![self.act(1, "fs_read", &self.path()).await, self.act(1, "fs_list", "{}").await],
+            "backwards" => vec![self.act(2, "fs_list", "{}").await, self.act(1, "fs_list", "{}").await],
+            "arguments" => vec![self.act(1, "fs_read", &self.argument).await],
+            "executor" => vec![self.act(1, &self.argument, "{}").await],
+            "guess-a-handle" => vec![self.act(1, "fs_list", "{}").await, self.release(self.id, HandleId::new()).await],
+            "keep-a-handle" => self.keep_a_handle().await,
+            "use-a-kept-handle" => self.use_a_kept_handle().await,
+            "release-first" => vec![self.release(self.id, HandleId::new()).await, self.act(1, "fs_list", "{}").await],
+            "unreleased-as-path" => self.unreleased_as_path().await,
+            "intent-twice" => vec![self.intent().await, self.intent().await, self.act(1, "fs_list", "{}").await],
+            "intent-after-act" => vec![self.act(1, "fs_list", "{}").await, self.intent().await],
+            "invented-literal" => vec![self.intent().await],
+            "begin-twice" => vec![self.begin(self.id).await],
+            "begin-foreign" => vec![self.begin(TurnId::new()).await],
+            "close-foreign" => vec![self.close(TurnId::new()).await],
+            "act-after-end" => self.act_after_end().await,
+            "flood" => self.flood().await,
+            "open-file" => vec![format!("opened {:?}", std::fs::read_to_string(&self.argument))],
+            "open-socket" => vec![format!("connected {:?}", std::net::TcpStream::connect("127.0.0.1:1").map(drop))],
+            "start-program" => vec![format!("started {:?}", std::process::Command::new("/usr/bin/true").status())],
+            other => vec![format!("no attack is named `{other}`")],
+        }
+    }
+
+    fn path(&self) -> String {
+        serde_json::json!({ "path": self.argument }).to_string()
+    }
+
+    async fn acted(&self, turn: TurnId, number: u16, executor: &str, arguments: &str) -> Result<Acted, AskError> {
+        let act = Act { turn, call: CallRef(number), executor: executor.to_owned() };
+        let (acted, []) = self.hostile.policyd.act(self.trace, act, [sealed(arguments)?]).await?;
+        Ok(acted)
+    }
+
+    async fn act_in(&self, turn: TurnId, number: u16, executor: &str, arguments: &str) -> String {
+        outcome(self.acted(turn, number, executor, arguments).await, |acted| match acted {
+            Acted::Ran(ran) => format!("ran {}", ran.outcome.name()),
+            Acted::Denied(refusal) => format!("denied {}: {refusal}", refusal.rule),
+        })
+    }
+
+    async fn act(&self, number: u16, executor: &str, arguments: &str) -> String {
+        self.act_in(self.id, number, executor, arguments).await
+    }
+
+    async fn release(&self, turn: TurnId, handle: HandleId) -> String {
+        let released = self.hostile.policyd.release(self.trace, Release { turn, handle }, []).await;
+        outcome(released, |(_, [bytes])| {
+            format!("released {}", String::from_utf8_lossy(&bytes.read().unwrap_or_default()))
+        })
+    }
+
+    async fn intent(&self) -> String {
+        let literal = Literal { pointer: "/path".to_owned(), json: "\"notes/never-said.md\"".to_owned() };
+        let slot = Slot { executor: "fs_read".to_owned(), literals: vec![literal], max: 1 };
+        let intent = Intent { turn: self.id, slots: vec![slot] };
+        outcome(self.hostile.policyd.intent(self.trace, intent, []).await, |(frozen, [])| {
+            format!("frozen {} ignored {}", frozen.frozen, frozen.ignored.len())
+        })
+    }
+
+    async fn begin(&self, turn: TurnId) -> String {
+        outcome(self.hostile.memoryd.begin_turn(self.trace, BeginTurn { turn }, []).await, |_| "begun".to_owned())
+    }
+
+    async fn close(&self, turn: TurnId) -> String {
+        let close = CloseTurn { turn, end: TurnEnd::Answered, wish: String::new() };
+        outcome(self.hostile.memoryd.close_turn(self.trace, close, []).await, |_| "closed".to_owned())
+    }
+
+    /// Runs one call and keeps its handle beyond the turn.
+    async fn keep_a_handle(&self) -> Vec<String> {
+        match self.acted(self.id, 1, "fs_read", &self.path()).await {
+            Ok(Acted::Ran(ran)) => {
+                self.hostile.kept.replace(Some((self.id, ran.handle)));
+                vec!["kept".to_owned()]
+            }
+            other => vec![format!("not kept: {other:?}")],
+        }
+    }
+
+    /// Uses the handle of the earlier turn, in that turn's name and in this one's.
+    async fn use_a_kept_handle(&self) -> Vec<String> {
+        let Some((turn, handle)) = *self.hostile.kept.borrow() else {
+            return vec!["nothing was kept".to_owned()];
+        };
+        vec![self.act(1, "fs_list", "{}").await, self.release(self.id, handle).await, self.release(turn, handle).await]
+    }
+
+    /// Acts in the turn whose handle was kept, which is over.
+    async fn foreign_turn(&self) -> Vec<String> {
+        let Some((turn, _)) = *self.hostile.kept.borrow() else {
+            return vec!["nothing was kept".to_owned()];
+        };
+        vec![self.act_in(turn, 9, "fs_list", "{}").await]
+    }
+
+    /// Has an unread result used where policyd must look at it: its refusal must not tell what it read.
+    async fn unreleased_as_path(&self) -> Vec<String> {
+        vec![
+            self.act(1, "fs_read", &self.path()).await,
+            self.act(2, "fs_read", r#"{"path":{"$ref":"c1#/content"}}"#).await,
+        ]
+    }
+
+    async fn act_after_end(&self) -> Vec<String> {
+        let ended = self.hostile.policyd.end_turn(self.trace, EndTurn { turn: self.id }, []).await;
+        vec![outcome(ended, |_| "ended".to_owned()), self.act(1, "fs_list", "{}").await]
+    }
+
+    /// Far more calls than anybody needs, one after the other.
+    async fn flood(&self) -> Vec<String> {
+        let most: u16 = self.argument.parse().unwrap_or(100);
+        let mut last = String::new();
+        for number in 1..=most {
+            last = self.act(number, "fs_read", r#"{"path":"/etc/shadow"}"#).await;
+            if !last.starts_with("denied guard") {
+                return vec![format!("stopped at {number}: {last}")];
+            }
+        }
+        vec![format!("all {most}: {last}")]
+    }
+}

@@ -1,0 +1,82 @@
+//! The lines of the chronicle as they lie in the files, read without memoryd's help. It must never
+//! write there.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+/// One line.
+#[derive(Debug, Clone)]
+pub struct Line(pub Value);
+
+impl Line {
+    /// Its number.
+    #[must_use]
+    pub fn seq(&self) -> u64 {
+        self.0["seq"].as_u64().unwrap_or(0)
+    }
+
+    /// Its `event_type`.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        self.text("event_type")
+    }
+
+    /// A field of the line; empty when it is none or no text.
+    #[must_use]
+    pub fn text(&self, name: &str) -> &str {
+        self.0[name].as_str().unwrap_or("")
+    }
+
+    /// A field of the payload; empty when it is none or no text.
+    #[must_use]
+    pub fn payload(&self, name: &str) -> &str {
+        self.0["payload"][name].as_str().unwrap_or("")
+    }
+}
+
+/// The whole chronicle of an instance, oldest line first.
+///
+/// # Panics
+/// When a line is no JSON: a torn line belongs in quarantine, not here.
+#[must_use]
+pub fn read(instance: &Path) -> Vec<Line> {
+    let Ok(folder) = std::fs::read_dir(instance.join(".audit")) else {
+        return Vec::new();
+    };
+    let mut days: Vec<_> = folder.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    days.retain(|path| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
+        name.len() == "2026-01-01.jsonl".len() && name.ends_with(".jsonl")
+    });
+    days.sort();
+    let texts = days.iter().map(|day| std::fs::read_to_string(day).expect("the chronicle is readable"));
+    texts
+        .flat_map(|text| {
+            // The last line may be in the middle of being written.
+            let whole = text.rfind('\n').map_or(0, |end| end + 1);
+            text[..whole]
+                .lines()
+                .map(|line| Line(serde_json::from_str(line).expect("a line is JSON")))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The lines after this number.
+#[must_use]
+pub fn after(instance: &Path, seq: u64) -> Vec<Line> {
+    read(instance).into_iter().filter(|line| line.seq() > seq).collect()
+}
+
+/// The last number.
+#[must_use]
+pub fn last(instance: &Path) -> u64 {
+    read(instance).last().map_or(0, Line::seq)
+}
+
+/// How many lines are of this type.
+#[must_use]
+pub fn count(lines: &[Line], kind: &str) -> usize {
+    lines.iter().filter(|line| line.kind() == kind).count()
+}

@@ -1,0 +1,385 @@
+//! A whole set of daemons in a temporary directory, started by `metnosctl up` as a person would. It
+//! must never outlive its test.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
+
+use metnos_proto::role::RoleName;
+use serde_json::Value;
+
+use crate::bins::{self, Build, Staged, binary_of};
+use crate::chronicle::{self, Line};
+use crate::procfs;
+
+/// The uid (and gid) that plays the ordinary user when the tests run as root. No account has it.
+pub const ORDINARY_UID: u32 = 64_990;
+/// How long a set may take until it is ready, also on a machine that does much else.
+pub const READY_WITHIN: Duration = Duration::from_secs(60);
+/// How long it may take to stop (architecture: a clean stop within 5 s) before the test gives up.
+pub const STOP_WITHIN: Duration = Duration::from_secs(20);
+
+/// Where files never meet a disk.
+const MEMORY: &str = "/dev/shm";
+
+/// Whether this test runs as root.
+#[must_use]
+pub fn is_root() -> bool {
+    rustix::process::getuid().is_root()
+}
+
+/// What a set is started with.
+#[derive(Debug, Default)]
+pub struct Plan {
+    build: Option<Build>,
+    as_root: bool,
+    replaced: Vec<(RoleName, PathBuf)>,
+    config: Option<String>,
+    in_memory: bool,
+}
+
+impl Plan {
+    /// The shipped build, as an ordinary user.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The test build.
+    #[must_use]
+    pub fn attack(mut self) -> Self {
+        self.build = Some(Build::Attack);
+        self
+    }
+
+    /// As root, so that each daemon gets a uid of its own.
+    #[must_use]
+    pub fn as_root(mut self) -> Self {
+        assert!(is_root(), "this test must run as root: ./metnos test leaves it out for others, and says so");
+        self.as_root = true;
+        self
+    }
+
+    /// Another program in the place of a daemon's binary. The supervisor starts it as it starts that
+    /// daemon: same uid, same ends.
+    #[must_use]
+    pub fn replace(mut self, role: RoleName, program: &str) -> Self {
+        self.replaced.push((role, program.into()));
+        self
+    }
+
+    /// In a file system that has no disk below it, where there is one.
+    #[must_use]
+    pub fn in_memory(mut self) -> Self {
+        self.in_memory = Path::new(MEMORY).is_dir();
+        self
+    }
+
+    /// The configuration file.
+    #[must_use]
+    pub fn config(mut self, text: &str) -> Self {
+        self.config = Some(text.to_owned());
+        self
+    }
+
+    /// Makes the directory and the links to the binaries, starts nothing.
+    ///
+    /// # Panics
+    /// When the temporary directory cannot be used.
+    #[must_use]
+    pub fn prepare(self) -> Instance {
+        let ids = (is_root() && !self.as_root).then_some(ORDINARY_UID);
+        let bins = Staged::new(self.build.unwrap_or(Build::Shipped));
+        for (role, program) in &self.replaced {
+            bins.put(program, binary_of(*role));
+        }
+        let place = if self.in_memory { MEMORY.into() } else { std::env::temp_dir() };
+        let folder = bins::open_folder_in(&place, "metnos-set-");
+        let home = folder.path().join("instance");
+        if let Some(id) = ids {
+            std::os::unix::fs::chown(folder.path(), Some(id), Some(id)).unwrap();
+        }
+        let instance = Instance { folder, home, bins, ids, up: None };
+        if let Some(text) = &self.config {
+            instance.write_config(text);
+        }
+        instance
+    }
+
+    /// Starts the set and waits until every daemon is ready.
+    ///
+    /// # Panics
+    /// When it does not become ready; the logs are printed.
+    #[must_use]
+    pub fn start(self) -> Instance {
+        let mut instance = self.prepare();
+        instance.up();
+        instance
+    }
+}
+
+/// A set of daemons and its directory.
+#[derive(Debug)]
+pub struct Instance {
+    folder: tempfile::TempDir,
+    home: PathBuf,
+    bins: Staged,
+    ids: Option<u32>,
+    up: Option<Child>,
+}
+
+impl Instance {
+    /// The shipped build as an ordinary user, ready.
+    #[must_use]
+    pub fn start() -> Self {
+        Plan::new().start()
+    }
+
+    /// Its directory.
+    #[must_use]
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// A path in its workspace.
+    #[must_use]
+    pub fn workspace(&self, path: &str) -> PathBuf {
+        self.home.join("workspace").join(path)
+    }
+
+    /// The uid that owns it.
+    #[must_use]
+    pub fn owner(&self) -> u32 {
+        self.ids.unwrap_or_else(|| rustix::process::getuid().as_raw())
+    }
+
+    /// Writes `metnos.toml`.
+    pub fn write_config(&self, text: &str) {
+        std::fs::create_dir_all(&self.home).unwrap();
+        let path = self.home.join("metnos.toml");
+        std::fs::write(&path, text).unwrap();
+        if let Some(id) = self.ids {
+            std::os::unix::fs::chown(&self.home, Some(id), Some(id)).unwrap();
+            std::os::unix::fs::chown(&path, Some(id), Some(id)).unwrap();
+        }
+    }
+
+    /// A command of one of the binaries, as the owner of this instance, with nothing in its environment
+    /// but what a shell always has.
+    #[must_use]
+    pub fn command(&self, binary: &str) -> Command {
+        use std::os::unix::process::CommandExt;
+        let mut command = Command::new(self.bins.path(binary));
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", self.folder.path()).env("METNOS_HOME", &self.home);
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        if let Some(id) = self.ids {
+            command.uid(id).gid(id);
+        }
+        command
+    }
+
+    /// Starts `metnosctl up` in the foreground, waits for nothing.
+    pub fn begin(&mut self) {
+        let log = std::fs::File::options().create(true).append(true).open(self.folder.path().join("up.log")).unwrap();
+        let mut command = self.command("metnosctl");
+        command.arg("up").stdout(log.try_clone().unwrap()).stderr(log);
+        self.up = Some(command.spawn().expect("metnosctl can be executed"));
+    }
+
+    /// Starts the set and waits until every daemon is ready.
+    ///
+    /// # Panics
+    /// When it does not become ready; the logs are printed.
+    pub fn up(&mut self) {
+        self.begin();
+        let ready = crate::until("a set that is ready", READY_WITHIN, || {
+            if let Some(status) = self.up.as_mut().and_then(|up| up.try_wait().unwrap()) {
+                return Some(Err(status));
+            }
+            let states = self.states()?;
+            states.values().all(|state| state == "ready").then_some(Ok(()))
+        });
+        if let Err(status) = ready {
+            panic!("`metnosctl up` ended with {status}:\n{}", self.logs());
+        }
+    }
+
+    /// The supervisor: what `up` has become.
+    #[must_use]
+    pub fn supervisor(&self) -> u32 {
+        self.up.as_ref().map_or(0, Child::id)
+    }
+
+    /// `metnosctl` with these words.
+    #[must_use]
+    pub fn ctl(&self, words: &[&str]) -> Output {
+        self.command("metnosctl").args(words).output().expect("metnosctl can be executed")
+    }
+
+    /// `metnosctl --json` with these words: its exit code and its document.
+    ///
+    /// # Panics
+    /// When it prints something else than one JSON document.
+    #[must_use]
+    pub fn json(&self, words: &[&str]) -> (i32, Value) {
+        let output = self.command("metnosctl").arg("--json").args(words).output().expect("metnosctl can be executed");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let value = serde_json::from_str(&text).unwrap_or_else(|error| {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            panic!("{words:?} printed no JSON ({error}): {text}\n{errors}")
+        });
+        (output.status.code().unwrap_or(-1), value)
+    }
+
+    /// One turn; panics unless it succeeds.
+    #[must_use]
+    pub fn ask(&self, words: &str) -> String {
+        let output = self.ctl(&["ask", words]);
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "ask {words:?}: {}\n{out}\n{err}", output.status);
+        out.into_owned()
+    }
+
+    /// One direct call: what `metnosctl run --json` exits with and prints.
+    #[must_use]
+    pub fn run(&self, executor: &str, pairs: &[&str]) -> (i32, Value) {
+        self.json(&[&["run", executor], pairs].concat())
+    }
+
+    /// The state of each daemon by name; `None` as long as nobody answers.
+    #[must_use]
+    pub fn states(&self) -> Option<BTreeMap<String, String>> {
+        let text = |row: &Value, key: &str| row[key].as_str().map(str::to_owned);
+        self.daemons()?.iter().map(|row| Some((text(row, "name")?, text(row, "state")?))).collect()
+    }
+
+    /// The rows of `daemon list --json`; `None` as long as nobody answers.
+    #[must_use]
+    pub fn daemons(&self) -> Option<Vec<Value>> {
+        let output = self.ctl(&["daemon", "list", "--json"]);
+        serde_json::from_slice::<Value>(&output.stdout).ok()?.as_array().cloned()
+    }
+
+    /// The process of each daemon by name.
+    ///
+    /// # Panics
+    /// When nobody answers.
+    #[must_use]
+    pub fn pids(&self) -> BTreeMap<String, u32> {
+        let number = |row: &Value| u32::try_from(row["pid"].as_u64()?).ok();
+        let rows = self.daemons().unwrap_or_else(|| panic!("no answer:\n{}", self.logs()));
+        rows.iter().filter_map(|row| Some((row["name"].as_str()?.to_owned(), number(row)?))).collect()
+    }
+
+    /// Waits until every daemon is ready.
+    ///
+    /// # Panics
+    /// When they are not within `within`.
+    pub fn wait_ready(&self, within: Duration) {
+        crate::until("all daemons ready", within, || {
+            self.states()?.values().all(|state| state == "ready").then_some(())
+        });
+    }
+
+    /// Whether this daemon is another process than `old`, and serves.
+    #[must_use]
+    pub fn is_back(&self, name: &str, old: u32) -> bool {
+        let rows = self.daemons().unwrap_or_default();
+        rows.iter().any(|row| {
+            let pid = row["pid"].as_u64().unwrap_or(0);
+            row["name"] == name && pid != 0 && pid != u64::from(old) && row["since_ms"].as_u64() != Some(0)
+        })
+    }
+
+    /// Waits until this daemon is another process than `old`, and serves.
+    ///
+    /// # Panics
+    /// When it does not come back.
+    pub fn wait_back(&self, name: &str, old: u32) {
+        crate::until(&format!("{name} is back"), READY_WITHIN, || self.is_back(name, old).then_some(()));
+    }
+
+    /// The chronicle as it lies in the files.
+    #[must_use]
+    pub fn chronicle(&self) -> Vec<Line> {
+        chronicle::read(&self.home)
+    }
+
+    /// What `f` adds to the chronicle, and what it gives.
+    pub fn recording<T>(&self, f: impl FnOnce() -> T) -> (T, Vec<Line>) {
+        let before = chronicle::last(&self.home);
+        let value = f();
+        (value, chronicle::after(&self.home, before))
+    }
+
+    /// `audit verify`; panics with what it found unless it is clean.
+    ///
+    /// # Panics
+    /// When it is not.
+    pub fn verify(&self) {
+        let (code, report) = self.json(&["audit", "verify"]);
+        assert_eq!(code, 0, "audit verify: {report:#}");
+    }
+
+    /// Tells the set to stop and waits until it has.
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn down(&mut self) -> ExitStatus {
+        let output = self.ctl(&["down"]);
+        assert!(output.status.success(), "down: {output:?}");
+        self.ended()
+    }
+
+    /// Waits for the end of what `up` started.
+    ///
+    /// # Panics
+    /// When it does not end.
+    pub fn ended(&mut self) -> ExitStatus {
+        let mut up = self.up.take().expect("it was started");
+        crate::until("the end of the set", STOP_WITHIN, || up.try_wait().unwrap())
+    }
+
+    /// What the set has logged.
+    #[must_use]
+    pub fn logs(&self) -> String {
+        let read = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+        let (up, supervisor) = (read(self.folder.path().join("up.log")), read(self.home.join("run/supervisor.log")));
+        format!("--- up\n{up}\n--- supervisor\n{supervisor}")
+    }
+
+    /// Every process that still has to do with this instance.
+    #[must_use]
+    pub fn left_over(&self) -> Vec<u32> {
+        let mut pids = procfs::users_of(self.folder.path());
+        pids.extend(procfs::users_of(self.bins.path("").as_path()));
+        pids
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.logs());
+        }
+        let Some(mut up) = self.up.take() else {
+            return;
+        };
+        let all = procfs::descendants(up.id());
+        let _ = self.command("metnosctl").arg("down").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        for _ in 0..200 {
+            if matches!(up.try_wait(), Ok(Some(_))) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = up.kill();
+        let _ = up.wait();
+        for pid in all.into_iter().filter(|pid| procfs::alive(*pid)) {
+            if let Some(pid) = rustix::process::Pid::from_raw(pid.cast_signed()) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! From outside: the sockets of the running set are exactly the matrix, with one holder an end, and every
+//! daemon's lock is what the kernel says, not what the daemon says.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use metnos_proto::edges::EdgeId;
+use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::procfs::Status;
+use metnos_tests::sockets::{self, UnixSocket};
+
+/// Pairs of processes as the matrix has them, by name; the supervisor is tied to everybody.
+fn intended() -> BTreeMap<(String, String), usize> {
+    let mut pairs = BTreeMap::new();
+    for edge in EdgeId::ALL.iter().filter(|edge| !edge.is_admin()) {
+        let mut pair = [edge.asker().text(), edge.answerer().text()];
+        pair.sort_unstable();
+        *pairs.entry((pair[0].to_owned(), pair[1].to_owned())).or_default() += 1;
+    }
+    pairs
+}
+
+/// Who is which process; the supervisor too.
+fn names(set: &Instance) -> BTreeMap<u32, String> {
+    let mut names: BTreeMap<u32, String> = set.pids().into_iter().map(|(name, pid)| (pid, name)).collect();
+    names.insert(set.supervisor(), "supervisor".to_owned());
+    names
+}
+
+/// The Unix sockets that somebody of the set holds.
+fn held(names: &BTreeMap<u32, String>) -> Vec<UnixSocket> {
+    let ours = |socket: &UnixSocket| socket.holders.iter().any(|(pid, _)| names.contains_key(pid));
+    sockets::unix().into_iter().filter(ours).collect()
+}
+
+fn assert_exactly_the_matrix(set: &Instance) {
+    let names = names(set);
+    let sockets = held(&names);
+    let by_inode: BTreeMap<u64, &UnixSocket> = sockets.iter().map(|socket| (socket.inode, socket)).collect();
+    let mut seen: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for socket in sockets.iter().filter(|socket| socket.kind == "u_seq") {
+        assert_eq!(socket.holders.len(), 1, "an end with more than one holder: {socket:?}");
+        let holder = &names[&socket.holders.first().unwrap().0];
+        if socket.state == "LISTEN" {
+            assert_eq!(holder, "supervisor", "{socket:?}");
+            assert!(socket.name.ends_with("run/control.sock"), "{socket:?}");
+            continue;
+        }
+        let peer = by_inode
+            .get(&socket.peer)
+            .unwrap_or_else(|| panic!("the other end of {socket:?} is held by nobody of the set"));
+        let other = &names[&peer.holders.first().unwrap().0];
+        let mut pair = [holder.clone(), other.clone()];
+        pair.sort_unstable();
+        let [a, b] = pair;
+        *seen.entry((a, b)).or_default() += 1;
+    }
+    let mut control = 0;
+    let edges: BTreeMap<(String, String), usize> = seen
+        .into_iter()
+        // Each channel was counted from both ends.
+        .map(|(pair, ends)| (pair, ends / 2))
+        .filter(|((a, b), channels)| {
+            let star = a == "supervisor" || b == "supervisor";
+            control += if star { *channels } else { 0 };
+            !star
+        })
+        .collect();
+    assert_eq!(edges, intended());
+    assert_eq!(control, 7, "one control line a daemon");
+    // No other kind of Unix socket in any daemon, and no other named one anywhere.
+    for socket in sockets.iter().filter(|socket| socket.kind != "u_seq") {
+        let holders: BTreeSet<&String> = socket.holders.iter().map(|(pid, _)| &names[pid]).collect();
+        assert_eq!(holders, BTreeSet::from([&"supervisor".to_owned()]), "{socket:?}");
+        assert_eq!(socket.name, "*", "{socket:?}");
+    }
+}
+
+/// What the kernel must show of each daemon, whoever started it.
+fn assert_locked(set: &Instance) {
+    for (name, pid) in set.pids() {
+        let status = Status::of(pid).unwrap();
+        assert_eq!(status.get("NoNewPrivs"), "1", "{name}");
+        assert_eq!(status.get("Seccomp"), "2", "{name}");
+        for capabilities in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
+            assert_eq!(status.hex(capabilities), Some(0), "{name} {capabilities}");
+        }
+        assert_ne!(status.ids("Uid")[0], 0, "{name}");
+        let filters: u32 = status.get("Seccomp_filters").parse().unwrap_or(1);
+        assert!(filters >= 1, "{name}");
+    }
+}
+
+#[test]
+fn every_daemon_of_an_ordinary_user_is_locked() {
+    assert_locked(&Instance::start());
+}
+
+#[test]
+fn status_names_every_layer_of_every_daemon_and_no_waiver() {
+    let set = Instance::start();
+    for row in set.daemons().unwrap() {
+        let lock = row["lock"].as_array().unwrap_or_else(|| panic!("{row:#}"));
+        let text = serde_json::to_string(lock).unwrap();
+        for layer in ["seccomp", "landlock", "no_new_privs"] {
+            assert!(text.contains(layer), "{}: {text}", row["name"]);
+        }
+        assert_eq!(row["waived"].as_array().map(Vec::len), Some(0), "{row:#}");
+    }
+}
+
+mod as_root {
+    use super::*;
+
+    #[test]
+    fn the_sockets_are_exactly_the_matrix_with_one_holder_an_end() {
+        let set = Plan::new().as_root().start();
+        assert_exactly_the_matrix(&set);
+    }
+
+    #[test]
+    fn they_still_are_after_turns_restarts_and_kills() {
+        let set = Plan::new().as_root().start();
+        let _text = set.ask("how many words are in notes/welcome.md");
+        for (name, pid) in set.pids() {
+            let killed = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+            rustix::process::kill_process(killed, rustix::process::Signal::KILL).unwrap();
+            metnos_tests::until(&format!("a new {name}"), metnos_tests::instance::READY_WITHIN, || {
+                (set.pids()[&name] != pid && set.states()?.values().all(|state| state == "ready")).then_some(())
+            });
+        }
+        let _text = set.ask("how many words are in notes/welcome.md");
+        // Whoever has just answered may still be closing what was for that turn.
+        metnos_tests::until("no session left", std::time::Duration::from_secs(5), || {
+            let names = names(&set);
+            let ends =
+                held(&names).into_iter().filter(|socket| socket.kind == "u_seq" && socket.state != "LISTEN").count();
+            (ends == 2 * (intended().values().sum::<usize>() + 7)).then_some(())
+        });
+        assert_exactly_the_matrix(&set);
+    }
+
+    #[test]
+    fn every_daemon_is_locked_has_no_capability_and_an_empty_bounding_set() {
+        let set = Plan::new().as_root().start();
+        assert_locked(&set);
+        for (name, pid) in set.pids() {
+            assert_eq!(Status::of(pid).unwrap().hex("CapBnd"), Some(0), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_daemon_has_an_internet_socket() {
+        let set = Plan::new().as_root().start();
+        for (name, pid) in set.pids() {
+            for entry in std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten() {
+                let Ok(target) = std::fs::read_link(entry.path()) else { continue };
+                let Some(inode) = target
+                    .to_str()
+                    .and_then(|text| text.strip_prefix("socket:[")?.strip_suffix(']')?.parse::<u64>().ok())
+                else {
+                    continue;
+                };
+                let unix = sockets::unix().into_iter().any(|socket| socket.inode == inode);
+                assert!(unix, "{name} holds a socket that is no Unix socket: {target:?}");
+            }
+        }
+    }
+}

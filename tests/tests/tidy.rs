@@ -1,0 +1,290 @@
+//! The shape of the project, checked: which crate may know which, where `unsafe` may stand, how long a
+//! file may be, that documents lead somewhere. It looks at files only and starts nothing.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The crates that are daemons, or start them: none may depend on another.
+const DAEMONS: [&str; 8] = [
+    "metnos-supervisor",
+    "metnos-gatewayd",
+    "metnos-mind",
+    "metnos-policyd",
+    "metnos-sandboxd",
+    "metnos-memoryd",
+    "metnos-syntd",
+    "metnosctl",
+];
+
+/// Where a system call needs `unsafe`, and which.
+const UNSAFE_ALLOWED: [(&str, &str); 0] = [];
+
+/// Files above [`MAX_LINES`], each with its reason.
+const LONG_ALLOWED: [(&str, &str); 0] = [];
+
+/// The longest file, in lines.
+const MAX_LINES: usize = 500;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Every file of the project below `folder` with one of these endings, relative to the root.
+fn files(folder: &str, endings: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![root().join(folder)];
+    while let Some(next) = waiting.pop() {
+        for entry in std::fs::read_dir(&next).unwrap().flatten() {
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.file_type().unwrap().is_dir() {
+                if !matches!(name.as_str(), "target" | ".git" | "corpus" | "artifacts" | "__pycache__") {
+                    waiting.push(path);
+                }
+            } else if endings.iter().any(|ending| name.ends_with(ending)) {
+                found.push(path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn text(file: &str) -> String {
+    std::fs::read_to_string(root().join(file)).unwrap()
+}
+
+/// Crate name → names of the workspace's crates it depends on in any way, tests included.
+fn inner_dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--offline", "--locked", "--no-deps"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    let ours: BTreeSet<String> = packages.iter().map(name).collect();
+    packages
+        .iter()
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().unwrap().iter().map(name);
+            (name(package), dependencies.filter(|dependency| ours.contains(dependency)).collect())
+        })
+        .collect()
+}
+
+#[test]
+fn no_daemon_depends_on_a_daemon() {
+    let dependencies = inner_dependencies();
+    for daemon in DAEMONS {
+        let known = dependencies.get(daemon).unwrap_or_else(|| panic!("{daemon} is no crate of the workspace"));
+        let allowed = BTreeSet::from(["metnos-proto".to_owned(), "metnos-jail".to_owned()]);
+        let foreign: Vec<_> = known.difference(&allowed).collect();
+        assert!(foreign.is_empty(), "{daemon} depends on {foreign:?}");
+    }
+}
+
+#[test]
+fn proto_and_jail_know_nobody() {
+    let dependencies = inner_dependencies();
+    for low in ["metnos-proto", "metnos-jail"] {
+        assert_eq!(dependencies[low], BTreeSet::new(), "{low}");
+    }
+}
+
+#[test]
+fn every_crate_takes_the_lints_of_the_workspace_and_ends_on_panic() {
+    for manifest in files("", &["Cargo.toml"]).iter().filter(|file| *file != "Cargo.toml" && !file.starts_with("fuzz/"))
+    {
+        let manifest_text: toml::Table = text(manifest).parse().unwrap();
+        let lints = manifest_text.get("lints").and_then(|lints| lints.get("workspace"));
+        assert_eq!(lints.and_then(toml::Value::as_bool), Some(true), "{manifest} has no [lints] workspace = true");
+    }
+    let workspace: toml::Table = text("Cargo.toml").parse().unwrap();
+    for profile in ["dev", "release"] {
+        assert_eq!(workspace["profile"][profile]["panic"].as_str(), Some("abort"), "profile {profile}");
+    }
+    assert_eq!(workspace["workspace"]["lints"]["rust"]["unsafe_code"].as_str(), Some("deny"));
+}
+
+/// A line of Rust without its comment and its texts, as far as looking for a word needs it.
+fn code_of(line: &str) -> String {
+    let mut code = String::new();
+    let mut quoted = false;
+    let mut escaped = false;
+    for (at, c) in line.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            '/' if !quoted && line[at..].starts_with("//") => break,
+            c if !quoted => code.push(c),
+            _ => {}
+        }
+    }
+    code
+}
+
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !c.is_alphanumeric() && c != '_')
+}
+
+#[test]
+fn unsafe_stands_only_where_a_system_call_needs_it() {
+    let with_unsafe: BTreeSet<String> = files("", &[".rs"])
+        .into_iter()
+        .filter(|file| text(file).lines().any(|line| words(&code_of(line)).any(|word| word == "unsafe")))
+        .collect();
+    let allowed: BTreeSet<String> = UNSAFE_ALLOWED.iter().map(|(file, _)| (*file).to_owned()).collect();
+    assert_eq!(with_unsafe, allowed, "left: where it stands; right: where it may");
+    for file in &with_unsafe {
+        assert!(text(file).contains("SAFETY"), "{file} does not say why it is safe");
+    }
+}
+
+#[test]
+fn no_file_is_longer_than_a_reader_likes() {
+    let allowed: BTreeMap<&str, &str> = LONG_ALLOWED.into();
+    for file in files("", &[".rs", ".py"]) {
+        let lines = text(&file).lines().count();
+        match (lines > MAX_LINES, allowed.get(file.as_str())) {
+            (true, None) => panic!("{file} has {lines} lines, at most {MAX_LINES} are meant to be"),
+            (false, Some(_)) => panic!("{file} has {lines} lines and needs no exception any more"),
+            (true, Some(reason)) => assert!(!reason.is_empty()),
+            (false, None) => {}
+        }
+    }
+}
+
+#[test]
+fn every_rust_file_says_first_what_it_is_for() {
+    for file in files("", &[".rs"]) {
+        let first = text(&file).lines().next().unwrap_or("").to_owned();
+        assert!(first.starts_with("//! ") && first.len() > 20, "{file} begins with `{first}`");
+    }
+}
+
+#[test]
+fn the_project_speaks_only_of_itself() {
+    // Put together here, so that this file does not contain them.
+    let forbidden = [
+        concat!("TO", "DO"),
+        concat!("FIX", "ME"),
+        concat!("XX", "X:"),
+        concat!("unimplemented", "!("),
+        concat!("todo", "!("),
+        concat!("/wo", "rk/"),
+        concat!("/ro", "ot/."),
+        concat!("/tmp", "/t/"),
+        concat!("not imple", "mented"),
+    ];
+    let endings = [".rs", ".py", ".md", ".toml", ".sh", ".service", "metnos", "run"];
+    for file in files("", &endings) {
+        let Ok(content) = std::fs::read_to_string(root().join(&file)) else { continue };
+        for (number, line) in content.lines().enumerate() {
+            for word in forbidden {
+                assert!(!line.contains(word), "{file}:{}: `{word}`", number + 1);
+            }
+            let lower = line.to_lowercase();
+            let numbered = lower.split(concat!("iss", "ue")).skip(1).any(|rest| {
+                let rest = rest.trim_start_matches([' ', '#']);
+                rest.starts_with(|c: char| c.is_ascii_digit())
+            });
+            assert!(!numbered, "{file}:{}: the number of an {}: {line}", number + 1, concat!("iss", "ue"));
+        }
+    }
+}
+
+/// The anchor that a heading of Markdown gets.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+fn anchors(markdown: &str) -> BTreeSet<String> {
+    let mut fenced = false;
+    let mut found = BTreeSet::new();
+    for line in markdown.lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced && line.starts_with('#') {
+            found.insert(anchor(line.trim_start_matches('#')));
+        }
+    }
+    found
+}
+
+/// Every `](target)` outside fenced blocks.
+fn links(markdown: &str) -> Vec<String> {
+    let mut fenced = false;
+    let mut found = Vec::new();
+    for line in markdown.lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        }
+        if !fenced {
+            let targets = line.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+            found.extend(targets.map(|(target, _)| target.to_owned()));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_link_of_a_document_leads_somewhere() {
+    for file in files("", &[".md"]) {
+        let content = text(&file);
+        for link in links(&content).iter().filter(|link| !link.contains("://")) {
+            let (path, fragment) = link.split_once('#').unwrap_or((link, ""));
+            let target =
+                if path.is_empty() { root().join(&file) } else { root().join(&file).parent().unwrap().join(path) };
+            assert!(target.exists(), "{file} links to {link}, which does not exist");
+            if !fragment.is_empty() {
+                let target_text = std::fs::read_to_string(&target).unwrap();
+                assert!(anchors(&target_text).contains(fragment), "{file} links to {link}, which has no such heading");
+            }
+        }
+    }
+}
+
+/// Every test of the project, as `file::name`, where the file is without its ending.
+fn all_tests() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for file in files("", &[".rs"]) {
+        let stem = Path::new(&file).file_stem().unwrap().to_str().unwrap().to_owned();
+        for line in text(&file).lines() {
+            if let Some(rest) = line.trim().strip_prefix("fn ")
+                && let Some((name, _)) = rest.split_once('(')
+            {
+                found.insert(format!("{stem}::{name}"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_test_that_the_threat_model_names_exists() {
+    let tests = all_tests();
+    let model = text("docs/threat-model.md");
+    let named: Vec<&str> = model.split('`').skip(1).step_by(2).filter(|code| code.contains("::")).collect();
+    assert!(named.len() > 20, "the threat model names only {} tests", named.len());
+    for name in named {
+        assert!(tests.contains(name), "docs/threat-model.md names `{name}`, which is no test");
+    }
+}
+
+#[test]
+fn each_kind_of_text_is_read_as_it_is_meant() {
+    assert_eq!(code_of(r#"let a = "unsafe // b"; // unsafe"#), "let a = ; ");
+    assert_eq!(anchor(" 1. The daemons, and `why`"), "1-the-daemons-and-why");
+    assert_eq!(links("a [b](c.md#d) e [f](g)\n```\n[x](y)\n```"), ["c.md#d", "g"]);
+    assert!(anchors("# A b\n```\n# no\n```\n## C").is_superset(&BTreeSet::from(["a-b".to_owned(), "c".to_owned()])));
+}
