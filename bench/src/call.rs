@@ -27,7 +27,7 @@ const WARM_UP: usize = 20;
 /// Measures calls and turns.
 pub fn measure(table: &mut Table) {
     // On memory, so that the disk's own sync is not part of what is compared.
-    let set = Plan::new().in_memory().config("[policy]\ncalls_per_minute = 6000\n").start();
+    let set = Plan::new().in_memory().config("[policy]\ncalls_per_minute = 100000\n").start();
     let mut policyd = policyd(&set);
     let (mut call, mut bwrap, mut turn) = (Times::default(), Times::default(), Times::default());
     for _ in 0..WARM_UP {

@@ -107,7 +107,8 @@ fn is_telling(value: &Value) -> bool {
         Value::Bool(_) | Value::Number(_) => true,
         Value::String(text) => {
             let is_id = text.len() == 26 && text.chars().all(|c| c.is_ascii_digit() || c.is_ascii_uppercase());
-            !text.is_empty() && !is_id && !text.starts_with("blake3:") && !text.starts_with("sha256:")
+            let is_digest = text.len() == 64 && text.chars().all(|c| c.is_ascii_hexdigit());
+            !text.is_empty() && !is_id && !is_digest && !text.starts_with("blake3:") && !text.starts_with("sha256:")
         }
     }
 }

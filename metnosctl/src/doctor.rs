@@ -205,8 +205,8 @@ fn executors(checked: Result<Vec<Checked>, CtlError>) -> Finding {
     } else if bad.is_empty() {
         Finding::good(NAME, format!("{} whole, signed and active", counted(checked.len() as u64, "is", "are")))
     } else {
-        let remedy = "restore the files of that version as they were signed, then `metnosctl daemon restart sandboxd`; \
-                      `metnosctl executor verify` shows more";
+        let remedy = "nothing calls it any more; find out who changed its files. A new instance \
+                      (`metnosctl --instance DIR up`) has it as it was released";
         Finding::bad(NAME, bad.join("; "), remedy)
     }
 }

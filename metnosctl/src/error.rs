@@ -155,14 +155,16 @@ impl CtlError {
         }
     }
 
+    /// The law, rule or limit that said no; empty where none did.
+    #[must_use]
+    pub fn rule(&self) -> &str {
+        if let Self::Refused(refusal) = self { &refusal.rule } else { "" }
+    }
+
     /// The error as the value of the key `error` of every document.
     #[must_use]
     pub fn document(&self) -> Value {
-        let rule = match self {
-            Self::Refused(refusal) => refusal.rule.as_str(),
-            _ => "",
-        };
-        json!({ "code": self.code(), "rule": rule, "why": self.to_string(), "remedy": self.remedy() })
+        json!({ "code": self.code(), "rule": self.rule(), "why": self.to_string(), "remedy": self.remedy() })
     }
 }
 

@@ -14,6 +14,9 @@ use crate::screen::{Ink, Screen};
 use crate::table::{Table, cell, inked};
 use crate::{human, record};
 
+/// The most characters of a reason or a summary in the list.
+const MAX_SHOWN: usize = 80;
+
 /// `executor list|show|verify`.
 ///
 /// # Errors
@@ -65,7 +68,13 @@ fn list(screen: &mut Screen, rows: &[ExecutorRow]) -> Result<Exit, CtlError> {
     for row in rows {
         let does = if row.why.is_empty() { &row.summary } else { &row.why };
         let state = inked(row.state.name(), ink(&row.state));
-        table.row(vec![cell(&row.id.name), cell(&row.id.version), state, cell(&row.class), cell(does)]);
+        table.row(vec![
+            cell(&row.id.name),
+            cell(&row.id.version),
+            state,
+            cell(&row.class),
+            cell(human::shortened(does, MAX_SHOWN)),
+        ]);
     }
     table.show(screen, 0)?;
     Ok(Exit::Done)

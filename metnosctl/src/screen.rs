@@ -231,11 +231,7 @@ impl Screen {
         if self.json {
             return self.document(&json!({ "ok": false, "error": error.document() }));
         }
-        let rule = match error {
-            CtlError::Refused(refusal) => refusal.rule.clone(),
-            _ => String::new(),
-        };
-        self.complaint(&error.to_string(), &rule, &error.remedy())
+        self.complaint(&error.to_string(), error.rule(), &error.remedy())
     }
 
     /// What, under which rule, and what to do, on standard error.

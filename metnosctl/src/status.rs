@@ -60,22 +60,26 @@ fn heard<T>(role: RoleName, answer: Result<T, CtlError>, unreachable: &mut Vec<(
 
 fn ask(reach: &mut Reach) -> Result<Whole, CtlError> {
     let survey = reach.survey()?;
-    let mut away = Vec::new();
+    // All channels first: while one daemon is asked, the others greet.
+    let door = reach.open_now::<CtlDoor>();
+    let policyd = reach.open_now::<CtlPolicyd>();
+    let sandboxd = reach.open_now::<CtlSandboxd>();
+    let mind = reach.open_now::<CtlMind>();
+    let memoryd = reach.open_now::<CtlMemoryd>();
     let none = TraceId::NONE;
-    let door = reach.open_now::<CtlDoor>().and_then(|mut door| Ok(door.door_status(none, DoorStatus {}, [])?.0));
+    let mut away = Vec::new();
+    let door = door.and_then(|mut door| Ok(door.door_status(none, DoorStatus {}, [])?.0));
     let door = heard(RoleName::Gatewayd, door, &mut away);
-    let mut policyd = heard(RoleName::Policyd, reach.open_now::<CtlPolicyd>(), &mut away);
+    let mut policyd = heard(RoleName::Policyd, policyd, &mut away);
     let policy = policyd.as_mut().map(|policyd| Ok(policyd.policy_status(none, PolicyStatus {}, [])?.0));
     let policy = policy.and_then(|answer| heard(RoleName::Policyd, answer, &mut away));
     let executors = policyd.as_mut().map(|policyd| Ok(policyd.executors(none, Executors {}, [])?.0.rows));
     let executors = executors.and_then(|answer| heard(RoleName::Policyd, answer, &mut away));
-    let sandbox = reach.open_now::<CtlSandboxd>();
-    let sandbox = sandbox.and_then(|mut sandboxd| Ok(sandboxd.sandbox_status(none, SandboxStatus {}, [])?.0));
+    let sandbox = sandboxd.and_then(|mut sandboxd| Ok(sandboxd.sandbox_status(none, SandboxStatus {}, [])?.0));
     let sandbox = heard(RoleName::Sandboxd, sandbox, &mut away);
-    let mind = reach.open_now::<CtlMind>().and_then(|mut mind| Ok(mind.health(none, MindHealth {}, [])?.0));
+    let mind = mind.and_then(|mut mind| Ok(mind.health(none, MindHealth {}, [])?.0));
     let mind = heard(RoleName::Mind, mind, &mut away);
-    let memory = reach.open_now::<CtlMemoryd>();
-    let memory = memory.and_then(|mut memoryd| Ok(memoryd.memory_status(none, MemoryStatus {}, [])?.0));
+    let memory = memoryd.and_then(|mut memoryd| Ok(memoryd.memory_status(none, MemoryStatus {}, [])?.0));
     let memory = heard(RoleName::Memoryd, memory, &mut away);
     Ok(Whole { survey, door, policy, executors, sandbox, mind, memory, unreachable: away })
 }

@@ -25,6 +25,8 @@ pub const SUPERVISOR: &str = "metnos-supervisor";
 const READY: &str = "ready";
 /// How long everything may take until it is ready, in milliseconds.
 pub const READY_WITHIN_MS: u64 = 30_000;
+/// How long between two looks at one that is starting, in milliseconds.
+const LOOK_AGAIN_MS: u64 = 50;
 /// The longest word of the supervisor on how the start went, in bytes.
 const MAX_WORD: usize = 4096;
 
@@ -33,8 +35,8 @@ const MAX_WORD: usize = 4096;
 /// # Errors
 /// When the instance cannot be created, the machine lacks something, or the start fails.
 pub fn up(screen: &mut Screen, instance: &Instance, up: &Up) -> Result<Exit, CtlError> {
-    if let Some(told) = already(screen, instance)? {
-        return Ok(told);
+    if let Some(exit) = already(screen, instance, up.detach)? {
+        return Ok(exit);
     }
     let mut supervisor = supervisor(instance)?;
     check_host(instance)?;
@@ -80,13 +82,27 @@ fn document(
     })
 }
 
-/// Says that it is running, if it is.
-fn already(screen: &mut Screen, instance: &Instance) -> Result<Option<Exit>, CtlError> {
-    let survey = match Reach::to(instance) {
-        Ok(mut reach) => reach.survey()?,
+/// Says that it is running, if it is; one that is just starting is waited for, where that is wanted.
+fn already(screen: &mut Screen, instance: &Instance, wait: bool) -> Result<Option<Exit>, CtlError> {
+    let mut reach = match Reach::to(instance) {
+        Ok(reach) => reach,
         Err(CtlError::NotRunning(_) | CtlError::NoInstance(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
+    let mut survey = reach.survey()?;
+    let until = Instant::now() + Duration::from_millis(READY_WITHIN_MS);
+    while wait && survey.ready_after_ms == 0 {
+        if Instant::now() >= until {
+            let why = format!(
+                "process {} runs it, and not everything was ready within {} s",
+                survey.pid,
+                READY_WITHIN_MS / 1000
+            );
+            return Err(CtlError::failed("Metnos has not started", why, remedy(instance)));
+        }
+        std::thread::sleep(Duration::from_millis(LOOK_AGAIN_MS));
+        survey = reach.survey()?;
+    }
     if screen.json() {
         let document = document(instance, "already_running", false, Some(survey.pid), Some(survey.ready_after_ms));
         screen.document(&document)?;
@@ -192,7 +208,7 @@ fn detached(
         }
         Some(why) => {
             // Somebody else may have been a moment faster.
-            if let Ok(Some(exit)) = already(screen, instance) {
+            if let Ok(Some(exit)) = already(screen, instance, true) {
                 return Ok(exit);
             }
             let why = if why.is_empty() { "the supervisor has ended without a word".to_owned() } else { why };

@@ -149,6 +149,16 @@ fn up_says_that_it_is_running_already() {
 }
 
 #[test]
+fn up_in_the_background_waits_for_one_that_is_just_starting() {
+    let scene = Scene::running(Plan { starting: 3, ..Plan::default() });
+    let ran = scene.ctl(&["up", "--detach", "--json"]);
+    assert_eq!((ran.code, ran.json()["ready_after_ms"].as_u64()), (Some(0), Some(80)));
+    assert_eq!(scene.plan.lock().unwrap().asked.len(), 4);
+    let scene = Scene::running(Plan { starting: 3, ..Plan::default() });
+    assert_eq!(scene.ctl(&["up", "--json"]).json()["ready_after_ms"], 0);
+}
+
+#[test]
 fn up_creates_the_instance_and_starts_the_supervisor_beside_it() {
     let scene = Scene::stopped(Plan::default());
     let bin = tempfile::tempdir().unwrap();

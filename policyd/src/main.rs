@@ -68,8 +68,6 @@ struct Opening {
 }
 
 fn main() -> ExitCode {
-    // At most 15 characters, as the kernel keeps them; without it the process is merely harder to find.
-    let _ = rustix::thread::set_name(c"metnos-policyd");
     #[cfg(feature = "attack")]
     let _ = metnos_proto::boot::ATTACK.set(attack);
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).init();

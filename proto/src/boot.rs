@@ -23,6 +23,8 @@ use crate::socket;
 
 /// How long a daemon waits for the supervisor's next word at its start, in milliseconds.
 pub const BOOT_WITHIN_MS: u64 = 10_000;
+/// The longest name of a process, as the kernel keeps it.
+const MAX_COMM: usize = 15;
 /// The most ends that can come before [`Order::Go`].
 pub const MAX_FIRST_ENDS: usize = 64;
 
@@ -66,6 +68,11 @@ impl<R: Role> Boot<R> {
         // is no socket fails at the first receive.
         let control = io::stdin().as_fd().try_clone_to_owned()?;
         detach_stdin()?;
+        // It was started by a descriptor, so the kernel may know no better name than that number.
+        let name: String = format!("metnos-{}", R::NAME).chars().take(MAX_COMM).collect();
+        if let Ok(name) = std::ffi::CString::new(name) {
+            rustix::thread::set_name(&name).map_err(io::Error::from)?;
+        }
         Self::receive_from(control)
     }
 

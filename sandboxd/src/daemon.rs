@@ -52,8 +52,6 @@ pub enum DaemonError {
 
 /// Lives. `prepare` moves this process into its view, from where the pool is at `pool`.
 pub fn live<S: Sandbox>(pool: &str, prepare: impl FnOnce(&Start) -> Result<S, String>) -> ExitCode {
-    // At most 15 characters, as the kernel keeps them; without it the process is merely harder to find.
-    let _ = rustix::thread::set_name(c"metnos-sandbox");
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).init();
     #[cfg(feature = "attack")]
     let _ = metnos_proto::boot::ATTACK.set(attack);

@@ -6,8 +6,10 @@
 //! main thread, which lives as long as the process.
 
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -56,16 +58,20 @@ impl Spawn {
     }
 
     fn command(&self, role: RoleName) -> Command {
-        let name = program(role);
-        let (path, shown) = match self.instead.get(&role) {
-            Some(path) => (path.clone(), path.clone()),
-            // Through the open directory, which the child inherits up to its exec.
-            None => (PathBuf::from(format!("/proc/self/fd/{}/{name}", self.dir.as_raw_fd())), self.programs.join(name)),
-        };
+        let path = self.instead.get(&role).cloned().unwrap_or_else(|| self.programs.join(program(role)));
         let mut command = Command::new(path);
         // A group of its own, so that a terminal's Ctrl-C reaches the supervisor alone, which stops in order.
-        command.arg0(shown).env_clear().current_dir("/").process_group(0);
+        command.env_clear().current_dir("/").process_group(0);
         command
+    }
+
+    /// The program of a daemon, opened with the supervisor's own rights.
+    fn open_program(&self, role: RoleName) -> io::Result<(OwnedFd, CString)> {
+        let name = program(role);
+        let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = rustix::fs::openat(&self.dir, &name, flags, Mode::empty())?;
+        let shown = self.programs.join(name).into_os_string().into_vec();
+        Ok((file, CString::new(shown).map_err(io::Error::other)?))
     }
 
     fn start(&self, role: RoleName) -> io::Result<Arrival> {
@@ -81,6 +87,11 @@ impl Spawn {
         if self.ids.separate() {
             // The standard library also empties the list of supplementary groups.
             command.gid(id.gid).uid(id.uid);
+        }
+        if !self.instead.contains_key(&role) {
+            // Last: it takes effect in the child after the ids are dropped.
+            let (file, name) = self.open_program(role)?;
+            crate::sys::become_program(&mut command, file, name);
         }
         let mut child = command.spawn()?;
         match watched(&child, id.uid) {

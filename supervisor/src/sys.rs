@@ -1,8 +1,11 @@
 //! The only unsafe code of this crate: what the kernel offers and no safe wrapper does. Nothing else belongs here.
 #![allow(unsafe_code, reason = "each call says why it is sound")]
 
+use std::ffi::CString;
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// Has every descriptor from 3 upwards closed on exec, so that nothing the supervisor was started with reaches a
 /// daemon.
@@ -29,6 +32,33 @@ pub fn take_inherited(number: RawFd) -> io::Result<OwnedFd> {
     }
     // SAFETY: it is open, and by this function's contract nobody else in this process owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Has the child of `command` become `program`, by its descriptor, with `name` as its only argument and an empty
+/// environment: so that its own user need not be able to walk to where the program lies. What `command` itself
+/// names is never executed.
+pub fn become_program(command: &mut Command, program: OwnedFd, name: CString) {
+    let exec = move || {
+        let argv = [name.as_ptr(), std::ptr::null()];
+        let envp: [*const libc::c_char; 1] = [std::ptr::null()];
+        // SAFETY: the path is an empty text, both arrays end in a null pointer, and what they point to lives in
+        // this closure. Returns only when nothing was executed.
+        unsafe {
+            libc::syscall(
+                libc::SYS_execveat,
+                program.as_raw_fd(),
+                c"".as_ptr(),
+                argv.as_ptr(),
+                envp.as_ptr(),
+                libc::AT_EMPTY_PATH,
+            );
+        }
+        Err(io::Error::last_os_error())
+    };
+    // SAFETY: between fork and exec the closure makes one system call on memory prepared before, and allocates nothing.
+    unsafe {
+        command.pre_exec(exec);
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! daemon, and must leave no process and no file behind.
 //!
 //! [`bins`] which binaries · [`instance`] a whole set · [`solo`] one daemon, the test playing the
-//! supervisor and all its peers · [`liar`] packets that no honest peer sends · [`procfs`] and
+//! supervisor and all its peers · [`peers`] honest ones of those · [`liar`] packets that no honest peer sends · [`procfs`] and
 //! [`sockets`] what the kernel says from outside · [`chronicle`] the recorded lines · [`rng`] seeded
 //! chance.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on ends with the reason")]
@@ -12,6 +12,7 @@ pub mod bins;
 pub mod chronicle;
 pub mod instance;
 pub mod liar;
+pub mod peers;
 pub mod procfs;
 pub mod rng;
 pub mod sockets;

@@ -19,6 +19,9 @@ const PAUSE_MS: u64 = 1_200;
 /// How many clients ask at the same time.
 const CLIENTS: u64 = 3;
 
+/// Clients of a test ask more often than people.
+const UNHURRIED: &str = "[policy]\ncalls_per_minute = 100000\n";
+
 /// What a client was told, and may hold the set to.
 #[derive(Debug, Default)]
 struct Told {
@@ -152,7 +155,7 @@ fn assert_nothing_lost(lines: &[Line], told: &Told) {
 fn assert_survives(plan: Plan) {
     let seconds = std::env::var("METNOS_CRASH_SECONDS").map_or(SECONDS, |text| text.parse().unwrap());
     let mut chance = Rng::announced();
-    let set = plan.start();
+    let set = plan.config(UNHURRIED).start();
     let stop = AtomicBool::new(false);
     let mut told = Told::default();
     let back = std::thread::scope(|scope| {
@@ -203,7 +206,7 @@ fn a_minute_of_kills_loses_nothing_and_runs_nothing_twice() {
 
 #[test]
 fn each_daemon_can_be_restarted_by_name_while_turns_go_on() {
-    let set = Instance::start();
+    let set = Plan::new().config(UNHURRIED).start();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let asking = scope.spawn(|| client(&set, Rng::announced(), &stop));

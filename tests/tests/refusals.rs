@@ -30,8 +30,8 @@ fn cases(set: &Instance) -> Vec<Case> {
     std::fs::create_dir(place("notes/folder")).unwrap();
     std::fs::write(place("notes/large.txt"), vec![b'x'; 5 << 20]).unwrap();
     std::fs::write(place("notes/latin1.txt"), b"caf\xe9\n").unwrap();
-    rustix::fs::mknodat(rustix::fs::CWD, place("notes/pipe"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
-        .unwrap();
+    let mode = rustix::fs::Mode::from_raw_mode(0o644);
+    rustix::fs::mknodat(rustix::fs::CWD, place("notes/pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
     let case = |what, path: &str, by| Case { what, path: path.to_owned(), by };
     vec![
         case("a path out of the workspace", "../../../etc/passwd", By::Decision),

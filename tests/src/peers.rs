@@ -1,0 +1,217 @@
+//! Honest peers of a daemon that runs alone: a memoryd that records in memory, and a sandboxd that runs
+//! nothing. They must never say more than the matrix has words for.
+
+use std::os::fd::AsFd;
+use std::thread::JoinHandle;
+
+use metnos_proto::edge::{AnswererEnd, No, Served};
+use metnos_proto::edges::{
+    PolicydMemoryd, PolicydSandboxd, SandboxdMemoryd, policyd_memoryd, policyd_sandboxd, sandboxd_memoryd,
+};
+use metnos_proto::ids::{Blake3, Sha256, TraceId};
+use metnos_proto::link::BlockingServer;
+use metnos_proto::msg::common::{Done, ExecutorDigests, ExecutorId, Outcome, Resources};
+use metnos_proto::msg::memoryd::{
+    Decision, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, Recorded, Started, SystemEvent, TurnClosed,
+};
+use metnos_proto::msg::sandboxd::{
+    Birth, Born, Forget, Install, Kill, KilledCount, Pool, PoolEntry, PoolListing, Resolve, Resolved, Run, RunReport,
+    TrustKey,
+};
+use metnos_proto::payload::Sealed;
+use metnos_proto::socket;
+use rustix::event::{PollFd, PollFlags};
+
+use crate::instance::Instance;
+
+macro_rules! serving {
+    ($(#[$doc:meta])* $function:ident($edge:ident, $module:ident, $service:ty)) => {
+        $(#[$doc])*
+        ///
+        /// # Panics
+        /// On its own thread, when the daemon breaks the protocol.
+        pub fn $function(end: AnswererEnd<$edge>, mut service: $service) -> JoinHandle<()> {
+            let mut server = BlockingServer::new(end).expect("a fresh channel");
+            std::thread::spawn(move || {
+                let mut buffer = socket::buffer();
+                loop {
+                    match server.receive(&mut buffer) {
+                        Ok(Some(incoming)) => {
+                            let outgoing = $module::dispatch(&server, incoming, &mut service).expect("an honest asker");
+                            // Whoever has gone meanwhile needs no answer.
+                            let _sent = server.answer(outgoing);
+                        }
+                        Ok(None) => {
+                            let mut fds = [PollFd::from_borrowed_fd(server.as_fd(), PollFlags::IN)];
+                            rustix::event::poll(&mut fds, None).expect("poll");
+                        }
+                        Err(_) => return,
+                    }
+                }
+            })
+        }
+    };
+}
+
+serving!(
+    /// Serves policyd as memoryd until it is gone.
+    memoryd_for_policyd(PolicydMemoryd, policyd_memoryd, Memory)
+);
+serving!(
+    /// Serves sandboxd as memoryd until it is gone.
+    memoryd_for_sandboxd(SandboxdMemoryd, sandboxd_memoryd, Memory)
+);
+serving!(
+    /// Serves policyd as sandboxd until it is gone.
+    sandboxd_for_policyd(PolicydSandboxd, policyd_sandboxd, Sandbox)
+);
+
+/// Counts lines, and keeps none.
+#[derive(Debug, Default)]
+pub struct Memory(u64);
+
+impl Memory {
+    fn recorded(&mut self) -> Served<Recorded, 0> {
+        self.0 += 1;
+        Ok((Recorded { seq: self.0, hash: Sha256([0; 32]) }, []))
+    }
+}
+
+type FromPolicyd = BlockingServer<PolicydMemoryd>;
+
+impl policyd_memoryd::ServeBlocking for Memory {
+    fn decision(&mut self, _: &FromPolicyd, _: TraceId, _: Decision, [_arguments]: [Sealed; 1]) -> Served<Recorded, 0> {
+        self.recorded()
+    }
+
+    fn direct_turn(&mut self, _: &FromPolicyd, _: TraceId, _: DirectTurn, []: [Sealed; 0]) -> Served<Recorded, 0> {
+        self.recorded()
+    }
+
+    fn direct_turn_done(
+        &mut self,
+        _: &FromPolicyd,
+        _: TraceId,
+        _: DirectTurnDone,
+        []: [Sealed; 0],
+    ) -> Served<TurnClosed, 0> {
+        Ok((TurnClosed { mnests: 0 }, []))
+    }
+
+    fn executor_born(
+        &mut self,
+        _: &FromPolicyd,
+        _: TraceId,
+        _: ExecutorBorn,
+        [_contract]: [Sealed; 1],
+    ) -> Served<Recorded, 0> {
+        self.recorded()
+    }
+
+    fn executor_lost(&mut self, _: &FromPolicyd, _: TraceId, _: ExecutorLost, []: [Sealed; 0]) -> Served<Recorded, 0> {
+        self.recorded()
+    }
+
+    fn system_event(&mut self, _: &FromPolicyd, _: TraceId, _: SystemEvent, []: [Sealed; 0]) -> Served<Recorded, 0> {
+        self.recorded()
+    }
+}
+
+type FromSandboxd = BlockingServer<SandboxdMemoryd>;
+
+impl sandboxd_memoryd::ServeBlocking for Memory {
+    fn started(&mut self, _: &FromSandboxd, _: TraceId, _: Started, []: [Sealed; 0]) -> Served<Recorded, 0> {
+        self.recorded()
+    }
+
+    fn ended(&mut self, _: &FromSandboxd, _: TraceId, _: Ended, []: [Sealed; 0]) -> Served<Recorded, 0> {
+        self.recorded()
+    }
+
+    fn system_event(&mut self, _: &FromSandboxd, _: TraceId, _: SystemEvent, []: [Sealed; 0]) -> Served<Recorded, 0> {
+        self.recorded()
+    }
+}
+
+/// Lists a pool, and runs nothing.
+#[derive(Debug)]
+pub struct Sandbox(Vec<PoolEntry>);
+
+impl Sandbox {
+    /// With what lies in the pool of this instance, as sandboxd would list it.
+    ///
+    /// # Panics
+    /// When it is not the pool of an instance that has been started once.
+    #[must_use]
+    pub fn of(set: &Instance) -> Self {
+        let mut entries = Vec::new();
+        for folder in std::fs::read_dir(set.workspace("executors")).expect("the pool").flatten() {
+            let Ok(version) = std::fs::read_to_string(folder.path().join("CURRENT")) else { continue };
+            let version = version.trim().to_owned();
+            let file = |name: &str| std::fs::read(folder.path().join(&version).join(name)).expect("a signed executor");
+            let profile = String::from_utf8(file("profile.lock")).expect("text");
+            entries.push(PoolEntry {
+                id: ExecutorId { name: folder.file_name().to_string_lossy().into_owned(), version: version.clone() },
+                digests: ExecutorDigests {
+                    manifest: Blake3::of(&file("manifest.toml")),
+                    code: Blake3::of(&file("main.py")),
+                    schema: Blake3::of(&file("schema.json")),
+                    profile: Blake3::parse(profile.trim()).expect("a profile's digest"),
+                },
+                fault: String::new(),
+                signed: true,
+            });
+        }
+        entries.sort_by(|a, b| a.id.name.cmp(&b.id.name));
+        assert!(entries.iter().any(|entry| entry.id.name == "fs_read"), "{}", set.home().display());
+        Self(entries)
+    }
+}
+
+type ToSandboxd = BlockingServer<PolicydSandboxd>;
+
+fn document(text: &str) -> Result<Sealed, No> {
+    Sealed::new(text.as_bytes()).map_err(|error| No::Violation(error.to_string()))
+}
+
+impl policyd_sandboxd::ServeBlocking for Sandbox {
+    fn trust(&mut self, _: &ToSandboxd, _: TraceId, _: TrustKey, []: [Sealed; 0]) -> Served<Done, 0> {
+        Ok((Done {}, []))
+    }
+
+    fn pool(&mut self, _: &ToSandboxd, _: TraceId, _: Pool, []: [Sealed; 0]) -> Served<PoolListing, 0> {
+        Ok((PoolListing { entries: self.0.clone() }, []))
+    }
+
+    fn birth(&mut self, _: &ToSandboxd, _: TraceId, birth: Birth, []: [Sealed; 0]) -> Served<Born, 1> {
+        Err(No::Violation(format!("{} was born already", birth.id)))
+    }
+
+    fn install(&mut self, _: &ToSandboxd, _: TraceId, _: Install, []: [Sealed; 0]) -> Served<Done, 0> {
+        Ok((Done {}, []))
+    }
+
+    fn resolve(&mut self, _: &ToSandboxd, _: TraceId, _: Resolve, []: [Sealed; 0]) -> Served<Resolved, 1> {
+        Ok((Resolved { digests: Vec::new() }, [document("[]")?]))
+    }
+
+    fn run(&mut self, _: &ToSandboxd, _: TraceId, _: Run, [_arguments]: [Sealed; 1]) -> Served<RunReport, 1> {
+        let result = r#"{"content":"","ok":true,"size":0}"#;
+        let report = RunReport {
+            outcome: Outcome::Ok,
+            result: Blake3::of(result.as_bytes()),
+            leaves: Vec::new(),
+            inputs: Vec::new(),
+            resources: Resources { wall_us: 0, cpu_us: 0, peak_kib: 0, output_bytes: 0 },
+        };
+        Ok((report, [document(result)?]))
+    }
+
+    fn kill(&mut self, _: &ToSandboxd, _: TraceId, _: Kill, []: [Sealed; 0]) -> Served<KilledCount, 0> {
+        Ok((KilledCount { killed: 0 }, []))
+    }
+
+    fn forget(&mut self, _: &ToSandboxd, _: TraceId, _: Forget, []: [Sealed; 0]) -> Served<Done, 0> {
+        Ok((Done {}, []))
+    }
+}
