@@ -10,7 +10,10 @@ mod stats;
 
 use stats::Table;
 
-const SECTIONS: [(&str, fn(&mut Table)); 4] =
+/// A name, and what measures.
+type Section = (&'static str, fn(&mut Table));
+
+const SECTIONS: [Section; 4] =
     [("ask", echo::measure), ("act", decide::measure), ("set", set::measure), ("call", call::measure)];
 
 fn main() {

@@ -13,7 +13,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::edges::EdgeId;
-use crate::ids::Blake3;
 use crate::msg::common::Refusal;
 use crate::payload::Sealed;
 use crate::role::{Role, RoleName};
@@ -51,12 +50,20 @@ pub trait Edge: Sized + std::fmt::Debug + 'static {
     /// The edge in words, as in the golden file: every type, field, count and limit.
     fn description() -> String;
 
-    /// What both sides must agree on: the head of the digest of [`Edge::description`].
-    #[must_use]
-    fn schema_key() -> [u8; 8] {
-        let Blake3([a, b, c, d, e, f, g, h, ..]) = Blake3::of(Self::description().as_bytes());
-        [a, b, c, d, e, f, g, h]
-    }
+    /// What both sides must agree on; see [`key`].
+    const SCHEMA_KEY: [u8; 8];
+}
+
+/// The schema key of an edge, made by the compiler: over its line in the matrix and the encoding of its three
+/// enums, with the names of all fields and variants. It guards against two builds misunderstanding each other,
+/// not against an enemy, who can simply send it.
+#[must_use]
+pub const fn key<Ask: Schema, Answer: Schema, Note: Schema>(line: &str) -> [u8; 8] {
+    use postcard_schema::key::Key;
+    let ask = u64::from_le_bytes(Key::for_path::<Ask>(line).to_bytes());
+    let answer = u64::from_le_bytes(Key::for_path::<Answer>(line).to_bytes());
+    let note = u64::from_le_bytes(Key::for_path::<Note>(line).to_bytes());
+    (ask ^ answer.rotate_left(21) ^ note.rotate_left(42)).to_le_bytes()
 }
 
 /// Which end of an edge.
@@ -328,6 +335,10 @@ macro_rules! edges {
                 type Ask = $module::Ask;
                 type Answer = $module::Answer;
                 type Note = $module::Note;
+                const SCHEMA_KEY: [u8; 8] = $crate::edge::key::<$module::Ask, $module::Answer, $module::Note>(concat!(
+                    $id, stringify!($edge), stringify!($asker), stringify!($answerer),
+                    $(stringify!($method), stringify!($ask), $ask_fds, stringify!($answer), $answer_fds, $ms,)+
+                ));
 
                 fn within(ask: &Self::Ask) -> ::std::time::Duration {
                     ::std::time::Duration::from_millis(match ask { $($module::Ask::$ask(_) => $ms,)+ })

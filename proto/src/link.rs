@@ -37,7 +37,7 @@ impl Hello {
     /// What this build says on edge `E`.
     #[must_use]
     pub fn of<E: Edge>() -> Self {
-        Self { protocol: PROTOCOL, schema: E::schema_key() }
+        Self { protocol: PROTOCOL, schema: E::SCHEMA_KEY }
     }
 }
 

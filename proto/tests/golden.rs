@@ -11,7 +11,7 @@ struct Describe(String);
 
 impl Visit for Describe {
     fn visit<E: Edge>(&mut self) {
-        let key: String = E::schema_key().iter().map(|byte| format!("{byte:02x}")).collect();
+        let key: String = E::SCHEMA_KEY.iter().map(|byte| format!("{byte:02x}")).collect();
         writeln!(self.0, "{}  key {key}\n", E::description()).unwrap();
     }
 }
@@ -41,7 +41,7 @@ fn every_edge_has_its_own_number_and_key() {
     struct Keys(Vec<[u8; 8]>);
     impl Visit for Keys {
         fn visit<E: Edge>(&mut self) {
-            self.0.push(E::schema_key());
+            self.0.push(E::SCHEMA_KEY);
         }
     }
     let mut keys = Keys(Vec::new());

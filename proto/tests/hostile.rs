@@ -41,7 +41,7 @@ fn unsealed() -> OwnedFd {
 fn lies<E: Edge>() -> Vec<Lie> {
     let id = E::ID.number();
     let hello = |protocol, schema| postcard::to_stdvec(&Hello { protocol, schema }).unwrap();
-    let ours = hello(frame::PROTOCOL, E::schema_key());
+    let ours = hello(frame::PROTOCOL, E::SCHEMA_KEY);
     let mut long = packet(id, Kind::Ask, 0, &[]);
     long.resize(MAX_FRAME + 1, 0);
     vec![
@@ -81,11 +81,11 @@ fn lies<E: Edge>() -> Vec<Lie> {
 fn false_hellos<E: Edge>() -> Vec<Lie> {
     let id = E::ID.number();
     let hello = |protocol, schema| postcard::to_stdvec(&Hello { protocol, schema }).unwrap();
-    let mut key = E::schema_key();
+    let mut key = E::SCHEMA_KEY;
     key[7] ^= 1;
     vec![
         Lie { what: "another schema", bytes: packet(id, Kind::Hello, 0, &hello(frame::PROTOCOL, key)), fds: vec![] },
-        Lie { what: "another protocol", bytes: packet(id, Kind::Hello, 0, &hello(2, E::schema_key())), fds: vec![] },
+        Lie { what: "another protocol", bytes: packet(id, Kind::Hello, 0, &hello(2, E::SCHEMA_KEY)), fds: vec![] },
         Lie { what: "no hello at all", bytes: packet(id, Kind::Note, 0, &[0]), fds: vec![] },
         Lie { what: "half a hello", bytes: packet(id, Kind::Hello, 0, &[1]), fds: vec![] },
     ]
