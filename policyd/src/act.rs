@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::arguments::{Arguments, Resolved};
 use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, State, Verdict, decide};
+use crate::guard::shown;
 use crate::labels::ResultLabels;
 use crate::policy::{Policy, Running, head};
 use crate::rate::Room;
@@ -104,13 +105,18 @@ impl Policy {
         self.sandbox_soon().await;
         let resolved = self.resolve(&call, &arguments).await;
         let decided = self.decided(&call, &arguments, &resolved)?;
+        let told = |refusal| Ok(Acted::Denied(without_values(refusal, &arguments)));
         if decided.silent {
-            return Ok(Acted::Denied(decided.verdict.refusal()));
+            return told(decided.verdict.refusal());
         }
         let seq = self.record(&call, id, digest, &decided).await?;
-        match decided.granted {
-            None => Ok(Acted::Denied(decided.verdict.refusal())),
-            Some(granted) => self.run(call, id, digest, seq, decided.trace, decided.id, granted).await,
+        let acted = match decided.granted {
+            None => return told(decided.verdict.refusal()),
+            Some(granted) => self.run(call, id, digest, seq, decided.trace, decided.id, granted).await?,
+        };
+        match acted {
+            Acted::Denied(refusal) => told(refusal),
+            Acted::Ran(ran) => Ok(Acted::Ran(ran)),
         }
     }
 
@@ -269,7 +275,7 @@ impl Policy {
         let same = |now: Rc<Signed>| now.digests == signed.digests;
         if !self.registry.borrow().callable(&call.executor).is_some_and(same) {
             let why = format!("{executor} was set aside in this very moment");
-            return Ok(Acted::Denied(Verdict::deny("executor.quarantined", why).refusal()));
+            return Ok(Acted::Denied(Verdict::deny(decide::QUARANTINED, why).refusal()));
         }
         let run = Run {
             call: id,
@@ -287,8 +293,13 @@ impl Policy {
         self.running.borrow_mut().remove(&id);
         let (report, [result]) = match answer {
             Ok(answer) => answer,
-            // Nothing ran: sandboxd has looked for itself.
-            Err(AskError::Refused(refusal)) => return Ok(Acted::Denied(refusal)),
+            // Nothing ran: sandboxd has looked for itself. The decision's line says "allow", so this one says why not.
+            Err(AskError::Refused(refusal)) => {
+                let why =
+                    format!("{executor} was allowed and sandboxd did not run it: {}: {}", refusal.rule, refusal.why);
+                self.event("refused", &why, Some(call.turn));
+                return Ok(Acted::Denied(refusal));
+            }
             Err(error) => return Err(self.interrupted(call.turn, &executor, &error)),
         };
         if let Err(why) = self.fitting(call.turn, &report, &result) {
@@ -384,6 +395,26 @@ fn passed_on(mut leaves: Vec<Leaf>, whole: Blake3) -> Vec<Leaf> {
         leaves.push(Leaf { pointer: String::new(), digest: whole });
     }
     leaves
+}
+
+/// What a refusal tells the planner when an argument came by reference: which rule, and no value. A refusal is no
+/// release; why it was refused stands in the chronicle.
+fn without_values(refusal: Refusal, arguments: &Result<Arguments, JsonError>) -> Refusal {
+    // These are about the instance, whatever the arguments are.
+    const ABOUT_OTHERS: [&str; 6] = ["executor.", "memory.", "policyd.", "quota.", "sandbox.", "sandboxd."];
+    let Ok(arguments) = arguments else { return refusal };
+    let Some(site) = arguments.references().first() else { return refusal };
+    if ABOUT_OTHERS.iter().any(|family| refusal.rule.starts_with(family)) {
+        return refusal;
+    }
+    let why = format!(
+        "{} was filled in from the result {} at {}, and so the arguments are refused by {}; the value was not released",
+        shown(&site.argument),
+        site.call,
+        shown(&site.pointer),
+        refusal.rule
+    );
+    Refusal { why, ..refusal }
 }
 
 /// The resolved values: a JSON array, read as strictly as arguments are.

@@ -27,6 +27,8 @@ pub const MAX_KEPT_BYTES: usize = 256 << 20;
 /// The most bytes of a reason: it stands in the chronicle and in a frame.
 pub const MAX_WHY: usize = 2_000;
 
+/// The rule that denies what was set aside.
+pub const QUARANTINED: &str = "executor.quarantined";
 /// The rule that denies what was signed and is not callable now.
 pub const WAITING: &str = "executor.waiting";
 
@@ -197,8 +199,12 @@ fn callable<'a>(facts: &Facts<'a>, state: &State<'_>) -> Result<(&'a Manifest, &
         }
         Named::Closed { rule: WAITING, .. } if !state.sandbox_ready => Err(sandbox_gone()),
         Named::Closed { rule, why } => {
-            Err(Verdict::deny(rule, format!("{} may not be called: {why}", shown(facts.name)))
-                .with_remedy("`metnosctl executor show` tells more"))
+            let remedy = if rule == QUARANTINED {
+                "it stays set aside: what was signed once and was then something else is not trusted again, and this version has no way to approve it anew"
+            } else {
+                "`metnosctl executor verify` says what lies in the pool"
+            };
+            Err(Verdict::deny(rule, format!("{} may not be called: {why}", shown(facts.name))).with_remedy(remedy))
         }
         Named::Callable { .. } if !state.sandbox_ready => Err(sandbox_gone()),
         Named::Callable { manifest, input } => Ok((manifest, input)),

@@ -15,7 +15,7 @@ use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, GrowthLeft, MAX_EXE
 use serde_json::{Value, json};
 
 use crate::contract::Input;
-use crate::decide::{Named, WAITING};
+use crate::decide::{Named, QUARANTINED, WAITING};
 use crate::labels::OutputRule;
 use crate::store::{Row, RowState};
 
@@ -273,7 +273,7 @@ impl Registry {
             None => Named::Unknown,
             Some(Standing::Active(signed)) => Named::Callable { manifest: &signed.manifest, input: &signed.input },
             Some(Standing::Waiting(why)) => Named::Closed { rule: WAITING, why },
-            Some(Standing::Quarantined(why)) => Named::Closed { rule: "executor.quarantined", why },
+            Some(Standing::Quarantined(why)) => Named::Closed { rule: QUARANTINED, why },
             Some(Standing::Staged(why)) => Named::Closed { rule: "executor.staged", why },
         }
     }

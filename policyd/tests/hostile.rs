@@ -74,6 +74,27 @@ fn what_sandboxd_refuses_has_not_run() {
         world.sandbox.lie.set(Lie::Refuses);
         let acted = planner.act(NO, act(turn, 1, "fs_read"), [sealed(&json!({"path": "a.md"}))]).await.unwrap().0;
         assert_eq!(denied(acted), "verify.digest");
+        world.until("event refused: fs_read 1.0.0 was allowed").await;
+    });
+}
+
+#[test]
+fn a_refusal_tells_no_value_that_was_not_released() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = World::usual(folder.path()).await;
+        let planner = world.planner(1).await;
+        let turn = world.say("read").await;
+        world.sandbox.result.replace(json!({"ok": true, "content": "/etc/the-secret", "size": 5}));
+        ran(planner.act(NO, act(turn, 1, "fs_read"), [sealed(&json!({"path": "a.md"}))]).await.unwrap().0);
+        for (place, pointer, rule) in [(2, "/content", "guard.path"), (3, "/size", "schema.input")] {
+            let by_reference = json!({"path": {"$ref": format!("c1#{pointer}")}});
+            let acted = planner.act(NO, act(turn, place, "fs_read"), [sealed(&by_reference)]).await.unwrap().0;
+            let metnos_proto::msg::policyd::Acted::Denied(refusal) = acted else { panic!("it ran") };
+            assert_eq!(refusal.rule, rule);
+            assert!(refusal.why.contains(pointer), "{}", refusal.why);
+            assert!(!format!("{refusal:?}").contains("secret") && !refusal.why.contains("`5`"), "{refusal:?}");
+        }
     });
 }
 

@@ -19,10 +19,39 @@ use metnos_proto::msg::sandboxd::{
     TrustKey,
 };
 use metnos_proto::payload::Sealed;
+use metnos_proto::role::RoleName;
 use metnos_proto::socket;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::instance::Instance;
+use crate::solo::{Setup, Solo};
+
+/// Starts a daemon alone, with honest peers where it does not go on without their answer, and waits until
+/// it is ready. `set` is the instance it works on.
+///
+/// # Panics
+/// When it does not become ready.
+#[must_use]
+pub fn among_honest_peers(setup: &Setup, set: &Instance) -> Solo {
+    let mut solo = Solo::spawn(setup);
+    match setup.role {
+        RoleName::Policyd => {
+            memoryd_for_policyd(solo.answerer(), Memory::default());
+            sandboxd_for_policyd(solo.answerer(), Sandbox::of(set));
+        }
+        RoleName::Sandboxd => {
+            memoryd_for_sandboxd(solo.answerer(), Memory::default());
+        }
+        RoleName::Ctl
+        | RoleName::Gatewayd
+        | RoleName::Planner
+        | RoleName::Syntd
+        | RoleName::Mind
+        | RoleName::Memoryd => {}
+    }
+    solo.wait_ready();
+    solo
+}
 
 macro_rules! serving {
     ($(#[$doc:meta])* $function:ident($edge:ident, $module:ident, $service:ty)) => {

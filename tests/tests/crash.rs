@@ -216,7 +216,8 @@ fn each_daemon_can_be_restarted_by_name_while_turns_go_on() {
             assert_ne!(set.pids()[&name], pid, "{name}");
         }
         stop.store(true, Ordering::Relaxed);
-        assert_nothing_lost(&set.chronicle(), &asking.join().unwrap());
+        let told = asking.join().unwrap();
+        assert_nothing_lost(&set.chronicle(), &told);
     });
     set.verify();
     assert_nothing_ran_twice(&set.chronicle());
@@ -242,7 +243,7 @@ fn a_call_whose_sandboxd_dies_is_told_as_interrupted_and_not_run_again() {
         (count(&lines, "run_started") > count(&lines, "run_ended")).then_some((code, answer, lines))
     });
     let (code, answer, lines) = caught.expect("one kill in sixty meets a call in the middle");
-    assert_eq!((code, answer["error"]["rule"].as_str()), (1, Some("interrupted")), "{answer:#}");
+    assert_eq!((code, answer["error"]["rule"].as_str()), (3, Some("interrupted")), "{answer:#}");
     assert_eq!((count(&lines, "run_started"), count(&lines, "policy_decision")), (1, 1));
     let _text = set.ask("read notes/welcome.md");
     set.verify();

@@ -13,7 +13,7 @@ use metnos_proto::socket;
 use metnos_tests::bins::{Build, binary_of};
 use metnos_tests::instance::{Instance, ORDINARY_UID, Plan, is_root};
 use metnos_tests::liar::Lie;
-use metnos_tests::peers::{self, Memory, Sandbox};
+use metnos_tests::peers::among_honest_peers;
 use metnos_tests::solo::{Setup, Solo, WITHIN, edges_of};
 
 /// An instance that has been started once, so that a daemon finds its files.
@@ -23,32 +23,15 @@ fn stopped() -> Instance {
     set
 }
 
-/// The daemon alone, with honest peers where it does not go on without their answer.
 fn start(set: &Instance, role: RoleName) -> Solo {
-    let mut solo = Solo::spawn(&Setup {
+    let setup = Setup {
         binary: set.command(binary_of(role)).get_program().into(),
         role,
         instance: set.home().to_owned(),
         ids: is_root().then_some(ORDINARY_UID),
         waive: Vec::new(),
-    });
-    match role {
-        RoleName::Policyd => {
-            peers::memoryd_for_policyd(solo.answerer(), Memory::default());
-            peers::sandboxd_for_policyd(solo.answerer(), Sandbox::of(set));
-        }
-        RoleName::Sandboxd => {
-            peers::memoryd_for_sandboxd(solo.answerer(), Memory::default());
-        }
-        RoleName::Ctl
-        | RoleName::Gatewayd
-        | RoleName::Planner
-        | RoleName::Syntd
-        | RoleName::Mind
-        | RoleName::Memoryd => {}
-    }
-    solo.wait_ready();
-    solo
+    };
+    among_honest_peers(&setup, set)
 }
 
 /// Waits until the other side has closed the channel; what it says before is of no interest.

@@ -14,6 +14,7 @@ use metnos_jail::attack::{Attempt, MEMFD_EXIT};
 use metnos_proto::role::RoleName;
 use metnos_tests::bins::{Build, binary_of};
 use metnos_tests::instance::{Instance, ORDINARY_UID, Plan, is_root};
+use metnos_tests::peers::among_honest_peers;
 use metnos_tests::procfs;
 use metnos_tests::solo::{Setup, Solo};
 
@@ -109,13 +110,14 @@ impl Victims {
     }
 
     fn start(&self, role: RoleName, waive: &[Layer]) -> Solo {
-        Solo::start(&Setup {
+        let setup = Setup {
             binary: self.set.command(binary_of(role)).get_program().into(),
             role,
             instance: self.set.home().to_owned(),
             ids: is_root().then_some(ORDINARY_UID),
             waive: waive.iter().map(|layer| layer.name().to_owned()).collect(),
-        })
+        };
+        among_honest_peers(&setup, &self.set)
     }
 
     /// One attempt in a fresh daemon.
@@ -190,25 +192,29 @@ fn past_the_layers(role: RoleName) {
 /// An act is achieved, or the machine itself forbids it, whatever our layers say.
 fn assert_achieved(role: RoleName, act: Attempt, end: &End) {
     const EPERM: i32 = 1;
+    const ENOENT: i32 = 2;
     const ENOMEM: i32 = 12;
     const EACCES: i32 = 13;
+    const EINVAL: i32 = 22;
     const ENOSYS: i32 = 38;
     let by_machine = match act {
         // Needs the uid of process 1.
         Attempt::SignalInit => matches!(end, End::Errno(EPERM)),
         // The ring is locked memory, of which the lock's limits grant none.
         Attempt::IoUring => matches!(end, End::Errno(ENOMEM | EPERM | ENOSYS)),
+        // A process with a second thread may not change its user namespace.
+        Attempt::UnshareUser | Attempt::Mount => matches!(end, End::Errno(EPERM | EACCES | ENOSYS | EINVAL)),
         // Settings of the kernel, and what an ordinary user may not do.
-        Attempt::Userfaultfd
-        | Attempt::UnshareUser
-        | Attempt::Mount
-        | Attempt::Keyctl
-        | Attempt::Bpf
-        | Attempt::PerfEvent
-        | Attempt::Setuid
-        | Attempt::Chroot => {
+        Attempt::Userfaultfd | Attempt::Keyctl | Attempt::Bpf | Attempt::PerfEvent | Attempt::Chroot => {
             matches!(end, End::Errno(EPERM | EACCES | ENOSYS))
         }
+        // Nor is there a root in a user namespace that has none.
+        Attempt::Setuid => matches!(end, End::Errno(EPERM | EINVAL)),
+        // sandboxd lives in namespaces of its own: no process outside is its equal, and no foreign path exists.
+        Attempt::Ptrace | Attempt::ProcessVmRead | Attempt::PidfdGetfd => {
+            role == RoleName::Sandboxd && matches!(end, End::Errno(EPERM))
+        }
+        Attempt::UnixConnect => role == RoleName::Sandboxd && matches!(end, End::Errno(ENOENT)),
         _ => false,
     };
     assert!(matches!(end, End::Achieved(_)) || by_machine, "{role}, {act} without its layers: {end:?}");

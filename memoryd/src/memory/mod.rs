@@ -3,6 +3,14 @@
 //! Whoever tells something gets its number at once, but may be told so only after
 //! [`Memory::flush`]: the loop holds the answers back until then.
 
+/// A turn must have a name: all zeroes stand for none.
+fn named(turn: TurnId) -> Result<(), No> {
+    if turn == TurnId::NONE {
+        return Err(Refusal::new(RefusalCode::Invalid, "turn.none", "the turn's id is all zeroes").into());
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod history_tests;
 mod recall;

@@ -10,7 +10,7 @@ use metnos_proto::msg::memoryd::{
 };
 use metnos_proto::phase::{self, RecallPhase};
 
-use super::{Memory, Teller, Told, records};
+use super::{Memory, Teller, Told, named, records};
 use crate::chronicle::event::{Draft, EventType, channel_named, sha256};
 use crate::chronicle::index::{IndexRow, TurnFacts};
 use crate::chronicle::payload;
@@ -66,6 +66,7 @@ impl Memory {
     /// # Errors
     /// When the words are no text, the person is a stranger, or the turn was begun with other words.
     pub fn received(&mut self, teller: Teller, word: &Received, words: Vec<u8>) -> Told<Recorded> {
+        named(word.turn)?;
         let Ok(text) = String::from_utf8(words) else {
             return Err(refused(RefusalCode::Invalid, "words.text", "the words are not UTF-8"));
         };
@@ -167,6 +168,7 @@ impl Memory {
     /// # Errors
     /// When the turn exists, or the principal names no channel.
     pub fn direct_turn(&mut self, teller: Teller, word: &DirectTurn) -> Told<Recorded> {
+        named(word.turn)?;
         let channel = word.principal.split(':').next().and_then(channel_named).ok_or_else(|| {
             refused(RefusalCode::Invalid, "turn.principal", format!("`{}` names no channel", word.principal))
         })?;

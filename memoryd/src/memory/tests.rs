@@ -23,6 +23,14 @@ fn clean(memory: &Memory) {
 }
 
 #[test]
+fn a_turn_without_a_name_is_refused_and_leaves_no_line() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    assert_eq!(no(memory.received(teller(RoleName::Gatewayd), &received(0), b"words".to_vec())), "turn.none");
+    assert!(memory.chronicle().index().rows_from(1, 10).unwrap().is_empty());
+}
+
+#[test]
 fn a_chain_of_two_makes_one_mnest_and_asking_again_strengthens_it() {
     let instance = Instance::new();
     let mut memory = instance.open();
