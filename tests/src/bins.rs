@@ -50,9 +50,9 @@ impl Build {
     #[must_use]
     pub fn folder(self) -> PathBuf {
         let own = std::env::current_exe().expect("this program's own path");
-        // Cargo marks its target directory with this file.
-        let target = own.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
-        let target = target.expect("a cargo target directory").to_owned();
+        // A test lies in `<target>/<profile>/deps`, a program in `<target>/<profile>`.
+        let folder = own.parent().filter(|folder| !folder.ends_with("deps")).or(own.parent().and_then(Path::parent));
+        let target = folder.and_then(Path::parent).expect("a cargo target directory").to_owned();
         match self {
             Self::Shipped => target.join("release"),
             Self::Attack => target.join("bench-tests"),

@@ -98,23 +98,39 @@ fn lies_to(role: RoleName) {
     }
 }
 
-macro_rules! for_each_daemon {
-    ($($test:ident = $role:ident;)*) => {$(
-        #[test]
-        fn $test() {
-            lies_to(RoleName::$role);
-        }
-    )*};
+#[test]
+fn the_door_closes_on_every_lie_and_lives() {
+    lies_to(RoleName::Gatewayd);
 }
 
-for_each_daemon! {
-    the_door_closes_on_every_lie_and_lives = Gatewayd;
-    the_planner_closes_on_every_lie_and_lives = Planner;
-    syntd_closes_on_every_lie_and_lives = Syntd;
-    policyd_closes_on_every_lie_and_lives = Policyd;
-    sandboxd_closes_on_every_lie_and_lives = Sandboxd;
-    mind_closes_on_every_lie_and_lives = Mind;
-    memoryd_closes_on_every_lie_and_lives = Memoryd;
+#[test]
+fn the_planner_closes_on_every_lie_and_lives() {
+    lies_to(RoleName::Planner);
+}
+
+#[test]
+fn syntd_closes_on_every_lie_and_lives() {
+    lies_to(RoleName::Syntd);
+}
+
+#[test]
+fn policyd_closes_on_every_lie_and_lives() {
+    lies_to(RoleName::Policyd);
+}
+
+#[test]
+fn sandboxd_closes_on_every_lie_and_lives() {
+    lies_to(RoleName::Sandboxd);
+}
+
+#[test]
+fn mind_closes_on_every_lie_and_lives() {
+    lies_to(RoleName::Mind);
+}
+
+#[test]
+fn memoryd_closes_on_every_lie_and_lives() {
+    lies_to(RoleName::Memoryd);
 }
 
 #[test]

@@ -20,11 +20,18 @@ const DAEMONS: [&str; 8] = [
     "metnosctl",
 ];
 
-/// Where a system call needs `unsafe`, and which.
-const UNSAFE_ALLOWED: [(&str, &str); 0] = [];
+/// Where `unsafe` may stand, and for which system calls.
+const UNSAFE_ALLOWED: [(&str, &str); 5] = [
+    ("jail/src/sys/acts.rs", "test builds only: the forbidden acts as raw calls"),
+    ("jail/src/sys/mod.rs", "asks the kernel which Landlock it has, and whether a filter can kill"),
+    ("proto/src/sys.rs", "an owned descriptor on tokio's reactor; SO_PASSRIGHTS"),
+    ("sandboxd/src/sys.rs", "what the last steps before an executor need between fork and exec"),
+    ("supervisor/src/sys.rs", "executes a daemon by its descriptor"),
+];
 
 /// Files above [`MAX_LINES`], each with its reason.
-const LONG_ALLOWED: [(&str, &str); 0] = [];
+const LONG_ALLOWED: [(&str, &str); 1] =
+    [("proto/src/edge.rs", "the macro that makes an edge, in one piece beside what it is made of")];
 
 /// The longest file, in lines.
 const MAX_LINES: usize = 500;
@@ -150,24 +157,26 @@ fn unsafe_stands_only_where_a_system_call_needs_it() {
 
 #[test]
 fn no_file_is_longer_than_a_reader_likes() {
-    let allowed: BTreeMap<&str, &str> = LONG_ALLOWED.into();
-    for file in files("", &[".rs", ".py"]) {
-        let lines = text(&file).lines().count();
-        match (lines > MAX_LINES, allowed.get(file.as_str())) {
-            (true, None) => panic!("{file} has {lines} lines, at most {MAX_LINES} are meant to be"),
-            (false, Some(_)) => panic!("{file} has {lines} lines and needs no exception any more"),
-            (true, Some(reason)) => assert!(!reason.is_empty()),
-            (false, None) => {}
-        }
-    }
+    let long: BTreeMap<String, usize> = files("", &[".rs", ".py"])
+        .into_iter()
+        .map(|file| (file.clone(), text(&file).lines().count()))
+        .filter(|(_, lines)| *lines > MAX_LINES)
+        .collect();
+    let allowed: BTreeSet<&str> = LONG_ALLOWED.iter().map(|(file, _)| *file).collect();
+    let too_long: Vec<_> = long.iter().filter(|(file, _)| !allowed.contains(file.as_str())).collect();
+    assert!(too_long.is_empty(), "at most {MAX_LINES} lines are meant to be: {too_long:?}");
+    let needless: Vec<_> = allowed.iter().filter(|file| !long.contains_key(**file)).collect();
+    assert!(needless.is_empty(), "no longer too long, so no exception is needed: {needless:?}");
 }
 
 #[test]
 fn every_rust_file_says_first_what_it_is_for() {
-    for file in files("", &[".rs"]) {
-        let first = text(&file).lines().next().unwrap_or("").to_owned();
-        assert!(first.starts_with("//! ") && first.len() > 20, "{file} begins with `{first}`");
-    }
+    let first = |file: &String| text(file).lines().next().unwrap_or("").to_owned();
+    let silent: Vec<String> = files("", &[".rs"])
+        .into_iter()
+        .filter(|file| !first(file).starts_with("//! ") || first(file).len() <= 20)
+        .collect();
+    assert!(silent.is_empty(), "these begin with something else: {silent:#?}");
 }
 
 #[test]
@@ -180,25 +189,33 @@ fn the_project_speaks_only_of_itself() {
         concat!("unimplemented", "!("),
         concat!("todo", "!("),
         concat!("/wo", "rk/"),
-        concat!("/ro", "ot/."),
+        concat!("/ro", "ot/.cargo"),
+        concat!("/ro", "ot/.pyenv"),
         concat!("/tmp", "/t/"),
         concat!("not imple", "mented"),
     ];
     let endings = [".rs", ".py", ".md", ".toml", ".sh", ".service", "metnos", "run"];
+    let mut found = Vec::new();
     for file in files("", &endings) {
         let Ok(content) = std::fs::read_to_string(root().join(&file)) else { continue };
         for (number, line) in content.lines().enumerate() {
-            for word in forbidden {
-                assert!(!line.contains(word), "{file}:{}: `{word}`", number + 1);
+            let place = format!("{file}:{}", number + 1);
+            found
+                .extend(forbidden.iter().filter(|word| line.contains(**word)).map(|word| format!("{place}: `{word}`")));
+            if names_an_entry_of_a_tracker(line) {
+                found.push(format!("{place}: {line}"));
             }
-            let lower = line.to_lowercase();
-            let numbered = lower.split(concat!("iss", "ue")).skip(1).any(|rest| {
-                let rest = rest.trim_start_matches([' ', '#']);
-                rest.starts_with(|c: char| c.is_ascii_digit())
-            });
-            assert!(!numbered, "{file}:{}: the number of an {}: {line}", number + 1, concat!("iss", "ue"));
         }
     }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// Whether the line holds the number of an entry of some tracker.
+fn names_an_entry_of_a_tracker(line: &str) -> bool {
+    line.to_lowercase().split(concat!("iss", "ue")).skip(1).any(|rest| {
+        let rest = rest.trim_start_matches([' ', '#']);
+        rest.starts_with(|c: char| c.is_ascii_digit())
+    })
 }
 
 /// The anchor that a heading of Markdown gets.
@@ -254,6 +271,21 @@ fn every_link_of_a_document_leads_somewhere() {
     }
 }
 
+#[test]
+fn every_path_that_the_map_names_exists() {
+    let map = text("docs/architecture.md");
+    let all = files("", &[".rs", ".py", ".toml", ".md"]);
+    let mut missing = Vec::new();
+    let named = map.split('`').skip(1).step_by(2).filter(|code| code.ends_with(".rs") || code.ends_with(".toml"));
+    for path in named.filter(|path| !path.contains('*') && *path != "metnos.toml") {
+        // The name of a file, or the end of its path, as the section it stands in makes clear.
+        if !all.iter().any(|file| file == path || file.ends_with(&format!("/{path}"))) {
+            missing.push(path);
+        }
+    }
+    assert!(missing.is_empty(), "docs/architecture.md names {missing:?}");
+}
+
 /// Every test of the project, as `file::name`, where the file is without its ending.
 fn all_tests() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
@@ -283,7 +315,9 @@ fn every_test_that_the_threat_model_names_exists() {
 
 #[test]
 fn each_kind_of_text_is_read_as_it_is_meant() {
-    assert_eq!(code_of(r#"let a = "unsafe // b"; // unsafe"#), "let a = ; ");
+    assert_eq!(code_of("let a = \"word // b\"; // word"), "let a = ; ");
+    assert!(words(&code_of("pub(crate) fn a(b: C) {}")).any(|word| word == "crate"));
+    assert!(names_an_entry_of_a_tracker(concat!("see iss", "ue #12")) && !names_an_entry_of_a_tracker("tissue paper"));
     assert_eq!(anchor(" 1. The daemons, and `why`"), "1-the-daemons-and-why");
     assert_eq!(links("a [b](c.md#d) e [f](g)\n```\n[x](y)\n```"), ["c.md#d", "g"]);
     assert!(anchors("# A b\n```\n# no\n```\n## C").is_superset(&BTreeSet::from(["a-b".to_owned(), "c".to_owned()])));

@@ -1,3 +1,4 @@
+//! Tests of `birth`: birth tests are run as they are written, and a candidate that fails one is not born.
 #![allow(clippy::unwrap_used)]
 use metnos_proto::msg::common::Resources;
 use proptest::prelude::*;

@@ -1,3 +1,4 @@
+//! Tests of `files`: the pool's files are put in their places whole, and found again as they were.
 #![allow(clippy::unwrap_used)]
 use std::fs;
 use std::os::unix::fs::symlink;

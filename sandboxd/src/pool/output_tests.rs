@@ -1,3 +1,4 @@
+//! Tests of `output`: every way in which a run can end becomes one outcome and one document.
 #![allow(clippy::unwrap_used)]
 use proptest::prelude::*;
 

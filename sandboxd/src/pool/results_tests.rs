@@ -1,3 +1,4 @@
+//! Tests of `results`: results are kept for one turn, and are found by reference only.
 #![allow(clippy::unwrap_used)]
 use proptest::prelude::*;
 use serde_json::json;
