@@ -36,6 +36,8 @@ pub enum Ending {
 impl From<LinkError> for Ending {
     fn from(error: LinkError) -> Self {
         match error {
+            // What was too large to be received whole.
+            LinkError::Io(ref io) if io.kind() == std::io::ErrorKind::InvalidData => Self::Violation(error.to_string()),
             LinkError::Gone | LinkError::Stuck | LinkError::Io(_) => Self::Gone(error.to_string()),
             LinkError::Frame(_) | LinkError::Payload(_) | LinkError::Protocol(_) | LinkError::Version { .. } => {
                 Self::Violation(error.to_string())

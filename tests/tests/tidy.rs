@@ -30,8 +30,11 @@ const UNSAFE_ALLOWED: [(&str, &str); 5] = [
 ];
 
 /// Files above [`MAX_LINES`], each with its reason.
-const LONG_ALLOWED: [(&str, &str); 1] =
-    [("proto/src/edge.rs", "the macro that makes an edge, in one piece beside what it is made of")];
+const LONG_ALLOWED: [(&str, &str); 3] = [
+    ("proto/src/edge.rs", "the macro that makes an edge, in one piece beside what it is made of"),
+    ("proto/src/link_async.rs", "the asking and the answering half of one link, which share its rules"),
+    ("supervisor/src/config.rs", "the table of all keys beside its reader; a quarter of it is tests"),
+];
 
 /// The longest file, in lines.
 const MAX_LINES: usize = 500;
