@@ -64,18 +64,26 @@ impl Daemon {
     /// # Errors
     /// When the supervisor is gone or the kernel cannot wait: the daemon ends.
     pub fn run(mut self) -> Result<(), DaemonError> {
+        if let Err(error) = self.serve() {
+            metnos_proto::boot::send_fault(self.control.as_fd(), &error.to_string());
+            return Err(error);
+        }
+        // Everything is closed before the supervisor is told: the next start finds it in order.
+        let Self { control, memory, links, .. } = self;
+        drop((memory, links));
+        Ok(control::send(control.as_fd(), &Report::Drained(Drained {}), None)?)
+    }
+
+    /// Serves until the supervisor says to drain.
+
+    fn serve(&mut self) -> Result<(), DaemonError> {
         let mut more_to_do = false;
         loop {
             let ready = self.wait(more_to_do)?;
             let drain = ready.control && self.orders()?;
             self.round(&ready.links)?;
             if drain {
-                self.memory.settle()?;
-                // Everything is closed before the supervisor is told: the next start finds it in order.
-                let Self { control, memory, links, .. } = self;
-                drop((memory, links));
-                control::send(control.as_fd(), &Report::Drained(Drained {}), None)?;
-                return Ok(());
+                return Ok(self.memory.settle()?);
             }
             more_to_do = self.work();
         }

@@ -21,22 +21,18 @@ fn main() -> ExitCode {
         Err(error) => return ended(error),
     };
     let (control, start, ends) = boot.into_parts();
-    let line = match control.try_clone() {
-        Ok(line) => line,
-        Err(error) => return ended(error.into()),
-    };
-    let served = prepare(&start).and_then(|(memory, pss, ready)| {
-        let pss_kib = Box::new(move || pss.kib().unwrap_or(0));
-        let daemon = Daemon::new(control, memory, ends, pss_kib);
-        control::send(line.as_fd(), &Report::Ready(ready), None)?;
-        Ok(daemon.run()?)
-    });
-    match served {
-        Ok(()) => ExitCode::SUCCESS,
+    let (memory, pss, ready) = match prepare(&start) {
+        Ok(prepared) => prepared,
         Err(error) => {
-            send_fault(line.as_fd(), &error.to_string());
-            ended(error)
+            send_fault(control.as_fd(), &error.to_string());
+            return ended(error);
         }
+    };
+    let pss_kib = Box::new(move || pss.kib().unwrap_or(0));
+    let told = control::send(control.as_fd(), &Report::Ready(ready), None);
+    match told.map_err(AnyError::from).and_then(|()| Ok(Daemon::new(control, memory, ends, pss_kib).run()?)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => ended(error),
     }
 }
 
