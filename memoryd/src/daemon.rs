@@ -74,8 +74,6 @@ impl Daemon {
         Ok(control::send(control.as_fd(), &Report::Drained(Drained {}), None)?)
     }
 
-    /// Serves until the supervisor says to drain.
-
     fn serve(&mut self) -> Result<(), DaemonError> {
         let mut more_to_do = false;
         loop {
