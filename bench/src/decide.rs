@@ -9,11 +9,11 @@ use metnos_proto::msg::common::{CallRef, Channel};
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, RegisterPrompt};
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
-use metnos_tests::instance::Plan;
+use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::peers::{self, Memory, Sandbox};
 use metnos_tests::solo::{Setup, Solo};
 
-use crate::stats::{Table, Times};
+use crate::stats::{Table, Times, on_one_processor};
 
 /// Acts of each kind.
 const ACTS: usize = 2_000;
@@ -22,6 +22,10 @@ const ACTS: usize = 2_000;
 pub fn measure(table: &mut Table) {
     let mut set = Plan::new().in_memory().start();
     set.down();
+    on_one_processor(|| acts(table, &set));
+}
+
+fn acts(table: &mut Table, set: &Instance) {
     let mut policyd = Solo::spawn(&Setup {
         binary: set.command("metnos-policyd").get_program().into(),
         role: RoleName::Policyd,
@@ -30,7 +34,7 @@ pub fn measure(table: &mut Table) {
         waive: Vec::new(),
     });
     let memory = peers::memoryd_for_policyd(policyd.answerer(), Memory::default());
-    let sandbox = peers::sandboxd_for_policyd(policyd.answerer(), Sandbox::of(&set));
+    let sandbox = peers::sandboxd_for_policyd(policyd.answerer(), Sandbox::of(set));
     policyd.wait_ready();
     let door = AskerEnd::<DoorPolicyd>::new(policyd.raw(EdgeId::DoorPolicyd)).unwrap();
     let planner = AskerEnd::<PlannerPolicyd>::new(policyd.raw(EdgeId::PlannerPolicyd)).unwrap();

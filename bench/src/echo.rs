@@ -19,7 +19,7 @@ use rustix::event::{PollFd, PollFlags};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::stats::{Table, Times};
+use crate::stats::{Table, Times, on_one_processor};
 
 /// The size of the raw packet, and about that of the typed one.
 const BYTES: usize = 200;
@@ -30,6 +30,10 @@ const ROUNDS: usize = 40;
 
 /// Measures both loops.
 pub fn measure(table: &mut Table) {
+    on_one_processor(|| both(table));
+}
+
+fn both(table: &mut Table) {
     let (mut raw, mut typed) = (Times::default(), Times::default());
     for _ in 0..ROUNDS {
         raw_polled(&mut raw);

@@ -4,6 +4,8 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
 /// Times of one thing, measured over and over.
 #[derive(Debug, Default)]
 pub struct Times(Vec<Duration>);
@@ -53,6 +55,19 @@ pub fn text(time: Duration) -> String {
     } else {
         format!("{:.2} s", us / 1e6)
     }
+}
+
+/// Does it on one processor, with every thread and process it starts: what is compared is then the work of
+/// the programs, and not how long an idle processor takes to wake up.
+pub fn on_one_processor<T>(f: impl FnOnce() -> T) -> T {
+    let all = sched_getaffinity(None).unwrap();
+    let first = (0..CpuSet::MAX_CPU).find(|processor| all.is_set(*processor)).unwrap();
+    let mut one = CpuSet::new();
+    one.set(first);
+    sched_setaffinity(None, &one).unwrap();
+    let value = f();
+    sched_setaffinity(None, &all).unwrap();
+    value
 }
 
 /// What was measured, one row each.
