@@ -141,8 +141,8 @@ fn build_root(spec: &Spec, material: &Material<'_>) -> Result<OwnedFd, Failure> 
     let finish = || {
         mounts::attach(tmp.as_fd(), mounts::make_place(root.as_fd(), TMP, true)?.as_fd())?;
         mounts::make_place(root.as_fd(), CODE_FOLDER, true)?;
-        mounts::write_file(root.as_fd(), HOST_FILE, material.host)?;
-        mounts::write_file(root.as_fd(), CODE_FILE, material.code)?;
+        mounts::write_file(root.as_fd(), HOST_FILE, material.host, 0o444)?;
+        mounts::write_file(root.as_fd(), CODE_FILE, material.code, 0o444)?;
         mounts::restrict(root.as_fd(), MountFlags::READ)
     };
     finish().at("finishing the root")?;
@@ -196,6 +196,15 @@ fn fence(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
             Right::Read => read,
             Right::ReadExecute => read | AccessFs::Execute,
             Right::ReadWrite => read | AccessFs::WriteFile,
+            Right::Change => {
+                read | AccessFs::WriteFile
+                    | AccessFs::Truncate
+                    | AccessFs::MakeReg
+                    | AccessFs::MakeDir
+                    | AccessFs::RemoveFile
+                    | AccessFs::RemoveDir
+                    | AccessFs::Refer
+            }
             Right::Own => AccessFs::from_all(ABI::V4) & !(AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock),
         };
         ruleset = ruleset.add_rule(PathBeneath::new(opened, rights)).at(STEP)?;

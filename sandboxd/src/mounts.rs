@@ -99,13 +99,13 @@ pub fn make_place(root: BorrowedFd<'_>, path: &str, folder: bool) -> Result<Owne
     open_path(root, relative)
 }
 
-/// Writes a new file below `root`.
+/// Writes a new file of these permissions below `root`.
 ///
 /// # Errors
 /// What the kernel says.
-pub fn write_file(root: BorrowedFd<'_>, path: &str, content: &[u8]) -> Result<(), Errno> {
+pub fn write_file(root: BorrowedFd<'_>, path: &str, content: &[u8], mode: u32) -> Result<(), Errno> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(root, path.trim_start_matches('/'), flags, Mode::from_raw_mode(0o444))?;
+    let file = rustix::fs::openat(root, path.trim_start_matches('/'), flags, Mode::from_raw_mode(mode))?;
     let mut rest = content;
     while !rest.is_empty() {
         match rustix::io::write(&file, rest) {

@@ -1,6 +1,7 @@
 //! The effective sandbox of one executor, as pure data (design: sandbox §3). The spawner is
 //! given a [`Plan`] and nothing else, so what is hashed is what is applied; and a plan that
-//! mounts a forbidden path, or mounts anything writable, cannot be made.
+//! mounts a forbidden path, or anything writable but a folder of the workspace without the pool
+//! of executors, cannot be made.
 
 use metnos_proto::executor::{Places, Quotas, forbidden};
 use metnos_proto::ids::Blake3;
@@ -17,8 +18,17 @@ const CONTEXT: &str = "metnos 2026-01 profile.lock";
 
 /// The workspace, as sandboxd and the executor see it.
 pub const WORKSPACE: &str = "/workspace";
+/// The same folder in sandboxd's own view, where it may be written: the source of grants to write.
+pub const WRITABLE: &str = "/writable";
+/// The pool of executors, as a name below the workspace. No grant makes it writable.
+pub const POOL_NAME: &str = "executors";
+/// The folder, directly below each folder that may be written, into which what is deleted is moved. It
+/// lies on the same mount, so that moving is one step that happens wholly or not at all.
+pub const TRASH: &str = ".trash";
 /// Where workspaces of birth tests lie in sandboxd's own view.
 pub const SCRATCH: &str = "/scratch";
+/// What the path of each such workspace begins with.
+const SCRATCH_BELOW: &str = "/scratch/";
 /// Where the host script and the executor's code stand in the sandbox.
 pub const CODE_FOLDER: &str = "/metnos";
 /// The host script in the sandbox.
@@ -123,6 +133,10 @@ pub enum Use {
     Device,
     /// A granted folder.
     Grant,
+    /// A granted folder that may be written.
+    WriteGrant,
+    /// What lies below a folder that may be written and may not be itself: shown for reading, on top.
+    Guard,
 }
 
 /// What can not be done through a mount.
@@ -148,6 +162,8 @@ impl MountFlags {
     pub const CODE: Self = Self { no_exec: false, ..Self::READ };
     /// A device file.
     pub const DEVICE: Self = Self { no_dev: false, ..Self::READ };
+    /// Reading and writing.
+    pub const WRITE: Self = Self { read_only: false, ..Self::READ };
 }
 
 /// One mount.
@@ -185,6 +201,8 @@ pub enum Right {
     ReadWrite,
     /// Everything but executing and making devices.
     Own,
+    /// Reading, and making, changing, moving and removing files and folders; no links, nodes, sockets or pipes.
+    Change,
 }
 
 /// One place that stays open.
@@ -280,6 +298,7 @@ impl Plan {
                 return Err(PlanError::BadMount { path: mount.target.clone(), what: "is there twice" });
             }
         }
+        check_guards(&spec.mounts)?;
         check_limits(&spec)?;
         let hash = Blake3(blake3::derive_key(CONTEXT, &canonical(&spec)));
         Ok(Self { spec, hash })
@@ -302,12 +321,19 @@ impl Plan {
     /// # Errors
     /// When `folder` is not below [`SCRATCH`].
     pub fn with_scratch(&self, folder: &str) -> Result<Self, PlanError> {
-        if !folder.starts_with("/scratch/") {
+        if !folder.starts_with(SCRATCH_BELOW) {
             return Err(PlanError::BadMount { path: folder.to_owned(), what: "is no scratch workspace" });
         }
         let mut spec = self.spec.clone();
-        for mount in spec.mounts.iter_mut().filter(|mount| mount.purpose == Use::Grant) {
-            let below = mount.source.strip_prefix(WORKSPACE).unwrap_or_default();
+        // It holds no pool that would have to be guarded.
+        spec.mounts.retain(|mount| mount.purpose != Use::Guard);
+        for mount in &mut spec.mounts {
+            let from = match mount.purpose {
+                Use::Grant => WORKSPACE,
+                Use::WriteGrant => WRITABLE,
+                Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Guard => continue,
+            };
+            let below = mount.source.strip_prefix(from).unwrap_or_default();
             mount.source = format!("{folder}{below}");
         }
         Self::new(spec)
@@ -336,8 +362,11 @@ fn check_mount(mount: &Mount) -> Result<(), PlanError> {
             return Err(PlanError::Forbidden { path: path.clone(), why: closed.why.to_owned() });
         }
     }
-    if !mount.flags.read_only || !mount.flags.no_suid || !mount.flags.no_symfollow {
-        return bad("could be written, gain an identity or be led elsewhere");
+    if mount.flags.read_only == (mount.purpose == Use::WriteGrant) {
+        return bad("may be written, or may not, against its purpose");
+    }
+    if !mount.flags.no_suid || !mount.flags.no_symfollow {
+        return bad("could gain an identity or be led elsewhere");
     }
     let code = matches!(mount.purpose, Use::Program | Use::Library);
     if mount.flags.no_exec == code {
@@ -349,19 +378,65 @@ fn check_mount(mount: &Mount) -> Result<(), PlanError> {
     }
     match mount.purpose {
         Use::Program | Use::Library | Use::Device if mount.folder => bad("is a folder"),
-        Use::Stdlib | Use::Grant if !mount.folder => bad("is no folder"),
+        Use::Stdlib | Use::Grant | Use::WriteGrant | Use::Guard if !mount.folder => bad("is no folder"),
         Use::Program | Use::Library | Use::Stdlib | Use::Device if mount.source != mount.target => {
             bad("stands elsewhere than it comes from")
         }
-        Use::Grant if !is_below(&mount.target, WORKSPACE) => bad("is a grant outside the workspace"),
-        Use::Grant if !is_below(&mount.source, WORKSPACE) && !mount.source.starts_with("/scratch/") => {
-            bad("is a grant from outside the workspace")
-        }
-        Use::Program | Use::Library | Use::Stdlib if is_below(&mount.source, WORKSPACE) => {
+        Use::Program | Use::Library | Use::Stdlib
+            if is_below(&mount.source, WORKSPACE) || is_below(&mount.source, WRITABLE) =>
+        {
             bad("would run what lies in the workspace")
         }
-        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Grant => Ok(()),
+        Use::Grant | Use::WriteGrant | Use::Guard if !is_below(&mount.target, WORKSPACE) => {
+            bad("is a grant outside the workspace")
+        }
+        Use::Grant | Use::Guard if !is_below(&mount.source, WORKSPACE) && !mount.source.starts_with(SCRATCH_BELOW) => {
+            bad("is a grant from outside the workspace")
+        }
+        Use::WriteGrant if !is_below(&mount.source, WRITABLE) && !mount.source.starts_with(SCRATCH_BELOW) => {
+            bad("is a grant to write from outside the workspace")
+        }
+        Use::WriteGrant if is_below(&mount.target, &pool()) || is_below(&mount.source, &writable_pool()) => {
+            bad("would let the executors themselves be written")
+        }
+        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Grant | Use::WriteGrant | Use::Guard => Ok(()),
     }
+}
+
+/// A folder that may be written and contains the pool of executors has the pool guarded, by a mount that comes
+/// later and so lies on top.
+fn check_guards(mounts: &[Mount]) -> Result<(), PlanError> {
+    for (index, mount) in mounts.iter().enumerate() {
+        if mount.purpose != Use::WriteGrant || !is_below(&writable_pool(), &mount.source) {
+            continue;
+        }
+        let guards = |later: &&Mount| later.purpose == Use::Guard && later.target == pool() && later.source == pool();
+        if !mounts.iter().skip(index).any(|later| guards(&later)) {
+            return Err(PlanError::BadMount {
+                path: mount.target.clone(),
+                what: "may be written, and does not guard the executors below it",
+            });
+        }
+        // On top of the guard nothing may be put that could be written.
+        let after = mounts.iter().skip_while(|later| !guards(later));
+        if after.into_iter().any(|later| later.purpose == Use::WriteGrant && is_below(&pool(), &later.target)) {
+            return Err(PlanError::BadMount {
+                path: mount.target.clone(),
+                what: "would cover the guard of the executors",
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The pool as executors see it.
+fn pool() -> String {
+    format!("{WORKSPACE}/{POOL_NAME}")
+}
+
+/// The pool in the writable view.
+fn writable_pool() -> String {
+    format!("{WRITABLE}/{POOL_NAME}")
 }
 
 fn is_below(path: &str, folder: &str) -> bool {

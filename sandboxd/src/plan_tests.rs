@@ -69,7 +69,7 @@ fn a_grant_this_version_cannot_give_is_refused_by_name() {
     };
     assert!(with("fs-notes", "{ fs_read = [\"workspace/notes/\"] }").is_ok());
     for (profile, capability) in [
-        ("fs-write-workspace", "{ fs_write = [\"workspace/\"] }"),
+        ("fs-write-pictures", "{ fs_write = [\"~/Pictures/\"] }"),
         ("net-x", "{ net = [\"example.org\"] }"),
         ("fs-pictures", "{ fs_read = [\"~/Pictures/\"] }"),
         ("fs-media", "{ fs_read = [\"/srv/media/\"] }"),
@@ -90,6 +90,88 @@ fn a_scratch_plan_differs_only_in_where_the_workspace_comes_from() {
     }
 }
 
+/// The plan of a writer of these folders.
+fn writer(folders: &str) -> Result<Plan, PlanError> {
+    let text = String::from_utf8_lossy(include_bytes!("../../executors/fs_read/manifest.toml")).into_owned();
+    let text = text
+        .replace("fs-read-workspace", "fs-write-workspace")
+        .replace("{ fs_read = [\"workspace/\"] }", &format!("{{ fs_write = [{folders}] }}"));
+    installation().plan(&Manifest::parse(text.as_bytes()).unwrap())
+}
+
+#[test]
+fn a_writer_may_change_the_workspace_but_not_the_executors_in_it() {
+    let plan = writer("\"workspace/\"").unwrap();
+    let of = |purpose| plan.spec().mounts.iter().filter(move |mount| mount.purpose == purpose).collect::<Vec<_>>();
+    let grants = of(Use::WriteGrant);
+    assert_eq!((grants.len(), grants[0].source.as_str(), grants[0].target.as_str()), (1, WRITABLE, WORKSPACE));
+    assert_eq!(grants[0].flags, MountFlags::WRITE);
+    assert!(
+        grants[0].flags.no_exec && grants[0].flags.no_suid && grants[0].flags.no_dev && grants[0].flags.no_symfollow
+    );
+    let guards = of(Use::Guard);
+    assert_eq!((guards.len(), guards[0].target.as_str()), (1, "/workspace/executors"));
+    assert_eq!(guards[0].flags, MountFlags::READ);
+    assert!(plan.spec().places.contains(&Place { path: WORKSPACE.to_owned(), right: Right::Change }));
+    // A birth test's workspace holds no executors.
+    let scratch = plan.with_scratch("/scratch/7").unwrap();
+    assert!(scratch.spec().mounts.iter().all(|mount| mount.purpose != Use::Guard));
+    assert!(scratch.spec().mounts.iter().any(|mount| mount.source == "/scratch/7" && !mount.flags.read_only));
+    assert!(writer("\"workspace/notes/\"").unwrap().spec().mounts.iter().all(|mount| mount.purpose != Use::Guard));
+}
+
+#[test]
+fn a_plan_that_lets_the_executors_be_written_cannot_be_made() {
+    for folder in ["\"workspace/executors/\"", "\"workspace/executors/fs_read/\""] {
+        assert!(matches!(writer(folder), Err(PlanError::BadMount { .. })), "{folder}");
+    }
+    let changed = |change: fn(&mut Vec<Mount>)| {
+        let mut spec = writer("\"workspace/\", \"workspace/notes/\"").unwrap().spec().clone();
+        change(&mut spec.mounts);
+        Plan::new(spec)
+    };
+    assert!(changed(|_| {}).is_ok());
+    assert!(changed(|mounts| mounts.retain(|mount| mount.purpose != Use::Guard)).is_err());
+    assert!(changed(|mounts| mounts.reverse()).is_err());
+    assert!(
+        changed(|mounts| mounts.iter_mut().for_each(|mount| if mount.purpose == Use::Guard {
+            mount.source = "/workspace/notes".to_owned()
+        }))
+        .is_err()
+    );
+    assert!(
+        changed(|mounts| mounts.iter_mut().for_each(|mount| if mount.purpose == Use::Guard {
+            mount.flags.read_only = false
+        }))
+        .is_err()
+    );
+    // From where only reading is granted, nothing is written, and the other way round.
+    assert!(
+        changed(|mounts| mounts.iter_mut().for_each(|mount| if mount.purpose == Use::WriteGrant {
+            mount.source = mount.target.clone()
+        }))
+        .is_err()
+    );
+}
+
+#[test]
+fn the_narrower_of_two_grants_lies_on_top_and_a_folder_is_granted_once() {
+    let text = String::from_utf8_lossy(include_bytes!("../../executors/fs_read/manifest.toml")).into_owned();
+    let text = text.replace("fs-read-workspace", "fs-write-workspace").replace(
+        "{ fs_read = [\"workspace/\"] }",
+        "{ fs_read = [\"workspace/\", \"workspace/notes/\"] }, { fs_write = [\"workspace/notes/\"] }",
+    );
+    let plan = installation().plan(&Manifest::parse(text.as_bytes()).unwrap()).unwrap();
+    let grants: Vec<_> = plan
+        .spec()
+        .mounts
+        .iter()
+        .filter(|mount| matches!(mount.purpose, Use::Grant | Use::WriteGrant))
+        .map(|mount| (mount.source.as_str(), mount.target.as_str()))
+        .collect();
+    assert_eq!(grants, [(WORKSPACE, WORKSPACE), ("/writable/notes", "/workspace/notes")]);
+}
+
 fn with_mount(change: impl FnOnce(&mut Mount), purpose: Use) -> Result<Plan, PlanError> {
     let mut spec = plan().spec().clone();
     let mount = spec.mounts.iter_mut().find(|mount| mount.purpose == purpose).unwrap();
@@ -98,7 +180,7 @@ fn with_mount(change: impl FnOnce(&mut Mount), purpose: Use) -> Result<Plan, Pla
 }
 
 #[test]
-fn no_mount_can_be_writable_or_gain_anything() {
+fn no_mount_can_be_writable_against_its_purpose_or_gain_anything() {
     for purpose in [Use::Program, Use::Library, Use::Stdlib, Use::Device, Use::Grant] {
         assert!(with_mount(|_| {}, purpose).is_ok());
         assert!(with_mount(|mount| mount.flags.read_only = false, purpose).is_err());

@@ -80,6 +80,9 @@ impl Scratch {
     }
 }
 
+/// The mode of a file of the owner: what may be written may be changed.
+const OWNERS: u32 = 0o640;
+
 fn put(root: &OwnedFd, path: &str, description: &Value) -> Result<(), String> {
     let plain = within_workspace(path, &Places::default()).filter(|plain| plain == path && !plain.is_empty());
     let Some(path) = plain.filter(|path| !path.contains('\0')) else {
@@ -98,11 +101,11 @@ fn put(root: &OwnedFd, path: &str, description: &Value) -> Result<(), String> {
             let times = times.unwrap_or(1);
             let length = text.len().checked_mul(times).filter(|length| *length <= MAX_FILE_BYTES);
             length.ok_or_else(|| format!("has more than {MAX_FILE_BYTES} bytes"))?;
-            mounts::write_file(folder.as_fd(), name, text.repeat(times).as_bytes())
+            mounts::write_file(folder.as_fd(), name, text.repeat(times).as_bytes(), OWNERS)
         }
         File { base64: Some(base64), text: None, times: None, link: None, fifo: None, folder: None } => {
             let bytes = decode(&base64).ok_or_else(|| "is not base64".to_owned())?;
-            mounts::write_file(folder.as_fd(), name, &bytes)
+            mounts::write_file(folder.as_fd(), name, &bytes, OWNERS)
         }
         File { link: Some(link), text: None, times: None, base64: None, fifo: None, folder: None } => {
             rustix::fs::symlinkat(link.as_str(), &folder, OsStr::new(name))

@@ -15,7 +15,7 @@ use rustix::process::DumpableBehavior;
 
 use crate::interp::Interpreter;
 use crate::mounts;
-use crate::plan::{DEVICES, Memory, MountFlags, SCRATCH, WORKSPACE};
+use crate::plan::{DEVICES, Memory, MountFlags, POOL_NAME, SCRATCH, WORKSPACE, WRITABLE};
 use crate::sys;
 
 /// The pool of executors in the view, writable: locks and signatures are put there.
@@ -106,9 +106,11 @@ pub fn enter(instance: &Path, interpreter: &Interpreter) -> Result<(), ViewError
 /// Copies of everything that the view shows, each with what is taken from it.
 fn sources(instance: &Path, interpreter: &Interpreter) -> Result<Vec<Source>, ViewError> {
     let workspace = instance.join("workspace");
-    let writable = MountFlags { read_only: false, ..MountFlags::READ };
-    let mut sources =
-        vec![folder(&workspace, WORKSPACE, MountFlags::READ)?, folder(&workspace.join("executors"), POOL, writable)?];
+    let mut sources = vec![
+        folder(&workspace, WORKSPACE, MountFlags::READ)?,
+        folder(&workspace, WRITABLE, MountFlags::WRITE)?,
+        folder(&workspace.join(POOL_NAME), POOL, MountFlags::WRITE)?,
+    ];
     let code = [&interpreter.program].into_iter().chain(&interpreter.loader).chain(&interpreter.libraries);
     for path in code {
         sources.push(part(path, MountFlags::CODE, false)?);

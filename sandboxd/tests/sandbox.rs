@@ -12,7 +12,7 @@ use lab::Lab;
 use lab::runner::{Test, Verdict, run};
 use metnos_proto::executor::{Manifest, Quotas};
 use metnos_proto::msg::common::{ExecutorId, Outcome};
-use metnos_sandboxd::pool::Sandbox;
+use metnos_sandboxd::pool::{Sandbox, ScratchFolder};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -30,6 +30,9 @@ fn main() -> ExitCode {
     add("a_dropped_run_leaves_no_process", Box::new(|lab| Box::pin(dropped(lab))));
     add("a_large_argument_and_a_large_result_pass", Box::new(|lab| Box::pin(large(lab))));
     add("the_view_shows_nothing_of_the_instance_but_its_workspace", Box::new(|lab| Box::pin(view(lab))));
+    add("a_writer_does_its_work_and_its_trash_is_one_rename_away", Box::new(|lab| Box::pin(writer(lab))));
+    add("a_writer_of_one_folder_changes_no_other", Box::new(|lab| Box::pin(narrow_writer(lab))));
+    add("a_writer_changes_its_birth_workspace_and_not_the_owners", Box::new(|lab| Box::pin(scratch_writer(lab))));
     for attack in attacks::all() {
         add(&format!("hostile::{}", attack.name), Box::new(move |lab| Box::pin(attacks::try_it(lab, attack))));
     }
@@ -157,6 +160,67 @@ async fn large(lab: &Lab) -> Verdict {
     holds(came.as_str() == Some(&text), format!("{:?} {}", finished.outcome, finished.detail))
 }
 
+/// Writes, appends, moves, changes, and deletes into the trash; then says what it has seen.
+const WRITER: &str = r"
+import os
+
+def run(args, ctx):
+    folder = ctx.workspace + '/' + args['folder'].strip('/')
+    os.makedirs(folder + '/new/deep', exist_ok=True)
+    with open(folder + '/new/a.txt', 'w') as file:
+        file.write('one')
+    with open(folder + '/new/a.txt', 'a') as file:
+        file.write(' two')
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(folder + '/new/a.txt', folder + '/new/deep/b.txt')
+    os.truncate(folder + '/new/deep/b.txt', 5)
+    os.chmod(folder + '/new/deep/b.txt', 0o600)
+    os.utime(folder + '/new/deep/b.txt', (1, 1))
+    os.makedirs(folder + '/.trash', exist_ok=True)
+    os.rename(folder + '/new/deep/b.txt', folder + '/.trash/b.txt')
+    with open(folder + '/.trash/b.txt') as file:
+        content = file.read()
+    os.unlink(folder + '/.trash/b.txt')
+    os.rmdir(folder + '/.trash')
+    os.rmdir(folder + '/new/deep')
+    with open(folder + '/new/left.txt', 'w') as file:
+        file.write('left')
+    return {'ok': True, 'answer': content}
+";
+
+async fn writer(lab: &Lab) -> Verdict {
+    let plan = lab.writers_plan("workspace/", false).unwrap();
+    let finished = lab.run(&plan, WRITER, &json!({"folder": "drafts"})).await;
+    holds(answer(&finished) == json!("one t"), format!("{finished:?}"))?;
+    let left = std::fs::read("/workspace/drafts/new/left.txt");
+    holds(left.is_ok_and(|left| left == b"left"), "what was written is not there")
+}
+
+async fn narrow_writer(lab: &Lab) -> Verdict {
+    let plan = lab.writers_plan("workspace/desk/", false).unwrap();
+    let finished = lab.run(&plan, WRITER, &json!({"folder": "desk"})).await;
+    holds(answer(&finished) == json!("one t"), format!("{finished:?}"))?;
+    let finished = lab.run(&plan, WRITER, &json!({"folder": "notes"})).await;
+    holds(finished.outcome == Outcome::Crashed, format!("{finished:?}"))?;
+    holds(std::fs::metadata("/workspace/notes/new").is_err(), "it was written")
+}
+
+async fn scratch_writer(lab: &Lab) -> Verdict {
+    let files = json!({"mine/old.txt": {"text": "old"}});
+    let scratch = lab.kernel.scratch(&files).map_err(|why| why.to_string())?;
+    let plan = lab.writers_plan("workspace/", false).unwrap().with_scratch(scratch.folder()).unwrap();
+    let code = WRITER.replace(
+        "    os.makedirs(folder + '/new",
+        "    open(folder + '/old.txt', 'a').write('er')\n    os.makedirs(folder + '/new",
+    );
+    let finished = lab.run(&plan, &code, &json!({"folder": "mine"})).await;
+    holds(answer(&finished) == json!("one t"), format!("{finished:?}"))?;
+    let old = std::fs::read(format!("{}/mine/old.txt", scratch.folder()));
+    holds(old.is_ok_and(|old| old == b"older"), "the file of the case was not changed")?;
+    holds(std::fs::metadata("/workspace/mine").is_err(), "the owner's workspace was written")
+}
+
 /// What sandboxd itself can reach, with the same user as the other daemons of a quick start.
 async fn view(_lab: &Lab) -> Verdict {
     let mut found: Vec<String> = std::fs::read_dir("/")
@@ -164,7 +228,7 @@ async fn view(_lab: &Lab) -> Verdict {
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     found.sort();
-    let known = ["dev", "lib", "lib64", "new", "pool", "proc", "scratch", "usr", "workspace"];
+    let known = ["dev", "lib", "lib64", "new", "pool", "proc", "scratch", "usr", "workspace", "writable"];
     holds(found.iter().all(|name| known.contains(&name.as_str())), format!("{found:?}"))?;
     for path in
         ["/workspace/../.policy", "/.policy/instance.key", "/pool/../../.policy", "/workspace/.policy", "/etc/passwd"]

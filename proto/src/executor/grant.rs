@@ -202,7 +202,12 @@ fn profile_agrees(sandbox: &Sandbox) -> Result<(), ManifestError> {
     let holds = match sandbox.profile.as_str() {
         "pure" | "synth" => sandbox.capabilities.is_empty(),
         "fs-read-workspace" => workspace("fs_read"),
-        "fs-write-workspace" => only(&["fs_read", "fs_write"]),
+        "fs-write-workspace" => {
+            let entries = || sandbox.capabilities.iter().flat_map(Capability::entries);
+            only(&["fs_read", "fs_write"])
+                && sandbox.capabilities.iter().any(|capability| capability.name() == "fs_write")
+                && entries().all(|entry| entry.starts_with("workspace/"))
+        }
         "shell-listed" => only(&["fs_read", "fs_write", "exec"]),
         name if name.starts_with("fs-") => only(&["fs_read", "fs_write"]),
         name if name.starts_with("net-") => only(&["net", "secret"]),

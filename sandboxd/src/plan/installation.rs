@@ -1,12 +1,14 @@
 //! From a manifest and this machine to a plan. What is not asked for is not in it, and what
 //! this version cannot grant is refused by name.
 
+use std::collections::BTreeMap;
+
 use metnos_proto::executor::{Capability, Manifest, PathGrant, Quotas};
 use metnos_proto::ids::Blake3;
 
 use super::{
     CHANNEL_FD, CODE_FOLDER, DEVICES, HOST_FILE, INNER_ID, Limits, Memory, Mode, Mount, MountFlags, Namespace,
-    PLAN_FORMAT, PROGRAM_FD, Place, Plan, PlanError, Right, Spec, TMP, Use, WORKSPACE,
+    PLAN_FORMAT, POOL_NAME, PROGRAM_FD, Place, Plan, PlanError, Right, Spec, TMP, Use, WORKSPACE, WRITABLE,
 };
 use crate::interp::Interpreter;
 
@@ -21,6 +23,39 @@ pub struct Installation {
     pub host: Blake3,
 }
 
+/// A folder of the workspace that is granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Grant {
+    /// Its name below the workspace; empty for the workspace itself.
+    below: String,
+    /// Whether it may be written. What may be written may be read.
+    write: bool,
+}
+
+impl Grant {
+    /// Each folder once, what lies above before what lies below it, so that the narrower grant ends up on top.
+    fn in_order(grants: Vec<Self>) -> Vec<Self> {
+        let mut ordered: BTreeMap<String, bool> = BTreeMap::new();
+        for grant in grants {
+            *ordered.entry(grant.below).or_default() |= grant.write;
+        }
+        ordered.into_iter().map(|(below, write)| Self { below, write }).collect()
+    }
+
+    fn path(&self, root: &str) -> String {
+        if self.below.is_empty() { root.to_owned() } else { format!("{root}/{}", self.below) }
+    }
+
+    fn mount(&self) -> Mount {
+        let (root, purpose, flags) = if self.write {
+            (WRITABLE, Use::WriteGrant, MountFlags::WRITE)
+        } else {
+            (WORKSPACE, Use::Grant, MountFlags::READ)
+        };
+        Mount { source: self.path(root), target: self.path(WORKSPACE), folder: true, purpose, flags }
+    }
+}
+
 impl Installation {
     /// The plan of an executor.
     ///
@@ -29,20 +64,23 @@ impl Installation {
     pub fn plan(&self, manifest: &Manifest) -> Result<Plan, PlanError> {
         let mut grants = Vec::new();
         for capability in &manifest.sandbox.capabilities {
-            let Capability::FsRead(folders) = capability else {
-                return Err(PlanError::Unsupported(capability.name().to_owned()));
+            let write = match capability {
+                Capability::FsRead(_) => false,
+                Capability::FsWrite(_) => true,
+                Capability::Net(_) | Capability::Exec(_) | Capability::Secret(_) => {
+                    return Err(PlanError::Unsupported(capability.name().to_owned()));
+                }
             };
-            for folder in folders {
+            for folder in capability.entries() {
                 match PathGrant::parse(folder) {
-                    Some(PathGrant::Workspace(below)) if below.is_empty() => grants.push(WORKSPACE.to_owned()),
-                    Some(PathGrant::Workspace(below)) => grants.push(format!("{WORKSPACE}/{below}")),
+                    Some(PathGrant::Workspace(below)) => grants.push(Grant { below, write }),
                     Some(PathGrant::Home(_) | PathGrant::Absolute(_)) | None => {
-                        return Err(PlanError::Unsupported(format!("fs_read {folder}")));
+                        return Err(PlanError::Unsupported(format!("{} {folder}", capability.name())));
                     }
                 }
             }
         }
-        self.plan_with(&manifest.sandbox.profile, &grants, &manifest.sandbox.quotas)
+        self.plan_with(&manifest.sandbox.profile, &Grant::in_order(grants), &manifest.sandbox.quotas)
     }
 
     /// The plan for code that nobody has approved yet: nothing is granted.
@@ -53,7 +91,7 @@ impl Installation {
         self.plan_with(profile, &[], quotas)
     }
 
-    fn plan_with(&self, profile: &str, grants: &[String], quotas: &Quotas) -> Result<Plan, PlanError> {
+    fn plan_with(&self, profile: &str, grants: &[Grant], quotas: &Quotas) -> Result<Plan, PlanError> {
         let tmp = Memory { bytes: 16 << 20, files: 256 };
         let mut argv = vec![self.interpreter.program.clone()];
         argv.extend(["-I", "-S", "-B", "-X", "utf8", HOST_FILE].map(str::to_owned));
@@ -99,7 +137,7 @@ impl Installation {
         })
     }
 
-    fn mounts(&self, grants: &[String]) -> Vec<Mount> {
+    fn mounts(&self, grants: &[Grant]) -> Vec<Mount> {
         let it = &self.interpreter;
         let same = |path: &String, folder, purpose, flags| Mount {
             source: path.clone(),
@@ -115,11 +153,14 @@ impl Installation {
         // After the standard library, in which they stand and which itself may not be mapped as code.
         mounts.extend(it.extensions.iter().map(|path| same(path, false, Use::Library, MountFlags::CODE)));
         mounts.extend(DEVICES.map(|path| same(&path.to_owned(), false, Use::Device, MountFlags::DEVICE)));
-        mounts.extend(grants.iter().map(|path| same(path, true, Use::Grant, MountFlags::READ)));
+        mounts.extend(grants.iter().map(Grant::mount));
+        if grants.iter().any(|grant| grant.write && grant.below.is_empty()) {
+            mounts.push(same(&format!("{WORKSPACE}/{POOL_NAME}"), true, Use::Guard, MountFlags::READ));
+        }
         mounts
     }
 
-    fn places(&self, grants: &[String]) -> Vec<Place> {
+    fn places(&self, grants: &[Grant]) -> Vec<Place> {
         let it = &self.interpreter;
         let place = |path: &str, right| Place { path: path.to_owned(), right };
         let mut places = vec![place(&it.program, Right::ReadExecute)];
@@ -130,7 +171,8 @@ impl Installation {
         places.push(place("/dev/null", Right::ReadWrite));
         places.extend(["/dev/zero", "/dev/urandom"].map(|path| place(path, Right::Read)));
         places.push(place(TMP, Right::Own));
-        places.extend(grants.iter().map(|path| place(path, Right::Read)));
+        let right = |grant: &Grant| if grant.write { Right::Change } else { Right::Read };
+        places.extend(grants.iter().map(|grant| place(&grant.path(WORKSPACE), right(grant))));
         places
     }
 }

@@ -5,6 +5,7 @@
 use metnos_proto::executor::Quotas;
 use metnos_proto::msg::common::Outcome;
 use metnos_sandboxd::names::{self, Call};
+use metnos_sandboxd::plan::Plan;
 use serde_json::{Value, json};
 
 use super::lab::Lab;
@@ -12,6 +13,7 @@ use super::lab::runner::Verdict;
 
 mod acts;
 mod ends;
+mod writes;
 
 const PRELUDE: &str = include_str!("prelude.py");
 
@@ -33,12 +35,16 @@ pub enum Must {
     Say(&'static [&'static str]),
     /// Armed; its answer, or each entry of its answer, is one of these.
     SayArmed(&'static [&'static str]),
+    /// Allowed to write the workspace; its answer, or each entry of its answer, is one of these.
+    SayWriting(&'static [&'static str]),
+    /// Allowed to write the workspace, and armed; its answer, or each entry of its answer, is one of these.
+    SayWritingArmed(&'static [&'static str]),
     /// The run ends so, within tight limits.
     End(Outcome),
 }
 
 pub fn all() -> Vec<Attack> {
-    [acts::ALL, acts::ARMED, ends::ALL].concat()
+    [acts::ALL, acts::ARMED, writes::ALL, writes::ARMED, ends::ALL].concat()
 }
 
 /// The system calls that armed code names, by number.
@@ -135,12 +141,20 @@ const fn libc_clone3() -> u32 {
     435
 }
 
+fn armed_plan(lab: &Lab, must: Must) -> Option<Plan> {
+    match must {
+        Must::SayWritingArmed(_) => lab.writers_plan("workspace/", true),
+        Must::Say(_) | Must::SayArmed(_) | Must::SayWriting(_) | Must::End(_) => lab.hostile_plan(true),
+    }
+}
+
 pub async fn try_it(lab: &Lab, attack: Attack) -> Verdict {
     let code = format!("{PRELUDE}{}", attack.code);
     let args = json!({"nr": numbers()});
     let plan = match attack.must {
         Must::Say(_) => lab.hostile_plan(false).unwrap(),
-        Must::SayArmed(_) => match lab.hostile_plan(true) {
+        Must::SayWriting(_) => lab.writers_plan("workspace/", false).unwrap(),
+        Must::SayArmed(_) | Must::SayWritingArmed(_) => match armed_plan(lab, attack.must) {
             Some(plan) => plan,
             None => {
                 println!("hostile::{}: skipped, this machine has no _ctypes or no libffi.so.8", attack.name);
@@ -151,7 +165,7 @@ pub async fn try_it(lab: &Lab, attack: Attack) -> Verdict {
     };
     let finished = lab.run(&plan, &code, &args).await;
     let (holds, wanted) = match attack.must {
-        Must::Say(answers) | Must::SayArmed(answers) => {
+        Must::Say(answers) | Must::SayArmed(answers) | Must::SayWriting(answers) | Must::SayWritingArmed(answers) => {
             let came = super::answer(&finished);
             let entries = match &came {
                 Value::Array(entries) => entries.clone(),

@@ -53,6 +53,16 @@ impl Lab {
         Some(installation.plan(&Manifest::parse(text.as_bytes()).unwrap()).unwrap())
     }
 
+    /// The plan of one that may write below `folder`.
+    pub fn writers_plan(&self, folder: &str, armed: bool) -> Option<Plan> {
+        let text = include_str!("../../../executors/fs_read/manifest.toml")
+            .replace("wall_s = 2, cpu_s = 2", "wall_s = 20, cpu_s = 10")
+            .replace("fs-read-workspace", "fs-write-workspace")
+            .replace("{ fs_read = [\"workspace/\"] }", &format!("{{ fs_write = [\"{folder}\"] }}"));
+        let installation = if armed { self.armed.as_ref()? } else { &self.plain };
+        Some(installation.plan(&Manifest::parse(text.as_bytes()).unwrap()).unwrap())
+    }
+
     pub fn pure_plan(&self, quotas: Quotas) -> Plan {
         self.plain.pure_plan("pure", &quotas).unwrap()
     }
@@ -108,6 +118,7 @@ fn fill(workspace: &Path) {
     put("notes/large.txt", &b"0123456789".repeat(500_000));
     put("notes/bytes.bin", &[0xff, 0xfe, 0, 1]);
     put("executors/none/readme", b"x");
+    put("desk/paper.txt", b"paper");
     // Beside the workspace lies what nobody may see.
     put("../.policy/instance.key", b"the seed");
     put("../.audit/index.sqlite", b"the chronicle");
