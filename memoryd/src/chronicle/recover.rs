@@ -87,12 +87,13 @@ impl Cursor {
     fn follow(&mut self, lines: &mut Lines, log: &Log, index: &Index, view: &mut View) -> Result<Option<Bad>> {
         let mut line = Vec::new();
         loop {
-            let (place, parsed) = match lines.next(&mut line)? {
+            // A write that was cut short by one byte leaves a whole event without its newline: torn all the same.
+            let (place, whole, parsed) = match lines.next(&mut line)? {
                 Found::End => return Ok(None),
-                Found::Line(place) => (place, parse_line(&line)),
+                Found::Line(place) => (place, true, parse_line(&line)),
                 Found::Torn(place) => {
                     let error = LineError { field: "line", why: "it has no end".to_owned() };
-                    (place, Err(error))
+                    (place, false, Err(error))
                 }
             };
             match parsed.map_err(|error| error.to_string()).and_then(|event| self.continues(event, lines.day())) {
@@ -104,7 +105,7 @@ impl Cursor {
                     }
                 }
                 Err(why) => {
-                    let event_there = is_event(&line) || rest_holds_an_event(lines)?;
+                    let event_there = (whole && is_event(&line)) || rest_holds_an_event(lines)?;
                     return Ok(Some(Bad { place, why, event_there }));
                 }
             }
