@@ -86,6 +86,13 @@ impl Check {
         words.split(|word| *word == "and").map(Term::parse).collect::<Result<_, _>>().map(Check)
     }
 
+    /// Whether these arguments of a call satisfy the check in the process `pid`: what the filter decides, for
+    /// whoever has only watched.
+    #[must_use]
+    pub fn holds(&self, pid: u32, arguments: &[u64; 6]) -> bool {
+        self.0.iter().all(|term| term.holds(pid, arguments))
+    }
+
     /// The check as a rule of the compiler of filters, for the process `pid`.
     pub(crate) fn rule(&self, pid: u32) -> Result<SeccompRule, seccompiler::BackendError> {
         let conditions = self.0.iter().map(|term| term.condition(pid)).collect::<Result<_, _>>()?;
@@ -123,6 +130,21 @@ impl Term {
             return Err("low(…) is compared with a value of more than 32 bits".to_owned());
         }
         Ok(self)
+    }
+
+    fn holds(&self, pid: u32, arguments: &[u64; 6]) -> bool {
+        let narrow = |value: u64| if self.low { value & u64::from(u32::MAX) } else { value };
+        let mask = self.mask.map_or(u64::MAX, |mask| mask.resolve(pid));
+        let given = narrow(arguments.get(usize::from(self.arg)).copied().unwrap_or(0)) & mask;
+        let value = narrow(self.value.resolve(pid)) & mask;
+        match self.op {
+            Op::Eq => given == value,
+            Op::Ne => given != value,
+            Op::Lt => given < value,
+            Op::Le => given <= value,
+            Op::Gt => given > value,
+            Op::Ge => given >= value,
+        }
     }
 
     fn condition(&self, pid: u32) -> Result<SeccompCondition, seccompiler::BackendError> {
@@ -189,6 +211,16 @@ mod tests {
             SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 6).unwrap(),
         ];
         assert_eq!(check.rule(77).unwrap(), SeccompRule::new(terms).unwrap());
+    }
+
+    #[test]
+    fn what_was_watched_is_judged_as_the_filter_would() {
+        let holds = |text: &str, arguments| Check::parse(text).unwrap().holds(77, &arguments);
+        assert!(holds("low(arg2) & PROT_EXEC == 0", [0, 0, 3, 0, 0, 0]));
+        assert!(!holds("low(arg2) & PROT_EXEC == 0", [0, 0, 7, 0, 0, 0]));
+        assert!(holds("low(arg0) == SELF and arg2 == 0x6", [77 | 1 << 40, 0, 6, 0, 0, 0]));
+        assert!(!holds("low(arg0) == SELF and arg2 == 0x6", [77, 0, 6 | 1 << 40, 0, 0, 0]));
+        assert!(holds("arg1 >= 5", [0, 5, 0, 0, 0, 0]) && !holds("arg1 > 5", [0, 5, 0, 0, 0, 0]));
     }
 
     #[test]

@@ -86,8 +86,19 @@ pub struct Call {
     pub why: String,
     /// Alternatives, one of which the arguments must satisfy; empty: any arguments.
     pub checks: Vec<Check>,
+    /// When it happens, for a call that an ordinary hour of the daemon does not show. A test watches the
+    /// shipped daemons and finds every rule used, but for these.
+    pub rare: Option<String>,
     /// Its number here, or that it exists on another architecture only.
     pub(crate) number: Number,
+}
+
+impl Call {
+    /// Whether it exists on the architecture of this build.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        matches!(self.number, Number::Here(_))
+    }
 }
 
 /// A system call that is answered with an error.
@@ -155,6 +166,7 @@ struct RawCall {
     why: String,
     #[serde(default)]
     when: Vec<String>,
+    rare: Option<String>,
     arch: Option<Arch>,
 }
 
@@ -246,12 +258,21 @@ pub(crate) fn parse(role: &str, text: &str) -> Result<Profile, String> {
 
 fn check_call(call: RawCall) -> Result<Call, String> {
     given(&call.name, &call.why)?;
+    if let Some(rare) = &call.rare {
+        given(&format!("{}: rare", call.name), rare)?;
+    }
     let checks = call
         .when
         .iter()
         .map(|text| Check::parse(text).map_err(|why| format!("{}: {why}", call.name)))
         .collect::<Result<_, _>>()?;
-    Ok(Call { number: number(&call.name, call.arch.as_ref())?, name: call.name, why: call.why, checks })
+    Ok(Call {
+        number: number(&call.name, call.arch.as_ref())?,
+        name: call.name,
+        why: call.why,
+        checks,
+        rare: call.rare,
+    })
 }
 
 fn check_places(landlock: &Landlock) -> Result<(), String> {

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::bins::{self, Build, Staged, binary_of};
 use crate::chronicle::{self, Line};
 use crate::procfs;
+use crate::watch;
 
 /// The uid (and gid) that plays the ordinary user when the tests run as root. No account has it.
 pub const ORDINARY_UID: u32 = 64_990;
@@ -100,7 +101,7 @@ impl Plan {
         if let Some(id) = ids {
             std::os::unix::fs::chown(folder.path(), Some(id), Some(id)).unwrap();
         }
-        let instance = Instance { folder, home, bins, ids, up: None };
+        let instance = Instance { folder, home, bins, ids, up: None, watched: false };
         if let Some(text) = &self.config {
             instance.write_config(text);
         }
@@ -127,6 +128,7 @@ pub struct Instance {
     bins: Staged,
     ids: Option<u32>,
     up: Option<Child>,
+    watched: bool,
 }
 
 impl Instance {
@@ -169,8 +171,11 @@ impl Instance {
     /// but what a shell always has.
     #[must_use]
     pub fn command(&self, binary: &str) -> Command {
+        self.as_owner(Command::new(self.bins.path(binary)))
+    }
+
+    fn as_owner(&self, mut command: Command) -> Command {
         use std::os::unix::process::CommandExt;
-        let mut command = Command::new(self.bins.path(binary));
         command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", self.folder.path()).env("METNOS_HOME", &self.home);
         command.current_dir(self.folder.path()).stdin(Stdio::null());
         if let Some(id) = self.ids {
@@ -182,9 +187,23 @@ impl Instance {
     /// Starts `metnosctl up` in the foreground, waits for nothing.
     pub fn begin(&mut self) {
         let log = std::fs::File::options().create(true).append(true).open(self.folder.path().join("up.log")).unwrap();
-        let mut command = self.command("metnosctl");
-        command.arg("up").stdout(log.try_clone().unwrap()).stderr(log);
-        self.up = Some(command.spawn().expect("metnosctl can be executed"));
+        let mut words = if self.watched { watch::strace(&self.watch_log()) } else { Vec::new() };
+        words.push(self.bins.path("metnosctl").to_str().expect("a temporary path is text").to_owned());
+        words.push("up".to_owned());
+        let mut command = self.as_owner(Command::new(&words[0]));
+        command.args(&words[1..]).stdout(log.try_clone().unwrap()).stderr(log);
+        self.up = Some(command.spawn().unwrap_or_else(|error| panic!("{} cannot be executed: {error}", words[0])));
+    }
+
+    fn watch_log(&self) -> PathBuf {
+        self.folder.path().join("watch.log")
+    }
+
+    /// What these processes, known by the names of their daemons, asked of the kernel after they were locked;
+    /// for a set that was watched and has ended.
+    #[must_use]
+    pub fn seen(&self, roles: &BTreeMap<u32, String>) -> BTreeMap<String, watch::Seen> {
+        watch::seen(&self.watch_log(), roles)
     }
 
     /// Starts the set and waits until every daemon is ready.
@@ -203,6 +222,11 @@ impl Instance {
         if let Err(status) = ready {
             panic!("`metnosctl up` ended with {status}:\n{}", self.logs());
         }
+    }
+
+    /// From the next start on it runs under `strace`; see [`Instance::seen`].
+    pub fn watch(&mut self) {
+        self.watched = true;
     }
 
     /// The supervisor: what `up` has become.

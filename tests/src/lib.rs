@@ -17,6 +17,7 @@ pub mod procfs;
 pub mod rng;
 pub mod sockets;
 pub mod solo;
+pub mod watch;
 
 use std::time::{Duration, Instant};
 
