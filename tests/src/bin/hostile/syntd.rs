@@ -4,18 +4,22 @@
 use std::rc::Rc;
 
 use metnos_proto::boot::{BootError, Daemon};
+use metnos_proto::edge::AskError;
 use metnos_proto::edges::{SyntdMemoryd, SyntdMind, SyntdPolicyd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::memoryd::Gaps;
 use metnos_proto::msg::mind::Draft;
 use metnos_proto::msg::policyd::GrowthQuota;
+use metnos_proto::payload::Sealed;
 use metnos_proto::role::Syntd;
 
 use crate::life::{self, Failure, outcome, sealed};
 
-/// How often each word is said.
+/// How often each word is said that needs nothing but a frame.
 const TIMES: u32 = 2_000;
+/// How many prompts it has; they are made before the lock, which lets syntd make none.
+const PROMPTS: u32 = 200;
 
 /// Lives as syntd.
 pub fn live() -> Result<(), Failure> {
@@ -24,24 +28,31 @@ pub fn live() -> Result<(), Failure> {
 
 fn open(daemon: &mut Daemon<Syntd>) -> Result<(), BootError> {
     let (policyd, mind, memoryd) = (daemon.asks()?, daemon.asks()?, daemon.asks()?);
-    tokio::task::spawn_local(flood(policyd, mind, memoryd));
+    let prompts = (0..PROMPTS).map(|_| sealed("sign this")).collect();
+    tokio::task::spawn_local(flood(policyd, mind, memoryd, prompts));
     Ok(())
 }
 
-async fn flood(policyd: Rc<Client<SyntdPolicyd>>, mind: Rc<Client<SyntdMind>>, memoryd: Rc<Client<SyntdMemoryd>>) {
+async fn flood(
+    policyd: Rc<Client<SyntdPolicyd>>,
+    mind: Rc<Client<SyntdMind>>,
+    memoryd: Rc<Client<SyntdMemoryd>>,
+    mut prompts: Vec<Result<Sealed, AskError>>,
+) {
     let mut last = Vec::new();
     for _ in 0..TIMES {
         let quota = policyd.growth_quota(TraceId::NONE, GrowthQuota {}, []).await;
         let gaps = memoryd.gaps(TraceId::NONE, Gaps {}, []).await;
-        let draft = match sealed("sign this") {
-            Ok(prompt) => mind.draft(TraceId::NONE, Draft { max_tokens: u32::MAX }, [prompt]).await,
-            Err(error) => Err(error),
-        };
         last = vec![
             outcome(quota, |(left, [])| format!("births {}", left.births_today)),
             outcome(gaps, |(gaps, [])| format!("gaps {}", gaps.gaps.len())),
-            outcome(draft, |_| "drafted".to_owned()),
         ];
+        let draft = match prompts.pop() {
+            Some(Ok(prompt)) => mind.draft(TraceId::NONE, Draft { max_tokens: u32::MAX }, [prompt]).await,
+            Some(Err(error)) => Err(error),
+            None => continue,
+        };
+        last.push(outcome(draft, |_| "drafted".to_owned()));
     }
     eprintln!("hostile syntd has said everything: {}", last.join("; "));
 }
