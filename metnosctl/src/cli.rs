@@ -65,6 +65,9 @@ pub enum Command {
     /// What followed on what, and worked
     #[command(subcommand)]
     Mnest(MnestCommand),
+    /// What may happen, and why
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Print the completion script of a shell
     Completions(Completions),
 }
@@ -161,6 +164,69 @@ pub enum AuditCommand {
 pub enum MnestCommand {
     /// One row a mnest
     List,
+}
+
+/// See [`Command::Policy`].
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Say what would become of a call, and explain every step; nothing runs
+    Check(CheckCall),
+    /// Replay recorded traces from standard input, one verdict a line; no instance is touched
+    Replay(ReplayTrace),
+}
+
+/// See [`PolicyCommand::Check`].
+#[derive(Debug, Args)]
+pub struct CheckCall {
+    /// Who would ask, as `channel:sender` (such as `cli:uid:1000`), or `owner`
+    pub principal: String,
+
+    /// The executor's name
+    pub executor: String,
+
+    /// Arguments one by one, as for `run`; or all of them as one JSON object
+    #[arg(value_name = "KEY=VALUE")]
+    pub arguments: Vec<String>,
+}
+
+/// See [`PolicyCommand::Replay`].
+#[derive(Debug, Args)]
+pub struct ReplayTrace {
+    /// The folder of the catalogues that the traces name
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub catalog: PathBuf,
+
+    /// The level of autonomy, instead of the one that a trace names
+    #[arg(long)]
+    pub level: Option<ReplayLevel>,
+
+    /// Whether the owner's own words are confirmation enough for what reaches others
+    #[arg(long, default_value = "literal")]
+    pub confirm: ReplayConfirm,
+
+    /// Where the trace comes from: standard input, the only place there is
+    #[arg(value_name = "-", value_parser = ["-"])]
+    pub input: Option<String>,
+}
+
+/// See [`ReplayTrace::level`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ReplayLevel {
+    /// Reads only
+    Readonly,
+    /// Daily use
+    Supervised,
+    /// The owner's own sessions
+    Full,
+}
+
+/// See [`ReplayTrace::confirm`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ReplayConfirm {
+    /// They are
+    Literal,
+    /// A card of its own is wanted
+    Card,
 }
 
 /// See [`Command::Completions`].

@@ -9,11 +9,13 @@
 //! [`cli`] the commands as clap sees them · [`error`] what went wrong, and the exit codes ·
 //! [`screen`], [`escape`], [`table`], [`human`] how things are shown · [`instance`] which
 //! directory · [`reach`] the way to the daemons · `up`, `down`, `status`, `daemon`, `doctor`,
-//! `ask`, `chat`, `run`, `executor` (and its [`record`]), `audit`, `mnest`, `completions` the commands.
+//! `ask`, `chat`, `run`, `executor` (and its [`record`]), `audit`, `mnest`, [`check`], [`replay`], `completions` the
+//! commands.
 
 pub mod ask;
 pub mod audit;
 pub mod chat;
+pub mod check;
 pub mod cli;
 pub mod completions;
 pub mod create;
@@ -29,6 +31,7 @@ pub mod instance;
 pub mod mnest;
 pub mod reach;
 pub mod record;
+pub mod replay;
 pub mod run;
 pub mod screen;
 pub mod seeds;
@@ -41,7 +44,7 @@ pub mod values;
 
 use clap::Parser;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, PolicyCommand};
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::Screen;
@@ -82,6 +85,8 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Executor(command) => executor::executor(screen, &place()?, &command),
         Command::Audit(command) => audit::audit(screen, &place()?, &command),
         Command::Mnest(command) => mnest::mnest(screen, &place()?, &command),
+        Command::Policy(PolicyCommand::Check(call)) => check::check(screen, &place()?, &call),
+        Command::Policy(PolicyCommand::Replay(asked)) => replay::replay(screen, &asked),
         Command::Completions(which) => completions::completions(screen, which.shell),
     }
 }

@@ -52,7 +52,7 @@ fn object_text(text: &str) -> Result<String, CtlError> {
 }
 
 /// The input schema, where policyd has one; a name that it does not know is refused by the call itself.
-fn input_schema(policyd: &mut BlockingClient<CtlPolicyd>, name: &str) -> Result<Option<Value>, CtlError> {
+pub(crate) fn input_schema(policyd: &mut BlockingClient<CtlPolicyd>, name: &str) -> Result<Option<Value>, CtlError> {
     match policyd.show_executor(TraceId::NONE, ShowExecutor { name: name.to_owned() }, []) {
         Ok((_, [record])) => {
             let record = record.read().ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());

@@ -206,3 +206,13 @@ fn a_reader_that_leaves_ends_the_program_without_a_word() {
     let ran: common::Ran = child.wait_with_output().unwrap().into();
     assert_eq!((ran.code, ran.err.as_str()), (Some(1), ""));
 }
+
+#[test]
+fn a_check_explains_each_step_and_exits_with_one_when_it_would_not_be_allowed() {
+    let scene = well();
+    let text = scene.ctl(&["policy", "check", "owner", "fs_read", "path=/etc/shadow"]);
+    assert_eq!((text.code, text.err.as_str()), (Some(1), ""), "{text:?}");
+    assert!(text.out.contains("guard.path") && text.out.contains("core") && text.out.contains("copy it"), "{text:?}");
+    let json = scene.ctl(&["policy", "check", "owner", "fs_read", "{\"path\": \"a\"}", "--json"]);
+    assert_eq!((json.code, json.json()["verdict"].as_str().map(str::to_owned)), (Some(1), Some("deny".to_owned())));
+}

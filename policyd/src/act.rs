@@ -4,12 +4,15 @@
 
 use std::rc::Rc;
 
+use metnos_policy::results::{Output, Part};
+use metnos_policy::rules::Judgement;
+use metnos_policy::spec::Spec;
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::PlannerPolicyd;
 use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
 use metnos_proto::json::{self, JsonError, Limits, RefSite};
 use metnos_proto::link_async::Notes;
-use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Label, Leaf, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Leaf, Outcome, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::Decision;
 use metnos_proto::msg::policyd::{Acted, Ran};
 use metnos_proto::msg::sandboxd::{Kill, MAX_LEAVES, Reference, Resolve, Run, RunReport};
@@ -17,9 +20,8 @@ use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
 use crate::arguments::{Arguments, Resolved};
-use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, State, Verdict, decide};
+use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, State, Verdict, Weighed, decide};
 use crate::guard::shown;
-use crate::labels::ResultLabels;
 use crate::policy::{Policy, Running, head};
 use crate::rate::Room;
 use crate::registry::Signed;
@@ -84,7 +86,7 @@ struct Decided {
 struct Granted {
     signed: Rc<Signed>,
     reserved: Reserved,
-    inputs: Label,
+    judgement: Judgement,
 }
 
 impl Policy {
@@ -132,7 +134,8 @@ impl Policy {
         let (trace, known) = {
             let turns = self.turns.borrow();
             let turn = turns.get(call.turn).ok_or_else(|| turns::unknown(call.turn))?;
-            let known = |site: &RefSite| turn.result_of(site.call).map(|kept| kept.labels.digest_at(&site.pointer));
+            let known =
+                |site: &RefSite| turn.result_of(site.call).map(|kept| known_digest(&kept.labels, &site.pointer));
             let Some(known) = sites.iter().map(known).collect::<Option<Vec<Option<Blake3>>>>() else {
                 // To what was never run; the decision says so.
                 return Ok(Resolved::new());
@@ -178,14 +181,12 @@ impl Policy {
             executor: registry.named(&call.executor),
             arguments: arguments.as_ref(),
             resolved: resolved.as_ref(),
-            places: &self.setting.places,
-            standing: turn.principal.standing,
-            level: turn.principal.level,
+            world: &turn.world,
         };
+        let results = turn.results();
         let state = State {
-            context: turn.context,
-            intent: &turn.intent,
-            results: &turn.results(),
+            flow: &turn.flow,
+            results: &results,
             calls: turn.calls,
             running_in_turn: turn.running,
             running: reserved,
@@ -195,12 +196,11 @@ impl Policy {
             calls_per_minute: self.rate.borrow().per_minute(),
             sandbox_ready: self.sandbox_ready(),
         };
-        let mut verdict = decide(&facts, &state);
+        let Weighed { mut verdict, judgement, step: _ } = decide(&facts, &state);
         let signed = registry.callable(&call.executor).filter(|_| verdict.is_allow());
         if verdict.is_allow() && signed.is_none() {
             verdict = Verdict::deny("executor.unknown", "what was decided on is not there");
         }
-        let inputs = arguments.as_ref().map_or(turn.context, |arguments| inputs_label(turn, arguments));
         let silent = !verdict.is_allow() && (room == Room::Still || turn.calls > MAX_CALLS_PER_TURN + 1);
         let id =
             ExecutorId { name: head(&call.executor, MAX_NAME_RECORDED), version: registry.version_of(&call.executor) };
@@ -208,27 +208,13 @@ impl Policy {
         drop(turns);
         self.decisions.set(self.decisions.get() + 1);
         self.denials.set(self.denials.get() + u64::from(!verdict.is_allow()));
-        let granted = signed.map(|signed| {
-            self.spend(call, &signed, arguments, resolved);
-            Granted { signed, reserved: Reserved::take(self, call.turn), inputs }
+        let granted = signed.zip(judgement).map(|(signed, judgement)| {
+            if let Some(turn) = self.turns.borrow_mut().get_mut(call.turn) {
+                turn.flow.carried_out(&judgement);
+            }
+            Granted { signed, reserved: Reserved::take(self, call.turn), judgement }
         });
         Ok(Decided { verdict, granted, id, trace, principal, channel, silent })
-    }
-
-    /// Uses up the slot of the intent that foresaw this call.
-    fn spend(
-        &self,
-        call: &Call,
-        signed: &Signed,
-        arguments: &Result<Arguments, JsonError>,
-        resolved: &Result<Resolved, Refusal>,
-    ) {
-        let (Ok(arguments), Ok(resolved)) = (arguments, resolved) else { return };
-        if let Some(filled) = arguments.fill(&signed.manifest, resolved)
-            && let Some(turn) = self.turns.borrow_mut().get_mut(call.turn)
-        {
-            turn.intent.spend(&call.executor, &filled.value);
-        }
     }
 
     /// Has the decision made durable; its line's number.
@@ -264,7 +250,7 @@ impl Policy {
         executor: ExecutorId,
         granted: Granted,
     ) -> Result<Acted, Refusal> {
-        let Granted { signed, reserved, inputs } = granted;
+        let Granted { signed, reserved, judgement } = granted;
         if self.turns.borrow().get(call.turn).is_none() {
             return Err(turns::unknown(call.turn));
         }
@@ -306,7 +292,7 @@ impl Policy {
             self.event("violation", &format!("sandboxd's report on {executor} does not hold: {why}"), Some(call.turn));
             return Err(internal(&format!("{executor} ran, but sandboxd's report on it does not hold: {why}")));
         }
-        let acted = self.kept(call.turn, call.place, id, &signed, inputs, report, result);
+        let acted = self.kept(call.turn, call.place, id, &signed, &judgement, report, result);
         drop(reserved);
         acted
     }
@@ -325,9 +311,7 @@ impl Policy {
         }
         let turns = self.turns.borrow();
         let Some(open) = turns.get(turn) else { return Ok(()) };
-        let foreign = |from: CallId| {
-            !open.results().iter().filter_map(|place| open.result_of(*place)).any(|kept| kept.call == from)
-        };
+        let foreign = |from: CallId| !open.kept().any(|kept| kept.call == from);
         if report.inputs.iter().any(|input| foreign(input.from)) {
             return Err("it names an input that is no result of this turn".to_owned());
         }
@@ -342,15 +326,15 @@ impl Policy {
         place: CallRef,
         call: CallId,
         signed: &Signed,
-        inputs: Label,
+        judgement: &Judgement,
         report: RunReport,
         result: Sealed,
     ) -> Result<Acted, Refusal> {
-        let labels = ResultLabels::of(&signed.output_rule(), report.outcome, &report.leaves, inputs);
+        let labels = labelled(&signed.spec, judgement, &report);
         let label = labels.whole;
         let mut turns = self.turns.borrow_mut();
         let open = turns.get_mut(turn).ok_or_else(|| turns::unknown(turn))?;
-        let handle = open.keep(place, Kept { call, result: Rc::new(result), labels });
+        let handle = open.keep(place, Kept { call, result: Rc::new(result), labels, foreseen: judgement.foreseen });
         let RunReport { outcome, result, leaves, inputs: _, resources } = report;
         let leaves = passed_on(leaves, result);
         Ok(Acted::Ran(Ran { call, handle, outcome, label, leaves, resources }))
@@ -373,13 +357,25 @@ impl Policy {
     }
 }
 
-/// The label of everything that goes into a call: what stands in the arguments was composed in the
-/// turn's context, and what they refer to has its own.
-fn inputs_label(turn: &turns::Turn, arguments: &Arguments) -> Label {
-    arguments.references().iter().fold(turn.context, |label, site| match turn.result_of(site.call) {
-        Some(kept) => label.join(kept.labels.at(&site.pointer)),
-        None => label,
-    })
+/// The labels of a result: from the manifest, from what went in, and never from the bytes. Only a success speaks with
+/// the manifest's voice: the text of an error is anybody's.
+fn labelled(spec: &Spec, judgement: &Judgement, report: &RunReport) -> Output {
+    if report.outcome != Outcome::Ok {
+        return Output::failed(spec.output.readers);
+    }
+    // sandboxd has held the result against the schema, and what a manifest vouches for is linted to be an atom.
+    let part = |leaf: &Leaf| Part {
+        pointer: leaf.pointer.clone(),
+        digest: leaf.digest,
+        atom: !leaf.pointer.is_empty() && spec.output.vouches(&leaf.pointer),
+    };
+    let parts = report.leaves.iter().map(part).collect();
+    Output::of(&spec.output, parts, &judgement.inputs, None, |_| None, |_| false)
+}
+
+/// The digest of exactly this part, if it is known.
+fn known_digest(labels: &Output, pointer: &str) -> Option<Blake3> {
+    labels.at(pointer).filter(|_| !pointer.is_empty()).map(|found| found.part.digest)
 }
 
 /// The leaves as they are passed on: as many as fit, and then one for the rest.

@@ -44,6 +44,12 @@ impl Arguments {
         Ok(Self { value, references })
     }
 
+    /// The arguments as they came, references and all.
+    #[must_use]
+    pub const fn value(&self) -> &Value {
+        &self.value
+    }
+
     /// Every reference in them.
     #[must_use]
     pub fn references(&self) -> &[RefSite] {

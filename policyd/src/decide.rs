@@ -2,15 +2,21 @@
 //! (architecture §3): executor → arguments → guard → profile → quotas → labels → autonomy.
 //! It touches nothing, and whatever it does not understand is denied.
 
-use metnos_proto::executor::{Capability, Class, Manifest, PathGrant};
-use metnos_proto::json::JsonError;
-use metnos_proto::msg::common::{CallRef, Integrity, Label, Level, Refusal, RefusalCode, Standing};
+use std::collections::BTreeMap;
+
+use metnos_policy::context::{Context, World};
+use metnos_policy::fields::{Asked, Claim};
+use metnos_policy::results::Output;
+use metnos_policy::rules::{self, Decision, Judgement, Ruling};
+use metnos_policy::spec::Spec;
+use metnos_proto::executor::{Capability, Manifest, PathGrant};
+use metnos_proto::json::{JsonError, RefSite};
+use metnos_proto::msg::common::{CallRef, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd as memory;
 
 use crate::arguments::{self, Arguments, Filled, Resolved, field};
 use crate::contract::Input;
 use crate::guard::{self, shown};
-use crate::intent::Frozen;
 use crate::paths::{self, Places};
 
 /// The most calls of one turn, whatever becomes of them.
@@ -121,9 +127,39 @@ pub enum Named<'a> {
     Callable {
         /// Its signed manifest.
         manifest: &'a Manifest,
+        /// The same, as the rules read it.
+        spec: &'a Spec,
         /// Its compiled schema.
         input: &'a Input,
     },
+}
+
+/// The steps of a decision, in their order (design: architecture §3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// It exists and is callable.
+    Executor,
+    /// The arguments are strict JSON and fit the schema.
+    Arguments,
+    /// Core forbidden paths and Laws.
+    Guard,
+    /// The manifest's profile covers what the arguments name.
+    Profile,
+    /// Quotas and rate.
+    Quotas,
+    /// Labels, intent and autonomy.
+    Rules,
+}
+
+/// What was decided, at which step, and what the rules had to say.
+#[derive(Debug)]
+pub struct Weighed {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Where it fell.
+    pub step: Step,
+    /// What the rules found, when it came to them.
+    pub judgement: Option<Judgement>,
 }
 
 /// Everything that is known about one call.
@@ -137,23 +173,17 @@ pub struct Facts<'a> {
     pub arguments: Result<&'a Arguments, &'a JsonError>,
     /// The values of critical references, or why they could not be had.
     pub resolved: Result<&'a Resolved, &'a Refusal>,
-    /// Where this instance lives.
-    pub places: &'a Places,
-    /// What the principal is.
-    pub standing: Standing,
-    /// Its level of autonomy.
-    pub level: Level,
+    /// What holds for every decision of this turn.
+    pub world: &'a World,
 }
 
 /// Everything that depends on what happened before.
 #[derive(Debug, Clone, Copy)]
 pub struct State<'a> {
-    /// The label of the turn's context.
-    pub context: Label,
-    /// The intent of the turn.
-    pub intent: &'a Frozen,
-    /// The calls of the turn whose results are kept.
-    pub results: &'a [CallRef],
+    /// What was said, foreseen and read in this turn.
+    pub flow: &'a Context,
+    /// The calls of the turn whose results are kept, and where those came from.
+    pub results: &'a BTreeMap<CallRef, &'a Output>,
     /// Calls of this turn so far, this one included.
     pub calls: u32,
     /// Calls of this turn that run now.
@@ -174,23 +204,30 @@ pub struct State<'a> {
 
 /// Decides. Total: every path that is not the last line of it denies.
 #[must_use]
-pub fn decide(facts: &Facts<'_>, state: &State<'_>) -> Verdict {
-    let (manifest, input) = match callable(facts, state) {
+pub fn decide(facts: &Facts<'_>, state: &State<'_>) -> Weighed {
+    let early = |step, verdict| Weighed { verdict, step, judgement: None };
+    let (manifest, spec, input) = match callable(facts, state) {
         Ok(callable) => callable,
-        Err(verdict) => return verdict,
+        Err(verdict) => return early(Step::Executor, verdict),
     };
     let filled = match fit(facts, state, manifest, input) {
         Ok(filled) => filled,
-        Err(verdict) => return verdict,
+        Err(verdict) => return early(Step::Arguments, verdict),
     };
-    guarded(facts, manifest, &filled)
-        .or_else(|| profiled(facts, manifest, &filled))
-        .or_else(|| over_quota(state))
-        .unwrap_or_else(|| labelled(facts, state, manifest, &filled))
+    if let Some(verdict) = guarded(facts, manifest, &filled) {
+        return early(Step::Guard, verdict);
+    }
+    if let Some(verdict) = profiled(facts, manifest, &filled) {
+        return early(Step::Profile, verdict);
+    }
+    if let Some(verdict) = over_quota(state) {
+        return early(Step::Quotas, verdict);
+    }
+    ruled(facts, state, manifest, spec, &filled)
 }
 
 /// Step 1: the executor exists and is callable.
-fn callable<'a>(facts: &Facts<'a>, state: &State<'_>) -> Result<(&'a Manifest, &'a Input), Verdict> {
+fn callable<'a>(facts: &Facts<'a>, state: &State<'_>) -> Result<(&'a Manifest, &'a Spec, &'a Input), Verdict> {
     match facts.executor {
         Named::Unknown => {
             Err(Verdict::deny("executor.unknown", format!("there is no executor named {}", shown(facts.name)))
@@ -207,7 +244,7 @@ fn callable<'a>(facts: &Facts<'a>, state: &State<'_>) -> Result<(&'a Manifest, &
             Err(Verdict::deny(rule, format!("{} may not be called: {why}", shown(facts.name))).with_remedy(remedy))
         }
         Named::Callable { .. } if !state.sandbox_ready => Err(sandbox_gone()),
-        Named::Callable { manifest, input } => Ok((manifest, input)),
+        Named::Callable { manifest, spec, input } => Ok((manifest, spec, input)),
     }
 }
 
@@ -233,7 +270,7 @@ fn fit(facts: &Facts<'_>, state: &State<'_>, manifest: &Manifest, input: &Input)
         | JsonError::Syntax { .. }
         | JsonError::NotAnObject { .. } => invalid("arguments.json", format!("the arguments do not hold: {why}")),
     })?;
-    if let Some(site) = arguments.references().iter().find(|site| !state.results.contains(&site.call)) {
+    if let Some(site) = arguments.references().iter().find(|site| !state.results.contains_key(&site.call)) {
         let why = format!("{} refers to {}, which has left no result in this turn", field(&site.argument), site.call);
         return Err(invalid("arguments.reference", why));
     }
@@ -256,14 +293,15 @@ fn fit(facts: &Facts<'_>, state: &State<'_>, manifest: &Manifest, input: &Input)
 fn guarded(facts: &Facts<'_>, manifest: &Manifest, filled: &Filled) -> Option<Verdict> {
     arguments::guarded(manifest, &filled.value)
         .into_iter()
-        .find_map(|(pointer, text)| guard::check(&field(&pointer), text, facts.places))
+        .find_map(|(pointer, text)| guard::check(&field(&pointer), text, &facts.world.places))
+        .map(|found| Verdict::deny(found.rule, found.why).with_remedy(found.remedy))
 }
 
 /// Step 4: what the arguments name is granted by the profile.
 fn profiled(facts: &Facts<'_>, manifest: &Manifest, filled: &Filled) -> Option<Verdict> {
     arguments::paths(manifest, &filled.value).into_iter().find_map(|(pointer, text)| {
-        let lexical = paths::resolve(text, facts.places);
-        let granted = granted_folders(manifest, facts.places);
+        let lexical = paths::resolve(text, &facts.world.places);
+        let granted = granted_folders(manifest, &facts.world.places);
         let outside = !granted.iter().any(|folder| paths::within(&lexical.path, folder));
         let what = if lexical.climbs {
             "leaves the workspace by `..`".to_owned()
@@ -349,51 +387,30 @@ fn over_quota(state: &State<'_>) -> Option<Verdict> {
 }
 
 /// Steps 6 and 7: labels and intent (policy §7), then autonomy (policy §2).
-fn labelled(facts: &Facts<'_>, state: &State<'_>, manifest: &Manifest, filled: &Filled) -> Verdict {
-    match facts.standing {
-        Standing::Stranger => {
-            return Verdict::deny("principal.unpaired", "whoever asks is not known to this instance");
-        }
-        Standing::Owner | Standing::Guest => {}
-    }
-    let class = manifest.effects.class;
-    match class {
-        Class::Read => {}
-        Class::NetRead
-        | Class::SelfCreate
-        | Class::SelfModify
-        | Class::Destroy
-        | Class::Send
-        | Class::Share
-        | Class::Publish
-        | Class::Acl
-        | Class::Money
-        | Class::Account
-        | Class::Book
-        | Class::Shell
-        | Class::Schedule
-        | Class::Confirm => {
-            let why = format!(
-                "{} is of class `{class}`; this version permits only what reads (class `read`), because the rules for effects are not part of it",
-                manifest.executor.name
-            );
-            return Verdict::deny("effects.unsupported", why);
-        }
-    }
-    // Every level may read the workspace without asking.
-    match facts.level {
-        Level::ReadOnly | Level::Supervised | Level::Full => {}
-    }
-    let context = match state.context.integrity {
-        Integrity::Trusted => "nothing but the owner's words was read in this turn",
-        Integrity::Vouched => "the context of this turn is vouched for",
-        Integrity::Untrusted => "untrusted data was read in this turn, and reading has no effect",
+fn ruled(facts: &Facts<'_>, state: &State<'_>, manifest: &Manifest, spec: &Spec, filled: &Filled) -> Weighed {
+    let sites = facts.arguments.map(Arguments::references).unwrap_or_default();
+    let output = |site: &RefSite| state.results.get(&site.call).copied();
+    let opaque = filled.opaque.iter().map(|pointer| {
+        let site = sites.iter().find(|site| site.argument == *pointer);
+        let label = site.and_then(|site| Some(output(site)?.below(&site.pointer)));
+        (pointer.clone(), label.unwrap_or(state.flow.label))
+    });
+    let claims = sites.iter().filter_map(|site| {
+        Some(Claim { pointer: site.argument.clone(), output: output(site)?, leaf: site.pointer.clone() })
+    });
+    let (opaque, claims) = (opaque.collect(), claims.collect());
+    let judgement =
+        rules::judge(facts.world, state.flow, &Asked { spec, args: &filled.value, opaque: &opaque, claims });
+    let Ruling { decision, rule, why } = &judgement.ruling;
+    let verdict = match decision {
+        Decision::Allow => Verdict::allow(rule, format!("{why}; within {}", granted_words(manifest))),
+        Decision::Deny => Verdict::deny(rule, why.clone()),
+        Decision::Ask => Verdict { decision: memory::Verdict::Ask, ..Verdict::deny(rule, why.clone()) },
     };
-    let foreseen = if state.intent.foresees(facts.name, &filled.value) { "; foreseen in the intent" } else { "" };
-    Verdict::allow("read.granted", format!("it only reads, within {}; {context}{foreseen}", granted_words(manifest)))
+    Weighed { verdict, step: Step::Rules, judgement: Some(judgement) }
 }
 
-/// What an allowed reader may see, for the chronicle.
+/// What an allowed call may see, for the chronicle.
 fn granted_words(manifest: &Manifest) -> String {
     let entries: Vec<&str> = manifest
         .sandbox

@@ -1,24 +1,32 @@
 //! What is decided, and by which rule.
 
 use super::*;
+use crate::paths::Places;
 use crate::testing;
+use metnos_policy::context::{Confirm, Who};
+use metnos_proto::executor::Class;
+use metnos_proto::msg::common::{Level, Readers};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 struct Bench {
     manifest: Manifest,
     input: Input,
-    places: Places,
-    intent: Frozen,
+    spec: Spec,
+    world: World,
+    flow: Context,
+    output: Output,
 }
 
 impl Bench {
     fn new(roles: &[(&str, &str)], properties: &Value) -> Self {
         Self {
             manifest: testing::manifest("fs_read", roles),
+            spec: Spec::of(&testing::manifest("fs_read", roles)),
             input: Input::compile(&testing::schema(properties, &[])).unwrap(),
-            places: Places::of_instance("/root/.local/share/metnos"),
-            intent: Frozen::default(),
+            world: testing::world().as_ref().clone(),
+            flow: Context::new(Who::Owner),
+            output: Output::failed(Readers::Private),
         }
     }
 
@@ -26,11 +34,14 @@ impl Bench {
         Self::new(&[("/path", "path")], &testing::path_property())
     }
 
-    fn state(&self) -> State<'_> {
+    fn results(&self) -> BTreeMap<CallRef, &Output> {
+        [(CallRef(1), &self.output)].into()
+    }
+
+    fn state<'a>(&'a self, results: &'a BTreeMap<CallRef, &'a Output>) -> State<'a> {
         State {
-            context: Label::CLEAN,
-            intent: &self.intent,
-            results: &[CallRef(1)],
+            flow: &self.flow,
+            results,
             calls: 1,
             running_in_turn: 0,
             running: 0,
@@ -46,16 +57,15 @@ impl Bench {
         let arguments = Arguments::parse(bytes);
         let facts = Facts {
             name: "fs_read",
-            executor: Named::Callable { manifest: &self.manifest, input: &self.input },
+            executor: Named::Callable { manifest: &self.manifest, spec: &self.spec, input: &self.input },
             arguments: arguments.as_ref(),
             resolved: Ok(resolved),
-            places: &self.places,
-            standing: Standing::Owner,
-            level: Level::Supervised,
+            world: &self.world,
         };
-        let mut state = self.state();
+        let results = self.results();
+        let mut state = self.state(&results);
         change(&mut state);
-        decide(&facts, &state)
+        decide(&facts, &state).verdict
     }
 
     fn decide(&self, arguments: &Value) -> Verdict {
@@ -99,7 +109,10 @@ fn each_bad_path_has_a_rule_of_its_own() {
         assert_eq!(found, rule, "{path}");
     }
     assert_eq!(bench.rule(&json!({"path": "x".repeat(10_000)})), "schema.input");
-    let elsewhere = Bench { places: Places::of_instance("/srv/metnos"), ..Bench::reader() };
+    let elsewhere = Bench {
+        world: World::new(Level::Supervised, Confirm::Card, Places::of_instance("/srv/metnos")),
+        ..Bench::reader()
+    };
     assert_eq!(elsewhere.rule(&json!({"path": "../../outside.txt"})), "profile.paths");
 }
 
@@ -145,53 +158,51 @@ fn only_what_is_callable_is_called() {
     let bench = Bench::reader();
     let arguments = Arguments::parse(b"{}").unwrap();
     let resolved = Resolved::new();
+    let results = bench.results();
     let with = |executor, state: &State<'_>| {
         let facts = Facts {
             name: "fs_read",
             executor,
             arguments: Ok(&arguments),
             resolved: Ok(&resolved),
-            places: &bench.places,
-            standing: Standing::Owner,
-            level: Level::Full,
+            world: &bench.world,
         };
-        decide(&facts, state).rule
+        decide(&facts, state).verdict.rule
     };
-    assert_eq!(with(Named::Unknown, &bench.state()), "executor.unknown");
+    assert_eq!(with(Named::Unknown, &bench.state(&results)), "executor.unknown");
     let closed = Named::Closed { rule: "executor.quarantined", why: "a bit flipped" };
-    assert_eq!(with(closed, &bench.state()), "executor.quarantined");
+    assert_eq!(with(closed, &bench.state(&results)), "executor.quarantined");
     let waiting = Named::Closed { rule: WAITING, why: "its files are gone" };
-    assert_eq!(with(waiting, &bench.state()), WAITING);
-    assert_eq!(with(waiting, &State { sandbox_ready: false, ..bench.state() }), "sandbox.gone");
-    let callable = Named::Callable { manifest: &bench.manifest, input: &bench.input };
-    assert_eq!(with(callable, &State { sandbox_ready: false, ..bench.state() }), "sandbox.gone");
-    assert_eq!(with(callable, &bench.state()), "read.granted");
+    assert_eq!(with(waiting, &bench.state(&results)), WAITING);
+    assert_eq!(with(waiting, &State { sandbox_ready: false, ..bench.state(&results) }), "sandbox.gone");
+    let callable = Named::Callable { manifest: &bench.manifest, spec: &bench.spec, input: &bench.input };
+    assert_eq!(with(callable, &State { sandbox_ready: false, ..bench.state(&results) }), "sandbox.gone");
+    assert_eq!(with(callable, &bench.state(&results)), "read.granted");
 }
 
 #[test]
-fn strangers_and_effects_are_denied() {
+fn strangers_are_denied_and_effects_are_weighed() {
     let bench = Bench::reader();
     let arguments = Arguments::parse(b"{}").unwrap();
-    let resolved = Resolved::new();
-    let decided = |manifest: &Manifest, standing| {
+    let (resolved, results) = (Resolved::new(), bench.results());
+    let decided = |manifest: &Manifest, who| {
+        let spec = Spec::of(manifest);
         let facts = Facts {
             name: "fs_read",
-            executor: Named::Callable { manifest, input: &bench.input },
+            executor: Named::Callable { manifest, spec: &spec, input: &bench.input },
             arguments: Ok(&arguments),
             resolved: Ok(&resolved),
-            places: &bench.places,
-            standing,
-            level: Level::Full,
+            world: &bench.world,
         };
-        decide(&facts, &bench.state())
+        let flow = Context::new(who);
+        decide(&facts, &State { flow: &flow, ..bench.state(&results) }).verdict
     };
-    assert_eq!(decided(&bench.manifest, Standing::Stranger).rule, "principal.unpaired");
-    for class in Class::ALL.iter().copied().filter(|class| *class != Class::Read) {
+    assert_eq!(decided(&bench.manifest, Who::Unpaired).rule, "principal.unpaired");
+    for class in Class::ALL.iter().copied().filter(|class| !matches!(class, Class::Read | Class::NetRead)) {
         let mut manifest = bench.manifest.clone();
         manifest.effects.class = class;
-        let verdict = decided(&manifest, Standing::Owner);
-        assert_eq!(verdict.rule, "effects.unsupported", "{class}");
-        assert!(verdict.why.contains(class.name()));
+        assert_eq!(decided(&manifest, Who::Unpaired).decision, memory::Verdict::Deny, "{class}");
+        assert_eq!(decided(&manifest, Who::Guest).decision, memory::Verdict::Ask, "{class}");
     }
 }
 
@@ -327,8 +338,8 @@ proptest! {
     fn whatever_is_allowed_lies_in_the_workspace(path in "(\\.\\.|[a-z~%2fE.$]{1,4}|/){0,8}") {
         let bench = Bench::reader();
         if bench.decide(&json!({ "path": path })).is_allow() {
-            let lexical = paths::resolve(&path, &bench.places);
-            prop_assert!(paths::within(&lexical.path, &bench.places.workspace) && !lexical.climbs);
+            let lexical = paths::resolve(&path, &bench.world.places);
+            prop_assert!(paths::within(&lexical.path, &bench.world.places.workspace) && !lexical.climbs);
         }
     }
 }

@@ -3,11 +3,13 @@
 //! timeout, an unknown word or a missing file is a denial (design: policy).
 //!
 //! # Map
-//! Pure cores, tested without sockets: [`decide`] the order of a decision · [`guard`] and
-//! [`paths`] core forbidden paths in every spelling · [`arguments`], [`contract`] what a call
-//! says and whether it fits · [`intent`], [`labels`] the flow of data · [`rate`].
+//! The rules themselves are the crate `metnos-policy`. Pure cores around it, tested without
+//! sockets: [`decide`] the order of a decision · [`arguments`], [`contract`] what a call says and
+//! whether it fits · [`intent`] what was foreseen, as it comes over the wire · [`rate`].
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+pub use metnos_policy::{guard, paths};
 
 mod act;
 pub mod arguments;
@@ -15,12 +17,10 @@ pub mod births;
 pub mod clock;
 pub mod contract;
 pub mod decide;
-pub mod guard;
+mod explain;
 pub mod intent;
 pub mod key;
-pub mod labels;
 pub mod lifecycle;
-pub mod paths;
 pub mod policy;
 pub mod principal;
 pub mod rate;

@@ -7,11 +7,13 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
+use metnos_policy::context::{Confirm, World};
+use metnos_policy::words::fold;
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::{PlannerPolicyd, PolicydMemoryd, PolicydSandboxd, planner_policyd};
 use metnos_proto::ids::{CallId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Closed, MAX_IN_FLIGHT, Notes};
-use metnos_proto::msg::common::{CallRef, Lang};
+use metnos_proto::msg::common::{CallRef, Lang, Standing};
 use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
 use metnos_proto::msg::policyd::{CallProgress, PolicyReport};
 use metnos_proto::msg::sandboxd::{Forget, RunProgress};
@@ -22,6 +24,7 @@ use crate::clock::Clock;
 use crate::decide::MAX_RUNNING;
 use crate::key::InstanceKey;
 use crate::paths::Places;
+use crate::principal::Principal;
 use crate::rate::Rate;
 use crate::registry::Registry;
 use crate::seeds::Seed;
@@ -128,6 +131,16 @@ impl Policy {
             events: Cell::new(0),
             to_sandbox: Semaphore::new(MAX_TO_SANDBOX),
         })
+    }
+
+    /// What holds for the decisions of a turn of this principal.
+    pub(crate) fn world(&self, principal: &Principal) -> Rc<World> {
+        let mut world = World::new(principal.level, Confirm::Card, self.setting.places.clone());
+        world.lang = self.setting.lang;
+        if principal.standing == Standing::Owner {
+            world.owner.insert(fold(&principal.name));
+        }
+        Rc::new(world)
     }
 
     /// Whether sandboxd is there, trusts the key, and its pool was compared.

@@ -5,18 +5,18 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use metnos_policy::spec::Spec;
 use metnos_proto::envelope::Candidate;
-use metnos_proto::executor::{Capability, Class, Manifest, Schema, lint, parse_version};
+use metnos_proto::executor::{Class, Manifest, Schema, lint, parse_version};
 use metnos_proto::executor::{MAX_CODE_BYTES, MAX_MANIFEST_BYTES, MAX_SCHEMA_BYTES};
 use metnos_proto::ids::Blake3;
 use metnos_proto::json::{self, Limits};
-use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Integrity};
+use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
 use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, GrowthLeft, MAX_EXECUTORS};
 use serde_json::{Value, json};
 
 use crate::contract::Input;
 use crate::decide::{Named, QUARANTINED, WAITING};
-use crate::labels::OutputRule;
 use crate::store::{Row, RowState};
 
 /// The most births of synthesised executors in a day (design: executor §2).
@@ -32,6 +32,8 @@ const DAY_MS: u64 = 86_400_000;
 pub struct Signed {
     /// Its manifest.
     pub manifest: Manifest,
+    /// The same, as the rules read it.
+    pub spec: Spec,
     /// Its schema.
     pub schema: Schema,
     /// The schema of its arguments, compiled.
@@ -55,7 +57,8 @@ impl Signed {
         }
         let schema = Schema::parse(schema.as_bytes()).map_err(|why| why.to_string())?;
         let input = Input::compile(&schema)?;
-        Ok(Self { manifest: parsed, schema, input, digests: digests.clone() })
+        let spec = Spec::of(&parsed);
+        Ok(Self { manifest: parsed, spec, schema, input, digests: digests.clone() })
     }
 
     /// What forbids signing it without the owner, if anything (design: policy §7, linter).
@@ -72,20 +75,6 @@ impl Signed {
             return Some("created_by: only seeds are signed without the owner".to_owned());
         }
         None
-    }
-
-    /// How its output is labelled.
-    #[must_use]
-    pub fn output_rule(&self) -> OutputRule {
-        let reads_files = |capability: &Capability| match capability {
-            Capability::FsRead(_) | Capability::FsWrite(_) | Capability::Secret(_) | Capability::Exec(_) => true,
-            Capability::Net(_) => false,
-        };
-        OutputRule {
-            default: Integrity::Untrusted,
-            vouched: self.manifest.output.vouched.clone(),
-            private: self.manifest.sandbox.capabilities.iter().any(reads_files),
-        }
     }
 
     /// A definition of the schema as others may read it: with the definitions it refers to, if any.
@@ -271,7 +260,9 @@ impl Registry {
     pub fn named<'a>(&'a self, name: &str) -> Named<'a> {
         match self.current(name).map(|entry| &entry.standing) {
             None => Named::Unknown,
-            Some(Standing::Active(signed)) => Named::Callable { manifest: &signed.manifest, input: &signed.input },
+            Some(Standing::Active(signed)) => {
+                Named::Callable { manifest: &signed.manifest, spec: &signed.spec, input: &signed.input }
+            }
             Some(Standing::Waiting(why)) => Named::Closed { rule: WAITING, why },
             Some(Standing::Quarantined(why)) => Named::Closed { rule: QUARANTINED, why },
             Some(Standing::Staged(why)) => Named::Closed { rule: "executor.staged", why },

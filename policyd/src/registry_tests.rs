@@ -118,7 +118,7 @@ fn the_contract_shown_to_the_planner_is_the_signed_one() {
     assert_eq!(candidate.roles, [("/path".to_owned(), "path".to_owned())]);
     assert!(candidate.input.pointer("/properties/path").is_some());
     assert!(candidate.output.pointer("/properties/content/contentMediaType").is_some());
-    assert!(signed().output_rule().private);
+    assert_eq!(signed().spec.output.readers, metnos_proto::msg::common::Readers::Private);
 }
 
 #[test]

@@ -11,8 +11,8 @@ use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone};
 use metnos_proto::msg::policyd::{
-    Act, Acted, CallRun, EndTurn, ExecutorList, Executors, GrowthLeft, GrowthQuota, Identified, Identify, Intent,
-    IntentFrozen, PolicyReport, PolicyStatus, PromptRegistered, RegisterPrompt, Release, Released, RunCall,
+    Act, Acted, CallRun, CheckPolicy, EndTurn, ExecutorList, Executors, GrowthLeft, GrowthQuota, Identified, Identify,
+    Intent, IntentFrozen, PolicyReport, PolicyStatus, PromptRegistered, RegisterPrompt, Release, Released, RunCall,
     ShowExecutor,
 };
 use metnos_proto::payload::Sealed;
@@ -20,7 +20,10 @@ use metnos_proto::phase::Violation;
 
 use crate::act::{Call, end_of, memory_gone};
 use crate::guard::shown;
-use crate::intent::{self, Frozen};
+use metnos_policy::context::Who;
+
+use crate::arguments::Arguments;
+use crate::intent;
 use crate::policy::{Policy, head};
 use crate::principal::{Principal, identify};
 use crate::turns::Turn;
@@ -76,7 +79,8 @@ impl door_policyd::Serve for Policy {
         let words = words(&said)?;
         let (turn, trace) = (TurnId::new(), TraceId::new());
         let now = self.clock.monotonic_ms();
-        let evicted = self.turns.borrow_mut().open(turn, Turn::new(trace, principal, words, now), now)?;
+        let world = self.world(&principal);
+        let evicted = self.turns.borrow_mut().open(turn, Turn::new(trace, principal, world, &words, now), now)?;
         if let Some(evicted) = evicted {
             self.forget(evicted);
         }
@@ -90,17 +94,15 @@ impl planner_policyd::Serve for Policy {
         let now = self.clock.monotonic_ms();
         let mut turns = self.turns.borrow_mut();
         let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
-        match turn.context.integrity {
-            Integrity::Trusted => {}
-            Integrity::Vouched | Integrity::Untrusted => {
-                let why = "something else than the owner's words was read before";
-                return Err(Refusal::new(RefusalCode::Denied, "intent.tainted", why).into());
-            }
+        if turn.flow.label.integrity != Integrity::Trusted || turn.flow.who != Who::Owner {
+            let why = "something else than the owner's words was read before";
+            return Err(Refusal::new(RefusalCode::Denied, "intent.tainted", why).into());
         }
-        let mut frozen = intent::freeze(&turn.words, &ask.slots)?;
-        let answer = IntentFrozen { frozen: frozen.found(), ignored: listed(std::mem::take(&mut frozen.ignored)) };
-        turn.intent = frozen;
-        Ok((answer, []))
+        let slots = intent::read(&ask.slots)?;
+        let (registry, words) = (self.registry.borrow(), turn.flow.words.clone());
+        let spec = |name: &str| registry.callable(name).map(|signed| signed.spec.clone());
+        let ignored = turn.flow.intent.freeze(slots, &words, spec);
+        Ok((IntentFrozen { frozen: turn.flow.intent.found(), ignored: listed(ignored) }, []))
     }
 
     async fn act(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: Act, [arguments]: [Sealed; 1]) -> Served<Acted, 0> {
@@ -122,7 +124,7 @@ impl planner_policyd::Serve for Policy {
         let mut turns = self.turns.borrow_mut();
         let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
         let bytes = share(turn, ask.handle)?;
-        Ok((Released { context: turn.context }, [bytes]))
+        Ok((Released { context: turn.flow.label }, [bytes]))
     }
 
     async fn end_turn(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {
@@ -208,6 +210,19 @@ impl ctl_policyd::Serve for Policy {
         Ok((Done {}, [record]))
     }
 
+    async fn check_policy(
+        self: Rc<Self>,
+        _: Cx<CtlPolicyd>,
+        ask: CheckPolicy,
+        [arguments]: [Sealed; 1],
+    ) -> Served<Done, 1> {
+        let internal = |why: String| Refusal::new(RefusalCode::Internal, "policyd.internal", why);
+        let bytes = arguments.read().map_err(|error| internal(error.to_string()))?;
+        let explained = self.explain(&ask, &bytes)?;
+        let sealed = Sealed::new(explained.to_string().as_bytes()).map_err(|error| internal(error.to_string()))?;
+        Ok((Done {}, [sealed]))
+    }
+
     async fn policy_status(
         self: Rc<Self>,
         _: Cx<CtlPolicyd>,
@@ -228,8 +243,12 @@ impl Policy {
     ) -> Result<(CallRun, Sealed), Refusal> {
         let (turn, trace, now) = (TurnId::new(), TraceId::new(), self.clock.monotonic_ms());
         let name = principal.name.clone();
-        let mut opened = Turn::new(trace, principal, String::new(), now);
-        opened.intent = Frozen::default();
+        let world = self.world(&principal);
+        let mut opened = Turn::new(trace, principal, world, "", now);
+        // What stands on his own command line the owner has typed, every argument of it.
+        if let Some(typed) = arguments.read().ok().and_then(|bytes| Arguments::parse(&bytes).ok()) {
+            opened.flow.intent = metnos_policy::intent::Intent::typed(intent::typed(&executor, typed.value()));
+        }
         opened
             .number(CallRef(1))
             .map_err(|why| Refusal::new(RefusalCode::Internal, "policyd.internal", why.to_string()))?;

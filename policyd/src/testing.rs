@@ -1,6 +1,11 @@
 //! Executors made up for the tests of this crate.
 
+use std::rc::Rc;
+
+use metnos_policy::context::{Confirm, World};
+use metnos_policy::paths::Places;
 use metnos_proto::executor::{Manifest, Schema};
+use metnos_proto::msg::common::Level;
 use serde_json::{Value, json};
 
 /// The text of a manifest named `name` that reads the workspace, with these argument roles.
@@ -73,4 +78,9 @@ pub fn schema(properties: &Value, required: &[&str]) -> Schema {
 /// The arguments of `fs_read`.
 pub fn path_property() -> Value {
     json!({"path": {"type": "string", "minLength": 1, "maxLength": 4096}})
+}
+
+/// An instance about which nothing is known.
+pub fn world() -> Rc<World> {
+    Rc::new(World::new(Level::Supervised, Confirm::Card, Places::of_instance("/root/.local/share/metnos")))
 }

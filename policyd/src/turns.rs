@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use metnos_policy::context::{Context, World};
+use metnos_policy::results::Output;
 use metnos_proto::edge::Word;
 use metnos_proto::edges::planner_policyd::Ask;
 use metnos_proto::ids::{CallId, HandleId, TraceId, TurnId};
-use metnos_proto::msg::common::{CallRef, Label, Refusal, RefusalCode};
+use metnos_proto::msg::common::{CallRef, Refusal, RefusalCode};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{self, TurnPhase, Violation};
 
-use crate::intent::Frozen;
-use crate::labels::ResultLabels;
 use crate::principal::Principal;
 
 /// The most open turns.
@@ -28,7 +28,9 @@ pub struct Kept {
     /// The bytes, which nobody here reads.
     pub result: Rc<Sealed>,
     /// Where they came from.
-    pub labels: ResultLabels,
+    pub labels: Output,
+    /// The intent had foreseen the call.
+    pub foreseen: bool,
 }
 
 /// One turn.
@@ -38,12 +40,10 @@ pub struct Turn {
     pub trace: TraceId,
     /// Who spoke.
     pub principal: Principal,
-    /// What was said.
-    pub words: String,
-    /// The join of everything released to its planner.
-    pub context: Label,
-    /// What was foreseen.
-    pub intent: Frozen,
+    /// What holds for every decision of this turn.
+    pub world: Rc<World>,
+    /// What was said, foreseen and read in it.
+    pub flow: Context,
     /// Calls made, whatever became of them.
     pub calls: u32,
     /// Calls running.
@@ -59,13 +59,14 @@ pub struct Turn {
 impl Turn {
     /// A turn on these words, clean.
     #[must_use]
-    pub fn new(trace: TraceId, principal: Principal, words: String, now_ms: u64) -> Self {
+    pub fn new(trace: TraceId, principal: Principal, world: Rc<World>, words: &str, now_ms: u64) -> Self {
+        let mut flow = Context::new(principal.standing.into());
+        flow.said(words, true, world.lang);
         Self {
             trace,
             principal,
-            words,
-            context: Label::CLEAN,
-            intent: Frozen::default(),
+            world,
+            flow,
             calls: 0,
             running: 0,
             phase: TurnPhase::Registered,
@@ -104,17 +105,23 @@ impl Turn {
         self.handles.get(self.results.get(&place)?)
     }
 
-    /// The calls whose results are kept.
+    /// The calls whose results are kept, with what is known of where those came from.
     #[must_use]
-    pub fn results(&self) -> Vec<CallRef> {
-        self.results.keys().copied().collect()
+    pub fn results(&self) -> BTreeMap<CallRef, &Output> {
+        let known = |(place, handle): (&CallRef, &HandleId)| Some((*place, &self.handles.get(handle)?.labels));
+        self.results.iter().filter_map(known).collect()
+    }
+
+    /// The calls that have left these results.
+    pub fn kept(&self) -> impl Iterator<Item = &Kept> {
+        self.handles.values()
     }
 
     /// Raises the context by what reading this result means, and only then gives the bytes.
     #[must_use]
     pub fn release(&mut self, handle: HandleId) -> Option<Rc<Sealed>> {
         let kept = self.handles.get(&handle)?;
-        self.context = self.context.join(kept.labels.whole);
+        self.flow.read(kept.labels.whole, kept.foreseen);
         Some(Rc::clone(&kept.result))
     }
 }
@@ -233,23 +240,20 @@ pub fn unknown(id: TurnId) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::labels::OutputRule;
     use crate::principal::identify;
-    use metnos_proto::msg::common::{Channel, Integrity, Outcome};
+    use crate::testing::world;
+    use metnos_proto::msg::common::{Channel, Integrity, Label, Readers};
     use metnos_proto::msg::policyd::{Act, EndTurn, Intent, Release};
     use proptest::prelude::*;
 
     fn turn(now_ms: u64) -> Turn {
-        Turn::new(TraceId::new(), identify(Channel::Cli, "uid:0", 0).unwrap(), "read a".into(), now_ms)
+        Turn::new(TraceId::new(), identify(Channel::Cli, "uid:0", 0).unwrap(), world(), "read a", now_ms)
     }
 
     fn kept(integrity: Integrity) -> Kept {
-        let rule = OutputRule { default: integrity, vouched: Vec::new(), private: false };
-        Kept {
-            call: CallId::new(),
-            result: Rc::new(Sealed::new(b"{}").unwrap()),
-            labels: ResultLabels::of(&rule, Outcome::Ok, &[], Label::CLEAN),
-        }
+        let mut labels = Output::failed(Readers::Public);
+        labels.whole.integrity = integrity;
+        Kept { call: CallId::new(), result: Rc::new(Sealed::new(b"{}").unwrap()), labels, foreseen: true }
     }
 
     fn act(id: TurnId) -> Ask {
@@ -286,12 +290,12 @@ mod tests {
         let mut turn = turn(0);
         let untrusted = turn.keep(CallRef(1), kept(Integrity::Untrusted));
         let vouched = turn.keep(CallRef(2), kept(Integrity::Vouched));
-        assert_eq!(turn.context, Label::CLEAN, "keeping is not reading");
+        assert_eq!(turn.flow.label, Label::CLEAN, "keeping is not reading");
         assert!(turn.release(vouched).is_some());
-        assert_eq!(turn.context.integrity, Integrity::Vouched);
+        assert_eq!(turn.flow.label.integrity, Integrity::Vouched);
         assert!(turn.release(untrusted).is_some());
         assert!(turn.release(vouched).is_some());
-        assert_eq!(turn.context.integrity, Integrity::Untrusted);
+        assert_eq!(turn.flow.label.integrity, Integrity::Untrusted);
         assert!(turn.release(HandleId::new()).is_none());
     }
 
@@ -333,9 +337,9 @@ mod tests {
                 .map(|(integrity, place)| turn.keep(CallRef(place), kept(integrity)))
                 .collect();
             for index in order {
-                let before = turn.context;
+                let before = turn.flow.label;
                 let _ = turn.release(handles[index]);
-                prop_assert_eq!(turn.context.join(before), turn.context);
+                prop_assert_eq!(turn.flow.label.join(before), turn.flow.label);
             }
         }
     }

@@ -148,7 +148,7 @@ fn words_out_of_their_phase_close_the_channel() {
         // Larger than any intent may be: refused, and nothing is frozen.
         let turn = world.say("read").await;
         let planner = world.planner(2).await;
-        let slot = Slot { executor: "fs_read".into(), literals: Vec::new(), max: 1 };
+        let slot = Slot { executor: "fs_read".into(), literals: Vec::new(), open: Vec::new(), max: 1 };
         let error = planner.intent(NO, Intent { turn, slots: vec![slot; 17] }, []).await.unwrap_err();
         assert_eq!(refusal(error), (RefusalCode::Invalid, "intent.form".to_owned()));
     });

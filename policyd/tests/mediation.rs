@@ -127,6 +127,7 @@ fn an_intent_counts_once_and_only_for_what_was_said() {
         let slot = Slot {
             executor: "fs_read".to_owned(),
             literals: vec![literal("notes/a.md"), literal("/etc/shadow")],
+            open: Vec::new(),
             max: 1,
         };
         let intent = Intent { turn, slots: vec![slot] };
@@ -410,5 +411,30 @@ fn without_a_sandbox_every_call_is_denied() {
         let took = world.took();
         assert!(took.contains(&"decision c2 fs_read deny sandbox.gone cli:uid:1000".to_owned()), "{took:?}");
         assert!(!took.iter().any(|line| line.starts_with("run")));
+    });
+}
+
+#[test]
+fn a_check_is_the_decision_in_words_and_leaves_no_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = World::usual(folder.path()).await;
+        let owner = world.owner(0).await;
+        let check = async |principal: &str, arguments: &str| {
+            let ask =
+                metnos_proto::msg::policyd::CheckPolicy { principal: principal.into(), executor: "fs_read".into() };
+            let arguments = metnos_proto::payload::Sealed::new(arguments.as_bytes()).unwrap();
+            let (_, [explained]) = owner.check_policy(NO, ask, [arguments]).await?;
+            Ok::<_, AskError>(serde_json::from_slice::<serde_json::Value>(&explained.read().unwrap()).unwrap())
+        };
+        let fine = check("owner", "{\"path\": \"notes/a.md\"}").await.unwrap();
+        assert_eq!((fine["verdict"].as_str(), fine["rule"].as_str()), (Some("allow"), Some("read.granted")));
+        assert_eq!(fine["arguments"][0]["source"], "intent");
+        let core = check("owner", "{\"path\": \"/etc/shadow\"}").await.unwrap();
+        assert_eq!((core["verdict"].as_str(), core["rule"].as_str()), (Some("deny"), Some("guard.path")));
+        assert_eq!(core["steps"].as_array().unwrap().len(), 3);
+        let stranger = check("telegram:4711", "{\"path\": \"notes/a.md\"}").await.unwrap();
+        assert_eq!(stranger["rule"], "principal.unpaired");
+        assert!(check("nobody", "{}").await.is_err());
     });
 }

@@ -133,6 +133,7 @@ crate::edges! {
         ask executors(Executors, 0) -> (ExecutorList, 0) within 5_000;
         ask show_executor(ShowExecutor, 0) -> (Done, 1) within 5_000;
         ask policy_status(PolicyStatus, 0) -> (PolicyReport, 0) within 5_000;
+        ask check_policy(CheckPolicy, 1) -> (Done, 1) within 5_000;
     }
 
     /// The owner at sandboxd: is what lies in the pool what was signed, and does the sandbox hold?

@@ -94,9 +94,25 @@ fn no_daemon_depends_on_a_daemon() {
     let dependencies = inner_dependencies();
     for daemon in DAEMONS {
         let known = dependencies.get(daemon).unwrap_or_else(|| panic!("{daemon} is no crate of the workspace"));
-        let allowed = BTreeSet::from(["metnos-proto".to_owned(), "metnos-jail".to_owned()]);
+        let allowed = BTreeSet::from(["metnos-proto", "metnos-jail", "metnos-policy"].map(str::to_owned));
         let foreign: Vec<_> = known.difference(&allowed).collect();
         assert!(foreign.is_empty(), "{daemon} depends on {foreign:?}");
+    }
+}
+
+#[test]
+fn the_rules_know_the_words_and_nothing_else() {
+    let dependencies = inner_dependencies();
+    assert_eq!(dependencies["metnos-policy"], BTreeSet::from(["metnos-proto".to_owned()]));
+    for wanted in ["metnos-policyd", "metnosctl"] {
+        assert!(dependencies[wanted].contains("metnos-policy"), "{wanted} decides with rules of its own");
+    }
+    for file in files("policy/src", &[".rs"]) {
+        // The reader of a trace's catalogues is handed in, and tests may do as they like.
+        let own = text(&file).split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+        for word in ["std::fs", "std::net", "std::time", "std::process", "std::env"] {
+            assert!(!own.contains(word), "{file} uses {word}");
+        }
     }
 }
 

@@ -13,8 +13,9 @@ use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{CallRef, Lang, Outcome};
 use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn};
 use metnos_proto::msg::planner::{Call, CallState, MAX_TEXT, OpenTurn, Text, TurnDone, TurnEnd};
-use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, MAX_SLOTS, Release, Slot};
+use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, MAX_SLOTS, Release, Slot};
 use metnos_proto::payload::Sealed;
+use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
@@ -175,9 +176,7 @@ impl Turn {
 
     /// Registers the intent: nothing but the owner's words has been read yet.
     async fn declare(&self, progress: &Progress) -> Result<(), AskError> {
-        let slot =
-            |call: &PlannedCall| Slot { executor: call.executor.clone(), literals: call.literals.clone(), max: 1 };
-        let slots = progress.calls().take(MAX_SLOTS).map(slot).collect();
+        let slots = progress.calls().take(MAX_SLOTS).map(foreseen).collect();
         let (frozen, []) = self.planner.policyd.intent(self.trace, Intent { turn: self.id, slots }, []).await?;
         if !frozen.ignored.is_empty() {
             tracing::info!(turn = %self.id, ignored = ?frozen.ignored, "literals that policyd did not find in the words");
@@ -303,4 +302,29 @@ fn with_heading(call: &PlannedCall, text: &str) -> String {
         }
         Some(_) | None => text.to_owned(),
     }
+}
+
+/// A planned call as a slot of the intent: its literals, and the places of what will turn up.
+fn foreseen(call: &PlannedCall) -> Slot {
+    let mut slot = Slot { executor: call.executor.clone(), literals: call.literals.clone(), open: Vec::new(), max: 1 };
+    let mut waiting = vec![(String::new(), &call.arguments)];
+    while let Some((pointer, value)) = waiting.pop() {
+        match value {
+            Value::Object(map) if !map.contains_key("$ref") => {
+                waiting.extend(map.iter().map(|(name, item)| (json::child(&pointer, name), item)));
+            }
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                waiting.extend(items.map(|(index, item)| (json::child(&pointer, &index.to_string()), item)));
+            }
+            Value::Object(_) => slot.open.push(pointer),
+            Value::Null => {}
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                if !slot.literals.iter().any(|literal| literal.pointer == pointer) {
+                    slot.literals.push(Literal { pointer, json: value.to_string() });
+                }
+            }
+        }
+    }
+    slot
 }

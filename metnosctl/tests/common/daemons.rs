@@ -167,6 +167,22 @@ impl ctl_policyd::ServeBlocking for Daemon {
             [],
         ))
     }
+
+    fn check_policy(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: metnos_proto::msg::policyd::CheckPolicy,
+        [args]: [Sealed; 1],
+    ) -> Served<Done, 1> {
+        self.heard(format!("{} {} {}", ask.principal, ask.executor, String::from_utf8(args.read().unwrap()).unwrap()));
+        let steps = r#"[{"step": "executor", "outcome": "passed", "why": "there"}, {"step": "guard", "outcome": "deny", "why": "core"}]"#;
+        let explained = format!(
+            r#"{{"principal": "p", "standing": "owner", "level": "supervised", "without_asking": "w", "executor": "e",
+                "verdict": "deny", "rule": "guard.path", "why": "core", "remedy": "copy it", "steps": {steps}, "arguments": []}}"#
+        );
+        Ok((Done {}, [sealed(&explained)]))
+    }
 }
 
 impl ctl_sandboxd::ServeBlocking for Daemon {

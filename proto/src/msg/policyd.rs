@@ -62,6 +62,8 @@ words! {
         pub executor: String,
         /// Arguments it knows literally.
         pub literals: Vec<Literal>,
+        /// JSON pointers of the other arguments, whose values will turn up.
+        pub open: Vec<String>,
         /// How many such calls; at most [`MAX_PER_SLOT`].
         pub max: u8,
     }
@@ -192,6 +194,15 @@ words! {
     pub struct ShowExecutor {
         /// Its name.
         pub name: String,
+    }
+
+    /// What would become of this call, step by step: the explanation comes beside the answer, as JSON.
+    /// Nothing runs, nothing is recorded and nothing is used up.
+    pub struct CheckPolicy {
+        /// `channel:sender`, or `owner`.
+        pub principal: String,
+        /// The executor's name.
+        pub executor: String,
     }
 
     /// What policyd is doing, for `status`.

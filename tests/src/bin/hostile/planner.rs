@@ -153,7 +153,7 @@ impl Turn {
 
     async fn intent(&self) -> String {
         let literal = Literal { pointer: "/path".to_owned(), json: "\"notes/never-said.md\"".to_owned() };
-        let slot = Slot { executor: "fs_read".to_owned(), literals: vec![literal], max: 1 };
+        let slot = Slot { executor: "fs_read".to_owned(), literals: vec![literal], open: Vec::new(), max: 1 };
         let intent = Intent { turn: self.id, slots: vec![slot] };
         outcome(self.hostile.policyd.intent(self.trace, intent, []).await, |(frozen, [])| {
             format!("frozen {} ignored {}", frozen.frozen, frozen.ignored.len())

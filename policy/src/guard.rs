@@ -4,8 +4,18 @@
 
 use metnos_proto::executor::forbidden;
 
-use crate::decide::Verdict;
 use crate::paths::{self, Places, Reading};
+
+/// What the guard has against a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objection {
+    /// The rule, such as `guard.path`.
+    pub rule: &'static str,
+    /// Why, for a person.
+    pub why: String,
+    /// What to do about it; empty when nothing can be done.
+    pub remedy: &'static str,
+}
 
 /// The most characters of a value that are shown in a sentence.
 pub const MAX_SHOWN: usize = 80;
@@ -16,27 +26,30 @@ const REMEDY: &str = "copy what you need into the workspace; no setting and no a
 /// Denies `value`, given for the argument at `field`, when any reading of it names a core
 /// forbidden path. `None` means: the guard has nothing against it.
 #[must_use]
-pub fn check(field: &str, value: &str, places: &Places) -> Option<Verdict> {
+pub fn check(field: &str, value: &str, places: &Places) -> Option<Objection> {
     if value.contains('\0') {
-        return Some(
-            Verdict::deny(
-                "guard.nul",
-                format!("{field} is {}: it contains a NUL character, which no path can", shown(value)),
-            )
-            .with_remedy("leave the NUL character out"),
-        );
+        return Some(Objection {
+            rule: "guard.nul",
+            why: format!("{field} is {}: it contains a NUL character, which no path can", shown(value)),
+            remedy: "leave the NUL character out",
+        });
     }
     let Some(readings) = paths::readings(value) else {
-        return Some(Verdict::deny(
-            "guard.obfuscated",
-            format!("{field} is {}: it is percent-encoded more than {} times over", shown(value), paths::MAX_DECODINGS),
-        ));
+        return Some(Objection {
+            rule: "guard.obfuscated",
+            why: format!(
+                "{field} is {}: it is percent-encoded more than {} times over",
+                shown(value),
+                paths::MAX_DECODINGS
+            ),
+            remedy: "",
+        });
     };
     readings.iter().find_map(|reading| judge(field, value, reading, places))
 }
 
 /// One reading against the core list.
-fn judge(field: &str, value: &str, reading: &Reading, places: &Places) -> Option<Verdict> {
+fn judge(field: &str, value: &str, reading: &Reading, places: &Places) -> Option<Objection> {
     let lexical = paths::resolve(&reading.text, places);
     let ends = core(&lexical.path, places);
     let passes = || lexical.passed.iter().find_map(|path| core(path, places).filter(|_| lexical.absolute));
@@ -62,7 +75,7 @@ fn judge(field: &str, value: &str, reading: &Reading, places: &Places) -> Option
         "guard.passage" => "it passes through a place that is".to_owned(),
         _ => format!("it is another spelling of {}, which is", shown(&named)),
     };
-    Some(Verdict::deny(rule, format!("{field} is {}: {means} {why}", shown(value))).with_remedy(REMEDY))
+    Some(Objection { rule, why: format!("{field} is {}: {means} {why}", shown(value)), remedy: REMEDY })
 }
 
 /// Why a resolved path is closed to everything, if it is.

@@ -1,0 +1,29 @@
+//! The decision engine: what may happen, as a pure function of what is known. It opens
+//! nothing, asks nobody and keeps no clock; policyd, `metnosctl policy replay` and the tests
+//! use this very code. What it does not understand it denies, and trust comes from positive
+//! evidence only (design: policy §7).
+//!
+//! # Map
+//! [`spec`] what a signed manifest says of an executor · [`words`] and [`dates`] what the owner
+//! really typed · [`intent`] what was foreseen before anything else was read · [`results`]
+//! where data came from, by digest · [`fields`] what vouches for each argument · [`rules`] the
+//! rules in order, first match · [`effects`] one rule for each class of effects · [`context`]
+//! what a turn and its continuations remember · [`guard`], [`paths`] and [`argv`] what nothing
+//! can permit · [`replay`] the same engine fed from a recorded trace.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod argv;
+pub mod carriers;
+pub mod context;
+pub mod dates;
+pub mod effects;
+pub mod fields;
+pub mod guard;
+pub mod intent;
+pub mod paths;
+pub mod replay;
+pub mod results;
+pub mod rules;
+pub mod spec;
+pub mod words;

@@ -1,0 +1,320 @@
+//! The rules in order, first match (design: policy §7). An act that is neither covered nor
+//! forbidden asks; what is forbidden is denied, and no approval can help it.
+
+use metnos_proto::executor::{Class, Role};
+use metnos_proto::ids::Blake3;
+use metnos_proto::msg::common::{Label, Level, Readers};
+
+use crate::context::{Confirm, Context, MAX_QUESTIONS, Who, World};
+use crate::effects;
+use crate::fields::{Asked, Field, Fields, Source};
+use crate::guard::{self, shown};
+use crate::intent::Fit;
+use crate::paths::{self, Places};
+use crate::results::Inputs;
+use crate::spec::Effect;
+
+/// What may become of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// It may happen.
+    Allow,
+    /// It may, if somebody says so.
+    Ask,
+    /// It may not.
+    Deny,
+}
+
+impl Decision {
+    /// The name used in a verdict.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// What a rule says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruling {
+    /// What may become of the call.
+    pub decision: Decision,
+    /// The rule that fired.
+    pub rule: &'static str,
+    /// Why, for a person.
+    pub why: String,
+}
+
+impl Ruling {
+    /// It may happen.
+    #[must_use]
+    pub fn allow(rule: &'static str, why: impl Into<String>) -> Self {
+        Self { decision: Decision::Allow, rule, why: why.into() }
+    }
+
+    /// Somebody must say so.
+    #[must_use]
+    pub fn ask(rule: &'static str, why: impl Into<String>) -> Self {
+        Self { decision: Decision::Ask, rule, why: why.into() }
+    }
+
+    /// It may not happen.
+    #[must_use]
+    pub fn deny(rule: &'static str, why: impl Into<String>) -> Self {
+        Self { decision: Decision::Deny, rule, why: why.into() }
+    }
+}
+
+/// Where one argument came from, for the card and the explanation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// Its pointer.
+    pub pointer: String,
+    /// What it is to the call.
+    pub role: Role,
+    /// Its label.
+    pub label: Label,
+    /// Who stands behind it.
+    pub source: Source,
+}
+
+/// What was decided, and what follows when the call is carried out.
+#[derive(Debug, Clone)]
+pub struct Judgement {
+    /// The rule that fired.
+    pub ruling: Ruling,
+    /// The arguments.
+    pub fields: Vec<Shown>,
+    /// How the call met the intent.
+    pub fit: Fit,
+    /// Endorsements that are used up with it.
+    pub uses: Vec<Blake3>,
+    /// What its output inherits.
+    pub inputs: Inputs,
+    /// What it does to the world.
+    pub effect: Effect,
+    /// Something foresaw it: a slot, or a context in which nothing untrusted was read.
+    pub foreseen: bool,
+}
+
+impl Context {
+    /// A question was put.
+    pub fn asked(&mut self) {
+        self.questions = self.questions.saturating_add(1);
+    }
+
+    /// The call is carried out: its slot and its endorsements are used.
+    pub fn carried_out(&mut self, judgement: &Judgement) {
+        if let Fit::Slot(at) = judgement.fit {
+            self.intent.spend(at);
+        }
+        self.used.extend(judgement.uses.iter().copied());
+        if !judgement.effect.reads() {
+            self.confirmable = judgement.effect != Effect::Of(Class::Confirm);
+        }
+    }
+
+    /// The call is not carried out: what would confirm it has nothing to confirm.
+    pub fn dropped(&mut self, judgement: &Judgement) {
+        if !judgement.effect.reads() {
+            self.confirmable = false;
+        }
+    }
+}
+
+/// Judges a call. Pure and total.
+#[must_use]
+pub fn judge(world: &World, context: &Context, asked: &Asked<'_>) -> Judgement {
+    let fields = Fields::of(world, context, asked);
+    let effect = asked.spec.effect;
+    let case = Case { world, context, asked, fields: &fields };
+    let mut ruling = first_match(&case);
+    if ruling.decision == Decision::Ask && context.questions >= MAX_QUESTIONS {
+        let why = format!(
+            "{MAX_QUESTIONS} questions were put in this turn, which is the limit: it stops here ({})",
+            ruling.why
+        );
+        ruling = Ruling::ask("turn.questions", why);
+    }
+    Judgement {
+        ruling,
+        fit: fields.fit,
+        uses: fields.all.iter().filter_map(|field| field.key(&asked.spec.name)).collect(),
+        inputs: fields.inputs(context),
+        effect,
+        foreseen: matches!(fields.fit, Fit::Slot(_)),
+        fields: fields
+            .all
+            .iter()
+            .map(|field| Shown {
+                pointer: field.pointer.clone(),
+                role: field.role,
+                label: field.label,
+                source: field.source,
+            })
+            .collect(),
+    }
+}
+
+/// Everything that a rule looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    /// The instance.
+    pub world: &'a World,
+    /// The turn.
+    pub context: &'a Context,
+    /// The call.
+    pub asked: &'a Asked<'a>,
+    /// Its arguments.
+    pub fields: &'a Fields<'a>,
+}
+
+fn first_match(case: &Case<'_>) -> Ruling {
+    let forbidden = unpaired(case)
+        .or_else(|| core_path(case))
+        .or_else(|| secret_sink(case))
+        .or_else(|| workspace_core(case))
+        .or_else(|| not_his_to_write(case));
+    if let Some(ruling) = forbidden {
+        return ruling;
+    }
+    if let Some(ruling) = effects::reading(case).or_else(|| unforeseen(case)) {
+        return ruling;
+    }
+    confirmed(case, effects::acting(case))
+}
+
+fn unpaired(case: &Case<'_>) -> Option<Ruling> {
+    match case.context.who {
+        Who::Unpaired => Some(Ruling::deny("principal.unpaired", "whoever asks is not known to this instance")),
+        Who::Owner | Who::Guest => None,
+    }
+}
+
+/// Core forbidden paths, whatever the class; the value of an argument, not a mention of it.
+fn core_path(case: &Case<'_>) -> Option<Ruling> {
+    let names_a_file = [Role::Path, Role::Selector, Role::Dest, Role::Url, Role::Argv];
+    case.fields.of_roles(&names_a_file).find_map(|field| {
+        let text = field.value?.as_str()?;
+        let objection = guard::check(&name(field), text, &case.world.places)?;
+        Some(Ruling::deny(objection.rule, objection.why))
+    })
+}
+
+/// A secret goes only where the owner's own hand has pointed.
+fn secret_sink(case: &Case<'_>) -> Option<Ruling> {
+    let effect = case.asked.spec.effect;
+    if !(effect.outbound() || effect == Effect::Of(Class::NetRead) || effect == Effect::Of(Class::Shell)) {
+        return None;
+    }
+    let secret = case.fields.all.iter().find(|field| field.label.readers == Readers::Secret)?;
+    let sinks = [Role::Dest, Role::Url, Role::Entity];
+    let by_hand = case.fields.of_roles(&sinks).all(Field::is_frozen) && case.fields.of_roles(&sinks).next().is_some();
+    (!by_hand).then(|| {
+        let why = format!("{} is a secret, and where it would go was not typed by the owner", name(secret));
+        Ruling::deny("secret.sink", why)
+    })
+}
+
+/// The files that say what Metnos is: nobody writes them on the word of something that was read.
+pub const CORE_FILES: [&str; 6] = ["identity.md", "user.md", "memory.md", "agents.md", "soul.md", "telos.md"];
+
+fn workspace_core(case: &Case<'_>) -> Option<Ruling> {
+    if case.asked.spec.effect.reads() || case.context.is_clean() {
+        return None;
+    }
+    let files = [Role::Path, Role::Selector, Role::Dest];
+    let named = case.fields.of_roles(&files).find(|field| {
+        field.value.and_then(serde_json::Value::as_str).is_some_and(|text| is_core_file(text, &case.world.places))
+    })?;
+    let why = format!(
+        "{} is one of the files that say what Metnos is, and untrusted data was read in this turn",
+        name(named)
+    );
+    Some(Ruling::deny("workspace.core", why))
+}
+
+/// Whether any reading of `text` is one of [`CORE_FILES`] in the root of the workspace.
+#[must_use]
+pub fn is_core_file(text: &str, places: &Places) -> bool {
+    let Some(readings) = paths::readings(text) else { return true };
+    readings.iter().any(|reading| {
+        let path = paths::resolve(&reading.text, places).path.to_lowercase();
+        let (folder, file) = path.rsplit_once('/').unwrap_or_default();
+        CORE_FILES.contains(&file) && (folder == places.workspace.to_lowercase() || folder.ends_with("/workspace"))
+    })
+}
+
+/// Guests and read-only principals: every effect is the owner's to allow.
+fn not_his_to_write(case: &Case<'_>) -> Option<Ruling> {
+    if case.asked.spec.effect.reads() {
+        return None;
+    }
+    let class = case.asked.spec.effect.name();
+    match (case.context.who, case.world.level) {
+        (Who::Guest, _) => {
+            Some(Ruling::ask("guest.write", format!("a guest asks for an effect (`{class}`): the owner decides")))
+        }
+        (_, Level::ReadOnly) => Some(Ruling::ask(
+            "level.readonly",
+            format!("this principal may only read without asking, and this is `{class}`"),
+        )),
+        (_, Level::Supervised | Level::Full) => None,
+    }
+}
+
+/// Any side effect under taint needs a slot that is not used up.
+fn unforeseen(case: &Case<'_>) -> Option<Ruling> {
+    if case.context.is_clean() {
+        return None;
+    }
+    let name = shown(&case.asked.spec.name);
+    match case.fields.fit {
+        Fit::Slot(_) => None,
+        Fit::Spent => {
+            Some(Ruling::ask("intent.spent", format!("{name} was foreseen, and was already done as often as that")))
+        }
+        Fit::None => {
+            let why = format!(
+                "untrusted data was read in this turn, and {name} with these arguments was not foreseen before that"
+            );
+            Some(Ruling::ask("intent.none", why))
+        }
+    }
+}
+
+/// The extra confirmation, where it is wanted, for what reaches others or cannot be taken back.
+fn confirmed(case: &Case<'_>, ruling: Ruling) -> Ruling {
+    let spec = case.asked.spec;
+    let lasting = !spec.idempotent && !spec.reversible;
+    if ruling.decision != Decision::Allow || ruling.rule == "send.owner" {
+        return ruling;
+    }
+    match case.world.confirm {
+        Confirm::Literal => ruling,
+        Confirm::Card if spec.effect.outbound() || lasting => {
+            let why = format!(
+                "it would be allowed ({}), but it reaches others or cannot be taken back, and so it is shown first",
+                ruling.why
+            );
+            Ruling::ask("confirm.card", why)
+        }
+        Confirm::Card => ruling,
+    }
+}
+
+/// An argument as a person names it.
+#[must_use]
+pub fn name(field: &Field<'_>) -> String {
+    match field.pointer.strip_prefix('/') {
+        Some(name) => shown(&name.replace("~1", "/").replace("~0", "~")),
+        None => "the arguments".to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;

@@ -1,0 +1,151 @@
+//! What would become of a call, in words, step by step: the very decision, made on facts that
+//! are made up for the question. Nothing of it is recorded, used up or run.
+
+use std::collections::BTreeMap;
+
+use metnos_policy::context::Context;
+use metnos_policy::intent::Intent;
+use metnos_policy::rules::Judgement;
+use metnos_proto::msg::common::{Channel, Integrity, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::policyd::CheckPolicy;
+use serde_json::{Value, json};
+
+use crate::arguments::{Arguments, Resolved};
+use crate::decide::{Facts, State, Step, Weighed, decide};
+use crate::guard::shown;
+use crate::intent;
+use crate::policy::Policy;
+use crate::principal::{Principal, identify};
+
+impl Policy {
+    /// Decides on a call that nobody makes, and explains it.
+    ///
+    /// # Errors
+    /// When the principal is none.
+    pub(crate) fn explain(&self, ask: &CheckPolicy, arguments: &[u8]) -> Result<Value, Refusal> {
+        let principal = self.named_principal(&ask.principal)?;
+        let world = self.world(&principal);
+        let arguments = Arguments::parse(arguments);
+        let mut flow = Context::new(principal.standing.into());
+        flow.said("", true, world.lang);
+        if let Ok(arguments) = &arguments {
+            flow.intent = Intent::typed(intent::typed(&ask.executor, arguments.value()));
+        }
+        let registry = self.registry.borrow();
+        let (resolved, results) = (Resolved::new(), BTreeMap::new());
+        let facts = Facts {
+            name: &ask.executor,
+            executor: registry.named(&ask.executor),
+            arguments: arguments.as_ref(),
+            resolved: Ok(&resolved),
+            world: &world,
+        };
+        let state = State {
+            flow: &flow,
+            results: &results,
+            calls: 1,
+            running_in_turn: 0,
+            running: self.reserved.get(),
+            handles: 0,
+            kept_bytes: 0,
+            within_rate: true,
+            calls_per_minute: self.rate.borrow().per_minute(),
+            sandbox_ready: self.sandbox_ready(),
+        };
+        let weighed = decide(&facts, &state);
+        Ok(document(&principal, &ask.executor, &weighed))
+    }
+
+    /// `owner`, or a channel and a sender.
+    fn named_principal(&self, text: &str) -> Result<Principal, Refusal> {
+        let owner = format!("cli:uid:{}", self.setting.owner_uid);
+        let text = if text == "owner" { &owner } else { text };
+        let channels = [Channel::Cli, Channel::Http, Channel::Telegram, Channel::Scheduler, Channel::Metnos];
+        let named = text.split_once(':').and_then(|(channel, sender)| {
+            channels.into_iter().find(|known| known.name() == channel).map(|channel| (channel, sender))
+        });
+        let Some((channel, sender)) = named else {
+            let why = format!("{} is no principal: it is written as channel and sender", shown(text));
+            return Err(Refusal::new(RefusalCode::Invalid, "principal.sender", why)
+                .remedy("write `owner`, or for example `cli:uid:1000` or `telegram:4711`"));
+        };
+        identify(channel, sender, self.setting.owner_uid)
+    }
+}
+
+/// The steps of a decision, in order, with what each of them looks at.
+const STEPS: [(Step, &str, &str); 6] = [
+    (Step::Executor, "executor", "it exists, was signed and may be called"),
+    (Step::Arguments, "arguments", "they are strict JSON and fit its schema"),
+    (Step::Guard, "guard", "nothing in them names a core forbidden path, in any spelling"),
+    (Step::Profile, "profile", "what they name lies within what its signed profile grants"),
+    (Step::Quotas, "quotas", "rate, running calls and kept results have room for it"),
+    (Step::Rules, "rules", ""),
+];
+
+fn document(principal: &Principal, executor: &str, weighed: &Weighed) -> Value {
+    let verdict = &weighed.verdict;
+    let steps: Vec<Value> = STEPS
+        .iter()
+        .take_while(|(step, _, _)| *step <= weighed.step)
+        .map(|(step, name, passed)| {
+            let (outcome, why) = if *step == weighed.step {
+                (verdict.decision.name(), verdict.why.as_str())
+            } else {
+                ("passed", *passed)
+            };
+            json!({"step": name, "outcome": outcome, "why": why})
+        })
+        .collect();
+    json!({
+        "principal": principal.name, "standing": standing(principal.standing), "level": level(principal.level),
+        "without_asking": without_asking(principal.level), "executor": executor,
+        "verdict": verdict.decision.name(), "rule": verdict.rule, "why": verdict.why, "remedy": verdict.remedy,
+        "steps": steps, "arguments": weighed.judgement.as_ref().map(arguments).unwrap_or_default(),
+    })
+}
+
+/// Where each argument would come from: as if the owner had typed it.
+fn arguments(judgement: &Judgement) -> Vec<Value> {
+    let integrity = |integrity| match integrity {
+        Integrity::Trusted => "trusted",
+        Integrity::Vouched => "vouched",
+        Integrity::Untrusted => "untrusted",
+    };
+    let one = |field: &metnos_policy::rules::Shown| {
+        json!({
+            "pointer": field.pointer, "role": field.role.name(), "label": integrity(field.label.integrity),
+            "source": field.source.name(),
+        })
+    };
+    judgement.fields.iter().map(one).collect()
+}
+
+const fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Owner => "owner",
+        Standing::Guest => "guest",
+        Standing::Stranger => "stranger",
+    }
+}
+
+/// The name of a level in documents.
+#[must_use]
+pub const fn level(level: Level) -> &'static str {
+    match level {
+        Level::ReadOnly => "readonly",
+        Level::Supervised => "supervised",
+        Level::Full => "full",
+    }
+}
+
+/// The table of levels, in words (design: policy §2).
+const fn without_asking(level: Level) -> &'static str {
+    match level {
+        Level::ReadOnly => "reading the workspace, models and searches; every effect asks",
+        Level::Supervised => {
+            "reading, and writing in the workspace what was foreseen; what reaches others, costs or cannot be undone asks"
+        }
+        Level::Full => "almost everything at home; what cannot be repeated without harm asks; core paths are denied",
+    }
+}
