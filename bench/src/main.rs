@@ -5,6 +5,7 @@
 mod call;
 mod decide;
 mod echo;
+mod recall;
 mod set;
 mod stats;
 
@@ -13,8 +14,13 @@ use stats::Table;
 /// A name, and what measures.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 4] =
-    [("ask", echo::measure), ("act", decide::measure), ("set", set::measure), ("call", call::measure)];
+const SECTIONS: [Section; 5] = [
+    ("ask", echo::measure),
+    ("act", decide::measure),
+    ("set", set::measure),
+    ("call", call::measure),
+    ("recall", recall::measure),
+];
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();

@@ -94,6 +94,7 @@ pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
         channel: Channel::Cli,
         lang,
         recent: Vec::new(),
+        recalled: Vec::new(),
         candidates,
         mnests: Vec::new(),
     }

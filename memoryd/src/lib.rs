@@ -14,5 +14,8 @@ pub mod faults;
 pub mod links;
 pub mod memory;
 pub mod mnestome;
+pub mod recall;
+pub mod rehearsal;
 pub mod serve;
 pub mod tiers;
+pub mod traces;

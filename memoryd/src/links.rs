@@ -187,7 +187,11 @@ impl Link for OwnersLink {
                         }
                     }
                 }
-                ctl_memoryd::Ask::Tail(_) | ctl_memoryd::Ask::Mnests(_) | ctl_memoryd::Ask::MemoryStatus(_) => {
+                ctl_memoryd::Ask::Tail(_)
+                | ctl_memoryd::Ask::Mnests(_)
+                | ctl_memoryd::Ask::Recollect(_)
+                | ctl_memoryd::Ask::Rehearse(_)
+                | ctl_memoryd::Ask::MemoryStatus(_) => {
                     self.link.serve(incoming, memory)?;
                 }
             }

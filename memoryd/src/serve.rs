@@ -10,8 +10,8 @@ use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
     BeginTurn, CloseTurn, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, GapList,
-    Gaps, MemoryReport, MemoryStatus, MnestCount, Mnests, Received, Recorded, Started, SystemEvent, Tail, Tailed,
-    TurnBegun, TurnClosed, Verify, VerifyReport,
+    Gaps, MemoryReport, MemoryStatus, MnestCount, Mnests, Received, Recollect, Recollected, Recorded, Rehearse,
+    Started, SystemEvent, Tail, Tailed, TurnBegun, TurnClosed, Verify, VerifyReport,
 };
 use metnos_proto::payload::{PayloadError, Sealed};
 use metnos_proto::role::RoleName;
@@ -230,6 +230,28 @@ impl ctl_memoryd::ServeBlocking for Service<'_> {
     ) -> Served<MnestCount, 1> {
         let (count, list) = self.memory.mnests()?;
         Ok((count, [seal(&list)?]))
+    }
+
+    fn recollect(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        ask: Recollect,
+        [words]: [Sealed; 1],
+    ) -> Served<Recollected, 1> {
+        let (recollected, found) = self.memory.recollect(&ask, &open(&words)?)?;
+        Ok((recollected, [seal(&found)?]))
+    }
+
+    fn rehearse(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        ask: Rehearse,
+        [beside]: [Sealed; 1],
+    ) -> Served<Recollected, 1> {
+        let (recollected, found) = self.memory.rehearse(&ask, &open(&beside)?)?;
+        Ok((recollected, [seal(&found)?]))
     }
 
     fn memory_status(

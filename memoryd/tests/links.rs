@@ -34,7 +34,7 @@ struct Running {
 impl Running {
     fn start(faults: fn() -> Box<dyn Faults>) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        for name in [".audit", ".mnestome", "workspace"] {
+        for name in [".audit", ".mnestome", ".runtime", "workspace"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
         let (control, theirs) = metnos_proto::socket::pair().unwrap();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use metnos_proto::msg::memoryd::MAX_TAIL;
+use metnos_proto::msg::memoryd::{MAX_RECALLED, MAX_TAIL};
 use metnos_proto::role::RoleName;
 
 const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
@@ -68,6 +68,15 @@ pub enum Command {
     /// What may happen, and why
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// What was said, found by a question; and why
+    #[command(subcommand)]
+    Memory(MemoryCommand),
+    /// Executors that work together: the communities of the mnestome
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// Measure recall and ranking on a file of dialogues, in a memory of its own
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// Print the completion script of a shell
     Completions(Completions),
 }
@@ -227,6 +236,59 @@ pub enum ReplayConfirm {
     Literal,
     /// A card of its own is wanted
     Card,
+}
+
+/// See [`Command::Memory`].
+#[derive(Debug, Subcommand)]
+pub enum MemoryCommand {
+    /// Turns that answer a question, best first
+    Search {
+        /// The question, joined by blanks
+        #[arg(required = true, value_name = "WORDS")]
+        words: Vec<String>,
+        /// Whose memory, as CHANNEL:SENDER [default: that of this user at this terminal]
+        #[arg(long, value_name = "PEER")]
+        peer: Option<String>,
+        /// How many at most
+        #[arg(short = 'n', long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RECALLED)))]
+        limit: u32,
+    },
+    /// Why an item is there: its words, what caused it, and where it stands in the chain
+    Explain {
+        /// The number of its line, as `memory search` shows it
+        line: u64,
+    },
+}
+
+/// See [`Command::Trace`].
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// One row a trace, the largest first
+    List,
+    /// One trace and its executors
+    Show {
+        /// Its id, or the end of it
+        id: String,
+    },
+}
+
+/// See [`Command::Bench`].
+#[derive(Debug, Subcommand)]
+pub enum BenchCommand {
+    /// How often a question finds its evidence
+    #[command(after_help = "Each line of FILE is a conversation: {\"conversation\",\"turns\":[{\"id\",\"session\",\
+\"time\",\"speaker\",\"text\"}],\"questions\":[{\"q\",\"category\",\"evidence\":[\"id\"]}]}")]
+    Recall {
+        /// The conversations and questions, JSON lines
+        file: PathBuf,
+    },
+    /// How often the executor that comes next stands among the first, without and with the mnestome
+    #[command(after_help = "Each line of FILE is a message of a dialogue, in order: {\"dialogue\",\"message\",\
+\"calls\":[\"name\"],\"tools\":[{\"name\",\"description\"}]}")]
+    Next {
+        /// The dialogues, JSON lines
+        file: PathBuf,
+    },
 }
 
 /// See [`Command::Completions`].

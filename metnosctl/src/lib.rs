@@ -9,11 +9,12 @@
 //! [`cli`] the commands as clap sees them · [`error`] what went wrong, and the exit codes ·
 //! [`screen`], [`escape`], [`table`], [`human`] how things are shown · [`instance`] which
 //! directory · [`reach`] the way to the daemons · `up`, `down`, `status`, `daemon`, `doctor`,
-//! `ask`, `chat`, `run`, `executor` (and its [`record`]), `audit`, `mnest`, [`check`], [`replay`], `completions` the
-//! commands.
+//! `ask`, `chat`, `run`, `executor` (and its [`record`]), `audit`, `mnest`, [`check`], [`replay`], `memory`, `trace`,
+//! `bench` (and its [`measure`] and [`ephemeral`]), `completions` the commands.
 
 pub mod ask;
 pub mod audit;
+pub mod bench;
 pub mod chat;
 pub mod check;
 pub mod cli;
@@ -22,12 +23,15 @@ pub mod create;
 pub mod daemon;
 pub mod doctor;
 pub mod down;
+pub mod ephemeral;
 pub mod error;
 pub mod escape;
 pub mod executor;
 pub mod host;
 pub mod human;
 pub mod instance;
+pub mod measure;
+pub mod memory;
 pub mod mnest;
 pub mod reach;
 pub mod record;
@@ -38,6 +42,7 @@ pub mod seeds;
 pub mod status;
 pub mod survey;
 pub mod table;
+pub mod trace;
 pub mod turn;
 pub mod up;
 pub mod values;
@@ -87,6 +92,9 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Mnest(command) => mnest::mnest(screen, &place()?, &command),
         Command::Policy(PolicyCommand::Check(call)) => check::check(screen, &place()?, &call),
         Command::Policy(PolicyCommand::Replay(asked)) => replay::replay(screen, &asked),
+        Command::Memory(command) => memory::memory(screen, &place()?, &command),
+        Command::Trace(command) => trace::trace(screen, &place()?, &command),
+        Command::Bench(command) => bench::bench(screen, &command),
         Command::Completions(which) => completions::completions(screen, which.shell),
     }
 }

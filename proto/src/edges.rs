@@ -153,6 +153,8 @@ crate::edges! {
         ask tail(Tail, 0) -> (Tailed, 1) within 30_000;
         ask verify(Verify, 0) -> (VerifyReport, 0) within 600_000;
         ask mnests(Mnests, 0) -> (MnestCount, 1) within 30_000;
+        ask recollect(Recollect, 1) -> (Recollected, 1) within 30_000;
+        ask rehearse(Rehearse, 1) -> (Recollected, 1) within 60_000;
         ask memory_status(MemoryStatus, 0) -> (MemoryReport, 0) within 5_000;
     }
 }

@@ -26,6 +26,8 @@ pub struct Envelope {
     pub lang: Lang,
     /// What this principal said before, oldest first.
     pub recent: Vec<Recent>,
+    /// What this principal said longer ago that bears on the words of this turn, best first.
+    pub recalled: Vec<Recalled>,
     /// The executors that may fit, best first.
     pub candidates: Vec<Candidate>,
     /// Which executors' outputs have become whose inputs.
@@ -38,6 +40,20 @@ pub struct Envelope {
 pub struct Recent {
     /// The line of the chronicle.
     pub seq: u64,
+    /// The words.
+    pub text: String,
+}
+
+/// Words of a turn longer ago that were recalled for this one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recalled {
+    /// The line of the chronicle.
+    pub seq: u64,
+    /// When they were said, as in the chronicle.
+    pub ts: String,
+    /// How well they fit, in [0, 1] beside the best.
+    pub relevance: f64,
     /// The words.
     pub text: String,
 }

@@ -55,6 +55,8 @@ fn turns(set: &Instance) {
         &["executor", "verify"],
         &["executor", "show", "fs_read"],
         &["mnest", "list"],
+        &["memory", "search", "welcome"],
+        &["trace", "list"],
         &["audit", "tail"],
     ] {
         let (code, value) = set.json(words);

@@ -14,13 +14,16 @@ fn named(turn: TurnId) -> Result<(), No> {
 #[cfg(test)]
 mod history_tests;
 mod recall;
+mod recollect;
+#[cfg(test)]
+mod recollect_tests;
 mod record;
 #[cfg(test)]
 pub mod testing;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use metnos_proto::edge::No;
 use metnos_proto::ids::{SessionId, TurnId};
@@ -36,7 +39,10 @@ use crate::error::{Error, Result};
 use crate::faults::Faults;
 use crate::mnestome::derive::Record;
 use crate::mnestome::graph::{Mnestome, Turns};
+use crate::recall::store::Store;
+use crate::rehearsal::Rehearsal;
 use crate::tiers::workspace::Workspace;
+use crate::traces::Traces;
 
 /// How many rows of the index are looked at in one step of catching up.
 const CHUNK: u32 = 1024;
@@ -64,6 +70,10 @@ impl From<Error> for No {
 pub struct Memory {
     chronicle: Chronicle,
     mnestome: Mnestome,
+    mnestome_folder: PathBuf,
+    traces: Traces,
+    recall: Store,
+    rehearsal: Option<Rehearsal>,
     workspace: Workspace,
     rounds: u64,
     failed: Vec<(u64, Refusal)>,
@@ -82,15 +92,31 @@ impl Memory {
         calls_per_use_day: u32,
     ) -> Result<Self> {
         let mut chronicle = Chronicle::open(&instance.join(".audit"), session, clock, faults)?;
-        let path = instance.join(".mnestome").join("mnest.sqlite");
-        let mnestome = open_mnestome(&path, calls_per_use_day, &mut chronicle)?;
+        let mnestome_folder = instance.join(".mnestome");
+        let mnestome = open_mnestome(&mnestome_folder.join("mnest.sqlite"), calls_per_use_day, &mut chronicle)?;
+        let traces = Traces::load(&mnestome_folder);
+        let recall = recollect::open_store(&instance.join(".runtime").join("recall.sqlite"), &mut chronicle)?;
         let workspace = Workspace::open(&instance.join("workspace"))?;
-        let mut memory = Self { chronicle, mnestome, workspace, rounds: 0, failed: Vec::new() };
+        let mut memory = Self {
+            chronicle,
+            mnestome,
+            mnestome_folder,
+            traces,
+            recall,
+            rehearsal: None,
+            workspace,
+            rounds: 0,
+            failed: Vec::new(),
+        };
         match memory.catch_up_mnestome() {
             Ok(()) => {}
             Err(killed @ Error::Killed(_)) => return Err(killed),
             Err(error) => tracing::error!(%error, "the mnestome is behind the chronicle"),
         }
+        if let Err(error) = memory.catch_up_recall() {
+            tracing::error!(%error, "not everything that was said can be found");
+        }
+        memory.trace();
         memory.chronicle.stage_told();
         match memory.flush() {
             Err(killed @ Error::Killed(_)) => return Err(killed),
@@ -165,7 +191,10 @@ impl Memory {
                 tracing::error!(%error, "the mnestome is behind the chronicle");
                 Ok(())
             }
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.trace();
+                Ok(())
+            }
         }
     }
 

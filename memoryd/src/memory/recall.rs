@@ -37,7 +37,7 @@ impl Memory {
             executor: String::new(),
             identity: envelope.identity.clone(),
             nonce: format!("{:016x}", envelope.nonce),
-            shown: envelope.recent.iter().map(|words| words.seq).collect(),
+            shown: shown(&envelope),
         };
         let bytes = serde_json::to_vec(&envelope)
             .map_err(|error| refused(RefusalCode::Internal, "envelope.format", error.to_string()))?;
@@ -55,7 +55,9 @@ impl Memory {
         let rows = self.chronicle.index().said_by(&facts.peer, said, MAX_RECENT)?;
         let recent =
             rows.iter().map(|row| Ok(Recent { seq: row.seq, text: self.words_of(row)? })).collect::<Told<Vec<_>>>()?;
-        let candidates = ranked(&words, self.callable()?, MAX_CANDIDATES);
+        let said: Vec<u64> = rows.iter().map(|row| row.seq).collect();
+        let recalled = self.recalled(facts, &words, &said);
+        let candidates = ranked(&words, self.callable()?, &self.context(facts)?, MAX_CANDIDATES);
         let mnests = self.between(&candidates)?;
         Ok(build(Parts {
             nonce: nonce(),
@@ -64,6 +66,7 @@ impl Memory {
             channel: facts.channel,
             lang: if facts.lang == "it" { Lang::It } else { Lang::En },
             recent,
+            recalled,
             candidates,
             mnests,
         }))
@@ -159,6 +162,14 @@ impl Memory {
             torn: self.chronicle.torn(),
         })
     }
+}
+
+/// The events whose words are in an envelope, ascending: later claims may cite only these.
+fn shown(envelope: &Envelope) -> Vec<u64> {
+    let recalled = envelope.recalled.iter().map(|words| words.seq);
+    let mut shown: Vec<u64> = envelope.recent.iter().map(|words| words.seq).chain(recalled).collect();
+    shown.sort_unstable();
+    shown
 }
 
 /// Random bits out of a fresh id.

@@ -30,7 +30,7 @@ pub struct Instance {
 impl Instance {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        for name in [".audit", ".mnestome", "workspace"] {
+        for name in [".audit", ".mnestome", ".runtime", "workspace"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
         Self { dir, clock: HandClock::at(MORNING), script: Script::default() }

@@ -1,6 +1,6 @@
 //! The clean part of a turn's envelope: what a planner may read before anything else. Nothing of lower trust ever goes in.
 
-use metnos_proto::envelope::{Candidate, Envelope, Known, Recent};
+use metnos_proto::envelope::{Candidate, Envelope, Known, Recalled, Recent};
 use metnos_proto::msg::common::{Channel, Lang};
 
 /// How many executors a planner is shown (design: mind §3).
@@ -9,6 +9,10 @@ pub const MAX_CANDIDATES: usize = 16;
 pub const MAX_RECENT: u32 = 10;
 /// How much of one of them is shown, in characters.
 pub const MAX_RECENT_CHARS: usize = 1_200;
+/// How many turns of longer ago are recalled for one.
+pub const MAX_EVIDENCE: usize = 6;
+/// How much of one of them is shown, in characters.
+pub const MAX_EVIDENCE_CHARS: usize = 400;
 
 /// What an envelope is made of.
 #[derive(Debug)]
@@ -25,6 +29,8 @@ pub struct Parts<'a> {
     pub lang: Lang,
     /// The principal's earlier words, newest first.
     pub recent: Vec<Recent>,
+    /// The principal's own words of longer ago that bear on the turn, best first.
+    pub recalled: Vec<Recalled>,
     /// The executors shown, best first.
     pub candidates: Vec<Candidate>,
     /// The mnests between them.
@@ -49,6 +55,7 @@ pub fn build(parts: Parts<'_>) -> Envelope {
         channel: parts.channel,
         lang: parts.lang,
         recent,
+        recalled: parts.recalled,
         candidates: parts.candidates,
         mnests: parts.mnests,
     }

@@ -262,6 +262,35 @@ impl ctl_memoryd::ServeBlocking for Daemon {
         Ok((MnestCount { mnests: 1 }, [sealed(&self.lines().mnests)]))
     }
 
+    fn recollect(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        ask: Recollect,
+        [words]: [Sealed; 1],
+    ) -> Served<Recollected, 1> {
+        let words = String::from_utf8(words.read().unwrap_or_default()).unwrap_or_default();
+        self.heard(format!("recollect {ask:?}: {words}"));
+        let found = match ask {
+            Recollect::Search(_) => "[]",
+            Recollect::Explain(_) => {
+                "{\"holds\":true,\"item\":{\"seq\":1},\"path\":[{\"seq\":1}],\"head\":1,\"causes\":[]}"
+            }
+            Recollect::Traces => "{\"use_time\":1,\"modularity\":0.5,\"traces\":[]}",
+        };
+        Ok((Recollected { items: 0 }, [sealed(found)]))
+    }
+
+    fn rehearse(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        _: Rehearse,
+        _: [Sealed; 1],
+    ) -> Served<Recollected, 1> {
+        Ok((Recollected { items: 0 }, [sealed("null")]))
+    }
+
     fn memory_status(
         &mut self,
         _: &BlockingServer<CtlMemoryd>,

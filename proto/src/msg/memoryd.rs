@@ -271,6 +271,43 @@ words! {
         pub mnests: u32,
     }
 
+    /// The owner asks what is remembered. What is found comes beside the answer, as JSON.
+    pub enum Recollect {
+        /// Turns that answer a question, whose words come beside the ask: a list, best first.
+        Search(SearchMemory),
+        /// Why an item is there and where it stands in the chain, by the number of its line: one document.
+        Explain(u64),
+        /// The communities of the mnestome, as they were last found: one document.
+        Traces,
+    }
+
+    /// See [`Recollect::Search`].
+    pub struct SearchMemory {
+        /// Whose memory is asked, as `channel:sender`.
+        pub peer: String,
+        /// How many items at most; capped at [`MAX_RECALLED`].
+        pub limit: u32,
+    }
+
+    /// See [`Recollect`] and [`Rehearse`].
+    pub struct Recollected {
+        /// How many items came.
+        pub items: u32,
+    }
+
+    /// A measurement, on a store of its own that is never written to the disk. Only where nothing has been lived yet.
+    pub enum Rehearse {
+        /// Begin anew: everything rehearsed is forgotten.
+        Anew,
+        /// Remember the turns that come beside the ask, one JSON document a line: `id`, `session`, `time`, `speaker`, `text`.
+        Turns,
+        /// Answer the question that comes beside the ask: `ids`, best first, and `wall_us`. At most so many ids.
+        Question(u32),
+        /// Rank the tools of a line of a dialogue (JSON: `dialogue`, `message`, `calls`, `tools`) before each of its
+        /// calls, with and without what was learned from the lines before, then learn from it.
+        Step,
+    }
+
     /// What memoryd is doing, for `status`.
     pub struct MemoryStatus {}
 
@@ -293,6 +330,10 @@ pub const MAX_EVENT_TEXT: usize = 4096;
 pub const MAX_TAIL: u32 = 10_000;
 /// The most findings reported.
 pub const MAX_FINDINGS: usize = 64;
+/// The most items that one question brings back.
+pub const MAX_RECALLED: u32 = 100;
+/// The longest question, in bytes; the rest is not looked up.
+pub const MAX_QUESTION_BYTES: usize = 8 * 1024;
 /// The most gaps listed.
 pub const MAX_GAPS: usize = 64;
 

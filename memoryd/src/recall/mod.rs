@@ -1,0 +1,129 @@
+//! Recall: what was said, found by the words and times of a question. It reads and ranks, and never acts.
+//!
+//! Two paths run together (design: memory §5): the chronological one hears which days a question names
+//! ([`when`]), the other looks its words up ([`words`], [`store`]); [`score`] merges them into one order,
+//! whose parts are told with each item. Each peer is a scope of its own.
+
+pub mod lexicon;
+pub mod score;
+pub mod stem;
+pub mod store;
+#[cfg(test)]
+mod tests;
+pub mod when;
+pub mod words;
+
+use metnos_proto::msg::common::Trust;
+use metnos_proto::msg::memoryd::MAX_QUESTION_BYTES;
+use serde::Deserialize;
+
+use crate::chronicle::event::{Event, EventType};
+use crate::chronicle::payload;
+use crate::chronicle::time::Day;
+use crate::error::Result;
+use score::{Parts, Question, WEIGHTS, best};
+use store::{Doc, Store};
+
+/// Who Metnos is when it speaks.
+pub const SPEAKER_METNOS: &str = "metnos";
+
+/// A turn that answers a question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// Which.
+    pub doc: Doc,
+    /// What its score is made of.
+    pub parts: Parts,
+}
+
+/// Asks one peer's memory on day `today`: at most `limit` turns, best first. Of a question that is longer
+/// than [`MAX_QUESTION_BYTES`] the beginning is looked up.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn search(store: &mut Store, peer: &str, question: &str, today: Day, limit: usize) -> Result<Vec<Hit>> {
+    store.scope(peer)?;
+    let Some(scope) = store.held(peer) else { return Ok(Vec::new()) };
+    let end = question.floor_char_boundary(MAX_QUESTION_BYTES);
+    let question = Question::of(&question[..end], scope, today);
+    let found = best(store, scope, &question, &WEIGHTS, limit)?;
+    Ok(found.into_iter().map(|one| Hit { doc: scope.docs[one.place], parts: one.parts }).collect())
+}
+
+/// What an event changes in the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Somebody said something.
+    Said {
+        /// The line.
+        seq: u64,
+        /// Whose conversation it is.
+        peer: String,
+        /// Who speaks.
+        speaker: String,
+        /// When, in milliseconds since 1970.
+        ts_ms: u64,
+        /// The words.
+        text: String,
+        /// Where they come from.
+        trust: Trust,
+    },
+    /// The payload of a line was taken out: it is to be found no more.
+    TakenOut(u64),
+}
+
+impl Change {
+    /// Whether events of this type can change the index.
+    #[must_use]
+    pub fn concerns(kind: &str) -> bool {
+        [EventType::OwnerMessage, EventType::AssistantMessage, EventType::PayloadRedacted]
+            .iter()
+            .any(|one| one.name() == kind)
+    }
+
+    /// Reads what an event changes; a payload that is not of its type's shape, or was taken out, changes nothing.
+    #[must_use]
+    pub fn of(event: &Event) -> Option<Self> {
+        let said = |speaker: &str, text: String| Self::Said {
+            seq: event.seq,
+            peer: event.peer.clone(),
+            speaker: speaker.to_owned(),
+            ts_ms: event.ts_ms,
+            text,
+            trust: event.trust,
+        };
+        if event.kind == EventType::OwnerMessage {
+            let words = payload::OwnerMessage::decode(&event.payload).ok()?;
+            Some(said(&words.standing, words.text))
+        } else if event.kind == EventType::AssistantMessage {
+            let words = payload::AssistantMessage::decode(&event.payload).ok()?;
+            Some(said(SPEAKER_METNOS, words.text))
+        } else if event.kind == EventType::PayloadRedacted {
+            #[derive(Deserialize)]
+            struct Redacted {
+                seq: u64,
+            }
+            serde_json::from_str::<Redacted>(&event.payload).ok().map(|redacted| Self::TakenOut(redacted.seq))
+        } else {
+            None
+        }
+    }
+}
+
+/// Applies changes, in the order of their events, up to line `applied`.
+///
+/// # Errors
+/// When the database says no; then none of them is applied.
+pub fn apply(store: &mut Store, changes: &[Change], applied: u64) -> Result<()> {
+    let mut turns = Vec::new();
+    let mut taken_out = Vec::new();
+    for change in changes {
+        match change {
+            Change::Said { seq, peer, speaker, ts_ms, text, trust } => {
+                turns.push(store::Turn { doc: *seq, peer, session: None, speaker, ts_ms: *ts_ms, text, trust: *trust })
+            }
+            Change::TakenOut(seq) => taken_out.push(*seq),
+        }
+    }
+    store.apply(&turns, &taken_out, applied)
+}

@@ -1,0 +1,401 @@
+//! By which words each remembered turn is found: an FTS5 index whose every stem stands behind its scope.
+//!
+//! A scope is a peer. A question is looked up as stems of its own scope only, so that what
+//! one person said cannot even be matched by another's question, nor change its scores. The
+//! text itself stays in the chronicle. Everything here can be rebuilt from there.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use metnos_proto::msg::common::Trust;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::lexicon;
+use super::when;
+use super::words::{Tongue, stemmed, tongue, words};
+use crate::chronicle::event::{trust_name, trust_named};
+use crate::chronicle::index::open_projection;
+use crate::error::{During, Error, Result};
+
+/// The version of the tables.
+pub const VERSION: i64 = 1;
+/// How many scopes' turns are kept at hand.
+pub const MAX_SCOPES_AT_HAND: usize = 4;
+/// How long a silence ends a conversation, in milliseconds.
+pub const SESSION_GAP_MS: u64 = 4 * 3_600_000;
+
+const TABLES: &str = include_str!("store.sql");
+
+/// The turn asks something and tells nothing.
+pub const MARK_QUESTION: u8 = 1;
+/// The turn tells a time.
+pub const MARK_TIME: u8 = 2;
+/// The turn tells a number.
+pub const MARK_NUMBER: u8 = 4;
+
+/// A turn to be remembered.
+#[derive(Debug, Clone)]
+pub struct Turn<'a> {
+    /// Its number: the line of the chronicle. Later turns have larger ones.
+    pub doc: u64,
+    /// Whose conversation it belongs to.
+    pub peer: &'a str,
+    /// The conversation inside the scope, when it is known; otherwise a silence of [`SESSION_GAP_MS`] ends one.
+    pub session: Option<u32>,
+    /// Who speaks.
+    pub speaker: &'a str,
+    /// When, in milliseconds since 1970.
+    pub ts_ms: u64,
+    /// The words.
+    pub text: &'a str,
+    /// Where they come from.
+    pub trust: Trust,
+}
+
+/// What is at hand of a remembered turn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Doc {
+    /// Its number.
+    pub doc: u64,
+    /// When, in milliseconds since 1970.
+    pub ts_ms: u64,
+    /// The conversation, counted inside the scope.
+    pub session: u32,
+    /// Who speaks, counted inside the scope.
+    pub speaker: u16,
+    /// How many words it has.
+    pub words: u32,
+    /// `MARK_…`.
+    pub marks: u8,
+    /// Where it comes from.
+    pub trust: Trust,
+}
+
+/// All turns of one peer, in their order.
+#[derive(Debug, Default)]
+pub struct Scope {
+    number: i64,
+    /// The turns.
+    pub docs: Vec<Doc>,
+    /// The names of those who speak, by their number.
+    pub speakers: Vec<String>,
+}
+
+impl Scope {
+    /// The place of a turn among the scope's.
+    #[must_use]
+    pub fn place(&self, doc: u64) -> Option<usize> {
+        self.docs.binary_search_by_key(&doc, |one| one.doc).ok()
+    }
+
+    fn speaker(&mut self, name: &str) -> u16 {
+        let at = self.speakers.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.speakers.push(name.to_owned());
+            self.speakers.len() - 1
+        });
+        u16::try_from(at).unwrap_or(u16::MAX)
+    }
+}
+
+/// A stem as it stands in the index.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stem(String);
+
+/// The database, and the scopes at hand.
+#[derive(Debug)]
+pub struct Store {
+    db: Connection,
+    scopes: HashMap<String, Scope>,
+    used: Vec<String>,
+    applied: u64,
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// The stem of a word in one scope and language.
+fn key(scope: i64, tongue: Tongue, stem: &str) -> Stem {
+    let mark = match tongue {
+        Tongue::English => 'e',
+        Tongue::Italian => 'i',
+    };
+    Stem(format!("{scope}{mark}{stem}"))
+}
+
+const DURING: &str = "writing the recall index";
+const READING: &str = "reading the recall index";
+
+impl Store {
+    /// Opens the database, empty when there was none.
+    ///
+    /// # Errors
+    /// When it is no database or of another version.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::over(open_projection(path).during("opening the recall index")?)
+    }
+
+    /// A store that lives as long as it is held, and nowhere but in memory.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn ephemeral() -> Result<Self> {
+        Self::over(open_projection(Path::new(":memory:")).during("opening the recall index")?)
+    }
+
+    fn over(db: Connection) -> Result<Self> {
+        let what = "opening the recall index";
+        let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).during(what)?;
+        match version {
+            0 => {
+                let script = format!("BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;");
+                db.execute_batch(&script).during("creating the recall index")?;
+            }
+            VERSION => {}
+            found => return Err(Error::Version { file: "recall.sqlite", found, known: VERSION }),
+        }
+        let applied = db.query_row("SELECT applied_seq FROM progress", [], |row| row.get(0)).during(what)?;
+        Ok(Self { db, scopes: HashMap::new(), used: Vec::new(), applied: unsigned(applied) })
+    }
+
+    /// Up to which line of the chronicle everything is known.
+    #[must_use]
+    pub const fn applied(&self) -> u64 {
+        self.applied
+    }
+
+    /// Remembers turns and forgets others, and notes that everything up to line `applied` is known. All or nothing.
+    ///
+    /// # Errors
+    /// When the database says no; then nothing of it is known.
+    pub fn apply(&mut self, turns: &[Turn<'_>], redacted: &[u64], applied: u64) -> Result<()> {
+        self.db.execute_batch("BEGIN IMMEDIATE").during(DURING)?;
+        let done = self.apply_inside(turns, redacted, applied);
+        match done.and_then(|()| self.db.execute_batch("COMMIT").during(DURING)) {
+            Ok(()) => {
+                self.applied = applied;
+                Ok(())
+            }
+            Err(error) => {
+                // What is at hand may be ahead of what is stored.
+                self.scopes.clear();
+                self.used.clear();
+                if !self.db.is_autocommit() {
+                    self.db.execute_batch("ROLLBACK").during(DURING)?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn apply_inside(&mut self, turns: &[Turn<'_>], redacted: &[u64], applied: u64) -> Result<()> {
+        for turn in turns {
+            self.add(turn)?;
+        }
+        for doc in redacted {
+            self.forget(*doc)?;
+        }
+        self.db
+            .prepare_cached("UPDATE progress SET applied_seq = ?1")
+            .and_then(|mut set| set.execute([signed(applied)]))
+            .during(DURING)?;
+        Ok(())
+    }
+
+    fn add(&mut self, turn: &Turn<'_>) -> Result<()> {
+        self.db
+            .prepare_cached("INSERT OR IGNORE INTO scopes (peer) VALUES (?1)")
+            .and_then(|mut add| add.execute([turn.peer]))
+            .during(DURING)?;
+        self.at_hand(turn.peer)?;
+        let Some(scope) = self.scopes.get_mut(turn.peer) else { return Ok(()) };
+        let session = match (turn.session, scope.docs.last()) {
+            (Some(session), _) => session,
+            (None, None) => 0,
+            (None, Some(last)) if turn.ts_ms.saturating_sub(last.ts_ms) > SESSION_GAP_MS => last.session + 1,
+            (None, Some(last)) => last.session,
+        };
+        let heard = words(turn.text);
+        let doc = Doc {
+            doc: turn.doc,
+            ts_ms: turn.ts_ms,
+            session,
+            speaker: scope.speaker(turn.speaker),
+            words: u32::try_from(heard.len()).unwrap_or(u32::MAX),
+            marks: marks(turn.text, &heard),
+            trust: turn.trust,
+        };
+        let number = scope.number;
+        insert(&self.db, number, turn.speaker, &doc, &body(number, &heard)).during(DURING)?;
+        scope.docs.push(doc);
+        Ok(())
+    }
+
+    fn forget(&mut self, doc: u64) -> Result<()> {
+        let delete = |sql: &str| self.db.prepare_cached(sql).and_then(|mut one| one.execute([signed(doc)]));
+        delete("DELETE FROM stems WHERE rowid = ?1").during(DURING)?;
+        delete("DELETE FROM docs WHERE doc = ?1").during(DURING)?;
+        for scope in self.scopes.values_mut() {
+            scope.docs.retain(|one| one.doc != doc);
+        }
+        Ok(())
+    }
+
+    /// Takes a scope's turns to hand, the least recently used leaving for it.
+    fn at_hand(&mut self, peer: &str) -> Result<()> {
+        self.used.retain(|other| other != peer);
+        self.used.push(peer.to_owned());
+        if self.scopes.contains_key(peer) {
+            return Ok(());
+        }
+        if self.scopes.len() >= MAX_SCOPES_AT_HAND {
+            self.scopes.remove(&self.used.remove(0));
+        }
+        if let Some(scope) = self.load(peer).during(READING)? {
+            self.scopes.insert(peer.to_owned(), scope);
+        }
+        Ok(())
+    }
+
+    fn load(&self, peer: &str) -> rusqlite::Result<Option<Scope>> {
+        let number: Option<i64> = self
+            .db
+            .prepare_cached("SELECT scope FROM scopes WHERE peer = ?1")?
+            .query_row([peer], |row| row.get(0))
+            .optional()?;
+        let Some(number) = number else { return Ok(None) };
+        let mut scope = Scope { number, ..Scope::default() };
+        let sql = "SELECT doc, ts, session, speaker, words, marks, trust FROM docs WHERE scope = ?1 ORDER BY doc";
+        let mut all = self.db.prepare_cached(sql)?;
+        let mut rows = all.query([number])?;
+        while let Some(row) = rows.next()? {
+            let speaker = scope.speaker(row.get_ref(3)?.as_str()?);
+            scope.docs.push(Doc {
+                doc: unsigned(row.get(0)?),
+                ts_ms: unsigned(row.get(1)?),
+                session: row.get(2)?,
+                speaker,
+                words: row.get(4)?,
+                marks: row.get(5)?,
+                // What cannot be read is trusted least.
+                trust: trust_named(row.get_ref(6)?.as_str()?).unwrap_or(Trust::Web),
+            });
+        }
+        Ok(Some(scope))
+    }
+
+    /// The turns of a peer; `None` when nothing is remembered of that peer.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn scope(&mut self, peer: &str) -> Result<Option<&Scope>> {
+        self.at_hand(peer)?;
+        Ok(self.scopes.get(peer))
+    }
+
+    /// A scope that [`Store::scope`] has taken to hand.
+    #[must_use]
+    pub fn held(&self, peer: &str) -> Option<&Scope> {
+        self.scopes.get(peer)
+    }
+
+    /// How many turns are remembered, of all peers.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn count(&self) -> Result<u64> {
+        let count = self.db.query_row("SELECT count(*) FROM docs", [], |row| row.get(0)).during(READING)?;
+        Ok(unsigned(count))
+    }
+
+    /// Where a stem stands in a scope: the place of each turn and how often it stands there, in order.
+    /// `None` when it stands in more than `most` turns.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn places(&self, scope: &Scope, stem: &Stem, most: usize) -> Result<Option<Vec<(u32, u32)>>> {
+        let mut found: Vec<(u32, u32)> = Vec::new();
+        let mut last = None;
+        let mut all = self.db.prepare_cached("SELECT doc FROM places WHERE term = ?1").during(READING)?;
+        let mut rows = all.query([&stem.0]).during(READING)?;
+        while let Some(row) = rows.next().during(READING)? {
+            let doc: i64 = row.get(0).during(READING)?;
+            if last == Some(doc) {
+                if let Some((_, times)) = found.last_mut() {
+                    *times += 1;
+                }
+                continue;
+            }
+            last = Some(doc);
+            // A turn that was forgotten may stand in the index until it is next tidied.
+            let Some(place) = scope.place(unsigned(doc)).and_then(|place| u32::try_from(place).ok()) else {
+                last = None;
+                continue;
+            };
+            if found.len() >= most {
+                return Ok(None);
+            }
+            found.push((place, 1));
+        }
+        Ok(Some(found))
+    }
+}
+
+/// The stems under which a word may stand in a scope, whatever the language of the text it stands in.
+#[must_use]
+pub fn stems_of(scope: &Scope, word: &str) -> [Stem; 2] {
+    [Tongue::English, Tongue::Italian].map(|tongue| key(scope.number, tongue, &stemmed(word, tongue)))
+}
+
+fn insert(db: &Connection, scope: i64, speaker: &str, doc: &Doc, body: &str) -> rusqlite::Result<()> {
+    db.prepare_cached(
+        "INSERT INTO docs (doc, scope, session, speaker, ts, words, marks, trust) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?
+    .execute(params![
+        signed(doc.doc),
+        scope,
+        doc.session,
+        speaker,
+        signed(doc.ts_ms),
+        doc.words,
+        doc.marks,
+        trust_name(doc.trust)
+    ])?;
+    db.prepare_cached("INSERT INTO stems (rowid, body) VALUES (?1, ?2)")?.execute(params![signed(doc.doc), body])?;
+    Ok(())
+}
+
+/// What is indexed of a text: the stems of its words that carry meaning.
+fn body(scope: i64, heard: &[String]) -> String {
+    let tongue = tongue(heard);
+    let mut body = String::new();
+    for word in heard.iter().filter(|word| !lexicon::is_stop(word)) {
+        body.push_str(&key(scope, tongue, &stemmed(word, tongue)).0);
+        body.push(' ');
+    }
+    body
+}
+
+fn marks(text: &str, heard: &[String]) -> u8 {
+    let mut marks = 0;
+    // What is left of it when its questions are taken out.
+    let told = text.split_inclusive(['.', '!', '?', '\n']).filter(|sentence| !sentence.trim_end().ends_with('?'));
+    let told: usize = told.map(|sentence| sentence.split_whitespace().count()).sum();
+    if text.contains('?') && told <= MAX_TOLD_BESIDE_A_QUESTION {
+        marks |= MARK_QUESTION;
+    }
+    if when::tells_time(heard) {
+        marks |= MARK_TIME;
+    }
+    if when::tells_number(heard) {
+        marks |= MARK_NUMBER;
+    }
+    marks
+}
+
+/// A turn whose sentences that are no questions have no more words than this only asks.
+const MAX_TOLD_BESIDE_A_QUESTION: usize = 4;

@@ -1,0 +1,160 @@
+//! What recall finds, and what it must never find.
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+
+use super::store::{SESSION_GAP_MS, Turn};
+use super::*;
+use crate::chronicle::time::DAY_MS;
+
+const ANNA: &str = "cli:uid:1000";
+const GUEST: &str = "telegram:7";
+const MAY: u64 = 1_683_504_000_000;
+
+fn told(doc: u64, peer: &'static str, speaker: &'static str, ts_ms: u64, text: &'static str) -> Turn<'static> {
+    Turn { doc, peer, session: None, speaker, ts_ms, text, trust: Trust::Owner }
+}
+
+fn store(turns: &[Turn<'_>]) -> Store {
+    let mut store = Store::ephemeral().unwrap();
+    store.apply(turns, &[], turns.last().map_or(0, |turn| turn.doc)).unwrap();
+    store
+}
+
+fn home() -> Store {
+    store(&[
+        told(1, ANNA, "owner", MAY, "The plumber came on Wednesday, a valve under the sink was broken."),
+        told(2, ANNA, "metnos", MAY + 1000, "Noted. Shall I remind you of the bill?"),
+        told(3, GUEST, "guest", MAY + 2000, "My safe's number is 4711, the plumber must not know."),
+        told(4, ANNA, "owner", MAY + 3 * DAY_MS, "We bought two bikes for the children."),
+        told(5, ANNA, "owner", MAY + 3 * DAY_MS + 60_000, "Domani andiamo al mare con i bambini, città di Ostia."),
+        told(6, ANNA, "owner", MAY + 30 * DAY_MS, "What did the doctor say?"),
+        told(7, ANNA, "metnos", MAY + 30 * DAY_MS + 1000, "Less salt, and a walk every evening."),
+    ])
+}
+
+fn found(store: &mut Store, peer: &str, question: &str) -> Vec<u64> {
+    search(store, peer, question, Day::of(MAY + 31 * DAY_MS), 5).unwrap().iter().map(|hit| hit.doc.doc).collect()
+}
+
+#[test]
+fn a_question_handed_over_as_it_is_finds_its_turn() {
+    let mut store = home();
+    assert_eq!(found(&mut store, ANNA, "When did the plumber come, and what was broken?")[0], 1);
+    assert_eq!(found(&mut store, ANNA, "who did we buy bikes for?")[0], 4);
+    assert_eq!(found(&mut store, ANNA, "quando andavamo al mare?")[0], 5);
+    assert_eq!(found(&mut store, ANNA, "CITTA")[0], 5);
+    assert!(found(&mut store, ANNA, "What is it, and why?").is_empty());
+    assert!(found(&mut store, ANNA, "").is_empty());
+}
+
+#[test]
+fn a_turn_that_shares_no_word_is_found_beside_the_one_that_does() {
+    let mut store = home();
+    let hits = found(&mut store, ANNA, "what did the doctor say");
+    assert!(hits.contains(&6) && hits.contains(&7), "{hits:?}");
+}
+
+#[test]
+fn a_kind_finds_its_members() {
+    let mut store = store(&[
+        told(1, ANNA, "owner", MAY, "Biscuit is a puppy from the shelter."),
+        told(2, ANNA, "owner", MAY + 1, "The car is at the garage."),
+    ]);
+    assert_eq!(found(&mut store, ANNA, "which pets are there?")[0], 1);
+    assert!(found(&mut store, ANNA, "which instruments are there?").is_empty());
+}
+
+#[test]
+fn a_day_that_is_named_finds_what_was_said_then_whatever_the_words() {
+    let mut store = home();
+    let hits = found(&mut store, ANNA, "what happened on 11 May 2023?");
+    assert_eq!(hits.iter().take(2).copied().collect::<std::collections::BTreeSet<_>>(), [4, 5].into());
+}
+
+#[test]
+fn nobody_finds_what_another_said() {
+    let mut store = home();
+    assert!(!found(&mut store, ANNA, "what is the number of the safe, 4711?").contains(&3));
+    assert_eq!(found(&mut store, GUEST, "plumber"), [3]);
+    assert!(found(&mut store, "cli:uid:1", "plumber").is_empty());
+    // Nor do the words of one change the order or the scores of another's.
+    let score = |store: &mut Store| search(store, ANNA, "plumber sink", Day(19_500), 5).unwrap();
+    let before = score(&mut store);
+    let many: Vec<Turn<'_>> = (100..150).map(|doc| told(doc, GUEST, "guest", MAY, "plumber plumber sink")).collect();
+    store.apply(&many, &[], 150).unwrap();
+    assert_eq!(score(&mut store), before);
+}
+
+#[test]
+fn what_was_taken_out_is_found_no_more() {
+    let mut store = home();
+    store.apply(&[], &[1], 8).unwrap();
+    assert!(!found(&mut store, ANNA, "plumber valve sink").contains(&1));
+    assert_eq!(store.count().unwrap(), 6);
+}
+
+#[test]
+fn a_silence_ends_a_conversation() {
+    let mut store = store(&[
+        told(1, ANNA, "owner", MAY, "one"),
+        told(2, ANNA, "owner", MAY + SESSION_GAP_MS, "two"),
+        told(3, ANNA, "owner", MAY + 2 * SESSION_GAP_MS + 1, "three"),
+    ]);
+    let sessions: Vec<u32> = store.scope(ANNA).unwrap().unwrap().docs.iter().map(|doc| doc.session).collect();
+    assert_eq!(sessions, [0, 0, 1]);
+}
+
+#[test]
+fn words_of_lower_trust_stand_behind_equal_ones() {
+    let mut low = told(1, ANNA, "metnos", MAY, "the boiler needs water");
+    low.trust = Trust::Web;
+    let mut store = store(&[low, told(2, ANNA, "owner", MAY + 2 * SESSION_GAP_MS, "the boiler needs water")]);
+    assert_eq!(found(&mut store, ANNA, "boiler water"), [2, 1]);
+}
+
+#[test]
+fn a_store_on_the_disk_knows_after_a_restart_what_it_knew_and_how_far_it_had_come() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("recall.sqlite");
+    let mut kept = Store::open(&path).unwrap();
+    kept.apply(&[told(1, ANNA, "owner", MAY, "the boiler needs water")], &[], 9).unwrap();
+    let before = search(&mut kept, ANNA, "boiler", Day(19_500), 5).unwrap();
+    drop(kept);
+    let mut again = Store::open(&path).unwrap();
+    assert_eq!(again.applied(), 9);
+    assert_eq!(search(&mut again, ANNA, "boiler", Day(19_500), 5).unwrap(), before);
+}
+
+#[test]
+fn changes_that_cannot_all_be_made_are_not_made() {
+    let mut store = home();
+    let twice = [told(9, ANNA, "owner", MAY, "new words"), told(1, ANNA, "owner", MAY, "a number that is taken")];
+    assert!(store.apply(&twice, &[], 9).is_err());
+    assert_eq!((store.count().unwrap(), store.applied()), (7, 7));
+    assert!(found(&mut store, ANNA, "new words").is_empty());
+    assert_eq!(found(&mut store, ANNA, "plumber")[0], 1);
+}
+
+#[test]
+fn more_peers_than_are_at_hand_lose_nothing() {
+    let peers: Vec<String> = (0..10).map(|n| format!("telegram:{n}")).collect();
+    let mut store = Store::ephemeral().unwrap();
+    for (doc, peer) in (1_u64..).zip(peers.iter().chain(&peers)) {
+        let turn = Turn { peer, ..told(doc, ANNA, "guest", MAY + doc, "the boiler") };
+        store.apply(&[turn], &[], doc).unwrap();
+    }
+    for peer in &peers {
+        assert_eq!(found(&mut store, peer, "boiler").len(), 2, "{peer}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_question_is_a_query(question in "(\\PC{0,12}|\"|\\*|NEAR\\(| OR | AND | NOT |body:|\\^|1e|--|'|\u{0}){0,12}") {
+        let mut store = home();
+        for hit in search(&mut store, ANNA, &question, Day(19_500), 10).unwrap() {
+            prop_assert!(hit.doc.doc != 3 && hit.parts.total().is_finite());
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Conversations of a file, remembered and asked about through the code that answers for real.
+
+use std::collections::HashMap;
+
+use metnos_proto::msg::common::Trust;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{MAX_TURNS, invalid};
+use crate::chronicle::time::Day;
+use crate::error::Result;
+use crate::recall;
+use crate::recall::store::{Store, Turn};
+use crate::recall::when;
+
+/// Whose memory it is: there is nobody else in it.
+const PEER: &str = "rehearsal";
+
+/// A turn as it stands in the file; what else a line holds is not read.
+#[derive(Debug, Deserialize)]
+struct Line {
+    id: Value,
+    #[serde(default)]
+    session: Value,
+    #[serde(default)]
+    time: Value,
+    #[serde(default)]
+    speaker: String,
+    text: String,
+}
+
+/// What a question brought back.
+#[derive(Debug, Serialize)]
+pub(super) struct Answer {
+    /// The turns, best first.
+    pub(super) ids: Vec<String>,
+    /// How long it took, in microseconds.
+    pub(super) wall_us: u64,
+}
+
+/// A conversation.
+#[derive(Debug)]
+pub(super) struct Turns {
+    store: Store,
+    ids: Vec<String>,
+    sessions: HashMap<String, u32>,
+    last_ms: u64,
+}
+
+/// A text or a number as it is written.
+fn spelled(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
+    }
+}
+
+impl Turns {
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self { store: Store::ephemeral()?, ids: Vec::new(), sessions: HashMap::new(), last_ms: 0 })
+    }
+
+    /// Remembers turns, one JSON document a line; gives how many.
+    pub(super) fn add(&mut self, text: &str) -> Result<usize> {
+        let lines = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .map(|line| serde_json::from_str::<Line>(line).map_err(|error| invalid(format!("a turn: {error}"))))
+            .collect::<Result<Vec<_>>>()?;
+        if self.ids.len() + lines.len() > MAX_TURNS {
+            return Err(invalid(format!("a conversation has at most {MAX_TURNS} turns")));
+        }
+        let mut turns = Vec::with_capacity(lines.len());
+        for line in &lines {
+            let count = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
+            let session = *self.sessions.entry(spelled(&line.session)).or_insert(count);
+            // A turn without a time that can be read was said when the one before was.
+            self.last_ms = when::instant(&spelled(&line.time)).unwrap_or(self.last_ms);
+            self.ids.push(spelled(&line.id));
+            turns.push(Turn {
+                doc: self.ids.len() as u64,
+                peer: PEER,
+                session: Some(session),
+                speaker: &line.speaker,
+                ts_ms: self.last_ms,
+                text: &line.text,
+                trust: Trust::Owner,
+            });
+        }
+        self.store.apply(&turns, &[], self.ids.len() as u64)?;
+        Ok(turns.len())
+    }
+
+    /// Asks, on the day of the last turn.
+    pub(super) fn answer(&mut self, question: &str, limit: usize) -> Result<Answer> {
+        let begun = std::time::Instant::now();
+        let found = recall::search(&mut self.store, PEER, question, Day::of(self.last_ms), limit)?;
+        let wall_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let id = |doc: u64| self.ids.get(usize::try_from(doc).ok()?.checked_sub(1)?).cloned();
+        Ok(Answer { ids: found.iter().filter_map(|hit| id(hit.doc.doc)).collect(), wall_us })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const CONVERSATION: &str = r#"{"id":"D1:1","session":"s1","time":"1:56 pm on 8 May, 2023","speaker":"Anna","text":"I signed up for a pottery class yesterday."}
+{"id":"D1:2","session":"s1","time":"1:56 pm on 8 May, 2023","speaker":"Bruno","text":"How nice, Anna! I prefer running."}
+{"id":3,"session":2,"time":"2023-06-01","speaker":"Bruno","text":"We drove to the lake with the children."}"#;
+
+    #[test]
+    fn a_conversation_answers_with_the_ids_of_its_file() {
+        let mut turns = Turns::new().unwrap();
+        assert_eq!(turns.add(CONVERSATION).unwrap(), 3);
+        assert_eq!(turns.answer("When did Anna sign up for the pottery class?", 5).unwrap().ids[0], "D1:1");
+        assert_eq!(turns.answer("Where did Bruno's kids go?", 1).unwrap().ids, ["3"]);
+        assert_eq!(turns.answer("what was said in June 2023?", 1).unwrap().ids, ["3"]);
+        assert!(turns.answer("", 5).unwrap().ids.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_turn_is_refused_and_changes_nothing() {
+        let mut turns = Turns::new().unwrap();
+        for bad in ["{", "{\"id\":1}", "[]", "{\"id\":1,\"text\":2}"] {
+            assert!(turns.add(bad).is_err(), "{bad}");
+        }
+        assert!(turns.ids.is_empty());
+    }
+}
