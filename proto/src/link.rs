@@ -4,6 +4,7 @@
 //! Neither ever blocks in the kernel longer than its caller's bound.
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -254,6 +255,8 @@ pub struct BlockingClient<E: Edge> {
     greeted: bool,
     request: u64,
     notes: VecDeque<E::Note>,
+    /// How long the kernel lets a receive wait.
+    bound: Duration,
 }
 
 impl<E: Edge> BlockingClient<E> {
@@ -262,9 +265,15 @@ impl<E: Edge> BlockingClient<E> {
     /// # Errors
     /// When the other side is gone already.
     pub fn new(end: AskerEnd<E>) -> Result<Self, LinkError> {
-        socket::set_nonblocking(&end.raw.fd)?;
         send_within(end.raw.fd.as_fd(), &hello::<E>()?, &[])?;
-        Ok(Self { fd: end.raw.fd, buffer: socket::buffer(), greeted: false, request: 0, notes: VecDeque::new() })
+        Ok(Self {
+            fd: end.raw.fd,
+            buffer: socket::buffer(),
+            greeted: false,
+            request: 0,
+            notes: VecDeque::new(),
+            bound: Duration::ZERO,
+        })
     }
 
     /// Sends the ask and waits for its answer, at most [`Edge::within`]; notes that come
@@ -279,8 +288,12 @@ impl<E: Edge> BlockingClient<E> {
         let packet = encode::<E, _>(Kind::Ask, self.request, trace, &ask, &fds)
             .map_err(|error| AskError::Unsendable(error.to_string()))?;
         send_within(self.fd.as_fd(), &packet, &fds).map_err(|error| Self::failed(&error))?;
+        // The bound of a word is always the same, so the kernel need not be told each time.
+        let mut left = within;
         loop {
-            match self.receive(until).map_err(|error| Self::failed(&error))? {
+            let received = self.receive(left);
+            left = until.saturating_duration_since(Instant::now());
+            match received.map_err(|error| Self::failed(&error))? {
                 Some(Packet::Answer { request, answer, fds }) if request == self.request => return Ok((answer, fds)),
                 // The answer to an ask that was given up on.
                 Some(Packet::Answer { request, .. }) if request < self.request => {}
@@ -288,7 +301,7 @@ impl<E: Edge> BlockingClient<E> {
                 Some(Packet::Hello | Packet::Ask(_) | Packet::Answer { .. }) => {
                     return Err(AskError::Violation(E::Answerer::NAME, "a packet out of order".to_owned()));
                 }
-                None if Instant::now() >= until => {
+                None if left.is_zero() => {
                     let within_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
                     return Err(AskError::Late { role: E::Answerer::NAME, word: ask.name(), within_ms });
                 }
@@ -314,7 +327,7 @@ impl<E: Edge> BlockingClient<E> {
             return Ok(Some(note));
         }
         loop {
-            match self.receive(Instant::now() + within).map_err(|error| Self::failed(&error))? {
+            match self.receive(within).map_err(|error| Self::failed(&error))? {
                 Some(Packet::Note(note)) => return Ok(Some(note)),
                 Some(Packet::Answer { request, .. }) if request <= self.request => {}
                 Some(Packet::Hello | Packet::Ask(_) | Packet::Answer { .. }) => {
@@ -325,20 +338,21 @@ impl<E: Edge> BlockingClient<E> {
         }
     }
 
-    fn receive(&mut self, until: Instant) -> Result<Option<Packet<E>>, LinkError> {
+    /// The next packet; `None` when none came within the time, or a signal interrupted the waiting.
+    fn receive(&mut self, within: Duration) -> Result<Option<Packet<E>>, LinkError> {
+        if self.bound != within {
+            socket::set_bound(&self.fd, within)?;
+            self.bound = within;
+        }
         loop {
-            // An answer is rarely there already, so looking first would mostly be in vain.
-            if !wait(self.fd.as_fd(), PollFlags::IN, until)? {
-                return Ok(None);
-            }
-            match socket::receive(self.fd.as_fd(), &mut self.buffer) {
+            match socket::receive_within_bound(self.fd.as_fd(), &mut self.buffer) {
                 Ok(None) => return Err(LinkError::Gone),
                 Ok(Some(packet)) => match (decode::<E>(&self.buffer[..packet.len], packet.fds)?, self.greeted) {
                     (Packet::Hello, false) => self.greeted = true,
                     (_, false) => return Err(LinkError::Protocol("the first packet is no hello".to_owned())),
                     (packet, true) => return Ok(Some(packet)),
                 },
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(None),
                 Err(error) => return Err(error.into()),
             }
         }

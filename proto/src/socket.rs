@@ -52,14 +52,18 @@ pub fn pair_for(edge: crate::edges::EdgeId) -> io::Result<(OwnedFd, OwnedFd)> {
 /// # Errors
 /// `WouldBlock` when the peer does not read, `BrokenPipe` or `ConnectionReset` when it is gone.
 pub fn send(socket: BorrowedFd<'_>, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    let whole = |sent| if sent == bytes.len() { Ok(()) } else { Err(io::Error::from(io::ErrorKind::WriteZero)) };
+    if fds.is_empty() {
+        // Most packets; the kernel takes them by a shorter way.
+        return whole(rustix::net::send(socket, bytes, flags)?);
+    }
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
-    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
+    if !control.push(SendAncillaryMessage::ScmRights(fds)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "more descriptors than a packet may carry"));
     }
-    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-    let sent = rustix::net::sendmsg(socket, &[IoSlice::new(bytes)], &mut control, flags)?;
-    if sent == bytes.len() { Ok(()) } else { Err(io::Error::from(io::ErrorKind::WriteZero)) }
+    whole(rustix::net::sendmsg(socket, &[IoSlice::new(bytes)], &mut control, flags)?)
 }
 
 /// Receives one packet into `buffer`; `None` when the peer is gone.
@@ -68,9 +72,21 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io:
 /// `WouldBlock` when there is none yet; `InvalidData` when it, or its descriptors, did not fit: what
 /// came of them is closed.
 pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<Packet>> {
+    receive_with(socket, buffer, RecvFlags::DONTWAIT)
+}
+
+/// The same, waiting as long as the socket's own bound allows ([`set_bound`]).
+///
+/// # Errors
+/// As [`receive`]; `WouldBlock` when the bound is over, `Interrupted` when a signal came.
+pub fn receive_within_bound(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<Packet>> {
+    receive_with(socket, buffer, RecvFlags::empty())
+}
+
+fn receive_with(socket: BorrowedFd<'_>, buffer: &mut [u8], wait: RecvFlags) -> io::Result<Option<Packet>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
-    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    let flags = RecvFlags::CMSG_CLOEXEC | wait;
     let received = match rustix::net::recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut control, flags) {
         Ok(received) => received,
         // A peer that died with unread data is as gone as one that closed.
@@ -100,6 +116,17 @@ pub fn buffer() -> Vec<u8> {
     vec![0; MAX_FRAME]
 }
 
+/// Lets [`receive_within_bound`] wait on this socket, and at most so long (at least a microsecond).
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn set_bound(socket: impl AsFd, bound: std::time::Duration) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(&socket)?;
+    rustix::fs::fcntl_setfl(&socket, flags - rustix::fs::OFlags::NONBLOCK)?;
+    let bound = bound.max(std::time::Duration::from_micros(1));
+    Ok(rustix::net::sockopt::set_socket_timeout(&socket, rustix::net::sockopt::Timeout::Recv, Some(bound))?)
+}
+
 /// Makes sure that no call on this descriptor ever waits in the kernel.
 ///
 /// # Errors
@@ -125,6 +152,16 @@ mod tests {
         assert_eq!(receive(theirs.as_fd(), &mut buffer).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         drop(ours);
         assert!(receive(theirs.as_fd(), &mut buffer).unwrap().is_none());
+    }
+
+    #[test]
+    fn waiting_for_a_packet_ends_with_the_bound() {
+        let (ours, theirs) = pair().unwrap();
+        set_bound(&theirs, std::time::Duration::from_micros(500)).unwrap();
+        let none = receive_within_bound(theirs.as_fd(), &mut buffer()).unwrap_err();
+        assert_eq!(none.kind(), io::ErrorKind::WouldBlock);
+        send(ours.as_fd(), b"words", &[]).unwrap();
+        assert_eq!(receive_within_bound(theirs.as_fd(), &mut buffer()).unwrap().unwrap().len, 5);
     }
 
     #[test]
