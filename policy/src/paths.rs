@@ -202,7 +202,8 @@ fn begin<'a>(text: &'a str, places: &'a Places) -> (String, &'a str, bool) {
         };
         return match user {
             "root" => ("/root".to_owned(), rest, true),
-            "" => (format!("/home/{ANY_HOME}"), rest, true),
+            // No user has such a name; a shell leaves it as it is, somebody lenient may take it for any home.
+            "" | "." | ".." => (format!("/home/{ANY_HOME}"), rest, true),
             user => (format!("/home/{user}"), rest, true),
         };
     }
@@ -292,6 +293,12 @@ mod tests {
         let deepest = readings(&wrap(MAX_DECODINGS - 1)).unwrap();
         assert!(deepest.iter().any(|reading| reading.text == "/etc"));
         assert_eq!(readings(&wrap(MAX_DECODINGS)), None);
+    }
+
+    #[test]
+    fn a_home_of_nobody_is_a_home_all_the_same() {
+        assert_eq!(path("~."), "/home/~");
+        assert_eq!(path("~../etc"), "/home/~/etc");
     }
 
     #[test]
