@@ -30,6 +30,7 @@ const MAX_LINE_BYTES: usize = 256 * 1024 * 1024;
 #[derive(Debug, Deserialize)]
 struct Conversation {
     turns: Vec<Value>,
+    #[serde(default)]
     questions: Vec<Question>,
 }
 
@@ -38,6 +39,7 @@ struct Question {
     q: String,
     #[serde(default)]
     category: Value,
+    #[serde(default)]
     evidence: Vec<Value>,
 }
 

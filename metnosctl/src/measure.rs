@@ -25,10 +25,18 @@ impl Recall {
         Self { session_of }
     }
 
-    /// The turns that are named as evidence, each once; what is no turn is none.
+    /// The turns that are named as evidence, each once, several in one text included; what is no turn is none.
     #[must_use]
     pub fn evidence(&self, named: &[Value]) -> HashSet<String> {
-        named.iter().map(spelled).filter(|id| self.session_of.contains_key(id)).collect()
+        let known = |id: &String| self.session_of.contains_key(id);
+        let one = |named: &Value| {
+            let text = spelled(named);
+            if known(&text) {
+                return vec![text];
+            }
+            text.split([';', ',', ' ']).map(str::to_owned).filter(known).collect()
+        };
+        named.iter().flat_map(one).collect()
     }
 
     /// Marks an order of ids against the evidence, of which there is some.
@@ -235,6 +243,7 @@ mod tests {
         let of = conversation();
         let evidence = of.evidence(&[json!("b"), json!(4), json!("x"), json!("b")]);
         assert_eq!(evidence.len(), 2);
+        assert_eq!(of.evidence(&[json!("a; b,x")]).len(), 2);
         let [r5, r10, session, first, ndcg] = of.marks(&names(&["b", "x1", "x2", "x3", "x4", "4"]), &evidence);
         assert_eq!([r5, r10, session, first], [0.5, 1.0, 1.0, 1.0]);
         // 1/log2(2) and 1/log2(7), beside 1/log2(2) and 1/log2(3).

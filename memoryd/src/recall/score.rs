@@ -61,7 +61,7 @@ pub const WEIGHTS: Weights = Weights {
     related: 0.4,
     light: 0.7,
     open: 0.25,
-    crowd: 0.05,
+    crowd: 0.08,
 };
 
 /// A stem that stands in more turns than this, and in more than one of [`COMMON_SHARE`], is read as a stop-word.

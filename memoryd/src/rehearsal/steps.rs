@@ -1,6 +1,6 @@
 //! Dialogues of a file, replayed call by call: ranked as a turn's candidates are, learned from as a closed turn is.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use metnos_proto::ids::{CallId, SessionId, TurnId};
@@ -24,6 +24,8 @@ use crate::traces::{Link, Traces};
 const SHOWN: usize = 10;
 /// All tools of a file are of one version.
 const VERSION: &str = "1";
+/// The most dialogues of a file.
+const MAX_DIALOGUES: usize = 1_000_000;
 /// How many lines are learned from before traces are looked for again.
 const TRACE_EVERY: u64 = 25;
 
@@ -58,8 +60,8 @@ pub(super) struct Ranked {
 pub(super) struct Steps {
     mnestome: Mnestome,
     traces: Traces,
-    dialogue: serde_json::Value,
-    last: Option<String>,
+    /// Of each dialogue the call that came last.
+    last: HashMap<String, String>,
     lines: u64,
     calls: u64,
 }
@@ -82,8 +84,7 @@ impl Steps {
         Ok(Self {
             mnestome: Mnestome::open(Path::new(":memory:"), CALLS_PER_USE_DAY)?,
             traces: Traces::default(),
-            dialogue: serde_json::Value::Null,
-            last: None,
+            last: HashMap::new(),
             lines: 0,
             calls: 0,
         })
@@ -98,21 +99,23 @@ impl Steps {
         if line.calls.iter().any(String::is_empty) {
             return Err(invalid("a call without a name"));
         }
-        if line.dialogue != self.dialogue {
-            self.dialogue = line.dialogue.clone();
-            self.last = None;
+        let dialogue = line.dialogue.to_string();
+        if self.last.len() >= MAX_DIALOGUES && !self.last.contains_key(&dialogue) {
+            return Err(invalid(format!("a file has at most {MAX_DIALOGUES} dialogues")));
         }
-        let before = self.last.clone();
+        let before = self.last.get(&dialogue).cloned();
+        let mut last = before.clone();
         let mut ranked = Vec::with_capacity(line.calls.len());
         for call in &line.calls {
-            ranked.push(self.rank(&line, call)?);
-            self.last = Some(call.clone());
+            ranked.push(self.rank(&line, last.as_deref(), call)?);
+            last = Some(call.clone());
         }
         self.learn(before.as_deref(), &line.calls)?;
+        self.last.extend(last.map(|last| (dialogue, last)));
         Ok(ranked)
     }
 
-    fn rank(&self, line: &Line, call: &str) -> Result<Ranked> {
+    fn rank(&self, line: &Line, last: Option<&str>, call: &str) -> Result<Ranked> {
         let mut seen = HashSet::new();
         let tools: Vec<Fields<'_>> = line
             .tools
@@ -123,11 +126,11 @@ impl Steps {
         let names = |context: &Context| {
             order(&line.message, &tools, context).into_iter().take(SHOWN).map(|at| tools[at].name.to_owned()).collect()
         };
-        Ok(Ranked { call: call.to_owned(), without: names(&Context::default()), with: names(&self.context()?) })
+        Ok(Ranked { call: call.to_owned(), without: names(&Context::default()), with: names(&self.context(last)?) })
     }
 
-    fn context(&self) -> Result<Context> {
-        let Some(last) = &self.last else { return Ok(Context::default()) };
+    fn context(&self, last: Option<&str>) -> Result<Context> {
+        let Some(last) = last else { return Ok(Context::default()) };
         let mnests = self.mnestome.from(last, VERSION, MAX_TOOLS)?;
         let trace = self.traces.of(last, VERSION).map_or(&[][..], |trace| &trace.members);
         Ok(Context {

@@ -25,8 +25,8 @@ struct Line {
     #[serde(default)]
     time: Value,
     #[serde(default)]
-    speaker: String,
-    text: String,
+    speaker: Value,
+    text: Value,
 }
 
 /// What a question brought back.
@@ -72,7 +72,9 @@ impl Turns {
             return Err(invalid(format!("a conversation has at most {MAX_TURNS} turns")));
         }
         let mut turns = Vec::with_capacity(lines.len());
-        for line in &lines {
+        let words: Vec<(String, String)> =
+            lines.iter().map(|line| (spelled(&line.speaker), spelled(&line.text))).collect();
+        for (line, (speaker, text)) in lines.iter().zip(&words) {
             let count = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
             let session = *self.sessions.entry(spelled(&line.session)).or_insert(count);
             // A turn without a time that can be read was said when the one before was.
@@ -82,9 +84,9 @@ impl Turns {
                 doc: self.ids.len() as u64,
                 peer: PEER,
                 session: Some(session),
-                speaker: &line.speaker,
+                speaker,
                 ts_ms: self.last_ms,
-                text: &line.text,
+                text,
                 trust: Trust::Owner,
             });
         }
@@ -124,7 +126,7 @@ mod tests {
     #[test]
     fn what_is_no_turn_is_refused_and_changes_nothing() {
         let mut turns = Turns::new().unwrap();
-        for bad in ["{", "{\"id\":1}", "[]", "{\"id\":1,\"text\":2}"] {
+        for bad in ["{", "{\"id\":1}", "[]", "7"] {
             assert!(turns.add(bad).is_err(), "{bad}");
         }
         assert!(turns.ids.is_empty());
