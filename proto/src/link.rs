@@ -352,7 +352,9 @@ impl<E: Edge> BlockingClient<E> {
                     (_, false) => return Err(LinkError::Protocol("the first packet is no hello".to_owned())),
                     (packet, true) => return Ok(Some(packet)),
                 },
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(None),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                    return Ok(None);
+                }
                 Err(error) => return Err(error.into()),
             }
         }
