@@ -48,7 +48,7 @@ pub fn measure(table: &mut Table) {
 }
 
 /// An end of the owner's edge to policyd, as `metnosctl` gets it.
-fn policyd(set: &Instance) -> BlockingClient<CtlPolicyd> {
+pub fn policyd(set: &Instance) -> BlockingClient<CtlPolicyd> {
     let supervisor =
         rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
     rustix::net::connect(&supervisor, &SocketAddrUnix::new(set.home().join("run/control.sock")).unwrap()).unwrap();
@@ -73,7 +73,8 @@ fn granted(policyd: &mut BlockingClient<CtlPolicyd>) {
     }
 }
 
-fn bubblewrap() {
+/// The comparison: an empty Python in a sandbox of `bwrap`.
+pub fn bubblewrap() {
     let mut command = Command::new("bwrap");
     command.args(["--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/usr", "/usr"]);
     for library in ["lib", "lib64"] {

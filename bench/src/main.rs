@@ -6,6 +6,7 @@ mod call;
 mod decide;
 mod echo;
 mod recall;
+mod sandbox;
 mod set;
 mod stats;
 
@@ -14,12 +15,13 @@ use stats::Table;
 /// A name, and what measures.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 5] = [
+const SECTIONS: [Section; 6] = [
     ("ask", echo::measure),
     ("act", decide::measure),
     ("set", set::measure),
     ("call", call::measure),
     ("recall", recall::measure),
+    ("sandbox", sandbox::measure),
 ];
 
 fn main() {

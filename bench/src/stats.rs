@@ -34,6 +34,11 @@ impl Times {
         sorted.get(at).copied().unwrap_or_default()
     }
 
+    /// How many times it was measured.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The one in the middle.
     pub fn median(&self) -> Duration {
         self.quantile(0.5)

@@ -2,10 +2,18 @@
 
 It speaks to sandboxd over descriptor 3 and to nobody else. It decides nothing and guards
 nothing: the kernel does that around it, and sandboxd checks every byte it sends. Started as
-`python3 -I -S -B host.py`; it imports as little as it can, because its start is what a call costs.
+`python3 -I -S -B host.py ROLE MODULE…`; it imports as little as it can, because its start is what a call costs.
 
-Frames, both ways: one letter, the length as four bytes (little endian), the body.
-  Q  the request, JSON: entry, code, workspace, tmp, wall_s, args
+As `executor` it loads the modules, seals itself by the order that comes, runs the code that comes, and ends. As
+`zygote` it waits, and each child that sandboxd has forked from it goes on as an executor, warm.
+
+Frames to it: one letter, the length as four bytes (little endian), the body.
+  S  the order of the seal; read by the seal, with the mounts beside it
+  C  the code, as text, or
+  M  the code, compiled: `marshal`
+  Q  the request, JSON: entry, workspace, tmp, wall_s, args
+Frames from it:
+  S  it is sealed; said by the seal
   P  progress: done and total, eight bytes each (little endian)
   R  the result, JSON: the last frame, once
   F  a fault instead of a result: `memory`, `processes` or `output`, a colon, a sentence
@@ -16,7 +24,11 @@ import sys
 import time
 
 CHANNEL = 3
+SEAL = "/seal/_metnos_seal.so"
 LONGEST_LOG_LINE = 4096
+
+# What the zygote has loaded before it forks: what small executors import. Only text; compiled ones come by name.
+WARM = ("errno", "stat", "os", "re", "json", "datetime", "io", "string", "collections", "unicodedata", "hashlib", "marshal")
 
 
 def read_exactly(count):
@@ -122,10 +134,28 @@ def fault(kind, error):
     return b"F", text[:1000].encode("utf-8", "replace")
 
 
-def call(request):
-    """Loads the code, calls its entry, and turns what comes into a frame."""
-    with open(request["code"], "rb") as file:
-        code = compile(file.read(), "main.py", "exec", dont_inherit=True)
+def receive(letters):
+    """The letter and the body of the next frame, which must be one of these."""
+    letter = read_exactly(1)
+    body = read_exactly(int.from_bytes(read_exactly(4), "little"))
+    if letter not in letters:
+        posix._exit(1)
+    return letter, body
+
+
+def load_code(letter, body):
+    """The code, not run yet."""
+    if letter == b"M":
+        import marshal
+        return marshal.loads(body)
+    return compile(body, "main.py", "exec", dont_inherit=True)
+
+
+def call(code, request):
+    """Runs the code, calls its entry, and turns what comes into a frame."""
+    if request["entry"] == "compile":
+        import marshal
+        return b"R", marshal.dumps(code)
     module = type(sys)("main")
     sys.modules["main"] = module
     exec(code, module.__dict__)
@@ -141,14 +171,48 @@ def call(request):
         return fault("output", error)
 
 
-def main():
-    letter = read_exactly(1)
-    body = read_exactly(int.from_bytes(read_exactly(4), "little"))
-    if letter != b"Q":
-        posix._exit(1)
+def load_seal():
+    """The part of the host that is not Python."""
+    import _imp
+    from _frozen_importlib import ModuleSpec
+    seal = _imp.create_dynamic(ModuleSpec("_metnos_seal", None, origin=SEAL))
+    _imp.exec_dynamic(seal)
+    return seal
+
+
+def wait_to_be_forked(seal):
+    """The zygote's life. Only its children come back from here."""
+    import gc
+    for name in WARM:
+        __import__(name)
+    warm_up()
+    seal.seal()
+    gc.collect()
+    # What is here now is shared with all children for good: a collection that touched it would copy it.
+    gc.freeze()
+    seal.serve(CHANNEL)
+    warm_up()
+
+
+def warm_up():
+    """Takes the way of a call once, so that a child has its own copy of what every call writes to."""
+    code = compile("import os\ndef run(args, ctx):\n    return {'ok': True, 'n': [1, 2.5, args]}\n", "warm", "exec")
+    request = decode(b'{"entry":"run","workspace":"/workspace","tmp":"/tmp","wall_s":1,"args":{"a":"b"}}')
+    call(code, request)
+    del sys.modules["main"]
+
+
+def main(role, modules):
+    for name in modules:
+        __import__(name)
+    seal = load_seal()
+    if role == "zygote":
+        wait_to_be_forked(seal)
+    seal.seal()
     status = 0
     try:
-        letter, body = call(decode(body))
+        code = load_code(*receive((b"C", b"M")))
+        letter, body = call(code, decode(receive((b"Q",))[1]))
     except MemoryError as error:
         letter, body = fault("memory", error)
     except RuntimeError as error:
@@ -165,4 +229,4 @@ def main():
     posix._exit(status)
 
 
-main()
+main(sys.argv[1], sys.argv[2:])

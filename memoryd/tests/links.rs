@@ -145,7 +145,7 @@ fn call(
         outcome: Outcome::Ok,
         error_class: String::new(),
         result: Blake3::of(b"r"),
-        resources: Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1 },
+        resources: Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1, ..Resources::NONE },
         started_seq: begun.seq,
     };
     sandboxd.ended(TRACE, ended, []).unwrap();

@@ -148,6 +148,16 @@ pub enum ExecutorCommand {
         /// Its name
         name: String,
     },
+    /// The sandbox an executor gets, in words
+    Profile {
+        /// Its name
+        name: String,
+    },
+    /// What is different in its sandbox since it was locked
+    Diff {
+        /// Its name
+        name: String,
+    },
     /// Compare files, signature and profile with what was signed
     Verify {
         /// Its name; without it, all

@@ -33,6 +33,7 @@ pub mod instance;
 pub mod measure;
 pub mod memory;
 pub mod mnest;
+pub mod profile;
 pub mod reach;
 pub mod record;
 pub mod replay;

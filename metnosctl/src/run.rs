@@ -98,6 +98,7 @@ fn ended(screen: &mut Screen, executor: &str, answer: &CallRun, ran: &Ran, resul
             "resources": {
                 "wall_us": ran.resources.wall_us, "cpu_us": ran.resources.cpu_us,
                 "peak_kib": ran.resources.peak_kib, "output_bytes": ran.resources.output_bytes,
+                "written_bytes": ran.resources.written_bytes, "carrier": ran.resources.carrier.name(),
             },
             "error": trouble.as_ref().map(|(class, why, remedy)| json!({
                 "code": ran.outcome.name(), "rule": class, "why": why, "remedy": remedy,
@@ -111,7 +112,15 @@ fn ended(screen: &mut Screen, executor: &str, answer: &CallRun, ran: &Ran, resul
         if screen.watched() {
             let used = &ran.resources;
             let wall = human::ms(used.wall_us);
-            screen.aside(Ink::Dim, &format!("{wall}, {} at most; turn {}", human::mib(used.peak_kib), answer.turn))?;
+            screen.aside(
+                Ink::Dim,
+                &format!(
+                    "{wall}, {} at most, {}; turn {}",
+                    human::mib(used.peak_kib),
+                    used.carrier.name(),
+                    answer.turn
+                ),
+            )?;
         }
     } else {
         screen.line(&human::scalar(&result))?;
@@ -172,7 +181,13 @@ mod tests {
                 outcome,
                 label: Label { integrity: Integrity::Untrusted, readers: Readers::Private },
                 leaves: Vec::new(),
-                resources: Resources { wall_us: 1500, cpu_us: 900, peak_kib: 9000, output_bytes: 20 },
+                resources: Resources {
+                    wall_us: 1500,
+                    cpu_us: 900,
+                    peak_kib: 9000,
+                    output_bytes: 20,
+                    ..Resources::NONE
+                },
             }),
         }
     }

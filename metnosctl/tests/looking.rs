@@ -11,12 +11,14 @@ use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::Finding;
 use metnos_proto::role::RoleName;
 
-const LOOKING: [&[&str]; 8] = [
+const LOOKING: [&[&str]; 10] = [
     &["status"],
     &["daemon", "list"],
     &["daemon", "restart", "mind"],
     &["executor", "list"],
     &["executor", "show", "fs_read"],
+    &["executor", "profile", "fs_read"],
+    &["executor", "diff", "fs_read"],
     &["audit", "tail"],
     &["audit", "verify"],
     &["mnest", "list"],

@@ -141,6 +141,7 @@ crate::edges! {
         ask verify_executor(VerifyExecutor, 0) -> (Verified, 0) within 30_000;
         ask canaries(Canaries, 0) -> (CanaryReport, 0) within 30_000;
         ask sandbox_status(SandboxStatus, 0) -> (SandboxReport, 0) within 5_000;
+        ask profiles(ProfilesOf, 0) -> (Profiled, 1) within 30_000;
     }
 
     /// The owner at mind.

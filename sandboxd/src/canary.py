@@ -27,7 +27,7 @@ def run(args, ctx):
         "open_proc": lambda: os.open("/proc/self/status", os.O_RDONLY),
         "write_library": lambda: os.open(library + "/canary.py", create),
         "write_root": lambda: os.open("/canary", create),
-        "write_code": lambda: os.open("/metnos/main.py", os.O_WRONLY),
+        "write_code": lambda: os.open("/metnos/host.py", os.O_WRONLY),
         "inet_socket": lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM),
         "unix_socket": lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM),
         "fork": fork,

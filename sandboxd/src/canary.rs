@@ -20,7 +20,7 @@ const ATTEMPTS: &[Attempt] = &[
     ("open_proc", "open /proc/self/status", &["ENOENT", "EACCES"]),
     ("write_library", "write into the standard library", &["EROFS", "EACCES"]),
     ("write_root", "write into the root folder", &["EROFS", "EACCES"]),
-    ("write_code", "change its own code", &["EROFS", "EACCES"]),
+    ("write_code", "change the script that runs it", &["EROFS", "EACCES"]),
     ("inet_socket", "make an internet socket", &["EPERM"]),
     ("unix_socket", "make a local socket", &["EPERM"]),
     ("fork", "start a process", &["EPERM"]),
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     fn finished(outcome: Outcome, result: &Value) -> Finished {
-        let resources = Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1 };
+        let resources = Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1, ..Resources::NONE };
         let result = result.to_string().into_bytes();
         Finished { outcome, why: "why".to_owned(), result, resources, log: String::new() }
     }

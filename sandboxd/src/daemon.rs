@@ -122,6 +122,7 @@ async fn serve<S: Sandbox>(
     let service = Service::new(sandbox, registry, memory);
     answer(daemon, &service)?;
     daemon.ready(locked.report().to_lines(), locked.report().waived.clone())?;
+    service.ready();
     daemon.control(|| pss.kib().unwrap_or(0)).await?;
     let drained = service.drain(Duration::from_millis(DRAIN_GRACE_MS));
     if tokio::time::timeout(Duration::from_millis(DRAIN_WITHIN_MS), drained).await.is_err() {

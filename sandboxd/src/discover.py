@@ -7,7 +7,7 @@ EXTENSIONS = ("_json", "_contextvars", "_queue", "_zoneinfo", "_decimal")
 import os
 from importlib.machinery import EXTENSION_SUFFIXES
 
-extensions = []
+extensions, modules = [], []
 for name in EXTENSIONS:
     try:
         module = __import__(name)
@@ -16,6 +16,7 @@ for name in EXTENSIONS:
     path = getattr(module, "__file__", None)
     if path:
         extensions.append(os.path.realpath(path))
+        modules.append(name)
 
 libraries = set()
 with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
@@ -32,5 +33,6 @@ print(json.dumps({
     "abi": EXTENSION_SUFFIXES[0].strip(".").removesuffix(".so"),
     "stdlib": os.path.dirname(os.path.realpath(os.__file__)),
     "extensions": extensions,
+    "modules": modules,
     "libraries": sorted(libraries),
 }))

@@ -1,12 +1,12 @@
 //! What comes over the channel from inside a sandbox, read as from an enemy: bounded before it
-//! is read, one result and not a byte behind it, everything else a named fault.
+//! is read, nothing before the seal, one result and not a byte behind it, everything else a named fault.
 
 /// The most progress frames of one call; a call that sends more is ended.
 pub const MAX_PROGRESS: u32 = 100_000;
 /// The longest fault sentence, in bytes.
 pub const MAX_FAULT: usize = 1024;
 /// Letter and length.
-const HEAD: usize = 5;
+pub const HEAD: usize = 5;
 
 /// Something complete that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +63,7 @@ pub struct Frames {
     buffer: Vec<u8>,
     granted: u64,
     progress: u32,
+    sealed: bool,
     finished: bool,
 }
 
@@ -70,7 +71,7 @@ impl Frames {
     /// For a call whose result may have `granted` bytes.
     #[must_use]
     pub const fn new(granted: u64) -> Self {
-        Self { buffer: Vec::new(), granted, progress: 0, finished: false }
+        Self { buffer: Vec::new(), granted, progress: 0, sealed: false, finished: false }
     }
 
     /// Whether a frame is under way that has not come whole.
@@ -105,8 +106,7 @@ impl Frames {
             let Some(body) = body.get(..length) else {
                 break;
             };
-            complete.push(self.frame(letter, body)?);
-            self.finished = letter != b'P';
+            complete.extend(self.frame(letter, body)?);
             at += HEAD + length;
         }
         buffer.drain(..at);
@@ -119,6 +119,9 @@ impl Frames {
         let malformed = FrameFault::Malformed("a frame of the wrong length");
         let length = usize::try_from(announced).map_err(|_| malformed.clone())?;
         match letter {
+            // The seal's own word: it is on, and what must fail has failed. The code has not come by then.
+            b'S' if length != 0 || self.sealed => Err(FrameFault::Malformed("a second seal")),
+            b'P' | b'R' | b'F' if !self.sealed => Err(FrameFault::Malformed("a word before the seal")),
             b'P' if length != 16 => Err(malformed),
             b'F' if length > MAX_FAULT => Err(malformed),
             b'R' if u64::from(announced) > self.granted => {
@@ -128,8 +131,13 @@ impl Frames {
         }
     }
 
-    fn frame(&mut self, letter: u8, body: &[u8]) -> Result<Frame, FrameFault> {
+    fn frame(&mut self, letter: u8, body: &[u8]) -> Result<Option<Frame>, FrameFault> {
+        self.finished = matches!(letter, b'R' | b'F');
         match letter {
+            b'S' => {
+                self.sealed = true;
+                Ok(None)
+            }
             b'P' => {
                 self.progress += 1;
                 if self.progress > MAX_PROGRESS {
@@ -137,16 +145,16 @@ impl Frames {
                 }
                 let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
                 let (done, total) = body.split_at(8);
-                Ok(Frame::Progress { done: number(done), total: number(total) })
+                Ok(Some(Frame::Progress { done: number(done), total: number(total) }))
             }
-            b'R' => Ok(Frame::Result(body.to_vec())),
-            _ => read_fault(body),
+            b'R' => Ok(Some(Frame::Result(body.to_vec()))),
+            _ => read_fault(body).map(Some),
         }
     }
 }
 
 fn check_letter(letter: u8) -> Result<(), FrameFault> {
-    if matches!(letter, b'P' | b'R' | b'F') { Ok(()) } else { Err(FrameFault::Malformed("an unknown frame")) }
+    if matches!(letter, b'S' | b'P' | b'R' | b'F') { Ok(()) } else { Err(FrameFault::Malformed("an unknown frame")) }
 }
 
 fn read_fault(body: &[u8]) -> Result<Frame, FrameFault> {
@@ -161,11 +169,30 @@ fn read_fault(body: &[u8]) -> Result<Frame, FrameFault> {
     Ok(Frame::Fault(kind, sentence.to_owned()))
 }
 
-/// The request to the host script, as one frame.
+/// What is said to a process inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// The order to seal itself.
+    Seal,
+    /// The code, as text.
+    Source,
+    /// The code, compiled by a sealed process that did not run it.
+    Compiled,
+    /// The request.
+    Request,
+}
+
+/// One frame to the host script or the seal.
 #[must_use]
-pub fn request(body: &[u8]) -> Vec<u8> {
+pub fn frame(word: Word, body: &[u8]) -> Vec<u8> {
+    let letter = match word {
+        Word::Seal => b'S',
+        Word::Source => b'C',
+        Word::Compiled => b'M',
+        Word::Request => b'Q',
+    };
     let mut frame = Vec::with_capacity(HEAD + body.len());
-    frame.push(b'Q');
+    frame.push(letter);
     // At most a payload's size, which fits.
     frame.extend_from_slice(&u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes());
     frame.extend_from_slice(body);
@@ -180,56 +207,72 @@ mod tests {
     use super::*;
 
     fn bytes(letter: u8, body: &[u8]) -> Vec<u8> {
-        let mut frame = request(body);
+        let mut frame = frame(Word::Request, body);
         frame[0] = letter;
         frame
     }
 
+    /// For a process that has said that it is sealed.
+    fn sealed(granted: u64) -> Frames {
+        let mut frames = Frames::new(granted);
+        assert_eq!(frames.feed(&bytes(b'S', b"")), Ok(Vec::new()));
+        frames
+    }
+
+    #[test]
+    fn nothing_is_taken_before_the_seal_and_the_seal_once() {
+        for early in [bytes(b'R', b"{}"), bytes(b'P', &[0; 16]), bytes(b'F', b"memory:x")] {
+            assert!(matches!(Frames::new(64).feed(&early), Err(FrameFault::Malformed(_))));
+        }
+        assert!(matches!(sealed(64).feed(&bytes(b'S', b"")), Err(FrameFault::Malformed(_))));
+        assert!(matches!(Frames::new(64).feed(&bytes(b'S', b"x")), Err(FrameFault::Malformed(_))));
+    }
+
     #[test]
     fn a_result_is_taken_once_and_nothing_behind_it() {
-        let mut frames = Frames::new(64);
+        let mut frames = sealed(64);
         assert_eq!(frames.feed(&bytes(b'R', b"{}")), Ok(vec![Frame::Result(b"{}".to_vec())]));
         assert_eq!(frames.feed(b"x"), Err(FrameFault::AfterResult));
         let mut twice = bytes(b'R', b"{}");
         twice.extend(bytes(b'R', b"{}"));
-        assert_eq!(Frames::new(64).feed(&twice), Err(FrameFault::AfterResult));
+        assert_eq!(sealed(64).feed(&twice), Err(FrameFault::AfterResult));
     }
 
     #[test]
     fn a_result_may_be_exactly_as_long_as_granted() {
-        assert!(Frames::new(4).feed(&bytes(b'R', b"1234")).is_ok());
+        assert!(sealed(4).feed(&bytes(b'R', b"1234")).is_ok());
         let too_large = FrameFault::TooLarge { announced: 5, granted: 4 };
-        assert_eq!(Frames::new(4).feed(&bytes(b'R', b"12345")), Err(too_large.clone()));
+        assert_eq!(sealed(4).feed(&bytes(b'R', b"12345")), Err(too_large.clone()));
         // Refused by its head alone, before a byte of it is kept.
-        assert_eq!(Frames::new(4).feed(&bytes(b'R', b"12345")[..5]), Err(too_large));
+        assert_eq!(sealed(4).feed(&bytes(b'R', b"12345")[..5]), Err(too_large));
     }
 
     #[test]
     fn progress_is_bounded_and_of_fixed_length() {
-        let mut frames = Frames::new(4);
+        let mut frames = sealed(4);
         let one = bytes(b'P', &[1; 16]);
         for _ in 0..MAX_PROGRESS {
             assert_eq!(frames.feed(&one).map(|all| all.len()), Ok(1));
         }
         assert_eq!(frames.feed(&one), Err(FrameFault::TooMuchProgress));
-        assert!(matches!(Frames::new(4).feed(&bytes(b'P', &[1; 15])), Err(FrameFault::Malformed(_))));
+        assert!(matches!(sealed(4).feed(&bytes(b'P', &[1; 15])), Err(FrameFault::Malformed(_))));
     }
 
     #[test]
     fn faults_are_of_known_kinds_and_short() {
-        let fault = Frames::new(4).feed(&bytes(b'F', b"memory:MemoryError: ")).unwrap();
+        let fault = sealed(4).feed(&bytes(b'F', b"memory:MemoryError: ")).unwrap();
         assert_eq!(fault, [Frame::Fault(FaultKind::Memory, "MemoryError: ".to_owned())]);
         for bad in [b"memory".as_slice(), b"other:x"] {
-            assert!(matches!(Frames::new(4).feed(&bytes(b'F', bad)), Err(FrameFault::Malformed(_))));
+            assert!(matches!(sealed(4).feed(&bytes(b'F', bad)), Err(FrameFault::Malformed(_))));
         }
         let long = [b"output:".as_slice(), &[b'x'; MAX_FAULT]].concat();
-        assert!(Frames::new(4).feed(&bytes(b'F', &long[..MAX_FAULT])).is_ok());
-        assert!(matches!(Frames::new(4).feed(&bytes(b'F', &long[..=MAX_FAULT])), Err(FrameFault::Malformed(_))));
+        assert!(sealed(4).feed(&bytes(b'F', &long[..MAX_FAULT])).is_ok());
+        assert!(matches!(sealed(4).feed(&bytes(b'F', &long[..=MAX_FAULT])), Err(FrameFault::Malformed(_))));
     }
 
     #[test]
     fn an_unknown_letter_is_refused_at_once() {
-        assert!(matches!(Frames::new(4).feed(b"Q"), Err(FrameFault::Malformed(_))));
+        assert!(matches!(sealed(4).feed(b"Q"), Err(FrameFault::Malformed(_))));
     }
 
     proptest! {
@@ -237,8 +280,8 @@ mod tests {
         fn frames_do_not_depend_on_how_they_are_cut(cuts in prop::collection::vec(1_usize..7, 1..40), count in 0_usize..4) {
             let mut stream: Vec<u8> = (0..count).flat_map(|_| bytes(b'P', &[2; 16])).collect();
             stream.extend(bytes(b'R', b"{\"ok\":true}"));
-            let whole = Frames::new(64).feed(&stream).unwrap();
-            let (mut frames, mut pieced, mut rest) = (Frames::new(64), Vec::new(), stream.as_slice());
+            let whole = sealed(64).feed(&stream).unwrap();
+            let (mut frames, mut pieced, mut rest) = (sealed(64), Vec::new(), stream.as_slice());
             for cut in cuts.iter().cycle() {
                 if rest.is_empty() { break; }
                 let (piece, left) = rest.split_at((*cut).min(rest.len()));
@@ -250,8 +293,8 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_frames_or_a_fault_and_never_a_panic(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..64), 0..16)) {
-            let mut frames = Frames::new(32);
+        fn any_bytes_are_frames_or_a_fault_and_never_a_panic(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..64), 0..16), first in any::<bool>()) {
+            let mut frames = if first { sealed(32) } else { Frames::new(32) };
             for piece in &pieces {
                 if frames.feed(piece).is_err() { break; }
             }

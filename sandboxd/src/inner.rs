@@ -1,42 +1,50 @@
 //! The last steps of the new process before it becomes the interpreter: it builds its own
-//! world from the plan, gives up everything else, and executes. Nothing here returns to
-//! sandboxd's code, and nothing is left out: the first step that fails ends the process.
+//! world from the plan, gives up everything else, and executes; the interpreter then seals itself. Nothing here
+//! returns to sandboxd's code, and nothing is left out: the first step that fails ends the process.
 
 use std::ffi::CString;
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetStatus, Scope,
 };
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal};
+use rustix::process::{DumpableBehavior, Rlimit, Signal};
 use rustix::thread::CapabilitySet;
 
 use crate::mounts;
-use crate::plan::{CHANNEL_FD, CODE_FILE, CODE_FOLDER, HOST_FILE, MountFlags, Plan, Right, Spec, TMP};
+use crate::order::{self, KNOWN};
+use crate::plan::{CHANNEL_FD, CODE_FOLDER, EXECUTOR, HOST_FILE, MountFlags, Plan, Spec, TMP, Use, WORKSPACE, ZYGOTE};
 use crate::seccomp::Filter;
 use crate::sys;
 use crate::view::NEW_ROOT;
 
-/// The descriptor over which a failure is reported; closed by the exec.
+/// The descriptor over which a failure is reported; closed by the seal.
 pub const FAULT_FD: RawFd = 4;
 /// The exit code of a process that did not become the interpreter.
 pub const NOT_STARTED: i32 = 70;
-/// Every right of files, nets and scopes that is known; the kernel enforces those it knows.
-const KNOWN: ABI = ABI::V9;
+/// What the new process is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Becoming {
+    /// An executor, inside all its layers from the start.
+    Executor,
+    /// The zygote: the interpreter alone, without grants. Its children put on their layers themselves; the layers that
+    /// cannot be passed on, because mounting needs what they take, are left to them.
+    Zygote,
+}
 
 /// What the new process is given besides its plan.
 #[derive(Debug)]
 pub struct Material<'a> {
     /// The host script.
     pub host: &'a [u8],
-    /// The executor's code.
-    pub code: &'a [u8],
-    /// The system call filter.
+    /// What it becomes.
+    pub becoming: Becoming,
+    /// The system call filter under which an interpreter starts.
     pub filter: &'a Filter,
     /// The channel to sandboxd.
     pub channel: BorrowedFd<'a>,
@@ -87,14 +95,24 @@ fn prepare(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
     give_up_capabilities()?;
     die_with_sandboxd(material)?;
     let program = open_program(spec)?;
-    fence(spec, material)?;
+    if material.becoming == Becoming::Executor {
+        fence(spec, material)?;
+    }
     // Texts first: after the limits are on there may be no memory for them.
     let texts = |all: Vec<String>| all.into_iter().map(CString::new).collect::<Result<Vec<_>, _>>();
-    let argv = texts(spec.argv.clone()).at("the arguments")?;
+    let role = |text: &String| if text == EXECUTOR { ZYGOTE.to_owned() } else { text.clone() };
+    let argv = match material.becoming {
+        Becoming::Executor => spec.argv.clone(),
+        Becoming::Zygote => spec.argv.iter().map(role).collect(),
+    };
+    let argv = texts(argv).at("the arguments")?;
     let env = texts(spec.env.iter().map(|(key, value)| format!("{key}={value}")).collect()).at("the environment")?;
     descriptors(spec, material, &program)?;
     // From here on only descriptors 0 to 4 and the program's exist: whatever fails reports over descriptor 4.
-    let failure = limits(spec).and_then(|()| material.filter.install().at("the system call filter")).err();
+    let failure = match material.becoming {
+        Becoming::Executor => limits(spec).and_then(|()| material.filter.install().at("the system call filter")).err(),
+        Becoming::Zygote => None,
+    };
     let failure = failure.unwrap_or_else(|| {
         let error = sys::exec_fd(borrow(spec.program_fd), &argv, &env);
         Failure { step: "executing the interpreter", why: error.to_string() }
@@ -127,7 +145,8 @@ fn build_root(spec: &Spec, material: &Material<'_>) -> Result<OwnedFd, Failure> 
     let root = mounts::memory(spec.root, "0755").at("making a root in memory")?;
     let place = mounts::open_path(view.as_fd(), NEW_ROOT).at("finding the place of the root")?;
     mounts::attach(root.as_fd(), place.as_fd()).at("attaching the root")?;
-    for mount in &spec.mounts {
+    let granted = |purpose| material.becoming == Becoming::Executor || !order::is_granted(purpose);
+    for mount in spec.mounts.iter().filter(|mount| granted(mount.purpose)) {
         let put = || {
             let source = mounts::open_path(view.as_fd(), &mount.source)?;
             let tree = mounts::copy_tree(source.as_fd(), false)?;
@@ -141,8 +160,9 @@ fn build_root(spec: &Spec, material: &Material<'_>) -> Result<OwnedFd, Failure> 
     let finish = || {
         mounts::attach(tmp.as_fd(), mounts::make_place(root.as_fd(), TMP, true)?.as_fd())?;
         mounts::make_place(root.as_fd(), CODE_FOLDER, true)?;
+        // Where a child's grants will be.
+        mounts::make_place(root.as_fd(), WORKSPACE, true)?;
         mounts::write_file(root.as_fd(), HOST_FILE, material.host, 0o444)?;
-        mounts::write_file(root.as_fd(), CODE_FILE, material.code, 0o444)?;
         mounts::restrict(root.as_fd(), MountFlags::READ)
     };
     finish().at("finishing the root")?;
@@ -190,23 +210,11 @@ fn fence(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
     let mut ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
     for place in &spec.places {
         let opened = rustix::fs::open(place.path.as_str(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).at(STEP)?;
-        let folder = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&opened).at(STEP)?.st_mode).is_dir();
-        let read = if folder { AccessFs::ReadFile | AccessFs::ReadDir } else { AccessFs::ReadFile.into() };
-        let rights = match place.right {
-            Right::Read => read,
-            Right::ReadExecute => read | AccessFs::Execute,
-            Right::ReadWrite => read | AccessFs::WriteFile,
-            Right::Change => {
-                read | AccessFs::WriteFile
-                    | AccessFs::Truncate
-                    | AccessFs::MakeReg
-                    | AccessFs::MakeDir
-                    | AccessFs::RemoveFile
-                    | AccessFs::RemoveDir
-                    | AccessFs::Refer
-            }
-            Right::Own => AccessFs::from_all(ABI::V4) & !(AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock),
-        };
+        let mut rights = order::rights(place.right, place.folder);
+        // The interpreter and its loader, once; the seal takes it.
+        if spec.mounts.iter().any(|mount| mount.purpose == Use::Program && mount.target == place.path) {
+            rights |= AccessFs::Execute;
+        }
         ruleset = ruleset.add_rule(PathBeneath::new(opened, rights)).at(STEP)?;
     }
     let status = ruleset.restrict_self().at(STEP)?;
@@ -229,7 +237,7 @@ fn descriptors(spec: &Spec, material: &Material<'_>, program: &OwnedFd) -> Resul
     let fault = away(material.fault).at(STEP)?;
     sys::place_fd(program.as_fd(), spec.program_fd, false).at(STEP)?;
     for (fd, number, keep) in
-        [(&null, 0, true), (&log, 1, true), (&log, 2, true), (&channel, CHANNEL_FD, true), (&fault, FAULT_FD, false)]
+        [(&null, 0, true), (&log, 1, true), (&log, 2, true), (&channel, CHANNEL_FD, true), (&fault, FAULT_FD, true)]
     {
         sys::place_fd(fd.as_fd(), number, keep).at(STEP)?;
     }
@@ -241,22 +249,7 @@ fn descriptors(spec: &Spec, material: &Material<'_>, program: &OwnedFd) -> Resul
 }
 
 fn limits(spec: &Spec) -> Result<(), Failure> {
-    let it = &spec.limits;
-    for (resource, value) in [
-        (Resource::Core, 0),
-        (Resource::Memlock, 0),
-        (Resource::Msgqueue, 0),
-        (Resource::Locks, 0),
-        (Resource::Sigpending, 64),
-        (Resource::Nice, 0),
-        (Resource::Rtprio, 0),
-        (Resource::Cpu, it.cpu_s.into()),
-        (Resource::Fsize, it.file_bytes),
-        (Resource::Stack, it.stack_bytes),
-        (Resource::Nproc, it.processes.into()),
-        (Resource::Nofile, it.open_files.into()),
-        (Resource::As, it.address_bytes),
-    ] {
+    for (resource, value) in order::limits(&spec.limits) {
         let value = Rlimit { current: Some(value), maximum: Some(value) };
         rustix::process::setrlimit(resource, value).at("limits")?;
     }

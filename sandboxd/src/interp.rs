@@ -56,6 +56,8 @@ pub struct Interpreter {
     pub stdlib: String,
     /// Extension modules, below the standard library.
     pub extensions: Vec<String>,
+    /// The modules of those extensions, which are loaded before the seal.
+    pub modules: Vec<String>,
     /// What compiled modules fit: `cpython-311-x86_64-linux-gnu`.
     pub abi: String,
     /// Its version, for `status`.
@@ -70,6 +72,7 @@ struct Description {
     abi: String,
     stdlib: String,
     extensions: Vec<String>,
+    modules: Vec<String>,
     libraries: Vec<String>,
 }
 
@@ -124,6 +127,7 @@ impl Interpreter {
             libraries,
             stdlib: found.stdlib,
             extensions,
+            modules: found.modules,
             abi: found.abi,
             version: found.version,
         }

@@ -3,22 +3,26 @@
 
 use std::cell::Cell;
 use std::path::Path;
+use std::pin::pin;
+use std::rc::Rc;
 
 use metnos_proto::control::Start;
 use metnos_proto::executor::Quotas;
 use metnos_proto::json;
+use metnos_proto::msg::common::{Carrier, Outcome};
 use metnos_proto::msg::sandboxd::Canary;
 use serde_json::{Value, json};
 
 use crate::canary;
-use crate::frames;
+use crate::frames::{self, Word};
+use crate::inner::Becoming;
 use crate::interp::Interpreter;
 use crate::launch::Launcher;
 use crate::limits::{self, supervise};
-use crate::plan::{CODE_FILE, Installation, Mode, Plan, TMP, WORKSPACE};
+use crate::plan::{Installation, Mode, Plan, TMP, WORKSPACE};
 use crate::pool::{Entry, Finished, Job, Sandbox};
 use crate::scratch::Scratch;
-use crate::seccomp::Filter;
+use crate::warm::{Pool, Taken};
 use crate::{sys, view};
 
 /// The layer that the owner may waive by name on a kernel that lacks it.
@@ -28,7 +32,8 @@ const LANDLOCK: &str = "landlock";
 #[derive(Debug)]
 pub struct Kernel {
     installation: Installation,
-    launcher: Launcher,
+    launcher: Rc<Launcher>,
+    pool: Rc<Pool>,
     landlock_abi: Option<u32>,
     scratches: Cell<u64>,
 }
@@ -49,7 +54,6 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::prepare`].
     pub fn enter(instance: &Path, interpreter: Interpreter, without_landlock: bool) -> Result<Self, String> {
-        let filter = Filter::load().map_err(|error| error.to_string())?;
         let landlock_abi = sys::landlock_abi();
         if landlock_abi.is_none() && !without_landlock {
             return Err("this kernel has no Landlock, which every sandbox needs; use a newer kernel (5.19 or later), \
@@ -58,12 +62,44 @@ impl Kernel {
         }
         let instance = view::resolve_instance(instance).map_err(|error| error.to_string())?;
         view::enter(&instance, &interpreter).map_err(|error| error.to_string())?;
-        let installation = Installation { interpreter, seccomp: filter.digest(), host: Launcher::host_digest() };
-        let launcher = Launcher::new(filter, without_landlock);
-        Ok(Self { installation, launcher, landlock_abi, scratches: Cell::new(0) })
+        let launcher = Launcher::new(landlock_abi).map_err(|error| error.to_string())?;
+        let installation = Installation {
+            interpreter,
+            seccomp: launcher.filter_digests(),
+            host: Launcher::host_digest(),
+            seal: Launcher::seal_digest(),
+        };
+        let base = installation.pure_plan("pure", &Quotas::default()).map_err(|error| error.to_string())?;
+        let launcher = Rc::new(launcher);
+        let pool = Pool::new(Rc::clone(&launcher), base);
+        Ok(Self { installation, launcher, pool, landlock_abi, scratches: Cell::new(0) })
     }
 
-    async fn run_plan(
+    /// The same for another interpreter of the same view, with a pool of its own.
+    ///
+    /// # Errors
+    /// When it lies in a closed place.
+    pub fn beside(&self, installation: Installation) -> Result<Self, String> {
+        let base = installation.pure_plan("pure", &Quotas::default()).map_err(|error| error.to_string())?;
+        let launcher = Rc::clone(&self.launcher);
+        let pool = Pool::new(Rc::clone(&launcher), base);
+        Ok(Self { installation, launcher, pool, landlock_abi: self.landlock_abi, scratches: Cell::new(0) })
+    }
+
+    /// What starts processes.
+    #[must_use]
+    pub fn launcher(&self) -> &Launcher {
+        &self.launcher
+    }
+
+    /// What waits for calls.
+    #[must_use]
+    pub const fn pool(&self) -> &Rc<Pool> {
+        &self.pool
+    }
+
+    /// On a fresh interpreter: the step of the ladder that needs nothing but the plan.
+    async fn execute(
         &self,
         plan: &Plan,
         code: &[u8],
@@ -71,8 +107,13 @@ impl Kernel {
         stop: impl Future<Output = ()>,
         progress: impl FnMut(u64, u64),
     ) -> limits::Finished {
-        match self.launcher.launch(plan, code) {
-            Ok(launched) => supervise(launched, &plan.spec().limits, &frames::request(request), stop, progress).await,
+        match self.launcher.launch(plan, Becoming::Executor) {
+            Ok(launched) => {
+                let mut words = self.launcher.order(plan, false);
+                words.extend(frames::frame(Word::Source, code));
+                words.extend(frames::frame(Word::Request, request));
+                supervise(launched, &plan.spec().limits, &words, stop, progress).await
+            }
             Err(error) => limits::Finished::failed(error.to_string()),
         }
     }
@@ -86,7 +127,7 @@ pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
         Entry::Cases => ("cases", b"{}"),
     };
     let head = json!({
-        "code": CODE_FILE, "entry": name, "tmp": TMP, "wall_s": plan.spec().limits.wall_s, "workspace": WORKSPACE,
+        "entry": name, "tmp": TMP, "wall_s": plan.spec().limits.wall_s, "workspace": WORKSPACE,
     });
     let mut body = json::canonical(&head);
     // The arguments are put in as they are: they may be megabytes, and were checked and written canonically.
@@ -112,13 +153,14 @@ impl Sandbox for Kernel {
             if carried { format!("{others}, Landlock") } else { others.to_owned() }
         };
         vec![
-            format!("mode: {}", Mode::Execed.name()),
+            format!("ladder: {}, then refused", Mode::LADDER.map(Mode::name).join(", then ")),
+            format!("pool: {}", self.pool.describe()),
             format!("files: a root of its own in memory, read-only mounts by descriptor; {landlock}"),
             format!("network: {}", with(4, "an empty namespace, seccomp")),
             format!("signals: {}", with(6, "a process namespace, seccomp")),
             format!("abstract sockets: {}", with(6, "an empty network namespace, seccomp")),
             "system calls: seccomp, an allow-list".to_owned(),
-            "execution: one exec of the interpreter by descriptor, seccomp, noexec mounts".to_owned(),
+            "execution: seccomp, Landlock without any right to execute, noexec mounts; sealed once the interpreter is up".to_owned(),
             "limits: rlimits, a clock on the process; no control group".to_owned(),
         ]
     }
@@ -128,7 +170,7 @@ impl Sandbox for Kernel {
         let finished = match self.installation.pure_plan("pure", &quotas) {
             Ok(plan) => {
                 let request = request(&plan, &Entry::Call { args: b"{}".to_vec() });
-                self.run_plan(&plan, canary::CODE, &request, std::future::pending(), |_, _| {}).await
+                self.execute(&plan, canary::CODE, &request, std::future::pending(), |_, _| {}).await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
         };
@@ -136,18 +178,50 @@ impl Sandbox for Kernel {
     }
 
     async fn run(&self, job: Job<'_>) -> Finished {
-        let Job { plan, code, entry, progress, kill } = job;
-        let stop = async {
+        let Job { turn, plan, code, entry, progress, kill } = job;
+        let mut stop = pin!(async {
             // Whoever drops the other end without a word means that nobody will stop it.
             if kill.await.is_err() {
                 std::future::pending::<()>().await;
             }
-        };
+        });
         let body = request(plan, &entry);
-        let finished = self.run_plan(plan, code, &body, stop, progress).await;
-        let limits::Finished { outcome, why, result, resources, log } = finished;
-        let result = (outcome == metnos_proto::msg::common::Outcome::Ok).then_some(result);
+        let mut carried = None;
+        if let Some(Taken { launched, carrier, code: mut words }) = self.pool.take(turn, plan, code).await {
+            words.extend(frames::frame(Word::Request, &body));
+            let finished = supervise(launched, &plan.spec().limits, &words, stop.as_mut(), progress).await;
+            match finished.outcome {
+                // Its seal has failed, so nothing has run: the next step of the ladder.
+                Outcome::SandboxFailed => {
+                    tracing::warn!(why = finished.why, "a warm process was not sealed");
+                    self.pool.crashed();
+                }
+                Outcome::Crashed => {
+                    self.pool.crashed();
+                    carried = Some((finished, carrier));
+                }
+                _ => carried = Some((finished, carrier)),
+            }
+        }
+        let (finished, carrier) = match carried {
+            Some(carried) => carried,
+            None => {
+                self.pool.missed();
+                (self.execute(plan, code, &body, stop, progress).await, Carrier::Execed)
+            }
+        };
+        let limits::Finished { outcome, why, result, mut resources, log } = finished;
+        resources.carrier = carrier;
+        let result = (outcome == Outcome::Ok).then_some(result);
         Finished { outcome, result, detail: why, log, resources }
+    }
+
+    fn mode(&self) -> Mode {
+        if self.pool.is_open() { Mode::Warm } else { Mode::Execed }
+    }
+
+    fn serving(&self) {
+        tokio::task::spawn_local(Rc::clone(&self.pool).keep());
     }
 
     fn scratch(&self, files: &Value) -> Result<Scratch, String> {

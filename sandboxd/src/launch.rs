@@ -1,5 +1,5 @@
-//! Starts one executor's process from its plan. It takes nothing but the plan and the code
-//! that was verified: no path, no descriptor and no flag comes from anywhere else.
+//! Starts a process from a plan: an executor's, or the zygote. It takes nothing but the plan: no path, no
+//! descriptor and no flag comes from anywhere else.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -8,13 +8,22 @@ use metnos_proto::ids::Blake3;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
 
-use crate::inner::{self, Material};
+use crate::frames::{self, Word};
+use crate::inner::{self, Becoming, Material};
+use crate::order;
 use crate::plan::{Namespace, Plan};
-use crate::seccomp::Filter;
+use crate::seccomp::{Filter, ListError, Stage};
 use crate::sys::{self, Cloned};
 
 /// The host script, part of this binary.
 pub const HOST: &[u8] = include_bytes!("../../executors/host/host.py");
+
+/// The seal, part of this binary; `build.rs` makes it.
+pub const SEAL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/_metnos_seal.so"));
+/// What the seal is made of. Its digest is that of its text: what a compiler makes of it may differ from release to
+/// release, and must not set every executor aside.
+const SEAL_TEXT: [&str; 3] =
+    [include_str!("../seal/lib.rs"), include_str!("../seal/order.rs"), include_str!("../seal/system.rs")];
 
 /// Why no process was started.
 #[derive(Debug, thiserror::Error)]
@@ -35,9 +44,11 @@ pub enum LaunchError {
 /// Everything that does not change from call to call.
 #[derive(Debug)]
 pub struct Launcher {
-    filter: Filter,
+    sealed: Filter,
+    start: Filter,
     ids: (u32, u32),
-    without_landlock: bool,
+    /// Landlock's version; `None` only when the owner has waived it by name.
+    landlock: Option<u32>,
 }
 
 /// A process on its way to becoming an executor.
@@ -56,11 +67,31 @@ pub struct Launched {
 }
 
 impl Launcher {
-    /// A launcher for this process's user. `without_landlock` only when the owner has waived it by name.
-    #[must_use]
-    pub fn new(filter: Filter, without_landlock: bool) -> Self {
+    /// A launcher for this process's user. No `landlock` only when the owner has waived it by name.
+    ///
+    /// # Errors
+    /// When the reviewed list of system calls does not hold together.
+    pub fn new(landlock: Option<u32>) -> Result<Self, ListError> {
         let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        Self { filter, ids, without_landlock }
+        Ok(Self { sealed: Filter::load(Stage::Sealed)?, start: Filter::load(Stage::Starting)?, ids, landlock })
+    }
+
+    /// The digests of the filters of a sealed process and of one that starts.
+    #[must_use]
+    pub const fn filter_digests(&self) -> [Blake3; 2] {
+        [self.sealed.digest(), self.start.digest()]
+    }
+
+    /// The digest of the seal.
+    #[must_use]
+    pub fn seal_digest() -> Blake3 {
+        Blake3::of(SEAL_TEXT.concat().as_bytes())
+    }
+
+    /// The order for one that executes `plan`, as a frame; with the grants beside it when `mounts`.
+    #[must_use]
+    pub fn order(&self, plan: &Plan, mounts: bool) -> Vec<u8> {
+        frames::frame(Word::Seal, &order::of_plan(plan, &self.sealed, self.landlock, mounts))
     }
 
     /// The digest of the host script.
@@ -69,39 +100,46 @@ impl Launcher {
         Blake3::of(HOST)
     }
 
+    /// Whether the plan was made for what this sandboxd has.
+    ///
+    /// # Errors
+    /// [`LaunchError::OtherPlan`].
+    pub fn fits(&self, plan: &Plan) -> Result<(), LaunchError> {
+        let spec = plan.spec();
+        if [spec.seccomp, spec.start_seccomp] != self.filter_digests() {
+            return Err(LaunchError::OtherPlan("system call filter"));
+        }
+        if spec.host != Self::host_digest() {
+            return Err(LaunchError::OtherPlan("host script"));
+        }
+        if spec.seal != Self::seal_digest() {
+            return Err(LaunchError::OtherPlan("seal"));
+        }
+        Ok(())
+    }
+
     /// Starts the process.
     ///
     /// # Errors
     /// A [`LaunchError`]. What goes wrong inside the new process is reported over [`Launched::fault`].
-    pub fn launch(&self, plan: &Plan, code: &[u8]) -> Result<Launched, LaunchError> {
-        if plan.spec().seccomp != self.filter.digest() {
-            return Err(LaunchError::OtherPlan("system call filter"));
-        }
-        if plan.spec().host != Self::host_digest() {
-            return Err(LaunchError::OtherPlan("host script"));
-        }
-        let failed =
-            |step: &'static str| move |errno: rustix::io::Errno| LaunchError::Kernel { step, error: errno.into() };
-        let (channel, inner_channel) =
-            rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-                .map_err(failed("making a channel"))?;
-        let (log, inner_log) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(failed("making a pipe"))?;
-        let (fault, inner_fault) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(failed("making a pipe"))?;
-        for fd in [channel.as_fd(), log.as_fd(), fault.as_fd()] {
-            rustix::io::ioctl_fionbio(fd, true).map_err(failed("making a channel"))?;
-        }
-        let cloned = sys::clone_process(clone_flags(&plan.spec().namespaces));
+    pub fn launch(&self, plan: &Plan, becoming: Becoming) -> Result<Launched, LaunchError> {
+        self.fits(plan)?;
+        let Pipes { channel, log, fault, inner } = Pipes::new(match becoming {
+            Becoming::Executor => SocketType::STREAM,
+            Becoming::Zygote => SocketType::SEQPACKET,
+        })?;
+        let cloned = sys::clone_process(clone_flags(&plan.spec().namespaces, becoming));
         match cloned.map_err(|error| LaunchError::Kernel { step: "making a process in new namespaces", error })? {
             Cloned::Child => {
                 let material = Material {
                     host: HOST,
-                    code,
-                    filter: &self.filter,
-                    channel: inner_channel.as_fd(),
-                    log: inner_log.as_fd(),
-                    fault: inner_fault.as_fd(),
+                    becoming,
+                    filter: &self.start,
+                    channel: inner.channel.as_fd(),
+                    log: inner.log.as_fd(),
+                    fault: inner.fault.as_fd(),
                     ids: self.ids,
-                    without_landlock: self.without_landlock,
+                    without_landlock: self.landlock.is_none(),
                 };
                 inner::become_executor(plan, &material)
             }
@@ -110,8 +148,54 @@ impl Launcher {
     }
 }
 
-fn clone_flags(namespaces: &[Namespace]) -> i32 {
-    namespaces.iter().fold(0, |flags, namespace| {
+/// The inner ends of a process's channel, output and report.
+#[derive(Debug)]
+pub struct Inner {
+    /// Of the channel.
+    pub channel: OwnedFd,
+    /// Of the output.
+    pub log: OwnedFd,
+    /// Of the report.
+    pub fault: OwnedFd,
+}
+
+/// What connects sandboxd to a process; see [`Launched`].
+#[derive(Debug)]
+pub struct Pipes {
+    /// To the host script.
+    pub channel: OwnedFd,
+    /// Its output.
+    pub log: OwnedFd,
+    /// Its report.
+    pub fault: OwnedFd,
+    /// What the process gets.
+    pub inner: Inner,
+}
+
+impl Pipes {
+    /// New ones; this side's do not block.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn new(kind: SocketType) -> Result<Self, LaunchError> {
+        let failed =
+            |step: &'static str| move |errno: rustix::io::Errno| LaunchError::Kernel { step, error: errno.into() };
+        let (channel, inner_channel) = rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)
+            .map_err(failed("making a channel"))?;
+        let (log, inner_log) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(failed("making a pipe"))?;
+        let (fault, inner_fault) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(failed("making a pipe"))?;
+        for fd in [channel.as_fd(), log.as_fd(), fault.as_fd()] {
+            rustix::io::ioctl_fionbio(fd, true).map_err(failed("making a channel"))?;
+        }
+        let inner = Inner { channel: inner_channel, log: inner_log, fault: inner_fault };
+        Ok(Self { channel, log, fault, inner })
+    }
+}
+
+fn clone_flags(namespaces: &[Namespace], becoming: Becoming) -> i32 {
+    // A process that is the first of its namespace could give its children no other parent than itself.
+    let own = |namespace: &&Namespace| becoming == Becoming::Executor || **namespace != Namespace::Pid;
+    namespaces.iter().filter(own).fold(0, |flags, namespace| {
         flags
             | match namespace {
                 Namespace::User => libc::CLONE_NEWUSER,

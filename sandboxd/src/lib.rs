@@ -2,9 +2,9 @@
 //! decides nothing, opens no network, and reads no memory, key or vault. Open this file first.
 //!
 //! A call's way: [`pool::registry`] reads the executor's files, [`pool::verify`] holds them against
-//! what was signed, [`plan`] is the sandbox as data, [`launch`] starts a process from it, which in
-//! [`inner`] builds its own world and becomes the interpreter; [`limits`] watches it to its
-//! end, [`pool::output`] looks at what it returned, [`pool::results`] keeps that for later
+//! what was signed, [`plan`] is the sandbox as data. A process for it waits in [`warm`] already, or [`launch`] starts one,
+//! which in [`inner`] builds its own world and becomes the interpreter. Either seals itself by an [`order`] made
+//! from the plan; [`limits`] watches it to its end, [`pool::output`] looks at what it returned, [`pool::results`] keeps that for later
 //! references. [`pool::call`] is that order in one place; [`serve`] are the words of policyd and of
 //! the owner; [`daemon`] is start, lock and drain.
 
@@ -17,11 +17,13 @@ pub mod launch;
 pub mod limits;
 pub mod mounts;
 pub mod names;
+pub mod order;
 pub mod plan;
 pub mod scratch;
 pub mod seccomp;
 pub mod sys;
 pub mod view;
+pub mod warm;
 
 pub mod daemon;
 pub mod pool;

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use metnos_proto::msg::common::{Outcome, Resources};
+use metnos_proto::msg::common::{Carrier, Outcome, Resources};
 use metnos_proto::sys::watch;
 use rustix::io::Errno;
 use rustix::process::Signal;
@@ -152,8 +152,13 @@ impl Finished {
     /// A run that did not come about.
     #[must_use]
     pub fn failed(why: String) -> Self {
-        let resources = Resources { wall_us: 0, cpu_us: 0, peak_kib: 0, output_bytes: 0 };
-        Self { outcome: Outcome::SandboxFailed, why, result: Vec::new(), resources, log: String::new() }
+        Self {
+            outcome: Outcome::SandboxFailed,
+            why,
+            result: Vec::new(),
+            resources: Resources::NONE,
+            log: String::new(),
+        }
     }
 }
 
@@ -276,6 +281,9 @@ impl Seen {
             cpu_us: ended.cpu_us,
             peak_kib: ended.peak_kib,
             output_bytes: u64::try_from(result.len()).unwrap_or(u64::MAX),
+            written_bytes: ended.written_bytes,
+            // Whoever started it knows.
+            carrier: Carrier::Execed,
         };
         Finished { outcome, why: why.chars().take(MAX_WHY).collect(), result, resources, log }
     }

@@ -14,7 +14,7 @@ const LIMITS: Limits = Limits {
     stack_bytes: 8 << 20,
 };
 
-const FINE: Ended = Ended { code: Some(0), signal: None, cpu_us: 1000, peak_kib: 9000 };
+const FINE: Ended = Ended { code: Some(0), signal: None, cpu_us: 1000, peak_kib: 9000, written_bytes: 0 };
 
 fn outcome(breach: Option<Breach>, last: Option<Frame>, ended: Ended, fault: &str, log: &str) -> Outcome {
     judge(breach.as_ref(), last.as_ref(), false, ended, fault, &LIMITS, log).0

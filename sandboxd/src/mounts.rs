@@ -51,19 +51,30 @@ fn attributes(flags: MountFlags) -> MountAttrFlags {
     attributes
 }
 
-/// A new file system in memory, not yet attached anywhere, that belongs to nobody else.
+/// A new file system in memory, not yet attached anywhere, that belongs to nobody else. Nothing in it can be executed.
 ///
 /// # Errors
 /// What the kernel says.
 pub fn memory(size: Memory, mode: &str) -> Result<OwnedFd, Errno> {
+    memory_with(size, mode, MountAttrFlags::MOUNT_ATTR_NOEXEC)
+}
+
+/// The same, for code.
+///
+/// # Errors
+/// What the kernel says.
+pub fn memory_for_code(size: Memory, mode: &str) -> Result<OwnedFd, Errno> {
+    memory_with(size, mode, MountAttrFlags::empty())
+}
+
+fn memory_with(size: Memory, mode: &str, more: MountAttrFlags) -> Result<OwnedFd, Errno> {
     let context = rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     let fd = context.as_fd();
     rustix::mount::fsconfig_set_string(fd, "size", size.bytes.to_string())?;
     rustix::mount::fsconfig_set_string(fd, "nr_inodes", size.files.to_string())?;
     rustix::mount::fsconfig_set_string(fd, "mode", mode)?;
     rustix::mount::fsconfig_create(fd)?;
-    let attributes =
-        MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV | more;
     rustix::mount::fsmount(fd, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 

@@ -3,16 +3,19 @@
 //! mounts a forbidden path, or anything writable but a folder of the workspace without the pool
 //! of executors, cannot be made.
 
-use metnos_proto::executor::{Places, Quotas, forbidden};
 use metnos_proto::ids::Blake3;
+use metnos_proto::json;
 use serde::Serialize;
 
+mod check;
 mod installation;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use installation::Installation;
 
 /// Raised with every change of what these fields mean.
-pub const PLAN_FORMAT: u16 = 1;
+pub const PLAN_FORMAT: u16 = 2;
 /// What separates this hash from every other use of BLAKE3.
 const CONTEXT: &str = "metnos 2026-01 profile.lock";
 
@@ -33,8 +36,12 @@ const SCRATCH_BELOW: &str = "/scratch/";
 pub const CODE_FOLDER: &str = "/metnos";
 /// The host script in the sandbox.
 pub const HOST_FILE: &str = "/metnos/host.py";
-/// The executor's code in the sandbox.
-pub const CODE_FILE: &str = "/metnos/main.py";
+/// The seal in the sandbox, and in sandboxd's own view.
+pub const SEAL_FILE: &str = "/seal/_metnos_seal.so";
+/// What the host script is told to be; the zygote's is told [`ZYGOTE`].
+pub const EXECUTOR: &str = "executor";
+/// See [`EXECUTOR`].
+pub const ZYGOTE: &str = "zygote";
 /// The folder for passing files in the sandbox.
 pub const TMP: &str = "/tmp";
 /// The descriptor over which the host script speaks.
@@ -79,18 +86,25 @@ pub enum PlanError {
     BadLimit(&'static str),
 }
 
-/// The step of the ladder (design: sandbox §1).
+/// A step of the ladder (design: sandbox §1). Both end in the same seal, so what an executor can do is the same on each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// A fresh interpreter, exec'd with all layers on it.
+    /// A child of the zygote, forked into fresh namespaces before it was needed, and sealed for this call.
+    Warm,
+    /// A fresh interpreter, exec'd inside its layers and then sealed.
     Execed,
 }
 
 impl Mode {
+    /// The ladder, from the top. Below its last step is refusal.
+    pub const LADDER: [Self; 2] = [Self::Warm, Self::Execed];
+
     /// The name shown in `status`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Warm => "warm sealed",
             Self::Execed => "exec'd then sealed",
         }
     }
@@ -98,6 +112,7 @@ impl Mode {
 
 /// A namespace of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Namespace {
     /// User ids and capabilities.
     User,
@@ -122,6 +137,7 @@ impl Namespace {
 
 /// What a mount is for; decides what it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Use {
     /// The interpreter's program or its loader: may be executed.
     Program,
@@ -192,11 +208,10 @@ pub struct Memory {
 
 /// What Landlock leaves open of a place; everything the kernel knows is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Right {
     /// Reading files, listing folders.
     Read,
-    /// The same, and executing.
-    ReadExecute,
     /// Reading and writing an existing file.
     ReadWrite,
     /// Everything but executing and making devices.
@@ -210,6 +225,8 @@ pub enum Right {
 pub struct Place {
     /// Where, in the sandbox.
     pub path: String,
+    /// Whether it is a folder.
+    pub folder: bool,
     /// What may be done.
     pub right: Right,
 }
@@ -242,8 +259,8 @@ pub struct Spec {
     pub format: u16,
     /// The profile's name.
     pub profile: String,
-    /// The step of the ladder.
-    pub mode: Mode,
+    /// The steps of the ladder on which it may run: always [`Mode::LADDER`].
+    pub modes: Vec<Mode>,
     /// Always [`Namespace::ALL`].
     pub namespaces: Vec<Namespace>,
     /// The name of the machine inside.
@@ -258,8 +275,14 @@ pub struct Spec {
     pub mounts: Vec<Mount>,
     /// What Landlock leaves open.
     pub places: Vec<Place>,
-    /// The digest of the system call filter.
+    /// The digest of the system call filter of the sealed process.
+    #[serde(serialize_with = "digest")]
     pub seccomp: Blake3,
+    /// The digest of the filter under which a fresh interpreter starts, before it is sealed.
+    #[serde(serialize_with = "digest")]
+    pub start_seccomp: Blake3,
+    /// Modules that are loaded before the seal; compiled ones cannot be loaded after it.
+    pub preload: Vec<String>,
     /// Limits of the call.
     pub limits: Limits,
     /// The interpreter's arguments, its name first.
@@ -273,7 +296,16 @@ pub struct Spec {
     /// What compiled modules fit.
     pub abi: String,
     /// The digest of the host script.
+    #[serde(serialize_with = "digest")]
     pub host: Blake3,
+    /// The digest of the seal.
+    #[serde(serialize_with = "digest")]
+    pub seal: Blake3,
+}
+
+/// A digest as people and `profile.lock` write it.
+fn digest<S: serde::Serializer>(value: &Blake3, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }
 
 /// A sandbox that may be built. There is no way to one but through [`Plan::new`].
@@ -293,14 +325,14 @@ impl Plan {
             return Err(PlanError::TooManyMounts);
         }
         for (index, mount) in spec.mounts.iter().enumerate() {
-            check_mount(mount)?;
+            check::mount(mount)?;
             if spec.mounts[..index].iter().any(|earlier| earlier.target == mount.target) {
                 return Err(PlanError::BadMount { path: mount.target.clone(), what: "is there twice" });
             }
         }
-        check_guards(&spec.mounts)?;
-        check_limits(&spec)?;
-        let hash = Blake3(blake3::derive_key(CONTEXT, &canonical(&spec)));
+        check::guards(&spec.mounts)?;
+        check::limits(&spec)?;
+        let hash = lock_of(&canonical(&spec));
         Ok(Self { spec, hash })
     }
 
@@ -340,130 +372,18 @@ impl Plan {
     }
 }
 
-/// The canonical bytes of a plan: `postcard`, which has one encoding for each value.
+/// The canonical bytes of a plan: canonical JSON, which has one spelling for each value, and which a person and any
+/// later version can read. They are what `profile.json` holds.
 #[must_use]
 pub fn canonical(spec: &Spec) -> Vec<u8> {
     // Serialising plain data into memory cannot go wrong; were it to, the hash would fit no lock.
-    postcard::to_stdvec(spec).unwrap_or_default()
+    json::canonical(&serde_json::to_value(spec).unwrap_or_default())
 }
 
-fn check_mount(mount: &Mount) -> Result<(), PlanError> {
-    let bad = |what| Err(PlanError::BadMount { path: mount.target.clone(), what });
-    for path in [&mount.source, &mount.target] {
-        let parts = path.strip_prefix('/').map(|rest| rest.split('/').collect::<Vec<_>>()).unwrap_or_default();
-        if parts.is_empty() || parts.iter().any(|part| matches!(*part, "" | "." | "..")) || path.contains('\0') {
-            return bad("has no plain absolute path");
-        }
-        if mount.purpose == Use::Device {
-            continue;
-        }
-        let places = Places::default();
-        if let Some(closed) = forbidden::check(path, &places).or_else(|| forbidden::covers(path, &places)) {
-            return Err(PlanError::Forbidden { path: path.clone(), why: closed.why.to_owned() });
-        }
-    }
-    if mount.flags.read_only == (mount.purpose == Use::WriteGrant) {
-        return bad("may be written, or may not, against its purpose");
-    }
-    if !mount.flags.no_suid || !mount.flags.no_symfollow {
-        return bad("could gain an identity or be led elsewhere");
-    }
-    let code = matches!(mount.purpose, Use::Program | Use::Library);
-    if mount.flags.no_exec == code {
-        return bad("may be executed, or may not, against its purpose");
-    }
-    let device = mount.purpose == Use::Device;
-    if mount.flags.no_dev == device || (device && !DEVICES.contains(&mount.target.as_str())) {
-        return bad("shows a device that is not one of the three");
-    }
-    match mount.purpose {
-        Use::Program | Use::Library | Use::Device if mount.folder => bad("is a folder"),
-        Use::Stdlib | Use::Grant | Use::WriteGrant | Use::Guard if !mount.folder => bad("is no folder"),
-        Use::Program | Use::Library | Use::Stdlib | Use::Device if mount.source != mount.target => {
-            bad("stands elsewhere than it comes from")
-        }
-        Use::Program | Use::Library | Use::Stdlib
-            if is_below(&mount.source, WORKSPACE) || is_below(&mount.source, WRITABLE) =>
-        {
-            bad("would run what lies in the workspace")
-        }
-        Use::Grant | Use::WriteGrant | Use::Guard if !is_below(&mount.target, WORKSPACE) => {
-            bad("is a grant outside the workspace")
-        }
-        Use::Grant | Use::Guard if !is_below(&mount.source, WORKSPACE) && !mount.source.starts_with(SCRATCH_BELOW) => {
-            bad("is a grant from outside the workspace")
-        }
-        Use::WriteGrant if !is_below(&mount.source, WRITABLE) && !mount.source.starts_with(SCRATCH_BELOW) => {
-            bad("is a grant to write from outside the workspace")
-        }
-        Use::WriteGrant if is_below(&mount.target, &pool()) || is_below(&mount.source, &writable_pool()) => {
-            bad("would let the executors themselves be written")
-        }
-        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Grant | Use::WriteGrant | Use::Guard => Ok(()),
-    }
-}
-
-/// A folder that may be written and contains the pool of executors has the pool guarded, by a mount that comes
-/// later and so lies on top.
-fn check_guards(mounts: &[Mount]) -> Result<(), PlanError> {
-    for (index, mount) in mounts.iter().enumerate() {
-        if mount.purpose != Use::WriteGrant || !is_below(&writable_pool(), &mount.source) {
-            continue;
-        }
-        let guards = |later: &&Mount| later.purpose == Use::Guard && later.target == pool() && later.source == pool();
-        if !mounts.iter().skip(index).any(|later| guards(&later)) {
-            return Err(PlanError::BadMount {
-                path: mount.target.clone(),
-                what: "may be written, and does not guard the executors below it",
-            });
-        }
-        // On top of the guard nothing may be put that could be written.
-        let after = mounts.iter().skip_while(|later| !guards(later));
-        if after.into_iter().any(|later| later.purpose == Use::WriteGrant && is_below(&pool(), &later.target)) {
-            return Err(PlanError::BadMount {
-                path: mount.target.clone(),
-                what: "would cover the guard of the executors",
-            });
-        }
-    }
-    Ok(())
-}
-
-/// The pool as executors see it.
-fn pool() -> String {
-    format!("{WORKSPACE}/{POOL_NAME}")
-}
-
-/// The pool in the writable view.
-fn writable_pool() -> String {
-    format!("{WRITABLE}/{POOL_NAME}")
-}
-
-fn is_below(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-fn check_limits(spec: &Spec) -> Result<(), PlanError> {
-    let (limits, cap) = (&spec.limits, Quotas::CAP);
-    let fits = [
-        ("wall_s", (1..=u64::from(cap.wall_s)).contains(&limits.wall_s.into())),
-        ("cpu_s", (1..=u64::from(cap.cpu_s)).contains(&limits.cpu_s.into())),
-        ("address_bytes", (1..=u64::from(cap.ram_mb) << 20).contains(&limits.address_bytes)),
-        ("output_bytes", (1..=u64::from(cap.output_mb) << 20).contains(&limits.output_bytes)),
-        ("processes", (1..=64).contains(&limits.processes)),
-        ("open_files", (8..=256).contains(&limits.open_files)),
-        ("file_bytes", limits.file_bytes <= spec.tmp.bytes),
-        ("stack_bytes", (1 << 20..=8 << 20).contains(&limits.stack_bytes)),
-        ("tmp", spec.tmp.bytes <= 64 << 20 && spec.root.bytes <= 4 << 20),
-        ("namespaces", spec.namespaces == Namespace::ALL),
-        ("inner_id", spec.inner_id != 0),
-        // Were it below the limit, a descriptor of this number could be made after the start.
-        ("program_fd", i64::from(spec.program_fd) > i64::from(limits.open_files)),
-    ];
-    match fits.iter().find(|(_, fits)| !fits) {
-        Some((name, _)) => Err(PlanError::BadLimit(name)),
-        None => Ok(()),
-    }
+/// The lock of canonical bytes.
+#[must_use]
+pub fn lock_of(canonical: &[u8]) -> Blake3 {
+    Blake3(blake3::derive_key(CONTEXT, canonical))
 }
 
 #[cfg(test)]

@@ -3,31 +3,10 @@
 
 use proptest::prelude::*;
 
-use metnos_proto::executor::Manifest;
+use metnos_proto::executor::{Manifest, Quotas, forbidden};
 
+use super::testing::{installation, reader as plan, writer};
 use super::*;
-use crate::interp::Interpreter;
-
-fn installation() -> Installation {
-    Installation {
-        interpreter: Interpreter {
-            program: "/usr/bin/python3.11".to_owned(),
-            loader: Some("/lib64/ld-linux-x86-64.so.2".to_owned()),
-            libraries: vec!["/usr/lib/x86_64-linux-gnu/libc.so.6".to_owned()],
-            stdlib: "/usr/lib/python3.11".to_owned(),
-            extensions: vec!["/usr/lib/python3.11/lib-dynload/_json.so".to_owned()],
-            abi: "cpython-311-x86_64-linux-gnu".to_owned(),
-            version: "3.11.2".to_owned(),
-        },
-        seccomp: Blake3::of(b"filter"),
-        host: Blake3::of(b"host"),
-    }
-}
-
-fn plan() -> Plan {
-    let manifest = include_bytes!("../../executors/fs_read/manifest.toml");
-    installation().plan(&Manifest::parse(manifest).unwrap()).unwrap()
-}
 
 #[test]
 fn the_plan_of_a_reader_shows_the_workspace_and_nothing_of_the_owner() {
@@ -48,7 +27,7 @@ fn the_hash_is_the_same_today_and_tomorrow() {
     assert_eq!(plan().hash().to_string(), GOLDEN);
 }
 
-const GOLDEN: &str = "blake3:90abbdbc5152d5d13774f0a6ce55d454616b83481550dc09d08c771d72a72999";
+const GOLDEN: &str = "blake3:bcf1dbc500dff9ee0f4dd303ee0bc0c6e313348efc4fdb527fd573612b546ac6";
 
 #[test]
 fn the_interpreters_version_does_not_change_the_hash_but_its_abi_does() {
@@ -90,15 +69,6 @@ fn a_scratch_plan_differs_only_in_where_the_workspace_comes_from() {
     }
 }
 
-/// The plan of a writer of these folders.
-fn writer(folders: &str) -> Result<Plan, PlanError> {
-    let text = String::from_utf8_lossy(include_bytes!("../../executors/fs_read/manifest.toml")).into_owned();
-    let text = text
-        .replace("fs-read-workspace", "fs-write-workspace")
-        .replace("{ fs_read = [\"workspace/\"] }", &format!("{{ fs_write = [{folders}] }}"));
-    installation().plan(&Manifest::parse(text.as_bytes()).unwrap())
-}
-
 #[test]
 fn a_writer_may_change_the_workspace_but_not_the_executors_in_it() {
     let plan = writer("\"workspace/\"").unwrap();
@@ -112,7 +82,7 @@ fn a_writer_may_change_the_workspace_but_not_the_executors_in_it() {
     let guards = of(Use::Guard);
     assert_eq!((guards.len(), guards[0].target.as_str()), (1, "/workspace/executors"));
     assert_eq!(guards[0].flags, MountFlags::READ);
-    assert!(plan.spec().places.contains(&Place { path: WORKSPACE.to_owned(), right: Right::Change }));
+    assert!(plan.spec().places.contains(&Place { path: WORKSPACE.to_owned(), folder: true, right: Right::Change }));
     // A birth test's workspace holds no executors.
     let scratch = plan.with_scratch("/scratch/7").unwrap();
     assert!(scratch.spec().mounts.iter().all(|mount| mount.purpose != Use::Guard));
@@ -246,7 +216,7 @@ proptest! {
     }
 
     #[test]
-    fn changing_any_field_changes_the_hash(which in 0_usize..24) {
+    fn changing_any_field_changes_the_hash(which in 0_usize..29) {
         let mut spec = plan().spec().clone();
         change(&mut spec, which);
         prop_assert_ne!(canonical(&spec), canonical(plan().spec()), "{}", which);
@@ -282,6 +252,11 @@ fn change(spec: &mut Spec, which: usize) {
         20 => spec.program_fd += 1,
         21 => spec.abi.push('x'),
         22 => spec.host = Blake3::of(b"other"),
+        23 => spec.start_seccomp = Blake3::of(b"other"),
+        24 => spec.seal = Blake3::of(b"other"),
+        25 => spec.preload.push("x".to_owned()),
+        26 => spec.places[0].folder = !spec.places[0].folder,
+        27 => drop(spec.modes.pop()),
         _ => spec.limits.output_bytes -= 1,
     }
 }

@@ -1,5 +1,6 @@
-//! From the reviewed list `seccomp/python.toml` to one program for the kernel. Whatever the
-//! list does not name must never work: it is `ENOSYS`.
+//! From the reviewed list `seccomp/python.toml` to programs for the kernel: one for a sealed process, and the wider one
+//! under which a fresh interpreter starts. Whatever the list does not name must never work: it is
+//! `ENOSYS`.
 
 use std::collections::BTreeMap;
 
@@ -38,6 +39,7 @@ struct List {
     allow: Vec<Group>,
     check: Vec<Check>,
     refuse: Vec<Group>,
+    start: Vec<Start>,
 }
 
 #[derive(Deserialize)]
@@ -53,6 +55,25 @@ struct Check {
     why: String,
     call: String,
     alternatives: Vec<Vec<String>>,
+}
+
+/// What is open until the seal, on top of the rest of the list.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Start {
+    why: String,
+    calls: Vec<String>,
+    /// Empty for any arguments.
+    alternatives: Vec<Vec<String>>,
+}
+
+/// How far a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Sealed: this is what an executor runs under.
+    Sealed,
+    /// A fresh interpreter that has not sealed itself yet.
+    Starting,
 }
 
 /// `argument & mask == value`, on the low 32 bits.
@@ -76,17 +97,36 @@ impl Filter {
     ///
     /// # Errors
     /// [`ListError`] when the list does not hold together.
-    pub fn load() -> Result<Self, ListError> {
-        let program = assemble(&read(LIST)?)?;
-        let bytes: Vec<u8> = program
-            .iter()
-            .flat_map(|step| {
-                let [a, b] = step.code.to_le_bytes();
-                let [c, d, e, f] = step.k.to_le_bytes();
-                [a, b, step.jt, step.jf, c, d, e, f]
-            })
-            .collect();
-        Ok(Self { program, digest: Blake3::of(&bytes) })
+    pub fn load(stage: Stage) -> Result<Self, ListError> {
+        Ok(Self::of(assemble(&read(LIST, stage)?)?))
+    }
+
+    /// What the zygote puts on itself, and so on all its children: nothing is executed any more. Everything else is
+    /// up to the filters around it, because a child has yet to build its world.
+    #[must_use]
+    pub fn no_exec() -> Self {
+        let refused = [libc::SYS_execve, libc::SYS_execveat].map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        Self::of(vec![
+            step(LOAD, 0, 0, ARCHITECTURE_AT),
+            step(JUMP_EQ, 1, 0, ARCHITECTURE),
+            kill(),
+            step(LOAD, 0, 0, NUMBER_AT),
+            step(JUMP_EQ, 2, 0, refused[0]),
+            step(JUMP_EQ, 1, 0, refused[1]),
+            allow(),
+            error(libc::EPERM),
+        ])
+    }
+
+    fn of(program: Vec<sock_filter>) -> Self {
+        let digest = Blake3::of(&bytes_of(&program));
+        Self { program, digest }
+    }
+
+    /// The instructions as the kernel reads them, eight bytes each.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        bytes_of(&self.program)
     }
 
     /// What stands in the plan.
@@ -104,8 +144,18 @@ impl Filter {
     }
 }
 
-/// Every call of the list with what becomes of it, by number.
-fn read(text: &str) -> Result<BTreeMap<u32, Verdict>, ListError> {
+fn bytes_of(program: &[sock_filter]) -> Vec<u8> {
+    let step = |step: &sock_filter| {
+        // The kernel's structure, on the little-endian machines that all this is built for.
+        let [a, b] = step.code.to_le_bytes();
+        let [c, d, e, f] = step.k.to_le_bytes();
+        [a, b, step.jt, step.jf, c, d, e, f]
+    };
+    program.iter().flat_map(step).collect()
+}
+
+/// Every call of the list with what becomes of it at a stage, by number.
+fn read(text: &str, stage: Stage) -> Result<BTreeMap<u32, Verdict>, ListError> {
     let list: List = toml::from_str(text).map_err(|error| ListError(error.to_string()))?;
     let mut verdicts = BTreeMap::new();
     let mut seen = std::collections::BTreeSet::new();
@@ -133,14 +183,50 @@ fn read(text: &str) -> Result<BTreeMap<u32, Verdict>, ListError> {
         }
     }
     for check in &list.check {
-        let alternatives = check.alternatives.iter().map(|all| all.iter().map(|one| condition(one)).collect());
-        let alternatives: Vec<Vec<Condition>> = alternatives.collect::<Result<_, _>>()?;
-        if alternatives.is_empty() || alternatives.iter().any(Vec::is_empty) {
-            return Err(ListError(format!("`{}` has an alternative without a condition", check.call)));
+        let alternatives = conditions(&check.alternatives)?;
+        if alternatives.is_empty() {
+            return Err(ListError(format!("`{}` is checked for nothing", check.call)));
         }
         add(&check.call, &check.why, Verdict::When(alternatives))?;
     }
+    for start in &list.start {
+        if start.why.trim().is_empty() {
+            return Err(ListError("what is open until the seal has no reason".to_owned()));
+        }
+        for name in &start.calls {
+            let names::Call::Here(number) = names::number(name) else {
+                return Err(ListError(format!("`{name}` is no known system call")));
+            };
+            // What is open until the seal must be closed by it, and so stand in the rest of the list.
+            let Some(verdict) = verdicts.get_mut(&number) else {
+                return Err(ListError(format!("`{name}` is open until the seal and not named otherwise")));
+            };
+            if stage == Stage::Starting {
+                *verdict = verdict.opened(conditions(&start.alternatives)?);
+            }
+        }
+    }
     Ok(verdicts)
+}
+
+fn conditions(alternatives: &[Vec<String>]) -> Result<Vec<Vec<Condition>>, ListError> {
+    let read = alternatives.iter().map(|all| all.iter().map(|one| condition(one)).collect());
+    let read: Vec<Vec<Condition>> = read.collect::<Result<_, _>>()?;
+    if read.iter().any(Vec::is_empty) {
+        return Err(ListError("there is an alternative without a condition".to_owned()));
+    }
+    Ok(read)
+}
+
+impl Verdict {
+    /// The same with more alternatives; without any, allowed.
+    fn opened(&self, more: Vec<Vec<Condition>>) -> Self {
+        match (self, more.is_empty()) {
+            (_, true) | (Self::Allow, false) => Self::Allow,
+            (Self::Refuse, false) => Self::When(more),
+            (Self::When(alternatives), false) => Self::When([alternatives.clone(), more].concat()),
+        }
+    }
 }
 
 /// Reads `arg2 & 0x4 == 0x0`.
@@ -165,6 +251,7 @@ const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
 const AND: u16 = 0x54; // BPF_ALU | BPF_AND | BPF_K
 const JUMP_EQ: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
 const JUMP_GE: u16 = 0x35; // BPF_JMP | BPF_JGE | BPF_K
+const JUMP: u16 = 0x05; // BPF_JMP | BPF_JA
 const RETURN: u16 = 0x06; // BPF_RET | BPF_K
 
 const NUMBER_AT: u32 = 0;
@@ -195,6 +282,27 @@ const fn kill() -> sock_filter {
     step(RETURN, 0, 0, libc::SECCOMP_RET_KILL_PROCESS)
 }
 
+/// One verdict for a run of numbers that begins here and ends where the next one begins.
+type Run<'a> = (u32, Option<&'a Verdict>);
+
+/// The whole line of numbers, cut where the verdict changes; `None` is unknown.
+fn runs(verdicts: &BTreeMap<u32, Verdict>) -> Vec<Run<'_>> {
+    let mut runs: Vec<Run<'_>> = vec![(0, None)];
+    let mut add = |from: u32, verdict| match runs.last_mut() {
+        Some(last) if last.0 == from => last.1 = verdict,
+        Some(last) if last.1 == verdict => {}
+        Some(_) | None => runs.push((from, verdict)),
+    };
+    for (number, verdict) in verdicts {
+        add(*number, Some(verdict));
+        // Overwritten when the next number has a verdict of its own.
+        add(number.saturating_add(1), None);
+    }
+    // Two neighbours may have become alike by that.
+    runs.dedup_by(|next, last| next.1 == last.1);
+    runs
+}
+
 fn assemble(verdicts: &BTreeMap<u32, Verdict>) -> Result<Vec<sock_filter>, ListError> {
     let mut program = vec![
         step(LOAD, 0, 0, ARCHITECTURE_AT),
@@ -204,21 +312,36 @@ fn assemble(verdicts: &BTreeMap<u32, Verdict>) -> Result<Vec<sock_filter>, ListE
         step(JUMP_GE, 0, 1, X32),
         kill(),
     ];
-    for (number, verdict) in verdicts {
-        let block = match verdict {
-            Verdict::Allow => vec![allow()],
-            Verdict::Refuse => vec![error(libc::EPERM)],
-            Verdict::When(alternatives) => alternatives_block(alternatives)?,
-        };
-        let length = u8::try_from(block.len()).map_err(|_| ListError("a check is too long".to_owned()))?;
-        program.push(step(JUMP_EQ, 0, length, *number));
-        program.extend(block);
-    }
-    program.push(error(libc::ENOSYS));
+    program.extend(tree(&runs(verdicts))?);
     if program.len() > MAX_INSTRUCTIONS {
         return Err(ListError(format!("{} instructions are too many", program.len())));
     }
     Ok(program)
+}
+
+/// A balanced tree of comparisons. The kernel tries a filter on every number when it is put on, which would take a
+/// linear chain several times as long.
+fn tree(runs: &[Run<'_>]) -> Result<Vec<sock_filter>, ListError> {
+    match runs {
+        [] => Ok(vec![error(libc::ENOSYS)]),
+        [(_, verdict)] => match verdict {
+            None => Ok(vec![error(libc::ENOSYS)]),
+            Some(Verdict::Allow) => Ok(vec![allow()]),
+            Some(Verdict::Refuse) => Ok(vec![error(libc::EPERM)]),
+            Some(Verdict::When(alternatives)) => alternatives_block(alternatives),
+        },
+        _ => {
+            let (left, right) = runs.split_at(runs.len() / 2);
+            let from = right.first().map_or(0, |run| run.0);
+            let (left, right) = (tree(left)?, tree(right)?);
+            let over = u32::try_from(left.len()).map_err(|_| ListError("the tree is too large".to_owned()))?;
+            // The long jump, because a conditional one reaches 255 steps only.
+            let mut node = vec![step(JUMP_GE, 0, 1, from), step(JUMP, 0, 0, over)];
+            node.extend(left);
+            node.extend(right);
+            Ok(node)
+        }
+    }
 }
 
 /// Allows when all conditions of one alternative hold, refuses otherwise.

@@ -12,7 +12,7 @@ struct Data {
     arguments: [u64; 6],
 }
 
-/// Runs a program as the kernel does, for the five instructions we use.
+/// Runs a program as the kernel does, for the six instructions we use.
 fn run(program: &[sock_filter], data: &Data) -> u32 {
     let (mut at, mut accumulator) = (0, 0_u32);
     loop {
@@ -33,6 +33,7 @@ fn run(program: &[sock_filter], data: &Data) -> u32 {
             AND => accumulator &= it.k,
             JUMP_EQ => at += usize::from(if accumulator == it.k { it.jt } else { it.jf }),
             JUMP_GE => at += usize::from(if accumulator >= it.k { it.jt } else { it.jf }),
+            JUMP => at += usize::try_from(it.k).unwrap(),
             RETURN => return it.k,
             other => panic!("instruction {other:#x}"),
         }
@@ -44,15 +45,22 @@ const EPERM: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
 const ENOSYS: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
 
 fn answer(name: &str, arguments: [u64; 6]) -> u32 {
+    at(Stage::Sealed, name, arguments)
+}
+
+fn at(stage: Stage, name: &str, arguments: [u64; 6]) -> u32 {
     let names::Call::Here(number) = names::number(name) else { panic!("{name}") };
-    run(&Filter::load().unwrap().program, &Data { number, architecture: ARCHITECTURE, arguments })
+    run(&Filter::load(stage).unwrap().program, &Data { number, architecture: ARCHITECTURE, arguments })
 }
 
 #[test]
 fn the_list_is_a_program_the_kernel_takes() {
-    let filter = Filter::load().unwrap();
-    assert!(filter.program.len() < MAX_INSTRUCTIONS);
-    assert_eq!(filter.digest(), Filter::load().unwrap().digest(), "the same list is the same program");
+    for stage in [Stage::Sealed, Stage::Starting] {
+        let filter = Filter::load(stage).unwrap();
+        assert!(filter.program.len() < MAX_INSTRUCTIONS);
+        assert_eq!(filter.digest(), Filter::load(stage).unwrap().digest(), "the same list is the same program");
+        assert_eq!(filter.bytes().len(), filter.program.len() * 8);
+    }
 }
 
 #[test]
@@ -69,7 +77,7 @@ fn allowed_calls_work_and_refused_ones_are_not_permitted() {
 
 #[test]
 fn what_stands_nowhere_is_as_if_the_kernel_did_not_know_it() {
-    let program = Filter::load().unwrap().program;
+    let program = Filter::load(Stage::Sealed).unwrap().program;
     let clone3 = u32::try_from(libc::SYS_clone3).unwrap();
     for number in [clone3, 999, 0x3fff_ffff] {
         assert_eq!(run(&program, &Data { number, architecture: ARCHITECTURE, arguments: [0; 6] }), ENOSYS, "{number}");
@@ -78,7 +86,7 @@ fn what_stands_nowhere_is_as_if_the_kernel_did_not_know_it() {
 
 #[test]
 fn another_architecture_and_x32_kill() {
-    let program = Filter::load().unwrap().program;
+    let program = Filter::load(Stage::Sealed).unwrap().program;
     for (number, architecture) in
         [(0, 0x4000_0003), (X32, ARCHITECTURE), (X32 + 1, ARCHITECTURE), (u32::MAX, ARCHITECTURE)]
     {
@@ -88,15 +96,19 @@ fn another_architecture_and_x32_kill() {
 }
 
 #[test]
-fn no_page_becomes_code_but_a_files() {
+fn no_page_becomes_code_but_a_files_and_after_the_seal_none() {
     const READ_WRITE: u64 = 3;
     const READ_CODE: u64 = 5;
     const PRIVATE: u64 = 2;
     const ANONYMOUS: u64 = 0x22;
     assert_eq!(answer("mmap", [0, 4096, READ_WRITE, ANONYMOUS, 0, 0]), ALLOW);
-    assert_eq!(answer("mmap", [0, 4096, READ_CODE, PRIVATE, 5, 0]), ALLOW);
-    assert_eq!(answer("mmap", [0, 4096, READ_CODE, ANONYMOUS, 0, 0]), EPERM);
-    assert_eq!(answer("mmap", [0, 4096, 7, PRIVATE, 5, 0]), EPERM);
+    assert_eq!(at(Stage::Starting, "mmap", [0, 4096, READ_CODE, PRIVATE, 5, 0]), ALLOW);
+    for stage in [Stage::Starting, Stage::Sealed] {
+        assert_eq!(at(stage, "mmap", [0, 4096, READ_CODE, ANONYMOUS, 0, 0]), EPERM);
+        assert_eq!(at(stage, "mmap", [0, 4096, 7, PRIVATE, 5, 0]), EPERM);
+    }
+    // The interpreter is loaded by then.
+    assert_eq!(answer("mmap", [0, 4096, READ_CODE, PRIVATE, 5, 0]), EPERM);
     assert_eq!(answer("mprotect", [0, 4096, 3, 0, 0, 0]), ALLOW);
     for protection in [4, 5, 7] {
         assert_eq!(answer("mprotect", [0, 4096, protection, 0, 0, 0]), EPERM);
@@ -104,15 +116,23 @@ fn no_page_becomes_code_but_a_files() {
 }
 
 #[test]
-fn only_a_thread_can_be_made_and_only_the_interpreter_executed() {
+fn only_a_thread_can_be_made_and_only_the_interpreter_executed_before_the_seal() {
     assert_eq!(answer("clone", [0x3d_0f00, 0, 0, 0, 0, 0]), ALLOW);
     for flags in [libc::SIGCHLD.unsigned_abs().into(), 0x3d_0f00 | 0x1000_0000, 0x0001_0000, 0] {
         assert_eq!(answer("clone", [flags, 0, 0, 0, 0, 0]), EPERM, "{flags:#x}");
     }
     let program = u64::try_from(crate::plan::PROGRAM_FD).unwrap();
-    assert_eq!(answer("execveat", [program, 0, 0, 0, 0x1000, 0]), ALLOW);
-    assert_eq!(answer("execveat", [3, 0, 0, 0, 0x1000, 0]), EPERM);
-    assert_eq!(answer("execveat", [program, 0, 0, 0, 0, 0]), EPERM);
+    assert_eq!(at(Stage::Starting, "execveat", [program, 0, 0, 0, 0x1000, 0]), ALLOW);
+    assert_eq!(at(Stage::Starting, "execveat", [3, 0, 0, 0, 0x1000, 0]), EPERM);
+    assert_eq!(at(Stage::Starting, "execveat", [program, 0, 0, 0, 0, 0]), EPERM);
+    assert_eq!(answer("execveat", [program, 0, 0, 0, 0x1000, 0]), EPERM);
+    for name in ["seccomp", "landlock_restrict_self", "capset", "recvmsg"] {
+        assert_eq!(
+            (at(Stage::Starting, name, [1, 0, 0, 0, 0, 0]), answer(name, [1, 0, 0, 0, 0, 0])),
+            (ALLOW, EPERM),
+            "{name}"
+        );
+    }
 }
 
 #[test]
@@ -126,9 +146,13 @@ fn a_high_half_does_not_smuggle_a_terminal_call_past_the_check() {
 
 #[test]
 fn a_list_that_does_not_hold_together_is_refused() {
-    let list = |allow: &str, check: &str| format!("allow = [{allow}]\ncheck = [{check}]\nrefuse = []\n");
+    let list = |allow: &str, check: &str| format!("allow = [{allow}]\ncheck = [{check}]\nrefuse = []\nstart = []\n");
     let call = r#"{ why = "x", calls = ["read"] }"#;
-    assert!(read(&list(call, "")).is_ok());
+    assert!(read(&list(call, ""), Stage::Sealed).is_ok());
+    let opened = |start: &str| list(call, "").replace("start = []", &format!("start = [{start}]"));
+    assert!(read(&opened(r#"{ why = "x", calls = ["read"], alternatives = [] }"#), Stage::Starting).is_ok());
+    assert!(read(&opened(r#"{ why = "x", calls = ["write"], alternatives = [] }"#), Stage::Sealed).is_err());
+    assert!(read(&opened(r#"{ why = " ", calls = ["read"], alternatives = [] }"#), Stage::Sealed).is_err());
     for bad in [
         list(r#"{ why = " ", calls = ["read"] }"#, ""),
         list(r#"{ why = "x", calls = ["reed"] }"#, ""),
@@ -139,14 +163,43 @@ fn a_list_that_does_not_hold_together_is_refused() {
         list(call, r#"{ why = "x", call = "mmap", alternatives = [["arg0 & 0x1 == 0x2"]] }"#),
         list(call, r#"{ why = "x", call = "mmap", alternatives = [["arg0 == 0x2"]] }"#),
     ] {
-        assert!(read(&bad).is_err(), "{bad}");
+        assert!(read(&bad, Stage::Sealed).is_err(), "{bad}");
     }
+}
+
+#[test]
+fn the_zygote_executes_nothing_and_is_otherwise_as_it_was() {
+    let program = Filter::no_exec().program;
+    let of = |number| run(&program, &Data { number, architecture: ARCHITECTURE, arguments: [0; 6] });
+    for number in [libc::SYS_execve, libc::SYS_execveat] {
+        assert_eq!(of(u32::try_from(number).unwrap()), EPERM);
+    }
+    for number in [libc::SYS_clone, libc::SYS_read, libc::SYS_move_mount] {
+        assert_eq!(of(u32::try_from(number).unwrap()), ALLOW);
+    }
+    let data = Data { number: 0, architecture: 0x4000_0003, arguments: [0; 6] };
+    assert_eq!(run(&program, &data), libc::SECCOMP_RET_KILL_PROCESS);
 }
 
 proptest! {
     #[test]
+    fn each_number_meets_the_verdict_of_the_list(number in 0_u32..600) {
+        for stage in [Stage::Sealed, Stage::Starting] {
+            let verdicts = read(LIST, stage).unwrap();
+            let data = Data { number, architecture: ARCHITECTURE, arguments: [0; 6] };
+            let came = run(&Filter::load(stage).unwrap().program, &data);
+            match verdicts.get(&number) {
+                None => prop_assert_eq!(came, ENOSYS),
+                Some(Verdict::Allow) => prop_assert_eq!(came, ALLOW),
+                Some(Verdict::Refuse) => prop_assert_eq!(came, EPERM),
+                Some(Verdict::When(_)) => prop_assert!(came == ALLOW || came == EPERM),
+            }
+        }
+    }
+
+    #[test]
     fn every_call_ends_in_a_verdict(number in any::<u32>(), architecture in prop_oneof![Just(ARCHITECTURE), any::<u32>()], arguments in any::<[u64; 6]>()) {
-        let verdict = run(&Filter::load().unwrap().program, &Data { number, architecture, arguments });
+        let verdict = run(&Filter::load(Stage::Sealed).unwrap().program, &Data { number, architecture, arguments });
         prop_assert!([ALLOW, EPERM, ENOSYS, libc::SECCOMP_RET_KILL_PROCESS].contains(&verdict));
         if architecture != ARCHITECTURE || number >= X32 {
             prop_assert_eq!(verdict, libc::SECCOMP_RET_KILL_PROCESS);
@@ -155,7 +208,7 @@ proptest! {
 
     #[test]
     fn a_checked_call_is_allowed_exactly_when_an_alternative_holds(arguments in any::<[u64; 6]>(), pick in 0_usize..8) {
-        let verdicts = read(LIST).unwrap();
+        let verdicts = read(LIST, Stage::Sealed).unwrap();
         let checked: Vec<_> = verdicts.iter().filter_map(|(number, verdict)| match verdict {
             Verdict::When(alternatives) => Some((*number, alternatives)),
             Verdict::Allow | Verdict::Refuse => None,
@@ -164,7 +217,7 @@ proptest! {
         let holds = alternatives.iter().any(|all| all.iter().all(|one| {
             u32::try_from(arguments[one.argument as usize] & 0xffff_ffff).unwrap() & one.mask == one.value
         }));
-        let verdict = run(&Filter::load().unwrap().program, &Data { number, architecture: ARCHITECTURE, arguments });
+        let verdict = run(&Filter::load(Stage::Sealed).unwrap().program, &Data { number, architecture: ARCHITECTURE, arguments });
         prop_assert_eq!(verdict, if holds { ALLOW } else { EPERM });
     }
 }

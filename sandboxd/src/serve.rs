@@ -15,14 +15,14 @@ use metnos_proto::link_async::{Client, Closed, Cx, Notes};
 use metnos_proto::msg::common::{Done, ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
 use metnos_proto::msg::sandboxd::{
-    Birth, Born, Canaries, CanaryReport, Forget, Install, Kill, KilledCount, Pool, PoolEntry, PoolListing, Quarantined,
-    Resolve, Resolved, Run, RunReport, SandboxReport, SandboxStatus, TrustKey, Verified, VerifyExecutor,
+    Birth, Born, Canaries, CanaryReport, Forget, Install, Kill, KilledCount, Pool, PoolEntry, PoolListing, Profiled,
+    ProfilesOf, Quarantined, Resolve, Resolved, Run, RunReport, SandboxReport, SandboxStatus, TrustKey, Verified,
+    VerifyExecutor,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{self, TrustPhase};
 use serde_json::Value;
 
-use crate::plan::Mode;
 use crate::pool::call::not_admitted;
 use crate::pool::files::FileError;
 use crate::pool::registry::Registry;
@@ -63,6 +63,11 @@ impl<S: Sandbox> Service<S> {
             policy: RefCell::new(None),
             trying: Cell::new(false),
         })
+    }
+
+    /// The daemon is ready.
+    pub fn ready(&self) {
+        self.sandbox.serving();
     }
 
     /// Serves one link of policyd. When it ends, so does what was run for it: nobody could be told.
@@ -182,10 +187,7 @@ impl<S: Sandbox> Service<S> {
         let values = self.results.borrow_mut().values(ask.turn, &ask.references, Limits::ARGUMENTS);
         let values = values.map_err(|error| error.refusal())?;
         let digests = values.iter().map(json::digest).collect();
-        let bytes = json::canonical(&Value::Array(values));
-        let sealed = Sealed::new(&bytes)
-            .map_err(|error| Refusal::new(RefusalCode::Internal, "sandboxd.internal", error.to_string()))?;
-        Ok((Resolved { digests }, [sealed]))
+        Ok((Resolved { digests }, [sealed(&Value::Array(values))?]))
     }
 
     fn status(&self) -> SandboxReport {
@@ -194,7 +196,7 @@ impl<S: Sandbox> Service<S> {
         SandboxReport {
             running: u32::try_from(self.running.count()).unwrap_or(u32::MAX),
             runs_total: self.runs_total.get(),
-            mode: Mode::Execed.name().to_owned(),
+            mode: self.sandbox.mode().name().to_owned(),
             interpreter: format!("{} ({})", interpreter.program, interpreter.version),
             layers: self.sandbox.layers(),
         }
@@ -276,13 +278,8 @@ impl<S: Sandbox> ctl_sandboxd::Serve for Service<S> {
         VerifyExecutor { name }: VerifyExecutor,
         []: [Sealed; 0],
     ) -> Served<Verified, 0> {
-        let unknown = || {
-            let name: String = name.escape_debug().take(80).collect();
-            Refusal::new(RefusalCode::Unknown, "executor.unknown", format!("there is no executor `{name}` in the pool"))
-                .remedy("`metnosctl executor list` shows those that there are")
-        };
         if !is_name(&name) {
-            return Err(unknown().into());
+            return Err(unknown(&name).into());
         }
         let ids = {
             let registry = self.registry.borrow();
@@ -292,7 +289,7 @@ impl<S: Sandbox> ctl_sandboxd::Serve for Service<S> {
         };
         let entries = self.look(ids).await?;
         if entries.is_empty() {
-            return Err(unknown().into());
+            return Err(unknown(&name).into());
         }
         Ok((Verified { entries }, []))
     }
@@ -313,6 +310,21 @@ impl<S: Sandbox> ctl_sandboxd::Serve for Service<S> {
         Ok((CanaryReport { canaries }, []))
     }
 
+    async fn profiles(
+        self: Rc<Self>,
+        _cx: Cx<CtlSandboxd>,
+        ProfilesOf { name }: ProfilesOf,
+        []: [Sealed; 0],
+    ) -> Served<Profiled, 1> {
+        let ids = if is_name(&name) { self.registry.borrow().versions(&name).unwrap_or_default() } else { Vec::new() };
+        if ids.is_empty() {
+            return Err(unknown(&name).into());
+        }
+        let profiles = ids.iter().map(|id| self.registry.borrow().profile(id)).collect::<Result<Vec<_>, _>>()?;
+        let versions = u32::try_from(profiles.len()).unwrap_or(u32::MAX);
+        Ok((Profiled { versions }, [sealed(&Value::Array(profiles))?]))
+    }
+
     async fn sandbox_status(
         self: Rc<Self>,
         _cx: Cx<CtlSandboxd>,
@@ -321,6 +333,17 @@ impl<S: Sandbox> ctl_sandboxd::Serve for Service<S> {
     ) -> Served<SandboxReport, 0> {
         Ok((self.status(), []))
     }
+}
+
+fn unknown(name: &str) -> Refusal {
+    let name: String = name.escape_debug().take(80).collect();
+    Refusal::new(RefusalCode::Unknown, "executor.unknown", format!("there is no executor `{name}` in the pool"))
+        .remedy("`metnosctl executor list` shows those that there are")
+}
+
+fn sealed(document: &Value) -> Result<Sealed, Refusal> {
+    Sealed::new(&json::canonical(document))
+        .map_err(|error| Refusal::new(RefusalCode::Internal, "sandboxd.internal", error.to_string()))
 }
 
 fn head(text: &str, most: usize) -> String {

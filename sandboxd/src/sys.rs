@@ -169,6 +169,8 @@ pub struct Ended {
     pub cpu_us: u64,
     /// Largest resident set in KiB.
     pub peak_kib: u64,
+    /// Bytes it has caused to be written to disks, in whole pages.
+    pub written_bytes: u64,
 }
 
 /// Collects an ended child; `None` when it still runs.
@@ -195,6 +197,8 @@ pub fn collect(pid: i32) -> io::Result<Option<Ended>> {
         signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
         cpu_us: micros(usage.ru_utime).saturating_add(micros(usage.ru_stime)),
         peak_kib: u64::try_from(usage.ru_maxrss).unwrap_or(0),
+        // Counted in blocks of 512 bytes, whatever the disk's are (getrusage(2)).
+        written_bytes: u64::try_from(usage.ru_oublock).unwrap_or(0).saturating_mul(512),
     }))
 }
 

@@ -14,8 +14,9 @@ use rustix::io::Errno;
 use rustix::process::DumpableBehavior;
 
 use crate::interp::Interpreter;
+use crate::launch::SEAL;
 use crate::mounts;
-use crate::plan::{DEVICES, Memory, MountFlags, POOL_NAME, SCRATCH, WORKSPACE, WRITABLE};
+use crate::plan::{DEVICES, Memory, MountFlags, POOL_NAME, SCRATCH, SEAL_FILE, WORKSPACE, WRITABLE};
 use crate::sys;
 
 /// The pool of executors in the view, writable: locks and signatures are put there.
@@ -24,6 +25,9 @@ pub const POOL: &str = "/pool";
 pub const NEW_ROOT: &str = "/new";
 /// The most bytes and files that scratch workspaces of birth tests may take, together.
 const SCRATCH_SIZE: Memory = Memory { bytes: 64 << 20, files: 4096 };
+
+/// The most bytes and files of the folder of the seal.
+const SEAL_SIZE: Memory = Memory { bytes: 1 << 20, files: 8 };
 
 /// Why there is no view.
 #[derive(Debug, thiserror::Error)]
@@ -94,8 +98,13 @@ pub fn enter(instance: &Path, interpreter: &Interpreter) -> Result<(), ViewError
         put().map_err(step(format!("showing {}", source.target)))?;
     }
     let scratch = mounts::memory(SCRATCH_SIZE, "0700").map_err(step("making scratch memory"))?;
+    let seal = mounts::memory_for_code(SEAL_SIZE, "0755").map_err(step("making memory for the seal"))?;
     let attach_scratch = || {
         mounts::make_place(root.as_fd(), NEW_ROOT, true)?;
+        let (folder, name) = SEAL_FILE.rsplit_once('/').unwrap_or_default();
+        mounts::attach(seal.as_fd(), mounts::make_place(root.as_fd(), folder, true)?.as_fd())?;
+        mounts::write_file(seal.as_fd(), name, SEAL, 0o444)?;
+        mounts::restrict(seal.as_fd(), MountFlags::CODE)?;
         mounts::attach(scratch.as_fd(), mounts::make_place(root.as_fd(), SCRATCH, true)?.as_fd())?;
         mounts::restrict(root.as_fd(), MountFlags::READ)
     };

@@ -3,6 +3,7 @@
 
 mod attacks;
 mod lab;
+mod pool;
 
 use std::cell::RefCell;
 use std::process::ExitCode;
@@ -33,8 +34,22 @@ fn main() -> ExitCode {
     add("a_writer_does_its_work_and_its_trash_is_one_rename_away", Box::new(|lab| Box::pin(writer(lab))));
     add("a_writer_of_one_folder_changes_no_other", Box::new(|lab| Box::pin(narrow_writer(lab))));
     add("a_writer_changes_its_birth_workspace_and_not_the_owners", Box::new(|lab| Box::pin(scratch_writer(lab))));
+    add("pool::an_empty_child_serves_a_call_and_dies_with_it", Box::new(|lab| Box::pin(pool::served(lab))));
+    add("pool::a_child_is_forked_when_none_waits", Box::new(|lab| Box::pin(pool::forked(lab))));
+    add("pool::without_a_zygote_an_interpreter_is_executed", Box::new(|lab| Box::pin(pool::executed(lab))));
+    add("pool::what_often_follows_waits_with_its_code", Box::new(|lab| Box::pin(pool::predicted(lab))));
+    add("pool::what_waits_for_one_executor_serves_no_other", Box::new(|lab| Box::pin(pool::not_another(lab))));
+    add("pool::a_crash_replaces_the_zygote", Box::new(|lab| Box::pin(pool::crashed(lab))));
+    add("pool::every_grant_is_mounted_in_a_warm_process_too", Box::new(|lab| Box::pin(pool::grants(lab))));
+    add("pool::birth_tests_hold_in_warm_processes", Box::new(|lab| Box::pin(pool::births(lab))));
+    add("pool::nothing_is_left_after_many_calls", Box::new(|lab| Box::pin(pool::leftovers(lab))));
+    add("pool::a_seal_that_is_ordered_something_else_runs_nothing", Box::new(|lab| Box::pin(pool::bad_orders(lab))));
     for attack in attacks::all() {
-        add(&format!("hostile::{}", attack.name), Box::new(move |lab| Box::pin(attacks::try_it(lab, attack))));
+        add(&format!("hostile::{}", attack.name), Box::new(move |lab| Box::pin(attacks::try_it(lab, attack, false))));
+        add(
+            &format!("hostile_warm::{}", attack.name),
+            Box::new(move |lab| Box::pin(attacks::try_it(lab, attack, true))),
+        );
     }
     run(tests)
 }
@@ -228,7 +243,7 @@ async fn view(_lab: &Lab) -> Verdict {
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     found.sort();
-    let known = ["dev", "lib", "lib64", "new", "pool", "proc", "scratch", "usr", "workspace", "writable"];
+    let known = ["dev", "lib", "lib64", "new", "pool", "proc", "scratch", "seal", "usr", "workspace", "writable"];
     holds(found.iter().all(|name| known.contains(&name.as_str())), format!("{found:?}"))?;
     for path in
         ["/workspace/../.policy", "/.policy/instance.key", "/pool/../../.policy", "/workspace/.policy", "/etc/passwd"]

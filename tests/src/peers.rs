@@ -231,7 +231,7 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
             result: Blake3::of(result.as_bytes()),
             leaves: Vec::new(),
             inputs: Vec::new(),
-            resources: Resources { wall_us: 0, cpu_us: 0, peak_kib: 0, output_bytes: 0 },
+            resources: Resources { wall_us: 0, cpu_us: 0, peak_kib: 0, output_bytes: 0, ..Resources::NONE },
         };
         Ok((report, [document(result)?]))
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use metnos_proto::edges::EdgeId;
 use metnos_tests::instance::{Instance, Plan};
-use metnos_tests::procfs::Status;
+use metnos_tests::procfs::{self, Status};
 use metnos_tests::sockets::{self, UnixSocket};
 
 /// Pairs of processes as the matrix has them, by name; the supervisor is tied to everybody.
@@ -27,10 +27,21 @@ fn names(set: &Instance) -> BTreeMap<u32, String> {
     names
 }
 
-/// The Unix sockets that somebody of the set holds.
+/// The Unix sockets that somebody of the set holds, but for sandboxd's lines to its own children, which lead to no other
+/// process of the set and to none outside.
 fn held(names: &BTreeMap<u32, String>) -> Vec<UnixSocket> {
-    let ours = |socket: &UnixSocket| socket.holders.iter().any(|(pid, _)| names.contains_key(pid));
-    sockets::unix().into_iter().filter(ours).collect()
+    let all = sockets::unix();
+    let by_inode: BTreeMap<u64, &UnixSocket> = all.iter().map(|socket| (socket.inode, socket)).collect();
+    let sandboxd = names.iter().find(|(_, name)| *name == "sandboxd").map_or(0, |(pid, _)| *pid);
+    // Listed after the sockets, so that a child that was just made is among them.
+    let below: BTreeSet<u32> = procfs::descendants(sandboxd).into_iter().chain([sandboxd]).collect();
+    let within = |socket: &UnixSocket| socket.holders.iter().all(|(pid, _)| below.contains(pid));
+    let inner = |socket: &UnixSocket| {
+        // On its way to a child, the other end is held by nobody for a moment.
+        socket.peer != 0 && within(socket) && by_inode.get(&socket.peer).is_none_or(|peer| within(peer))
+    };
+    let ours = |socket: &&UnixSocket| socket.holders.iter().any(|(pid, _)| names.contains_key(pid)) && !inner(socket);
+    all.iter().filter(ours).cloned().collect()
 }
 
 fn assert_exactly_the_matrix(set: &Instance) {

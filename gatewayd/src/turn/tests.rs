@@ -89,7 +89,7 @@ impl planner_policyd::Serve for Script {
         };
         let handle = HandleId::new();
         self.results.borrow_mut().insert(handle, result);
-        let resources = Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1 };
+        let resources = Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1, ..Resources::NONE };
         let ran = Ran { call: CallId::new(), handle, outcome, label: Label::CLEAN, leaves: Vec::new(), resources };
         Ok((Acted::Ran(ran), []))
     }

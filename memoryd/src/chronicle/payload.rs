@@ -143,6 +143,8 @@ payloads! {
     RunEnded = "run_ended" {
         /// The call.
         call: String,
+        /// The step of the ladder that carried it: `predicted`, `warm`, `forked`, `execed`.
+        carrier: String,
         /// Processor time in microseconds.
         cpu_us: u64,
         /// The error's class, as the executor named it; empty when it succeeded.
@@ -163,6 +165,8 @@ payloads! {
         version: String,
         /// Wall time in microseconds.
         wall_us: u64,
+        /// Bytes that it has caused to be written to disks.
+        written_bytes: u64,
     }
 
     /// `evolution`: an executor may be called from now on, or no longer.
@@ -273,8 +277,8 @@ mod tests {
                 place: s(), rule: s(), verdict: s(), version: s(), why: s() } => PolicyDecision,
             RunStarted { arguments_digest: s(), call: s(), decision_seq: 1, executor: s(), inputs: vec![input],
                 place: s(), profile: s(), version: s() } => RunStarted,
-            RunEnded { call: s(), cpu_us: 1, error_class: s(), executor: s(), outcome: s(), output_bytes: 1,
-                peak_kib: 1, result: s(), started_seq: 1, version: s(), wall_us: 1 } => RunEnded,
+            RunEnded { call: s(), carrier: s(), cpu_us: 1, error_class: s(), executor: s(), outcome: s(), output_bytes: 1,
+                peak_kib: 1, result: s(), started_seq: 1, version: s(), wall_us: 1, written_bytes: 1 } => RunEnded,
             Evolution { act: s(), candidate, digests: vec![s()], executor: s(), version: s(), why: s() } => Evolution,
             SystemEvent { kind: s(), text: s() } => SystemEvent,
         }

@@ -80,6 +80,7 @@ fn started(n: u8, decision_seq: u64) -> Draft {
 fn ended(n: u8, started_seq: u64) -> Draft {
     let payload = RunEnded {
         call: call(n).to_string(),
+        carrier: String::new(),
         cpu_us: 0,
         error_class: String::new(),
         executor: "fs_read".into(),
@@ -90,6 +91,7 @@ fn ended(n: u8, started_seq: u64) -> Draft {
         started_seq,
         version: "1.0.0".into(),
         wall_us: 0,
+        written_bytes: 0,
     };
     told(RoleName::Sandboxd, EventType::RunEnded, payload.encode())
 }

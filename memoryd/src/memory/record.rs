@@ -308,6 +308,7 @@ impl Memory {
         }
         let payload = payload::RunEnded {
             call: word.call.to_string(),
+            carrier: word.resources.carrier.name().to_owned(),
             cpu_us: word.resources.cpu_us,
             error_class: word.error_class.clone(),
             executor: word.id.name.clone(),
@@ -318,6 +319,7 @@ impl Memory {
             started_seq: word.started_seq,
             version: word.id.version.clone(),
             wall_us: word.resources.wall_us,
+            written_bytes: word.resources.written_bytes,
         }
         .encode();
         if let Some(row) = self.chronicle.index().of_call(word.call, EventType::RunEnded)? {

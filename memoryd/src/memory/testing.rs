@@ -126,7 +126,7 @@ pub fn ended(n: u8, place: u16, name: &str, started_seq: u64, outcome: Outcome) 
         outcome,
         error_class: String::new(),
         result: Blake3::of(b"result"),
-        resources: Resources { wall_us: 12_345, cpu_us: 10, peak_kib: 9000, output_bytes: 6 },
+        resources: Resources { wall_us: 12_345, cpu_us: 10, peak_kib: 9000, output_bytes: 6, ..Resources::NONE },
         started_seq,
     }
 }

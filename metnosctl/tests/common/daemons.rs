@@ -18,6 +18,7 @@ use metnos_proto::msg::sandboxd::*;
 use metnos_proto::payload::Sealed;
 use metnos_proto::socket;
 use rustix::event::{PollFd, PollFlags, Timespec};
+use serde_json::json;
 
 use super::{PATIENCE, Shared};
 
@@ -210,6 +211,22 @@ impl ctl_sandboxd::ServeBlocking for Daemon {
         Ok((CanaryReport { canaries: vec![canary] }, []))
     }
 
+    fn profiles(
+        &mut self,
+        _: &BlockingServer<CtlSandboxd>,
+        _: TraceId,
+        _: ProfilesOf,
+        _: [Sealed; 0],
+    ) -> Served<Profiled, 1> {
+        let plan = |wall_s: u32| json!({"profile": "fs-read-workspace", "limits": {"wall_s": wall_s}, "mounts": []});
+        let changed = self.lines().quarantined;
+        let one = json!({
+            "version": "1.0.0", "lock": "blake3:aa", "locked": if changed { "blake3:bb" } else { "blake3:aa" },
+            "plan": plan(2), "locked_plan": plan(if changed { 3 } else { 2 }),
+        });
+        Ok((Profiled { versions: 1 }, [Sealed::new(json!([one]).to_string().as_bytes()).unwrap()]))
+    }
+
     fn sandbox_status(
         &mut self,
         _: &BlockingServer<CtlSandboxd>,
@@ -313,7 +330,7 @@ pub fn ran(outcome: Outcome) -> Acted {
         outcome,
         label: Label { integrity: Integrity::Untrusted, readers: Readers::Private },
         leaves: Vec::new(),
-        resources: Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1 },
+        resources: Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1, ..Resources::NONE },
     })
 }
 

@@ -207,6 +207,38 @@ impl Outcome {
     }
 }
 
+/// Which step of the ladder carried a call (design: sandbox §1). All end in the same seal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Schema)]
+pub enum Carrier {
+    /// A process that waited for this very executor, sealed, with its code.
+    Predicted,
+    /// A warm process that waited for any.
+    Warm,
+    /// A warm process that was forked for it.
+    Forked,
+    /// A fresh interpreter.
+    Execed,
+}
+
+impl Carrier {
+    /// The name used in the chronicle and on screen.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Predicted => "predicted",
+            Self::Warm => "warm",
+            Self::Forked => "forked",
+            Self::Execed => "execed",
+        }
+    }
+}
+
+impl Resources {
+    /// Of a call that did not begin.
+    pub const NONE: Self =
+        Self { wall_us: 0, cpu_us: 0, peak_kib: 0, output_bytes: 0, written_bytes: 0, carrier: Carrier::Execed };
+}
+
 words! {
     /// The answer that says no. Every ask may be answered with it.
     pub struct Refusal {
@@ -259,6 +291,10 @@ words! {
         pub peak_kib: u64,
         /// Size of the result in bytes.
         pub output_bytes: u64,
+        /// Bytes that it has caused to be written to disks, in whole pages, as the kernel counts.
+        pub written_bytes: u64,
+        /// The step of the ladder that carried it.
+        pub carrier: Carrier,
     }
 
     /// An argument that was taken from an earlier result of the same turn.

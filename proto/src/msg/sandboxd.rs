@@ -194,6 +194,19 @@ words! {
         pub detail: String,
     }
 
+    /// The sandboxes of all versions of one executor: as they would be now, and as they were locked.
+    pub struct ProfilesOf {
+        /// Its name.
+        pub name: String,
+    }
+
+    /// See [`ProfilesOf`]. Beside it a JSON array, one object a version: `version`, `lock` (of the sandbox as it would
+    /// be now), `locked` (what `profile.lock` holds, or null), `plan`, `locked_plan` (null when it was not kept).
+    pub struct Profiled {
+        /// How many versions.
+        pub versions: u32,
+    }
+
     /// What sandboxd is doing, for `status`.
     pub struct SandboxStatus {}
 

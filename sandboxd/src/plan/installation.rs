@@ -7,8 +7,9 @@ use metnos_proto::executor::{Capability, Manifest, PathGrant, Quotas};
 use metnos_proto::ids::Blake3;
 
 use super::{
-    CHANNEL_FD, CODE_FOLDER, DEVICES, HOST_FILE, INNER_ID, Limits, Memory, Mode, Mount, MountFlags, Namespace,
-    PLAN_FORMAT, POOL_NAME, PROGRAM_FD, Place, Plan, PlanError, Right, Spec, TMP, Use, WORKSPACE, WRITABLE,
+    CHANNEL_FD, CODE_FOLDER, DEVICES, EXECUTOR, HOST_FILE, INNER_ID, Limits, Memory, Mode, Mount, MountFlags,
+    Namespace, PLAN_FORMAT, POOL_NAME, PROGRAM_FD, Place, Plan, PlanError, Right, SEAL_FILE, Spec, TMP, Use, WORKSPACE,
+    WRITABLE,
 };
 use crate::interp::Interpreter;
 
@@ -17,10 +18,12 @@ use crate::interp::Interpreter;
 pub struct Installation {
     /// The interpreter.
     pub interpreter: Interpreter,
-    /// The digest of the system call filter.
-    pub seccomp: Blake3,
+    /// The digests of the system call filters, of a sealed process and of one that starts.
+    pub seccomp: [Blake3; 2],
     /// The digest of the host script.
     pub host: Blake3,
+    /// The digest of the seal.
+    pub seal: Blake3,
 }
 
 /// A folder of the workspace that is granted.
@@ -94,11 +97,12 @@ impl Installation {
     fn plan_with(&self, profile: &str, grants: &[Grant], quotas: &Quotas) -> Result<Plan, PlanError> {
         let tmp = Memory { bytes: 16 << 20, files: 256 };
         let mut argv = vec![self.interpreter.program.clone()];
-        argv.extend(["-I", "-S", "-B", "-X", "utf8", HOST_FILE].map(str::to_owned));
+        argv.extend(["-I", "-S", "-B", "-X", "utf8", HOST_FILE, EXECUTOR].map(str::to_owned));
+        argv.extend(self.interpreter.modules.iter().cloned());
         Plan::new(Spec {
             format: PLAN_FORMAT,
             profile: profile.to_owned(),
-            mode: Mode::Execed,
+            modes: Mode::LADDER.to_vec(),
             namespaces: Namespace::ALL.to_vec(),
             hostname: "metnos".to_owned(),
             inner_id: INNER_ID,
@@ -106,7 +110,9 @@ impl Installation {
             tmp,
             mounts: self.mounts(grants),
             places: self.places(grants),
-            seccomp: self.seccomp,
+            seccomp: self.seccomp[0],
+            start_seccomp: self.seccomp[1],
+            preload: self.interpreter.modules.clone(),
             limits: Limits {
                 wall_s: quotas.wall_s,
                 cpu_s: quotas.cpu_s,
@@ -134,6 +140,7 @@ impl Installation {
             program_fd: PROGRAM_FD,
             abi: self.interpreter.abi.clone(),
             host: self.host,
+            seal: self.seal,
         })
     }
 
@@ -149,6 +156,7 @@ impl Installation {
         let mut mounts = vec![same(&it.program, false, Use::Program, MountFlags::CODE)];
         mounts.extend(it.loader.iter().map(|path| same(path, false, Use::Program, MountFlags::CODE)));
         mounts.extend(it.libraries.iter().map(|path| same(path, false, Use::Library, MountFlags::CODE)));
+        mounts.push(same(&SEAL_FILE.to_owned(), false, Use::Library, MountFlags::CODE));
         mounts.push(same(&it.stdlib, true, Use::Stdlib, MountFlags::READ));
         // After the standard library, in which they stand and which itself may not be mapped as code.
         mounts.extend(it.extensions.iter().map(|path| same(path, false, Use::Library, MountFlags::CODE)));
@@ -162,17 +170,19 @@ impl Installation {
 
     fn places(&self, grants: &[Grant]) -> Vec<Place> {
         let it = &self.interpreter;
-        let place = |path: &str, right| Place { path: path.to_owned(), right };
-        let mut places = vec![place(&it.program, Right::ReadExecute)];
-        places.extend(it.loader.iter().map(|path| place(path, Right::ReadExecute)));
-        places.extend(it.libraries.iter().chain(&it.extensions).map(|path| place(path, Right::Read)));
-        places.push(place(&it.stdlib, Right::Read));
-        places.push(place(CODE_FOLDER, Right::Read));
-        places.push(place("/dev/null", Right::ReadWrite));
-        places.extend(["/dev/zero", "/dev/urandom"].map(|path| place(path, Right::Read)));
-        places.push(place(TMP, Right::Own));
+        let place = |path: &str, folder, right| Place { path: path.to_owned(), folder, right };
+        // Nothing may be executed any more; what was mapped as code stays, and may be read.
+        let mut places = vec![place(&it.program, false, Right::Read)];
+        let code = it.loader.iter().chain(&it.libraries).chain(&it.extensions);
+        places.extend(code.map(|path| place(path, false, Right::Read)));
+        places.push(place(SEAL_FILE, false, Right::Read));
+        places.push(place(&it.stdlib, true, Right::Read));
+        places.push(place(CODE_FOLDER, true, Right::Read));
+        places.push(place("/dev/null", false, Right::ReadWrite));
+        places.extend(["/dev/zero", "/dev/urandom"].map(|path| place(path, false, Right::Read)));
+        places.push(place(TMP, true, Right::Own));
         let right = |grant: &Grant| if grant.write { Right::Change } else { Right::Read };
-        places.extend(grants.iter().map(|grant| place(&grant.path(WORKSPACE), right(grant))));
+        places.extend(grants.iter().map(|grant| place(&grant.path(WORKSPACE), true, right(grant))));
         places
     }
 }

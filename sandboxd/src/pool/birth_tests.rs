@@ -59,7 +59,7 @@ fn all_cases_with_the_longest_of_everything_fit_one_frame() {
 fn came(outcome: Outcome, value: Value, class: &str) -> Judged {
     let bytes = json::canonical(&value);
     let digest = metnos_proto::ids::Blake3::of(&bytes);
-    let resources = Resources { wall_us: 0, cpu_us: 0, peak_kib: 0, output_bytes: 0 };
+    let resources = Resources { wall_us: 0, cpu_us: 0, peak_kib: 0, output_bytes: 0, ..Resources::NONE };
     Judged { outcome, error_class: class.into(), value, bytes, digest, resources }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use metnos_proto::edge::{AskError, No, Served};
 use metnos_proto::edges::{PolicydSandboxd, policyd_sandboxd};
-use metnos_proto::ids::{Blake3, CallId};
+use metnos_proto::ids::{Blake3, CallId, TurnId};
 use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{InputRef, Outcome, Refusal, RefusalCode, Resources};
 use metnos_proto::msg::memoryd::{Ended, Started};
@@ -66,7 +66,7 @@ impl<S: Sandbox> Service<S> {
             }
         };
         self.runs_total.set(self.runs_total.get().saturating_add(1));
-        let judged = self.execute(&verified, arguments, &slot, ask.call, notes).await;
+        let judged = self.execute(&verified, arguments, &slot, (ask.turn, ask.call), notes).await;
         // Made before the record, so that its failure is found before anything is promised.
         let sealed = Sealed::new(&judged.bytes);
         let ended = self.ended(&ask, &judged, started_seq).await;
@@ -133,11 +133,11 @@ impl<S: Sandbox> Service<S> {
         verified: &Verified,
         args: Vec<u8>,
         slot: &Slot,
-        call: CallId,
+        (turn, call): (TurnId, CallId),
         notes: Notes<PolicydSandboxd>,
     ) -> Judged {
         if slot.is_killed() {
-            let nothing = Resources { wall_us: 0, cpu_us: 0, peak_kib: 0, output_bytes: 0 };
+            let nothing = Resources::NONE;
             return Judged::without_result(Outcome::Killed, "before it began", nothing);
         }
         let executor = &verified.executor;
@@ -146,7 +146,8 @@ impl<S: Sandbox> Service<S> {
             progress.send_replace((done, total));
         };
         let entry = Entry::Call { args };
-        let job = Job { plan: &executor.plan, code: &executor.code, entry, progress: &tell, kill: slot.kill() };
+        let (plan, code) = (&executor.plan, executor.code.as_slice());
+        let job = Job { turn: Some(turn), plan, code, entry, progress: &tell, kill: slot.kill() };
         let finished = tokio::select! {
             biased;
             finished = self.sandbox.run(job) => finished,

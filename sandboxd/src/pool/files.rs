@@ -16,6 +16,8 @@ use rustix::io::Errno;
 pub const MAX_ENTRIES: usize = 1024;
 /// The longest `profile.lock`, `manifest.sig` or `CURRENT` that is read, in bytes.
 pub const MAX_SMALL_BYTES: usize = 256;
+/// The most bytes of `profile.json`.
+pub const MAX_PROFILE_BYTES: usize = 64 << 10;
 
 /// The files of a version. What its signature covers, and what surrounds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub enum File {
     Birth,
     /// `profile.lock`.
     Lock,
+    /// `profile.json`: the sandbox that `profile.lock` locks, for whoever wants to see what has changed.
+    Profile,
     /// `manifest.sig`.
     Signature,
 }
@@ -44,6 +48,7 @@ impl File {
             Self::Schema => "schema.json",
             Self::Birth => "tests/birth.py",
             Self::Lock => "profile.lock",
+            Self::Profile => "profile.json",
             Self::Signature => "manifest.sig",
         }
     }
@@ -56,6 +61,7 @@ impl File {
             Self::Code => MAX_CODE_BYTES,
             Self::Schema => MAX_SCHEMA_BYTES,
             Self::Birth => MAX_BIRTH_BYTES,
+            Self::Profile => MAX_PROFILE_BYTES,
             Self::Lock | Self::Signature => MAX_SMALL_BYTES,
         }
     }

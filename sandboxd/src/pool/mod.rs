@@ -6,7 +6,7 @@ use std::future::Future;
 use metnos_proto::msg::sandboxd::Canary;
 use serde_json::Value;
 
-use crate::plan::Installation;
+use crate::plan::{Installation, Mode};
 
 pub mod birth;
 pub mod call;
@@ -30,6 +30,12 @@ pub trait Sandbox: 'static {
 
     /// What plans are made from.
     fn installation(&self) -> &Installation;
+
+    /// The step of the ladder in force.
+    fn mode(&self) -> Mode;
+
+    /// The daemon is ready, and what is only for speed may begin.
+    fn serving(&self);
 
     /// What carries each layer, one `layer: carrier` a line.
     fn layers(&self) -> Vec<String>;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::super::testing::fs_read;
 use super::*;
 
-const USED: Resources = Resources { wall_us: 1, cpu_us: 2, peak_kib: 3, output_bytes: 99 };
+const USED: Resources = Resources { wall_us: 1, cpu_us: 2, peak_kib: 3, output_bytes: 99, ..Resources::NONE };
 
 fn judged(bytes: &[u8]) -> Judged {
     judge(&fs_read(), finished(Outcome::Ok, Some(bytes.to_vec())))

@@ -11,10 +11,11 @@ use metnos_proto::executor::{is_name, parse_version};
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::sandboxd::PoolEntry;
+use serde_json::{Value, json};
 
 use super::files::{File, FileError, Folder, Version};
 use super::verify::{Formed, Misfit, Proof, SIGNATURE_BYTES, Texts, Verified, compare};
-use crate::plan::Installation;
+use crate::plan::{Installation, canonical, lock_of};
 
 /// The most executors that are remembered as set aside; beyond it each one is refused anew.
 pub const MAX_QUARANTINED: usize = 1024;
@@ -303,7 +304,7 @@ impl Registry {
         if let Some(why) = self.quarantined.get(&key_of(id)) {
             return Err(quarantined(id, why));
         }
-        let (_, _, version) = self.candidate(id, digests)?;
+        let (formed, _, version) = self.candidate(id, digests)?;
         let signature: [u8; SIGNATURE_BYTES] = signature.try_into().map_err(|_| {
             let why = format!("a signature has {SIGNATURE_BYTES} bytes, that of {id} has {}", signature.len());
             Refusal::new(RefusalCode::Invalid, "install.signature", why)
@@ -315,6 +316,7 @@ impl Registry {
         proof.signs(digests, &key).map_err(bad)?;
         let written = version
             .put(File::Lock, proof.lock())
+            .and_then(|()| version.put(File::Profile, &canonical(formed.plan.spec())))
             .and_then(|()| version.put(File::Signature, proof.signature()))
             .and_then(|()| self.promote(id));
         written.map_err(|error| {
@@ -326,6 +328,26 @@ impl Registry {
             .remedy("sandboxd's user must be able to write below workspace/executors, and the disk must have room")
         })?;
         self.verify(id, digests).map(|_| ()).map_err(|misfit| unfit(id, &misfit.to_string()))
+    }
+
+    /// The sandbox of one version as it would be now, and as it was locked.
+    ///
+    /// # Errors
+    /// When its files form no executor.
+    pub fn profile(&self, id: &ExecutorId) -> Result<Value, Refusal> {
+        let unfit = |why: &dyn std::fmt::Display| unfit(id, &why.to_string());
+        let version = self.folder.version(id).map_err(|error| unfit(&error))?;
+        let texts = Texts::read(&version).map_err(|misfit| unfit(&misfit))?;
+        let plan = Formed::of(id, texts, &self.installation).map_err(|why| unfit(&why))?.plan;
+        let text = |file| version.read(file).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let locked = text(File::Lock).map(|lock| lock.trim_end().to_owned());
+        // Believed when it is what the lock locks; the lock is what was signed.
+        let kept = version.read(File::Profile).ok().filter(|bytes| Some(lock_of(bytes).to_string()) == locked);
+        let kept = kept.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+        Ok(json!({
+            "version": id.version, "lock": plan.hash().to_string(), "locked": locked,
+            "plan": serde_json::to_value(plan.spec()).unwrap_or_default(), "locked_plan": kept,
+        }))
     }
 
     /// `CURRENT` never goes back to an older version.

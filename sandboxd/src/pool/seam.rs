@@ -1,5 +1,6 @@
 //! What goes into a sandbox and what comes out of one.
 
+use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::{Outcome, Resources};
 use tokio::sync::oneshot;
 
@@ -19,6 +20,8 @@ pub enum Entry {
 
 /// One run.
 pub struct Job<'a> {
+    /// The turn it belongs to; a birth has none.
+    pub turn: Option<TurnId>,
     /// The sandbox.
     pub plan: &'a Plan,
     /// The code, verified.

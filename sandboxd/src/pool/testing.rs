@@ -1,28 +1,10 @@
 //! An executor for the tests of this folder, made from a seed of the repository.
 #![allow(clippy::unwrap_used)]
 
-use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::ExecutorId;
 
 use super::verify::{Formed, Texts};
-use crate::interp::Interpreter;
-use crate::plan::Installation;
-
-pub(super) fn installation() -> Installation {
-    Installation {
-        interpreter: Interpreter {
-            program: "/usr/bin/python3.11".into(),
-            loader: None,
-            libraries: Vec::new(),
-            stdlib: "/usr/lib/python3.11".into(),
-            extensions: Vec::new(),
-            abi: "cpython-311-x86_64-linux-gnu".into(),
-            version: "3.11.2".into(),
-        },
-        seccomp: Blake3::of(b"seccomp"),
-        host: Blake3::of(b"host"),
-    }
-}
+use crate::plan::testing::installation;
 
 pub(super) fn fs_read() -> Formed {
     let texts = Texts {

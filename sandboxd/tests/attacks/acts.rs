@@ -35,7 +35,7 @@ attacks! { ALL: Say {
     change_names_in_the_workspace READ_ONLY => "    return answer([attempt(os.unlink, ctx.workspace + '/notes/welcome.md'), attempt(os.rename, ctx.workspace + '/notes', ctx.workspace + '/n'), attempt(os.mkdir, ctx.workspace + '/d')])";
     change_modes_in_the_workspace &["EROFS"] => "    return answer([attempt(os.chmod, ctx.workspace + '/notes/welcome.md', 0o777), attempt(os.utime, ctx.workspace + '/notes/welcome.md')])";
     write_the_library READ_ONLY => "    return answer([attempt(os.open, os.path.dirname(os.__file__) + '/x.py', os.O_CREAT | os.O_WRONLY), attempt(os.open, os.__file__, os.O_WRONLY)])";
-    write_its_own_code READ_ONLY => "    return answer([attempt(os.open, '/metnos/' + name, os.O_WRONLY) for name in ('main.py', 'host.py')])";
+    write_its_own_code READ_ONLY => "    return answer([attempt(os.open, '/metnos/host.py', os.O_WRONLY), attempt(os.open, '/seal/_metnos_seal.so', os.O_WRONLY), attempt(os.open, '/metnos/new.py', os.O_CREAT | os.O_WRONLY)])";
     write_the_root READ_ONLY => "    return answer([attempt(os.open, '/new', os.O_CREAT | os.O_WRONLY), attempt(os.mkdir, '/etc')])";
     link_in_tmp FORBIDDEN => "    open(ctx.tmp + '/a', 'w').close()\n    return answer([attempt(os.symlink, '/etc/passwd', ctx.tmp + '/l'), attempt(os.link, ctx.tmp + '/a', ctx.tmp + '/b')])";
     link_the_workspace_into_tmp FORBIDDEN => "    return answer(attempt(os.link, ctx.workspace + '/notes/welcome.md', ctx.tmp + '/w'))";
@@ -79,7 +79,7 @@ attacks! { ARMED: SayArmed {
     armed_clone3 &["ENOSYS"] => "    return answer(syscall(nr['clone3'], bytes(88), 88))";
     armed_mounts_old_and_new FORBIDDEN => "    return answer([syscall(nr['mount'], b'proc', b'/tmp', b'proc', 0, 0), syscall(nr['umount2'], b'/workspace', 2), syscall(nr['open_tree'], -100, b'/', 1), syscall(nr['fsopen'], b'proc', 0), syscall(nr['move_mount'], 3, b'', -100, b'/tmp', 4), syscall(nr['pivot_root'], b'/tmp', b'/tmp'), syscall(nr['chroot'], b'/tmp')])";
     armed_executing FORBIDDEN => "    path = sys.executable.encode()\n    return answer([syscall(nr['execve'], path, 0, 0), syscall(nr['execveat'], -100, path, 0, 0, 0), syscall(nr['execveat'], os.open(sys.executable, os.O_RDONLY), b'', 0, 0, 0x1000), syscall(nr['memfd_create'], b'x', 0), syscall(nr['memfd_secret'], 0)])";
-    armed_the_starting_descriptor_is_gone &["EBADF", "EINVAL"] => "    return answer([syscall(nr['execveat'], 200, b'', 0, 0, 0x1000), attempt(os.dup2, 0, 200)])";
+    armed_the_starting_descriptor_is_gone &["EBADF", "EPERM"] => "    return answer([syscall(nr['execveat'], 200, b'', 0, 0, 0x1000), attempt(os.dup2, 0, 200)])";
     armed_the_limit_of_descriptors_stays FORBIDDEN => "    return answer(syscall(nr['prlimit64'], 0, 7, (1024).to_bytes(8, 'little') * 2, 0))";
     armed_code_out_of_nothing FORBIDDEN => "    return answer([syscall(nr['mmap'], 0, 4096, 7, 0x22, -1, 0), syscall(nr['mmap'], 0, 4096, 5, 0x22, -1, 0), syscall(nr['mprotect'], 0, 4096, 5)])";
     armed_code_out_of_a_file FORBIDDEN => "    with open(ctx.tmp + '/code', 'wb') as file:\n        file.write(bytes(4096))\n    files = [os.open(ctx.tmp + '/code', os.O_RDONLY), os.open(ctx.workspace + '/notes/welcome.md', os.O_RDONLY), os.open('/dev/zero', os.O_RDONLY), os.open(os.__file__, os.O_RDONLY)]\n    return answer([syscall(nr['mmap'], 0, 4096, 5, 2, file, 0) for file in files])";

@@ -3,7 +3,7 @@
 //! layers hold without the help of Python's own.
 
 use metnos_proto::executor::Quotas;
-use metnos_proto::msg::common::Outcome;
+use metnos_proto::msg::common::{Carrier, Outcome};
 use metnos_sandboxd::names::{self, Call};
 use metnos_sandboxd::plan::Plan;
 use serde_json::{Value, json};
@@ -148,7 +148,8 @@ fn armed_plan(lab: &Lab, must: Must) -> Option<Plan> {
     }
 }
 
-pub async fn try_it(lab: &Lab, attack: Attack) -> Verdict {
+/// Tries it on a fresh interpreter, or on a warm process.
+pub async fn try_it(lab: &Lab, attack: Attack, warm: bool) -> Verdict {
     let code = format!("{PRELUDE}{}", attack.code);
     let args = json!({"nr": numbers()});
     let plan = match attack.must {
@@ -163,7 +164,17 @@ pub async fn try_it(lab: &Lab, attack: Attack) -> Verdict {
         },
         Must::End(_) => lab.pure_plan(Quotas { wall_s: 3, cpu_s: 1, ram_mb: 64, output_mb: 1, ..Quotas::default() }),
     };
+    let pool = lab.kernel_of(&plan).pool();
+    if warm {
+        pool.fill().await?;
+    } else {
+        pool.clear();
+    }
     let finished = lab.run(&plan, &code, &args).await;
+    let carrier = if warm { Carrier::Warm } else { Carrier::Execed };
+    if finished.resources.carrier != carrier {
+        return Err(format!("{} and not {}", finished.resources.carrier.name(), carrier.name()));
+    }
     let (holds, wanted) = match attack.must {
         Must::Say(answers) | Must::SayArmed(answers) | Must::SayWriting(answers) | Must::SayWritingArmed(answers) => {
             let came = super::answer(&finished);

@@ -10,7 +10,7 @@ use metnos_sandboxd::kernel::Kernel;
 use metnos_sandboxd::launch::Launcher;
 use metnos_sandboxd::plan::{Installation, Plan};
 use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox};
-use metnos_sandboxd::seccomp::Filter;
+use metnos_sandboxd::seccomp::{Filter, Stage};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -21,6 +21,8 @@ const UNPRIVILEGED: u32 = 64_321;
 
 pub struct Lab {
     pub kernel: Kernel,
+    /// The same with the module that can call anything; `None` where this machine lacks it.
+    pub armed_kernel: Option<Kernel>,
     /// The interpreter as it is for executors.
     pub plain: Installation,
     /// With `_ctypes`, so that hostile code can make any system call; `None` where this machine lacks it.
@@ -35,13 +37,16 @@ impl Lab {
         let armed = arm(&interpreter);
         let installation = |interpreter| Installation {
             interpreter,
-            seccomp: Filter::load().unwrap().digest(),
+            seccomp: [Stage::Sealed, Stage::Starting].map(|stage| Filter::load(stage).unwrap().digest()),
             host: Launcher::host_digest(),
+            seal: Launcher::seal_digest(),
         };
         // The view shows what the armed ones need; the plans decide who sees it.
         let shown = armed.clone().unwrap_or_else(|| interpreter.clone());
-        let kernel = Kernel::enter(instance, shown, false).unwrap();
-        Self { kernel, plain: installation(interpreter), armed: armed.map(installation) }
+        let entered = Kernel::enter(instance, shown, false).unwrap();
+        let plain = installation(interpreter);
+        let kernel = entered.beside(plain.clone()).unwrap();
+        Self { kernel, armed_kernel: armed.is_some().then_some(entered), plain, armed: armed.map(installation) }
     }
 
     /// The plan of hostile code: it may read the workspace, and has tight limits.
@@ -67,6 +72,12 @@ impl Lab {
         self.plain.pure_plan("pure", &quotas).unwrap()
     }
 
+    /// The kernel whose pool fits the plan.
+    pub fn kernel_of(&self, plan: &Plan) -> &Kernel {
+        let armed = plan.spec().preload.iter().any(|module| module == "_ctypes");
+        if armed { self.armed_kernel.as_ref().unwrap() } else { &self.kernel }
+    }
+
     pub async fn run(&self, plan: &Plan, code: &str, args: &Value) -> Finished {
         let (_keep, kill) = oneshot::channel();
         self.run_until(plan, code, args, kill, &|_, _| {}).await
@@ -81,7 +92,7 @@ impl Lab {
         progress: &dyn Fn(u64, u64),
     ) -> Finished {
         let entry = Entry::Call { args: json::canonical(args) };
-        self.kernel.run(Job { plan, code: code.as_bytes(), entry, progress, kill }).await
+        self.kernel_of(plan).run(Job { turn: None, plan, code: code.as_bytes(), entry, progress, kill }).await
     }
 }
 
@@ -102,6 +113,7 @@ fn arm(interpreter: &Interpreter) -> Option<Interpreter> {
     }
     let mut armed = interpreter.clone();
     armed.extensions.push(module.to_string_lossy().into_owned());
+    armed.modules.push("_ctypes".to_owned());
     armed.libraries.push(library.to_string_lossy().into_owned());
     Some(armed)
 }

@@ -1,0 +1,127 @@
+//! What no plan may be, whatever manifest and installation it was made from.
+
+use metnos_proto::executor::{Places, Quotas, forbidden};
+
+use super::{DEVICES, Mode, Mount, Namespace, POOL_NAME, PlanError, SCRATCH_BELOW, Spec, Use, WORKSPACE, WRITABLE};
+
+/// Whether a mount may be at all.
+pub fn mount(mount: &Mount) -> Result<(), PlanError> {
+    let bad = |what| Err(PlanError::BadMount { path: mount.target.clone(), what });
+    for path in [&mount.source, &mount.target] {
+        let parts = path.strip_prefix('/').map(|rest| rest.split('/').collect::<Vec<_>>()).unwrap_or_default();
+        if parts.is_empty() || parts.iter().any(|part| matches!(*part, "" | "." | "..")) || path.contains('\0') {
+            return bad("has no plain absolute path");
+        }
+        if mount.purpose == Use::Device {
+            continue;
+        }
+        let places = Places::default();
+        if let Some(closed) = forbidden::check(path, &places).or_else(|| forbidden::covers(path, &places)) {
+            return Err(PlanError::Forbidden { path: path.clone(), why: closed.why.to_owned() });
+        }
+    }
+    if mount.flags.read_only == (mount.purpose == Use::WriteGrant) {
+        return bad("may be written, or may not, against its purpose");
+    }
+    if !mount.flags.no_suid || !mount.flags.no_symfollow {
+        return bad("could gain an identity or be led elsewhere");
+    }
+    let code = matches!(mount.purpose, Use::Program | Use::Library);
+    if mount.flags.no_exec == code {
+        return bad("may be executed, or may not, against its purpose");
+    }
+    let device = mount.purpose == Use::Device;
+    if mount.flags.no_dev == device || (device && !DEVICES.contains(&mount.target.as_str())) {
+        return bad("shows a device that is not one of the three");
+    }
+    match mount.purpose {
+        Use::Program | Use::Library | Use::Device if mount.folder => bad("is a folder"),
+        Use::Stdlib | Use::Grant | Use::WriteGrant | Use::Guard if !mount.folder => bad("is no folder"),
+        Use::Program | Use::Library | Use::Stdlib | Use::Device if mount.source != mount.target => {
+            bad("stands elsewhere than it comes from")
+        }
+        Use::Program | Use::Library | Use::Stdlib
+            if is_below(&mount.source, WORKSPACE) || is_below(&mount.source, WRITABLE) =>
+        {
+            bad("would run what lies in the workspace")
+        }
+        Use::Grant | Use::WriteGrant | Use::Guard if !is_below(&mount.target, WORKSPACE) => {
+            bad("is a grant outside the workspace")
+        }
+        Use::Grant | Use::Guard if !is_below(&mount.source, WORKSPACE) && !mount.source.starts_with(SCRATCH_BELOW) => {
+            bad("is a grant from outside the workspace")
+        }
+        Use::WriteGrant if !is_below(&mount.source, WRITABLE) && !mount.source.starts_with(SCRATCH_BELOW) => {
+            bad("is a grant to write from outside the workspace")
+        }
+        Use::WriteGrant if is_below(&mount.target, &pool()) || is_below(&mount.source, &writable_pool()) => {
+            bad("would let the executors themselves be written")
+        }
+        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Grant | Use::WriteGrant | Use::Guard => Ok(()),
+    }
+}
+
+/// A folder that may be written and contains the pool of executors has the pool guarded, by a mount that comes
+/// later and so lies on top.
+pub fn guards(mounts: &[Mount]) -> Result<(), PlanError> {
+    for (index, mount) in mounts.iter().enumerate() {
+        if mount.purpose != Use::WriteGrant || !is_below(&writable_pool(), &mount.source) {
+            continue;
+        }
+        let guards = |later: &&Mount| later.purpose == Use::Guard && later.target == pool() && later.source == pool();
+        if !mounts.iter().skip(index).any(|later| guards(&later)) {
+            return Err(PlanError::BadMount {
+                path: mount.target.clone(),
+                what: "may be written, and does not guard the executors below it",
+            });
+        }
+        // On top of the guard nothing may be put that could be written.
+        let after = mounts.iter().skip_while(|later| !guards(later));
+        if after.into_iter().any(|later| later.purpose == Use::WriteGrant && is_below(&pool(), &later.target)) {
+            return Err(PlanError::BadMount {
+                path: mount.target.clone(),
+                what: "would cover the guard of the executors",
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The pool as executors see it.
+fn pool() -> String {
+    format!("{WORKSPACE}/{POOL_NAME}")
+}
+
+/// The pool in the writable view.
+fn writable_pool() -> String {
+    format!("{WRITABLE}/{POOL_NAME}")
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether the limits are within what any manifest may ask.
+pub fn limits(spec: &Spec) -> Result<(), PlanError> {
+    let (limits, cap) = (&spec.limits, Quotas::CAP);
+    let fits = [
+        ("wall_s", (1..=u64::from(cap.wall_s)).contains(&limits.wall_s.into())),
+        ("cpu_s", (1..=u64::from(cap.cpu_s)).contains(&limits.cpu_s.into())),
+        ("address_bytes", (1..=u64::from(cap.ram_mb) << 20).contains(&limits.address_bytes)),
+        ("output_bytes", (1..=u64::from(cap.output_mb) << 20).contains(&limits.output_bytes)),
+        ("processes", (1..=64).contains(&limits.processes)),
+        ("open_files", (8..=256).contains(&limits.open_files)),
+        ("file_bytes", limits.file_bytes <= spec.tmp.bytes),
+        ("stack_bytes", (1 << 20..=8 << 20).contains(&limits.stack_bytes)),
+        ("tmp", spec.tmp.bytes <= 64 << 20 && spec.root.bytes <= 4 << 20),
+        ("namespaces", spec.namespaces == Namespace::ALL),
+        ("modes", spec.modes == Mode::LADDER),
+        ("inner_id", spec.inner_id != 0),
+        // Were it below the limit, a descriptor of this number could be made after the start.
+        ("program_fd", i64::from(spec.program_fd) > i64::from(limits.open_files)),
+    ];
+    match fits.iter().find(|(_, fits)| !fits) {
+        Some((name, _)) => Err(PlanError::BadLimit(name)),
+        None => Ok(()),
+    }
+}

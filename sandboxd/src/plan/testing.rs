@@ -1,0 +1,42 @@
+//! Plans for tests, of an installation that is nowhere.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use metnos_proto::executor::Manifest;
+use metnos_proto::ids::Blake3;
+
+use super::{Installation, Plan, PlanError};
+use crate::interp::Interpreter;
+
+/// The installation.
+pub fn installation() -> Installation {
+    Installation {
+        interpreter: Interpreter {
+            program: "/usr/bin/python3.11".to_owned(),
+            loader: Some("/lib64/ld-linux-x86-64.so.2".to_owned()),
+            libraries: vec!["/usr/lib/x86_64-linux-gnu/libc.so.6".to_owned()],
+            stdlib: "/usr/lib/python3.11".to_owned(),
+            extensions: vec!["/usr/lib/python3.11/lib-dynload/_json.so".to_owned()],
+            modules: vec!["_json".to_owned()],
+            abi: "cpython-311-x86_64-linux-gnu".to_owned(),
+            version: "3.11.2".to_owned(),
+        },
+        seccomp: [Blake3::of(b"filter"), Blake3::of(b"start")],
+        host: Blake3::of(b"host"),
+        seal: Blake3::of(b"seal"),
+    }
+}
+
+/// The plan of a reader of the workspace.
+pub fn reader() -> Plan {
+    let manifest = include_bytes!("../../../executors/fs_read/manifest.toml");
+    installation().plan(&Manifest::parse(manifest).unwrap()).unwrap()
+}
+
+/// The plan of a writer of these folders.
+pub fn writer(folders: &str) -> Result<Plan, PlanError> {
+    let text = String::from_utf8_lossy(include_bytes!("../../../executors/fs_read/manifest.toml")).into_owned();
+    let text = text
+        .replace("fs-read-workspace", "fs-write-workspace")
+        .replace("{ fs_read = [\"workspace/\"] }", &format!("{{ fs_write = [{folders}] }}"));
+    installation().plan(&Manifest::parse(text.as_bytes()).unwrap())
+}

@@ -1,0 +1,68 @@
+//! A process that waits for a call. It never outlives its owner: whoever drops it ends it.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::process::{Signal, WaitId, WaitIdOptions};
+
+use crate::launch::Launched;
+
+/// The longest report that is read.
+const MAX_WORDS: usize = 512;
+
+/// See the head of this file.
+#[derive(Debug)]
+pub struct Idle(Option<Launched>);
+
+impl Idle {
+    /// Takes care of a process.
+    #[must_use]
+    pub const fn new(launched: Launched) -> Self {
+        Self(Some(launched))
+    }
+
+    /// Hands it over, if it still lives.
+    #[must_use]
+    pub fn take(mut self) -> Option<Launched> {
+        if self.is_alive() { self.0.take() } else { None }
+    }
+
+    /// Whether it still lives.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        let Some(launched) = &self.0 else { return false };
+        // Looks, and leaves the end to be collected by whoever owns it then.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        matches!(rustix::process::waitid(WaitId::PidFd(launched.pidfd.as_fd()), options), Ok(None))
+    }
+
+    /// The channel to it.
+    ///
+    /// # Errors
+    /// When it was handed over.
+    pub fn channel(&self) -> Result<BorrowedFd<'_>, String> {
+        self.0.as_ref().map(|launched| launched.channel.as_fd()).ok_or_else(|| "the process was handed over".to_owned())
+    }
+
+    /// What it reported before its end.
+    #[must_use]
+    pub fn last_words(&self) -> String {
+        let Some(launched) = &self.0 else { return String::new() };
+        let mut words = Vec::new();
+        for fd in [launched.fault.as_fd(), launched.log.as_fd()] {
+            let mut piece = [0; MAX_WORDS];
+            let length = rustix::io::read(fd, &mut piece).unwrap_or(0);
+            words.extend_from_slice(piece.get(..length).unwrap_or_default());
+        }
+        String::from_utf8_lossy(&words).trim().to_owned()
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        if let Some(launched) = &self.0 {
+            // It can only be gone already.
+            let _ = rustix::process::pidfd_send_signal(&launched.pidfd, Signal::KILL);
+            let _ = rustix::process::waitid(WaitId::PidFd(launched.pidfd.as_fd()), WaitIdOptions::EXITED);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The pool of warm processes: it serves, it is never depended upon, and it leaves nothing.
+
+use metnos_proto::executor::Quotas;
+use metnos_proto::ids::TurnId;
+use metnos_proto::json;
+use metnos_proto::msg::common::{Carrier, Outcome};
+use metnos_sandboxd::limits::supervise;
+use metnos_sandboxd::plan::Plan;
+use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox};
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::lab::Lab;
+use super::lab::runner::Verdict;
+use super::{WRITER, answer, birth, holds};
+
+/// Calls of which nothing may be left.
+const MANY: usize = 300;
+
+fn code(says: &str) -> String {
+    format!("def run(args, ctx):\n    return {{'ok': True, 'answer': '{says}'}}\n")
+}
+
+async fn call(lab: &Lab, turn: Option<TurnId>, plan: &Plan, code: &str) -> Finished {
+    let (_keep, kill) = oneshot::channel();
+    let entry = Entry::Call { args: json::canonical(&json!({})) };
+    lab.kernel.run(Job { turn, plan, code: code.as_bytes(), entry, progress: &|_, _| {}, kill }).await
+}
+
+fn carried(finished: &Finished, says: &str, carrier: Carrier) -> Verdict {
+    let fine =
+        finished.outcome == Outcome::Ok && finished.resources.carrier == carrier && answer(finished) == json!(says);
+    holds(fine, format!("wanted {says} {}: {finished:?}", carrier.name()))
+}
+
+pub async fn served(lab: &Lab) -> Verdict {
+    let plan = lab.pure_plan(Quotas::default());
+    let pool = lab.kernel.pool();
+    pool.fill().await?;
+    let who = "import os\ndef run(args, ctx):\n    return {'ok': True, 'answer': [os.getpid(), os.getuid(), os.listdir(ctx.tmp), len(os.environ) < 12]}\n";
+    for _ in 0..2 {
+        let finished = call(lab, None, &plan, who).await;
+        holds(finished.resources.carrier == Carrier::Warm, format!("{finished:?}"))?;
+        holds(answer(&finished) == json!([1, 1000, [], true]), format!("{finished:?}"))?;
+    }
+    holds(pool.counts().warm == 2 && pool.counts().zygotes == 1, format!("{:?}", pool.counts()))
+}
+
+pub async fn forked(lab: &Lab) -> Verdict {
+    let plan = lab.pure_plan(Quotas::default());
+    lab.kernel.pool().fill().await?;
+    let mut carriers = Vec::new();
+    for _ in 0..4 {
+        carriers.push(call(lab, None, &plan, &code("x")).await.resources.carrier);
+    }
+    // Two wait while nobody calls.
+    let wanted = [Carrier::Warm, Carrier::Warm, Carrier::Forked, Carrier::Forked];
+    holds(carriers == wanted, format!("{carriers:?}"))
+}
+
+pub async fn executed(lab: &Lab) -> Verdict {
+    let plan = lab.pure_plan(Quotas::default());
+    lab.kernel.pool().clear();
+    carried(&call(lab, None, &plan, &code("x")).await, "x", Carrier::Execed)
+}
+
+pub async fn predicted(lab: &Lab) -> Verdict {
+    let plan = lab.hostile_plan(false).unwrap();
+    let pool = lab.kernel.pool();
+    for _ in 0..2 {
+        let turn = Some(TurnId::new());
+        call(lab, turn, &plan, &code("first")).await;
+        call(lab, turn, &plan, &code("second")).await;
+    }
+    pool.fill().await?;
+    let turn = Some(TurnId::new());
+    call(lab, turn, &plan, &code("first")).await;
+    pool.fill().await?;
+    carried(&call(lab, turn, &plan, &code("second")).await, "second", Carrier::Predicted)?;
+    // It served once and is gone.
+    let again = call(lab, turn, &plan, &code("second")).await;
+    carried(&again, "second", Carrier::Warm)
+}
+
+pub async fn not_another(lab: &Lab) -> Verdict {
+    let plan = lab.hostile_plan(false).unwrap();
+    let pool = lab.kernel.pool();
+    pool.fill().await?;
+    call(lab, Some(TurnId::new()), &plan, &code("first")).await;
+    pool.fill().await?;
+    carried(&call(lab, Some(TurnId::new()), &plan, &code("other")).await, "other", Carrier::Warm)?;
+    // The same code in another sandbox is another executor.
+    let wider = lab.writers_plan("workspace/", false).unwrap();
+    carried(&call(lab, Some(TurnId::new()), &wider, &code("first")).await, "first", Carrier::Warm)
+}
+
+pub async fn crashed(lab: &Lab) -> Verdict {
+    let plan = lab.pure_plan(Quotas::default());
+    let pool = lab.kernel.pool();
+    pool.fill().await?;
+    let finished = call(lab, None, &plan, "import os\ndef run(args, ctx):\n    os.abort()\n").await;
+    holds(finished.outcome == Outcome::Crashed, format!("{finished:?}"))?;
+    pool.fill().await?;
+    holds(pool.counts().zygotes == 2, format!("{:?}", pool.counts()))?;
+    carried(&call(lab, None, &plan, &code("x")).await, "x", Carrier::Warm)
+}
+
+pub async fn grants(lab: &Lab) -> Verdict {
+    let pool = lab.kernel.pool();
+    for (folder, writes) in [("workspace/", "drafts"), ("workspace/desk/", "desk")] {
+        pool.fill().await?;
+        let plan = lab.writers_plan(folder, false).unwrap();
+        let finished = lab.run(&plan, WRITER, &json!({"folder": writes})).await;
+        holds(
+            answer(&finished) == json!("one t") && finished.resources.carrier == Carrier::Warm,
+            format!("{finished:?}"),
+        )?;
+    }
+    pool.fill().await?;
+    let narrow = lab.writers_plan("workspace/desk/", false).unwrap();
+    let look = "import os\ndef run(args, ctx):\n    return {'ok': True, 'answer': os.listdir(ctx.workspace + '/desk') != [] and not os.path.exists(ctx.workspace + '/notes')}\n";
+    let finished = lab.run(&narrow, look, &json!({})).await;
+    holds(answer(&finished) == json!(true), format!("{finished:?}"))
+}
+
+pub async fn births(lab: &Lab) -> Verdict {
+    lab.kernel.pool().fill().await?;
+    for seed in ["fs_read", "fs_list", "text_stats"] {
+        birth(lab, seed).await?;
+    }
+    holds(lab.kernel.pool().counts().execed == 0, format!("{:?}", lab.kernel.pool().counts()))
+}
+
+/// What this process holds: descriptors, children, mounts.
+fn held() -> (usize, usize) {
+    let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap().lines().count();
+    (descriptors, mounts)
+}
+
+pub async fn leftovers(lab: &Lab) -> Verdict {
+    let plan = lab.writers_plan("workspace/", false).unwrap();
+    let pool = lab.kernel.pool();
+    pool.fill().await?;
+    pool.clear();
+    let before = held();
+    for number in 0..MANY {
+        if number % 8 == 0 {
+            pool.fill().await?;
+        }
+        let finished = call(lab, (number % 3 == 0).then(TurnId::new), &plan, &code("x")).await;
+        holds(finished.outcome == Outcome::Ok, format!("{number}: {finished:?}"))?;
+    }
+    pool.clear();
+    holds(held() == before, format!("{before:?} before, {:?} after", held()))?;
+    let left = rustix::process::wait(rustix::process::WaitOptions::NOHANG);
+    holds(left.is_err(), format!("a process is left: {left:?}"))
+}
+
+/// An order with anything wrong in it ends the process before a byte of code is read.
+pub async fn bad_orders(lab: &Lab) -> Verdict {
+    use metnos_sandboxd::frames::{Word, frame};
+    use metnos_sandboxd::inner::Becoming;
+    let plan = lab.pure_plan(Quotas { wall_s: 10, ..Quotas::default() });
+    let launcher = lab.kernel.launcher();
+    let pool = lab.kernel.pool();
+    pool.fill().await?;
+    let good = launcher.order(&plan, false);
+    let body = &good[metnos_sandboxd::frames::HEAD..];
+    let changed = |change: fn(&mut Vec<u8>)| {
+        let mut body = body.to_vec();
+        change(&mut body);
+        frame(Word::Seal, &body)
+    };
+    let bad = [
+        changed(|body| body.truncate(body.len() - 1)),
+        changed(|body| body.push(0)),
+        changed(|body| body[0] += 1),
+        changed(|body| body[1] |= 0x80),
+        // A filter that the kernel does not take.
+        changed(|body| body.iter_mut().rev().take(8).for_each(|byte| *byte = 0xff)),
+        // A filter that lets everything through: the canaries live, so nothing else may.
+        changed(open_filter),
+        frame(Word::Request, body),
+        frame(Word::Seal, &[]),
+    ];
+    for (number, order) in bad.into_iter().enumerate() {
+        for warm in [false, true] {
+            // What a fresh interpreter starts under still stands when the order opens the filter.
+            if number == OPEN && !warm {
+                continue;
+            }
+            let launched = if warm {
+                pool.fork().await?.take().ok_or("the child has ended")?
+            } else {
+                launcher.launch(&plan, Becoming::Executor).map_err(|error| error.to_string())?
+            };
+            let mut words = order.clone();
+            words.extend(frame(Word::Source, code("ran").as_bytes()));
+            words.extend(frame(Word::Request, REQUEST));
+            let finished = supervise(launched, &plan.spec().limits, &words, std::future::pending(), |_, _| {}).await;
+            let nothing = finished.outcome == Outcome::SandboxFailed && finished.result.is_empty();
+            let why = number != OPEN || finished.why.contains("canary: ");
+            holds(nothing && why, format!("{number} warm {warm}: {finished:?}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The place of the order that opens the filter, among the bad ones.
+const OPEN: usize = 5;
+const REQUEST: &[u8] = br#"{"entry":"run","args":{},"workspace":"/workspace","tmp":"/tmp","wall_s":1}"#;
+
+/// Puts *allow everything* in the place of the filter.
+fn open_filter(order: &mut Vec<u8>) {
+    // The filter stands last: its count, then eight bytes an instruction. Its first is the load of the architecture.
+    let first = [0x20, 0, 0, 0, 4, 0, 0, 0];
+    let at = order.windows(8).rposition(|window| window == first).unwrap();
+    order.truncate(at - 2);
+    order.extend_from_slice(&1_u16.to_le_bytes());
+    order.extend_from_slice(&[0x06, 0, 0, 0, 0, 0, 0xff, 0x7f]);
+}
