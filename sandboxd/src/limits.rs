@@ -139,7 +139,9 @@ pub async fn supervise(
         }
     };
     let wall_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-    seen.drain(&channel);
+    if let Some((done, total)) = seen.drain(&channel) {
+        progress(done, total);
+    }
     let log = kept.drain(&log);
     let fault = read_fault(&fault);
     match ended {
@@ -259,14 +261,16 @@ impl Seen {
     }
 
     /// Reads what was left in the channel when the process ended. It is at its end then, so the loop is
-    /// bounded by what the kernel holds.
-    fn drain(&mut self, channel: &AsyncFd<OwnedFd>) {
+    /// bounded by what the kernel holds. Returns the latest progress in it.
+    fn drain(&mut self, channel: &AsyncFd<OwnedFd>) -> Option<(u64, u64)> {
+        let mut latest = None;
         while self.breach.is_none() {
             match rustix::io::read(channel.get_ref(), &mut self.piece) {
-                Ok(length) if length > 0 => drop(self.take(length)),
+                Ok(length) if length > 0 => latest = self.take(length).or(latest),
                 Ok(_) | Err(_) => break,
             }
         }
+        latest
     }
 
     fn finish(self, ended: Ended, fault: &str, limits: &Limits, wall_us: u64, log: String) -> Finished {

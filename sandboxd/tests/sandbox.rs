@@ -1,7 +1,7 @@
 //! Real sandboxes: the seeds do their work in them, and hostile code does not do its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "tests")]
 
-mod attacks;
+mod escape;
 mod lab;
 mod pool;
 
@@ -44,14 +44,26 @@ fn main() -> ExitCode {
     add("pool::birth_tests_hold_in_warm_processes", Box::new(|lab| Box::pin(pool::births(lab))));
     add("pool::nothing_is_left_after_many_calls", Box::new(|lab| Box::pin(pool::leftovers(lab))));
     add("pool::a_seal_that_is_ordered_something_else_runs_nothing", Box::new(|lab| Box::pin(pool::bad_orders(lab))));
-    for attack in attacks::all() {
-        add(&format!("hostile::{}", attack.name), Box::new(move |lab| Box::pin(attacks::try_it(lab, attack, false))));
-        add(
-            &format!("hostile_warm::{}", attack.name),
-            Box::new(move |lab| Box::pin(attacks::try_it(lab, attack, true))),
-        );
+    for case in escape::all() {
+        for (step, warm) in [("fresh", false), ("warm", true)] {
+            let case = case.clone();
+            let name = format!("{step}::{}", case.name);
+            tests.push(Test { name, body: Box::new(move |lab| Box::pin(hold(lab, case.clone(), warm))) });
+        }
+        if case.can_be_opened() {
+            let name = format!("opened::{}", case.name);
+            tests.push(Test { name, body: Box::new(move |lab| Box::pin(open(lab, case.clone()))) });
+        }
     }
     run(tests)
+}
+
+async fn hold(lab: &Lab, case: escape::Case, warm: bool) -> Verdict {
+    escape::held(lab, &case, warm).await
+}
+
+async fn open(lab: &Lab, case: escape::Case) -> Verdict {
+    escape::opened(lab, &case).await
 }
 
 fn holds(condition: bool, what: impl std::fmt::Display) -> Verdict {

@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IoSlice;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -293,14 +293,23 @@ impl Pool {
         forked
     }
 
-    /// Gives a child its mounts and its order.
-    async fn seal(&self, idle: &Idle, plan: &Plan) -> Result<(), String> {
+    /// What the plan grants, as mounts that are attached nowhere yet.
+    ///
+    /// # Errors
+    /// In a sentence, which cannot be had.
+    pub async fn grants(&self, plan: &Plan) -> Result<Vec<OwnedFd>, String> {
         let broker = self.broker.borrow().clone();
         let mut grants = Vec::new();
         for mount in plan.spec().mounts.iter().filter(|mount| order::is_granted(mount.purpose)) {
             let broker = broker.as_ref().ok_or("there is no broker")?;
             grants.push(broker.mount(mount).await?);
         }
+        Ok(grants)
+    }
+
+    /// Gives a child its mounts and its order.
+    async fn seal(&self, idle: &Idle, plan: &Plan) -> Result<(), String> {
+        let grants = self.grants(plan).await?;
         let order = self.launcher.order(plan, true);
         let fds: Vec<BorrowedFd<'_>> = grants.iter().map(AsFd::as_fd).collect();
         send(idle.channel()?, &order, &fds).map_err(|error| format!("ordering the seal: {error}"))
