@@ -120,14 +120,21 @@ impl Pool {
         })
     }
 
-    /// Keeps the pool filled, for as long as the process lives.
+    /// Keeps the pool filled while calls come, and empty while none do, for as long as the process lives.
     pub async fn keep(self: Rc<Self>) {
         let mut pause = AGAIN_AFTER;
         loop {
+            let quiet = self.last_call.get().map(|last| last.elapsed());
+            if stock::is_asleep(quiet) {
+                self.clear();
+                self.nudge.notified().await;
+                continue;
+            }
             match self.step().await {
                 Ok(None) => pause = AGAIN_AFTER,
                 Ok(Some(rest)) => {
-                    let _ = tokio::time::timeout(rest, self.nudge.notified()).await;
+                    let awake = stock::ASLEEP_AFTER.saturating_sub(quiet.unwrap_or_default());
+                    let _ = tokio::time::timeout(rest.min(awake), self.nudge.notified()).await;
                 }
                 Err(why) => {
                     tracing::warn!(why, "the pool of warm processes cannot be filled; calls execute an interpreter");
@@ -201,7 +208,10 @@ impl Pool {
     /// A process for this call, sealed or about to be; `None` when there is none and none can be had.
     pub async fn take(&self, turn: Option<TurnId>, plan: &Plan, code: &[u8]) -> Option<Taken> {
         let taken = self.find(turn, plan, code).await;
-        self.last_call.set(Some(Instant::now()));
+        // A birth is no sign that calls will come.
+        if turn.is_some() {
+            self.last_call.set(Some(Instant::now()));
+        }
         self.nudge.notify_one();
         let taken = taken?;
         self.count(|counts| match taken.carrier {

@@ -14,6 +14,9 @@ pub const BUSY_CHILDREN: usize = 8;
 pub const MAX_EXPECTED: usize = 2;
 /// How long after a call things count as busy.
 pub const CALM_AFTER: Duration = Duration::from_secs(20);
+/// How long after a call nothing waits any more: an idle machine has its memory back (design: architecture §7), and the
+/// first call after it executes an interpreter of its own.
+pub const ASLEEP_AFTER: Duration = Duration::from_secs(300);
 /// How many children are forked of one zygote: they share its layout of memory (design: sandbox §4).
 pub const MAX_FORKS: u32 = 400;
 /// How old a zygote gets.
@@ -134,7 +137,13 @@ pub enum Next {
     Rest(Duration),
 }
 
-/// What to do next.
+/// Whether nothing need wait: nobody has called yet, or not for a long time. `quiet` is the time since the last call.
+#[must_use]
+pub fn is_asleep(quiet: Option<Duration>) -> bool {
+    quiet.is_none_or(|quiet| quiet >= ASLEEP_AFTER)
+}
+
+/// What to do next, while awake.
 #[must_use]
 pub fn next(standing: &Standing) -> Next {
     let Standing { zygote, age, forks, suspect, children, quiet } = *standing;
@@ -207,6 +216,12 @@ mod tests {
         assert_eq!(next(&Standing { age: MAX_AGE, ..WELL }), Next::Zygote);
         let nearly = Standing { forks: MAX_FORKS - 1, age: MAX_AGE - Duration::from_secs(1), ..WELL };
         assert_eq!(next(&nearly), Next::Rest(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn nothing_waits_before_the_first_call_and_long_after_the_last() {
+        assert!(is_asleep(None) && is_asleep(Some(ASLEEP_AFTER)));
+        assert!(!is_asleep(Some(Duration::ZERO)) && !is_asleep(Some(ASLEEP_AFTER - Duration::from_millis(1))));
     }
 
     #[test]
