@@ -118,8 +118,6 @@ impl Attempt {
                     | Attempt::Fork
                     | Attempt::Exec
                     | Attempt::MemfdExec
-                    | Attempt::UnshareUser
-                    | Attempt::Mount
                     | Attempt::MprotectExec
                     | Attempt::MmapExec
                     | Attempt::SetDumpable
