@@ -291,9 +291,7 @@ impl<E: Edge> BlockingClient<E> {
         // The bound of a word is always the same, so the kernel need not be told each time.
         let mut left = within;
         loop {
-            let received = self.receive(left);
-            left = until.saturating_duration_since(Instant::now());
-            match received.map_err(|error| Self::failed(&error))? {
+            match self.receive(left).map_err(|error| Self::failed(&error))? {
                 Some(Packet::Answer { request, answer, fds }) if request == self.request => return Ok((answer, fds)),
                 // The answer to an ask that was given up on.
                 Some(Packet::Answer { request, .. }) if request < self.request => {}
@@ -301,11 +299,13 @@ impl<E: Edge> BlockingClient<E> {
                 Some(Packet::Hello | Packet::Ask(_) | Packet::Answer { .. }) => {
                     return Err(AskError::Violation(E::Answerer::NAME, "a packet out of order".to_owned()));
                 }
-                None if left.is_zero() => {
-                    let within_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
-                    return Err(AskError::Late { role: E::Answerer::NAME, word: ask.name(), within_ms });
-                }
                 None => {}
+            }
+            // After anything that is not the answer: who talks about other things does not get more time.
+            left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let within_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
+                return Err(AskError::Late { role: E::Answerer::NAME, word: ask.name(), within_ms });
             }
         }
     }
@@ -326,14 +326,20 @@ impl<E: Edge> BlockingClient<E> {
         if let Some(note) = self.notes.pop_front() {
             return Ok(Some(note));
         }
+        let until = Instant::now() + within;
+        let mut left = within;
         loop {
-            match self.receive(within).map_err(|error| Self::failed(&error))? {
+            match self.receive(left).map_err(|error| Self::failed(&error))? {
                 Some(Packet::Note(note)) => return Ok(Some(note)),
                 Some(Packet::Answer { request, .. }) if request <= self.request => {}
                 Some(Packet::Hello | Packet::Ask(_) | Packet::Answer { .. }) => {
                     return Err(AskError::Violation(E::Answerer::NAME, "a packet out of order".to_owned()));
                 }
                 None => return Ok(None),
+            }
+            left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
             }
         }
     }

@@ -5,10 +5,10 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::edge::{self, AskError, No, Served};
+use metnos_proto::edge::{self, AskError, Edge, No, Served};
 use metnos_proto::edges::{DoorPlanner, DoorPolicyd, door_planner, door_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::link::BlockingClient;
+use metnos_proto::link::{BlockingClient, Outgoing};
 use metnos_proto::link_async::{Client, Closed, Cx, MAX_IN_FLIGHT};
 use metnos_proto::msg::common::{Channel, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, Text, TurnOpened};
@@ -260,4 +260,25 @@ fn the_blocking_ends_speak_to_each_other() {
     assert_eq!(client.next_note(Duration::from_millis(1)).unwrap(), None);
     drop(client);
     assert_eq!(server.join().unwrap(), 2);
+}
+
+/// Sends answers to asks that nobody waits for any more, without end, until the other side is gone.
+fn babble(answerer: edge::AnswererEnd<DoorPolicyd>) {
+    let link = metnos_proto::link::BlockingServer::new(answerer).unwrap();
+    let refusal = || Refusal::new(RefusalCode::Busy, "test", "an old answer");
+    let stale =
+        || Outgoing { request: 0, trace: TraceId::NONE, answer: DoorPolicyd::refused(refusal()), fds: Vec::new() };
+    while link.answer(stale()).is_ok() {}
+}
+
+#[test]
+fn a_peer_that_answers_old_asks_without_end_buys_itself_no_time() {
+    let (asker, answerer) = edge::pair::<DoorPolicyd>(1, None).unwrap();
+    let babbler = std::thread::spawn(move || babble(answerer));
+    let mut client = BlockingClient::<DoorPolicyd>::new(asker).unwrap();
+    assert_eq!(client.next_note(Duration::from_millis(20)).unwrap(), None);
+    let ask = Identify { channel: Channel::Cli, sender: "uid:1000".to_owned() };
+    assert!(matches!(client.identify(TraceId::NONE, ask, []), Err(AskError::Late { .. })));
+    drop(client);
+    babbler.join().unwrap();
 }
