@@ -65,6 +65,9 @@ pub enum Command {
     /// What followed on what, and worked
     #[command(subcommand)]
     Mnest(MnestCommand),
+    /// What waits for the owner's word
+    #[command(subcommand, alias = "approvals")]
+    Approval(ApprovalCommand),
     /// What may happen, and why
     #[command(subcommand)]
     Policy(PolicyCommand),
@@ -183,6 +186,32 @@ pub enum AuditCommand {
 pub enum MnestCommand {
     /// One row a mnest
     List,
+}
+
+/// See [`Command::Approval`].
+#[derive(Debug, Subcommand)]
+pub enum ApprovalCommand {
+    /// The cards that wait, and those that were answered lately
+    List,
+    /// Everything that a card is about
+    Show {
+        /// Its name
+        id: String,
+    },
+    /// Say yes: exactly that act is done, once
+    Approve {
+        /// The card's name
+        id: String,
+
+        /// Only if the card still has this digest
+        #[arg(long)]
+        digest: Option<String>,
+    },
+    /// Say no
+    Deny {
+        /// The card's name
+        id: String,
+    },
 }
 
 /// See [`Command::Policy`].

@@ -9,9 +9,10 @@
 //! [`cli`] the commands as clap sees them · [`error`] what went wrong, and the exit codes ·
 //! [`screen`], [`escape`], [`table`], [`human`] how things are shown · [`instance`] which
 //! directory · [`reach`] the way to the daemons · `up`, `down`, `status`, `daemon`, `doctor`,
-//! `ask`, `chat`, `run`, `executor` (and its [`record`]), `audit`, `mnest`, [`check`], [`replay`], `memory`, `trace`,
+//! `ask`, `chat`, `run`, `executor` (and its [`record`]), `audit`, `mnest`, [`approval`], [`check`], [`replay`], `memory`, `trace`,
 //! `bench` (and its [`measure`] and [`ephemeral`]), `completions` the commands.
 
+pub mod approval;
 pub mod ask;
 pub mod audit;
 pub mod bench;
@@ -91,6 +92,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Executor(command) => executor::executor(screen, &place()?, &command),
         Command::Audit(command) => audit::audit(screen, &place()?, &command),
         Command::Mnest(command) => mnest::mnest(screen, &place()?, &command),
+        Command::Approval(command) => approval::approval(screen, &place()?, &command),
         Command::Policy(PolicyCommand::Check(call)) => check::check(screen, &place()?, &call),
         Command::Policy(PolicyCommand::Replay(asked)) => replay::replay(screen, &asked),
         Command::Memory(command) => memory::memory(screen, &place()?, &command),

@@ -63,7 +63,8 @@ pub(crate) fn input_schema(policyd: &mut BlockingClient<CtlPolicyd>, name: &str)
     }
 }
 
-fn show(screen: &mut Screen, executor: &str, answer: &CallRun, result: &[u8]) -> Result<Exit, CtlError> {
+/// Shows what became of a call.
+pub(crate) fn show(screen: &mut Screen, executor: &str, answer: &CallRun, result: &[u8]) -> Result<Exit, CtlError> {
     match &answer.acted {
         Acted::Denied(refusal) => denied(screen, answer, refusal),
         Acted::Ran(ran) => ended(screen, executor, answer, ran, result),

@@ -11,7 +11,10 @@ use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::Finding;
 use metnos_proto::role::RoleName;
 
-const LOOKING: [&[&str]; 10] = [
+const LOOKING: [&[&str]; 13] = [
+    &["approval", "list"],
+    &["approval", "show", "ab2c-d3ef"],
+    &["approval", "deny", "ab2c-d3ef"],
     &["status"],
     &["daemon", "list"],
     &["daemon", "restart", "mind"],

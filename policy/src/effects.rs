@@ -149,6 +149,9 @@ fn destroy(case: &Case<'_>) -> Ruling {
     if !case.asked.spec.reversible {
         return Ruling::ask("destroy.irreversible", "it cannot be undone");
     }
+    if case.fields.of_roles(&[Role::Flag]).any(|field| field.value == Some(&Value::Bool(true))) {
+        return Ruling::ask("destroy.many", "it may remove more than one thing at once");
+    }
     let meant = case.fields.of_roles(&[Role::Selector, Role::Path]).next().is_some();
     let all: Vec<Role> = Role::ALL.iter().copied().filter(|role| is_critical(*role)).collect();
     match unendorsed(case, &all) {

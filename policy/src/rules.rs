@@ -223,13 +223,25 @@ fn secret_sink(case: &Case<'_>) -> Option<Ruling> {
 pub const CORE_FILES: [&str; 6] = ["identity.md", "user.md", "memory.md", "agents.md", "soul.md", "telos.md"];
 
 fn workspace_core(case: &Case<'_>) -> Option<Ruling> {
-    if case.asked.spec.effect.reads() || case.context.is_clean() {
+    if case.asked.spec.effect.reads() {
         return None;
     }
     let files = [Role::Path, Role::Selector, Role::Dest];
-    let named = case.fields.of_roles(&files).find(|field| {
-        field.value.and_then(serde_json::Value::as_str).is_some_and(|text| is_core_file(text, &case.world.places))
-    })?;
+    let names = |field: &&Field<'_>, wanted: &[&str]| {
+        field
+            .value
+            .and_then(serde_json::Value::as_str)
+            .is_some_and(|text| is_core_file(text, wanted, &case.world.places))
+    };
+    if let Some(field) = case.fields.of_roles(&files).find(|field| names(field, &["soul.md"])) {
+        let why =
+            format!("{} holds the Laws: they are changed by hand, at the machine, and by nothing else", name(field));
+        return Some(Ruling::deny("law.constitution", why));
+    }
+    if case.context.is_clean() {
+        return None;
+    }
+    let named = case.fields.of_roles(&files).find(|field| names(field, &CORE_FILES))?;
     let why = format!(
         "{} is one of the files that say what Metnos is, and untrusted data was read in this turn",
         name(named)
@@ -237,14 +249,13 @@ fn workspace_core(case: &Case<'_>) -> Option<Ruling> {
     Some(Ruling::deny("workspace.core", why))
 }
 
-/// Whether any reading of `text` is one of [`CORE_FILES`] in the root of the workspace.
-#[must_use]
-pub fn is_core_file(text: &str, places: &Places) -> bool {
+/// Whether any reading of `text` is one of the files `wanted` in the root of the workspace.
+fn is_core_file(text: &str, wanted: &[&str], places: &Places) -> bool {
     let Some(readings) = paths::readings(text) else { return true };
     readings.iter().any(|reading| {
         let path = paths::resolve(&reading.text, places).path.to_lowercase();
         let (folder, file) = path.rsplit_once('/').unwrap_or_default();
-        CORE_FILES.contains(&file) && (folder == places.workspace.to_lowercase() || folder.ends_with("/workspace"))
+        wanted.contains(&file) && (folder == places.workspace.to_lowercase() || folder.ends_with("/workspace"))
     })
 }
 

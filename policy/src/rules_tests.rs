@@ -93,9 +93,11 @@ fn a_core_path_is_denied_whatever_the_class_and_a_mention_is_no_access() {
 fn the_files_that_say_what_metnos_is_are_not_written_under_taint() {
     let bench =
         Bench::new("write SOUL.md and notes/a.md", "self_create", json!({"path": "path"})).slot(&[("/path", None)], 3);
-    assert_eq!(bench.says(json!({"path": "SOUL.md"})).0, Allow);
+    assert_eq!(bench.says(json!({"path": "MEMORY.md"})).0, Allow);
+    assert_eq!(bench.says(json!({"path": "./Soul.md"})), (Deny, "law.constitution"));
     let bench = bench.tainted();
-    for path in ["SOUL.md", "./soul.md", "memory.md", "~/workspace/USER.md", "notes/../TELOS.md"] {
+    assert_eq!(bench.says(json!({"path": "SOUL.md"})), (Deny, "law.constitution"));
+    for path in ["./identity.md", "memory.md", "~/workspace/USER.md", "notes/../TELOS.md"] {
         assert_eq!(bench.says(json!({"path": path})), (Deny, "workspace.core"), "{path}");
     }
     assert_ne!(bench.says(json!({"path": "notes/SOUL.md"})).0, Deny);
@@ -183,11 +185,13 @@ fn money_goes_to_a_payee_and_in_an_amount_that_were_typed() {
 
 #[test]
 fn what_is_removed_was_pointed_at_and_can_be_undone() {
-    let args = json!({"path": "path"});
+    let args = json!({"path": "path", "all": "flag"});
     let mut bench = Bench::new("delete logs/old.log", "destroy", args);
     assert_eq!(bench.says(json!({"path": "logs/old.log"})), (Allow, "destroy.designated"));
     assert_eq!(bench.says(json!({"path": "logs/new.log"})), (Ask, "destroy.selector"));
     assert_eq!(bench.says(json!({})), (Ask, "destroy.selector"));
+    assert_eq!(bench.says(json!({"path": "logs/old.log", "all": false})), (Allow, "destroy.designated"));
+    assert_eq!(bench.says(json!({"path": "logs/old.log", "all": true})), (Ask, "destroy.many"));
     bench.spec.reversible = false;
     assert_eq!(bench.says(json!({"path": "logs/old.log"})), (Ask, "destroy.irreversible"));
 }

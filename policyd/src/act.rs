@@ -13,13 +13,14 @@ use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
 use metnos_proto::json::{self, JsonError, Limits, RefSite};
 use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Leaf, Outcome, Refusal, RefusalCode};
-use metnos_proto::msg::memoryd::Decision;
+use metnos_proto::msg::memoryd::{self as memory, Decision};
 use metnos_proto::msg::policyd::{Acted, Ran};
 use metnos_proto::msg::sandboxd::{Kill, MAX_LEAVES, Reference, Resolve, Run, RunReport};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
 use crate::arguments::{Arguments, Resolved};
+use crate::cards::Asking;
 use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, State, Verdict, Weighed, decide};
 use crate::guard::shown;
 use crate::policy::{Policy, Running, head};
@@ -42,6 +43,8 @@ pub(crate) struct Call {
     pub(crate) executor: String,
     pub(crate) arguments: Sealed,
     pub(crate) notes: Option<Notes<PlannerPolicyd>>,
+    /// The card on which the owner has approved exactly this.
+    pub(crate) approved: Option<String>,
 }
 
 /// A place among the running calls, given back when it is dropped.
@@ -75,6 +78,8 @@ struct Decided {
     verdict: Verdict,
     /// Set exactly when the verdict allows.
     granted: Option<Granted>,
+    /// Set when it needs the owner's word.
+    asking: Option<Asking>,
     id: ExecutorId,
     trace: TraceId,
     principal: String,
@@ -112,6 +117,10 @@ impl Policy {
             return told(decided.verdict.refusal());
         }
         let seq = self.record(&call, id, digest, &decided).await?;
+        if let Some(asking) = &decided.asking {
+            let refusal = self.ask_owner(&call, &decided.principal, &decided.id, &decided.verdict, asking).await;
+            return told(refusal);
+        }
         let acted = match decided.granted {
             None => return told(decided.verdict.refusal()),
             Some(granted) => self.run(call, id, digest, seq, decided.trace, decided.id, granted).await?,
@@ -197,7 +206,13 @@ impl Policy {
             sandbox_ready: self.sandbox_ready(),
         };
         let Weighed { mut verdict, judgement, step: _ } = decide(&facts, &state);
-        let signed = registry.callable(&call.executor).filter(|_| verdict.is_allow());
+        let callable = registry.callable(&call.executor);
+        if let (memory::Verdict::Ask, Some(card)) = (&verdict.decision, &call.approved) {
+            verdict =
+                Verdict::allow("approval.given", format!("the owner has approved the card {card}: {}", verdict.why));
+        }
+        let asks = verdict.decision == memory::Verdict::Ask;
+        let signed = callable.clone().filter(|_| verdict.is_allow());
         if verdict.is_allow() && signed.is_none() {
             verdict = Verdict::deny("executor.unknown", "what was decided on is not there");
         }
@@ -208,13 +223,25 @@ impl Policy {
         drop(turns);
         self.decisions.set(self.decisions.get() + 1);
         self.denials.set(self.denials.get() + u64::from(!verdict.is_allow()));
+        let filled = match (arguments, resolved, &callable) {
+            (Ok(arguments), Ok(resolved), Some(signed)) if asks => arguments.fill(&signed.manifest, resolved),
+            _ => None,
+        };
+        if let (true, Some(judgement), Some(turn)) = (asks, &judgement, self.turns.borrow_mut().get_mut(call.turn)) {
+            turn.flow.asked();
+            turn.flow.dropped(judgement);
+        }
+        let (judgement, asking) = match (filled, callable, judgement) {
+            (Some(filled), Some(signed), Some(judgement)) => (None, Some(Asking { signed, judgement, filled })),
+            (_, _, judgement) => (judgement, None),
+        };
         let granted = signed.zip(judgement).map(|(signed, judgement)| {
             if let Some(turn) = self.turns.borrow_mut().get_mut(call.turn) {
                 turn.flow.carried_out(&judgement);
             }
             Granted { signed, reserved: Reserved::take(self, call.turn), judgement }
         });
-        Ok(Decided { verdict, granted, id, trace, principal, channel, silent })
+        Ok(Decided { verdict, granted, asking, id, trace, principal, channel, silent })
     }
 
     /// Has the decision made durable; its line's number.
@@ -414,7 +441,7 @@ fn without_values(refusal: Refusal, arguments: &Result<Arguments, JsonError>) ->
 }
 
 /// The resolved values: a JSON array, read as strictly as arguments are.
-fn values_of(sealed: &Sealed) -> Result<Vec<Value>, String> {
+pub(crate) fn values_of(sealed: &Sealed) -> Result<Vec<Value>, String> {
     let bytes = sealed.read().map_err(|error| error.to_string())?;
     match json::parse_strict(&bytes, Limits::ARGUMENTS) {
         Ok(Value::Array(values)) => Ok(values),

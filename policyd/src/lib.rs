@@ -5,15 +5,17 @@
 //! # Map
 //! The rules themselves are the crate `metnos-policy`. Pure cores around it, tested without
 //! sockets: [`decide`] the order of a decision · [`arguments`], [`contract`] what a call says and
-//! whether it fits · [`intent`] what was foreseen, as it comes over the wire · [`rate`].
+//! whether it fits · [`approvals`] what waits for the owner's word · [`intent`] what was foreseen, as it comes over the wire · [`rate`].
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub use metnos_policy::{guard, paths};
 
 mod act;
+pub mod approvals;
 pub mod arguments;
 pub mod births;
+mod cards;
 pub mod clock;
 pub mod contract;
 pub mod decide;
@@ -28,6 +30,7 @@ pub mod registry;
 pub mod seeds;
 pub mod serve;
 pub mod store;
+mod store_cards;
 pub mod turns;
 
 #[cfg(test)]

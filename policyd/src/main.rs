@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_jail::{Locked, Places as JailPlaces, Profile, Pss, Waivers, die_with_parent, narrow};
+use metnos_policyd::approvals::Card;
 use metnos_policyd::clock::SystemClock;
 use metnos_policyd::contract;
 use metnos_policyd::key::InstanceKey;
@@ -62,6 +63,7 @@ fn attack(name: &str, target: &str) -> (i32, String) {
 struct Opening {
     key: InstanceKey,
     rows: Vec<Row>,
+    cards: Vec<Card>,
     store: Store,
     pss: Pss,
     locked: Locked,
@@ -117,7 +119,7 @@ fn open_and_lock(start: &Start) -> Result<Opening, Fatal> {
     let folder = Path::new(&start.instance).join(FOLDER);
     let key = InstanceKey::open_or_create(&folder)?;
     let opened = Opened::open(&folder, &key.public())?;
-    let rows = opened.rows.clone();
+    let (rows, cards) = (opened.rows.clone(), opened.cards.clone());
     contract::warm_up().map_err(Fatal::Schema)?;
     let pss = Pss::open()?;
     let waivers = Waivers::from_names(&start.settings.waive)?;
@@ -125,11 +127,11 @@ fn open_and_lock(start: &Start) -> Result<Opening, Fatal> {
     let narrowed = narrow(&Profile::load("policyd")?, &places, &waivers)?;
     let store = opened.start()?;
     let locked = narrowed.seal()?;
-    Ok(Opening { key, rows, store, pss, locked })
+    Ok(Opening { key, rows, cards, store, pss, locked })
 }
 
 async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fatal> {
-    let Opening { key, rows, store, pss, locked } = opening;
+    let Opening { key, rows, cards, store, pss, locked } = opening;
     let sandbox = daemon.asks::<PolicydSandboxd>()?;
     let memory = daemon.asks::<PolicydMemoryd>()?;
     // Held for the judge; nothing is proposed yet that it could judge.
@@ -143,6 +145,7 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
         seeds: SEEDS,
     };
     let policy = Policy::new(setting, key, store, rows, Box::new(SystemClock::default()), sandbox, memory);
+    policy.hold(cards);
     answer(daemon, &policy)?;
     tokio::task::spawn_local(Rc::clone(&policy).keep_sandbox());
     tokio::task::spawn_local(Rc::clone(&policy).keep_memory());

@@ -2,7 +2,7 @@
 //! of its own: those are in the pure cores.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
@@ -20,6 +20,7 @@ use metnos_proto::msg::sandboxd::{Forget, RunProgress};
 use metnos_proto::role::RoleName;
 use tokio::sync::{Mutex, Notify, Semaphore, watch};
 
+use crate::approvals::Card;
 use crate::clock::Clock;
 use crate::decide::MAX_RUNNING;
 use crate::key::InstanceKey;
@@ -74,6 +75,8 @@ pub struct Policy {
     pub(crate) turns: RefCell<Turns>,
     pub(crate) rate: RefCell<Rate>,
     pub(crate) running: RefCell<HashMap<CallId, Running>>,
+    /// What waits for the owner's word, and what was answered lately, by name.
+    pub(crate) cards: RefCell<BTreeMap<String, Card>>,
     pub(crate) reserved: Cell<usize>,
     pub(crate) decisions: Cell<u64>,
     pub(crate) denials: Cell<u64>,
@@ -120,6 +123,7 @@ impl Policy {
             turns: RefCell::default(),
             rate: RefCell::new(rate),
             running: RefCell::default(),
+            cards: RefCell::default(),
             reserved: Cell::new(0),
             decisions: Cell::new(0),
             denials: Cell::new(0),
@@ -131,6 +135,11 @@ impl Policy {
             events: Cell::new(0),
             to_sandbox: Semaphore::new(MAX_TO_SANDBOX),
         })
+    }
+
+    /// Takes over the cards that were left from before.
+    pub fn hold(&self, cards: Vec<Card>) {
+        self.cards.borrow_mut().extend(cards.into_iter().map(|card| (card.id.clone(), card)));
     }
 
     /// What holds for the decisions of a turn of this principal.

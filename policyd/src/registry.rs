@@ -68,8 +68,11 @@ impl Signed {
             return Some(format!("{}: {}", finding.rule, finding.what));
         }
         let class = self.manifest.effects.class;
-        if class != Class::Read {
-            return Some(format!("effects.unsupported: this version signs only what reads; its class is `{class}`"));
+        let at_home = matches!(class, Class::SelfCreate | Class::SelfModify | Class::Destroy);
+        if class != Class::Read && !(at_home && self.manifest.effects.reversible) {
+            return Some(format!(
+                "effects.unsupported: this version signs only what reads, or what changes the workspace and can be undone; its class is `{class}`"
+            ));
         }
         if self.manifest.is_synthesised() {
             return Some("created_by: only seeds are signed without the owner".to_owned());

@@ -11,9 +11,9 @@ use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone};
 use metnos_proto::msg::policyd::{
-    Act, Acted, CallRun, CheckPolicy, EndTurn, ExecutorList, Executors, GrowthLeft, GrowthQuota, Identified, Identify,
-    Intent, IntentFrozen, PolicyReport, PolicyStatus, PromptRegistered, RegisterPrompt, Release, Released, RunCall,
-    ShowExecutor,
+    Act, Acted, Approvals, Approve, CallRun, CheckPolicy, DenyApproval, EndTurn, ExecutorList, Executors, GrowthLeft,
+    GrowthQuota, Identified, Identify, Intent, IntentFrozen, PolicyReport, PolicyStatus, PromptRegistered,
+    RegisterPrompt, Release, Released, RunCall, ShowApproval, ShowExecutor,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::Violation;
@@ -21,6 +21,7 @@ use metnos_proto::phase::Violation;
 use crate::act::{Call, end_of, memory_gone};
 use crate::guard::shown;
 use metnos_policy::context::Who;
+use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::intent;
@@ -114,7 +115,7 @@ impl planner_policyd::Serve for Policy {
             turn.number(ask.call).map_err(violation)?;
         }
         let notes = Some(cx.notes());
-        let call = Call { turn: ask.turn, place: ask.call, executor: ask.executor, arguments, notes };
+        let call = Call { turn: ask.turn, place: ask.call, executor: ask.executor, arguments, notes, approved: None };
         Ok((self.mediate(call).await?, []))
     }
 
@@ -179,16 +180,8 @@ impl ctl_policyd::Serve for Policy {
         ask: RunCall,
         [arguments]: [Sealed; 1],
     ) -> Served<CallRun, 1> {
-        let uid = cx
-            .peer
-            .ok_or_else(|| No::Violation("an admin channel without the supervisor's word on whose it is".to_owned()))?
-            .uid;
-        let principal = identify(Channel::Cli, &format!("uid:{uid}"), self.setting.owner_uid)?;
-        match principal.standing {
-            Standing::Owner | Standing::Guest => {}
-            Standing::Stranger => return Err(stranger(&principal).into()),
-        }
-        Ok(self.direct(principal, ask.executor, arguments).await.map(|(run, result)| (run, [result]))?)
+        let principal = self.at_the_machine(&cx)?;
+        Ok(self.direct(principal, ask.executor, arguments, None).await.map(|(run, result)| (run, [result]))?)
     }
 
     async fn executors(self: Rc<Self>, _: Cx<CtlPolicyd>, _: Executors, []: [Sealed; 0]) -> Served<ExecutorList, 0> {
@@ -210,6 +203,28 @@ impl ctl_policyd::Serve for Policy {
         Ok((Done {}, [record]))
     }
 
+    async fn approvals(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Approvals, []: [Sealed; 0]) -> Served<Done, 1> {
+        self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&self.cards())?]))
+    }
+
+    async fn show_approval(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: ShowApproval, []: [Sealed; 0]) -> Served<Done, 1> {
+        self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&self.show_card(&ask.id)?)?]))
+    }
+
+    async fn approve(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Approve, []: [Sealed; 0]) -> Served<CallRun, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        let (run, result) = Policy::approve(&self, principal, &ask.id, &ask.digest).await?;
+        Ok((run, [result]))
+    }
+
+    async fn deny_approval(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: DenyApproval, []: [Sealed; 0]) -> Served<Done, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        self.deny(&principal, &ask.id, &ask.digest).await?;
+        Ok((Done {}, []))
+    }
+
     async fn check_policy(
         self: Rc<Self>,
         _: Cx<CtlPolicyd>,
@@ -219,8 +234,7 @@ impl ctl_policyd::Serve for Policy {
         let internal = |why: String| Refusal::new(RefusalCode::Internal, "policyd.internal", why);
         let bytes = arguments.read().map_err(|error| internal(error.to_string()))?;
         let explained = self.explain(&ask, &bytes)?;
-        let sealed = Sealed::new(explained.to_string().as_bytes()).map_err(|error| internal(error.to_string()))?;
-        Ok((Done {}, [sealed]))
+        Ok((Done {}, [sealed(&explained)?]))
     }
 
     async fn policy_status(
@@ -233,13 +247,32 @@ impl ctl_policyd::Serve for Policy {
     }
 }
 
+/// A document to be handed over.
+fn sealed(document: &Value) -> Result<Sealed, Refusal> {
+    Sealed::new(document.to_string().as_bytes())
+        .map_err(|error| Refusal::new(RefusalCode::Internal, "policyd.internal", error.to_string()))
+}
+
 impl Policy {
+    /// Whose admin channel this is: the owner's, on the supervisor's word.
+    fn at_the_machine(&self, cx: &Cx<CtlPolicyd>) -> Result<Principal, No> {
+        let peer = cx
+            .peer
+            .ok_or_else(|| No::Violation("an admin channel without the supervisor's word on whose it is".to_owned()))?;
+        let principal = identify(Channel::Cli, &format!("uid:{}", peer.uid), self.setting.owner_uid)?;
+        match principal.standing {
+            Standing::Owner => Ok(principal),
+            Standing::Guest | Standing::Stranger => Err(stranger(&principal).into()),
+        }
+    }
+
     /// One call of the owner's own, as a turn of its own: what he typed is trusted, the path is the same.
-    async fn direct(
+    pub(crate) async fn direct(
         self: &Rc<Self>,
         principal: Principal,
         executor: String,
         arguments: Sealed,
+        approved: Option<String>,
     ) -> Result<(CallRun, Sealed), Refusal> {
         let (turn, trace, now) = (TurnId::new(), TraceId::new(), self.clock.monotonic_ms());
         let name = principal.name.clone();
@@ -261,7 +294,7 @@ impl Policy {
             self.turns.borrow_mut().end(turn);
             return Err(memory_gone(&error));
         }
-        let call = Call { turn, place: CallRef(1), executor, arguments, notes: None };
+        let call = Call { turn, place: CallRef(1), executor, arguments, notes: None, approved };
         let acted = self.mediate(call).await;
         let end = end_of(&acted);
         let result = match &acted {

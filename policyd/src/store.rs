@@ -1,4 +1,4 @@
-//! `policy.sqlite`: which executors were signed, and what became of them. One thread of its
+//! `policy.sqlite`: which executors were signed and what became of them, and the cards. One thread of its
 //! own holds the connection; everybody else sends it a word and waits. It never forgets a
 //! quarantine, and never holds the key.
 
@@ -9,10 +9,15 @@ use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::approvals::Card;
+use crate::store_cards;
+
 /// The database's file, in policyd's own folder.
 pub const STORE_FILE: &str = "policy.sqlite";
 /// The form of the database this version writes.
-const FORM: i64 = 1;
+const FORM: i64 = 2;
+/// The form before there were cards.
+const FORM_WITHOUT_CARDS: i64 = 1;
 /// The most words waiting for the thread.
 const MAX_WAITING: usize = 64;
 
@@ -127,6 +132,8 @@ pub struct Opened {
     connection: Connection,
     /// Every executor in it, by name and version.
     pub rows: Vec<Row>,
+    /// Every card in it, oldest first.
+    pub cards: Vec<Card>,
 }
 
 impl Opened {
@@ -143,7 +150,8 @@ impl Opened {
         )?;
         prepare(&connection, public_key)?;
         let rows = load(&connection)?;
-        Ok(Self { connection, rows })
+        let cards = store_cards::load(&connection)?;
+        Ok(Self { connection, rows, cards })
     }
 
     /// Starts the thread, and waits until it runs: what a thread needs to begin, a filter that comes
@@ -182,9 +190,13 @@ fn prepare(connection: &Connection, public_key: &[u8; 32]) -> Result<(), StoreEr
                  born_ms INTEGER NOT NULL, told TEXT NOT NULL,
                  PRIMARY KEY (name, version)
              ) STRICT;
+             {cards}
              PRAGMA user_version = {FORM};
-             COMMIT;"
+             COMMIT;",
+            cards = store_cards::TABLE
         ))?,
+        FORM_WITHOUT_CARDS => connection
+            .execute_batch(&format!("BEGIN IMMEDIATE; {} PRAGMA user_version = {FORM}; COMMIT;", store_cards::TABLE))?,
         FORM => {}
         other => return Err(StoreError::Form(other)),
     }
@@ -238,7 +250,7 @@ fn load(connection: &Connection) -> Result<Vec<Row>, StoreError> {
 }
 
 impl Store {
-    async fn run<T: Send + 'static>(
+    pub(crate) async fn run<T: Send + 'static>(
         &self,
         task: impl FnOnce(&mut Connection) -> Result<T, rusqlite::Error> + Send + 'static,
     ) -> Result<T, StoreError> {

@@ -134,6 +134,10 @@ crate::edges! {
         ask show_executor(ShowExecutor, 0) -> (Done, 1) within 5_000;
         ask policy_status(PolicyStatus, 0) -> (PolicyReport, 0) within 5_000;
         ask check_policy(CheckPolicy, 1) -> (Done, 1) within 5_000;
+        ask approvals(Approvals, 0) -> (Done, 1) within 5_000;
+        ask show_approval(ShowApproval, 0) -> (Done, 1) within 5_000;
+        ask approve(Approve, 0) -> (CallRun, 1) within 120_000;
+        ask deny_approval(DenyApproval, 0) -> (Done, 0) within 10_000;
     }
 
     /// The owner at sandboxd: is what lies in the pool what was signed, and does the sandbox hold?

@@ -121,7 +121,7 @@ mod a_planner {
     #[test]
     fn cannot_name_an_executor_that_was_not_signed() {
         let set = planner();
-        for name in ["fs_write", "../fs_read", "fs_read/../fs_list", "FS_READ", "host", "."] {
+        for name in ["fs_burn", "../fs_read", "fs_read/../fs_list", "FS_READ", "host", "."] {
             let (steps, lines) = attack(&set, &format!("executor {name}"));
             assert!(steps[0].starts_with("denied") || steps[0].starts_with("refused"), "{name:?}: {steps:?}");
             assert_eq!(count(&lines, "run_started"), 0, "{name:?}");

@@ -184,7 +184,56 @@ impl ctl_policyd::ServeBlocking for Daemon {
         );
         Ok((Done {}, [sealed(&explained)]))
     }
+
+    fn approvals(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: Approvals,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        Ok((Done {}, [sealed(&format!("[{CARD}]"))]))
+    }
+
+    fn show_approval(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: ShowApproval,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        Ok((Done {}, [sealed(CARD)]))
+    }
+
+    fn approve(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: Approve,
+        _: [Sealed; 0],
+    ) -> Served<CallRun, 1> {
+        self.heard(format!("approve {} {}", ask.id, ask.digest));
+        let (acted, result) = self.lines().call.unwrap();
+        Ok((CallRun { turn: TURN, acted }, [sealed(&result)]))
+    }
+
+    fn deny_approval(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: DenyApproval,
+        _: [Sealed; 0],
+    ) -> Served<Done, 0> {
+        self.heard(format!("deny {} {}", ask.id, ask.digest));
+        Ok((Done {}, []))
+    }
 }
+
+/// A card as policyd shows it.
+const CARD: &str = r#"{"id": "ab2c-d3ef", "state": "waiting", "principal": "cli:uid:1000", "executor": "fs_delete", "version": "1.0.0",
+    "signed": [], "arguments": {"path": "old"}, "class": "destroy", "reversible": true, "rule": "destroy.many", "why": "many",
+    "fields": [{"pointer": "/path", "role": "path", "label": "trusted", "source": "intent"}],
+    "count": {"files": 681, "folders": 3, "bytes": 9}, "made_ms": 1, "expires_ms": 2, "digest": "blake3:00", "answered_by": ""}"#;
 
 impl ctl_sandboxd::ServeBlocking for Daemon {
     fn verify_executor(

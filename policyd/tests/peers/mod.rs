@@ -90,7 +90,7 @@ impl World {
         let seeds: Vec<Seed> = seeds.iter().map(|executor| executor.seed()).collect();
         let key = InstanceKey::open_or_create(folder).unwrap();
         let opened = open(folder, &key);
-        let rows = opened.rows.clone();
+        let (rows, cards) = (opened.rows.clone(), opened.cards.clone());
         let setting = Setting {
             places: Places::of_instance(INSTANCE),
             owner_uid: OWNER,
@@ -111,6 +111,7 @@ impl World {
             Rc::clone(&sandbox_client),
             Rc::clone(&memory_client),
         );
+        policy.hold(cards);
         let memory = Rc::new(FakeMemory::new(Rc::clone(&log)));
         let sandbox = Rc::new(FakeSandbox::new(Rc::clone(&log), executors));
         Self { policy, log, memory, sandbox, memory_client, sandbox_client, clock }

@@ -196,6 +196,31 @@ words! {
         pub name: String,
     }
 
+    /// The cards that wait or were answered lately, as a JSON array beside the answer.
+    pub struct Approvals {}
+
+    /// One card, as JSON beside the answer: what it is about, its digest, and how it stands.
+    pub struct ShowApproval {
+        /// Its name.
+        pub id: String,
+    }
+
+    /// Yes to exactly the act of this digest: it is done at once, and never again on this word.
+    pub struct Approve {
+        /// The card's name.
+        pub id: String,
+        /// The digest of what was shown.
+        pub digest: String,
+    }
+
+    /// No.
+    pub struct DenyApproval {
+        /// The card's name.
+        pub id: String,
+        /// The digest of what was shown.
+        pub digest: String,
+    }
+
     /// What would become of this call, step by step: the explanation comes beside the answer, as JSON.
     /// Nothing runs, nothing is recorded and nothing is used up.
     pub struct CheckPolicy {

@@ -1,0 +1,223 @@
+//! What waits for the owner's word, through the whole daemon: which words count, and that nothing
+//! happens by any other.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod peers;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::edges::CtlPolicyd;
+use metnos_proto::ids::TraceId;
+use metnos_proto::link_async::Client;
+use metnos_proto::msg::common::Refusal;
+use metnos_proto::msg::policyd::{Acted, Approvals, Approve, DenyApproval, Release, RunCall, ShowApproval};
+use peers::{FakeExecutor, World, act, denied, ran, run, sealed};
+use serde_json::{Value, json};
+
+const NO: TraceId = TraceId::NONE;
+const OWNER: u32 = peers::OWNER;
+
+/// An executor that removes what a path names.
+fn remover() -> FakeExecutor {
+    let properties = json!({"path": {"type": "string", "maxLength": 4096}, "folder": {"type": "boolean"}});
+    let manifest = peers::testing::manifest_text("fs_delete", &[("/path", "path"), ("/folder", "flag")])
+        .replace("class = \"read\"", "class = \"destroy\"")
+        .replace("side_effects = false", "side_effects = true")
+        .replace("fs-read-workspace", "fs-write-workspace")
+        .replace("fs_read = [", "fs_write = [");
+    FakeExecutor {
+        manifest,
+        schema: peers::testing::schema_text(&properties, &["path"]),
+        ..FakeExecutor::reader("fs_delete")
+    }
+}
+
+async fn world(folder: &std::path::Path) -> World {
+    let (remover, counter, reader) = (remover(), FakeExecutor::reader("fs_count"), FakeExecutor::reader("fs_read"));
+    let all = vec![remover.clone(), counter.clone(), reader.clone()];
+    let world = World::settled(folder, all, &[&remover, &counter, &reader]).await;
+    *world.sandbox.result.borrow_mut() = json!({"ok": true, "files": 681, "folders": 3, "bytes": 9});
+    world.log.borrow_mut().clear();
+    world
+}
+
+fn rule(error: AskError) -> String {
+    match error {
+        AskError::Refused(refusal) => refusal.rule,
+        other => panic!("{other}"),
+    }
+}
+
+async fn delete(owner: &Client<CtlPolicyd>, arguments: &Value) -> Acted {
+    let ask = RunCall { executor: "fs_delete".into() };
+    owner.run_call(NO, ask, [sealed(arguments)]).await.unwrap().0.acted
+}
+
+async fn cards(owner: &Client<CtlPolicyd>) -> Vec<Value> {
+    let (_, [list]) = owner.approvals(NO, Approvals {}, []).await.unwrap();
+    serde_json::from_slice(&list.read().unwrap()).unwrap()
+}
+
+async fn approve(owner: &Client<CtlPolicyd>, card: &Value, digest: Option<&str>) -> Result<Acted, String> {
+    let digest = digest.unwrap_or_else(|| card["digest"].as_str().unwrap()).to_owned();
+    let ask = Approve { id: card["id"].as_str().unwrap().to_owned(), digest };
+    owner.approve(NO, ask, []).await.map(|(run, _)| run.acted).map_err(rule)
+}
+
+fn runs(world: &World) -> usize {
+    world.took().iter().filter(|line| line.starts_with("run") && line.ends_with("fs_delete")).count()
+}
+
+#[test]
+fn what_can_be_undone_and_was_pointed_at_is_done_and_a_whole_folder_is_counted_and_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path()).await;
+        let owner = world.owner(OWNER).await;
+        ran(delete(&owner, &json!({"path": "notes/a.md"})).await);
+        assert_eq!(runs(&world), 1);
+        let Acted::Denied(Refusal { rule, why, remedy, .. }) =
+            delete(&owner, &json!({"path": "old", "folder": true})).await
+        else {
+            panic!("it ran");
+        };
+        assert_eq!(rule, "approval.waiting");
+        assert!(why.contains("681 files") && remedy.contains("approval approve"), "{why} {remedy}");
+        let took = world.took();
+        assert!(took.iter().any(|line| line.ends_with("fs_count")), "{took:?}");
+        assert!(!took.iter().any(|line| line.starts_with("run") && line.ends_with("fs_delete")), "{took:?}");
+        let cards = cards(&owner).await;
+        assert_eq!(cards.len(), 1);
+        assert_eq!((cards[0]["rule"].as_str(), cards[0]["state"].as_str()), (Some("destroy.many"), Some("waiting")));
+        assert_eq!(cards[0]["count"], json!({"files": 681, "folders": 3, "bytes": 9}));
+        assert_eq!(cards[0]["arguments"], json!({"path": "old", "folder": true}));
+    });
+}
+
+#[test]
+fn a_word_counts_once_and_only_for_exactly_what_was_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path()).await;
+        let owner = world.owner(OWNER).await;
+        denied(delete(&owner, &json!({"path": "old", "folder": true})).await);
+        let card = cards(&owner).await.remove(0);
+        let digest = card["digest"].as_str().unwrap();
+        let flipped = if digest.ends_with('0') { "1" } else { "0" };
+        let altered = format!("{}{flipped}", &digest[..digest.len() - 1]);
+        assert_eq!(approve(&owner, &card, Some(&altered)).await.unwrap_err(), "approvals.altered");
+        assert_eq!(
+            approve(&owner, &json!({"id": "none", "digest": "x"}), None).await.unwrap_err(),
+            "approvals.unknown"
+        );
+        let stranger = world.owner(OWNER + 1).await;
+        assert_eq!(approve(&stranger, &card, None).await.unwrap_err(), "principal.unpaired");
+        assert_eq!(stranger.approvals(NO, Approvals {}, []).await.map_err(rule).unwrap_err(), "principal.unpaired");
+        assert_eq!(runs(&world), 0, "none of these did anything");
+        let both = tokio::join!(approve(&owner, &card, None), approve(&owner, &card, None));
+        assert_eq!(usize::from(both.0.is_ok()) + usize::from(both.1.is_ok()), 1, "{both:?}");
+        assert_eq!(approve(&owner, &card, None).await.unwrap_err(), "approvals.answered");
+        assert_eq!(runs(&world), 1);
+        let arguments = world.sandbox.arguments.borrow().last().cloned().unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&arguments).unwrap(), card["arguments"]);
+    });
+}
+
+#[test]
+fn a_card_expires_and_a_no_is_final() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path()).await;
+        let owner = world.owner(OWNER).await;
+        denied(delete(&owner, &json!({"path": "old", "folder": true})).await);
+        denied(delete(&owner, &json!({"path": "old", "folder": true})).await);
+        assert_eq!(cards(&owner).await.len(), 1, "the same act has one card");
+        let card = cards(&owner).await.remove(0);
+        world.clock.set(metnos_policyd::approvals::CALL_EXPIRES_MS);
+        assert_eq!(approve(&owner, &card, None).await.unwrap_err(), "approvals.expired");
+        assert_eq!(cards(&owner).await[0]["state"], "expired");
+        denied(delete(&owner, &json!({"path": "old", "folder": true})).await);
+        let card = cards(&owner).await.into_iter().find(|card| card["state"] == "waiting").unwrap();
+        let (id, digest) = (card["id"].as_str().unwrap().to_owned(), card["digest"].as_str().unwrap().to_owned());
+        owner.deny_approval(NO, DenyApproval { id: id.clone(), digest: digest.clone() }, []).await.unwrap();
+        assert_eq!(approve(&owner, &card, None).await.unwrap_err(), "approvals.answered");
+        let again = owner.deny_approval(NO, DenyApproval { id: id.clone(), digest }, []).await.map_err(rule);
+        assert_eq!(again.unwrap_err(), "approvals.answered");
+        let (_, [shown]) = owner.show_approval(NO, ShowApproval { id }, []).await.unwrap();
+        let shown: Value = serde_json::from_slice(&shown.read().unwrap()).unwrap();
+        assert_eq!((shown["state"].as_str(), shown["answered_by"].as_str()), (Some("denied"), Some("cli:uid:1000")));
+        assert_eq!(runs(&world), 0);
+    });
+}
+
+#[test]
+fn a_card_survives_a_restart_and_so_does_its_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = run(async {
+        let world = world(folder.path()).await;
+        denied(delete(&*world.owner(OWNER).await, &json!({"path": "old", "folder": true})).await);
+        world.sandbox.executors.borrow().clone()
+    });
+    for waits in [true, false] {
+        run(async {
+            let world = World::settled(folder.path(), pool.clone(), &[]).await;
+            let owner = world.owner(OWNER).await;
+            let card = cards(&owner).await.remove(0);
+            let answer = approve(&owner, &card, None).await;
+            if waits {
+                ran(answer.unwrap());
+            } else {
+                assert_eq!(answer.unwrap_err(), "approvals.answered");
+            }
+            assert_eq!(runs(&world), usize::from(waits));
+        });
+    }
+}
+
+#[test]
+fn a_hijacked_planner_gets_a_card_and_no_effect() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path()).await;
+        let planner = world.planner(1).await;
+        let turn = world.say("leggi notes/a.md").await;
+        let read = planner.act(NO, act(turn, 1, "fs_read"), [sealed(&json!({"path": "notes/a.md"}))]).await.unwrap().0;
+        let handle = ran(read).handle;
+        planner.release(NO, Release { turn, handle }, []).await.unwrap();
+        let ask = async |place, arguments: Value| {
+            planner.act(NO, act(turn, place, "fs_delete"), [sealed(&arguments)]).await.unwrap().0
+        };
+        assert_eq!(denied(ask(2, json!({"path": "notes/a.md"})).await), "approval.waiting");
+        assert_eq!(denied(ask(3, json!({"path": "SOUL.md"})).await), "law.constitution");
+        assert_eq!(denied(ask(4, json!({"path": "MEMORY.md"})).await), "workspace.core");
+        assert_eq!(denied(ask(5, json!({"path": "/etc/passwd"})).await), "guard.path");
+        for place in 6..30 {
+            denied(ask(place, json!({"path": format!("notes/{place}.md")})).await);
+        }
+        let owner = world.owner(OWNER).await;
+        let cards = cards(&owner).await;
+        assert!(cards.len() <= metnos_policy_questions(), "a turn puts so many questions and no more: {}", cards.len());
+        assert!(cards.iter().all(|card| card["rule"] == "intent.none" && card["fields"][0]["label"] == "untrusted"));
+        assert_eq!(runs(&world), 0);
+    });
+}
+
+/// The most questions of one turn.
+fn metnos_policy_questions() -> usize {
+    usize::try_from(metnos_policy::context::MAX_QUESTIONS).unwrap()
+}
+
+#[test]
+fn what_was_changed_since_the_card_was_made_is_not_done() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path()).await;
+        let owner = world.owner(OWNER).await;
+        denied(delete(&owner, &json!({"path": "old", "folder": true})).await);
+        let card = cards(&owner).await.remove(0);
+        let set_aside = metnos_proto::msg::sandboxd::Quarantined { id: remover().id(), why: "a bit flipped".into() };
+        world.sandbox.tell(metnos_proto::edges::policyd_sandboxd::Note::Quarantined(set_aside)).await;
+        world.until("lost").await;
+        assert_eq!(approve(&owner, &card, None).await.unwrap_err(), "approvals.changed");
+        assert_eq!(runs(&world), 0);
+    });
+}
