@@ -127,10 +127,10 @@ fn arguments_that_do_not_fit_the_schema_are_refused_by_name() {
 #[test]
 fn an_executor_that_does_not_exist_is_refused_and_recorded() {
     let set = Instance::start();
-    let ((code, value), lines) = set.recording(|| set.run("fs_write", &["path=notes/x.md"]));
+    let ((code, value), lines) = set.recording(|| set.run("fs_burn", &["path=notes/x.md"]));
     assert_eq!(code, 1, "{value:#}");
     assert_eq!((count(&lines, "policy_decision"), count(&lines, "run_started")), (1, 0));
-    assert!(sentence(&value).contains("fs_write"), "{value:#}");
+    assert!(sentence(&value).contains("fs_burn"), "{value:#}");
 }
 
 #[test]
