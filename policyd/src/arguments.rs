@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use metnos_policy::spec;
 use metnos_proto::executor::{Manifest, Role};
 use metnos_proto::json::{self, JsonError, Limits, RefSite};
 use metnos_proto::msg::sandboxd::MAX_REFERENCES;
@@ -80,20 +81,10 @@ impl Arguments {
     }
 }
 
-/// Whether an argument of this role is decided on by its value (design: policy §7).
+/// Whether an argument of this role is decided on by its value (design: policy §7): what the rules ask
+/// about, and the words of a command, which are judged one by one.
 const fn is_critical(role: Role) -> bool {
-    match role {
-        Role::Dest
-        | Role::Selector
-        | Role::Amount
-        | Role::Time
-        | Role::Secret
-        | Role::Entity
-        | Role::Url
-        | Role::Path
-        | Role::Argv => true,
-        Role::Payload | Role::Query | Role::Flag => false,
-    }
+    spec::is_critical(role) || matches!(role, Role::Argv)
 }
 
 /// Whether an argument of this role can name a file.

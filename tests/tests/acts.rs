@@ -1,0 +1,90 @@
+//! Acts with effects in a running set: what is done at once, what waits for the owner's word, and that
+//! nothing else happens on that word than what the card has shown.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use metnos_tests::chronicle::count;
+use metnos_tests::instance::Instance;
+use serde_json::Value;
+
+/// Every executor that comes with a release.
+const SEEDS: [&str; 8] =
+    ["fs_append", "fs_count", "fs_delete", "fs_list", "fs_move", "fs_read", "fs_write", "text_stats"];
+
+fn put(set: &Instance, path: &str, text: &str) {
+    let file = set.workspace(path);
+    let folder = file.parent().unwrap();
+    std::fs::create_dir_all(folder).unwrap();
+    std::fs::write(&file, text).unwrap();
+    for own in [folder, file.as_path()] {
+        std::os::unix::fs::chown(own, Some(set.owner()), Some(set.owner())).unwrap();
+    }
+}
+
+fn text(set: &Instance, path: &str) -> String {
+    std::fs::read_to_string(set.workspace(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The only card that waits.
+fn waiting(set: &Instance) -> Value {
+    let (code, cards) = set.json(&["approval", "list"]);
+    assert_eq!(code, 0, "{cards:#}");
+    let mut waiting: Vec<Value> =
+        cards.as_array().unwrap().iter().filter(|card| card["state"] == "waiting").cloned().collect();
+    assert_eq!(waiting.len(), 1, "{cards:#}");
+    waiting.remove(0)
+}
+
+#[test]
+fn a_fresh_instance_has_every_seed_active() {
+    let set = Instance::start();
+    let (_, list) = set.json(&["executor", "list"]);
+    let rows: Vec<(&str, &str)> = list
+        .as_array()
+        .unwrap_or_else(|| panic!("{list:#}"))
+        .iter()
+        .map(|row| (row["name"].as_str().unwrap(), row["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(rows, SEEDS.map(|name| (name, "active")), "{list:#}");
+}
+
+#[test]
+fn a_folder_goes_only_after_a_card_with_the_true_count_and_only_once() {
+    let set = Instance::start();
+    for n in 0..12 {
+        put(&set, &format!("old/{n}.md"), "x");
+    }
+    let ((code, refused), lines) = set.recording(|| set.run("fs_delete", &["path=old", "folder=true"]));
+    assert_eq!((code, refused["error"]["rule"].as_str()), (4, Some("approval.waiting")), "{refused:#}");
+    assert!(set.workspace("old/11.md").exists(), "nothing happened yet");
+    assert!(!lines.iter().any(|line| line.kind() == "run_started" && line.payload("executor") == "fs_delete"));
+    let card = waiting(&set);
+    assert_eq!((card["count"]["files"].as_u64(), card["count"]["folders"].as_u64()), (Some(12), Some(1)), "{card:#}");
+    let id = card["id"].as_str().unwrap();
+    let (code, done) = set.json(&["approval", "approve", id]);
+    assert_eq!((code, done["result"]["files"].as_u64()), (0, Some(12)), "{done:#}");
+    assert!(!set.workspace("old").exists());
+    let (code, again) = set.json(&["approval", "approve", id]);
+    assert_eq!((code, again["error"]["rule"].as_str()), (1, Some("approvals.answered")), "{again:#}");
+    let ran = |line: &&metnos_tests::chronicle::Line| line.kind() == "run_started";
+    let all = set.chronicle();
+    assert_eq!(all.iter().filter(ran).filter(|line| line.payload("executor") == "fs_delete").count(), 1);
+    assert_eq!(count(&all, "run_started"), count(&all, "run_ended"));
+    set.verify();
+}
+
+#[test]
+fn what_the_owner_points_at_is_written_added_to_renamed_and_put_into_the_trash() {
+    let set = Instance::start();
+    let done = |executor: &str, pairs: &[&str]| {
+        let (code, done) = set.run(executor, pairs);
+        assert_eq!(code, 0, "{executor} {pairs:?}: {done:#}");
+    };
+    done("fs_write", &["path=notes/list.md", "content=milk"]);
+    done("fs_append", &["path=notes/list.md", "content= and bread"]);
+    assert_eq!(text(&set, "notes/list.md"), "milk and bread");
+    done("fs_move", &["path=notes/list.md", "to=notes/shopping-list.md"]);
+    assert_eq!(text(&set, "notes/shopping-list.md"), "milk and bread");
+    done("fs_delete", &["path=notes/shopping-list.md"]);
+    assert!(!set.workspace("notes/shopping-list.md").exists());
+    set.verify();
+}
