@@ -136,7 +136,7 @@ impl Policy {
         }
         let field = asking.judgement.fields.iter().find(|field| field.role == Role::Path)?;
         let path = asking.filled.value.pointer(&field.pointer)?.as_str()?.to_owned();
-        let place = CallRef(COUNTS_FROM.checked_add(call.place.0).unwrap_or(u16::MAX));
+        let place = CallRef(COUNTS_FROM.saturating_add(call.place.0));
         let arguments = Sealed::new(json!({ "path": path }).to_string().as_bytes()).ok()?;
         let counting =
             Call { turn: call.turn, place, executor: COUNTER.to_owned(), arguments, notes: None, approved: None };
