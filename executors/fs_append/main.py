@@ -4,11 +4,13 @@ It follows no link and makes no file; what was there before stays as it was.
 """
 
 import errno
+import json
 import os
 import stat
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LONGEST_NAME = 255
+TRASH = ".trash"
 MOST_BYTES = 16_000_000
 
 
@@ -104,6 +106,38 @@ def same(one, other):
     return other is not None and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
+def record(workspace, keep, what):
+    """Notes, before anything is changed, what `fs_restore` needs to take it back."""
+    if not keep:
+        return
+    body = json.dumps(what, ensure_ascii=True).encode("ascii")
+    try:
+        root = os.open(workspace, FOLDER)
+        try:
+            try:
+                os.mkdir(TRASH, 0o700, dir_fd=root)
+            except FileExistsError:
+                pass
+            trash = os.open(TRASH, FOLDER, dir_fd=root)
+        finally:
+            os.close(root)
+        try:
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+            note = os.open(f"{keep}.json", flags, 0o600, dir_fd=trash)
+            try:
+                rest = memoryview(body)
+                while rest:
+                    rest = rest[os.write(note, rest):]
+                os.fsync(note)
+            finally:
+                os.close(note)
+            os.fsync(trash)
+        finally:
+            os.close(trash)
+    except OSError as error:
+        raise refused(error, TRASH) from None
+
+
 def write_all(file, content, path):
     """Writes everything, to the disk."""
     rest = memoryview(content)
@@ -137,6 +171,10 @@ def act(args, ctx):
             raise Refused("NotAFile", f"{path} is no file")
         if before.st_size + len(content) > MOST_BYTES:
             raise Refused("TooLarge", f"{path} would have more than {MOST_BYTES} bytes")
+        added = {
+            "of": "fs_append", "size": before.st_size, "mtime_ns": before.st_mtime_ns, "added": args["content"],
+        }
+        record(ctx.workspace, args.get("keep", ""), added)
         write_all(file, content, path)
         after = os.fstat(file).st_size
     finally:

@@ -1,13 +1,13 @@
 """Puts one file or folder of the workspace into the trash, in one step, and says how much went.
 
 The trash is a hidden name in the same folder, because nothing moves between folders in one step here.
-Nothing is lost by it: `fs_move` brings it back from where the result says it is.
+Nothing is lost by it: `fs_restore` brings it back, and so can a person, from where the result says it is.
 """
 
 import errno
+import json
 import os
 import stat
-import time
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LONGEST_NAME = 255
@@ -106,16 +106,53 @@ def same(one, other):
     return other is not None and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
-def to_trash(name, names, folder, path):
-    """Renames what lies there, in one step and in its own folder; where it is now, below the workspace."""
-    place = f"{TRASH}-{time.time_ns() // 1_000_000}-{os.urandom(4).hex()}-{name}"
+def trash_name(name, keep):
+    """What it is called in the trash."""
+    place = f"{TRASH}-{keep or os.urandom(8).hex()}-{name}"
     while len(place.encode("utf-8")) > LONGEST_NAME:
         place = place[:-1]
+    return place
+
+
+def to_trash(name, place, names, folder, path):
+    """Renames what lies there, in one step and in its own folder; where it is now, below the workspace."""
     try:
         os.rename(name, place, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
         raise refused(error, path) from None
     return "/".join([*names[:-1], place])
+
+
+def record(workspace, keep, what):
+    """Notes, before anything is changed, what `fs_restore` needs to take it back."""
+    if not keep:
+        return
+    body = json.dumps(what, ensure_ascii=True).encode("ascii")
+    try:
+        root = os.open(workspace, FOLDER)
+        try:
+            try:
+                os.mkdir(TRASH, 0o700, dir_fd=root)
+            except FileExistsError:
+                pass
+            trash = os.open(TRASH, FOLDER, dir_fd=root)
+        finally:
+            os.close(root)
+        try:
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+            note = os.open(f"{keep}.json", flags, 0o600, dir_fd=trash)
+            try:
+                rest = memoryview(body)
+                while rest:
+                    rest = rest[os.write(note, rest):]
+                os.fsync(note)
+            finally:
+                os.close(note)
+            os.fsync(trash)
+        finally:
+            os.close(trash)
+    except OSError as error:
+        raise refused(error, TRASH) from None
 
 
 def count(name, folder, path):
@@ -149,7 +186,9 @@ def act(args, ctx):
         if stat.S_ISDIR(what.st_mode) and not args.get("folder", False):
             raise Refused("IsAFolder", f"{path} is a folder; say folder=true to delete it with everything in it")
         files, folders = count(names[-1], folder, path)
-        trashed = to_trash(names[-1], names, folder, path)
+        keep = args.get("keep", "")
+        record(ctx.workspace, keep, {"of": "fs_delete", "ino": what.st_ino})
+        trashed = to_trash(names[-1], trash_name(names[-1], keep), names, folder, path)
         if look(names[-1], folder, path) is not None:
             raise Refused("PermissionDenied", f"{path} is still there")
     except OSError as error:

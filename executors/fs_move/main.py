@@ -4,11 +4,13 @@ It follows no link and replaces nothing that is there.
 """
 
 import errno
+import json
 import os
 import stat
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LONGEST_NAME = 255
+TRASH = ".trash"
 
 
 class Refused(Exception):
@@ -103,6 +105,38 @@ def same(one, other):
     return other is not None and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
+def record(workspace, keep, what):
+    """Notes, before anything is changed, what `fs_restore` needs to take it back."""
+    if not keep:
+        return
+    body = json.dumps(what, ensure_ascii=True).encode("ascii")
+    try:
+        root = os.open(workspace, FOLDER)
+        try:
+            try:
+                os.mkdir(TRASH, 0o700, dir_fd=root)
+            except FileExistsError:
+                pass
+            trash = os.open(TRASH, FOLDER, dir_fd=root)
+        finally:
+            os.close(root)
+        try:
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+            note = os.open(f"{keep}.json", flags, 0o600, dir_fd=trash)
+            try:
+                rest = memoryview(body)
+                while rest:
+                    rest = rest[os.write(note, rest):]
+                os.fsync(note)
+            finally:
+                os.close(note)
+            os.fsync(trash)
+        finally:
+            os.close(trash)
+    except OSError as error:
+        raise refused(error, TRASH) from None
+
+
 def act(args, ctx):
     path, to = args["path"], args["to"]
     names, targets = split(path), split(to)
@@ -117,6 +151,7 @@ def act(args, ctx):
             raise Refused("NotFound", f"there is no {path} in the workspace")
         if look(targets[-1], folder, to) is not None:
             raise Refused("Exists", f"{to} is there already; nothing was renamed")
+        record(ctx.workspace, args.get("keep", ""), {"of": "fs_move", "ino": what.st_ino})
         os.rename(names[-1], targets[-1], src_dir_fd=folder, dst_dir_fd=folder)
         if not same(what, look(targets[-1], folder, to)) or same(what, look(names[-1], folder, path)):
             raise Refused("NotFound", f"{path} did not arrive at {to}")

@@ -4,9 +4,9 @@ It follows no link, replaces only when it is told to, and puts what it replaces 
 """
 
 import errno
+import json
 import os
 import stat
-import time
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LONGEST_NAME = 255
@@ -105,16 +105,58 @@ def same(one, other):
     return other is not None and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
-def to_trash(name, names, folder, path):
-    """Renames what lies there, in one step and in its own folder; where it is now, below the workspace."""
-    place = f"{TRASH}-{time.time_ns() // 1_000_000}-{os.urandom(4).hex()}-{name}"
+def trash_name(name, keep):
+    """What it is called in the trash."""
+    place = f"{TRASH}-{keep or os.urandom(8).hex()}-{name}"
     while len(place.encode("utf-8")) > LONGEST_NAME:
         place = place[:-1]
+    return place
+
+
+def to_trash(name, place, names, folder, path):
+    """Renames what lies there, in one step and in its own folder; where it is now, below the workspace."""
     try:
         os.rename(name, place, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
         raise refused(error, path) from None
     return "/".join([*names[:-1], place])
+
+
+def record(workspace, keep, what):
+    """Notes, before anything is changed, what `fs_restore` needs to take it back."""
+    if not keep:
+        return
+    body = json.dumps(what, ensure_ascii=True).encode("ascii")
+    try:
+        root = os.open(workspace, FOLDER)
+        try:
+            try:
+                os.mkdir(TRASH, 0o700, dir_fd=root)
+            except FileExistsError:
+                pass
+            trash = os.open(TRASH, FOLDER, dir_fd=root)
+        finally:
+            os.close(root)
+        try:
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+            note = os.open(f"{keep}.json", flags, 0o600, dir_fd=trash)
+            try:
+                rest = memoryview(body)
+                while rest:
+                    rest = rest[os.write(note, rest):]
+                os.fsync(note)
+            finally:
+                os.close(note)
+            os.fsync(trash)
+        finally:
+            os.close(trash)
+    except OSError as error:
+        raise refused(error, TRASH) from None
+
+
+def seen(status):
+    """What tells a thing from any other, and from itself after a change."""
+    return {"ino": status.st_ino, "size": status.st_size, "mtime_ns": status.st_mtime_ns}
 
 
 def write_all(file, content, path):
@@ -152,10 +194,14 @@ def act(args, ctx):
         try:
             try:
                 write_all(file, content, path)
+                made = seen(os.fstat(file))
             finally:
                 os.close(file)
+            keep = args.get("keep", "")
+            before = None if there is None else there.st_ino
+            record(ctx.workspace, keep, {"of": "fs_write", "made": made, "before": before})
             if there is not None:
-                trashed = to_trash(name, names, folder, path)
+                trashed = to_trash(name, trash_name(name, keep), names, folder, path)
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             if look(draft, folder, path) is not None:

@@ -65,14 +65,14 @@ fn card(policyd: &mut BlockingClient<CtlPolicyd>, id: &str) -> Result<Value, Ctl
     document(&card)
 }
 
-fn document(sealed: &Sealed) -> Result<Value, CtlError> {
+pub(crate) fn document(sealed: &Sealed) -> Result<Value, CtlError> {
     let unreadable =
         |why: String| CtlError::failed("what policyd says cannot be read", why, "look at `metnosctl doctor`");
     let bytes = sealed.read().map_err(|error| unreadable(error.to_string()))?;
     serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))
 }
 
-fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 

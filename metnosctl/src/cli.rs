@@ -68,6 +68,8 @@ pub enum Command {
     /// What waits for the owner's word
     #[command(subcommand, alias = "approvals")]
     Approval(ApprovalCommand),
+    /// Take back what a turn has done, or the last thing that can be
+    Undo(UndoTurn),
     /// What may happen, and why
     #[command(subcommand)]
     Policy(PolicyCommand),
@@ -212,6 +214,25 @@ pub enum ApprovalCommand {
         /// The card's name
         id: String,
     },
+}
+
+/// See [`Command::Undo`].
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct UndoTurn {
+    /// The turn, as `undo list` names it; without it, the last one of yours that can be taken back
+    pub turn: Option<String>,
+
+    /// Look instead of doing.
+    #[command(subcommand)]
+    pub command: Option<UndoCommand>,
+}
+
+/// See [`UndoTurn::command`].
+#[derive(Debug, Subcommand)]
+pub enum UndoCommand {
+    /// What can be taken back, and what was
+    List,
 }
 
 /// See [`Command::Policy`].

@@ -46,6 +46,7 @@ pub mod survey;
 pub mod table;
 pub mod trace;
 pub mod turn;
+pub mod undo;
 pub mod up;
 pub mod values;
 
@@ -93,6 +94,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Audit(command) => audit::audit(screen, &place()?, &command),
         Command::Mnest(command) => mnest::mnest(screen, &place()?, &command),
         Command::Approval(command) => approval::approval(screen, &place()?, &command),
+        Command::Undo(asked) => undo::undo(screen, &place()?, &asked),
         Command::Policy(PolicyCommand::Check(call)) => check::check(screen, &place()?, &call),
         Command::Policy(PolicyCommand::Replay(asked)) => replay::replay(screen, &asked),
         Command::Memory(command) => memory::memory(screen, &place()?, &command),

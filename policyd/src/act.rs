@@ -4,15 +4,13 @@
 
 use std::rc::Rc;
 
-use metnos_policy::results::{Output, Part};
 use metnos_policy::rules::Judgement;
-use metnos_policy::spec::Spec;
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::PlannerPolicyd;
 use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
 use metnos_proto::json::{self, JsonError, Limits, RefSite};
 use metnos_proto::link_async::Notes;
-use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Leaf, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Outcome, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{self as memory, Decision};
 use metnos_proto::msg::policyd::{Acted, Ran};
 use metnos_proto::msg::sandboxd::{Kill, MAX_LEAVES, Reference, Resolve, Run, RunReport};
@@ -23,18 +21,15 @@ use crate::arguments::{Arguments, Resolved};
 use crate::cards::Asking;
 use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, State, Verdict, Weighed, decide};
 use crate::guard::shown;
+use crate::outcome::{known_digest, labelled, passed_on};
 use crate::policy::{Policy, Running, head};
 use crate::rate::Room;
 use crate::registry::Signed;
 use crate::turns::{self, Kept};
+use crate::undo::{self, WayBack};
 
 /// The longest name of an executor that is recorded as it came, in bytes.
 const MAX_NAME_RECORDED: usize = 64;
-/// The most bytes of leaves that are passed on, so that the answer fits a frame.
-const MAX_LEAF_BYTES: usize = 48 * 1024;
-/// What a leaf weighs beside its pointer.
-const LEAF_BYTES: usize = 40;
-
 /// A call as it was asked for.
 #[derive(Debug)]
 pub(crate) struct Call {
@@ -92,6 +87,14 @@ struct Granted {
     signed: Rc<Signed>,
     reserved: Reserved,
     judgement: Judgement,
+    /// How it will be taken back, when it can be.
+    back: Option<WayBack>,
+}
+
+impl Decided {
+    fn way_back(&self) -> Option<&WayBack> {
+        self.granted.as_ref()?.back.as_ref()
+    }
 }
 
 impl Policy {
@@ -99,22 +102,25 @@ impl Policy {
     ///
     /// # Errors
     /// A refusal when it could not be decided or carried out to its end; what was decided stands in the chronicle.
-    pub(crate) async fn mediate(self: &Rc<Self>, call: Call) -> Result<Acted, Refusal> {
+    pub(crate) async fn mediate(self: &Rc<Self>, mut call: Call) -> Result<Acted, Refusal> {
         if self.draining.get() {
             return Err(Refusal::new(RefusalCode::Busy, "policyd.stopping", "policyd is stopping")
                 .remedy("try again in a moment"));
         }
         let id = CallId::new();
         let bytes = call.arguments.read().map_err(|error| internal(&error.to_string()))?;
-        let digest = Blake3::of(&bytes);
+        let mut digest = Blake3::of(&bytes);
         let arguments = Arguments::parse(&bytes);
         drop(bytes);
         self.sandbox_soon().await;
         let resolved = self.resolve(&call, &arguments).await;
-        let decided = self.decided(&call, &arguments, &resolved)?;
+        let decided = self.decided(&call, id, &arguments, &resolved)?;
         let told = |refusal| Ok(Acted::Denied(without_values(refusal, &arguments)));
         if decided.silent {
             return told(decided.verdict.refusal());
+        }
+        if let (Some(back), Ok(arguments)) = (decided.way_back(), &arguments) {
+            (call.arguments, digest) = back.kept_with(arguments).map_err(|why| internal(&why))?;
         }
         let seq = self.record(&call, id, digest, &decided).await?;
         if let Some(asking) = &decided.asking {
@@ -176,6 +182,7 @@ impl Policy {
     fn decided(
         self: &Rc<Self>,
         call: &Call,
+        call_id: CallId,
         arguments: &Result<Arguments, JsonError>,
         resolved: &Result<Resolved, Refusal>,
     ) -> Result<Decided, Refusal> {
@@ -211,6 +218,13 @@ impl Policy {
             verdict =
                 Verdict::allow("approval.given", format!("the owner has approved the card {card}: {}", verdict.why));
         }
+        let missing = |signed: &Rc<Signed>| undo::missing(&signed.manifest, |name| registry.callable(name).is_some());
+        if verdict.is_allow()
+            && call.approved.is_none()
+            && let Some(why) = callable.as_ref().and_then(missing)
+        {
+            verdict = Verdict { decision: memory::Verdict::Ask, ..Verdict::deny("undo.missing", why) };
+        }
         let asks = verdict.decision == memory::Verdict::Ask;
         let signed = callable.clone().filter(|_| verdict.is_allow());
         if verdict.is_allow() && signed.is_none() {
@@ -235,11 +249,15 @@ impl Policy {
             (Some(filled), Some(signed), Some(judgement)) => (None, Some(Asking { signed, judgement, filled })),
             (_, _, judgement) => (judgement, None),
         };
+        let back = match (&signed, arguments, resolved) {
+            (Some(signed), Ok(arguments), Ok(resolved)) => undo::way_back(signed, arguments, resolved, call_id),
+            _ => None,
+        };
         let granted = signed.zip(judgement).map(|(signed, judgement)| {
             if let Some(turn) = self.turns.borrow_mut().get_mut(call.turn) {
                 turn.flow.carried_out(&judgement);
             }
-            Granted { signed, reserved: Reserved::take(self, call.turn), judgement }
+            Granted { signed, reserved: Reserved::take(self, call.turn), judgement, back }
         });
         Ok(Decided { verdict, granted, asking, id, trace, principal, channel, silent })
     }
@@ -277,7 +295,7 @@ impl Policy {
         executor: ExecutorId,
         granted: Granted,
     ) -> Result<Acted, Refusal> {
-        let Granted { signed, reserved, judgement } = granted;
+        let Granted { signed, reserved, judgement, back } = granted;
         if self.turns.borrow().get(call.turn).is_none() {
             return Err(turns::unknown(call.turn));
         }
@@ -300,10 +318,16 @@ impl Policy {
             arguments: digest,
             decision_seq: seq,
         };
+        if let Some(back) = &back {
+            self.note_act(call.turn, id, &executor, back).await?;
+        }
         let running = Running { turn: call.turn, place: call.place, notes: call.notes };
         self.running.borrow_mut().insert(id, running);
         let answer = self.ask_sandbox(self.sandbox.run(trace, run, [call.arguments])).await;
         self.running.borrow_mut().remove(&id);
+        if back.is_some() {
+            self.act_ended(id, &answer).await;
+        }
         let (report, [result]) = match answer {
             Ok(answer) => answer,
             // Nothing ran: sandboxd has looked for itself. The decision's line says "allow", so this one says why not.
@@ -382,42 +406,6 @@ impl Policy {
         Refusal::new(RefusalCode::Unavailable, "interrupted", format!("{executor} was interrupted: {error}"))
             .remedy("whether it came to its end is in the chronicle; ask again")
     }
-}
-
-/// The labels of a result: from the manifest, from what went in, and never from the bytes. Only a success speaks with
-/// the manifest's voice: the text of an error is anybody's.
-fn labelled(spec: &Spec, judgement: &Judgement, report: &RunReport) -> Output {
-    if report.outcome != Outcome::Ok {
-        return Output::failed(spec.output.readers);
-    }
-    // sandboxd has held the result against the schema, and what a manifest vouches for is linted to be an atom.
-    let part = |leaf: &Leaf| Part {
-        pointer: leaf.pointer.clone(),
-        digest: leaf.digest,
-        atom: !leaf.pointer.is_empty() && spec.output.vouches(&leaf.pointer),
-    };
-    let parts = report.leaves.iter().map(part).collect();
-    Output::of(&spec.output, parts, &judgement.inputs, None, |_| None, |_| false)
-}
-
-/// The digest of exactly this part, if it is known.
-fn known_digest(labels: &Output, pointer: &str) -> Option<Blake3> {
-    labels.at(pointer).filter(|_| !pointer.is_empty()).map(|found| found.part.digest)
-}
-
-/// The leaves as they are passed on: as many as fit, and then one for the rest.
-fn passed_on(mut leaves: Vec<Leaf>, whole: Blake3) -> Vec<Leaf> {
-    let mut bytes = 0;
-    let fitting = leaves.iter().take_while(|leaf| {
-        bytes += leaf.pointer.len() + LEAF_BYTES;
-        bytes <= MAX_LEAF_BYTES
-    });
-    let fitting = fitting.count();
-    if fitting < leaves.len() {
-        leaves.truncate(fitting);
-        leaves.push(Leaf { pointer: String::new(), digest: whole });
-    }
-    leaves
 }
 
 /// What a refusal tells the planner when an argument came by reference: which rule, and no value. A refusal is no

@@ -18,6 +18,7 @@ use crate::arguments::{self, Arguments, Filled, Resolved, field};
 use crate::contract::Input;
 use crate::guard::{self, shown};
 use crate::paths::{self, Places};
+use crate::undo::KEEP;
 
 /// The most calls of one turn, whatever becomes of them.
 pub const MAX_CALLS_PER_TURN: u32 = 64;
@@ -273,6 +274,10 @@ fn fit(facts: &Facts<'_>, state: &State<'_>, manifest: &Manifest, input: &Input)
     if let Some(site) = arguments.references().iter().find(|site| !state.results.contains_key(&site.call)) {
         let why = format!("{} refers to {}, which has left no result in this turn", field(&site.argument), site.call);
         return Err(invalid("arguments.reference", why));
+    }
+    if manifest.contract.undo.is_some() && arguments.value().get(KEEP).is_some() {
+        let why = format!("`{KEEP}` is set by policyd alone: under that name an act keeps what takes it back");
+        return Err(invalid("arguments.reserved", why).with_remedy("leave it out"));
     }
     let resolved = facts.resolved.map_err(|refusal| Verdict {
         code: refusal.code,

@@ -5,7 +5,7 @@
 //! # Map
 //! The rules themselves are the crate `metnos-policy`. Pure cores around it, tested without
 //! sockets: [`decide`] the order of a decision · [`arguments`], [`contract`] what a call says and
-//! whether it fits · [`approvals`] what waits for the owner's word · [`intent`] what was foreseen, as it comes over the wire · [`rate`].
+//! whether it fits · [`approvals`] what waits for the owner's word · [`undo`] the way back of an act · [`intent`] what was foreseen, as it comes over the wire · [`rate`].
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
@@ -23,6 +23,7 @@ mod explain;
 pub mod intent;
 pub mod key;
 pub mod lifecycle;
+mod outcome;
 pub mod policy;
 pub mod principal;
 pub mod rate;
@@ -32,6 +33,7 @@ pub mod serve;
 pub mod store;
 mod store_cards;
 pub mod turns;
+pub mod undo;
 
 #[cfg(test)]
 mod testing;

@@ -86,6 +86,8 @@ pub struct Policy {
     pub(crate) established: watch::Sender<u32>,
     /// Whether the pool was looked at and every birth tried, at least once.
     pub(crate) settled: watch::Sender<bool>,
+    /// Held by whoever takes something back.
+    pub(crate) undoing: Mutex<()>,
     /// Held by whoever tells memoryd of losses.
     pub(crate) telling: Mutex<()>,
     events: Cell<usize>,
@@ -131,6 +133,7 @@ impl Policy {
             idle: Notify::new(),
             established: watch::Sender::new(0),
             settled: watch::Sender::new(false),
+            undoing: Mutex::new(()),
             telling: Mutex::new(()),
             events: Cell::new(0),
             to_sandbox: Semaphore::new(MAX_TO_SANDBOX),

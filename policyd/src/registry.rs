@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use crate::contract::Input;
 use crate::decide::{Named, QUARANTINED, WAITING};
 use crate::store::{Row, RowState};
+use crate::undo::KEEP;
 
 /// The most births of synthesised executors in a day (design: executor §2).
 pub const MAX_BIRTHS_A_DAY: u8 = 3;
@@ -94,15 +95,22 @@ impl Signed {
     #[must_use]
     pub fn candidate(&self) -> Candidate {
         let it = &self.manifest;
+        // Nobody but policyd sets it, so nobody else hears of it.
+        let own = |name: &str| it.contract.undo.is_some() && name == KEEP;
+        let mut input = self.shown_schema(self.schema.input());
+        if let Some(properties) = input.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.retain(|name, _| !own(name));
+        }
+        let roles = it.args.iter().filter(|(pointer, _)| !pointer.strip_prefix('/').is_some_and(own));
         Candidate {
             name: it.executor.name.clone(),
             version: it.executor.version.clone(),
             summary: it.executor.summary.clone(),
             examples: it.executor.examples.clone(),
             class: it.effects.class.name().to_owned(),
-            input: self.shown_schema(self.schema.input()),
+            input,
             output: self.shown_schema(self.schema.output()),
-            roles: it.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
+            roles: roles.map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
         }
     }
 }

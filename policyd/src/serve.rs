@@ -13,7 +13,7 @@ use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone};
 use metnos_proto::msg::policyd::{
     Act, Acted, Approvals, Approve, CallRun, CheckPolicy, DenyApproval, EndTurn, ExecutorList, Executors, GrowthLeft,
     GrowthQuota, Identified, Identify, Intent, IntentFrozen, PolicyReport, PolicyStatus, PromptRegistered,
-    RegisterPrompt, Release, Released, RunCall, ShowApproval, ShowExecutor,
+    RegisterPrompt, Release, Released, RunCall, ShowApproval, ShowExecutor, Undo, Undoable,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::Violation;
@@ -223,6 +223,16 @@ impl ctl_policyd::Serve for Policy {
         let principal = self.at_the_machine(&cx)?;
         self.deny(&principal, &ask.id, &ask.digest).await?;
         Ok((Done {}, []))
+    }
+
+    async fn undo(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Undo, []: [Sealed; 0]) -> Served<Done, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&Policy::undo(&self, &principal, ask.turn).await?)?]))
+    }
+
+    async fn undoable(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Undoable, []: [Sealed; 0]) -> Served<Done, 1> {
+        self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&Policy::undoable(&self).await?)?]))
     }
 
     async fn check_policy(

@@ -10,14 +10,15 @@ use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::approvals::Card;
-use crate::store_cards;
+use crate::{store_cards, undo};
 
 /// The database's file, in policyd's own folder.
 pub const STORE_FILE: &str = "policy.sqlite";
 /// The form of the database this version writes.
-const FORM: i64 = 2;
-/// The form before there were cards.
-const FORM_WITHOUT_CARDS: i64 = 1;
+const FORM: i64 = 3;
+/// What each form has brought, oldest first: the first entry makes form 2 out of form 1.
+const STEPS: [&str; 2] = [store_cards::TABLE, undo::store::TABLE];
+const _: () = assert!(STEPS.len() as i64 == FORM - 1, "every form has its step");
 /// The most words waiting for the thread.
 const MAX_WAITING: usize = 64;
 
@@ -190,16 +191,19 @@ fn prepare(connection: &Connection, public_key: &[u8; 32]) -> Result<(), StoreEr
                  born_ms INTEGER NOT NULL, told TEXT NOT NULL,
                  PRIMARY KEY (name, version)
              ) STRICT;
-             {cards}
+             {steps}
              PRAGMA user_version = {FORM};
              COMMIT;",
-            cards = store_cards::TABLE
+            steps = STEPS.concat()
         ))?,
-        FORM_WITHOUT_CARDS => connection
-            .execute_batch(&format!("BEGIN IMMEDIATE; {} PRAGMA user_version = {FORM}; COMMIT;", store_cards::TABLE))?,
+        1..FORM => {
+            let steps = STEPS.get(usize::try_from(form - 1).unwrap_or(usize::MAX)..).unwrap_or_default().concat();
+            connection.execute_batch(&format!("BEGIN IMMEDIATE; {steps} PRAGMA user_version = {FORM}; COMMIT;"))?;
+        }
         FORM => {}
         other => return Err(StoreError::Form(other)),
     }
+    undo::store::settle(connection)?;
     let owner: Option<Vec<u8>> =
         connection.query_row("SELECT public_key FROM instance", [], |row| row.get(0)).optional()?;
     match owner {

@@ -138,6 +138,8 @@ crate::edges! {
         ask show_approval(ShowApproval, 0) -> (Done, 1) within 5_000;
         ask approve(Approve, 0) -> (CallRun, 1) within 120_000;
         ask deny_approval(DenyApproval, 0) -> (Done, 0) within 10_000;
+        ask undo(Undo, 0) -> (Done, 1) within 120_000;
+        ask undoable(Undoable, 0) -> (Done, 1) within 5_000;
     }
 
     /// The owner at sandboxd: is what lies in the pool what was signed, and does the sandbox hold?

@@ -7,8 +7,8 @@ use metnos_tests::instance::Instance;
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 8] =
-    ["fs_append", "fs_count", "fs_delete", "fs_list", "fs_move", "fs_read", "fs_write", "text_stats"];
+const SEEDS: [&str; 9] =
+    ["fs_append", "fs_count", "fs_delete", "fs_list", "fs_move", "fs_read", "fs_restore", "fs_write", "text_stats"];
 
 fn put(set: &Instance, path: &str, text: &str) {
     let file = set.workspace(path);
@@ -87,4 +87,81 @@ fn what_the_owner_points_at_is_written_added_to_renamed_and_put_into_the_trash()
     done("fs_delete", &["path=notes/shopping-list.md"]);
     assert!(!set.workspace("notes/shopping-list.md").exists());
     set.verify();
+}
+
+/// `undo`: its exit code and document.
+fn undo(set: &Instance, words: &[&str]) -> (i32, Value) {
+    set.json(&[&["undo"], words].concat())
+}
+
+/// The workspace without what is hidden in it: paths and texts.
+fn visible(set: &Instance, folder: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![set.workspace(folder)];
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+            let name = entry.file_name().into_string().unwrap();
+            if name.starts_with('.') {
+                continue;
+            }
+            match entry.file_type().unwrap().is_dir() {
+                true => waiting.push(entry.path()),
+                false => found.push((
+                    entry.path().strip_prefix(set.home()).unwrap().display().to_string(),
+                    std::fs::read_to_string(entry.path()).unwrap(),
+                )),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn each_act_is_taken_back_exactly_and_once() {
+    let set = Instance::start();
+    put(&set, "notes/old.md", "as it was\n");
+    put(&set, "box/in/deep.md", "deep");
+    let acts: [(&str, &[&str]); 5] = [
+        ("fs_write", &["path=notes/new.md", "content=new"]),
+        ("fs_write", &["path=notes/old.md", "content=other", "overwrite=true"]),
+        ("fs_append", &["path=notes/old.md", "content= and more"]),
+        ("fs_move", &["path=notes/old.md", "to=notes/older.md"]),
+        ("fs_delete", &["path=notes/older.md"]),
+    ];
+    let mut before = Vec::new();
+    for (executor, pairs) in acts {
+        before.push(visible(&set, "."));
+        let (code, done) = set.run(executor, pairs);
+        assert_eq!(code, 0, "{executor}: {done:#}");
+    }
+    let mut turns = Vec::new();
+    while let Some(expected) = before.pop() {
+        let (code, done) = undo(&set, &[]);
+        assert_eq!((code, done["undone"].as_u64()), (0, Some(1)), "{done:#}");
+        assert_eq!(visible(&set, "."), expected, "after {done:#}");
+        turns.push(done["turn"].as_str().unwrap().to_owned());
+    }
+    let ((code, again), lines) = set.recording(|| undo(&set, &[&turns[0]]));
+    assert_eq!((code, again["already"].as_u64(), again["undone"].as_u64()), (0, Some(1), Some(0)), "{again:#}");
+    assert_eq!(count(&lines, "run_started"), 0, "a second undo runs nothing");
+    let (code, nothing) = undo(&set, &[]);
+    assert_eq!((code, nothing["error"]["rule"].as_str()), (1, Some("undo.nothing")), "{nothing:#}");
+    set.verify();
+}
+
+#[test]
+fn what_was_changed_since_is_left_as_it_is_and_said() {
+    let set = Instance::start();
+    assert_eq!(set.run("fs_write", &["path=notes/new.md", "content=mine"]).0, 0);
+    put(&set, "notes/new.md", "the owner wrote something else");
+    let (code, done) = undo(&set, &[]);
+    assert_eq!((code, done["left"].as_u64()), (1, Some(1)), "{done:#}");
+    assert!(done["acts"][0]["told"].as_str().unwrap().contains("was changed since"), "{done:#}");
+    assert_eq!(text(&set, "notes/new.md"), "the owner wrote something else");
+    assert_eq!(set.run("fs_delete", &["path=notes/new.md"]).0, 0);
+    put(&set, "notes/new.md", "something in its place");
+    let (code, done) = undo(&set, &[]);
+    assert_eq!(code, 1, "{done:#}");
+    assert_eq!(text(&set, "notes/new.md"), "something in its place", "nothing is replaced");
 }

@@ -227,6 +227,16 @@ impl ctl_policyd::ServeBlocking for Daemon {
         self.heard(format!("deny {} {}", ask.id, ask.digest));
         Ok((Done {}, []))
     }
+
+    fn undo(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: Undo, _: [Sealed; 0]) -> Served<Done, 1> {
+        self.heard(format!("undo {:?}", ask.turn.map(|turn| turn.to_string())));
+        let done = json!({"turn": TURN.to_string(), "acts": [], "undone": 0, "kept": 0, "left": 0, "already": 1});
+        Ok((Done {}, [sealed(&done.to_string())]))
+    }
+
+    fn undoable(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Undoable, _: [Sealed; 0]) -> Served<Done, 1> {
+        Ok((Done {}, [sealed("[]")]))
+    }
 }
 
 /// A card as policyd shows it.

@@ -221,6 +221,16 @@ words! {
         pub digest: String,
     }
 
+    /// Takes back what a turn has done, or the last turn that can be: the last act first. What became of it
+    /// comes beside the answer, as JSON.
+    pub struct Undo {
+        /// Which turn; none for the last one of this principal.
+        pub turn: Option<TurnId>,
+    }
+
+    /// The acts that can be taken back, and those that were, newest first, as a JSON array beside the answer.
+    pub struct Undoable {}
+
     /// What would become of this call, step by step: the explanation comes beside the answer, as JSON.
     /// Nothing runs, nothing is recorded and nothing is used up.
     pub struct CheckPolicy {

@@ -1,0 +1,83 @@
+"""What fs_restore promises, case by case. sandboxd makes the files in a workspace of the case's own."""
+
+KEEP = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+NOTE = f".trash/{KEEP}.json"
+
+
+def case(name, files, args, expect):
+    return {"name": name, "files": files, "args": {"keep": KEEP, **args}, "expect": expect}
+
+
+def cases():
+    added = {"text": '{"of": "fs_append", "size": 4, "added": " and bread"}'}
+    deleted = {"text": '{"of": "fs_delete", "ino": 0}'}
+    moved = {"text": '{"of": "fs_move", "ino": 0}'}
+    written = {"text": '{"of": "fs_write", "made": {}, "before": null}'}
+    return [
+        case(
+            "what was added is taken out",
+            {"a.md": {"text": "milk and bread"}, NOTE: added},
+            {"of": "fs_append", "path": "a.md"},
+            {"ok": True, "values": {"/what": "restored", "/path": "a.md"}},
+        ),
+        case(
+            "what was not added, or taken out before, is left",
+            {"a.md": {"text": "milk"}, NOTE: added},
+            {"of": "fs_append", "path": "a.md"},
+            {"ok": True, "values": {"/what": "nothing"}},
+        ),
+        case(
+            "what was changed since is left as it is",
+            {"a.md": {"text": "milk and bread and salt"}, NOTE: added},
+            {"of": "fs_append", "path": "a.md"},
+            {"ok": False, "class": "Changed"},
+        ),
+        case(
+            "what was deleted comes back from the trash",
+            {f"n/.trash-{KEEP}-a.md": {"text": "x"}, NOTE: deleted},
+            {"of": "fs_delete", "path": "n/a.md"},
+            {"ok": True, "values": {"/what": "restored", "/path": "n/a.md"}},
+        ),
+        case(
+            "nothing is replaced by what comes back",
+            {f".trash-{KEEP}-a.md": {"text": "x"}, "a.md": {"text": "y"}, NOTE: deleted},
+            {"of": "fs_delete", "path": "a.md"},
+            {"ok": False, "class": "Exists"},
+        ),
+        case(
+            "what is not in the trash any more is not found",
+            {NOTE: deleted},
+            {"of": "fs_delete", "path": "a.md"},
+            {"ok": False, "class": "NotFound"},
+        ),
+        case(
+            "another file in the place of the renamed one is left",
+            {"b.md": {"text": "x"}, NOTE: moved},
+            {"of": "fs_move", "path": "a.md", "to": "b.md"},
+            {"ok": False, "class": "Changed"},
+        ),
+        case(
+            "a file that was changed after it was written is left",
+            {"a.md": {"text": "x"}, NOTE: written},
+            {"of": "fs_write", "path": "a.md"},
+            {"ok": False, "class": "Changed"},
+        ),
+        case(
+            "an act without a note is not taken back",
+            {"a.md": {"text": "x"}},
+            {"of": "fs_write", "path": "a.md"},
+            {"ok": False, "class": "NotFound"},
+        ),
+        case(
+            "a note of another act is not believed",
+            {"a.md": {"text": "x"}, NOTE: deleted},
+            {"of": "fs_write", "path": "a.md"},
+            {"ok": False, "class": "Changed"},
+        ),
+        case(
+            "nothing outside is touched",
+            {NOTE: deleted},
+            {"of": "fs_delete", "path": "../a.md"},
+            {"ok": False, "class": "PermissionDenied"},
+        ),
+    ]

@@ -1,0 +1,49 @@
+//! What may be said of a result that nobody here reads: its labels, and the digests of its parts.
+
+use metnos_policy::results::{Output, Part};
+use metnos_policy::rules::Judgement;
+use metnos_policy::spec::Spec;
+use metnos_proto::ids::Blake3;
+use metnos_proto::msg::common::{Leaf, Outcome};
+use metnos_proto::msg::sandboxd::RunReport;
+
+/// The most bytes of leaves that are passed on, so that the answer fits a frame.
+const MAX_LEAF_BYTES: usize = 48 * 1024;
+/// What a leaf weighs beside its pointer.
+const LEAF_BYTES: usize = 40;
+
+/// The labels of a result: from the manifest, from what went in, and never from the bytes. Only a success speaks with
+/// the manifest's voice: the text of an error is anybody's.
+pub(crate) fn labelled(spec: &Spec, judgement: &Judgement, report: &RunReport) -> Output {
+    if report.outcome != Outcome::Ok {
+        return Output::failed(spec.output.readers);
+    }
+    // sandboxd has held the result against the schema, and what a manifest vouches for is linted to be an atom.
+    let part = |leaf: &Leaf| Part {
+        pointer: leaf.pointer.clone(),
+        digest: leaf.digest,
+        atom: !leaf.pointer.is_empty() && spec.output.vouches(&leaf.pointer),
+    };
+    let parts = report.leaves.iter().map(part).collect();
+    Output::of(&spec.output, parts, &judgement.inputs, None, |_| None, |_| false)
+}
+
+/// The digest of exactly this part, if it is known.
+pub(crate) fn known_digest(labels: &Output, pointer: &str) -> Option<Blake3> {
+    labels.at(pointer).filter(|_| !pointer.is_empty()).map(|found| found.part.digest)
+}
+
+/// The leaves as they are passed on: as many as fit, and then one for the rest.
+pub(crate) fn passed_on(mut leaves: Vec<Leaf>, whole: Blake3) -> Vec<Leaf> {
+    let mut bytes = 0;
+    let fitting = leaves.iter().take_while(|leaf| {
+        bytes += leaf.pointer.len() + LEAF_BYTES;
+        bytes <= MAX_LEAF_BYTES
+    });
+    let fitting = fitting.count();
+    if fitting < leaves.len() {
+        leaves.truncate(fitting);
+        leaves.push(Leaf { pointer: String::new(), digest: whole });
+    }
+    leaves
+}

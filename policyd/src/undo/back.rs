@@ -1,0 +1,216 @@
+//! Running inverses: each is decided, recorded and run like any other call, in a turn of its own, and
+//! what became of it is said as it was. Nothing is taken back twice.
+
+use std::rc::Rc;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::ids::{Blake3, CallId, TurnId};
+use metnos_proto::json;
+use metnos_proto::msg::common::{ExecutorId, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::policyd::{Acted, Ran};
+use metnos_proto::msg::sandboxd::RunReport;
+use metnos_proto::payload::Sealed;
+use serde_json::{Value, json};
+
+use super::{Act, ActState, MAX_LISTED, WayBack, order};
+use crate::policy::{Policy, head};
+use crate::principal::Principal;
+use crate::store::StoreError;
+
+/// Where an inverse says what it has done.
+const WHAT: &str = "/what";
+/// It has brought something back.
+const RESTORED: &str = "restored";
+/// There was nothing to bring back.
+const NOTHING: &str = "nothing";
+/// The most bytes of an inverse's own words that are passed on.
+const MAX_TOLD: usize = 4096;
+/// The states out of which an act may be taken back.
+const CAN: [ActState; 3] = [ActState::Done, ActState::Unknown, ActState::Undoing];
+
+/// What became of one inverse.
+struct Taken {
+    now: ActState,
+    why: String,
+    rule: String,
+    /// What the inverse itself has put out, as it came; nobody here reads it.
+    told: String,
+}
+
+impl Policy {
+    /// What can be taken back, and what was, newest first.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) async fn undoable(&self) -> Result<Value, Refusal> {
+        let acts = self.store.last_acts(MAX_LISTED).await.map_err(|error| unreadable(&error))?;
+        Ok(acts.iter().map(Act::document).collect())
+    }
+
+    /// Takes back what a turn has done, or the last turn of this principal that can be: the last act first,
+    /// and no further than the first that cannot be taken back.
+    ///
+    /// # Errors
+    /// When there is nothing of the kind.
+    pub(crate) async fn undo(self: &Rc<Self>, principal: &Principal, turn: Option<TurnId>) -> Result<Value, Refusal> {
+        let _one_at_a_time = self.undoing.lock().await;
+        let last = match turn {
+            Some(turn) => Some(turn),
+            None => self.store.last_turn(principal.name.clone()).await.map_err(|error| unreadable(&error))?,
+        };
+        let none = |why: &str| {
+            Refusal::new(RefusalCode::Unknown, "undo.nothing", why).remedy("`metnosctl undo list` shows what there is")
+        };
+        let turn = last.ok_or_else(|| none("nothing that was done can be taken back; nothing was done now"))?;
+        let all = self.store.acts_of(turn).await.map_err(|error| unreadable(&error))?;
+        if all.is_empty() {
+            return Err(none("that turn has done nothing that could be taken back"));
+        }
+        let mut told = Vec::new();
+        let (mut undone, mut kept) = (0_u32, 0_u32);
+        for act in order(all.clone()) {
+            let taken = self.take_back(principal, &act).await?;
+            let back = matches!(taken.now, ActState::Undone | ActState::Nothing);
+            undone += u32::from(taken.now == ActState::Undone);
+            kept += u32::from(!back);
+            told.push(json!({
+                "call": act.call.to_string(), "executor": act.executor, "was": act.state.name(),
+                "arguments": serde_json::from_str::<Value>(&act.arguments).unwrap_or(Value::Null),
+                "state": taken.now.name(), "why": taken.why, "rule": taken.rule, "told": taken.told,
+            }));
+            if !back {
+                break;
+            }
+        }
+        let waiting = order(self.store.acts_of(turn).await.map_err(|error| unreadable(&error))?).len();
+        self.event(
+            "undo",
+            &format!("{} has taken back {undone} acts, {waiting} are left as they were", principal.name),
+            Some(turn),
+        );
+        Ok(json!({
+            "turn": turn.to_string(), "acts": told, "undone": undone, "kept": kept, "left": waiting,
+            "already": told_nothing(&all),
+        }))
+    }
+
+    /// Notes an act that can be taken back, before it begins.
+    ///
+    /// # Errors
+    /// When that could not be made durable: the act must not begin then.
+    pub(crate) async fn note_act(
+        &self,
+        turn: TurnId,
+        call: CallId,
+        executor: &ExecutorId,
+        back: &WayBack,
+    ) -> Result<(), Refusal> {
+        let principal = self.turns.borrow().get(turn).map(|turn| turn.principal.name.clone());
+        let act = Act {
+            call,
+            turn,
+            principal: principal.unwrap_or_default(),
+            executor: executor.name.clone(),
+            inverse: back.inverse.clone(),
+            arguments: back.arguments.to_string(),
+            at_ms: self.clock.wall_ms(),
+            state: ActState::Begun,
+        };
+        self.store.note_act(act).await.map_err(|error| {
+            let why = format!("how it could be taken back could not be noted, so nothing was run: {error}");
+            Refusal::new(RefusalCode::Internal, "policyd.internal", why).remedy("look at `metnosctl doctor`")
+        })
+    }
+
+    /// Notes how an act ended, as far as anybody has seen it.
+    pub(crate) async fn act_ended<T>(&self, call: CallId, answer: &Result<(RunReport, T), AskError>) {
+        let state = match answer {
+            Ok((report, _)) => match report.outcome {
+                Outcome::Ok => ActState::Done,
+                Outcome::Error => ActState::Failed,
+                Outcome::Crashed
+                | Outcome::BadOutput
+                | Outcome::CpuExceeded
+                | Outcome::MemoryExceeded
+                | Outcome::Timeout
+                | Outcome::OutputTooLarge
+                | Outcome::ProcessesExceeded
+                | Outcome::Killed
+                | Outcome::Interrupted
+                | Outcome::SandboxFailed => ActState::Unknown,
+            },
+            Err(AskError::Refused(_)) => ActState::Failed,
+            Err(_) => ActState::Unknown,
+        };
+        if let Err(error) = self.store.move_act(call, &[ActState::Begun], state).await {
+            tracing::error!(%error, "how an act ended could not be noted; it counts as unknown after a restart");
+        }
+    }
+
+    /// Runs one inverse.
+    async fn take_back(self: &Rc<Self>, principal: &Principal, act: &Act) -> Result<Taken, Refusal> {
+        let begun = self.store.move_act(act.call, &CAN, ActState::Undoing).await;
+        if !begun.map_err(|error| unreadable(&error))? {
+            return Ok(taken(ActState::Undone, "it was taken back in this very moment"));
+        }
+        let arguments = Sealed::new(act.arguments.as_bytes())
+            .map_err(|error| Refusal::new(RefusalCode::Internal, "policyd.internal", error.to_string()))?;
+        let ran = self.direct(principal.clone(), act.inverse.clone(), arguments, None).await;
+        let taken = match ran {
+            Ok((run, result)) => match run.acted {
+                Acted::Ran(ran) => judged(&ran, &result, act.state),
+                Acted::Denied(refusal) => refused(refusal, act.state),
+            },
+            // It may have run: the next try finds out.
+            Err(refusal) => refused(refusal, ActState::Undoing),
+        };
+        self.store.move_act(act.call, &[ActState::Undoing], taken.now).await.map_err(|error| unreadable(&error))?;
+        Ok(taken)
+    }
+}
+
+/// How many acts of a turn were taken back before.
+fn told_nothing(all: &[Act]) -> usize {
+    all.iter().filter(|act| matches!(act.state, ActState::Undone | ActState::Nothing)).count()
+}
+
+/// What an inverse's end means. Its words are compared by digest and not read.
+fn judged(ran: &Ran, result: &Sealed, before: ActState) -> Taken {
+    let says = |word: &str| {
+        let digest: Blake3 = json::digest(&json!(word));
+        ran.leaves.iter().any(|leaf| leaf.pointer == WHAT && leaf.digest == digest)
+    };
+    let told = result.read().map(|bytes| head(&String::from_utf8_lossy(&bytes), MAX_TOLD)).unwrap_or_default();
+    let (now, why) = match ran.outcome {
+        Outcome::Ok if says(RESTORED) => (ActState::Undone, "it was taken back"),
+        Outcome::Ok if says(NOTHING) => (ActState::Nothing, "there was nothing to take back"),
+        Outcome::Ok => (ActState::Undoing, "the inverse ran, and does not say what it has done"),
+        Outcome::Error => (before, "it could not be taken back; what is there was left as it is"),
+        Outcome::Crashed
+        | Outcome::BadOutput
+        | Outcome::CpuExceeded
+        | Outcome::MemoryExceeded
+        | Outcome::Timeout
+        | Outcome::OutputTooLarge
+        | Outcome::ProcessesExceeded
+        | Outcome::Killed
+        | Outcome::Interrupted
+        | Outcome::SandboxFailed => {
+            (ActState::Undoing, "the inverse broke off; try again, it goes on where it stopped")
+        }
+    };
+    Taken { now, why: why.to_owned(), rule: String::new(), told }
+}
+
+fn refused(refusal: Refusal, now: ActState) -> Taken {
+    Taken { now, why: refusal.why, rule: refusal.rule, told: String::new() }
+}
+
+fn taken(now: ActState, why: &str) -> Taken {
+    Taken { now, why: why.to_owned(), rule: String::new(), told: String::new() }
+}
+
+fn unreadable(error: &StoreError) -> Refusal {
+    Refusal::new(RefusalCode::Internal, "policyd.internal", format!("what was done cannot be looked up: {error}"))
+        .remedy("look at `metnosctl doctor`")
+}

@@ -1,0 +1,244 @@
+//! The way back: what an act leaves behind before it begins, so that its inverse can be run later, once,
+//! on exactly what it has touched (design: policy §6). This is the pure core: it decides nothing, and
+//! an inverse is a call like any other.
+
+pub(crate) mod back;
+pub(crate) mod store;
+
+use metnos_policy::spec;
+use metnos_proto::executor::Manifest;
+use metnos_proto::ids::{Blake3, CallId, TurnId};
+use metnos_proto::json;
+use metnos_proto::payload::Sealed;
+use serde_json::{Map, Value, json};
+
+use crate::arguments::{Arguments, Resolved};
+use crate::registry::Signed;
+
+/// The argument that policyd alone sets: the name under which an executor keeps what its inverse needs.
+pub const KEEP: &str = "keep";
+/// The argument that names to an inverse which executor had acted.
+const OF: &str = "of";
+/// How long an act can be taken back, in milliseconds: after it, what was kept is only files in a trash.
+pub const KEPT_MS: u64 = 30 * 86_400_000;
+/// The most acts that are remembered.
+pub const MAX_ACTS: u32 = 10_000;
+/// The most acts in a listing.
+pub const MAX_LISTED: u32 = 256;
+
+/// Where an act stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActState {
+    /// It was noted, and then begun.
+    Begun,
+    /// It ran to its end.
+    Done,
+    /// It said itself that it changed nothing.
+    Failed,
+    /// It broke off, or nobody knows: its inverse looks for itself.
+    Unknown,
+    /// Its inverse was begun.
+    Undoing,
+    /// It was taken back.
+    Undone,
+    /// There was nothing to take back.
+    Nothing,
+}
+
+impl ActState {
+    const ALL: [Self; 7] =
+        [Self::Begun, Self::Done, Self::Failed, Self::Unknown, Self::Undoing, Self::Undone, Self::Nothing];
+
+    /// The name in the store and on screen.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Begun => "begun",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+            Self::Undoing => "undoing",
+            Self::Undone => "undone",
+            Self::Nothing => "nothing",
+        }
+    }
+
+    /// The state of this name.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == text)
+    }
+
+    /// Whether its inverse may be begun now. One that was begun before and broke off is begun again: an
+    /// inverse finds for itself what is left to do.
+    #[must_use]
+    pub const fn can_be_undone(self) -> bool {
+        match self {
+            Self::Done | Self::Unknown | Self::Undoing => true,
+            Self::Begun | Self::Failed | Self::Undone | Self::Nothing => false,
+        }
+    }
+}
+
+/// An act that has a way back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Act {
+    /// The call.
+    pub call: CallId,
+    /// The turn it belongs to.
+    pub turn: TurnId,
+    /// Who asked for it.
+    pub principal: String,
+    /// What acted.
+    pub executor: String,
+    /// What takes it back.
+    pub inverse: String,
+    /// The arguments of that, as JSON.
+    pub arguments: String,
+    /// When it was noted, in milliseconds since the epoch.
+    pub at_ms: u64,
+    /// Where it stands.
+    pub state: ActState,
+}
+
+impl Act {
+    /// For people and programs.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        json!({
+            "call": self.call.to_string(), "turn": self.turn.to_string(), "principal": self.principal,
+            "executor": self.executor, "inverse": self.inverse, "state": self.state.name(), "at_ms": self.at_ms,
+            "arguments": serde_json::from_str::<Value>(&self.arguments).unwrap_or(Value::Null),
+        })
+    }
+}
+
+/// How a call is taken back: known before it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WayBack {
+    /// The executor.
+    pub inverse: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// Under which name the act keeps what that needs.
+    pub keep: String,
+}
+
+impl WayBack {
+    /// The arguments as they run, and their digest: with the name under which the act keeps what its
+    /// inverse needs.
+    ///
+    /// # Errors
+    /// In a sentence, when there is no memory for them.
+    pub fn kept_with(&self, arguments: &Arguments) -> Result<(Sealed, Blake3), String> {
+        let mut value = arguments.value().clone();
+        if let Value::Object(map) = &mut value {
+            map.insert(KEEP.to_owned(), Value::String(self.keep.clone()));
+        }
+        let bytes = json::canonical(&value);
+        let sealed = Sealed::new(&bytes).map_err(|error| error.to_string())?;
+        Ok((sealed, Blake3::of(&bytes)))
+    }
+}
+
+/// Whether the schema of this executor's arguments has a place for [`KEEP`].
+fn keeps(signed: &Signed) -> bool {
+    signed.schema.input().get("properties").and_then(|properties| properties.get(KEEP)).is_some()
+}
+
+/// Why what this executor does could not be taken back now, although its contract says that it can.
+#[must_use]
+pub fn missing(manifest: &Manifest, is_callable: impl Fn(&str) -> bool) -> Option<String> {
+    let inverse = manifest.contract.undo.as_ref().filter(|inverse| !is_callable(inverse))?;
+    Some(format!("it would be allowed, but {inverse}, which takes it back, cannot be called now"))
+}
+
+/// The way back of a call of this executor, if it has one.
+#[must_use]
+pub fn way_back(signed: &Signed, arguments: &Arguments, resolved: &Resolved, call: CallId) -> Option<WayBack> {
+    if !keeps(signed) {
+        return None;
+    }
+    let filled = arguments.fill(&signed.manifest, resolved)?;
+    inverse_of(&signed.manifest, &signed.spec, &filled.value, call)
+}
+
+/// The inverse of a call with these values: it hears which executor acted, what its critical arguments
+/// were, and under which name it has kept the rest.
+fn inverse_of(manifest: &Manifest, roles: &spec::Spec, value: &Value, call: CallId) -> Option<WayBack> {
+    let inverse = manifest.contract.undo.clone()?;
+    let keep = call.to_string();
+    let mut arguments: Map<String, Value> = value
+        .as_object()?
+        .iter()
+        .filter(|(name, _)| spec::is_critical(roles.role(&metnos_proto::json::child("", name))))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    arguments.insert(OF.to_owned(), json!(manifest.executor.name));
+    arguments.insert(KEEP.to_owned(), json!(keep));
+    Some(WayBack { inverse, arguments: Value::Object(arguments), keep })
+}
+
+/// The acts of a turn whose inverses are to be run, in the order of running: the last act first.
+#[must_use]
+pub fn order(mut acts: Vec<Act>) -> Vec<Act> {
+    acts.reverse();
+    acts.retain(|act| act.state.can_be_undone());
+    acts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::manifest_text;
+
+    fn act(n: u8, state: ActState) -> Act {
+        Act {
+            call: CallId::from_bytes([n; 16]),
+            turn: TurnId::NONE,
+            principal: "cli:uid:1000".into(),
+            executor: "fs_delete".into(),
+            inverse: "fs_restore".into(),
+            arguments: "{}".into(),
+            at_ms: 1,
+            state,
+        }
+    }
+
+    #[test]
+    fn the_way_back_is_known_before_the_act_and_holds_what_it_names_and_nothing_else() {
+        let text = manifest_text("fs_write", &[("/path", "path"), ("/content", "payload")])
+            .replace("side_effects = false", "side_effects = true\nundo = \"fs_restore\"");
+        let manifest = Manifest::parse(text.as_bytes()).unwrap();
+        let roles = spec::Spec::of(&manifest);
+        let call = CallId::from_bytes([7; 16]);
+        let back = inverse_of(&manifest, &roles, &json!({"path": "a", "content": {"$ref": "c1#/t"}}), call).unwrap();
+        assert_eq!(back.inverse, "fs_restore");
+        assert_eq!(back.arguments, json!({"of": "fs_write", "path": "a", "keep": call.to_string()}));
+        let without = Manifest::parse(manifest_text("fs_read", &[("/path", "path")]).as_bytes()).unwrap();
+        assert_eq!(inverse_of(&without, &roles, &json!({"path": "a"}), call), None);
+        assert!(missing(&manifest, |_| true).is_none() && missing(&without, |_| false).is_none());
+        assert!(missing(&manifest, |_| false).is_some());
+    }
+
+    #[test]
+    fn the_last_act_is_taken_back_first_and_what_cannot_be_is_left_out() {
+        let acts = vec![
+            act(1, ActState::Done),
+            act(2, ActState::Failed),
+            act(3, ActState::Undoing),
+            act(4, ActState::Undone),
+            act(5, ActState::Unknown),
+        ];
+        let order: Vec<u8> = order(acts).iter().map(|act| act.call.to_bytes()[0]).collect();
+        assert_eq!(order, [5, 3, 1]);
+    }
+
+    #[test]
+    fn every_state_has_a_name_of_its_own() {
+        for state in ActState::ALL {
+            assert_eq!(ActState::parse(state.name()), Some(state));
+        }
+        assert_eq!(ActState::parse("other"), None);
+    }
+}
