@@ -13,6 +13,8 @@ use metnos_proto::msg::memoryd::{ExecutorBorn, ExecutorLost};
 use metnos_proto::msg::sandboxd::{Birth, Born, Install, Pool, TrustKey};
 use metnos_proto::payload::Sealed;
 
+use tokio::task::{JoinError, JoinSet};
+
 use crate::lifecycle::{Step, reconcile};
 use crate::policy::{Policy, head};
 use crate::registry::{Signed, Standing, Tested};
@@ -21,10 +23,17 @@ use crate::store::{Row, RowState, Told};
 /// How long to wait before what was left unfinished is tried again, in milliseconds: doubling.
 const RETRY_FIRST_MS: u64 = 200;
 const RETRY_LAST_MS: u64 = 30_000;
+/// How many births are under way at once: each runs its tests one after the other.
+const BIRTHS_AT_ONCE: usize = 3;
 /// The most bytes of a reason that is kept.
 const MAX_WHY: usize = 500;
 /// The most notes about executors that nobody knows that are recorded.
 const MAX_STRANGE_NOTES: u32 = 16;
+
+/// Whether a birth has to be tried again.
+fn is_unfinished(born: Result<Progress, JoinError>) -> bool {
+    !matches!(born, Ok(Progress::Done))
+}
 
 /// Whether something is done, or has to be tried again when a peer is back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,12 +120,21 @@ impl Policy {
             }
         }
         self.established.send_replace(generation);
+        let mut under_way = JoinSet::new();
         for (id, unsigned) in births {
-            let born = match unsigned {
-                Some(digests) => self.birth(&id, digests).await,
-                None => self.finish(&id).await,
-            };
-            if born == Progress::Later {
+            if under_way.len() >= BIRTHS_AT_ONCE && under_way.join_next().await.is_some_and(is_unfinished) {
+                progress = Progress::Later;
+            }
+            let policy = Rc::clone(self);
+            under_way.spawn_local(async move {
+                match unsigned {
+                    Some(digests) => policy.birth(&id, digests).await,
+                    None => policy.finish(&id).await,
+                }
+            });
+        }
+        while let Some(born) = under_way.join_next().await {
+            if is_unfinished(born) {
                 progress = Progress::Later;
             }
         }

@@ -26,7 +26,7 @@ use metnos_proto::role::Policyd;
 /// policyd's own folder in the instance.
 const FOLDER: &str = ".policy";
 /// How long births may hold back the word that policyd is ready; they go on behind it.
-const SETTLE_WITHIN: Duration = Duration::from_secs(8);
+const SETTLE_WITHIN: Duration = Duration::from_secs(16);
 /// How long running calls may take to end when policyd is stopped.
 const DRAIN_WITHIN: Duration = Duration::from_secs(3);
 
