@@ -80,6 +80,12 @@ impl Frames {
         !self.buffer.is_empty()
     }
 
+    /// Whether it has said that it is sealed.
+    #[must_use]
+    pub const fn is_sealed(&self) -> bool {
+        self.sealed
+    }
+
     /// Takes a piece; returns what is complete with it. Never holds more than one frame and one piece.
     ///
     /// # Errors

@@ -190,17 +190,14 @@ impl Sandbox for Kernel {
         if let Some(Taken { launched, carrier, code: mut words }) = self.pool.take(turn, plan, code).await {
             words.extend(frames::frame(Word::Request, &body));
             let finished = supervise(launched, &plan.spec().limits, &words, stop.as_mut(), progress).await;
-            match finished.outcome {
-                // Its seal has failed, so nothing has run: the next step of the ladder.
-                Outcome::SandboxFailed => {
-                    tracing::warn!(why = finished.why, "a warm process was not sealed");
-                    self.pool.crashed();
-                }
-                Outcome::Crashed => {
-                    self.pool.crashed();
-                    carried = Some((finished, carrier));
-                }
-                _ => carried = Some((finished, carrier)),
+            if matches!(finished.outcome, Outcome::SandboxFailed | Outcome::Crashed) {
+                self.pool.crashed();
+            }
+            // Only when it is certain that nothing has run, the next step of the ladder.
+            if finished.nothing_ran {
+                tracing::warn!(why = finished.why, "a warm process was not sealed");
+            } else {
+                carried = Some((finished, carrier));
             }
         }
         let (finished, carrier) = match carried {
@@ -210,7 +207,7 @@ impl Sandbox for Kernel {
                 (self.execute(plan, code, &body, stop, progress).await, Carrier::Execed)
             }
         };
-        let limits::Finished { outcome, why, result, mut resources, log } = finished;
+        let limits::Finished { outcome, why, result, mut resources, log, nothing_ran: _ } = finished;
         resources.carrier = carrier;
         let result = (outcome == Outcome::Ok).then_some(result);
         Finished { outcome, result, detail: why, log, resources }

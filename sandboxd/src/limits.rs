@@ -41,8 +41,6 @@ pub enum Breach {
     Stopped,
     /// It broke the rules of the channel.
     Channel(FrameFault),
-    /// The channel could not be served.
-    Broken(String),
 }
 
 /// How a run ended, its result not yet looked at.
@@ -58,6 +56,9 @@ pub struct Finished {
     pub resources: Resources,
     /// The end of what it wrote to its output.
     pub log: String,
+    /// Whether it is certain that not a line of the executor has run: the process itself reported, before its seal was
+    /// whole, that it could not be built. Only then may the call be tried in another process.
+    pub nothing_ran: bool,
 }
 
 /// A process that does not outlive its owner.
@@ -146,7 +147,11 @@ pub async fn supervise(
     let fault = read_fault(&fault);
     match ended {
         Ok(ended) => seen.finish(ended, &fault, limits, wall_us, log),
-        Err(error) => Finished::failed(format!("the process cannot be collected: {error}")),
+        // It may have run, and nobody knows how it ended.
+        Err(error) => Finished {
+            outcome: Outcome::Interrupted,
+            ..Finished::failed(format!("the process cannot be collected: {error}"))
+        },
     }
 }
 
@@ -160,6 +165,8 @@ impl Finished {
             result: Vec::new(),
             resources: Resources::NONE,
             log: String::new(),
+            // Whatever went wrong outside says nothing about what it did.
+            nothing_ran: false,
         }
     }
 }
@@ -275,6 +282,9 @@ impl Seen {
 
     fn finish(self, ended: Ended, fault: &str, limits: &Limits, wall_us: u64, log: String) -> Finished {
         let torn = self.frames.is_torn();
+        // The way to that report is closed by the seal, and nothing of an executor is read before it.
+        let nothing_ran =
+            self.breach.is_none() && never_began(self.last.as_ref(), ended, fault) && !self.frames.is_sealed();
         let (outcome, why) = judge(self.breach.as_ref(), self.last.as_ref(), torn, ended, fault, limits, &log);
         let result = match (outcome, self.last) {
             (Outcome::Ok, Some(Frame::Result(bytes))) => bytes,
@@ -289,7 +299,7 @@ impl Seen {
             // Whoever started it knows.
             carrier: Carrier::Execed,
         };
-        Finished { outcome, why: why.chars().take(MAX_WHY).collect(), result, resources, log }
+        Finished { outcome, why: why.chars().take(MAX_WHY).collect(), result, resources, log, nothing_ran }
     }
 }
 
@@ -355,10 +365,9 @@ fn judge(
             return (Outcome::OutputTooLarge, fault.to_string());
         }
         Some(Breach::Channel(fault)) => return (Outcome::Crashed, fault.to_string()),
-        Some(Breach::Broken(why)) => return (Outcome::SandboxFailed, why.clone()),
         None => {}
     }
-    if ended.code == Some(NOT_STARTED) && last.is_none() && !fault.is_empty() {
+    if never_began(last, ended, fault) {
         return (Outcome::SandboxFailed, format!("the sandbox could not be built: {fault}"));
     }
     match last {
@@ -385,6 +394,11 @@ fn judge(
     };
     let last_words = log.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("without a word");
     (Outcome::Crashed, format!("{how} and without a result: {last_words}"))
+}
+
+/// Whether it has reported that it could not be built, and nothing but that.
+fn never_began(last: Option<&Frame>, ended: Ended, fault: &str) -> bool {
+    ended.code == Some(NOT_STARTED) && last.is_none() && !fault.is_empty()
 }
 
 fn memory_exceeded(limits: &Limits) -> (Outcome, String) {

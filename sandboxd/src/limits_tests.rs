@@ -87,3 +87,33 @@ fn progress_passes_at_most_ten_times_a_second() {
     assert!(!throttle.passes(start + Duration::from_millis(99)));
     assert!(throttle.passes(start + Duration::from_millis(100)));
 }
+
+/// How a run ends of which this was seen.
+fn finished(breach: Option<Breach>, came: &[u8], ended: Ended, fault: &str) -> Finished {
+    let mut seen = Seen::new(1024);
+    seen.breach = breach;
+    seen.piece[..came.len()].copy_from_slice(came);
+    seen.take(came.len());
+    seen.finish(ended, fault, &LIMITS, 1, String::new())
+}
+
+#[test]
+fn only_a_process_that_reports_that_it_was_not_sealed_has_certainly_run_nothing() {
+    let not_started = Ended { code: Some(NOT_STARTED), ..FINE };
+    let unsealed = finished(None, b"", not_started, "Landlock: errno 22");
+    assert_eq!((unsealed.outcome, unsealed.nothing_ran), (Outcome::SandboxFailed, true));
+    // The others have the same outcome, or the same look, and may have run.
+    let others = [
+        finished(Some(Breach::Stopped), b"", not_started, "Landlock: errno 22"),
+        finished(Some(Breach::Wall), b"", not_started, "Landlock: errno 22"),
+        finished(None, b"S\0\0\0\0", not_started, "Landlock: errno 22"),
+        finished(None, b"S\0\0\0\0", not_started, ""),
+        finished(None, b"", not_started, ""),
+        finished(None, b"", Ended { code: None, signal: Some(9), ..FINE }, "Landlock: errno 22"),
+        finished(None, b"", FINE, "Landlock: errno 22"),
+        Finished::failed("the process cannot be collected: EIO".to_owned()),
+    ];
+    for other in others {
+        assert!(!other.nothing_ran, "{other:?}");
+    }
+}
