@@ -5,11 +5,12 @@ use std::cell::Cell;
 use std::path::Path;
 use std::pin::pin;
 use std::rc::Rc;
+use std::time::Duration;
 
 use metnos_proto::control::Start;
 use metnos_proto::executor::Quotas;
 use metnos_proto::json;
-use metnos_proto::msg::common::{Carrier, Outcome};
+use metnos_proto::msg::common::{Carrier, Outcome, Resources};
 use metnos_proto::msg::sandboxd::Canary;
 use serde_json::{Value, json};
 
@@ -27,6 +28,9 @@ use crate::{sys, view};
 
 /// The layer that the owner may waive by name on a kernel that lacks it.
 const LANDLOCK: &str = "landlock";
+
+/// How long a warm process is looked for; after that an interpreter is executed.
+const TAKE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Sandboxes of this machine's kernel.
 #[derive(Debug)]
@@ -138,6 +142,12 @@ pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
     body
 }
 
+/// A call that was stopped while a process for it was looked for.
+fn stopped_before() -> Finished {
+    let detail = "it was stopped before it began".to_owned();
+    Finished { outcome: Outcome::Killed, result: None, detail, log: String::new(), resources: Resources::NONE }
+}
+
 impl Sandbox for Kernel {
     type Scratch = Scratch;
 
@@ -187,7 +197,15 @@ impl Sandbox for Kernel {
         });
         let body = request(plan, &entry);
         let mut carried = None;
-        if let Some(Taken { launched, carrier, code: mut words }) = self.pool.take(turn, plan, code).await {
+        let taken = tokio::select! {
+            biased;
+            () = stop.as_mut() => return stopped_before(),
+            taken = tokio::time::timeout(TAKE_WITHIN, self.pool.take(turn, plan, code)) => taken.unwrap_or_else(|_| {
+                tracing::warn!("a warm process was not to be had in time");
+                None
+            }),
+        };
+        if let Some(Taken { launched, carrier, code: mut words }) = taken {
             words.extend(frames::frame(Word::Request, &body));
             let finished = supervise(launched, &plan.spec().limits, &words, stop.as_mut(), progress).await;
             if matches!(finished.outcome, Outcome::SandboxFailed | Outcome::Crashed) {

@@ -5,14 +5,12 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use metnos_proto::socket;
-use metnos_proto::sys::watch;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Signal, WaitId, WaitIdOptions};
 use rustix::thread::{CapabilitySet, CapabilitySets};
-use tokio::io::unix::AsyncFd;
-use tokio::sync::Mutex;
 
+use super::line::Line;
 use crate::mounts;
 use crate::plan::{Mount, MountFlags};
 use crate::sys::{self, Cloned};
@@ -27,7 +25,7 @@ const LINE_FD: i32 = 3;
 /// sandboxd's end.
 #[derive(Debug)]
 pub struct Broker {
-    line: Mutex<AsyncFd<OwnedFd>>,
+    line: Line,
     process: OwnedFd,
 }
 
@@ -64,8 +62,8 @@ impl Broker {
                 sys::exit_now(1)
             }
             Cloned::Parent { pid: _, pidfd } => {
-                let line = watch(ours).map_err(|error| format!("the line to the broker: {error}"))?;
-                Ok(Self { line: Mutex::new(line), process: pidfd })
+                let line = Line::new(ours).map_err(|error| format!("the line to the broker: {error}"))?;
+                Ok(Self { line, process: pidfd })
             }
         }
     }
@@ -77,23 +75,17 @@ impl Broker {
     pub async fn mount(&self, mount: &Mount) -> Result<OwnedFd, String> {
         let mut word = vec![byte_of(mount.flags)];
         word.extend_from_slice(mount.source.as_bytes());
-        let line = self.line.lock().await;
-        let broken = |error: std::io::Error| format!("the broker cannot be asked: {error}");
-        socket::send(line.get_ref().as_fd(), &word, &[]).map_err(broken)?;
         let mut answer = [0; 4];
-        loop {
-            let mut ready = line.readable().await.map_err(broken)?;
-            match socket::receive(line.get_ref().as_fd(), &mut answer) {
-                Ok(Some(packet)) => {
-                    let mut fds = packet.fds.into_iter();
-                    let error = std::io::Error::from_raw_os_error(i32::from_ne_bytes(answer));
-                    return fds.next().ok_or_else(|| format!("{} cannot be mounted: {error}", mount.source));
-                }
-                Ok(None) => return Err("the broker is gone".to_owned()),
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => ready.clear_ready(),
-                Err(error) => return Err(broken(error)),
-            }
-        }
+        let asked = self.line.ask(&[&word], &[], &mut answer).await;
+        let packet = asked.map_err(|error| format!("the broker cannot be asked: {error}"))?;
+        let error = std::io::Error::from_raw_os_error(i32::from_ne_bytes(answer));
+        packet.fds.into_iter().next().ok_or_else(|| format!("{} cannot be mounted: {error}", mount.source))
+    }
+
+    /// Whether it can still be asked.
+    #[must_use]
+    pub const fn in_step(&self) -> bool {
+        self.line.in_step()
     }
 }
 

@@ -23,6 +23,7 @@ use crate::plan::{Plan, Spec};
 
 mod broker;
 mod idle;
+mod line;
 pub mod stock;
 mod zygote;
 
@@ -35,6 +36,8 @@ use zygote::Zygote;
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// The longest pause between tries.
 const AGAIN_AT_MOST: Duration = Duration::from_secs(60);
+/// The longest that one step towards a full pool may take: a few answers, and the compiling of one executor.
+const STEP_WITHIN: Duration = Duration::from_secs(45);
 /// The most bytes of compiled code of one executor; longer code is compiled at each call.
 const MAX_COMPILED: usize = 1 << 20;
 
@@ -130,7 +133,8 @@ impl Pool {
                 self.nudge.notified().await;
                 continue;
             }
-            match self.step().await {
+            let step = tokio::time::timeout(STEP_WITHIN, self.step()).await;
+            match step.unwrap_or_else(|_| Err(format!("a step took longer than {} s", STEP_WITHIN.as_secs()))) {
                 Ok(None) => pause = AGAIN_AFTER,
                 Ok(Some(rest)) => {
                     let awake = stock::ASLEEP_AFTER.saturating_sub(quiet.unwrap_or_default());
@@ -356,10 +360,16 @@ impl Pool {
             zygote: zygote.is_some(),
             age: zygote.as_ref().map_or(Duration::ZERO, |(_, since)| since.elapsed()),
             forks: self.forks.get(),
-            suspect: self.suspect.get(),
+            suspect: self.suspect.get() || !self.in_step(),
             children: self.children.borrow().len(),
             quiet: self.last_call.get().map(|last| last.elapsed()),
         }
+    }
+
+    /// Whether zygote and broker can still be asked.
+    fn in_step(&self) -> bool {
+        self.zygote.borrow().as_ref().is_none_or(|(zygote, _)| zygote.in_step())
+            && self.broker.borrow().as_ref().is_none_or(|broker| broker.in_step())
     }
 
     /// A new zygote in the place of the old one, and with it everything that came of that.
