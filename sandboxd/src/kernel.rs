@@ -19,9 +19,10 @@ use crate::frames::{self, Word};
 use crate::inner::Becoming;
 use crate::interp::Interpreter;
 use crate::launch::Launcher;
-use crate::limits::{self, supervise};
+use crate::limits::{self, Ending, supervise};
 use crate::plan::{Installation, Mode, Plan, TMP, WORKSPACE};
 use crate::pool::{Entry, Finished, Job, Sandbox};
+use crate::reaper::Reaper;
 use crate::scratch::Scratch;
 use crate::warm::{Pool, Taken};
 use crate::{sys, view};
@@ -38,6 +39,7 @@ pub struct Kernel {
     installation: Installation,
     launcher: Rc<Launcher>,
     pool: Rc<Pool>,
+    reaper: Rc<Reaper>,
     landlock_abi: Option<u32>,
     scratches: Cell<u64>,
 }
@@ -76,7 +78,8 @@ impl Kernel {
         let base = installation.pure_plan("pure", &Quotas::default()).map_err(|error| error.to_string())?;
         let launcher = Rc::new(launcher);
         let pool = Pool::new(Rc::clone(&launcher), base);
-        Ok(Self { installation, launcher, pool, landlock_abi, scratches: Cell::new(0) })
+        let reaper = Rc::default();
+        Ok(Self { installation, launcher, pool, reaper, landlock_abi, scratches: Cell::new(0) })
     }
 
     /// The same for another interpreter of the same view, with a pool of its own.
@@ -87,7 +90,8 @@ impl Kernel {
         let base = installation.pure_plan("pure", &Quotas::default()).map_err(|error| error.to_string())?;
         let launcher = Rc::clone(&self.launcher);
         let pool = Pool::new(Rc::clone(&launcher), base);
-        Ok(Self { installation, launcher, pool, landlock_abi: self.landlock_abi, scratches: Cell::new(0) })
+        let (reaper, landlock_abi) = (Rc::clone(&self.reaper), self.landlock_abi);
+        Ok(Self { installation, launcher, pool, reaper, landlock_abi, scratches: Cell::new(0) })
     }
 
     /// What starts processes.
@@ -100,6 +104,12 @@ impl Kernel {
     #[must_use]
     pub const fn pool(&self) -> &Rc<Pool> {
         &self.pool
+    }
+
+    /// What collects the processes of calls that have ended.
+    #[must_use]
+    pub const fn reaper(&self) -> &Rc<Reaper> {
+        &self.reaper
     }
 
     /// On a fresh interpreter: the step of the ladder that needs nothing but the plan.
@@ -116,7 +126,7 @@ impl Kernel {
                 let mut words = self.launcher.order(plan, false);
                 words.extend(frames::frame(Word::Source, code));
                 words.extend(frames::frame(Word::Request, request));
-                supervise(launched, &plan.spec().limits, &words, stop, progress).await
+                supervise(launched, &plan.spec().limits, &words, Ending::of(plan, &self.reaper), stop, progress).await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
         }
@@ -196,6 +206,7 @@ impl Sandbox for Kernel {
             }
         });
         let body = request(plan, &entry);
+        let _running = self.pool.call();
         let mut carried = None;
         let taken = tokio::select! {
             biased;
@@ -207,7 +218,8 @@ impl Sandbox for Kernel {
         };
         if let Some(Taken { launched, carrier, code: mut words }) = taken {
             words.extend(frames::frame(Word::Request, &body));
-            let finished = supervise(launched, &plan.spec().limits, &words, stop.as_mut(), progress).await;
+            let (limits, ending) = (&plan.spec().limits, Ending::of(plan, &self.reaper));
+            let finished = supervise(launched, limits, &words, ending, stop.as_mut(), progress).await;
             if matches!(finished.outcome, Outcome::SandboxFailed | Outcome::Crashed) {
                 self.pool.crashed();
             }
@@ -237,6 +249,8 @@ impl Sandbox for Kernel {
 
     fn serving(&self) {
         tokio::task::spawn_local(Rc::clone(&self.pool).keep());
+        let (reaper, pool) = (Rc::clone(&self.reaper), Rc::clone(&self.pool));
+        tokio::task::spawn_local(async move { reaper.keep(|| pool.out_of_the_way()).await });
     }
 
     fn scratch(&self, files: &Value) -> Result<Scratch, String> {

@@ -19,6 +19,7 @@ pub mod mounts;
 pub mod names;
 pub mod order;
 pub mod plan;
+pub mod reaper;
 pub mod scratch;
 pub mod seccomp;
 pub mod sys;

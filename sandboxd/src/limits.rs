@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use metnos_proto::msg::common::{Carrier, Outcome, Resources};
 use metnos_proto::sys::watch;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::Signal;
 use tokio::io::unix::AsyncFd;
@@ -17,7 +18,8 @@ use tokio::io::unix::AsyncFd;
 use crate::frames::{FaultKind, Frame, FrameFault, Frames};
 use crate::inner::NOT_STARTED;
 use crate::launch::Launched;
-use crate::plan::Limits;
+use crate::plan::{Limits, Plan};
+use crate::reaper::Reaper;
 use crate::sys::{self, Ended};
 
 /// How much of its standard output and error is kept: the last so many bytes.
@@ -64,22 +66,26 @@ pub struct Finished {
 /// A process that does not outlive its owner.
 struct Process {
     pid: i32,
-    pidfd: AsyncFd<OwnedFd>,
-    ended: Option<Ended>,
+    /// `None` once it was handed to whoever collects it.
+    pidfd: Option<AsyncFd<OwnedFd>>,
 }
 
 impl Process {
     fn kill(&self) {
-        // It can only be gone already.
-        let _ = rustix::process::pidfd_send_signal(self.pidfd.get_ref(), Signal::KILL);
+        if let Some(pidfd) = &self.pidfd {
+            // It can only be gone already.
+            let _ = rustix::process::pidfd_send_signal(pidfd.get_ref(), Signal::KILL);
+        }
     }
 
     async fn end(&mut self) -> Result<Ended, String> {
+        let pidfd = self.pidfd.as_ref().ok_or("it was collected before")?;
         loop {
-            let mut ready = self.pidfd.readable().await.map_err(|error| error.to_string())?;
+            let mut ready = pidfd.readable().await.map_err(|error| error.to_string())?;
             match sys::collect(self.pid).map_err(|error| error.to_string())? {
                 Some(ended) => {
-                    self.ended = Some(ended);
+                    drop(ready);
+                    self.pidfd = None;
                     return Ok(ended);
                 }
                 None => ready.clear_ready(),
@@ -88,11 +94,46 @@ impl Process {
     }
 }
 
+impl Process {
+    /// What it has used so far, as if it had ended well now; `None` when that cannot be said any more.
+    fn so_far(&self) -> Option<Ended> {
+        let status =
+            rustix::fs::open(format!("/proc/{}/status", self.pid), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        let mut text = [0; 4096];
+        let length = rustix::io::read(status.ok()?, &mut text).ok()?;
+        let status = std::str::from_utf8(text.get(..length)?).ok()?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let peak_kib = peak.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+        let cpu_us = sys::cpu_us(self.pid).ok()?;
+        // Only memory was open to it for writing; see [`Ending::AtResult`].
+        Some(Ended { code: Some(0), signal: None, cpu_us, peak_kib, written_bytes: 0 })
+    }
+}
+
+/// What is waited for before a result counts.
+#[derive(Debug, Clone, Copy)]
+pub enum Ending<'a> {
+    /// The process's death, after which all is known that it has used and written.
+    AtDeath,
+    /// That it has given its result and closed its channel, so that nothing can follow. It is then left to this
+    /// one to end and collect. For processes that can write to nothing but memory of their own.
+    AtResult(&'a Reaper),
+}
+
+impl<'a> Ending<'a> {
+    /// The one that fits a plan.
+    #[must_use]
+    pub fn of(plan: &Plan, reaper: &'a Reaper) -> Self {
+        let writes = plan.spec().mounts.iter().any(|mount| !mount.flags.read_only);
+        if writes { Self::AtDeath } else { Self::AtResult(reaper) }
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
-        if self.ended.is_none() {
-            self.kill();
-            let id = rustix::process::WaitId::PidFd(self.pidfd.get_ref().as_fd());
+        self.kill();
+        if let Some(pidfd) = &self.pidfd {
+            let id = rustix::process::WaitId::PidFd(pidfd.get_ref().as_fd());
             let _ = rustix::process::waitid(id, rustix::process::WaitIdOptions::EXITED);
         }
     }
@@ -105,13 +146,14 @@ pub async fn supervise(
     launched: Launched,
     limits: &Limits,
     request: &[u8],
+    ending: Ending<'_>,
     stop: impl Future<Output = ()>,
     mut progress: impl FnMut(u64, u64),
 ) -> Finished {
     let started = Instant::now();
     let watched = (|| {
         let Launched { pid, pidfd, channel, log, fault } = launched;
-        let process = Process { pid, pidfd: watch(pidfd)?, ended: None };
+        let process = Process { pid, pidfd: Some(watch(pidfd)?) };
         Ok::<_, std::io::Error>((process, watch(channel)?, watch(log)?, fault))
     })();
     let (mut process, channel, log, fault) = match watched {
@@ -125,7 +167,7 @@ pub async fn supervise(
     let mut sent = false;
     let mut clock = pin!(tokio::time::sleep(Duration::from_secs(limits.wall_s.into())));
     let mut stop = pin!(stop);
-    let (mut stopped, mut channel_open, mut log_open) = (false, true, true);
+    let (mut stopped, mut given, mut channel_open, mut log_open) = (false, false, true, true);
     let ended = loop {
         tokio::select! {
             ended = process.end() => break ended,
@@ -137,8 +179,22 @@ pub async fn supervise(
         }
         if seen.breach.is_some() {
             process.kill();
+        } else if !channel_open && !given && seen.is_complete() {
+            // Whatever it still does, or how it ends, nobody hears of it.
+            given = true;
+            if let Ending::AtResult(reaper) = ending
+                && let Some(so_far) = process.so_far()
+                && let Some(pidfd) = process.pidfd.take()
+            {
+                reaper.take(pidfd);
+                break Ok(so_far);
+            }
+            process.kill();
         }
     };
+    // It was ended because it had given its result; had it ended otherwise before that, it has failed.
+    let ours = |ended: &Ended| given && ended.signal == Some(libc::SIGKILL);
+    let ended = ended.map(|ended| if ours(&ended) { Ended { code: Some(0), signal: None, ..ended } } else { ended });
     let wall_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
     if let Some((done, total)) = seen.drain(&channel) {
         progress(done, total);
@@ -278,6 +334,11 @@ impl Seen {
             }
         }
         latest
+    }
+
+    /// Whether exactly one result has come, and nothing that would spoil it.
+    fn is_complete(&self) -> bool {
+        self.breach.is_none() && !self.frames.is_torn() && matches!(self.last, Some(Frame::Result(_)))
     }
 
     fn finish(self, ended: Ended, fault: &str, limits: &Limits, wall_us: u64, log: String) -> Finished {

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::frames::{self, Word};
 use crate::launch::{Launched, Launcher};
-use crate::limits::supervise;
+use crate::limits::{Ending, supervise};
 use crate::order::{self, layout};
 use crate::plan::{Plan, Spec};
 
@@ -36,6 +36,13 @@ use zygote::Zygote;
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// The longest pause between tries.
 const AGAIN_AT_MOST: Duration = Duration::from_secs(60);
+/// How long after a call the pool is filled again, at the earliest: what a call still needs of other daemons, and of the
+/// processors, must not wait for it.
+const AFTER_A_CALL: Duration = Duration::from_millis(2);
+/// How long calls may put it off.
+const PUT_OFF_AT_MOST: Duration = Duration::from_millis(25);
+/// With fewer empty children than this it is not put off.
+const LOW: usize = 1;
 /// The longest that one step towards a full pool may take: a few answers, and the compiling of one executor.
 const STEP_WITHIN: Duration = Duration::from_secs(45);
 /// The most bytes of compiled code of one executor; longer code is compiled at each call.
@@ -97,6 +104,9 @@ pub struct Pool {
     known: RefCell<BTreeMap<Key, Known>>,
     uses: Cell<u64>,
     last_call: Cell<Option<Instant>>,
+    /// Calls that are running now, and when the last one ended.
+    running: Cell<usize>,
+    last_end: Cell<Option<Instant>>,
     nudge: Notify,
     counts: Cell<Counts>,
 }
@@ -118,6 +128,8 @@ impl Pool {
             known: RefCell::default(),
             uses: Cell::new(0),
             last_call: Cell::new(None),
+            running: Cell::new(0),
+            last_end: Cell::new(None),
             nudge: Notify::new(),
             counts: Cell::new(Counts::default()),
         })
@@ -133,6 +145,7 @@ impl Pool {
                 self.nudge.notified().await;
                 continue;
             }
+            self.out_of_the_way().await;
             let step = tokio::time::timeout(STEP_WITHIN, self.step()).await;
             match step.unwrap_or_else(|_| Err(format!("a step took longer than {} s", STEP_WITHIN.as_secs()))) {
                 Ok(None) => pause = AGAIN_AFTER,
@@ -147,6 +160,25 @@ impl Pool {
                     pause = (pause * 2).min(AGAIN_AT_MOST);
                 }
             }
+        }
+    }
+
+    /// A call runs until this is dropped.
+    #[must_use]
+    pub fn call(&self) -> Call<'_> {
+        self.running.set(self.running.get() + 1);
+        Call(self)
+    }
+
+    /// Waits until no call would be held up by what follows; bounded, and not at all when nothing waits for calls.
+    pub async fn out_of_the_way(&self) {
+        let since = Instant::now();
+        while self.children.borrow().len() >= LOW && since.elapsed() < PUT_OFF_AT_MOST {
+            let ended = self.last_end.get().map_or(AFTER_A_CALL, |end| end.elapsed());
+            if self.running.get() == 0 && ended >= AFTER_A_CALL {
+                return;
+            }
+            tokio::time::sleep(AFTER_A_CALL).await;
         }
     }
 
@@ -399,7 +431,8 @@ impl Pool {
         let mut words = frames::frame(Word::Source, &code);
         words.extend(frames::frame(Word::Request, br#"{"entry":"compile"}"#));
         let never = std::future::pending::<()>();
-        let finished = supervise(launched, &self.base.spec().limits, &words, never, |_, _| {}).await;
+        let limits = &self.base.spec().limits;
+        let finished = supervise(launched, limits, &words, Ending::AtDeath, never, |_, _| {}).await;
         let compiled = match finished.outcome {
             Outcome::Ok if finished.result.len() <= MAX_COMPILED => finished.result,
             // What cannot be compiled is told as text, and fails where it belongs: in its call.
@@ -429,6 +462,17 @@ impl Pool {
         send(idle.channel()?, &known.told(), &[]).map_err(|error| format!("telling the code: {error}"))?;
         self.waiting.borrow_mut().insert(key, idle);
         Ok(true)
+    }
+}
+
+/// See [`Pool::call`].
+#[derive(Debug)]
+pub struct Call<'a>(&'a Pool);
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.0.running.set(self.0.running.get().saturating_sub(1));
+        self.0.last_end.set(Some(Instant::now()));
     }
 }
 

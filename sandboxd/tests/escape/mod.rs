@@ -12,7 +12,7 @@ use metnos_proto::executor::Quotas;
 use metnos_proto::msg::common::{Carrier, Outcome};
 use metnos_sandboxd::frames::{HEAD, Word, frame};
 use metnos_sandboxd::kernel;
-use metnos_sandboxd::limits::supervise;
+use metnos_sandboxd::limits::{Ending, supervise};
 use metnos_sandboxd::names::{self, Call};
 use metnos_sandboxd::order::layout;
 use metnos_sandboxd::plan::Plan;
@@ -198,7 +198,8 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     let arguments = metnos_proto::json::canonical(&arguments());
     let mut words = frame(Word::Source, case.whole().as_bytes());
     words.extend(frame(Word::Request, &kernel::request(&plan, &Entry::Call { args: arguments })));
-    let ended = supervise(launched, &plan.spec().limits, &words, std::future::pending(), |_, _| {}).await;
+    let ended =
+        supervise(launched, &plan.spec().limits, &words, Ending::AtDeath, std::future::pending(), |_, _| {}).await;
     let result = (ended.outcome == Outcome::Ok).then_some(ended.result);
     let finished =
         Finished { outcome: ended.outcome, result, detail: ended.why, log: ended.log, resources: ended.resources };

@@ -4,7 +4,7 @@ use metnos_proto::executor::Quotas;
 use metnos_proto::ids::TurnId;
 use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome};
-use metnos_sandboxd::limits::supervise;
+use metnos_sandboxd::limits::{Ending, supervise};
 use metnos_sandboxd::plan::Plan;
 use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox};
 use metnos_sandboxd::warm::stock::{BUSY_CHILDREN, IDLE_CHILDREN};
@@ -202,7 +202,9 @@ pub async fn bad_orders(lab: &Lab) -> Verdict {
             let mut words = order.clone();
             words.extend(frame(Word::Source, code("ran").as_bytes()));
             words.extend(frame(Word::Request, REQUEST));
-            let finished = supervise(launched, &plan.spec().limits, &words, std::future::pending(), |_, _| {}).await;
+            let finished =
+                supervise(launched, &plan.spec().limits, &words, Ending::AtDeath, std::future::pending(), |_, _| {})
+                    .await;
             let nothing = finished.outcome == Outcome::SandboxFailed && finished.result.is_empty();
             let why = number != OPEN || finished.why.contains("canary: ");
             holds(nothing && why, format!("{number} warm {warm}: {finished:?}"))?;
