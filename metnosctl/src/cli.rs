@@ -59,6 +59,10 @@ pub enum Command {
     /// The pool of executors
     #[command(subcommand)]
     Executor(ExecutorCommand),
+    /// Stop every executor that runs, and allow nothing new until `resume`, also after restarts
+    Panic,
+    /// Let calls happen again after `panic`
+    Resume,
     /// The chronicle
     #[command(subcommand)]
     Audit(AuditCommand),
@@ -160,6 +164,16 @@ pub enum ExecutorCommand {
     },
     /// What is different in its sandbox since it was locked
     Diff {
+        /// Its name
+        name: String,
+    },
+    /// Switch an executor off: its calls are ended, and none is allowed until it is enabled
+    Disable {
+        /// Its name
+        name: String,
+    },
+    /// Switch an executor on again
+    Enable {
         /// Its name
         name: String,
     },

@@ -12,12 +12,12 @@ use crate::instance::Instance;
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
 use crate::table::{Table, cell, inked};
-use crate::{human, profile, record};
+use crate::{human, profile, record, switches};
 
 /// The most characters of a reason or a summary in the list.
 const MAX_SHOWN: usize = 80;
 
-/// `executor list|show|profile|diff|verify`.
+/// `executor list|show|profile|diff|disable|enable|verify`.
 ///
 /// # Errors
 /// When policyd or sandboxd refuses or cannot be reached.
@@ -28,6 +28,8 @@ pub fn executor(screen: &mut Screen, instance: &Instance, command: &ExecutorComm
         ExecutorCommand::Show { name } => show(screen, &mut reach, name),
         ExecutorCommand::Profile { name } => profile::profile(screen, &mut reach, name),
         ExecutorCommand::Diff { name } => profile::diff(screen, &mut reach, name),
+        ExecutorCommand::Disable { name } => switches::executor(screen, &mut reach, name, false),
+        ExecutorCommand::Enable { name } => switches::executor(screen, &mut reach, name, true),
         ExecutorCommand::Verify { name } => verify(screen, &mut reach, name.as_deref()),
     }
 }

@@ -9,7 +9,7 @@
 //! [`cli`] the commands as clap sees them · [`error`] what went wrong, and the exit codes ·
 //! [`screen`], [`escape`], [`table`], [`human`] how things are shown · [`instance`] which
 //! directory · [`reach`] the way to the daemons · `up`, `down`, `status`, `daemon`, `doctor`,
-//! `ask`, `chat`, `run`, `executor` (and its [`record`]), `audit`, `mnest`, [`approval`], [`check`], [`replay`], `memory`, `trace`,
+//! `ask`, `chat`, `run`, `executor` (and its [`record`]), [`switches`], `audit`, `mnest`, [`approval`], [`check`], [`replay`], `memory`, `trace`,
 //! `bench` (and its [`measure`] and [`ephemeral`]), `completions` the commands.
 
 pub mod approval;
@@ -43,6 +43,7 @@ pub mod screen;
 pub mod seeds;
 pub mod status;
 pub mod survey;
+pub mod switches;
 pub mod table;
 pub mod trace;
 pub mod turn;
@@ -91,6 +92,8 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Chat => chat::chat(screen, &place()?),
         Command::Run(run) => run::run(screen, &place()?, &run),
         Command::Executor(command) => executor::executor(screen, &place()?, &command),
+        Command::Panic => switches::panic(screen, &place()?),
+        Command::Resume => switches::resume(screen, &place()?),
         Command::Audit(command) => audit::audit(screen, &place()?, &command),
         Command::Mnest(command) => mnest::mnest(screen, &place()?, &command),
         Command::Approval(command) => approval::approval(screen, &place()?, &command),

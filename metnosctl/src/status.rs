@@ -105,6 +105,7 @@ fn document(whole: &Whole) -> Value {
         })),
         "policy": whole.policy.as_ref().map(|policy| json!({
             "turns": policy.turns, "running": policy.running, "decisions_total": policy.decisions_total,
+            "stopped_ms": policy.stopped_ms, "disabled": policy.disabled,
             "denials_total": policy.denials_total, "public_key": policy.public_key,
         })),
         "executors": whole.executors.as_ref().map(|rows| json!({
@@ -228,6 +229,14 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
         let denials = counted(policy.denials_total, "denial", "denials");
         facts.push(("policy", format!("{decisions}, {denials}, {} running", policy.running)));
     }
+    if let Some(policy) = &whole.policy {
+        if !policy.disabled.is_empty() {
+            facts.push(("off", escape::line(&format!("{}: `metnosctl executor enable`", policy.disabled.join(", ")))));
+        }
+        if policy.stopped_ms != 0 {
+            facts.push(("STOPPED", "nothing is allowed, until `metnosctl resume`".to_owned()));
+        }
+    }
     if let Some(sandbox) = &whole.sandbox {
         let runs = counted(sandbox.runs_total, "run", "runs");
         let text = format!("{}, {runs}, {}", sandbox.mode, sandbox.interpreter);
@@ -257,6 +266,8 @@ mod tests {
                 decisions_total: 9,
                 denials_total: 1,
                 public_key: "ab".into(),
+                stopped_ms: 0,
+                disabled: Vec::new(),
             }),
             executors: Some(Vec::new()),
             sandbox: Some(SandboxReport {
@@ -310,6 +321,20 @@ mod tests {
         let document = document(&whole);
         assert!(document["chronicle"].is_null() && document["mnests"].is_null());
         assert_eq!(document["unreachable"][0]["daemon"], "memoryd");
+    }
+
+    #[test]
+    fn what_is_stopped_and_switched_off_is_said() {
+        let mut whole = whole();
+        if let Some(policy) = &mut whole.policy {
+            policy.stopped_ms = 5;
+            policy.disabled = vec!["fs_write".to_owned(), "web_fetch".to_owned()];
+        }
+        let (mut paper, out, _) = screen(false, [false, false], false);
+        show(&mut paper, &whole, 60_000).unwrap();
+        assert!(out.text().contains("STOPPED     nothing is allowed, until `metnosctl resume`"), "{}", out.text());
+        assert!(out.text().contains("off         fs_write, web_fetch"), "{}", out.text());
+        assert_eq!(document(&whole)["policy"]["stopped_ms"], 5);
     }
 
     #[test]

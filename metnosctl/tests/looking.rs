@@ -11,7 +11,7 @@ use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::Finding;
 use metnos_proto::role::RoleName;
 
-const LOOKING: [&[&str]; 13] = [
+const LOOKING: [&[&str]; 17] = [
     &["approval", "list"],
     &["approval", "show", "ab2c-d3ef"],
     &["approval", "deny", "ab2c-d3ef"],
@@ -22,6 +22,10 @@ const LOOKING: [&[&str]; 13] = [
     &["executor", "show", "fs_read"],
     &["executor", "profile", "fs_read"],
     &["executor", "diff", "fs_read"],
+    &["executor", "disable", "fs_read"],
+    &["executor", "enable", "fs_read"],
+    &["panic"],
+    &["resume"],
     &["audit", "tail"],
     &["audit", "verify"],
     &["mnest", "list"],
@@ -106,6 +110,17 @@ fn as_many_lines_are_asked_for_as_wanted() {
     let scene = well();
     scene.ctl(&["audit", "tail", "-n", "3"]);
     assert_eq!(scene.plan.lock().unwrap().heard, ["tail 3 after 0"]);
+}
+
+#[test]
+fn the_switches_are_thrown_by_policyd() {
+    let scene = well();
+    let panicked = scene.ctl(&["panic", "--json"]).json();
+    assert_eq!((panicked["stopped"].as_bool(), panicked["killed"].as_u64()), (Some(true), Some(2)));
+    scene.ctl(&["resume"]);
+    scene.ctl(&["executor", "disable", "fs_read"]);
+    scene.ctl(&["executor", "enable", "fs_read"]);
+    assert_eq!(scene.plan.lock().unwrap().heard, ["panic", "resume", "switch fs_read false", "switch fs_read true"]);
 }
 
 #[test]

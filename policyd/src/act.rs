@@ -214,6 +214,10 @@ impl Policy {
         };
         let Weighed { mut verdict, judgement, step: _ } = decide(&facts, &state);
         let callable = registry.callable(&call.executor);
+        // Whatever else holds: what the owner has switched off is off.
+        if let Some(off) = self.switched_off(&call.executor) {
+            verdict = off;
+        }
         if let (memory::Verdict::Ask, Some(card)) = (&verdict.decision, &call.approved) {
             verdict =
                 Verdict::allow("approval.given", format!("the owner has approved the card {card}: {}", verdict.why));
@@ -321,9 +325,14 @@ impl Policy {
         if let Some(back) = &back {
             self.note_act(call.turn, id, &executor, back).await?;
         }
-        let running = Running { turn: call.turn, place: call.place, notes: call.notes };
+        let running =
+            Running { turn: call.turn, place: call.place, notes: call.notes, executor: call.executor.clone() };
         self.running.borrow_mut().insert(id, running);
-        let answer = self.ask_sandbox(self.sandbox.run(trace, run, [call.arguments])).await;
+        // It may have been switched off while the decision was being written; from here to the ask nothing else happens.
+        let answer = match self.switched_off(&call.executor) {
+            Some(off) => Err(AskError::Refused(off.refusal())),
+            None => self.ask_sandbox(self.sandbox.run(trace, run, [call.arguments])).await,
+        };
         self.running.borrow_mut().remove(&id);
         if back.is_some() {
             self.act_ended(id, &answer).await;
@@ -332,8 +341,7 @@ impl Policy {
             Ok(answer) => answer,
             // Nothing ran: sandboxd has looked for itself. The decision's line says "allow", so this one says why not.
             Err(AskError::Refused(refusal)) => {
-                let why =
-                    format!("{executor} was allowed and sandboxd did not run it: {}: {}", refusal.rule, refusal.why);
+                let why = format!("{executor} was allowed and did not run: {}: {}", refusal.rule, refusal.why);
                 self.event("refused", &why, Some(call.turn));
                 return Ok(Acted::Denied(refusal));
             }

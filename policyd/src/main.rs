@@ -15,6 +15,7 @@ use metnos_policyd::paths::Places;
 use metnos_policyd::policy::{Policy, Setting};
 use metnos_policyd::seeds::SEEDS;
 use metnos_policyd::store::{Opened, Row, Store};
+use metnos_policyd::switches::Switches;
 use metnos_proto::boot::{Boot, BootError, Daemon};
 use metnos_proto::control::{ControlError, Start};
 use metnos_proto::edges::{
@@ -64,6 +65,7 @@ struct Opening {
     key: InstanceKey,
     rows: Vec<Row>,
     cards: Vec<Card>,
+    switches: Switches,
     store: Store,
     pss: Pss,
     locked: Locked,
@@ -119,7 +121,7 @@ fn open_and_lock(start: &Start) -> Result<Opening, Fatal> {
     let folder = Path::new(&start.instance).join(FOLDER);
     let key = InstanceKey::open_or_create(&folder)?;
     let opened = Opened::open(&folder, &key.public())?;
-    let (rows, cards) = (opened.rows.clone(), opened.cards.clone());
+    let (rows, cards, switches) = (opened.rows.clone(), opened.cards.clone(), opened.switches.clone());
     contract::warm_up().map_err(Fatal::Schema)?;
     let pss = Pss::open()?;
     let waivers = Waivers::from_names(&start.settings.waive)?;
@@ -127,11 +129,11 @@ fn open_and_lock(start: &Start) -> Result<Opening, Fatal> {
     let narrowed = narrow(&Profile::load("policyd")?, &places, &waivers)?;
     let store = opened.start()?;
     let locked = narrowed.seal()?;
-    Ok(Opening { key, rows, cards, store, pss, locked })
+    Ok(Opening { key, rows, cards, switches, store, pss, locked })
 }
 
 async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fatal> {
-    let Opening { key, rows, cards, store, pss, locked } = opening;
+    let Opening { key, rows, cards, switches, store, pss, locked } = opening;
     let sandbox = daemon.asks::<PolicydSandboxd>()?;
     let memory = daemon.asks::<PolicydMemoryd>()?;
     // Held for the judge; nothing is proposed yet that it could judge.
@@ -146,6 +148,7 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
     };
     let policy = Policy::new(setting, key, store, rows, Box::new(SystemClock::default()), sandbox, memory);
     policy.hold(cards);
+    policy.switch(switches);
     answer(daemon, &policy)?;
     tokio::task::spawn_local(Rc::clone(&policy).keep_sandbox());
     tokio::task::spawn_local(Rc::clone(&policy).keep_memory());

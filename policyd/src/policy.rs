@@ -30,6 +30,7 @@ use crate::rate::Rate;
 use crate::registry::Registry;
 use crate::seeds::Seed;
 use crate::store::{Row, Store};
+use crate::switches::{Switches, What};
 use crate::turns::Turns;
 
 /// How long a call waits for a sandboxd that is being started anew, in milliseconds.
@@ -61,6 +62,7 @@ pub(crate) struct Running {
     pub(crate) turn: TurnId,
     pub(crate) place: CallRef,
     pub(crate) notes: Option<Notes<PlannerPolicyd>>,
+    pub(crate) executor: String,
 }
 
 /// policyd, running.
@@ -77,6 +79,8 @@ pub struct Policy {
     pub(crate) running: RefCell<HashMap<CallId, Running>>,
     /// What waits for the owner's word, and what was answered lately, by name.
     pub(crate) cards: RefCell<BTreeMap<String, Card>>,
+    /// What the owner has switched off.
+    pub(crate) switches: RefCell<Switches>,
     pub(crate) reserved: Cell<usize>,
     pub(crate) decisions: Cell<u64>,
     pub(crate) denials: Cell<u64>,
@@ -126,6 +130,7 @@ impl Policy {
             rate: RefCell::new(rate),
             running: RefCell::default(),
             cards: RefCell::default(),
+            switches: RefCell::default(),
             reserved: Cell::new(0),
             decisions: Cell::new(0),
             denials: Cell::new(0),
@@ -280,12 +285,15 @@ impl Policy {
     #[must_use]
     pub fn report(&self) -> PolicyReport {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let switches = self.switches.borrow();
         PolicyReport {
             turns: count(self.turns.borrow().len()),
             running: count(self.reserved.get()),
             decisions_total: self.decisions.get(),
             denials_total: self.denials.get(),
             public_key: self.key.public_hex(),
+            stopped_ms: switches.get(&What::All).map_or(0, |thrown| thrown.since_ms.max(1)),
+            disabled: switches.keys().filter_map(What::executor).map(str::to_owned).collect(),
         }
     }
 }

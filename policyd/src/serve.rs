@@ -12,8 +12,9 @@ use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Refusal, Refu
 use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone};
 use metnos_proto::msg::policyd::{
     Act, Acted, Approvals, Approve, CallRun, CheckPolicy, DenyApproval, EndTurn, ExecutorList, Executors, GrowthLeft,
-    GrowthQuota, Identified, Identify, Intent, IntentFrozen, PolicyReport, PolicyStatus, PromptRegistered,
-    RegisterPrompt, Release, Released, RunCall, ShowApproval, ShowExecutor, Undo, Undoable,
+    GrowthQuota, Identified, Identify, Intent, IntentFrozen, Panic, Panicked, PolicyReport, PolicyStatus,
+    PromptRegistered, RegisterPrompt, Release, Released, Resume, RunCall, ShowApproval, ShowExecutor, SwitchExecutor,
+    Switched, Undo, Undoable,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::Violation;
@@ -233,6 +234,26 @@ impl ctl_policyd::Serve for Policy {
     async fn undoable(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Undoable, []: [Sealed; 0]) -> Served<Done, 1> {
         self.at_the_machine(&cx)?;
         Ok((Done {}, [sealed(&Policy::undoable(&self).await?)?]))
+    }
+
+    async fn panic(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Panic, []: [Sealed; 0]) -> Served<Panicked, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Panicked { killed: self.stop_all(&principal).await? }, []))
+    }
+
+    async fn resume(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Resume, []: [Sealed; 0]) -> Served<Switched, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Switched { changed: Policy::resume(&self, &principal).await? }, []))
+    }
+
+    async fn switch_executor(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: SwitchExecutor,
+        []: [Sealed; 0],
+    ) -> Served<Switched, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Switched { changed: self.set_executor(&principal, &ask.name, ask.on).await? }, []))
     }
 
     async fn check_policy(

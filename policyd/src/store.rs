@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::approvals::Card;
+use crate::switches::{self, Switches};
 use crate::{store_cards, undo};
 
 /// The database's file, in policyd's own folder.
@@ -135,6 +136,8 @@ pub struct Opened {
     pub rows: Vec<Row>,
     /// Every card in it, oldest first.
     pub cards: Vec<Card>,
+    /// Every switch that is thrown.
+    pub switches: Switches,
 }
 
 impl Opened {
@@ -152,7 +155,8 @@ impl Opened {
         prepare(&connection, public_key)?;
         let rows = load(&connection)?;
         let cards = store_cards::load(&connection)?;
-        Ok(Self { connection, rows, cards })
+        let switches = switches::load(&connection)?;
+        Ok(Self { connection, rows, cards, switches })
     }
 
     /// Starts the thread, and waits until it runs: what a thread needs to begin, a filter that comes
@@ -204,6 +208,7 @@ fn prepare(connection: &Connection, public_key: &[u8; 32]) -> Result<(), StoreEr
         other => return Err(StoreError::Form(other)),
     }
     undo::store::settle(connection)?;
+    connection.execute_batch(switches::TABLE)?;
     let owner: Option<Vec<u8>> =
         connection.query_row("SELECT public_key FROM instance", [], |row| row.get(0)).optional()?;
     match owner {

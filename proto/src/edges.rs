@@ -140,6 +140,9 @@ crate::edges! {
         ask deny_approval(DenyApproval, 0) -> (Done, 0) within 10_000;
         ask undo(Undo, 0) -> (Done, 1) within 120_000;
         ask undoable(Undoable, 0) -> (Done, 1) within 5_000;
+        ask panic(Panic, 0) -> (Panicked, 0) within 10_000;
+        ask resume(Resume, 0) -> (Switched, 0) within 10_000;
+        ask switch_executor(SwitchExecutor, 0) -> (Switched, 0) within 10_000;
     }
 
     /// The owner at sandboxd: is what lies in the pool what was signed, and does the sandbox hold?

@@ -165,3 +165,24 @@ fn what_was_changed_since_is_left_as_it_is_and_said() {
     assert_eq!(code, 1, "{done:#}");
     assert_eq!(text(&set, "notes/new.md"), "something in its place", "nothing is replaced");
 }
+
+#[test]
+fn panic_holds_across_restarts_and_stands_in_the_chronicle() {
+    let set = Instance::start();
+    put(&set, "notes/a.md", "text");
+    let (code, panicked) = set.json(&["panic"]);
+    assert_eq!((code, &panicked["stopped"]), (0, &Value::Bool(true)), "{panicked:#}");
+    let (code, refused) = set.run("fs_read", &["path=notes/a.md"]);
+    assert_eq!((code, refused["error"]["rule"].as_str()), (1, Some("panic.stopped")), "{refused:#}");
+    assert!(set.ctl(&["daemon", "restart", "policyd"]).status.success());
+    let (code, refused) = set.run("fs_read", &["path=notes/a.md"]);
+    assert_eq!((code, refused["error"]["rule"].as_str()), (1, Some("panic.stopped")), "{refused:#}");
+    let (_, status) = set.json(&["status"]);
+    assert_ne!(status["policy"]["stopped_ms"], 0, "{status:#}");
+    assert_eq!(set.json(&["resume"]).0, 0);
+    assert_eq!(set.run("fs_read", &["path=notes/a.md"]).0, 0);
+    let (_, tail) = set.json(&["audit", "tail", "-n", "100"]);
+    let said = tail.to_string();
+    assert!(said.contains("has stopped everything") && said.contains("lets calls happen again"), "{tail:#}");
+    set.verify();
+}

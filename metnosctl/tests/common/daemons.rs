@@ -164,7 +164,15 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: [Sealed; 0],
     ) -> Served<PolicyReport, 0> {
         Ok((
-            PolicyReport { turns: 0, running: 0, decisions_total: 4, denials_total: 1, public_key: "ab".repeat(32) },
+            PolicyReport {
+                turns: 0,
+                running: 0,
+                decisions_total: 4,
+                denials_total: 1,
+                public_key: "ab".repeat(32),
+                stopped_ms: 0,
+                disabled: Vec::new(),
+            },
             [],
         ))
     }
@@ -215,6 +223,27 @@ impl ctl_policyd::ServeBlocking for Daemon {
         self.heard(format!("approve {} {}", ask.id, ask.digest));
         let (acted, result) = self.lines().call.unwrap();
         Ok((CallRun { turn: TURN, acted }, [sealed(&result)]))
+    }
+
+    fn panic(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Panic, _: [Sealed; 0]) -> Served<Panicked, 0> {
+        self.heard("panic".to_owned());
+        Ok((Panicked { killed: 2 }, []))
+    }
+
+    fn resume(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Resume, _: [Sealed; 0]) -> Served<Switched, 0> {
+        self.heard("resume".to_owned());
+        Ok((Switched { changed: true }, []))
+    }
+
+    fn switch_executor(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: SwitchExecutor,
+        _: [Sealed; 0],
+    ) -> Served<Switched, 0> {
+        self.heard(format!("switch {} {}", ask.name, ask.on));
+        Ok((Switched { changed: true }, []))
     }
 
     fn deny_approval(

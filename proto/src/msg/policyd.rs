@@ -231,6 +231,32 @@ words! {
     /// The acts that can be taken back, and those that were, newest first, as a JSON array beside the answer.
     pub struct Undoable {}
 
+    /// Stop everything: what runs is ended, and nothing is allowed until [`Resume`], also after restarts.
+    pub struct Panic {}
+
+    /// It is stopped.
+    pub struct Panicked {
+        /// How many runs were ended.
+        pub killed: u32,
+    }
+
+    /// Let calls happen again.
+    pub struct Resume {}
+
+    /// Switch every version of an executor off (its runs are ended) or on.
+    pub struct SwitchExecutor {
+        /// Its name.
+        pub name: String,
+        /// On, or off.
+        pub on: bool,
+    }
+
+    /// The switch is as was asked.
+    pub struct Switched {
+        /// Whether it was not so before.
+        pub changed: bool,
+    }
+
     /// What would become of this call, step by step: the explanation comes beside the answer, as JSON.
     /// Nothing runs, nothing is recorded and nothing is used up.
     pub struct CheckPolicy {
@@ -255,6 +281,10 @@ words! {
         pub denials_total: u64,
         /// The instance's public key, 64 hexadecimal digits.
         pub public_key: String,
+        /// Since when everything is stopped, in milliseconds since the epoch; 0 when it is not.
+        pub stopped_ms: u64,
+        /// The executors that are switched off.
+        pub disabled: Vec<String>,
     }
 
     // ---- notes to the planner ------------------------------------------

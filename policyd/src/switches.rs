@@ -1,0 +1,272 @@
+//! The owner's switches: everything stopped, or one executor. What is switched off is denied from the first moment, and stays so
+//! across restarts until the owner switches it on again; what was running when a switch was thrown is ended (design: executor
+//! §4, kill switch). A switch that could not be written down still holds for as long as this process lives.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::executor::is_name;
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::sandboxd::Kill;
+use rusqlite::{Connection, params};
+
+use crate::decide::{Named, Verdict};
+use crate::guard::shown;
+use crate::policy::Policy;
+use crate::principal::Principal;
+use crate::store::{Store, StoreError};
+
+/// The rule that denies while everything is stopped.
+pub const STOPPED: &str = "panic.stopped";
+/// The rule that denies an executor that is switched off.
+pub const DISABLED: &str = "executor.disabled";
+/// The most executors that can be switched off, each by its name.
+pub const MAX_DISABLED: usize = 256;
+
+/// The table. It is made wherever it is missing: nothing else changes with it.
+pub(crate) const TABLE: &str = "
+    CREATE TABLE IF NOT EXISTS switches (
+        what TEXT PRIMARY KEY, thrown_by TEXT NOT NULL, since_ms INTEGER NOT NULL
+    ) STRICT;";
+
+/// What is switched off.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// Everything.
+    All,
+    /// Every version of the executor of this name.
+    Executor(String),
+}
+
+impl What {
+    /// How it stands in the table. No executor has this name: it is the empty one.
+    fn text(&self) -> &str {
+        match self {
+            Self::All => "",
+            Self::Executor(name) => name,
+        }
+    }
+
+    /// The executor that it is about, if it is about one.
+    #[must_use]
+    pub fn executor(&self) -> Option<&str> {
+        match self {
+            Self::All => None,
+            Self::Executor(name) => Some(name),
+        }
+    }
+
+    fn parse(text: String) -> Self {
+        if text.is_empty() { Self::All } else { Self::Executor(text) }
+    }
+}
+
+/// Who has thrown a switch, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thrown {
+    /// The principal.
+    pub by: String,
+    /// In milliseconds since the epoch.
+    pub since_ms: u64,
+}
+
+/// Every switch that is thrown.
+pub type Switches = BTreeMap<What, Thrown>;
+
+/// Reads them.
+///
+/// # Errors
+/// When they cannot be read.
+pub(crate) fn load(connection: &Connection) -> Result<Switches, StoreError> {
+    let mut statement = connection.prepare("SELECT what, thrown_by, since_ms FROM switches")?;
+    let rows = statement.query_map([], |row| {
+        let since_ms = u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0);
+        Ok((What::parse(row.get(0)?), Thrown { by: row.get(1)?, since_ms }))
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+impl Store {
+    /// Records that a switch is thrown; an earlier throw of it stays.
+    ///
+    /// # Errors
+    /// When it could not be made durable.
+    pub async fn throw(&self, what: What, thrown: Thrown) -> Result<(), StoreError> {
+        self.run(move |connection| {
+            let since_ms = i64::try_from(thrown.since_ms).unwrap_or(i64::MAX);
+            connection
+                .execute(
+                    "INSERT OR IGNORE INTO switches VALUES (?1, ?2, ?3)",
+                    params![what.text(), thrown.by, since_ms],
+                )
+                .map(|_| ())
+        })
+        .await
+    }
+
+    /// Records that a switch is not thrown any more.
+    ///
+    /// # Errors
+    /// When it could not be made durable.
+    pub async fn let_go(&self, what: What) -> Result<(), StoreError> {
+        self.run(move |connection| {
+            connection.execute("DELETE FROM switches WHERE what = ?1", [what.text()]).map(|_| ())
+        })
+        .await
+    }
+}
+
+impl Policy {
+    /// Takes over the switches that were thrown before.
+    pub fn switch(&self, switches: Switches) {
+        self.switches.borrow_mut().extend(switches);
+    }
+
+    /// Why this executor may not be called now, whatever else holds; `None` when no switch is in the way.
+    pub(crate) fn switched_off(&self, executor: &str) -> Option<Verdict> {
+        let switches = self.switches.borrow();
+        if let Some(Thrown { by, .. }) = switches.get(&What::All) {
+            let why = format!("{} has stopped everything", shown(by));
+            return Some(Verdict::deny(STOPPED, why).with_remedy("`metnosctl resume` lets calls happen again"));
+        }
+        let Thrown { by, .. } = switches.get(&What::Executor(executor.to_owned()))?;
+        let why = format!("{} has switched {} off", shown(by), shown(executor));
+        let remedy = format!("`metnosctl executor enable {executor}` switches it on again");
+        Some(Verdict::deny(DISABLED, why).with_remedy(&remedy))
+    }
+
+    /// Stops everything: nothing is allowed from here on, and what runs is ended. How many runs that were.
+    ///
+    /// # Errors
+    /// When it was not written down, or sandboxd did not answer; it is stopped all the same.
+    pub(crate) async fn stop_all(self: &Rc<Self>, principal: &Principal) -> Result<u32, Refusal> {
+        let killed = self.throw(What::All, principal, None).await?;
+        self.event("panic", &format!("{} has stopped everything; {killed} calls were ended", principal.name), None);
+        Ok(killed)
+    }
+
+    /// Lets calls happen again.
+    ///
+    /// # Errors
+    /// When that was not written down: then it stays stopped.
+    pub(crate) async fn resume(self: &Rc<Self>, principal: &Principal) -> Result<bool, Refusal> {
+        let was = self.let_go(What::All).await?;
+        if was {
+            self.event("resume", &format!("{} lets calls happen again", principal.name), None);
+        }
+        Ok(was)
+    }
+
+    /// Switches one executor off, and ends its calls (with the turns that they belong to), or on again.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it was not written down.
+    pub(crate) async fn set_executor(
+        self: &Rc<Self>,
+        principal: &Principal,
+        name: &str,
+        on: bool,
+    ) -> Result<bool, Refusal> {
+        let what = What::Executor(name.to_owned());
+        let known =
+            !matches!(self.registry.borrow().named(name), Named::Unknown) || self.switches.borrow().contains_key(&what);
+        if !is_name(name) || !known {
+            let why = format!("there is no executor named {}", shown(name));
+            return Err(Refusal::new(RefusalCode::Unknown, "executor.unknown", why)
+                .remedy("`metnosctl executor list` shows those that there are"));
+        }
+        if on {
+            let was = self.let_go(what).await?;
+            if was {
+                self.event("executor_enabled", &format!("{} has switched {name} on", principal.name), None);
+            }
+            return Ok(was);
+        }
+        if self.switches.borrow().contains_key(&what) {
+            return Ok(false);
+        }
+        if self.switches.borrow().len() > MAX_DISABLED {
+            let why = format!("{MAX_DISABLED} executors are switched off, which is the limit");
+            return Err(Refusal::new(RefusalCode::Busy, "executor.disabled", why));
+        }
+        let turns = self.turns_running(name);
+        let killed = self.throw(what, principal, Some(turns)).await?;
+        let text = format!("{} has switched {name} off; {killed} calls were ended", principal.name);
+        self.event("executor_disabled", &text, None);
+        Ok(true)
+    }
+
+    fn turns_running(&self, executor: &str) -> Vec<TurnId> {
+        let running = self.running.borrow();
+        running.values().filter(|running| running.executor == executor).map(|running| running.turn).collect()
+    }
+
+    /// Throws a switch: first for every decision from now on, then for what runs (of these turns, or all), then for good.
+    async fn throw(&self, what: What, principal: &Principal, turns: Option<Vec<TurnId>>) -> Result<u32, Refusal> {
+        let thrown = Thrown { by: principal.name.clone(), since_ms: self.clock.wall_ms() };
+        self.switches.borrow_mut().entry(what.clone()).or_insert_with(|| thrown.clone());
+        let turns = match turns {
+            Some(turns) => turns.into_iter().map(Some).collect(),
+            None => vec![None],
+        };
+        let mut killed = 0;
+        let mut deaf = None;
+        for turn in turns {
+            match self.ask_sandbox(self.sandbox.kill(TraceId::NONE, Kill { turn }, [])).await {
+                Ok((count, [])) => killed += count.killed,
+                // With sandboxd its executors have ended.
+                Err(AskError::Gone(_)) => {}
+                Err(error) => deaf = Some(error),
+            }
+        }
+        self.store.throw(what, thrown).await.map_err(|error| unwritten("it is off until policyd ends", &error))?;
+        match deaf {
+            None => Ok(killed),
+            Some(error) => {
+                let why = format!("nothing new is allowed, but sandboxd did not end what runs: {error}");
+                Err(Refusal::new(RefusalCode::Unavailable, "sandbox.gone", why)
+                    .remedy("`metnosctl daemon restart sandboxd` ends it"))
+            }
+        }
+    }
+
+    async fn let_go(&self, what: What) -> Result<bool, Refusal> {
+        self.store.let_go(what.clone()).await.map_err(|error| unwritten("it stays off", &error))?;
+        Ok(self.switches.borrow_mut().remove(&what).is_some())
+    }
+}
+
+fn unwritten(so: &str, error: &StoreError) -> Refusal {
+    let why = format!("the switch could not be written down, so {so}: {error}");
+    Refusal::new(RefusalCode::Internal, "policyd.internal", why).remedy("look at `metnosctl doctor`")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::store::Opened;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_thrown_switch_is_thrown_at_the_next_start_and_the_first_throw_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Opened::open(folder.path(), &[1; 32]).unwrap().start().unwrap();
+        let thrown = |by: &str| Thrown { by: by.to_owned(), since_ms: 5 };
+        let reader = What::Executor("fs_read".to_owned());
+        store.throw(What::All, thrown("a")).await.unwrap();
+        store.throw(What::All, thrown("b")).await.unwrap();
+        store.throw(reader.clone(), thrown("b")).await.unwrap();
+        store.let_go(reader).await.unwrap();
+        drop(store);
+        let opened = loop {
+            // The thread lets go of the file a moment later.
+            match Opened::open(folder.path(), &[1; 32]) {
+                Ok(opened) => break opened,
+                Err(_) => std::thread::yield_now(),
+            }
+        };
+        assert_eq!(opened.switches, Switches::from([(What::All, thrown("a"))]));
+    }
+}
