@@ -351,6 +351,7 @@ impl Policy {
             self.event("violation", &format!("sandboxd's report on {executor} does not hold: {why}"), Some(call.turn));
             return Err(internal(&format!("{executor} ran, but sandboxd's report on it does not hold: {why}")));
         }
+        self.judge_conduct(&executor, report.outcome).await;
         let acted = self.kept(call.turn, call.place, id, &signed, &judgement, report, result);
         drop(reserved);
         acted

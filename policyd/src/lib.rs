@@ -32,6 +32,7 @@ pub mod seeds;
 pub mod serve;
 pub mod store;
 mod store_cards;
+pub mod strikes;
 pub mod switches;
 pub mod turns;
 pub mod undo;

@@ -15,6 +15,7 @@ use metnos_policyd::paths::Places;
 use metnos_policyd::policy::{Policy, Setting};
 use metnos_policyd::seeds::SEEDS;
 use metnos_policyd::store::{Opened, Row, Store};
+use metnos_policyd::strikes::Strikes;
 use metnos_policyd::switches::Switches;
 use metnos_proto::boot::{Boot, BootError, Daemon};
 use metnos_proto::control::{ControlError, Start};
@@ -65,7 +66,7 @@ struct Opening {
     key: InstanceKey,
     rows: Vec<Row>,
     cards: Vec<Card>,
-    switches: Switches,
+    switches: (Switches, Strikes),
     store: Store,
     pss: Pss,
     locked: Locked,
@@ -121,7 +122,8 @@ fn open_and_lock(start: &Start) -> Result<Opening, Fatal> {
     let folder = Path::new(&start.instance).join(FOLDER);
     let key = InstanceKey::open_or_create(&folder)?;
     let opened = Opened::open(&folder, &key.public())?;
-    let (rows, cards, switches) = (opened.rows.clone(), opened.cards.clone(), opened.switches.clone());
+    let (rows, cards, switches) =
+        (opened.rows.clone(), opened.cards.clone(), (opened.switches.clone(), opened.strikes.clone()));
     contract::warm_up().map_err(Fatal::Schema)?;
     let pss = Pss::open()?;
     let waivers = Waivers::from_names(&start.settings.waive)?;
@@ -148,7 +150,8 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
     };
     let policy = Policy::new(setting, key, store, rows, Box::new(SystemClock::default()), sandbox, memory);
     policy.hold(cards);
-    policy.switch(switches);
+    policy.switch(switches.0);
+    policy.count_on(switches.1);
     answer(daemon, &policy)?;
     tokio::task::spawn_local(Rc::clone(&policy).keep_sandbox());
     tokio::task::spawn_local(Rc::clone(&policy).keep_memory());

@@ -30,6 +30,7 @@ use crate::rate::Rate;
 use crate::registry::Registry;
 use crate::seeds::Seed;
 use crate::store::{Row, Store};
+use crate::strikes::Strikes;
 use crate::switches::{Switches, What};
 use crate::turns::Turns;
 
@@ -81,6 +82,8 @@ pub struct Policy {
     pub(crate) cards: RefCell<BTreeMap<String, Card>>,
     /// What the owner has switched off.
     pub(crate) switches: RefCell<Switches>,
+    /// How often executors have failed by their own making.
+    pub(crate) strikes: RefCell<Strikes>,
     pub(crate) reserved: Cell<usize>,
     pub(crate) decisions: Cell<u64>,
     pub(crate) denials: Cell<u64>,
@@ -131,6 +134,7 @@ impl Policy {
             running: RefCell::default(),
             cards: RefCell::default(),
             switches: RefCell::default(),
+            strikes: RefCell::default(),
             reserved: Cell::new(0),
             decisions: Cell::new(0),
             denials: Cell::new(0),

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::approvals::Card;
+use crate::strikes::{self, Strikes};
 use crate::switches::{self, Switches};
 use crate::{store_cards, undo};
 
@@ -138,6 +139,8 @@ pub struct Opened {
     pub cards: Vec<Card>,
     /// Every switch that is thrown.
     pub switches: Switches,
+    /// The strikes of every executor.
+    pub strikes: Strikes,
 }
 
 impl Opened {
@@ -155,8 +158,8 @@ impl Opened {
         prepare(&connection, public_key)?;
         let rows = load(&connection)?;
         let cards = store_cards::load(&connection)?;
-        let switches = switches::load(&connection)?;
-        Ok(Self { connection, rows, cards, switches })
+        let (switches, strikes) = (switches::load(&connection)?, strikes::load(&connection)?);
+        Ok(Self { connection, rows, cards, switches, strikes })
     }
 
     /// Starts the thread, and waits until it runs: what a thread needs to begin, a filter that comes
@@ -209,6 +212,7 @@ fn prepare(connection: &Connection, public_key: &[u8; 32]) -> Result<(), StoreEr
     }
     undo::store::settle(connection)?;
     connection.execute_batch(switches::TABLE)?;
+    connection.execute_batch(strikes::TABLE)?;
     let owner: Option<Vec<u8>> =
         connection.query_row("SELECT public_key FROM instance", [], |row| row.get(0)).optional()?;
     match owner {

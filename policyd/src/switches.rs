@@ -28,7 +28,7 @@ pub const MAX_DISABLED: usize = 256;
 /// The table. It is made wherever it is missing: nothing else changes with it.
 pub(crate) const TABLE: &str = "
     CREATE TABLE IF NOT EXISTS switches (
-        what TEXT PRIMARY KEY, thrown_by TEXT NOT NULL, since_ms INTEGER NOT NULL
+        what TEXT PRIMARY KEY, thrown_by TEXT NOT NULL, since_ms INTEGER NOT NULL, why TEXT NOT NULL
     ) STRICT;";
 
 /// What is switched off.
@@ -70,6 +70,8 @@ pub struct Thrown {
     pub by: String,
     /// In milliseconds since the epoch.
     pub since_ms: u64,
+    /// Why, when it was not simply wished.
+    pub why: String,
 }
 
 /// Every switch that is thrown.
@@ -80,10 +82,10 @@ pub type Switches = BTreeMap<What, Thrown>;
 /// # Errors
 /// When they cannot be read.
 pub(crate) fn load(connection: &Connection) -> Result<Switches, StoreError> {
-    let mut statement = connection.prepare("SELECT what, thrown_by, since_ms FROM switches")?;
+    let mut statement = connection.prepare("SELECT what, thrown_by, since_ms, why FROM switches")?;
     let rows = statement.query_map([], |row| {
         let since_ms = u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0);
-        Ok((What::parse(row.get(0)?), Thrown { by: row.get(1)?, since_ms }))
+        Ok((What::parse(row.get(0)?), Thrown { by: row.get(1)?, since_ms, why: row.get(3)? }))
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
@@ -98,8 +100,8 @@ impl Store {
             let since_ms = i64::try_from(thrown.since_ms).unwrap_or(i64::MAX);
             connection
                 .execute(
-                    "INSERT OR IGNORE INTO switches VALUES (?1, ?2, ?3)",
-                    params![what.text(), thrown.by, since_ms],
+                    "INSERT OR IGNORE INTO switches VALUES (?1, ?2, ?3, ?4)",
+                    params![what.text(), thrown.by, since_ms, thrown.why],
                 )
                 .map(|_| ())
         })
@@ -131,8 +133,9 @@ impl Policy {
             let why = format!("{} has stopped everything", shown(by));
             return Some(Verdict::deny(STOPPED, why).with_remedy("`metnosctl resume` lets calls happen again"));
         }
-        let Thrown { by, .. } = switches.get(&What::Executor(executor.to_owned()))?;
-        let why = format!("{} has switched {} off", shown(by), shown(executor));
+        let Thrown { by, why, .. } = switches.get(&What::Executor(executor.to_owned()))?;
+        let because = if why.is_empty() { String::new() } else { format!(": {why}") };
+        let why = format!("{} has switched {} off{because}", shown(by), shown(executor));
         let remedy = format!("`metnosctl executor enable {executor}` switches it on again");
         Some(Verdict::deny(DISABLED, why).with_remedy(&remedy))
     }
@@ -180,6 +183,9 @@ impl Policy {
         if on {
             let was = self.let_go(what).await?;
             if was {
+                self.strikes.borrow_mut().forget(name);
+                let forgotten = self.store.forget_strikes(name.to_owned()).await;
+                forgotten.map_err(|error| unwritten("it is on, and its failures still count", &error))?;
                 self.event("executor_enabled", &format!("{} has switched {name} on", principal.name), None);
             }
             return Ok(was);
@@ -205,7 +211,7 @@ impl Policy {
 
     /// Throws a switch: first for every decision from now on, then for what runs (of these turns, or all), then for good.
     async fn throw(&self, what: What, principal: &Principal, turns: Option<Vec<TurnId>>) -> Result<u32, Refusal> {
-        let thrown = Thrown { by: principal.name.clone(), since_ms: self.clock.wall_ms() };
+        let thrown = Thrown { by: principal.name.clone(), since_ms: self.clock.wall_ms(), why: String::new() };
         self.switches.borrow_mut().entry(what.clone()).or_insert_with(|| thrown.clone());
         let turns = match turns {
             Some(turns) => turns.into_iter().map(Some).collect(),
@@ -253,7 +259,7 @@ mod tests {
     async fn a_thrown_switch_is_thrown_at_the_next_start_and_the_first_throw_counts() {
         let folder = tempfile::tempdir().unwrap();
         let store = Opened::open(folder.path(), &[1; 32]).unwrap().start().unwrap();
-        let thrown = |by: &str| Thrown { by: by.to_owned(), since_ms: 5 };
+        let thrown = |by: &str| Thrown { by: by.to_owned(), since_ms: 5, why: String::new() };
         let reader = What::Executor("fs_read".to_owned());
         store.throw(What::All, thrown("a")).await.unwrap();
         store.throw(What::All, thrown("b")).await.unwrap();

@@ -7,6 +7,7 @@ use metnos_proto::edge::AskError;
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
+use metnos_proto::msg::common::Outcome;
 use metnos_proto::msg::policyd::{Acted, Panic, PolicyReport, PolicyStatus, Resume, RunCall, SwitchExecutor};
 use peers::{FakeExecutor, OWNER, World, denied, ran, run, sealed};
 use serde_json::json;
@@ -120,5 +121,35 @@ fn only_the_owner_throws_switches() {
         let ask = SwitchExecutor { name: "fs_read".into(), on: false };
         assert!(stranger.switch_executor(NO, ask, []).await.is_err());
         ran(read(&*world.owner(OWNER).await, "fs_read").await);
+    });
+}
+
+#[test]
+fn three_failures_within_a_day_set_an_executor_aside_until_it_is_enabled() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = two_readers(folder.path()).await;
+        let owner = world.owner(OWNER).await;
+        for outcome in [Outcome::Timeout, Outcome::Killed, Outcome::Crashed] {
+            world.sandbox.outcome.set(Some(outcome));
+            ran(read(&owner, "fs_read").await);
+        }
+    });
+    run(async {
+        let world = two_readers(folder.path()).await;
+        let owner = world.owner(OWNER).await;
+        world.sandbox.outcome.set(Some(Outcome::OutputTooLarge));
+        ran(read(&owner, "fs_list").await);
+        ran(read(&owner, "fs_read").await);
+        world.sandbox.outcome.set(None);
+        // The third of its own making, across a restart; what was stopped did not count.
+        assert_eq!(denied(read(&owner, "fs_read").await), "executor.disabled");
+        ran(read(&owner, "fs_list").await);
+        assert_eq!(report(&owner).await.disabled, ["fs_read"]);
+        let ask = SwitchExecutor { name: "fs_read".into(), on: true };
+        assert!(owner.switch_executor(NO, ask, []).await.unwrap().0.changed);
+        world.sandbox.outcome.set(Some(Outcome::Crashed));
+        ran(read(&owner, "fs_read").await);
+        ran(read(&owner, "fs_read").await);
     });
 }

@@ -90,7 +90,8 @@ impl World {
         let seeds: Vec<Seed> = seeds.iter().map(|executor| executor.seed()).collect();
         let key = InstanceKey::open_or_create(folder).unwrap();
         let opened = open(folder, &key);
-        let (rows, cards, switches) = (opened.rows.clone(), opened.cards.clone(), opened.switches.clone());
+        let (rows, cards, switches) =
+            (opened.rows.clone(), opened.cards.clone(), (opened.switches.clone(), opened.strikes.clone()));
         let setting = Setting {
             places: Places::of_instance(INSTANCE),
             owner_uid: OWNER,
@@ -112,7 +113,8 @@ impl World {
             Rc::clone(&memory_client),
         );
         policy.hold(cards);
-        policy.switch(switches);
+        policy.switch(switches.0);
+        policy.count_on(switches.1);
         let memory = Rc::new(FakeMemory::new(Rc::clone(&log)));
         let sandbox = Rc::new(FakeSandbox::new(Rc::clone(&log), executors));
         Self { policy, log, memory, sandbox, memory_client, sandbox_client, clock }

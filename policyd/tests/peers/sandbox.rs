@@ -103,6 +103,8 @@ pub struct FakeSandbox {
     log: Log,
     pub executors: RefCell<Vec<FakeExecutor>>,
     pub lie: Cell<Lie>,
+    /// How runs end, when not as their result says.
+    pub outcome: Cell<Option<Outcome>>,
     /// Runs take one permit each; none left, they wait.
     pub gate: Rc<Semaphore>,
     /// What runs give back.
@@ -120,6 +122,7 @@ impl FakeSandbox {
             log,
             executors: RefCell::new(executors),
             lie: Cell::new(Lie::None),
+            outcome: Cell::new(None),
             gate: Rc::new(Semaphore::new(1_000)),
             result: RefCell::new(json!({"ok": true, "content": "hello", "size": 5})),
             arguments: RefCell::default(),
@@ -241,6 +244,9 @@ impl Serve for FakeSandbox {
             inputs: Vec::new(),
             resources: Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1, ..Resources::NONE },
         };
+        if let Some(outcome) = self.outcome.get() {
+            report.outcome = outcome;
+        }
         match self.lie.get() {
             Lie::WrongDigest => report.result = Blake3::of(b"something else"),
             Lie::ManyLeaves => report.leaves = vec![Leaf { pointer: "/a".to_owned(), digest: Blake3::of(b"a") }; 257],

@@ -155,6 +155,16 @@ pub async fn leftovers(lab: &Lab) -> Verdict {
         let finished = call(lab, (number % 3 == 0).then(TurnId::new), &plan, &code("x")).await;
         holds(finished.outcome == Outcome::Ok, format!("{number}: {finished:?}"))?;
     }
+    // One that only reads is over with its result, and is collected later.
+    let reads = lab.hostile_plan(false).ok_or("no plan")?;
+    for number in 0..MANY {
+        if number % 8 == 0 {
+            pool.fill().await?;
+        }
+        let finished = call(lab, None, &reads, &code("x")).await;
+        holds(finished.outcome == Outcome::Ok, format!("{number}: {finished:?}"))?;
+    }
+    lab.kernel.reaper().settle().await;
     pool.clear();
     holds(held() == before, format!("{before:?} before, {:?} after", held()))?;
     let left = rustix::process::wait(rustix::process::WaitOptions::NOHANG);
