@@ -5,6 +5,7 @@
 mod call;
 mod decide;
 mod echo;
+mod memory;
 mod recall;
 mod sandbox;
 mod set;
@@ -15,9 +16,10 @@ use stats::Table;
 /// A name, and what measures.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 6] = [
+const SECTIONS: [Section; 7] = [
     ("ask", echo::measure),
     ("act", decide::measure),
+    ("memory", memory::measure),
     ("set", set::measure),
     ("call", call::measure),
     ("recall", recall::measure),

@@ -95,6 +95,8 @@ pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
         lang,
         recent: Vec::new(),
         recalled: Vec::new(),
+        earlier: Vec::new(),
+        done: Vec::new(),
         candidates,
         mnests: Vec::new(),
     }

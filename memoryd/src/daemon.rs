@@ -1,12 +1,14 @@
 //! The loop: all asks that have come, one flush, all answers. It blocks nowhere but in `poll` and on the disk.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use metnos_proto::control::{self, ControlError, Drained, Order, Pong, Report, Violation};
 use metnos_proto::edge::RawEnd;
 use metnos_proto::socket;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
+use crate::company::Company;
 use crate::error::Error;
 use crate::links::{Ending, Link, accept};
 use crate::memory::Memory;
@@ -40,6 +42,7 @@ pub struct Daemon {
     links: Vec<Box<dyn Link>>,
     buffer: Vec<u8>,
     pss_kib: Box<dyn Fn() -> u64>,
+    company: Company,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -52,7 +55,8 @@ impl Daemon {
     /// Takes the control end, memory and the first ends.
     #[must_use]
     pub fn new(control: OwnedFd, memory: Memory, ends: Vec<RawEnd>, pss_kib: Box<dyn Fn() -> u64>) -> Self {
-        let mut daemon = Self { control, memory, links: Vec::new(), buffer: socket::buffer(), pss_kib };
+        let mut daemon =
+            Self { control, memory, links: Vec::new(), buffer: socket::buffer(), pss_kib, company: Company::default() };
         for end in ends {
             daemon.add(end);
         }
@@ -76,44 +80,63 @@ impl Daemon {
 
     fn serve(&mut self) -> Result<(), DaemonError> {
         let mut more_to_do = false;
+        // What was changed while nobody watched.
+        if let Err(error) = self.memory.look_at_files_at_start() {
+            tracing::error!(%error, "that the six files have changed was not recorded");
+        }
         loop {
             let ready = self.wait(more_to_do)?;
             let drain = ready.control && self.orders()?;
+            if ready.files {
+                self.memory.files_moved();
+            }
             self.round(&ready.links)?;
+            self.tell_head()?;
             if drain {
                 return Ok(self.memory.settle()?);
             }
             more_to_do = self.work();
+            if !more_to_do && let Err(error) = self.memory.idle() {
+                tracing::error!(%error, "what is due once in a while was not done");
+            }
         }
     }
 
     /// Waits for somebody to say something; not at all when there is work to go on with.
     fn wait(&self, more_to_do: bool) -> Result<Ready, DaemonError> {
+        let due = [self.memory.head_wait_ms(), self.memory.files_wait_ms()].into_iter().flatten().min();
+        let within_ms = if more_to_do { Some(0) } else { due };
+        self.look(within_ms.map(Duration::from_millis))
+    }
+
+    /// Who has something to say, within that time.
+    fn look(&self, within: Option<Duration>) -> Result<Ready, DaemonError> {
         let mut fds: Vec<PollFd<'_>> = vec![PollFd::new(&self.control, PollFlags::IN)];
         fds.extend(self.links.iter().map(|link| PollFd::from_borrowed_fd(link.as_fd(), PollFlags::IN)));
-        let now = Timespec::default();
+        fds.extend(self.memory.files_watch().map(|watch| PollFd::from_borrowed_fd(watch, PollFlags::IN)));
+        let within = within.and_then(|within| Timespec::try_from(within).ok());
         loop {
-            match rustix::event::poll(&mut fds, more_to_do.then_some(&now)) {
+            match rustix::event::poll(&mut fds, within.as_ref()) {
                 Ok(_) => break,
                 Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => return Err(DaemonError::Poll(errno.into())),
             }
         }
         let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
-        Ok(Ready { control: ready.next().unwrap_or(false), links: ready.collect() })
+        let control = ready.next().unwrap_or(false);
+        let links = ready.by_ref().take(self.links.len()).collect();
+        Ok(Ready { control, links, files: ready.next().unwrap_or(false) })
     }
 
     /// One round: take from every link that has something, flush once, let the answers go.
     fn round(&mut self, ready: &[bool]) -> Result<(), DaemonError> {
         let mut endings = Vec::new();
-        for (at, link) in self.links.iter_mut().enumerate() {
-            if ready.get(at).copied().unwrap_or(false)
-                && let Err(ending) = link.take(&mut self.memory, &mut self.buffer)
-            {
-                endings.push((at, ending));
-            }
-        }
+        self.take(ready, &mut endings);
+        self.wait_for_company(&mut endings)?;
+        let began = Instant::now();
+        let durable = self.memory.waiting_bytes() > 0;
         self.flush()?;
+        self.company.flushed(durable.then(|| began.elapsed()), self.holding());
         for (at, link) in self.links.iter_mut().enumerate() {
             // A link that broke the protocol still gets what it was promised before.
             if let Err(ending) = link.release(&self.memory)
@@ -126,6 +149,37 @@ impl Daemon {
         self.end(endings)
     }
 
+    /// Takes from every link that has something.
+    fn take(&mut self, ready: &[bool], endings: &mut Vec<(usize, Ending)>) {
+        for (at, link) in self.links.iter_mut().enumerate() {
+            if ready.get(at).copied().unwrap_or(false)
+                && !endings.iter().any(|(ended, _)| *ended == at)
+                && let Err(ending) = link.take(&mut self.memory, &mut self.buffer)
+            {
+                endings.push((at, ending));
+            }
+        }
+    }
+
+    /// How many links have answers that wait for the disk.
+    fn holding(&self) -> usize {
+        self.links.iter().filter(|link| link.holds()).count()
+    }
+
+    /// Those who were answered a moment ago have something to say again right away: waiting for them for a part of what
+    /// a sync takes lets them share the next one, instead of every other. Somebody alone never waits.
+    fn wait_for_company(&mut self, endings: &mut Vec<(usize, Ending)>) -> Result<(), DaemonError> {
+        let began = Instant::now();
+        while let Some(within) = self.company.wait(self.holding(), began.elapsed()) {
+            let ready = self.look(Some(within))?;
+            if ready.control || !ready.links.contains(&true) {
+                break;
+            }
+            self.take(&ready.links, endings);
+        }
+        Ok(())
+    }
+
     fn flush(&mut self) -> Result<(), DaemonError> {
         match self.memory.flush() {
             Ok(()) => Ok(()),
@@ -136,6 +190,25 @@ impl Daemon {
                 Ok(())
             }
         }
+    }
+
+    /// Has policyd told of the head of the chain when that is due. Without a policyd it stays due: a new one asks first.
+    fn tell_head(&mut self) -> Result<(), DaemonError> {
+        let Some(head) = self.memory.head_due() else { return Ok(()) };
+        let mut endings = Vec::new();
+        let mut told = false;
+        for (at, link) in self.links.iter_mut().enumerate() {
+            match link.tell_head(&head) {
+                Ok(heard) => told |= heard,
+                Err(ending) => endings.push((at, ending)),
+            }
+        }
+        if told {
+            self.memory.head_told(&head);
+        } else {
+            self.memory.head_untold();
+        }
+        self.end(endings)
     }
 
     /// Drops links that have ended, and records breaches.
@@ -227,4 +300,6 @@ impl Daemon {
 struct Ready {
     control: bool,
     links: Vec<bool>,
+    /// Something has moved in the workspace.
+    files: bool,
 }

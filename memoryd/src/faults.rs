@@ -17,12 +17,22 @@ pub enum Step {
     Acknowledge,
     /// A torn line is cut off, after it was set aside.
     CutTorn,
+    /// A payload is taken out, after the line that says so is durable.
+    Redact,
 }
 
 impl Step {
     /// Every step.
-    pub const ALL: &'static [Self] =
-        &[Self::Create, Self::Write, Self::Sync, Self::Index, Self::Mnestome, Self::Acknowledge, Self::CutTorn];
+    pub const ALL: &'static [Self] = &[
+        Self::Create,
+        Self::Write,
+        Self::Sync,
+        Self::Index,
+        Self::Mnestome,
+        Self::Acknowledge,
+        Self::CutTorn,
+        Self::Redact,
+    ];
 }
 
 /// What happens there.

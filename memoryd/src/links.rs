@@ -10,12 +10,13 @@ use metnos_proto::edges::{
 };
 use metnos_proto::ids::{SessionId, TraceId};
 use metnos_proto::link::{BlockingServer, Incoming, LinkError, Outgoing};
+use metnos_proto::msg::memoryd::ChainHead;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::chronicle::store::MAX_ROUND_BYTES;
 use crate::chronicle::verify::Verify;
 use crate::memory::Memory;
-use crate::serve::Service;
+use crate::serve::{Service, verification};
 
 /// How many asks of one link are taken in one round, so that nobody keeps the others out.
 pub const MAX_ASKS_PER_ROUND: usize = 64;
@@ -57,11 +58,23 @@ pub trait Link: AsFd {
     /// When the link has ended.
     fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), Ending>;
 
+    /// Whether an answer is held until what it promises is on the disk.
+    fn holds(&self) -> bool;
+
     /// Lets the held answers go; what was promised and is not on the disk becomes a refusal.
     ///
     /// # Errors
     /// When the link has ended.
     fn release(&mut self, memory: &Memory) -> Result<(), Ending>;
+
+    /// Tells the head of the chain, if the peer is the one that signs it; whether it is and was told.
+    ///
+    /// # Errors
+    /// When the link has ended.
+    fn tell_head(&mut self, head: &ChainHead) -> Result<bool, Ending> {
+        let _ = head;
+        Ok(false)
+    }
 
     /// Goes on with what takes longer than a round; `true` while there is more to do.
     ///
@@ -141,6 +154,10 @@ impl<E: Edge> Link for EdgeLink<E> {
         Ok(())
     }
 
+    fn holds(&self) -> bool {
+        self.held.iter().any(|(_, round)| round.is_some())
+    }
+
     fn release(&mut self, memory: &Memory) -> Result<(), Ending> {
         for (outgoing, round) in std::mem::take(&mut self.held) {
             let failure = round.and_then(|round| memory.failure(round));
@@ -174,29 +191,39 @@ impl Link for OwnersLink {
         for _ in 0..MAX_ASKS_PER_ROUND {
             let Some(incoming) = self.link.server.receive(buffer)? else { break };
             match incoming.ask {
-                ctl_memoryd::Ask::Verify(_) => {
+                ctl_memoryd::Ask::Verify(ref ask) => {
                     if self.verifying.is_some() {
                         return Err(Ending::Violation("`verify` while one is going on".to_owned()));
                     }
+                    let [anchors] = &incoming.fds[..] else {
+                        return Err(Ending::Violation("`verify` without its anchors".to_owned()));
+                    };
                     memory.catch_up();
-                    match Verify::new(memory.chronicle()) {
+                    match verification(memory, ask, anchors) {
                         Ok(verify) => self.verifying = Some((incoming.request, incoming.trace, verify)),
-                        Err(error) => {
-                            let answer = ctl_memoryd::Answer::Refused(error.to_refusal());
+                        Err(No::Refused(refusal)) => {
+                            let answer = ctl_memoryd::Answer::Refused(refusal);
                             self.hold(incoming.request, incoming.trace, answer);
                         }
+                        Err(No::Violation(what)) => return Err(Ending::Violation(what)),
                     }
                 }
                 ctl_memoryd::Ask::Tail(_)
-                | ctl_memoryd::Ask::Mnests(_)
                 | ctl_memoryd::Ask::Recollect(_)
                 | ctl_memoryd::Ask::Rehearse(_)
+                | ctl_memoryd::Ask::Look(_)
+                | ctl_memoryd::Ask::OwnersAct(_)
+                | ctl_memoryd::Ask::Mnests(_)
                 | ctl_memoryd::Ask::MemoryStatus(_) => {
                     self.link.serve(incoming, memory)?;
                 }
             }
         }
         Ok(())
+    }
+
+    fn holds(&self) -> bool {
+        self.link.holds()
     }
 
     fn release(&mut self, memory: &Memory) -> Result<(), Ending> {
@@ -215,6 +242,42 @@ impl Link for OwnersLink {
         self.hold(request, trace, answer);
         self.link.release(memory)?;
         Ok(false)
+    }
+}
+
+/// policyd's link: as the others, and it hears the head of the chain unasked.
+struct PolicydLink(EdgeLink<PolicydMemoryd>);
+
+impl AsFd for PolicydLink {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Link for PolicydLink {
+    fn edge(&self) -> EdgeId {
+        self.0.edge()
+    }
+
+    fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), Ending> {
+        self.0.take(memory, buffer)
+    }
+
+    fn holds(&self) -> bool {
+        self.0.holds()
+    }
+
+    fn release(&mut self, memory: &Memory) -> Result<(), Ending> {
+        self.0.release(memory)
+    }
+
+    /// A peer that does not read now is told with the next head: nobody waits.
+    fn tell_head(&mut self, head: &ChainHead) -> Result<bool, Ending> {
+        match self.0.server.note(&policyd_memoryd::Note::ChainHead(head.clone())) {
+            Ok(()) => Ok(true),
+            Err(LinkError::Io(error)) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
@@ -240,7 +303,8 @@ pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, Ending> {
             Box::new(EdgeLink::<SyntdMemoryd>::new(raw, |link, ask, to| syntd_memoryd::dispatch(link, ask, to))?)
         }
         EdgeId::PolicydMemoryd => {
-            Box::new(EdgeLink::<PolicydMemoryd>::new(raw, |link, ask, to| policyd_memoryd::dispatch(link, ask, to))?)
+            let link = EdgeLink::<PolicydMemoryd>::new(raw, |link, ask, to| policyd_memoryd::dispatch(link, ask, to))?;
+            Box::new(PolicydLink(link))
         }
         EdgeId::SandboxdMemoryd => {
             Box::new(EdgeLink::<SandboxdMemoryd>::new(raw, |link, ask, to| sandboxd_memoryd::dispatch(link, ask, to))?)

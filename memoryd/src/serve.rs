@@ -1,5 +1,6 @@
 //! Answers the edges: each ask is handed to memory together with who asks. It decides nothing itself.
 
+use metnos_proto::chain::Anchor;
 use metnos_proto::edge::{No, Served};
 use metnos_proto::edges::{
     CtlMemoryd, DoorMemoryd, PlannerMemoryd, PolicydMemoryd, SandboxdMemoryd, SyntdMemoryd, ctl_memoryd, door_memoryd,
@@ -9,9 +10,10 @@ use metnos_proto::ids::{SessionId, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    BeginTurn, CloseTurn, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, GapList,
-    Gaps, MemoryReport, MemoryStatus, MnestCount, Mnests, Received, Recollect, Recollected, Recorded, Rehearse,
-    Started, SystemEvent, Tail, Tailed, TurnBegun, TurnClosed, Verify, VerifyReport,
+    Anchored, BeginTurn, ChainHead, CloseTurn, Cost, Decision, Delivered, DirectTurn, DirectTurnDone, Ended,
+    ExecutorBorn, ExecutorLost, GapList, Gaps, Look, Looked, MemoryReport, MemoryStatus, MnestCount, Mnests, OwnersAct,
+    Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started, SystemEvent, Tail, Tailed,
+    TurnBegun, TurnClosed, Verify, VerifyReport,
 };
 use metnos_proto::payload::{PayloadError, Sealed};
 use metnos_proto::role::RoleName;
@@ -45,6 +47,27 @@ fn open(sealed: &Sealed) -> Result<Vec<u8>, No> {
 
 fn seal(bytes: &[u8]) -> Result<Sealed, No> {
     Sealed::new(bytes).map_err(|error| unreadable(&error))
+}
+
+/// The most bytes of anchors that a verification is given.
+const MAX_ANCHOR_BYTES: usize = 64 * 1024 * 1024;
+
+/// Begins the verification that the owner asked for.
+///
+/// # Errors
+/// When the anchors are none, or the chronicle cannot be read.
+pub fn verification(memory: &Memory, ask: &Verify, anchors: &Sealed) -> Result<verify::Verify, No> {
+    let invalid = |why: &str| No::from(Refusal::new(RefusalCode::Invalid, "audit.anchors", why));
+    if anchors.len() > MAX_ANCHOR_BYTES {
+        return Err(invalid("more anchors than can be read at once"));
+    }
+    let bytes = open(anchors)?;
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let anchors = lines
+        .map(|line| Some(Anchor::from_json(&serde_json::from_slice(line).ok()?)?.0))
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| invalid("what came beside the ask are no anchors"))?;
+    Ok(verify::Verify::since(memory.chronicle(), ask.since, anchors)?)
 }
 
 impl door_memoryd::ServeBlocking for Service<'_> {
@@ -159,6 +182,46 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         Ok((self.memory.executor_lost(self.teller(RoleName::Policyd), &ask)?, []))
     }
 
+    fn anchored(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: Anchored,
+        []: [Sealed; 0],
+    ) -> Served<ChainHead, 0> {
+        Ok((self.memory.anchored(&ask)?, []))
+    }
+
+    fn cost(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: Cost,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.cost(self.teller(RoleName::Policyd), &ask)?, []))
+    }
+
+    fn spending(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: Spending,
+        []: [Sealed; 0],
+    ) -> Served<Spent, 0> {
+        Ok((self.memory.spending(&ask)?, []))
+    }
+
+    fn redact(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: Redact,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.redact(self.teller(RoleName::Policyd), &ask)?, []))
+    }
+
     fn system_event(
         &mut self,
         _: &BlockingServer<PolicydMemoryd>,
@@ -213,12 +276,26 @@ impl ctl_memoryd::ServeBlocking for Service<'_> {
         &mut self,
         _: &BlockingServer<CtlMemoryd>,
         _: TraceId,
-        _: Verify,
-        []: [Sealed; 0],
+        ask: Verify,
+        [anchors]: [Sealed; 1],
     ) -> Served<VerifyReport, 0> {
-        let chronicle = self.memory.chronicle();
-        let report = verify::Verify::new(chronicle).and_then(|verify| verify.run(chronicle));
-        Ok((report.map_err(|error: Error| No::from(error))?, []))
+        let verify = verification(self.memory, &ask, &anchors)?;
+        Ok((verify.run(self.memory.chronicle()).map_err(|error: Error| No::from(error))?, []))
+    }
+
+    fn look(&mut self, _: &BlockingServer<CtlMemoryd>, _: TraceId, ask: Look, []: [Sealed; 0]) -> Served<Looked, 1> {
+        let (looked, text) = self.memory.look(&ask)?;
+        Ok((looked, [seal(&text)?]))
+    }
+
+    fn decide(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        ask: OwnersAct,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.owner_decides(self.teller(RoleName::Ctl), &ask)?, []))
     }
 
     fn mnests(

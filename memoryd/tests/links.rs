@@ -169,7 +169,7 @@ fn a_turn_told_by_all_its_witnesses_is_recorded_derived_and_verified() {
     let close = CloseTurn { turn: turn(1), end: TurnEnd::Answered, wish: "sing".into() };
     assert_eq!(planner.close_turn(TRACE, close, []).unwrap().0.mnests, 2);
     assert_eq!(syntd.gaps(TRACE, Gaps {}, []).unwrap().0.gaps[0].wish, "sing");
-    let (report, []) = owner.verify(TRACE, Verify {}, []).unwrap();
+    let (report, []) = owner.verify(TRACE, Verify { since: 0 }, [Sealed::new(b"").unwrap()]).unwrap();
     assert_eq!((report.lines, report.findings_total), (9, 0));
     let (count, [list]) = owner.mnests(TRACE, Mnests {}, []).unwrap();
     let list: serde_json::Value = serde_json::from_slice(&list.read().unwrap()).unwrap();
@@ -295,7 +295,8 @@ fn a_verification_of_many_slices_comes_to_its_end_while_the_door_goes_on() {
         door.received(TRACE, received(n), [seal(&words)]).unwrap();
     }
     let mut owner = running.connect::<CtlMemoryd>();
-    let asking = std::thread::spawn(move || owner.verify(TRACE, Verify {}, []).unwrap().0);
+    let asking =
+        std::thread::spawn(move || owner.verify(TRACE, Verify { since: 0 }, [Sealed::new(b"").unwrap()]).unwrap().0);
     for n in 4..=40 {
         door.received(TRACE, received(n), [seal(b"hello")]).unwrap();
     }

@@ -6,6 +6,8 @@ use metnos_proto::ids::TraceId;
 use metnos_proto::msg::memoryd::{Tail, Verify, VerifyReport};
 use serde_json::{Value, json};
 
+use metnos_proto::payload::Sealed;
+
 use crate::cli::AuditCommand;
 use crate::error::{CtlError, Exit};
 use crate::escape;
@@ -14,19 +16,31 @@ use crate::instance::Instance;
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
 use crate::table::{Table, cell, inked};
+use crate::{audit_look, audit_proof};
 
 /// The most characters of an event's content in the list for people.
 pub const MAX_SHOWN: usize = 100;
 
-/// `audit tail|verify`.
+/// `audit …`.
 ///
 /// # Errors
 /// When memoryd refuses or cannot be reached.
 pub fn audit(screen: &mut Screen, instance: &Instance, command: &AuditCommand) -> Result<Exit, CtlError> {
+    // A proof is checked without anybody's help.
+    if let AuditCommand::Prove { check: Some(file), .. } = command {
+        return audit_proof::check(screen, file);
+    }
     let mut reach = Reach::to(instance)?;
     match command {
         AuditCommand::Tail { lines } => tail(screen, &mut reach, *lines),
-        AuditCommand::Verify => verify(screen, &mut reach),
+        AuditCommand::Search(search) => audit_look::search(screen, &mut reach, search),
+        AuditCommand::Show { seq } => audit_look::show(screen, &mut reach, *seq),
+        AuditCommand::Verify { since } => verify(screen, &mut reach, *since),
+        AuditCommand::Export { from, to, file } => audit_proof::export(screen, &mut reach, *from, *to, file.as_deref()),
+        AuditCommand::Anchors => audit_proof::anchors(screen, &mut reach),
+        AuditCommand::Prove { seq, .. } => audit_proof::prove(screen, &mut reach, seq.unwrap_or(0)),
+        AuditCommand::Scan => audit_look::scan(screen, &mut reach),
+        AuditCommand::Redact { seq, why, confirm } => audit_proof::redact(screen, &mut reach, *seq, why, *confirm),
     }
 }
 
@@ -34,18 +48,28 @@ fn tail(screen: &mut Screen, reach: &mut Reach, lines: u32) -> Result<Exit, CtlE
     let (_, [text]) = reach.open::<CtlMemoryd>()?.tail(TraceId::NONE, Tail { lines, after: 0 }, [])?;
     let unreadable = |why: String| CtlError::failed("the chronicle's lines", why, "check it: `metnosctl audit verify`");
     let bytes = text.read().map_err(|error| unreadable(error.to_string()))?;
-    let events: Vec<Value> = bytes
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(serde_json::from_slice)
-        .collect::<Result<_, _>>()
-        .map_err(|error| unreadable(error.to_string()))?;
+    let events = documents(&bytes).map_err(unreadable)?;
     if screen.json() {
         screen.document(&Value::Array(events))?;
         return Ok(Exit::Done);
     }
+    list(screen, &events)?;
+    Ok(Exit::Done)
+}
+
+/// Documents that stand one a line.
+pub(crate) fn documents(bytes: &[u8]) -> Result<Vec<Value>, String> {
+    bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).map_err(|error| error.to_string()))
+        .collect()
+}
+
+/// Lines for people, one a row.
+pub(crate) fn list(screen: &mut Screen, events: &[Value]) -> Result<(), CtlError> {
     let mut table = Table::new(&["SEQ", "TIME", "BY", "WHAT", "TURN", ""]);
-    for event in &events {
+    for event in events {
         table.row(vec![
             cell(field(event, "seq")),
             inked(field(event, "ts"), Ink::Dim),
@@ -55,11 +79,10 @@ fn tail(screen: &mut Screen, reach: &mut Reach, lines: u32) -> Result<Exit, CtlE
             cell(gist(&event["payload"])),
         ]);
     }
-    table.show(screen, 0)?;
-    Ok(Exit::Done)
+    table.show(screen, 0)
 }
 
-fn field(event: &Value, key: &str) -> String {
+pub(crate) fn field(event: &Value, key: &str) -> String {
     match event.get(key) {
         None | Some(Value::Null) => String::new(),
         Some(value) => scalar(value),
@@ -113,21 +136,34 @@ fn is_telling(value: &Value) -> bool {
     }
 }
 
-/// Has memoryd check everything.
+/// Has memoryd check everything after line `since`, against the heads that policyd has signed; the report, and how
+/// many heads those were.
 ///
 /// # Errors
-/// When it refuses or cannot be reached.
-pub fn check(reach: &mut Reach) -> Result<VerifyReport, CtlError> {
-    let (report, []) = reach.open::<CtlMemoryd>()?.verify(TraceId::NONE, Verify {}, [])?;
-    Ok(report)
+/// When either refuses or cannot be reached.
+pub fn check(reach: &mut Reach, since: u64) -> Result<(VerifyReport, usize), CtlError> {
+    let heads = audit_proof::signed_heads(reach)?;
+    let mut text = String::new();
+    for head in &heads.signed {
+        text.push_str(&head.anchor.to_line(&head.signature));
+        text.push('\n');
+    }
+    let sealed = Sealed::new(text.as_bytes())
+        .map_err(|error| CtlError::failed("the signed heads", error, "try again in a moment"))?;
+    let (mut report, []) = reach.open::<CtlMemoryd>()?.verify(TraceId::NONE, Verify { since }, [sealed])?;
+    for finding in heads.findings() {
+        report.findings_total += 1;
+        report.findings.push(finding);
+    }
+    Ok((report, heads.signed.len()))
 }
 
-fn verify(screen: &mut Screen, reach: &mut Reach) -> Result<Exit, CtlError> {
-    let report = check(reach)?;
-    show(screen, &report)
+fn verify(screen: &mut Screen, reach: &mut Reach, since: u64) -> Result<Exit, CtlError> {
+    let (report, heads) = check(reach, since)?;
+    show(screen, &report, heads)
 }
 
-fn show(screen: &mut Screen, report: &VerifyReport) -> Result<Exit, CtlError> {
+fn show(screen: &mut Screen, report: &VerifyReport, heads: usize) -> Result<Exit, CtlError> {
     let ok = report.findings_total == 0 && report.findings.is_empty();
     if screen.json() {
         let findings: Vec<Value> = report
@@ -138,13 +174,14 @@ fn show(screen: &mut Screen, report: &VerifyReport) -> Result<Exit, CtlError> {
         screen.document(&json!({
             "ok": ok, "lines": report.lines,
             "head": { "seq": report.head.seq, "hash": report.head.hash.to_string() },
-            "findings": findings, "findings_total": report.findings_total,
+            "findings": findings, "findings_total": report.findings_total, "anchors": heads,
         }))?;
     } else {
         let lines = counted(report.lines, "line", "lines");
         let head = format!("head {} {}", report.head.seq, report.head.hash);
         if ok {
-            screen.line(&format!("The chronicle holds: {lines}, {head}."))?;
+            let heads = counted(heads as u64, "signed head", "signed heads");
+            screen.line(&format!("The chronicle holds: {lines}, {head}, {heads} met."))?;
         } else {
             let findings = counted(report.findings_total, "finding", "findings");
             screen.line(
@@ -179,18 +216,18 @@ mod tests {
     fn a_chronicle_with_a_finding_exits_with_one_and_names_it() {
         let finding = Finding { seq: 2, kind: "chain".into(), detail: "prev_hash\u{1b}[2J".into() };
         let (mut paper, out, _) = screen(false, [true, true], false);
-        assert_eq!(show(&mut paper, &report(vec![finding], 9)).unwrap(), Exit::Failed);
+        assert_eq!(show(&mut paper, &report(vec![finding], 9), 0).unwrap(), Exit::Failed);
         assert!(out.text().contains("line 2: chain: prev_hash\\x1b[2J"), "{}", out.text());
         assert!(out.text().contains("9 findings"));
         let (mut paper, out, _) = screen(true, [false, false], false);
-        assert_eq!(show(&mut paper, &report(Vec::new(), 0)).unwrap(), Exit::Done);
+        assert_eq!(show(&mut paper, &report(Vec::new(), 0), 2).unwrap(), Exit::Done);
         assert_eq!(serde_json::from_str::<Value>(&out.text()).unwrap()["ok"], true);
     }
 
     #[test]
     fn findings_that_were_not_listed_still_count() {
         let (mut paper, _, _) = screen(true, [false, false], false);
-        assert_eq!(show(&mut paper, &report(Vec::new(), 1)).unwrap(), Exit::Failed);
+        assert_eq!(show(&mut paper, &report(Vec::new(), 1), 0).unwrap(), Exit::Failed);
     }
 
     #[test]

@@ -86,6 +86,30 @@ pub enum Command {
     /// Measure recall and ranking on a file of dialogues, in a memory of its own
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// What was spent, on what, and where it leads
+    Spend,
+    /// Copy the whole instance into a folder, while it runs
+    Backup {
+        /// Which, not there yet [default: metnos-backup-SECONDS here]
+        folder: Option<PathBuf>,
+    },
+    /// Make an instance from a backup, where there is none
+    Restore {
+        /// The backup's folder
+        folder: PathBuf,
+    },
+    /// Stop the clock of use: nothing ages and nothing is proposed; the mnestome is kept as it is
+    Freeze {
+        /// Why
+        #[arg(long)]
+        why: String,
+    },
+    /// Let the clock of use run again, as if no time had passed
+    Defrost {
+        /// Why
+        #[arg(long)]
+        why: String,
+    },
     /// Print the completion script of a shell
     Completions(Completions),
 }
@@ -193,8 +217,82 @@ pub enum AuditCommand {
         #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_TAIL)))]
         lines: u32,
     },
-    /// Check the whole chain, and that the witnesses agree
-    Verify,
+    /// Lines that meet everything that is asked for, newest first
+    Search(Search),
+    /// One line, whole
+    Show {
+        /// Its number
+        seq: u64,
+    },
+    /// Check the chain, that policyd's signed heads are met, and that the witnesses agree
+    Verify {
+        /// Only what follows this line, which is taken for right
+        #[arg(long, value_name = "SEQ", default_value_t = 0)]
+        since: u64,
+    },
+    /// Write the lines out as they stand in the files, and check chain and signed heads on the way
+    Export {
+        /// The first line
+        #[arg(long, value_name = "SEQ", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+        from: u64,
+        /// The last line [default: the last there is]
+        #[arg(long, value_name = "SEQ")]
+        to: Option<u64>,
+        /// Into which file, which must not be there yet [default: standard output]
+        file: Option<PathBuf>,
+    },
+    /// The heads that policyd has signed, each checked
+    Anchors,
+    /// A proof that one line belongs to a head that policyd has signed; it can be checked without Metnos' help
+    Prove {
+        /// The line's number
+        #[arg(required_unless_present = "check")]
+        seq: Option<u64>,
+        /// Check the proof in this file instead; a single `-` reads standard input
+        #[arg(long, value_name = "FILE", conflicts_with = "seq")]
+        check: Option<PathBuf>,
+    },
+    /// Look for what has the form of a secret and slipped in
+    Scan,
+    /// A rite: take what a line holds out of the chronicle for good; that it was done stays on record
+    Redact {
+        /// The line's number
+        seq: u64,
+        /// Why
+        #[arg(long)]
+        why: String,
+        /// The same number once more, in place of the question at the terminal
+        #[arg(long, value_name = "SEQ")]
+        confirm: Option<u64>,
+    },
+}
+
+/// See [`AuditCommand::Search`].
+#[derive(Debug, Args)]
+pub struct Search {
+    /// Words that the payload contains, joined by blanks; capitals make no difference
+    pub words: Vec<String>,
+    /// Only this type of event
+    #[arg(long = "type", value_name = "TYPE", default_value = "", hide_default_value = true)]
+    pub event_type: String,
+    /// Only what this daemon told
+    #[arg(long, value_name = "DAEMON", default_value = "", hide_default_value = true)]
+    pub by: String,
+    /// Only of this principal
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub peer: String,
+    /// Only of the turn whose name ends so
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub turn: String,
+    /// Not before this instant: 2026-04-25, or 2026-04-25T08:12:00Z
+    #[arg(long, value_name = "TIME", value_parser = crate::human::instant)]
+    pub since: Option<u64>,
+    /// Before this instant
+    #[arg(long, value_name = "TIME", value_parser = crate::human::instant)]
+    pub until: Option<u64>,
+    /// How many lines at most
+    #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_TAIL)))]
+    pub lines: u32,
 }
 
 /// See [`Command::Mnest`].
@@ -202,6 +300,84 @@ pub enum AuditCommand {
 pub enum MnestCommand {
     /// One row a mnest
     List,
+    /// The heaviest
+    Top {
+        /// How many
+        #[arg(short = 'n', long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_TAIL)))]
+        lines: u32,
+        /// Only those that lead from this executor
+        #[arg(long, value_name = "EXECUTOR", default_value = "", hide_default_value = true)]
+        from: String,
+    },
+    /// Everything that is known of one mnest
+    Show {
+        /// Its id, or the end of it
+        id: String,
+    },
+    /// Give a mnest a word of your own
+    Tag {
+        /// Its id, or the end of it
+        id: String,
+        /// The word
+        word: String,
+        /// Take the word back instead
+        #[arg(long)]
+        remove: bool,
+    },
+    /// A picture of what followed on what
+    Graph {
+        /// As SVG
+        #[arg(long, conflicts_with = "dot")]
+        svg: bool,
+        /// In Graphviz' language, which is also the default
+        #[arg(long)]
+        dot: bool,
+    },
+    /// What the ager proposes
+    Proposals,
+    /// Decline a proposal: it does not come again
+    Decline {
+        /// Its id, as `mnest proposals` shows it
+        id: String,
+        /// Why
+        #[arg(long)]
+        why: String,
+    },
+    /// Take a mnest out of use, and keep it
+    Archive {
+        /// Its id, or the end of it
+        id: String,
+        /// Why
+        #[arg(long)]
+        why: String,
+    },
+    /// Take a mnest back into use
+    Restore {
+        /// Its id, or the end of it
+        id: String,
+        /// Why
+        #[arg(long)]
+        why: String,
+    },
+    /// What was kept of the mnestome
+    Snapshots,
+    /// Keep the mnestome as it is now
+    Snapshot {
+        /// Under which name: small letters, digits, hyphens
+        #[arg(default_value = "", hide_default_value = true)]
+        name: String,
+        /// Why
+        #[arg(long)]
+        why: String,
+    },
+    /// Return to a snapshot; what is now is kept first, so that this can be taken back
+    Rollback {
+        /// The snapshot's name
+        name: String,
+        /// Why
+        #[arg(long)]
+        why: String,
+    },
 }
 
 /// See [`Command::Approval`].
@@ -325,6 +501,15 @@ pub enum MemoryCommand {
         peer: Option<String>,
         /// How many at most
         #[arg(short = 'n', long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RECALLED)))]
+        limit: u32,
+    },
+    /// What was said of late, what was done, and what is left of older talk
+    Late {
+        /// Whose, as CHANNEL:SENDER [default: that of this user at this terminal]
+        #[arg(long, value_name = "PEER")]
+        peer: Option<String>,
+        /// How many of each at most
+        #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RECALLED)))]
         limit: u32,
     },
     /// Why an item is there: its words, what caused it, and where it stands in the chain

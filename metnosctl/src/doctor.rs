@@ -38,7 +38,7 @@ pub fn doctor(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError
             }
             report.add(screen, canaries(&mut reach))?;
             report.add(screen, executors(executor::check(&mut reach, None)))?;
-            report.add(screen, chronicle(audit::check(&mut reach)))?;
+            report.add(screen, chronicle(audit::check(&mut reach, 0).map(|(report, _)| report)))?;
         }
     }
     report.end(screen)

@@ -30,6 +30,33 @@ pub fn ago(then_ms: u64, now_ms: u64) -> String {
     }
 }
 
+/// The instant that a day, or a day and a time of it in UTC, names: milliseconds since 1970.
+///
+/// # Errors
+/// In a sentence, what it should look like.
+pub fn instant(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no instant such as 2026-04-25 or 2026-04-25T08:12:00Z");
+    let (day, time) = text.split_once('T').unwrap_or((text, "00:00:00Z"));
+    let numbers = |text: &str, sign: char| -> Option<[u64; 3]> {
+        let parts: Vec<u64> = text
+            .split(sign)
+            .map(|part| part.parse().ok().filter(|_| part.len() >= 2 && part.bytes().all(|byte| byte.is_ascii_digit())))
+            .collect::<Option<_>>()?;
+        parts.try_into().ok()
+    };
+    let [year, month, of_month] = numbers(day, '-').ok_or_else(wrong)?;
+    let [hour, minute, second] = numbers(time.strip_suffix('Z').unwrap_or(time), ':').ok_or_else(wrong)?;
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let lengths = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let known = (1970..=9999).contains(&year) && (1..=12).contains(&month) && hour < 24 && minute < 60 && second < 60;
+    if !known || !(1..=lengths[month as usize - 1]).contains(&of_month) {
+        return Err(wrong());
+    }
+    let before = |year: u64| year * 365 + year / 4 - year / 100 + year / 400;
+    let days = before(year - 1) - before(1969) + lengths[..month as usize - 1].iter().sum::<u64>() + of_month - 1;
+    Ok(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000)
+}
+
 /// Kibibytes as mebibytes.
 #[must_use]
 pub fn mib(kib: u64) -> String {
@@ -143,6 +170,18 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::screen::testing::screen;
+
+    #[test]
+    fn an_instant_is_a_day_or_a_day_and_a_time() {
+        assert_eq!(instant("1970-01-01"), Ok(0));
+        assert_eq!(instant("2026-04-25T08:12:00Z"), Ok(1_777_104_720_000));
+        assert_eq!(instant("2026-04-25T08:12:00"), Ok(1_777_104_720_000));
+        assert_eq!(instant("2024-02-29"), Ok(1_709_164_800_000));
+        for wrong in ["", "2026", "2026-13-01", "2025-02-29", "2026-04-31", "2026-04-25T24:00:00Z", "2026-4-5", "x-y-z"]
+        {
+            assert!(instant(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn ages_change_their_unit_at_the_edge() {

@@ -9,12 +9,18 @@
 //! [`cli`] the commands as clap sees them · [`error`] what went wrong, and the exit codes ·
 //! [`screen`], [`escape`], [`table`], [`human`] how things are shown · [`instance`] which
 //! directory · [`reach`] the way to the daemons · `up`, `down`, `status`, `daemon`, `doctor`,
-//! `ask`, `chat`, `run`, `executor` (and its [`record`]), [`switches`], `audit`, `mnest`, [`approval`], [`check`], [`replay`], `memory`, `trace`,
-//! `bench` (and its [`measure`] and [`ephemeral`]), `completions` the commands.
+//! `ask`, `chat`, `run`, `executor` (and its [`record`]), [`switches`], `audit` (its [`audit_look`] and
+//! [`audit_proof`], and [`witness`], which checks by itself), `mnest` (and [`mnest_look`]),
+//! [`approval`], [`mod@check`], [`replay`], `memory`, `trace`, `bench` (and its [`measure`]
+//! and [`ephemeral`]), `spend`, `completions` the commands; [`backup`] alone reads an instance's files, as the
+//! owner who may.
 
 pub mod approval;
 pub mod ask;
 pub mod audit;
+pub mod audit_look;
+pub mod audit_proof;
+pub mod backup;
 pub mod bench;
 pub mod chat;
 pub mod check;
@@ -34,6 +40,7 @@ pub mod instance;
 pub mod measure;
 pub mod memory;
 pub mod mnest;
+pub mod mnest_look;
 pub mod profile;
 pub mod reach;
 pub mod record;
@@ -41,6 +48,7 @@ pub mod replay;
 pub mod run;
 pub mod screen;
 pub mod seeds;
+pub mod spend;
 pub mod status;
 pub mod survey;
 pub mod switches;
@@ -50,6 +58,7 @@ pub mod turn;
 pub mod undo;
 pub mod up;
 pub mod values;
+pub mod witness;
 
 use clap::Parser;
 
@@ -103,6 +112,11 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Memory(command) => memory::memory(screen, &place()?, &command),
         Command::Trace(command) => trace::trace(screen, &place()?, &command),
         Command::Bench(command) => bench::bench(screen, &command),
+        Command::Spend => spend::spend(screen, &place()?),
+        Command::Backup { folder } => backup::backup(screen, &place()?, folder.as_deref()),
+        Command::Restore { folder } => backup::restore(screen, &place()?, &folder),
+        Command::Freeze { why } => mnest::freeze(screen, &place()?, true, why),
+        Command::Defrost { why } => mnest::freeze(screen, &place()?, false, why),
         Command::Completions(which) => completions::completions(screen, which.shell),
     }
 }

@@ -18,7 +18,7 @@ use crate::table::{Table, cell, inked};
 /// The most characters of a turn in the list for people.
 const MAX_SHOWN: usize = 100;
 
-/// `memory search|explain`.
+/// `memory search|late|explain`.
 ///
 /// # Errors
 /// When memoryd refuses or cannot be reached.
@@ -30,6 +30,12 @@ pub fn memory(screen: &mut Screen, instance: &Instance, command: &MemoryCommand)
             let ask = Recollect::Search(SearchMemory { peer, limit: *limit });
             let found = recollect(&mut reach, ask, &words.join(" "))?;
             found_list(screen, &found)
+        }
+        MemoryCommand::Late { peer, limit } => {
+            let peer = peer.clone().unwrap_or_else(own_principal);
+            let ask = Recollect::Late(SearchMemory { peer, limit: *limit });
+            let found = recollect(&mut reach, ask, "")?;
+            of_late(screen, &found)
         }
         MemoryCommand::Explain { line } => {
             let found = recollect(&mut reach, Recollect::Explain(*line), "")?;
@@ -81,6 +87,41 @@ fn found_list(screen: &mut Screen, found: &Value) -> Result<Exit, CtlError> {
         ]);
     }
     table.show(screen, 0)?;
+    Ok(Exit::Done)
+}
+
+/// What is told of older talk, then of late, then what was done; each line of it names lines of the chronicle.
+fn of_late(screen: &mut Screen, found: &Value) -> Result<Exit, CtlError> {
+    if screen.json() {
+        screen.document(found)?;
+        return Ok(Exit::Done);
+    }
+    let list = |key: &str| found.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    for one in list("summaries") {
+        let covers = format!(
+            "lines {} to {} ({} messages)",
+            text(one, "from_seq"),
+            text(one, "upto_seq"),
+            text(one, "messages")
+        );
+        screen.line(&format!(
+            "{covers}: {} {}",
+            escape::line(&text(one, "own")),
+            escape::line(&text(one, "answers"))
+        ))?;
+    }
+    for one in list("messages") {
+        let words = escape::line(&shortened(&text(one, "text"), MAX_SHOWN));
+        screen.line(&format!("{}  {}  {}: {words}", text(one, "seq"), text(one, "ts"), text(one, "speaker")))?;
+    }
+    for one in list("tasks") {
+        let executors = one.get("executors").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let executors = executors.iter().map(scalar).collect::<Vec<_>>().join(", ");
+        screen.line(&format!("{}  {}  {}: {executors}", text(one, "seq"), text(one, "ts"), text(one, "ended")))?;
+    }
+    if ["summaries", "messages", "tasks"].iter().all(|key| list(key).is_empty()) {
+        screen.line("Nothing was said yet.")?;
+    }
     Ok(Exit::Done)
 }
 

@@ -2,13 +2,14 @@
 
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::memoryd::Mnests;
+use metnos_proto::msg::memoryd::{Look, Mnests, OwnersAct, Reasoned, Tagged};
 use serde_json::Value;
 
 use crate::cli::MnestCommand;
 use crate::error::{CtlError, Exit};
 use crate::human::{ago, now_ms, scalar, shortened};
 use crate::instance::Instance;
+use crate::mnest_look;
 use crate::reach::Reach;
 use crate::screen::Screen;
 use crate::table::{Table, cell};
@@ -16,14 +17,80 @@ use crate::table::{Table, cell};
 /// The most characters that are shown of a name: a wish is named by its words.
 const MAX_NAME_SHOWN: usize = 60;
 
-/// `mnest list`.
+/// `mnest …`.
 ///
 /// # Errors
 /// When memoryd refuses or cannot be reached.
 pub fn mnest(screen: &mut Screen, instance: &Instance, command: &MnestCommand) -> Result<Exit, CtlError> {
+    let reach = &mut Reach::to(instance)?;
+    let reasoned = |id: &str, why: &str| Reasoned { id: id.to_owned(), why: why.to_owned() };
     match command {
-        MnestCommand::List => list(screen, &mut Reach::to(instance)?),
+        MnestCommand::List => list(screen, reach),
+        MnestCommand::Top { lines, from } => top(screen, reach, from, *lines),
+        MnestCommand::Show { id } => mnest_look::show(screen, reach, id),
+        MnestCommand::Graph { svg, .. } => mnest_look::graph(screen, reach, *svg),
+        MnestCommand::Proposals => {
+            let columns = ["id", "kind", "mnest", "state", "why"];
+            mnest_look::table(screen, reach, Look::Proposals, &columns, "The ager proposes nothing.")
+        }
+        MnestCommand::Snapshots => {
+            let columns = ["name", "ts_ms", "at_seq", "why"];
+            mnest_look::table(screen, reach, Look::Snapshots, &columns, "Nothing was kept yet.")
+        }
+        MnestCommand::Tag { id, word, remove } => {
+            let tagged = Tagged { id: whole_id(reach, id)?, tag: word.clone() };
+            let act = if *remove { OwnersAct::Untag(tagged) } else { OwnersAct::Tag(tagged) };
+            mnest_look::decide(screen, reach, act, "Done.")
+        }
+        MnestCommand::Archive { id, why } => {
+            let act = OwnersAct::Archive(reasoned(&whole_id(reach, id)?, why));
+            mnest_look::decide(screen, reach, act, "It is out of use, and kept.")
+        }
+        MnestCommand::Restore { id, why } => {
+            let act = OwnersAct::Restore(reasoned(&whole_id(reach, id)?, why));
+            mnest_look::decide(screen, reach, act, "It is in use again.")
+        }
+        MnestCommand::Decline { id, why } => {
+            mnest_look::decide(screen, reach, OwnersAct::Decline(reasoned(id, why)), "It will not be proposed again.")
+        }
+        MnestCommand::Snapshot { name, why } => {
+            mnest_look::decide(screen, reach, OwnersAct::Snapshot(reasoned(name, why)), "The mnestome is kept.")
+        }
+        MnestCommand::Rollback { name, why } => {
+            let done = "The mnestome is what it was; what it was before this is kept.";
+            mnest_look::decide(screen, reach, OwnersAct::Rollback(reasoned(name, why)), done)
+        }
     }
+}
+
+/// `freeze` and `defrost`.
+///
+/// # Errors
+/// When memoryd refuses or cannot be reached.
+pub fn freeze(screen: &mut Screen, instance: &Instance, frozen: bool, why: String) -> Result<Exit, CtlError> {
+    let reasoned = Reasoned { id: String::new(), why };
+    let (act, done) = if frozen {
+        (OwnersAct::Freeze(reasoned), "The clock of use stands still.")
+    } else {
+        (OwnersAct::Defrost(reasoned), "The clock of use runs again.")
+    };
+    mnest_look::decide(screen, &mut Reach::to(instance)?, act, done)
+}
+
+fn whole_id(reach: &mut Reach, end: &str) -> Result<String, CtlError> {
+    Ok(mnest_look::one(reach, end)?["id"].as_str().unwrap_or_default().to_owned())
+}
+
+fn top(screen: &mut Screen, reach: &mut Reach, from: &str, lines: u32) -> Result<Exit, CtlError> {
+    let mnests = mnest_look::heaviest(reach, from, lines)?;
+    if screen.json() {
+        screen.document(&Value::Array(mnests))?;
+    } else if mnests.is_empty() {
+        screen.line("There are none.")?;
+    } else {
+        show(screen, &mnests, now_ms())?;
+    }
+    Ok(Exit::Done)
 }
 
 fn list(screen: &mut Screen, reach: &mut Reach) -> Result<Exit, CtlError> {

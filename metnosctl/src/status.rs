@@ -124,6 +124,7 @@ fn document(whole: &Whole) -> Value {
         })),
         "chronicle": whole.memory.as_ref().map(|memory| json!({
             "seq": memory.head.seq, "hash": memory.head.hash.to_string(), "torn": memory.torn,
+            "altered": memory.altered, "frozen": memory.frozen,
         })),
         "mnests": whole.memory.as_ref().map(|memory| memory.mnests),
         "use_time_milli": whole.memory.as_ref().map(|memory| memory.use_time_milli),
@@ -193,7 +194,11 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
             "chronicle",
             format!("{}, head {}{torn}", counted(memory.head.seq, "line", "lines"), memory.head.hash),
         ));
+        if !memory.altered.is_empty() {
+            facts.push(("recording", format!("NOTHING is recorded: {}", escape::line(&memory.altered))));
+        }
         let days = format!("{}.{:03} use-days", memory.use_time_milli / 1000, memory.use_time_milli % 1000);
+        let days = if memory.frozen { format!("{days}, frozen") } else { days };
         facts.push(("mnests", format!("{} after {days}", memory.mnests)));
     }
     if let Some(rows) = &whole.executors {
@@ -283,6 +288,8 @@ mod tests {
                 mnests: 1,
                 use_time_milli: 1040,
                 torn: 0,
+                altered: String::new(),
+                frozen: false,
             }),
             unreachable: Vec::new(),
         }

@@ -11,7 +11,7 @@ use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::Finding;
 use metnos_proto::role::RoleName;
 
-const LOOKING: [&[&str]; 17] = [
+const LOOKING: [&[&str]; 27] = [
     &["approval", "list"],
     &["approval", "show", "ab2c-d3ef"],
     &["approval", "deny", "ab2c-d3ef"],
@@ -28,7 +28,17 @@ const LOOKING: [&[&str]; 17] = [
     &["resume"],
     &["audit", "tail"],
     &["audit", "verify"],
+    &["audit", "search", "deny", "--type", "policy_decision"],
+    &["audit", "show", "1"],
+    &["audit", "anchors"],
+    &["audit", "scan"],
     &["mnest", "list"],
+    &["mnest", "top"],
+    &["mnest", "graph", "--svg"],
+    &["mnest", "proposals"],
+    &["mnest", "snapshots"],
+    &["spend"],
+    &["memory", "late"],
 ];
 
 fn lines() -> Lines {
@@ -235,4 +245,46 @@ fn a_check_explains_each_step_and_exits_with_one_when_it_would_not_be_allowed() 
     assert!(text.out.contains("guard.path") && text.out.contains("core") && text.out.contains("copy it"), "{text:?}");
     let json = scene.ctl(&["policy", "check", "owner", "fs_read", "{\"path\": \"a\"}", "--json"]);
     assert_eq!((json.code, json.json()["verdict"].as_str().map(str::to_owned)), (Some(1), Some("deny".to_owned())));
+}
+
+#[test]
+fn a_head_that_policyd_did_not_sign_is_a_finding_and_so_is_its_distrust() {
+    for daemons in
+        [Lines { forged_anchor: true, ..lines() }, Lines { broken: "line 7 had another hash".to_owned(), ..lines() }]
+    {
+        let scene = Scene::running(Plan { daemons, ..Plan::default() });
+        for words in [&["audit", "verify"][..], &["audit", "anchors"]] {
+            let ran = scene.ctl(words);
+            assert_eq!(ran.code, Some(1), "{words:?}: {ran:?}");
+            let json = scene.ctl(&[words, &["--json"]].concat());
+            assert_eq!(json.code, Some(1), "{words:?}: {json:?}");
+        }
+    }
+}
+
+#[test]
+fn a_rite_is_confirmed_by_the_lines_own_number_or_nothing_happens() {
+    let scene = well();
+    let unconfirmed: [&[&str]; 2] = [&[], &["--confirm", "6"]];
+    for more in unconfirmed {
+        let ran = scene.ctl(&[&["audit", "redact", "5", "--why", "a secret"][..], more].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+    }
+    assert!(scene.plan.lock().unwrap().heard.iter().all(|heard| !heard.starts_with("redact")));
+    let ran = scene.ctl(&["audit", "redact", "5", "--why", "a secret", "--confirm", "5"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(scene.plan.lock().unwrap().heard.contains(&"redact 5 a secret".to_owned()));
+}
+
+#[test]
+fn what_is_exported_is_checked_and_an_existing_file_is_never_written_over() {
+    let scene = well();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("out.jsonl");
+    let path = file.to_str().unwrap();
+    let ran = scene.ctl(&["audit", "export", path]);
+    assert_eq!(ran.code, Some(1), "the scripted line is no link of a chain: {ran:?}");
+    assert!(ran.err.contains("does not hold"), "{ran:?}");
+    let again = scene.ctl(&["audit", "export", path]);
+    assert!(again.code == Some(1) && again.err.contains("exists"), "{again:?}");
 }

@@ -107,6 +107,7 @@ impl Policy {
             return Err(Refusal::new(RefusalCode::Busy, "policyd.stopping", "policyd is stopping")
                 .remedy("try again in a moment"));
         }
+        self.chain_holds()?;
         let id = CallId::new();
         let bytes = call.arguments.read().map_err(|error| internal(&error.to_string()))?;
         let mut digest = Blake3::of(&bytes);
@@ -454,6 +455,10 @@ fn internal(why: &str) -> Refusal {
 /// What is said when a decision could not be recorded: nothing was run.
 pub(crate) fn memory_gone(error: &AskError) -> Refusal {
     let why = format!("the decision could not be recorded, so nothing was run: {error}");
+    if let AskError::Refused(refusal) = error {
+        // memoryd is there and says what is wrong and what to do about it.
+        return Refusal { why, ..refusal.clone() };
+    }
     Refusal::new(RefusalCode::Unavailable, "memory.gone", why)
         .remedy("memoryd is restarted by itself; try again in a moment, or look at `metnosctl status`")
 }

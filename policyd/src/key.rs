@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use ed25519_dalek::{SECRET_KEY_LENGTH, Signer, SigningKey};
+use metnos_proto::chain::Anchor;
 use metnos_proto::msg::common::ExecutorDigests;
 use zeroize::Zeroizing;
 
@@ -129,6 +130,12 @@ impl InstanceKey {
     #[must_use]
     pub fn sign(&self, digests: &ExecutorDigests) -> Vec<u8> {
         self.signing.sign(&metnos_proto::executor::signed_bytes(digests)).to_bytes().to_vec()
+    }
+
+    /// Signs a head of the chronicle (design: memory §1).
+    #[must_use]
+    pub fn sign_anchor(&self, anchor: &Anchor) -> [u8; 64] {
+        self.signing.sign(&anchor.signed_bytes()).to_bytes()
     }
 }
 

@@ -5,13 +5,15 @@
 //! # Map
 //! The rules themselves are the crate `metnos-policy`. Pure cores around it, tested without
 //! sockets: [`decide`] the order of a decision · [`arguments`], [`contract`] what a call says and
-//! whether it fits · [`approvals`] what waits for the owner's word · [`undo`] the way back of an act · [`intent`] what was foreseen, as it comes over the wire · [`rate`].
+//! whether it fits · [`approvals`] what waits for the owner's word · [`undo`] the way back of an act · [`intent`] what
+//! was foreseen, as it comes over the wire · [`rate`]. Around them: [`anchors`] signs the heads of the chronicle.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub use metnos_policy::{guard, paths};
 
 mod act;
+pub mod anchors;
 pub mod approvals;
 pub mod arguments;
 pub mod births;

@@ -18,6 +18,7 @@ use metnos_policyd::store::{Opened, Row, Store};
 use metnos_policyd::strikes::Strikes;
 use metnos_policyd::switches::Switches;
 use metnos_proto::boot::{Boot, BootError, Daemon};
+use metnos_proto::chain::Anchor;
 use metnos_proto::control::{ControlError, Start};
 use metnos_proto::edges::{
     CtlPolicyd, DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydMind, PolicydSandboxd, SyntdPolicyd,
@@ -67,6 +68,7 @@ struct Opening {
     rows: Vec<Row>,
     cards: Vec<Card>,
     switches: (Switches, Strikes),
+    last_anchor: Option<Anchor>,
     store: Store,
     pss: Pss,
     locked: Locked,
@@ -122,8 +124,8 @@ fn open_and_lock(start: &Start) -> Result<Opening, Fatal> {
     let folder = Path::new(&start.instance).join(FOLDER);
     let key = InstanceKey::open_or_create(&folder)?;
     let opened = Opened::open(&folder, &key.public())?;
-    let (rows, cards, switches) =
-        (opened.rows.clone(), opened.cards.clone(), (opened.switches.clone(), opened.strikes.clone()));
+    let (rows, cards, last_anchor) = (opened.rows.clone(), opened.cards.clone(), opened.last_anchor);
+    let switches = (opened.switches.clone(), opened.strikes.clone());
     contract::warm_up().map_err(Fatal::Schema)?;
     let pss = Pss::open()?;
     let waivers = Waivers::from_names(&start.settings.waive)?;
@@ -131,11 +133,11 @@ fn open_and_lock(start: &Start) -> Result<Opening, Fatal> {
     let narrowed = narrow(&Profile::load("policyd")?, &places, &waivers)?;
     let store = opened.start()?;
     let locked = narrowed.seal()?;
-    Ok(Opening { key, rows, cards, switches, store, pss, locked })
+    Ok(Opening { key, rows, cards, switches, last_anchor, store, pss, locked })
 }
 
 async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fatal> {
-    let Opening { key, rows, cards, switches, store, pss, locked } = opening;
+    let Opening { key, rows, cards, switches, last_anchor, store, pss, locked } = opening;
     let sandbox = daemon.asks::<PolicydSandboxd>()?;
     let memory = daemon.asks::<PolicydMemoryd>()?;
     // Held for the judge; nothing is proposed yet that it could judge.
@@ -152,7 +154,9 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
     policy.hold(cards);
     policy.switch(switches.0);
     policy.count_on(switches.1);
+    policy.know_anchor(last_anchor);
     answer(daemon, &policy)?;
+    tokio::task::spawn_local(Rc::clone(&policy).keep_chain());
     tokio::task::spawn_local(Rc::clone(&policy).keep_sandbox());
     tokio::task::spawn_local(Rc::clone(&policy).keep_memory());
     tokio::task::spawn_local(Rc::clone(&policy).hear_sandbox());

@@ -20,6 +20,7 @@ use metnos_proto::msg::sandboxd::{Forget, RunProgress};
 use metnos_proto::role::RoleName;
 use tokio::sync::{Mutex, Notify, Semaphore, watch};
 
+use crate::anchors::Chain;
 use crate::approvals::Card;
 use crate::clock::Clock;
 use crate::decide::MAX_RUNNING;
@@ -95,6 +96,8 @@ pub struct Policy {
     pub(crate) settled: watch::Sender<bool>,
     /// Held by whoever takes something back.
     pub(crate) undoing: Mutex<()>,
+    /// What is known of the chronicle's head.
+    pub(crate) chain: RefCell<Chain>,
     /// Held by whoever tells memoryd of losses.
     pub(crate) telling: Mutex<()>,
     events: Cell<usize>,
@@ -143,6 +146,7 @@ impl Policy {
             established: watch::Sender::new(0),
             settled: watch::Sender::new(false),
             undoing: Mutex::new(()),
+            chain: RefCell::default(),
             telling: Mutex::new(()),
             events: Cell::new(0),
             to_sandbox: Semaphore::new(MAX_TO_SANDBOX),

@@ -9,12 +9,12 @@ use metnos_proto::edges::{ctl_policyd, door_policyd, planner_policyd, syntd_poli
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Refusal, RefusalCode, Standing};
-use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone};
+use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone, MAX_WHY, Redact};
 use metnos_proto::msg::policyd::{
-    Act, Acted, Approvals, Approve, CallRun, CheckPolicy, DenyApproval, EndTurn, ExecutorList, Executors, GrowthLeft,
-    GrowthQuota, Identified, Identify, Intent, IntentFrozen, Panic, Panicked, PolicyReport, PolicyStatus,
-    PromptRegistered, RegisterPrompt, Release, Released, Resume, RunCall, ShowApproval, ShowExecutor, SwitchExecutor,
-    Switched, Undo, Undoable,
+    Act, Acted, AnchorList, Anchors, Approvals, Approve, CallRun, CheckPolicy, CopyRegistry, DenyApproval, EndTurn,
+    ExecutorList, Executors, GrowthLeft, GrowthQuota, Identified, Identify, Intent, IntentFrozen, MAX_ANCHORS, Panic,
+    Panicked, PolicyReport, PolicyStatus, PromptRegistered, RedactPayload, Redacted, RegisterPrompt, Release, Released,
+    Resume, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, Undo, Undoable,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::Violation;
@@ -275,6 +275,42 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<PolicyReport, 0> {
         Ok((self.report(), []))
+    }
+
+    async fn anchors(self: Rc<Self>, _: Cx<CtlPolicyd>, ask: Anchors, []: [Sealed; 0]) -> Served<AnchorList, 1> {
+        let internal = |why: String| Refusal::new(RefusalCode::Internal, "policyd.internal", why);
+        let mut kept = self.store.anchors(ask.after).await.map_err(|error| internal(error.to_string()))?;
+        let more = kept.len() > MAX_ANCHORS as usize;
+        kept.truncate(MAX_ANCHORS as usize);
+        let next = if more { kept.last().map_or(0, |(anchor, _)| anchor.seq) } else { 0 };
+        let text: String = kept.iter().map(|(anchor, signature)| anchor.to_line(signature) + "\n").collect();
+        let text = Sealed::new(text.as_bytes()).map_err(|error| internal(error.to_string()))?;
+        let broken = self.chain.borrow().broken.clone().unwrap_or_default();
+        let anchors = u32::try_from(kept.len()).unwrap_or(MAX_ANCHORS);
+        Ok((AnchorList { anchors, next, broken: head(&broken, MAX_WHY) }, [text]))
+    }
+
+    async fn copy_registry(self: Rc<Self>, _: Cx<CtlPolicyd>, _: CopyRegistry, []: [Sealed; 0]) -> Served<Done, 1> {
+        let internal = |why: String| Refusal::new(RefusalCode::Internal, "policyd.internal", why);
+        let copy = self.store.copy().await.map_err(|error| internal(error.to_string()))?;
+        Ok((Done {}, [Sealed::new(&copy).map_err(|error| internal(error.to_string()))?]))
+    }
+
+    /// A hard approval of its own: only here, where the kernel has said who asks (design: policy §4).
+    async fn redact(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: RedactPayload, []: [Sealed; 0]) -> Served<Redacted, 0> {
+        let peer = cx.peer.ok_or_else(|| No::Violation("an admin channel that is nobody's".to_owned()))?;
+        let principal = identify(Channel::Cli, &format!("uid:{}", peer.uid), self.setting.owner_uid)?;
+        match principal.standing {
+            Standing::Owner => {}
+            Standing::Guest | Standing::Stranger => {
+                let why = "only the owner has something taken out of the chronicle";
+                return Err(Refusal::new(RefusalCode::Denied, "rite.owner", why).into());
+            }
+        }
+        self.chain_holds()?;
+        let word = Redact { seq: ask.seq, why: ask.why };
+        let (recorded, []) = self.memory.redact(TraceId::NONE, word, []).await.map_err(|error| memory_gone(&error))?;
+        Ok((Redacted { seq: recorded.seq }, []))
     }
 }
 

@@ -4,11 +4,13 @@
 
 use std::path::Path;
 
+use metnos_proto::chain::Anchor;
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::anchors;
 use crate::approvals::Card;
 use crate::strikes::{self, Strikes};
 use crate::switches::{self, Switches};
@@ -141,6 +143,8 @@ pub struct Opened {
     pub switches: Switches,
     /// The strikes of every executor.
     pub strikes: Strikes,
+    /// The head of the chronicle that was signed last.
+    pub last_anchor: Option<Anchor>,
 }
 
 impl Opened {
@@ -156,10 +160,12 @@ impl Opened {
              PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;",
         )?;
         prepare(&connection, public_key)?;
+        anchors::prepare(&connection)?;
         let rows = load(&connection)?;
         let cards = store_cards::load(&connection)?;
         let (switches, strikes) = (switches::load(&connection)?, strikes::load(&connection)?);
-        Ok(Self { connection, rows, cards, switches, strikes })
+        let last_anchor = anchors::last(&connection)?;
+        Ok(Self { connection, rows, cards, switches, strikes, last_anchor })
     }
 
     /// Starts the thread, and waits until it runs: what a thread needs to begin, a filter that comes

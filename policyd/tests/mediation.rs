@@ -52,11 +52,15 @@ fn nothing_runs_when_the_decision_cannot_be_recorded() {
     run(async {
         let world = World::usual(folder.path()).await;
         let planner = world.planner(1).await;
-        for (mood, path) in [(Mood::Refuses, "a.md"), (Mood::Refuses, "/etc/shadow"), (Mood::Dies, "a.md")] {
+        // A memoryd that says why is quoted; one that is gone is said to be.
+        let full = "disk.full";
+        for (mood, path, rule) in
+            [(Mood::Refuses, "a.md", full), (Mood::Refuses, "/etc/shadow", full), (Mood::Dies, "a.md", "memory.gone")]
+        {
             world.memory.mood.set(mood);
             let turn = world.say("read").await;
             let error = planner.act(NO, act(turn, 1, "fs_read"), [sealed(&json!({ "path": path }))]).await.unwrap_err();
-            assert_eq!(refusal(error), (RefusalCode::Unavailable, "memory.gone".to_owned()));
+            assert_eq!(refusal(error), (RefusalCode::Unavailable, rule.to_owned()));
             assert!(!world.took().iter().any(|line| line.starts_with("run")));
         }
     });

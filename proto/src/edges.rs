@@ -118,6 +118,11 @@ crate::edges! {
         ask executor_born(ExecutorBorn, 1) -> (Recorded, 0) within 10_000;
         ask executor_lost(ExecutorLost, 0) -> (Recorded, 0) within 10_000;
         ask system_event(SystemEvent, 0) -> (Recorded, 0) within 10_000;
+        ask anchored(Anchored, 0) -> (ChainHead, 0) within 60_000;
+        ask redact(Redact, 0) -> (Recorded, 0) within 60_000;
+        ask cost(Cost, 0) -> (Recorded, 0) within 10_000;
+        ask spending(Spending, 0) -> (Spent, 0) within 10_000;
+        note ChainHead;
     }
 
     /// sandboxd's own record of what ran.
@@ -143,6 +148,9 @@ crate::edges! {
         ask panic(Panic, 0) -> (Panicked, 0) within 10_000;
         ask resume(Resume, 0) -> (Switched, 0) within 10_000;
         ask switch_executor(SwitchExecutor, 0) -> (Switched, 0) within 10_000;
+        ask anchors(Anchors, 0) -> (AnchorList, 1) within 30_000;
+        ask redact(RedactPayload, 0) -> (Redacted, 0) within 60_000;
+        ask copy_registry(CopyRegistry, 0) -> (Done, 1) within 60_000;
     }
 
     /// The owner at sandboxd: is what lies in the pool what was signed, and does the sandbox hold?
@@ -158,10 +166,12 @@ crate::edges! {
         ask health(MindHealth, 0) -> (MindReport, 0) within 5_000;
     }
 
-    /// The owner at memoryd: read and verify, never write.
+    /// The owner at memoryd: read and verify, and decide about what was derived. The chronicle is only appended to.
     CtlMemoryd in ctl_memoryd = 19: Ctl => Memoryd {
         ask tail(Tail, 0) -> (Tailed, 1) within 30_000;
-        ask verify(Verify, 0) -> (VerifyReport, 0) within 600_000;
+        ask verify(Verify, 1) -> (VerifyReport, 0) within 600_000;
+        ask look(Look, 0) -> (Looked, 1) within 60_000;
+        ask decide(OwnersAct, 0) -> (Recorded, 0) within 60_000;
         ask mnests(Mnests, 0) -> (MnestCount, 1) within 30_000;
         ask recollect(Recollect, 1) -> (Recollected, 1) within 30_000;
         ask rehearse(Rehearse, 1) -> (Recollected, 1) within 60_000;

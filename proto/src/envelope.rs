@@ -28,6 +28,10 @@ pub struct Envelope {
     pub recent: Vec<Recent>,
     /// What this principal said longer ago that bears on the words of this turn, best first.
     pub recalled: Vec<Recalled>,
+    /// What is left of the talk before that: summaries of this principal's own words, oldest first.
+    pub earlier: Vec<Earlier>,
+    /// What was done for this principal last, oldest first.
+    pub done: Vec<Done>,
     /// The executors that may fit, best first.
     pub candidates: Vec<Candidate>,
     /// Which executors' outputs have become whose inputs.
@@ -56,6 +60,32 @@ pub struct Recalled {
     pub relevance: f64,
     /// The words.
     pub text: String,
+}
+
+/// A summary of the principal's own words, made of sentences that were said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Earlier {
+    /// The first line of the chronicle that it covers.
+    pub from_seq: u64,
+    /// The last.
+    pub upto_seq: u64,
+    /// The lines whose sentences stand in it.
+    pub cited: Vec<u64>,
+    /// The sentences, each behind its line in brackets.
+    pub text: String,
+}
+
+/// A task of an earlier turn of the same principal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Done {
+    /// The line of the chronicle that closed its turn.
+    pub seq: u64,
+    /// How it ended.
+    pub ended: String,
+    /// The executors that succeeded in it, in their order.
+    pub executors: Vec<String>,
 }
 
 /// An executor as the planner may know it: its public contract.

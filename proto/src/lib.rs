@@ -5,11 +5,13 @@
 //! [`msg`] holds the words; [`phase`] says which word is admissible when. A word travels in a
 //! [`frame`] over a [`link`] (or its tokio form, [`link_async`]); what is large or free-form
 //! travels beside it as a [`payload`]. [`control`] is the supervisor's star, and [`boot`] how
-//! a daemon comes to life on it.
+//! a daemon comes to life on it. [`chain`] and [`merkle`] are how the chronicle is hashed, for whoever
+//! checks it.
 //!
 //! This crate knows no daemon, and opens nothing: it only uses ends it was given.
 
 pub mod boot;
+pub mod chain;
 pub mod control;
 pub mod edge;
 pub mod edges;
@@ -20,6 +22,7 @@ pub mod ids;
 pub mod json;
 pub mod link;
 pub mod link_async;
+pub mod merkle;
 pub mod msg;
 pub mod payload;
 pub mod phase;

@@ -12,7 +12,8 @@ use metnos_proto::ids::{Blake3, Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, ExecutorDigests, ExecutorId, Outcome, Resources};
 use metnos_proto::msg::memoryd::{
-    Decision, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, Recorded, Started, SystemEvent, TurnClosed,
+    Anchored, ChainHead, Cost, Decision, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, Recorded,
+    Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
 };
 use metnos_proto::msg::sandboxd::{
     Birth, Born, Forget, Install, Kill, KilledCount, Pool, PoolEntry, PoolListing, Resolve, Resolved, Run, RunReport,
@@ -142,6 +143,23 @@ impl policyd_memoryd::ServeBlocking for Memory {
     }
 
     fn system_event(&mut self, _: &FromPolicyd, _: TraceId, _: SystemEvent, []: [Sealed; 0]) -> Served<Recorded, 0> {
+        self.recorded()
+    }
+
+    fn anchored(&mut self, _: &FromPolicyd, _: TraceId, word: Anchored, []: [Sealed; 0]) -> Served<ChainHead, 0> {
+        Ok((ChainHead { seq: word.seq, hash: word.hash, root: Sha256([0; 32]) }, []))
+    }
+
+    fn cost(&mut self, _: &FromPolicyd, _: TraceId, _: Cost, []: [Sealed; 0]) -> Served<Recorded, 0> {
+        self.recorded()
+    }
+
+    fn spending(&mut self, _: &FromPolicyd, _: TraceId, _: Spending, []: [Sealed; 0]) -> Served<Spent, 0> {
+        let none = Spent { turn: 0, principal_day: 0, principal_month: 0, day: 0, month: 0, principal_day_tokens: 0 };
+        Ok((none, []))
+    }
+
+    fn redact(&mut self, _: &FromPolicyd, _: TraceId, _: Redact, []: [Sealed; 0]) -> Served<Recorded, 0> {
         self.recorded()
     }
 }

@@ -33,8 +33,33 @@ fn an_ordinary_hour(set: &mut Instance) -> BTreeMap<u32, String> {
     set.wait_back("memoryd", crashed);
     note(set);
     turns(set);
+    what_the_owner_does_once_in_a_while(set);
     set.verify();
     roles
+}
+
+/// The owner looks at what was remembered, keeps it, returns to it, and has a line taken out.
+fn what_the_owner_does_once_in_a_while(set: &Instance) {
+    let (_, lines) = set.json(&["audit", "search", "long.md", "--type", "policy_decision", "-n", "1"]);
+    let seq = lines[0]["seq"].as_u64().unwrap().to_string();
+    let kept = set.home().parent().unwrap().join(format!("backup-{seq}"));
+    let name = format!("kept-{seq}");
+    for words in [
+        &["audit", "anchors"][..],
+        &["audit", "scan"],
+        &["audit", "show", &seq],
+        &["mnest", "graph", "--svg"],
+        &["mnest", "snapshot", &name, "--why", "a test"],
+        &["freeze", "--why", "a test"],
+        &["defrost", "--why", "a test"],
+        &["mnest", "rollback", &name, "--why", "a test"],
+        &["spend"],
+        &["audit", "redact", &seq, "--why", "a test", "--confirm", &seq],
+        &["backup", kept.to_str().unwrap()],
+    ] {
+        let (code, value) = set.json(words);
+        assert_eq!(code, 0, "{words:?}: {value:#}");
+    }
 }
 
 fn turns(set: &Instance) {

@@ -178,6 +178,7 @@ pub fn string(bytes: &[u8]) -> Result<(Cow<'_, str>, usize), NotCanonical> {
     let mut escaped = false;
     let mut at = 1;
     loop {
+        at += plain(&bytes[at.min(bytes.len())..]);
         match bytes.get(at) {
             None => return wrong(at, "the string has no end"),
             Some(b'"') => break,
@@ -204,6 +205,27 @@ pub fn string(bytes: &[u8]) -> Result<(Cow<'_, str>, usize), NotCanonical> {
     } else {
         wrong(0, "a string that is escaped more than it must be")
     }
+}
+
+/// How many bytes at the beginning surely need no second look: no quotation mark, no backslash, no control character.
+/// Eight at a time; it may stop early, never late.
+fn plain(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGHS: u64 = ONES << 7;
+    // The highest bit of each byte of `word` that is below `limit`, which is at most 128, and maybe of bytes above it.
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & HIGHS;
+    let mut at = 0;
+    for eight in bytes.chunks_exact(8) {
+        let Ok(eight) = <[u8; 8]>::try_from(eight) else { break };
+        let word = u64::from_le_bytes(eight);
+        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
+        let slash = below(word ^ (ONES * u64::from(b'\\')), 1);
+        if below(word, 0x20) | quote | slash != 0 {
+            break;
+        }
+        at += 8;
+    }
+    at
 }
 
 #[cfg(test)]
@@ -290,6 +312,14 @@ mod tests {
             if check_object(&bytes).is_ok() {
                 prop_assert!(serde_json::from_slice::<serde_json::Value>(&bytes).is_ok());
             }
+        }
+
+        #[test]
+        fn what_is_passed_over_eight_at_a_time_needs_no_second_look(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            let needs = |byte: &u8| *byte < 0x20 || matches!(*byte, b'"' | b'\\');
+            prop_assert!(!bytes[..plain(&bytes)].iter().any(needs));
+            let harmless: Vec<u8> = bytes.iter().map(|byte| if needs(byte) { b'a' } else { *byte }).collect();
+            prop_assert_eq!(plain(&harmless), harmless.len() / 8 * 8);
         }
 
         #[test]

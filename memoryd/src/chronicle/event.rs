@@ -5,34 +5,10 @@ use std::borrow::Cow;
 use metnos_proto::ids::{SessionId, Sha256, TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Trust};
 use metnos_proto::role::RoleName;
-use sha2::Digest;
 
 use super::time::instant_text;
 
-/// What the hash of every event begins with, so that it can be mistaken for no other digest.
-pub const DOMAIN: &[u8] = b"metnos-chronicle-v1\0";
-/// How many fields the hash covers.
-pub const FIELDS: usize = 15;
-/// The names of the hashed fields, in the order in which the hash covers them.
-pub const FIELD_NAMES: [&str; FIELDS] = [
-    "seq",
-    "prev_hash",
-    "parent",
-    "ts",
-    "emitter",
-    "session_key",
-    "turn_id",
-    "trace_id",
-    "event_type",
-    "agent_id",
-    "model",
-    "channel",
-    "peer",
-    "trust",
-    "payload_sha256",
-];
-/// What the first event names as its predecessor.
-pub const GENESIS: Sha256 = Sha256([0; 32]);
+pub use metnos_proto::chain::{DOMAIN, FIELD_NAMES, FIELDS, GENESIS, is_mark, mark, preimage, sha256};
 
 macro_rules! event_types {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
@@ -237,6 +213,13 @@ impl Event {
         event
     }
 
+    /// Whether the payload was taken out and the mark of that stands in its place. Whether that was the owner's
+    /// rite is for the verification to say.
+    #[must_use]
+    pub fn is_redacted(&self) -> bool {
+        is_mark(self.payload.as_bytes()) && sha256(self.payload.as_bytes()) != self.payload_sha256
+    }
+
     /// The value of `session_key`.
     #[must_use]
     pub fn session_key(&self) -> String {
@@ -271,30 +254,6 @@ impl Event {
     pub fn computed_hash(&self) -> Sha256 {
         sha256(&preimage(&self.fields().each_ref().map(AsRef::as_ref)))
     }
-}
-
-/// The bytes that are hashed: the domain, then every field behind its length.
-///
-/// Two different arrays of fields never give the same bytes: the number of fields is
-/// fixed and each begins with its length, so nothing can be shifted from one to another.
-#[must_use]
-pub fn preimage(fields: &[&str; FIELDS]) -> Vec<u8> {
-    let size = fields.iter().map(|field| field.len() + 4).sum::<usize>();
-    let mut bytes = Vec::with_capacity(DOMAIN.len() + size);
-    bytes.extend_from_slice(DOMAIN);
-    for field in fields {
-        // Fields are at most MAX_FIELD_BYTES long, so the length always fits.
-        let length = u32::try_from(field.len()).unwrap_or(u32::MAX);
-        bytes.extend_from_slice(&length.to_be_bytes());
-        bytes.extend_from_slice(field.as_bytes());
-    }
-    bytes
-}
-
-/// The SHA-256 digest of `bytes`.
-#[must_use]
-pub fn sha256(bytes: &[u8]) -> Sha256 {
-    Sha256(sha2::Sha256::digest(bytes).into())
 }
 
 #[cfg(test)]

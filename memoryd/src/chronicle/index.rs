@@ -4,21 +4,23 @@
 //! event in one transaction per round; it is never asked whether something is true, only
 //! where it stands.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use metnos_proto::ids::{CallId, Sha256, TraceId, TurnId};
+use metnos_proto::merkle::Frontier;
 use metnos_proto::msg::common::{Channel, Trust};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::event::{EventType, channel_named, trust_name, trust_named};
+use super::event::{EventType, channel_named, trust_named};
 use super::log::{Place, Placed};
 use super::payload;
+use super::spelled::Spelled;
 use super::time::Day;
 use crate::error::{During, Error, Result};
-use metnos_proto::role::RoleName;
 
 /// The version of the tables below.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 2;
 
 const TABLES: &str = include_str!("index.sql");
 
@@ -33,8 +35,8 @@ pub struct IndexRow {
     pub place: Place,
     /// When.
     pub ts_ms: u64,
-    /// What happened.
-    pub kind: String,
+    /// What happened; `None` when the index has a name that there is not.
+    pub kind: Option<EventType>,
     /// The turn.
     pub turn: Option<TurnId>,
     /// The call that its payload names.
@@ -79,7 +81,9 @@ impl TurnFacts {
 /// The database.
 #[derive(Debug)]
 pub struct Index {
-    db: Connection,
+    pub(super) db: Connection,
+    /// The tree over all events that the transaction, if one is open, has come to.
+    tree: RefCell<Frontier>,
 }
 
 /// Opens a database the way every projection here is kept: one user, a write-ahead log, no
@@ -107,9 +111,24 @@ pub fn row_of(placed: &Placed) -> IndexRow {
         hash: event.hash,
         place: placed.place,
         ts_ms: event.ts_ms,
-        kind: event.kind.name().to_owned(),
+        kind: Some(event.kind),
         turn: event.turn_id,
         call: call_in(event.kind, &event.payload),
+        payload: event.payload_sha256,
+    }
+}
+
+/// The line as the index should describe it.
+#[must_use]
+pub fn row_of_line(event: &Spelled<'_>, place: Place) -> IndexRow {
+    IndexRow {
+        seq: event.seq,
+        hash: event.hash,
+        place,
+        ts_ms: event.ts_ms,
+        kind: Some(event.kind),
+        turn: event.turn_id,
+        call: call_in(event.kind, event.payload),
         payload: event.payload_sha256,
     }
 }
@@ -126,16 +145,16 @@ fn call_in(kind: EventType, text: &str) -> Option<CallId> {
     serde_json::from_str::<Named>(text).ok().and_then(|named| payload::call_of(&named.call))
 }
 
-fn signed(number: u64) -> i64 {
+pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+pub(super) fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let number: i64 = row.get(column)?;
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
 }
 
-fn maybe_unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
+pub(super) fn maybe_unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
     Ok(row.get::<_, Option<i64>>(column)?.and_then(|number| u64::try_from(number).ok()))
 }
 
@@ -143,7 +162,7 @@ fn place(row: &Row<'_>, first: usize) -> rusqlite::Result<Place> {
     Ok(Place { day: Day(row.get(first)?), offset: unsigned(row, first + 1)?, bytes: unsigned(row, first + 2)? })
 }
 
-const COLUMNS: &str = "seq, hash, day, offset, bytes, ts, type, turn, call, payload";
+pub(super) const COLUMNS: &str = "seq, hash, day, offset, bytes, ts, type, turn, call, payload";
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<IndexRow> {
     Ok(IndexRow {
@@ -151,7 +170,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<IndexRow> {
         hash: Sha256(row.get(1)?),
         place: place(row, 2)?,
         ts_ms: unsigned(row, 5)?,
-        kind: row.get(6)?,
+        kind: EventType::parse(row.get_ref(6)?.as_str()?),
         turn: row.get::<_, Option<[u8; 16]>>(7)?.map(TurnId::from_bytes),
         call: row.get::<_, Option<[u8; 16]>>(8)?.map(CallId::from_bytes),
         payload: Sha256(row.get(9)?),
@@ -174,7 +193,33 @@ impl Index {
             VERSION => {}
             found => return Err(Error::Version { file: "index.sqlite", found, known: VERSION }),
         }
-        Ok(Self { db })
+        let index = Self { db, tree: RefCell::default() };
+        index.reload_tree()?;
+        Ok(index)
+    }
+
+    /// Goes back to the tree that is stored.
+    fn reload_tree(&self) -> Result<()> {
+        let stored: Option<Vec<u8>> = self
+            .db
+            .query_row("SELECT frontier FROM tree", [], |row| row.get(0))
+            .optional()
+            .during("reading the tree")?;
+        let frontier = match stored {
+            None => Frontier::default(),
+            Some(bytes) => Frontier::from_bytes(&bytes).ok_or_else(|| {
+                Error::Altered("the tree in the index is none; move .audit/index.sqlite away".to_owned())
+            })?,
+        };
+        *self.tree.borrow_mut() = frontier;
+        Ok(())
+    }
+
+    /// The root of the tree over all events that the index knows, and how many they are.
+    #[must_use]
+    pub fn root(&self) -> (u64, Sha256) {
+        let tree = self.tree.borrow();
+        (tree.size(), tree.root())
     }
 
     /// The last event that the index knows.
@@ -230,6 +275,17 @@ impl Index {
         self.rows(&sql, params![turn.to_bytes(), signed(before)])
     }
 
+    /// The first event of a turn.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn first_of_turn(&self, turn: TurnId) -> Result<Option<u64>> {
+        self.db
+            .prepare_cached("SELECT min(seq) FROM events WHERE turn = ?1")
+            .and_then(|mut one| one.query_row([turn.to_bytes()], |row| maybe_unsigned(row, 0)))
+            .during("reading the index")
+    }
+
     /// The last event of that type about a call.
     ///
     /// # Errors
@@ -239,7 +295,7 @@ impl Index {
         Ok(self.rows(&sql, params![call.to_bytes(), kind.name()])?.pop())
     }
 
-    fn rows(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<IndexRow>> {
+    pub(super) fn rows(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<IndexRow>> {
         self.db
             .prepare_cached(sql)
             .and_then(|mut many| many.query_map(params, read_row)?.collect())
@@ -335,7 +391,13 @@ impl Index {
     /// # Errors
     /// When the database says no; nothing of the transaction stays.
     pub fn commit(&self) -> Result<()> {
-        self.db.execute_batch("COMMIT").during("writing the index").inspect_err(|_| self.abandon())
+        let frontier = self.tree.borrow().to_bytes();
+        self.db
+            .prepare_cached("INSERT INTO tree VALUES (1, ?1) ON CONFLICT DO UPDATE SET frontier = ?1")
+            .and_then(|mut set| set.execute([frontier]))
+            .and_then(|_| self.db.execute_batch("COMMIT"))
+            .during("writing the index")
+            .inspect_err(|_| self.abandon())
     }
 
     /// Drops what the open transaction has done, if one is open.
@@ -344,6 +406,9 @@ impl Index {
             && let Err(error) = self.db.execute_batch("ROLLBACK")
         {
             tracing::error!(%error, "the index's transaction cannot be rolled back");
+        }
+        if let Err(error) = self.reload_tree() {
+            tracing::error!(%error, "the index's tree cannot be read back");
         }
     }
 
@@ -366,6 +431,7 @@ impl Index {
     pub fn apply(&self, placed: &Placed) -> Result<()> {
         let row = row_of(placed);
         self.insert(&row).during("writing the index")?;
+        self.tree.borrow_mut().push(&row.hash);
         self.project(placed).during("writing the index")
     }
 
@@ -378,102 +444,11 @@ impl Index {
             signed(row.place.offset),
             signed(row.place.bytes),
             signed(row.ts_ms),
-            row.kind,
+            row.kind.map(EventType::name),
             row.turn.map(TurnId::to_bytes),
             row.call.map(CallId::to_bytes),
             row.payload.0,
         ])?;
-        Ok(())
-    }
-
-    /// The small tables. A payload that is not of its type's shape changes none of them: the
-    /// verification tells of it.
-    fn project(&self, placed: &Placed) -> rusqlite::Result<()> {
-        let event = &placed.event;
-        match event.kind {
-            EventType::OwnerMessage => {
-                let Ok(words) = payload::OwnerMessage::decode(&event.payload) else { return Ok(()) };
-                self.open_turn(placed, &words.lang, false, "said")
-            }
-            EventType::TurnOpen => match payload::TurnOpen::decode(&event.payload) {
-                Ok(opened) if opened.direct && event.emitter == RoleName::Policyd => {
-                    self.open_turn(placed, "en", true, "opened")
-                }
-                Ok(_) => self.mark(placed, "opened"),
-                Err(_) => Ok(()),
-            },
-            EventType::AssistantMessage => self.mark(placed, "delivered"),
-            EventType::TurnClose => self.mark(placed, "closed"),
-            EventType::Evolution => self.evolve(placed),
-            EventType::ToolCall
-            | EventType::ToolResult
-            | EventType::WorldAction
-            | EventType::PolicyDecision
-            | EventType::Approval
-            | EventType::RunStarted
-            | EventType::RunEnded
-            | EventType::Heartbeat
-            | EventType::ReflectionProbe
-            | EventType::LatticeUpdateProposal
-            | EventType::LatticeCommit
-            | EventType::IdentityCheck
-            | EventType::GoalEvent
-            | EventType::JobEvent
-            | EventType::CostEntry
-            | EventType::SilkEvent
-            | EventType::ScheduleEvent
-            | EventType::ConstitutionModified
-            | EventType::PayloadRedacted
-            | EventType::Checkpoint
-            | EventType::SystemEvent => Ok(()),
-        }
-    }
-
-    fn open_turn(&self, placed: &Placed, lang: &str, direct: bool, column: &'static str) -> rusqlite::Result<()> {
-        let event = &placed.event;
-        let (Some(turn), Some(trace), Some(channel)) = (event.turn_id, event.trace_id, event.channel) else {
-            return Ok(());
-        };
-        let sql = format!(
-            "INSERT OR IGNORE INTO turns (turn, trace, channel, peer, trust, lang, direct, {column})
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
-        );
-        self.db.prepare_cached(&sql)?.execute(params![
-            turn.to_bytes(),
-            trace.to_bytes(),
-            channel.name(),
-            event.peer,
-            trust_name(event.trust),
-            lang,
-            direct,
-            signed(event.seq),
-        ])?;
-        Ok(())
-    }
-
-    /// Notes the first line of its kind in the turn.
-    fn mark(&self, placed: &Placed, column: &'static str) -> rusqlite::Result<()> {
-        let Some(turn) = placed.event.turn_id else { return Ok(()) };
-        let sql = format!("UPDATE turns SET {column} = ?2 WHERE turn = ?1 AND {column} IS NULL");
-        self.db.prepare_cached(&sql)?.execute(params![turn.to_bytes(), signed(placed.event.seq)])?;
-        Ok(())
-    }
-
-    fn evolve(&self, placed: &Placed) -> rusqlite::Result<()> {
-        let Ok(change) = payload::Evolution::decode(&placed.event.payload) else { return Ok(()) };
-        let seq = signed(placed.event.seq);
-        if change.act == "born" {
-            self.db.prepare_cached("INSERT OR REPLACE INTO executors VALUES (?1, ?2, 1, ?3, ?4)")?.execute(params![
-                change.executor,
-                change.version,
-                change.candidate.to_string(),
-                seq
-            ])?;
-        } else {
-            self.db
-                .prepare_cached("UPDATE executors SET callable = 0, seq = ?3 WHERE name = ?1 AND version = ?2")?
-                .execute(params![change.executor, change.version, seq])?;
-        }
         Ok(())
     }
 }

@@ -40,3 +40,13 @@ CREATE TABLE view (
     day   INTEGER NOT NULL,
     bytes INTEGER NOT NULL
 ) STRICT;
+-- The Merkle tree over the hashes of all events above: the roots of its full subtrees.
+CREATE TABLE tree (
+    one      INTEGER PRIMARY KEY CHECK (one = 1),
+    frontier BLOB NOT NULL
+) STRICT;
+-- Whose payload was taken out by rite, and which event says so.
+CREATE TABLE redacted (
+    seq    INTEGER PRIMARY KEY CHECK (seq >= 1),
+    by_seq INTEGER NOT NULL
+) STRICT;

@@ -3,15 +3,9 @@
 //! Keys stand in one order without white space, so that a line can be read without
 //! building a document, and one event has one line.
 
-use std::str::FromStr;
-
-use metnos_proto::ids::{SessionId, Sha256};
-use metnos_proto::role::RoleName;
-
-use super::canonical;
-use super::event::{Event, EventType, channel_named, trust_name, trust_named};
-use super::time::{instant_text, parse_instant};
-use metnos_proto::msg::common::Channel;
+use super::event::{Event, trust_name};
+use super::spelled::Spelled;
+use super::time::instant_text;
 
 /// The largest payload of an event, in bytes.
 pub const MAX_PAYLOAD_BYTES: usize = 20 * 1024 * 1024;
@@ -31,7 +25,7 @@ pub struct LineError {
 }
 
 /// `,"hash":"sha256:` + 64 digits + `"}`.
-const TAIL: usize = 16 + 64 + 2;
+pub(super) const TAIL: usize = 16 + 64 + 2;
 
 /// The line of an event, with its newline.
 #[must_use]
@@ -85,162 +79,7 @@ fn push_string(line: &mut Vec<u8>, text: &str) {
 /// # Errors
 /// The first field that is not spelled as [`to_line`] would.
 pub fn parse_line(line: &[u8]) -> Result<Event, LineError> {
-    if line.len() >= MAX_LINE_BYTES {
-        return wrong("line", format!("longer than {MAX_LINE_BYTES} bytes"));
-    }
-    let Some(head) = line.len().checked_sub(TAIL) else {
-        return wrong("line", "too short");
-    };
-    let (rest, tail) = line.split_at(head);
-    let mut tail = Scan { rest: tail };
-    tail.literal("hash", ",\"hash\":")?;
-    let hash = tail.digest("hash")?;
-    tail.literal("hash", "}")?;
-
-    let mut scan = Scan { rest };
-    scan.literal("seq", "{\"seq\":")?;
-    let seq = scan.integer("seq")?;
-    scan.literal("prev_hash", ",\"prev_hash\":")?;
-    let prev_hash = scan.digest("prev_hash")?;
-    scan.literal("parent", ",\"parent\":")?;
-    let parent = if scan.null() { None } else { Some(scan.integer("parent")?) };
-    scan.literal("ts", ",\"ts\":")?;
-    let ts_ms = scan.named("ts", parse_instant)?;
-    scan.literal("emitter", ",\"emitter\":")?;
-    let emitter = scan.named("emitter", RoleName::parse)?;
-    scan.literal("session_key", ",\"session_key\":")?;
-    let session = scan.named("session_key", |text| session_of(text, emitter))?;
-    scan.literal("turn_id", ",\"turn_id\":")?;
-    let turn_id = scan.optional("turn_id", exact_id)?;
-    scan.literal("trace_id", ",\"trace_id\":")?;
-    let trace_id = scan.optional("trace_id", exact_id)?;
-    scan.literal("event_type", ",\"event_type\":")?;
-    let kind = scan.named("event_type", EventType::parse)?;
-    scan.literal("agent_id", ",\"agent_id\":")?;
-    let agent_id = scan.text("agent_id")?;
-    scan.literal("model", ",\"model\":")?;
-    let model = scan.text("model")?;
-    scan.literal("channel", ",\"channel\":")?;
-    let channel: Option<Channel> = scan.optional("channel", channel_named)?;
-    scan.literal("peer", ",\"peer\":")?;
-    let peer = scan.text("peer")?;
-    scan.literal("trust", ",\"trust\":")?;
-    let trust = scan.named("trust", trust_named)?;
-    scan.literal("payload_sha256", ",\"payload_sha256\":")?;
-    let payload_sha256 = scan.digest("payload_sha256")?;
-    scan.literal("payload", ",\"payload\":")?;
-    let payload = scan.payload()?;
-    Ok(Event {
-        seq,
-        prev_hash,
-        parent,
-        ts_ms,
-        emitter,
-        session,
-        turn_id,
-        trace_id,
-        kind,
-        agent_id,
-        model,
-        channel,
-        peer,
-        trust,
-        payload_sha256,
-        payload,
-        hash,
-    })
-}
-
-/// An id whose text is exactly what printing it gives.
-fn exact_id<T: FromStr + ToString>(text: &str) -> Option<T> {
-    text.parse::<T>().ok().filter(|id| id.to_string() == text)
-}
-
-fn session_of(key: &str, emitter: RoleName) -> Option<SessionId> {
-    exact_id(key.strip_prefix("metnos:")?.strip_prefix(emitter.text())?.strip_prefix(':')?)
-}
-
-fn wrong<T>(field: &'static str, why: impl Into<String>) -> Result<T, LineError> {
-    Err(LineError { field, why: why.into() })
-}
-
-struct Scan<'a> {
-    rest: &'a [u8],
-}
-
-impl Scan<'_> {
-    fn literal(&mut self, field: &'static str, literal: &'static str) -> Result<(), LineError> {
-        match self.rest.strip_prefix(literal.as_bytes()) {
-            Some(rest) => {
-                self.rest = rest;
-                Ok(())
-            }
-            None => wrong(field, format!("`{literal}` was expected")),
-        }
-    }
-
-    fn null(&mut self) -> bool {
-        self.rest.strip_prefix(b"null").is_some_and(|rest| {
-            self.rest = rest;
-            true
-        })
-    }
-
-    /// A number from 1 upwards, without sign or leading zero.
-    fn integer(&mut self, field: &'static str) -> Result<u64, LineError> {
-        let length = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let (digits, rest) = self.rest.split_at(length);
-        self.rest = rest;
-        let number = std::str::from_utf8(digits).ok().and_then(|text| text.parse::<u64>().ok());
-        match number {
-            Some(number) if digits.first() != Some(&b'0') => Ok(number),
-            _ => wrong(field, "a number from 1 upwards was expected"),
-        }
-    }
-
-    fn text(&mut self, field: &'static str) -> Result<String, LineError> {
-        let (text, length) =
-            canonical::string(self.rest).map_err(|error| LineError { field, why: error.to_string() })?;
-        if text.len() > MAX_FIELD_BYTES {
-            return wrong(field, format!("longer than {MAX_FIELD_BYTES} bytes"));
-        }
-        let text = text.into_owned();
-        self.rest = &self.rest[length..];
-        Ok(text)
-    }
-
-    fn named<T>(&mut self, field: &'static str, read: impl FnOnce(&str) -> Option<T>) -> Result<T, LineError> {
-        let text = self.text(field)?;
-        read(&text).map_or_else(|| wrong(field, format!("`{}` means nothing here", shortened(&text))), Ok)
-    }
-
-    fn optional<T>(
-        &mut self,
-        field: &'static str,
-        read: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<Option<T>, LineError> {
-        if self.null() { Ok(None) } else { self.named(field, read).map(Some) }
-    }
-
-    fn digest(&mut self, field: &'static str) -> Result<Sha256, LineError> {
-        self.named(field, Sha256::parse)
-    }
-
-    /// All that is left, which must be a canonical object.
-    fn payload(&mut self) -> Result<String, LineError> {
-        canonical::check_object(self.rest).map_err(|error| LineError { field: "payload", why: error.to_string() })?;
-        if self.rest.len() > MAX_PAYLOAD_BYTES {
-            return wrong("payload", format!("longer than {MAX_PAYLOAD_BYTES} bytes"));
-        }
-        match std::str::from_utf8(self.rest) {
-            Ok(text) => Ok(text.to_owned()),
-            Err(_) => wrong("payload", "the text is not UTF-8"),
-        }
-    }
-}
-
-fn shortened(text: &str) -> String {
-    text.chars().take(80).collect()
+    Ok(Spelled::read(line, &mut Vec::new())?.to_event())
 }
 
 #[cfg(test)]

@@ -221,6 +221,28 @@ impl Log {
         if line.pop() == Some(b'\n') { Ok(line) } else { Err(altered("a line without an end")) }
     }
 
+    /// Puts bytes in the place of as many others inside a line, and makes that durable. The only change that is ever
+    /// made to what was appended: see [`super::redact`], which says when it is due.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or written; then it is due again at the next start.
+    pub fn put(&self, place: Place, at: u64, bytes: &[u8], faults: &mut dyn Faults) -> Result<()> {
+        let name = file_name(place.day);
+        let what = format!("taking a payload out of {name}");
+        if at + bytes.len() as u64 > place.bytes {
+            return Err(Error::Altered(format!("{name} byte {}: the line is too short", place.offset)));
+        }
+        step(faults, Step::Redact, what.clone(), || {
+            let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+            let fd = rustix::fs::openat(&self.dir, &name, flags, Mode::empty())
+                .map_err(|errno| Error::io(what.clone(), errno))?;
+            let file = File::from(fd);
+            file.write_all_at(bytes, place.offset + at)
+                .and_then(|()| file.sync_data())
+                .map_err(|source| Error::io(what.clone(), source))
+        })
+    }
+
     /// Sets everything from `offset` aside in a file of its own, then cuts it off; gives that file's name.
     ///
     /// # Errors

@@ -58,8 +58,14 @@ pub mod event;
 pub mod index;
 pub mod line;
 pub mod log;
+mod lookup;
 pub mod payload;
+mod project;
+pub mod prove;
 pub mod recover;
+pub mod redact;
+pub mod secrets;
+pub mod spelled;
 pub mod store;
 pub mod time;
 pub mod verify;
@@ -68,6 +74,8 @@ pub mod witness;
 
 #[cfg(test)]
 mod attack_tests;
+#[cfg(test)]
+mod conditions_tests;
 #[cfg(test)]
 mod store_tests;
 #[cfg(test)]

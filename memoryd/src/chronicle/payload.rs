@@ -3,10 +3,14 @@
 //! The fields stand in alphabetical order, so that writing them as they are declared
 //! gives canonical JSON; the append checks it once more.
 
+use std::borrow::Cow;
+
 use metnos_proto::ids::{Blake3, CallId};
 use metnos_proto::msg::common::ExecutorId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use super::secrets;
 
 /// A payload that cannot be read as what its event's type says.
 #[derive(Debug, thiserror::Error)]
@@ -91,7 +95,7 @@ payloads! {
         arguments: String,
         /// BLAKE3 of the arguments' bytes.
         arguments_digest: String,
-        /// How `arguments` carries the bytes: `utf-8`, or `hex` when they are no text.
+        /// How `arguments` carries the bytes: `utf-8`, `hex` when they are no text, or [`CLEANED`].
         arguments_encoding: String,
         /// The call.
         call: String,
@@ -185,6 +189,78 @@ payloads! {
         why: String,
     }
 
+    /// `payload_redacted`: the owner has had a payload taken out.
+    PayloadRedacted = "payload_redacted" {
+        /// The digest that its line goes on claiming.
+        payload_sha256: String,
+        /// Whose.
+        seq: u64,
+        /// Why, in the owner's words.
+        why: String,
+    }
+
+    /// `checkpoint`: what the owner decided about the mnestome, or that it was kept.
+    Checkpoint = "checkpoint" {
+        /// `tag`, `untag`, `archive`, `restore`, `decline`, `freeze`, `defrost`, `snapshot`, `rollback`.
+        act: String,
+        /// The line up to which the mnestome had come, where the act is about all of it; 0 otherwise.
+        at_seq: u64,
+        /// SHA-256 of the canonical dump that was kept or is returned to; empty otherwise.
+        digest: String,
+        /// A mnest's id, a proposal's, or a snapshot's name.
+        id: String,
+        /// The tag; empty otherwise.
+        tag: String,
+        /// Why, in the owner's words.
+        why: String,
+    }
+
+    /// `cost_entry`: something costs something.
+    CostEntry = "cost_entry" {
+        /// What it is an entry about.
+        entry: String,
+        /// The executor; empty when it was a model.
+        executor: String,
+        /// How much, in millionths.
+        micro: u64,
+        /// The role of the model; empty when it was an executor.
+        role: String,
+        /// `estimate`, `actual` or `unsettled`.
+        stage: String,
+        /// Tokens read.
+        tokens_in: u64,
+        /// Tokens written.
+        tokens_out: u64,
+    }
+
+    /// `identity_check`: the six files were looked at, and some are others than when they were last recorded.
+    IdentityCheck = "identity_check" {
+        /// Those, in the order in which they are digested.
+        changed: Vec<FileDigest>,
+        /// BLAKE3 over all six, as envelopes name it.
+        identity: String,
+    }
+
+    /// One of the six files.
+    FileDigest = "file_digest" {
+        /// BLAKE3 of its bytes; empty when it is not there.
+        digest: String,
+        /// Its name.
+        name: String,
+        /// What its digest was; empty when it was not there, or never recorded.
+        was: String,
+    }
+
+    /// `constitution_modified`: the Laws were changed by rite.
+    ConstitutionModified = "constitution_modified" {
+        /// BLAKE3 of SOUL.md that was in force.
+        from: String,
+        /// BLAKE3 of SOUL.md that is in force from now on.
+        to: String,
+        /// Why, in the owner's words.
+        why: String,
+    }
+
     /// `system_event`: something happened to a daemon.
     SystemEvent = "system_event" {
         /// What kind, in a word.
@@ -193,6 +269,10 @@ payloads! {
         text: String,
     }
 }
+
+/// The encoding of arguments in which something that has the form of a secret was replaced by its digest: the
+/// arguments' own digest cannot be calculated from it.
+pub const CLEANED: &str = "cleaned";
 
 /// Reads the digest that a payload carries as text.
 #[must_use]
@@ -206,6 +286,29 @@ pub fn call_of(text: &str) -> Option<CallId> {
     text.parse().ok()
 }
 
+impl OwnerMessage {
+    /// Whether [`OwnerMessage::decode`] would read it, without copying the words.
+    ///
+    /// # Errors
+    /// When it is not of this shape.
+    pub fn check(text: &str) -> Result<(), PayloadError> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(dead_code, reason = "only whether they are there is asked")]
+        struct Words<'a> {
+            #[serde(borrow)]
+            lang: Cow<'a, str>,
+            #[serde(borrow)]
+            standing: Cow<'a, str>,
+            #[serde(borrow)]
+            text: Cow<'a, str>,
+        }
+        serde_json::from_str::<Words<'_>>(text)
+            .map(|_| ())
+            .map_err(|source| PayloadError { kind: "owner_message", source })
+    }
+}
+
 impl PolicyDecision {
     /// The executor that was decided on.
     #[must_use]
@@ -217,7 +320,10 @@ impl PolicyDecision {
     #[must_use]
     pub fn spell_arguments(bytes: Vec<u8>) -> (String, String) {
         match String::from_utf8(bytes) {
-            Ok(text) => (text, "utf-8".to_owned()),
+            Ok(text) => match secrets::cleaned(&text) {
+                Some(clean) => (clean, CLEANED.to_owned()),
+                None => (text, "utf-8".to_owned()),
+            },
             Err(error) => {
                 const DIGITS: &[u8; 16] = b"0123456789abcdef";
                 let nibbles = error.as_bytes().iter().flat_map(|byte| [byte >> 4, byte & 15]);
@@ -281,6 +387,10 @@ mod tests {
                 peak_kib: 1, result: s(), started_seq: 1, version: s(), wall_us: 1, written_bytes: 1 } => RunEnded,
             Evolution { act: s(), candidate, digests: vec![s()], executor: s(), version: s(), why: s() } => Evolution,
             SystemEvent { kind: s(), text: s() } => SystemEvent,
+            PayloadRedacted { payload_sha256: s(), seq: 7, why: s() } => PayloadRedacted,
+            Checkpoint { act: s(), at_seq: 3, digest: s(), id: s(), tag: s(), why: s() } => Checkpoint,
+            CostEntry { entry: s(), executor: s(), micro: 1, role: s(), stage: s(), tokens_in: 2, tokens_out: 3 } => CostEntry,
+            ConstitutionModified { from: s(), to: s(), why: s() } => ConstitutionModified,
         }
     }
 

@@ -14,6 +14,7 @@ use super::line::{MAX_FIELD_BYTES, MAX_PAYLOAD_BYTES, to_line};
 use super::log::{Log, Place, Placed};
 use super::payload::SystemEvent;
 use super::recover::{self, apply};
+use super::redact;
 use super::time::{Clock, Day};
 use super::view::View;
 use crate::error::{Error, Result};
@@ -157,6 +158,12 @@ impl Chronicle {
                 health = Health::Altered(why);
             }
             Err(error) => return Err(error),
+        }
+        if matches!(health, Health::Sound) {
+            let done = redact::carry_out(&log, &index, &mut view, faults.as_mut())?;
+            if done > 0 {
+                told.push(("redacted_late", format!("{done} payloads were to be taken out, and are now")));
+            }
         }
         let news = told.into_iter().map(|(kind, text)| own(session, kind, text)).collect();
         Ok(Self {
@@ -306,6 +313,9 @@ impl Chronicle {
             .map(|(event, (offset, bytes))| Placed { event, place: Place { day, offset: start + offset, bytes } })
             .collect();
         let indexed = self.index_events(&events)?;
+        if indexed && events.iter().any(|placed| placed.event.kind == EventType::PayloadRedacted) {
+            self.carry_out_redactions()?;
+        }
         Ok(Flushed { events, indexed })
     }
 
@@ -322,6 +332,36 @@ impl Chronicle {
                 self.health = Health::Behind;
                 Ok(false)
             }
+        }
+    }
+
+    /// Takes out what was ordered to be taken out. The order is durable: what goes wrong here is tried again at the
+    /// next start, and told of.
+    fn carry_out_redactions(&mut self) -> Result<()> {
+        let Self { log, index, view, faults, .. } = self;
+        match redact::carry_out(log, index, view, faults.as_mut()) {
+            Ok(_) => Ok(()),
+            Err(killed @ Error::Killed(_)) => Err(killed),
+            Err(error) => {
+                tracing::error!(%error, "a payload is still there");
+                self.tell("redaction_waits", format!("a payload could not be taken out yet: {error}"));
+                Ok(())
+            }
+        }
+    }
+
+    /// The chronicle is not what it was when policyd signed its head: nothing more is recorded on it.
+    pub fn distrust(&mut self, why: String) {
+        tracing::error!(%why, "the chronicle was altered; nothing is recorded");
+        self.health = Health::Altered(why);
+    }
+
+    /// Why nothing is recorded, if that is so.
+    #[must_use]
+    pub fn altered(&self) -> Option<&str> {
+        match &self.health {
+            Health::Altered(why) => Some(why),
+            Health::Sound | Health::Behind => None,
         }
     }
 
@@ -395,6 +435,11 @@ fn open_index(dir: &Path) -> Result<(Index, Vec<(&'static str, String)>)> {
         Err(error) if is_damage(&error) => {
             let aside = crate::aside::move_database(&path)?;
             Ok((Index::open(&path)?, vec![("index_damaged", format!("{error}; moved to {aside}"))]))
+        }
+        // A projection of an earlier version is made anew; one of a later version is somebody else's.
+        Err(Error::Version { found, known, .. }) if found < known => {
+            let aside = crate::aside::move_database(&path)?;
+            Ok((Index::open(&path)?, vec![("index_older", format!("it had version {found}; moved to {aside}"))]))
         }
         Err(error) => Err(error),
     }

@@ -50,7 +50,7 @@ impl Day {
         let day = number(&digits[8..])?;
         let found = Self(days_from_civil(year, month, day)?);
         // The round trip refuses the thirtieth of February and its kind.
-        (found.to_string() == text).then_some(found)
+        (civil_from_days(found.0) == (year, month, day)).then_some(found)
     }
 }
 

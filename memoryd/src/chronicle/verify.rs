@@ -4,18 +4,22 @@
 //! as it was when it began. A bad line does not stop it: it goes on from what that line
 //! claims, so that one change is one finding, or few.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
 
+use metnos_proto::chain::Anchor;
+use metnos_proto::ids::{Sha256, TurnId};
 use metnos_proto::msg::memoryd::{Finding, MAX_FINDINGS, VerifyReport};
 
-use super::event::{Event, GENESIS, sha256};
-use super::index::{IndexRow, row_of};
-use super::line::parse_line;
-use super::log::{Found, Lines, Place, Placed, file_name};
+use super::event::{EventType, GENESIS, is_mark, sha256};
+use super::index::{IndexRow, row_of_line};
+use super::log::{Found, Lines, Place, file_name};
+use super::payload::PayloadRedacted;
+use super::spelled::Spelled;
 use super::store::{Chronicle, Head};
 use super::time::Day;
-use super::witness::Witness;
+use super::witness::{Heard, Witness};
 use crate::error::Result;
+use metnos_proto::msg::common::{Refusal, RefusalCode};
 
 /// How many rows of the index are read at once.
 const ROWS: u32 = 1024;
@@ -29,11 +33,24 @@ pub struct Verify {
     until: Head,
     last: Head,
     line: Vec<u8>,
+    /// The bytes that the hash of the line covers.
+    covered: Vec<u8>,
     rows: VecDeque<IndexRow>,
     rows_from: u64,
     witness: Witness,
     findings: Findings,
     lines: u64,
+    /// What is taken for right without being looked at.
+    since: u64,
+    /// Whether the witnesses are not heard.
+    deaf: bool,
+    /// Whether a turn was under way before that, so that its witnesses cannot all be heard.
+    halved: HashMap<TurnId, bool>,
+    /// The heads that policyd has signed and that have not been met yet, the next one last.
+    anchors: Vec<Anchor>,
+    /// Whose payload is gone, and whose payload the owner has had taken out.
+    gone: HashSet<u64>,
+    ordered: HashMap<u64, String>,
 }
 
 #[derive(Debug, Default)]
@@ -55,24 +72,76 @@ impl Findings {
     }
 }
 
+fn heard<'a>(event: &'a Spelled<'_>, redacted: bool) -> Heard<'a> {
+    Heard {
+        seq: event.seq,
+        kind: event.kind,
+        emitter: event.emitter,
+        turn_id: event.turn_id,
+        trace_id: event.trace_id,
+        payload: event.payload,
+        redacted,
+    }
+}
+
 impl Verify {
     /// Begins to verify `chronicle` as it is now.
     ///
     /// # Errors
     /// When its folder cannot be read.
     pub fn new(chronicle: &Chronicle) -> Result<Self> {
+        Self::since(chronicle, 0, Vec::new())
+    }
+
+    /// Begins to verify `chronicle` after line `since`, which is taken for right; 0 for all of it. Each of the
+    /// anchors must be met.
+    ///
+    /// # Errors
+    /// When its folder or the index cannot be read, or there is no such line.
+    pub fn since(chronicle: &Chronicle, since: u64, mut anchors: Vec<Anchor>) -> Result<Self> {
+        let mut days: VecDeque<Day> = chronicle.log().days()?.into();
+        let mut last = Head::EMPTY;
+        let mut file = None;
+        if since > 0 {
+            let Some(row) = chronicle.index().row(since)? else {
+                let why = format!("there is no line {since} to begin after");
+                return Err(Refusal::new(RefusalCode::Unknown, "audit.line", why).into());
+            };
+            last = Head::of(&chronicle.read(&row)?);
+            days.retain(|day| *day > row.place.day);
+            file = match chronicle.log().open_day(row.place.day)? {
+                Some(open) => Some(Lines::new(open, row.place.day, row.place.end())?),
+                None => None,
+            };
+        }
+        anchors.retain(|anchor| anchor.seq > since);
+        anchors.sort_by_key(|anchor| std::cmp::Reverse(anchor.seq));
         Ok(Self {
-            days: chronicle.log().days()?.into(),
-            file: None,
+            days,
+            file,
             until: chronicle.head(),
-            last: Head::EMPTY,
+            last,
             line: Vec::new(),
+            covered: Vec::new(),
             rows: VecDeque::new(),
-            rows_from: 1,
+            rows_from: since + 1,
             witness: Witness::default(),
             findings: Findings::default(),
             lines: 0,
+            since,
+            deaf: false,
+            halved: HashMap::new(),
+            anchors,
+            gone: HashSet::new(),
+            ordered: HashMap::new(),
         })
+    }
+
+    /// Leaves out whether the witnesses agree: only the lines, their chain and the index are looked at.
+    #[must_use]
+    pub fn lines_alone(mut self) -> Self {
+        self.deaf = true;
+        self
     }
 
     /// Verifies at most `budget` bytes of lines more; the report when that was the end.
@@ -127,15 +196,28 @@ impl Verify {
     }
 
     fn judge(&mut self, chronicle: &Chronicle, place: Place) -> Result<()> {
-        let event = match parse_line(&self.line) {
-            Ok(event) => event,
+        // Both are given back: what is read is not copied, and nothing is made anew for each line.
+        let (line, mut covered) = (std::mem::take(&mut self.line), std::mem::take(&mut self.covered));
+        let judged = match Spelled::read(&line, &mut covered) {
+            Ok(event) => self.judge_event(chronicle, &event, sha256(&covered), place),
             Err(error) => {
                 self.lines += 1;
                 let detail = format!("{} byte {}: {error}", file_name(place.day), place.offset);
                 self.findings.note(self.last.seq + 1, "field", detail);
-                return Ok(());
+                Ok(())
             }
         };
+        (self.line, self.covered) = (line, covered);
+        judged
+    }
+
+    fn judge_event(
+        &mut self,
+        chronicle: &Chronicle,
+        event: &Spelled<'_>,
+        computed: Sha256,
+        place: Place,
+    ) -> Result<()> {
         if event.seq > self.until.seq {
             let known = chronicle.index().row(event.seq)?;
             if known.is_some_and(|row| row.hash == event.hash && row.place == place) {
@@ -147,27 +229,33 @@ impl Verify {
             }
         }
         self.lines += 1;
-        self.itself(&event, place);
-        let placed = Placed { event, place };
-        self.beside_the_index(chronicle, &placed)?;
-        let event = placed.event;
-        self.in_the_chain(&event, place);
-        let findings = &mut self.findings;
-        self.witness.hear(&event, &mut |finding| findings.add(finding));
+        let redacted = self.itself(event, computed, place);
+        self.beside_the_index(chronicle, event, place)?;
+        self.in_the_chain(event, place);
+        self.beside_the_anchors(event);
+        self.note_redaction(event);
+        if !self.deaf && !self.was_under_way(chronicle, event)? {
+            let Self { findings, witness, .. } = self;
+            witness.hear(&heard(event, redacted), &mut |finding| findings.add(finding));
+        }
         // A line that stands again, or too early, does not move the place that is expected next.
         if event.seq > self.last.seq {
-            self.last = Head::of(&event);
+            self.last = Head { seq: event.seq, hash: event.hash, ts_ms: event.ts_ms };
         }
         Ok(())
     }
 
-    /// What a line says of itself.
-    fn itself(&mut self, event: &Event, place: Place) {
+    /// What a line says of itself, whose hash should be `computed`; whether its payload was taken out.
+    fn itself(&mut self, event: &Spelled<'_>, computed: Sha256, place: Place) -> bool {
         let seq = event.seq;
-        if event.computed_hash() != event.hash {
+        if computed != event.hash {
             self.findings.note(seq, "hash", format!("event {seq} does not have the hash that it claims"));
         }
-        if sha256(event.payload.as_bytes()) != event.payload_sha256 {
+        let holds = event.payload_holds();
+        let redacted = !holds && is_mark(event.payload.as_bytes());
+        if redacted {
+            self.gone.insert(seq);
+        } else if !holds {
             self.findings.note(
                 seq,
                 "payload",
@@ -181,9 +269,10 @@ impl Verify {
         if event.parent.is_some_and(|parent| parent >= seq) {
             self.findings.note(seq, "parent", format!("event {seq} was caused by a later one"));
         }
+        redacted
     }
 
-    fn in_the_chain(&mut self, event: &Event, place: Place) {
+    fn in_the_chain(&mut self, event: &Spelled<'_>, place: Place) {
         let (seq, expected) = (event.seq, self.last.seq + 1);
         let at = || format!("{} byte {}", file_name(place.day), place.offset);
         if seq < expected {
@@ -202,12 +291,76 @@ impl Verify {
         }
     }
 
-    fn beside_the_index(&mut self, chronicle: &Chronicle, placed: &Placed) -> Result<()> {
-        let seq = placed.event.seq;
+    /// Whether the event's turn began before the lines that are looked at.
+    fn was_under_way(&mut self, chronicle: &Chronicle, event: &Spelled<'_>) -> Result<bool> {
+        let Some(turn) = event.turn_id.filter(|_| self.since > 0) else { return Ok(false) };
+        if let Some(known) = self.halved.get(&turn) {
+            return Ok(*known);
+        }
+        let halved = chronicle.index().first_of_turn(turn)?.is_some_and(|first| first <= self.since);
+        self.halved.insert(turn, halved);
+        Ok(halved)
+    }
+
+    /// What policyd has signed must stand there.
+    fn beside_the_anchors(&mut self, event: &Spelled<'_>) {
+        while let Some(anchor) = self.anchors.pop_if(|anchor| anchor.seq <= event.seq) {
+            if anchor.seq != event.seq {
+                let detail = format!("the head was event {} when policyd signed it, and that is missing", anchor.seq);
+                self.findings.note(anchor.seq, "anchor", detail);
+            } else if anchor.hash != event.hash {
+                let detail = format!("event {} had hash {} when policyd signed it", event.seq, anchor.hash);
+                self.findings.note(event.seq, "anchor", detail);
+            }
+        }
+    }
+
+    fn note_redaction(&mut self, event: &Spelled<'_>) {
+        if event.kind == EventType::PayloadRedacted
+            && let Ok(done) = PayloadRedacted::decode(event.payload)
+        {
+            self.ordered.insert(done.seq, done.payload_sha256);
+        }
+    }
+
+    /// Every payload that is gone was ordered to go, and the other way round.
+    fn redactions(&mut self, chronicle: &Chronicle) -> Result<()> {
+        let mut gone: Vec<u64> = self.gone.drain().collect();
+        gone.sort_unstable();
+        for seq in gone {
+            if self.ordered.remove(&seq).is_none() {
+                self.findings.note(
+                    seq,
+                    "payload",
+                    format!("the payload of event {seq} is gone, and nobody ordered that"),
+                );
+            }
+        }
+        let mut left: Vec<u64> = self.ordered.drain().map(|(seq, _)| seq).filter(|seq| *seq > self.since).collect();
+        left.sort_unstable();
+        for seq in left {
+            // It may stand before the first line that was looked at, or its removal be under way.
+            if chronicle
+                .index()
+                .row(seq)?
+                .is_none_or(|row| chronicle.read(&row).is_ok_and(|event| !event.is_redacted()))
+            {
+                self.findings.note(
+                    seq,
+                    "redaction",
+                    format!("the payload of event {seq} was to be taken out, and is there"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn beside_the_index(&mut self, chronicle: &Chronicle, event: &Spelled<'_>, place: Place) -> Result<()> {
+        let seq = event.seq;
         self.index_before(chronicle, seq)?;
         match self.rows.front() {
             Some(row) if row.seq == seq => {
-                if *row != row_of(placed) {
+                if *row != row_of_line(event, place) {
                     self.findings.note(seq, "index", format!("the index knows another event {seq}"));
                 }
                 self.rows.pop_front();
@@ -244,6 +397,12 @@ impl Verify {
             let detail = format!("the log ends at event {}, memoryd knows event {}", self.last.seq, self.until.seq);
             self.findings.note(self.last.seq + 1, "tail", detail);
         }
+        while let Some(anchor) = self.anchors.pop() {
+            let detail =
+                format!("the head was event {} when policyd signed it; the log ends at {}", anchor.seq, self.last.seq);
+            self.findings.note(anchor.seq, "anchor", detail);
+        }
+        self.redactions(chronicle)?;
         let findings = std::mem::take(&mut self.findings);
         Ok(VerifyReport {
             lines: self.lines,

@@ -123,6 +123,34 @@ impl View {
         Ok(())
     }
 
+    /// Writes a day's file anew from the log: after a payload was taken out, what was copied from it goes, too.
+    ///
+    /// # Errors
+    /// When the day's lines cannot be read, or the view not be written.
+    pub fn rewrite(&mut self, index: &Index, log: &Log, day: Day, from: u64) -> Result<()> {
+        let Some((first, last)) = index.span_of_day(from, day)? else { return Ok(()) };
+        let mut bytes = Vec::new();
+        let mut next = first;
+        while next <= last {
+            let rows = index.rows_from(next, ROWS)?;
+            let Some(end) = rows.last().map(|row| row.seq) else { break };
+            for row in rows.iter().filter(|row| row.seq <= last && makes_lines(row.kind)) {
+                bytes.extend(lines_of(index, log, &log.read(row.place)?)?);
+            }
+            next = end + 1;
+        }
+        self.current = None;
+        let fresh = format!("{}.new", file_name(day));
+        let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fd = rustix::fs::openat(&self.dir, &fresh, flags, Mode::RUSR | Mode::WUSR).map_err(io("opening a file"))?;
+        File::from(fd).write_all(&bytes).map_err(|source| Error::io("writing the executors' view", source))?;
+        rustix::fs::renameat(&self.dir, &fresh, &self.dir, file_name(day)).map_err(io("renaming a file"))?;
+        match index.view_end()? {
+            Some((end, _)) if end == day => index.set_view_end(day, bytes.len() as u64),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     fn file(&mut self, day: Day) -> Result<(&mut File, u64)> {
         if self.current.as_ref().is_none_or(|current| current.0 != day) {
             let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -159,6 +187,14 @@ impl View {
         }
         index.set_view_end(day, bytes)
     }
+}
+
+/// How many rows of the index are looked at in one step of writing a day anew.
+const ROWS: u32 = 1024;
+
+/// Whether events of this type can have lines in the view.
+const fn makes_lines(kind: Option<EventType>) -> bool {
+    matches!(kind, Some(EventType::PolicyDecision | EventType::RunEnded | EventType::TurnClose))
 }
 
 /// The lines that an event adds to the view.
@@ -204,7 +240,7 @@ fn unended(index: &Index, event: &Event) -> Result<Vec<metnos_proto::ids::CallId
     }
     let rows = index.of_turn(turn, event.seq)?;
     let calls =
-        |kind: EventType| rows.iter().filter(move |row: &&IndexRow| row.kind == kind.name()).filter_map(|row| row.call);
+        |kind: EventType| rows.iter().filter(move |row: &&IndexRow| row.kind == Some(kind)).filter_map(|row| row.call);
     let ended: Vec<_> = calls(EventType::RunEnded).collect();
     Ok(calls(EventType::RunStarted).filter(|call| !ended.contains(call)).collect())
 }
@@ -248,7 +284,7 @@ fn push(lines: &mut Vec<u8>, index: &Index, event: &Event, decision: &PolicyDeci
 /// The arguments, large bodies by digest.
 fn input_of(decision: &PolicyDecision) -> Value {
     let bytes = decision.arguments.len();
-    let small = bytes <= MAX_INPUT_BYTES && decision.arguments_encoding == "utf-8";
+    let small = bytes <= MAX_INPUT_BYTES && ["utf-8", payload::CLEANED].contains(&decision.arguments_encoding.as_str());
     match serde_json::from_str::<Value>(&decision.arguments) {
         Ok(mut value) if small => {
             shorten(&mut value);

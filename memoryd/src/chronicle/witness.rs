@@ -11,7 +11,9 @@ use metnos_proto::msg::memoryd::Finding;
 use metnos_proto::role::RoleName;
 
 use super::event::{Event, EventType};
-use super::payload::{OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen, call_of, digest_of};
+use super::payload::{
+    self, OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen, call_of, digest_of,
+};
 
 /// What has been heard so far.
 #[derive(Debug, Default)]
@@ -20,6 +22,8 @@ pub struct Witness {
     closed: HashSet<TurnId>,
     calls: HashMap<CallId, Call>,
     spent: HashSet<CallId>,
+    /// Decisions whose payload was taken out by rite, and that no run has named yet.
+    silent: HashMap<u64, TurnId>,
 }
 
 #[derive(Debug, Default)]
@@ -41,6 +45,39 @@ struct Call {
     ended: bool,
 }
 
+/// What the witnesses need of an event.
+#[derive(Debug, Clone, Copy)]
+pub struct Heard<'a> {
+    /// Its number.
+    pub seq: u64,
+    /// What happened.
+    pub kind: EventType,
+    /// Who told it.
+    pub emitter: RoleName,
+    /// The turn.
+    pub turn_id: Option<TurnId>,
+    /// The trace.
+    pub trace_id: Option<TraceId>,
+    /// The content.
+    pub payload: &'a str,
+    /// Whether the content was taken out, and this is the mark that stands in its place.
+    pub redacted: bool,
+}
+
+impl<'a> From<&'a Event> for Heard<'a> {
+    fn from(event: &'a Event) -> Self {
+        Self {
+            seq: event.seq,
+            kind: event.kind,
+            emitter: event.emitter,
+            turn_id: event.turn_id,
+            trace_id: event.trace_id,
+            payload: &event.payload,
+            redacted: event.is_redacted(),
+        }
+    }
+}
+
 /// Notes findings about one event.
 struct Noter<'a> {
     seq: u64,
@@ -58,8 +95,12 @@ impl Noter<'_> {
 pub const fn tellers(kind: EventType) -> Option<&'static [RoleName]> {
     match kind {
         EventType::OwnerMessage | EventType::AssistantMessage => Some(&[RoleName::Gatewayd]),
-        EventType::PolicyDecision | EventType::Approval | EventType::Evolution => Some(&[RoleName::Policyd]),
+        EventType::PolicyDecision | EventType::Approval | EventType::Evolution | EventType::PayloadRedacted => {
+            Some(&[RoleName::Policyd])
+        }
         EventType::RunStarted | EventType::RunEnded => Some(&[RoleName::Sandboxd]),
+        EventType::IdentityCheck => Some(&[RoleName::Memoryd]),
+        EventType::Checkpoint => Some(&[RoleName::Ctl, RoleName::Memoryd]),
         EventType::TurnOpen | EventType::TurnClose => Some(&[RoleName::Planner, RoleName::Policyd]),
         EventType::ToolCall
         | EventType::ToolResult
@@ -68,43 +109,43 @@ pub const fn tellers(kind: EventType) -> Option<&'static [RoleName]> {
         | EventType::ReflectionProbe
         | EventType::LatticeUpdateProposal
         | EventType::LatticeCommit
-        | EventType::IdentityCheck
         | EventType::GoalEvent
         | EventType::JobEvent
         | EventType::CostEntry
         | EventType::SilkEvent
         | EventType::ScheduleEvent
         | EventType::ConstitutionModified
-        | EventType::PayloadRedacted
-        | EventType::Checkpoint
         | EventType::SystemEvent => None,
     }
 }
 
 impl Witness {
     /// Hears the next event.
-    pub fn hear(&mut self, event: &Event, findings: &mut dyn FnMut(Finding)) {
+    pub fn hear(&mut self, event: &Heard<'_>, findings: &mut dyn FnMut(Finding)) {
         let mut noter = Noter { seq: event.seq, findings };
         if let Some(tellers) = tellers(event.kind)
             && !tellers.contains(&event.emitter)
         {
             noter.note("emitter", format!("a {} told by {}", event.kind.name(), event.emitter));
         }
+        if event.redacted {
+            return self.hear_of_redacted(event, &mut noter);
+        }
         let understood = match event.kind {
-            EventType::OwnerMessage => OwnerMessage::decode(&event.payload).map(|_| self.words(event, &mut noter)),
-            EventType::TurnOpen => TurnOpen::decode(&event.payload).map(|opened| {
+            EventType::OwnerMessage => OwnerMessage::check(event.payload).map(|()| self.words(event, &mut noter)),
+            EventType::TurnOpen => TurnOpen::decode(event.payload).map(|opened| {
                 if opened.direct && event.emitter == RoleName::Policyd {
                     self.words(event, &mut noter);
                 }
             }),
             EventType::PolicyDecision => {
-                PolicyDecision::decode(&event.payload).map(|decision| self.decided(event, &decision, &mut noter))
+                PolicyDecision::decode(event.payload).map(|decision| self.decided(event, &decision, &mut noter))
             }
             EventType::RunStarted => {
-                RunStarted::decode(&event.payload).map(|started| self.started(event, &started, &mut noter))
+                RunStarted::decode(event.payload).map(|started| self.started(event, &started, &mut noter))
             }
-            EventType::RunEnded => RunEnded::decode(&event.payload).map(|ended| self.ended(event, &ended, &mut noter)),
-            EventType::TurnClose => TurnClose::decode(&event.payload).map(|_| self.close(event)),
+            EventType::RunEnded => RunEnded::decode(event.payload).map(|ended| self.ended(event, &ended, &mut noter)),
+            EventType::TurnClose => TurnClose::decode(event.payload).map(|_| self.close(event)),
             EventType::AssistantMessage
             | EventType::ToolCall
             | EventType::ToolResult
@@ -131,7 +172,41 @@ impl Witness {
         }
     }
 
-    fn words(&mut self, event: &Event, noter: &mut Noter<'_>) {
+    /// A payload that was taken out by rite: what the other witnesses need of it is in the line itself, as far as it is
+    /// anywhere. Whether the rite was held is for the verification to say.
+    fn hear_of_redacted(&mut self, event: &Heard<'_>, noter: &mut Noter<'_>) {
+        match (event.kind, event.turn_id) {
+            (EventType::OwnerMessage, _) => self.words(event, noter),
+            (EventType::TurnClose, _) => self.close(event),
+            (EventType::PolicyDecision, Some(turn)) => {
+                self.words_before(event, noter);
+                self.silent.insert(event.seq, turn);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a run names a decision whose payload was taken out, in its own turn: nothing more can be compared.
+    fn decided_silently(&mut self, event: &Heard<'_>, started: &RunStarted, call: CallId) -> bool {
+        let silent = event.turn_id.filter(|turn| self.silent.get(&started.decision_seq) == Some(turn));
+        let Some(turn) = silent else { return false };
+        self.silent.remove(&started.decision_seq);
+        let decided = Call {
+            turn: Some(turn),
+            trace: event.trace_id,
+            decided: started.decision_seq,
+            id: started.id(),
+            arguments: digest_of(&started.arguments_digest),
+            verdict: "allow".to_owned(),
+            started: None,
+            ended: false,
+        };
+        self.calls.insert(call, decided);
+        self.turns.entry(turn).or_default().calls.push(call);
+        true
+    }
+
+    fn words(&mut self, event: &Heard<'_>, noter: &mut Noter<'_>) {
         let Some(turn) = event.turn_id else {
             return noter.note("words", "words that belong to no turn".to_owned());
         };
@@ -142,13 +217,14 @@ impl Witness {
         known.words = true;
     }
 
-    fn decided(&mut self, event: &Event, decision: &PolicyDecision, noter: &mut Noter<'_>) {
+    fn decided(&mut self, event: &Heard<'_>, decision: &PolicyDecision, noter: &mut Noter<'_>) {
         let Some(call) = call_of(&decision.call) else {
             return noter.note("payload", format!("`{}` is no call", decision.call));
         };
         self.words_before(event, noter);
         let arguments = digest_of(&decision.arguments_digest);
-        if decision.argument_bytes().map(|bytes| Blake3::of(&bytes)) != arguments {
+        let cleaned = decision.arguments_encoding == payload::CLEANED;
+        if !cleaned && decision.argument_bytes().map(|bytes| Blake3::of(&bytes)) != arguments {
             noter.note("decision_altered", format!("the arguments of call {call} do not have the digest it claims"));
         }
         let settled = self.calls.get(&call).is_some_and(|known| known.verdict != "ask");
@@ -173,7 +249,7 @@ impl Witness {
     }
 
     /// A decision needs words before it: a person's, or the owner's direct call.
-    fn words_before(&mut self, event: &Event, noter: &mut Noter<'_>) {
+    fn words_before(&mut self, event: &Heard<'_>, noter: &mut Noter<'_>) {
         let Some(turn) = event.turn_id else {
             return noter.note("words_missing", "a decision that belongs to no turn".to_owned());
         };
@@ -187,12 +263,15 @@ impl Witness {
         }
     }
 
-    fn started(&mut self, event: &Event, started: &RunStarted, noter: &mut Noter<'_>) {
+    fn started(&mut self, event: &Heard<'_>, started: &RunStarted, noter: &mut Noter<'_>) {
         let Some(call) = call_of(&started.call) else {
             return noter.note("payload", format!("`{}` is no call", started.call));
         };
         if self.spent.contains(&call) {
             return noter.note("started_twice", format!("call {call} was over before"));
+        }
+        if !self.calls.contains_key(&call) {
+            self.decided_silently(event, started, call);
         }
         let Some(known) = self.calls.get_mut(&call) else {
             return noter.note(
@@ -225,7 +304,7 @@ impl Witness {
         }
     }
 
-    fn ended(&mut self, event: &Event, ended: &RunEnded, noter: &mut Noter<'_>) {
+    fn ended(&mut self, event: &Heard<'_>, ended: &RunEnded, noter: &mut Noter<'_>) {
         let Some(call) = call_of(&ended.call) else {
             return noter.note("payload", format!("`{}` is no call", ended.call));
         };
@@ -251,7 +330,7 @@ impl Witness {
     }
 
     /// Forgets what can no longer change: after a turn is closed, a call that was refused or has ended is spent.
-    fn close(&mut self, event: &Event) {
+    fn close(&mut self, event: &Heard<'_>) {
         let Some(turn) = event.turn_id else { return };
         self.closed.insert(turn);
         for call in self.turns.remove(&turn).map(|turn| turn.calls).unwrap_or_default() {

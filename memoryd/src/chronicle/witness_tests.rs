@@ -8,7 +8,7 @@ use metnos_proto::role::RoleName;
 use super::event::{Draft, Event, EventType, GENESIS};
 use super::payload::{OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen};
 use super::testing::{MORNING, draft, turn};
-use super::witness::Witness;
+use super::witness::{Heard, Witness};
 
 fn call(n: u8) -> CallId {
     CallId::from_bytes([n; 16])
@@ -107,7 +107,7 @@ fn heard(story: impl IntoIterator<Item = Draft>) -> Vec<String> {
     let mut kinds = Vec::new();
     for (at, draft) in story.into_iter().enumerate() {
         let event = Event::seal(draft, at as u64 + 1, GENESIS, MORNING);
-        witness.hear(&event, &mut |finding| kinds.push(finding.kind));
+        witness.hear(&Heard::from(&event), &mut |finding| kinds.push(finding.kind));
     }
     kinds
 }

@@ -11,8 +11,17 @@ fn named(turn: TurnId) -> Result<(), No> {
     Ok(())
 }
 
+mod costs;
+mod head;
+#[cfg(test)]
+mod head_tests;
 #[cfg(test)]
 mod history_tests;
+mod late;
+mod look;
+pub mod owner;
+#[cfg(test)]
+mod owner_tests;
 mod recall;
 mod recollect;
 #[cfg(test)]
@@ -26,21 +35,23 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use metnos_proto::edge::No;
-use metnos_proto::ids::{SessionId, TurnId};
-use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::ids::{SessionId, TraceId, TurnId};
+use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Trust};
 use metnos_proto::role::RoleName;
 
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::{Event, EventType};
-use crate::chronicle::index::TurnFacts;
+use crate::chronicle::index::{IndexRow, TurnFacts};
 use crate::chronicle::store::is_damage;
 use crate::chronicle::time::Clock;
 use crate::error::{Error, Result};
-use crate::faults::Faults;
+use crate::faults::{Faults, NoFaults};
+use crate::ledger::Ledger;
 use crate::mnestome::derive::Record;
-use crate::mnestome::graph::{Mnestome, Turns};
+use crate::mnestome::graph::{CONCERNS, Mnestome, Turns};
 use crate::recall::store::Store;
 use crate::rehearsal::Rehearsal;
+use crate::tiers::medium::Medium;
 use crate::tiers::workspace::Workspace;
 use crate::traces::Traces;
 
@@ -74,9 +85,17 @@ pub struct Memory {
     traces: Traces,
     recall: Store,
     rehearsal: Option<Rehearsal>,
+    ledger: Ledger,
+    medium: Medium,
     workspace: Workspace,
+    files_due: late::FilesDue,
     rounds: u64,
     failed: Vec<(u64, Refusal)>,
+    told_head: head::ToldHead,
+    instance: PathBuf,
+    session: SessionId,
+    /// The month for which it was last looked whether the mnestome was kept.
+    month_looked_at: String,
 }
 
 impl Memory {
@@ -96,6 +115,8 @@ impl Memory {
         let mnestome = open_mnestome(&mnestome_folder.join("mnest.sqlite"), calls_per_use_day, &mut chronicle)?;
         let traces = Traces::load(&mnestome_folder);
         let recall = recollect::open_store(&instance.join(".runtime").join("recall.sqlite"), &mut chronicle)?;
+        let ledger = costs::open(instance, &mut chronicle)?;
+        let medium = late::open(&instance.join(".runtime").join("medium.sqlite"), &mut chronicle)?;
         let workspace = Workspace::open(&instance.join("workspace"))?;
         let mut memory = Self {
             chronicle,
@@ -104,9 +125,16 @@ impl Memory {
             traces,
             recall,
             rehearsal: None,
+            ledger,
+            medium,
             workspace,
+            files_due: late::FilesDue::default(),
             rounds: 0,
             failed: Vec::new(),
+            told_head: head::ToldHead::default(),
+            instance: instance.to_owned(),
+            session,
+            month_looked_at: String::new(),
         };
         match memory.catch_up_mnestome() {
             Ok(()) => {}
@@ -116,7 +144,12 @@ impl Memory {
         if let Err(error) = memory.catch_up_recall() {
             tracing::error!(%error, "not everything that was said can be found");
         }
+        // Also that words are not kept here that were to be taken out when it was stopped.
+        if let Err(error) = memory.catch_up_medium() {
+            tracing::error!(%error, "what was said of late is not all known");
+        }
         memory.trace();
+        memory.enter_costs();
         memory.chronicle.stage_told();
         match memory.flush() {
             Err(killed @ Error::Killed(_)) => return Err(killed),
@@ -179,6 +212,14 @@ impl Memory {
         if !flushed.indexed {
             return Ok(());
         }
+        let events: Vec<Event> = flushed
+            .events
+            .iter()
+            .map(|placed| &placed.event)
+            .filter(|event| event.kind == EventType::Checkpoint)
+            .cloned()
+            .collect();
+        self.enter_costs_of(flushed.events.iter().map(|placed| &placed.event));
         let projected = if self.mnestome.applied() + 1 == first.event.seq {
             self.apply_to_mnestome(flushed.events.iter().map(|placed| &placed.event))
         } else {
@@ -193,9 +234,23 @@ impl Memory {
             }
             Ok(()) => {
                 self.trace();
+                self.keep_copies(events.iter());
+                self.enter_costs();
                 Ok(())
             }
         }
+    }
+
+    /// What is due once in a while, when nobody waits for anything.
+    ///
+    /// # Errors
+    /// When it cannot be recorded.
+    pub fn idle(&mut self) -> Result<()> {
+        let itself = owner::itself(self.session);
+        if self.files_are_due() {
+            self.look_at_files(itself)?;
+        }
+        self.monthly(itself)
     }
 
     fn apply_to_mnestome<'a>(&mut self, events: impl IntoIterator<Item = &'a Event>) -> Result<()> {
@@ -211,15 +266,16 @@ impl Memory {
         loop {
             let rows = self.chronicle.index().rows_from(self.mnestome.applied() + 1, CHUNK)?;
             let Some(last) = rows.last().map(|row| row.seq) else { return Ok(()) };
-            let concerns = [EventType::RunStarted.name(), EventType::TurnClose.name()];
-            let events: Vec<Event> = rows
-                .iter()
-                .filter(|row| concerns.contains(&row.kind.as_str()))
-                .map(|row| self.chronicle.read(row))
-                .collect::<Result<_>>()?;
+            let events = concerning(&self.chronicle, &rows)?;
             self.apply_to_mnestome(&events)?;
             self.mnestome.reached(last);
         }
+    }
+
+    /// Derives the mnestome anew, from the first line on: what it was derived from has changed.
+    fn derive_anew(&mut self) -> Result<()> {
+        self.mnestome.forget_everything()?;
+        self.catch_up_mnestome()
     }
 
     /// Catches up every projection that is behind, as far as that is possible now.
@@ -264,6 +320,7 @@ fn open_mnestome(path: &Path, calls_per_use_day: u32, chronicle: &mut Chronicle)
             format!("it knows event {}, the chronicle ends at {}", mnestome.applied(), chronicle.head().seq)
         }
         Err(error) if is_damage(&error) => error.to_string(),
+        Err(Error::Version { found, known, .. }) if found < known => format!("it has version {found}"),
         Err(error) => return Err(error),
     };
     let aside = crate::aside::move_database(path)?;
@@ -280,14 +337,48 @@ impl Turns for IndexedTurns<'_> {
         let closed_here = self.0.index().turn(turn)?.is_some_and(|facts| facts.closed == Some(close.seq));
         if closed_here { records(self.0, turn, close.seq).map(Some) } else { Ok(None) }
     }
+
+    fn replay(&self, upto: u64, onto: &mut Mnestome) -> Result<()> {
+        while onto.applied() < upto {
+            let rows = self.0.index().rows_from(onto.applied() + 1, CHUNK)?;
+            let rows: Vec<IndexRow> = rows.into_iter().filter(|row| row.seq <= upto).collect();
+            let Some(last) = rows.last().map(|row| row.seq) else { return Ok(()) };
+            onto.apply(&concerning(self.0, &rows)?, self, &mut NoFaults)?;
+            onto.reached(last);
+        }
+        Ok(())
+    }
+}
+
+/// The events among those rows that change a mnestome.
+fn concerning(chronicle: &Chronicle, rows: &[IndexRow]) -> Result<Vec<Event>> {
+    rows.iter()
+        .filter(|row| row.kind.is_some_and(|kind| CONCERNS.contains(&kind)))
+        .map(|row| chronicle.read(row))
+        .collect()
 }
 
 /// The runs of a turn before event `before`.
 fn records(chronicle: &Chronicle, turn: TurnId, before: u64) -> Result<Vec<Record>> {
-    let runs = [EventType::RunStarted.name(), EventType::RunEnded.name()];
     let rows = chronicle.index().of_turn(turn, before)?;
     rows.iter()
-        .filter(|row| runs.contains(&row.kind.as_str()))
+        .filter(|row| matches!(row.kind, Some(EventType::RunStarted | EventType::RunEnded)))
         .filter_map(|row| chronicle.read(row).map(|event| Record::of(&event)).transpose())
         .collect()
+}
+
+/// What is known of a turn that begins now.
+fn fresh_facts(trace: TraceId, channel: Channel, peer: &str, trust: Trust) -> TurnFacts {
+    TurnFacts {
+        trace,
+        channel,
+        peer: peer.to_owned(),
+        trust,
+        lang: String::new(),
+        direct: false,
+        said: None,
+        opened: None,
+        delivered: None,
+        closed: None,
+    }
 }

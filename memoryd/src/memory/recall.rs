@@ -5,10 +5,11 @@ use metnos_proto::envelope::{Candidate, Envelope, Known, Recent};
 use metnos_proto::ids::SessionId;
 use metnos_proto::msg::common::{Lang, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    BeginTurn, Gap, GapList, MAX_GAPS, MAX_TAIL, MemoryReport, MnestCount, Tail, Tailed, TurnBegun,
+    BeginTurn, Gap, GapList, MAX_GAPS, MAX_TAIL, MAX_WHY, MemoryReport, MnestCount, Tail, Tailed, TurnBegun,
 };
 use metnos_proto::phase;
 
+use super::late::{shown_done, shown_earlier};
 use super::record::{recall_phase, refused};
 use super::{Memory, Teller, Told};
 use crate::chronicle::event::EventType;
@@ -53,10 +54,13 @@ impl Memory {
             None => String::new(),
         };
         let rows = self.chronicle.index().said_by(&facts.peer, said, MAX_RECENT)?;
-        let recent =
+        let mut recent =
             rows.iter().map(|row| Ok(Recent { seq: row.seq, text: self.words_of(row)? })).collect::<Told<Vec<_>>>()?;
+        // Words that were taken out are shown to nobody.
+        recent.retain(|words| !words.text.is_empty());
         let said: Vec<u64> = rows.iter().map(|row| row.seq).collect();
         let recalled = self.recalled(facts, &words, &said);
+        let (earlier, done) = self.earlier(&facts.peer);
         let candidates = ranked(&words, self.callable()?, &self.context(facts)?, MAX_CANDIDATES);
         let mnests = self.between(&candidates)?;
         Ok(build(Parts {
@@ -67,6 +71,8 @@ impl Memory {
             lang: if facts.lang == "it" { Lang::It } else { Lang::En },
             recent,
             recalled,
+            earlier: shown_earlier(earlier),
+            done: shown_done(done),
             candidates,
             mnests,
         }))
@@ -75,6 +81,9 @@ impl Memory {
     fn words_of(&self, row: &crate::chronicle::index::IndexRow) -> Told<String> {
         let event = self.chronicle.read(row)?;
         debug_assert_eq!(event.kind, EventType::OwnerMessage);
+        if event.is_redacted() {
+            return Ok(String::new());
+        }
         payload::OwnerMessage::decode(&event.payload)
             .map(|words| words.text)
             .map_err(|error| refused(RefusalCode::Internal, "envelope.words", error.to_string()))
@@ -93,12 +102,9 @@ impl Memory {
     fn between(&self, candidates: &[Candidate]) -> Told<Vec<Known>> {
         let mut known = Vec::new();
         for from in candidates {
-            for mnest in self.mnestome.from(&from.name, &from.version, MAX_CANDIDATES)? {
-                let shown = candidates
-                    .iter()
-                    .any(|to| to.name == mnest.dst_executor && Some(&to.version) == mnest.dst_version.as_ref());
-                if shown {
-                    known.push(Known { from: from.name.clone(), to: mnest.dst_executor, weight: mnest.weight });
+            for one in self.mnestome.neighbours(&from.name, &from.version, MAX_CANDIDATES)? {
+                if candidates.iter().any(|to| to.name == one.name && to.version == one.version) {
+                    known.push(Known { from: from.name.clone(), to: one.name, weight: one.weight });
                 }
             }
         }
@@ -160,6 +166,8 @@ impl Memory {
             mnests: u32::try_from(self.mnestome.count()?).unwrap_or(u32::MAX),
             use_time_milli: self.mnestome.now() / 1000,
             torn: self.chronicle.torn(),
+            frozen: self.mnestome.is_frozen(),
+            altered: self.chronicle.altered().unwrap_or_default().chars().take(MAX_WHY / 4).collect(),
         })
     }
 }
@@ -167,8 +175,10 @@ impl Memory {
 /// The events whose words are in an envelope, ascending: later claims may cite only these.
 fn shown(envelope: &Envelope) -> Vec<u64> {
     let recalled = envelope.recalled.iter().map(|words| words.seq);
-    let mut shown: Vec<u64> = envelope.recent.iter().map(|words| words.seq).chain(recalled).collect();
+    let earlier = envelope.earlier.iter().flat_map(|summary| summary.cited.iter().copied());
+    let mut shown: Vec<u64> = envelope.recent.iter().map(|words| words.seq).chain(recalled).chain(earlier).collect();
     shown.sort_unstable();
+    shown.dedup();
     shown
 }
 

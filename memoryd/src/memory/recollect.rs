@@ -14,7 +14,7 @@ use crate::chronicle::event::{Event, trust_name};
 use crate::chronicle::index::TurnFacts;
 use crate::chronicle::store::is_damage;
 use crate::chronicle::time::{Day, instant_text};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::mnestome::derive::last_success;
 use crate::recall::store::Store;
 use crate::recall::{self, Change, Hit};
@@ -36,6 +36,7 @@ pub(super) fn open_store(path: &Path, chronicle: &mut Chronicle) -> Result<Store
         Ok(store) if store.applied() <= chronicle.head().seq => return Ok(store),
         Ok(store) => format!("it knows event {}, the chronicle ends at {}", store.applied(), chronicle.head().seq),
         Err(error) if is_damage(&error) => error.to_string(),
+        Err(Error::Version { found, known, .. }) if found < known => format!("it has version {found}"),
         Err(error) => return Err(error),
     };
     let aside = crate::aside::move_database(path)?;
@@ -54,7 +55,7 @@ impl Memory {
             let Some(last) = rows.last().map(|row| row.seq) else { return Ok(()) };
             let changes: Vec<Change> = rows
                 .iter()
-                .filter(|row| Change::concerns(&row.kind))
+                .filter(|row| row.kind.is_some_and(Change::concerns))
                 .map(|row| Ok(Change::of(&self.chronicle.read(row)?)))
                 .filter_map(Result::transpose)
                 .collect::<Result<_>>()?;
@@ -92,6 +93,7 @@ impl Memory {
                 let items = self.search(search, question)?;
                 (items.len(), Value::Array(items))
             }
+            Recollect::Late(search) => self.late(search)?,
             Recollect::Explain(seq) => (1, self.explain(*seq)?),
             Recollect::Traces => {
                 let traces = serde_json::to_value(&self.traces)
@@ -132,6 +134,7 @@ impl Memory {
                 "speaker": rounded(parts.speaker),
                 "date": rounded(parts.date),
                 "kind": rounded(parts.kind),
+                "salience": rounded(parts.salience),
                 "trust": rounded(parts.trust),
             },
         })))
@@ -143,7 +146,7 @@ impl Memory {
         let event = self.chronicle.read(&row)?;
         Ok(match Change::of(&event) {
             Some(Change::Said { speaker, text, .. }) => Some((event, speaker, text)),
-            Some(Change::TakenOut(_)) | None => None,
+            Some(Change::TakenOut(_) | Change::Shown(_) | Change::Called) | None => None,
         })
     }
 
@@ -158,7 +161,7 @@ impl Memory {
             Change::Said { speaker, text, .. } => {
                 Some(json!({ "speaker": speaker, "text": cut(text, MAX_SHOWN_CHARS) }))
             }
-            Change::TakenOut(_) => None,
+            Change::TakenOut(_) | Change::Shown(_) | Change::Called => None,
         });
         let mut causes = Vec::new();
         let mut cause = event.parent;
@@ -228,10 +231,10 @@ impl Memory {
         let Some(last) = last_success(&records(&self.chronicle, turn, before)?) else {
             return Ok(Context::default());
         };
-        let mnests = self.mnestome.from(&last.name, &last.version, MAX_FOLLOWERS)?;
+        let mnests = self.mnestome.neighbours(&last.name, &last.version, MAX_FOLLOWERS)?;
         let trace = self.traces.of(&last.name, &last.version).map_or(&[][..], |trace| &trace.members);
         Ok(Context {
-            followers: followers(mnests.into_iter().map(|mnest| (mnest.dst_executor, mnest.weight))),
+            followers: followers(mnests.into_iter().map(|one| (one.name, one.weight))),
             trace: trace.iter().map(|(name, _)| name.clone()).collect(),
         })
     }

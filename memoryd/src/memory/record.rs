@@ -2,18 +2,18 @@
 
 use metnos_proto::edge::No;
 use metnos_proto::envelope::Candidate;
-use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
-use metnos_proto::msg::common::{Channel, Lang, Refusal, RefusalCode, Standing, Trust};
+use metnos_proto::ids::{Blake3, CallId, TurnId};
+use metnos_proto::msg::common::{Lang, Refusal, RefusalCode, Standing, Trust};
 use metnos_proto::msg::memoryd::{
     CloseTurn, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, MAX_EVENT_TEXT,
     Received, Recorded, Started, SystemEvent, TurnClosed,
 };
 use metnos_proto::phase::{self, RecallPhase};
 
-use super::{Memory, Teller, Told, named, records};
+use super::{Memory, Teller, Told, fresh_facts, named, records};
 use crate::chronicle::event::{Draft, EventType, channel_named, sha256};
 use crate::chronicle::index::{IndexRow, TurnFacts};
-use crate::chronicle::payload;
+use crate::chronicle::{payload, secrets};
 use crate::mnestome::derive::fed;
 
 /// The longest kind of a system event, in bytes.
@@ -21,6 +21,11 @@ pub const MAX_EVENT_KIND: usize = 64;
 
 pub(super) fn refused(code: RefusalCode, rule: &str, why: impl Into<String>) -> No {
     Refusal::new(code, rule, why).into()
+}
+
+/// What has the form of a secret does not enter the chronicle.
+fn clean(text: String) -> String {
+    secrets::cleaned(&text).unwrap_or(text)
 }
 
 const fn lang_name(lang: Lang) -> &'static str {
@@ -70,6 +75,7 @@ impl Memory {
         let Ok(text) = String::from_utf8(words) else {
             return Err(refused(RefusalCode::Invalid, "words.text", "the words are not UTF-8"));
         };
+        let text = clean(text);
         let (standing, trust) = match word.standing {
             Standing::Owner => ("owner", Trust::Owner),
             Standing::Guest => ("guest", Trust::Guest),
@@ -101,6 +107,7 @@ impl Memory {
         let Ok(text) = String::from_utf8(text) else {
             return Err(refused(RefusalCode::Invalid, "words.text", "the answer is not UTF-8"));
         };
+        let text = clean(text);
         let facts = self.turn(word.turn)?;
         let payload = payload::AssistantMessage { end: word.end.name().to_owned(), text }.encode();
         if let Some(recorded) = self.again(facts.delivered, &payload)? {
@@ -121,7 +128,7 @@ impl Memory {
             phase::planner_at_memoryd(recall_phase(word.turn, &facts)?, &ask)
                 .map_err(|violation| No::Violation(violation.to_string()))?;
         }
-        let payload = payload::TurnClose { end: word.end.name().to_owned(), wish: word.wish.clone() };
+        let payload = payload::TurnClose { end: word.end.name().to_owned(), wish: clean(word.wish.clone()) };
         self.close(teller, word.turn, &facts, &payload)
     }
 
@@ -270,7 +277,7 @@ impl Memory {
     fn decided(&self, word: &Started) -> Told<()> {
         let undecided = |why: &str| Err(No::Violation(format!("a run of {} as call {}: {why}", word.id, word.call)));
         let row = self.chronicle.index().row(word.decision_seq)?;
-        let Some(row) = row.filter(|row| row.kind == EventType::PolicyDecision.name() && row.call == Some(word.call))
+        let Some(row) = row.filter(|row| row.kind == Some(EventType::PolicyDecision) && row.call == Some(word.call))
         else {
             return undecided(&format!("line {} is no decision about it", word.decision_seq));
         };
@@ -412,7 +419,7 @@ impl Memory {
             );
             return Err(refused(RefusalCode::Invalid, "event.format", why));
         }
-        let payload = payload::SystemEvent { kind: word.kind.clone(), text: word.text.clone() }.encode();
+        let payload = payload::SystemEvent { kind: word.kind.clone(), text: clean(word.text.clone()) }.encode();
         let Some(turn) = word.turn else {
             return self.stage_alone(teller, EventType::SystemEvent, payload);
         };
@@ -420,7 +427,7 @@ impl Memory {
         self.stage_in(teller, turn, &facts, facts.root(), (EventType::SystemEvent, Trust::System, payload))
     }
 
-    fn stage_alone(&mut self, teller: Teller, kind: EventType, payload: String) -> Told<Recorded> {
+    pub(super) fn stage_alone(&mut self, teller: Teller, kind: EventType, payload: String) -> Told<Recorded> {
         Ok(self.chronicle.stage(Draft {
             parent: None,
             emitter: teller.role,
@@ -479,20 +486,5 @@ fn same_again(row: &IndexRow, payload: &str) -> Told<Recorded> {
         Ok(Recorded { seq: row.seq, hash: row.hash })
     } else {
         Err(twice(&format!("line {} says otherwise", row.seq)))
-    }
-}
-
-fn fresh_facts(trace: TraceId, channel: Channel, peer: &str, trust: Trust) -> TurnFacts {
-    TurnFacts {
-        trace,
-        channel,
-        peer: peer.to_owned(),
-        trust,
-        lang: String::new(),
-        direct: false,
-        said: None,
-        opened: None,
-        delivered: None,
-        closed: None,
     }
 }

@@ -25,6 +25,7 @@ pub struct Instance {
     pub dir: tempfile::TempDir,
     pub clock: HandClock,
     pub script: Script,
+    pub calls_per_use_day: u32,
 }
 
 impl Instance {
@@ -33,13 +34,14 @@ impl Instance {
         for name in [".audit", ".mnestome", ".runtime", "workspace"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
-        Self { dir, clock: HandClock::at(MORNING), script: Script::default() }
+        let clock = HandClock::at(MORNING);
+        Self { dir, clock, script: Script::default(), calls_per_use_day: CALLS_PER_USE_DAY }
     }
 
     pub fn try_open(&self) -> Result<Memory> {
         let session = SessionId::from_bytes([9; 16]);
         let (clock, faults) = (Box::new(self.clock.clone()), Box::new(self.script.clone()));
-        Memory::open(self.dir.path(), session, clock, faults, CALLS_PER_USE_DAY)
+        Memory::open(self.dir.path(), session, clock, faults, self.calls_per_use_day)
     }
 
     pub fn open(&self) -> Memory {
@@ -47,7 +49,8 @@ impl Instance {
     }
 
     pub fn after_kill(&self) -> Self {
-        let later = Self { clock: self.clock.clone(), ..Self::new() };
+        let clock = self.clock.clone();
+        let later = Self { clock, calls_per_use_day: self.calls_per_use_day, ..Self::new() };
         copy_dir(self.dir.path(), later.dir.path());
         later
     }

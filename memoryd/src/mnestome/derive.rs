@@ -90,17 +90,26 @@ pub fn fed(records: &[Record]) -> Vec<Fed> {
     found
 }
 
+/// The executors that succeeded in the turn, in the order in which they ended.
+#[must_use]
+pub fn successes(records: &[Record]) -> Vec<ExecutorId> {
+    let id_of = |wanted: CallId| {
+        records.iter().find_map(|record| match record {
+            Record::Started { call, id, .. } if *call == wanted => Some(id.clone()),
+            Record::Started { .. } | Record::Ended { .. } => None,
+        })
+    };
+    let ended = records.iter().filter_map(|record| match record {
+        Record::Ended { call, ok: true, .. } => Some(*call),
+        Record::Ended { .. } | Record::Started { .. } => None,
+    });
+    ended.filter_map(id_of).collect()
+}
+
 /// The executor that succeeded last in the turn.
 #[must_use]
 pub fn last_success(records: &[Record]) -> Option<ExecutorId> {
-    let ended = records.iter().rev().find_map(|record| match record {
-        Record::Ended { call, ok: true, .. } => Some(*call),
-        Record::Ended { .. } | Record::Started { .. } => None,
-    })?;
-    records.iter().find_map(|record| match record {
-        Record::Started { call, id, .. } if *call == ended => Some(id.clone()),
-        Record::Started { .. } | Record::Ended { .. } => None,
-    })
+    successes(records).pop()
 }
 
 #[cfg(test)]

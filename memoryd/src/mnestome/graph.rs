@@ -10,9 +10,10 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 use sha2::Digest;
 
+use super::ager::{AGER_EVERY, FUSION_USES};
 use super::clock::UseClock;
 use super::derive::{Fed, Record, fed, last_success};
-use super::weight::{DECAYING_BELOW, LAMBDA, REWARD, UseTime, crossing, decayed, lw, reinforced};
+use super::weight::{LAMBDA, REWARD, UseTime, decayed, due, lw, reinforced};
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::index::open_projection;
 use crate::chronicle::payload::TurnClose;
@@ -21,7 +22,7 @@ use crate::error::{During, Error, Result};
 use crate::faults::{Faults, Step, step};
 
 /// The version of the tables below.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 3;
 /// The longest wish that is kept, in bytes; a longer one is cut.
 pub const MAX_WISH_BYTES: usize = 512;
 /// After so many applied events the clock's state is stored even if no turn was closed.
@@ -81,31 +82,49 @@ pub trait Turns {
     /// # Errors
     /// When the chronicle cannot be read.
     fn records(&self, close: &Event) -> Result<Option<Vec<Record>>>;
+
+    /// Applies all that concerns a mnestome, up to event `upto`, to one that is empty.
+    ///
+    /// # Errors
+    /// When the chronicle cannot be read.
+    fn replay(&self, upto: u64, onto: &mut Mnestome) -> Result<()> {
+        // Turns that are only rehearsed know no owner, and so no return to an earlier state.
+        let _ = (upto, onto);
+        Ok(())
+    }
 }
+
+/// The types of event that change a mnestome.
+pub const CONCERNS: [EventType; 4] =
+    [EventType::RunStarted, EventType::TurnClose, EventType::Evolution, EventType::Checkpoint];
 
 /// The database and the clock of use.
 #[derive(Debug)]
 pub struct Mnestome {
-    db: Connection,
-    clock: UseClock,
+    pub(super) db: Connection,
+    pub(super) clock: UseClock,
     applied: u64,
     stored: u64,
-    calls_per_use_day: u32,
+    pub(super) calls_per_use_day: u32,
+    /// Calls since the instance was born.
+    pub(super) calls: u64,
+    pub(super) frozen: bool,
 }
 
-fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+pub(super) fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let number: i64 = row.get(column)?;
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
 }
 
-fn signed(number: u64) -> i64 {
+pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-const COLUMNS: &str = "id, src_executor, src_version, dst_executor, dst_version, weight, uses, ts_first, ts_last,
+pub(super) const COLUMNS: &str =
+    "id, src_executor, src_version, dst_executor, dst_version, weight, uses, ts_first, ts_last,
     decay_lambda, tags, state, desired_signature, why, last_event_seq, used_at, t_cross";
 
-fn read_mnest(row: &Row<'_>, now: UseTime) -> rusqlite::Result<Mnest> {
+pub(super) fn read_mnest(row: &Row<'_>, now: UseTime) -> rusqlite::Result<Mnest> {
     let (weight, lambda): (f64, f64) = (row.get(5)?, row.get(9)?);
     let state: String = row.get(11)?;
     let crossed = row.get::<_, Option<i64>>(16)?.is_some_and(|cross| cross <= signed(now));
@@ -147,7 +166,19 @@ impl Mnestome {
     /// When it is no database or of another version.
     pub fn open(path: &Path, calls_per_use_day: u32) -> Result<Self> {
         let what = "opening the mnestome";
-        let db = open_projection(path).during(what)?;
+        Self::on(open_projection(path).during(what)?, calls_per_use_day)
+    }
+
+    /// A mnestome in memory: what one would be, derived from a part of the chronicle.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn in_memory(calls_per_use_day: u32) -> Result<Self> {
+        Self::on(Connection::open_in_memory().during("opening the mnestome")?, calls_per_use_day)
+    }
+
+    fn on(db: Connection, calls_per_use_day: u32) -> Result<Self> {
+        let what = "opening the mnestome";
         let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).during(what)?;
         match version {
             0 => {
@@ -157,21 +188,23 @@ impl Mnestome {
             VERSION => {}
             found => return Err(Error::Version { file: "mnest.sqlite", found, known: VERSION }),
         }
-        let mut mnestome = Self { db, clock: UseClock::START, applied: 0, stored: 0, calls_per_use_day };
+        let (clock, calls, frozen) = (UseClock::START, 0, false);
+        let mut mnestome = Self { db, clock, applied: 0, stored: 0, calls_per_use_day, calls, frozen };
         mnestome.reload()?;
         Ok(mnestome)
     }
 
     /// Goes back to what is stored.
     fn reload(&mut self) -> Result<()> {
-        let (applied, clock) = self
+        let (applied, clock, calls, frozen) = self
             .db
-            .query_row("SELECT applied_seq, use_time, day, today FROM progress", [], |row| {
+            .query_row("SELECT applied_seq, use_time, day, today, calls, frozen FROM progress", [], |row| {
                 let clock = UseClock { now: number(row, 1)?, day: Day(row.get(2)?), today: number(row, 3)? };
-                Ok((number(row, 0)?, clock))
+                Ok((number(row, 0)?, clock, number(row, 4)?, row.get(5)?))
             })
             .during("reading the mnestome")?;
         (self.applied, self.stored, self.clock) = (applied, applied, clock);
+        (self.calls, self.frozen) = (calls, frozen);
         Ok(())
     }
 
@@ -179,6 +212,12 @@ impl Mnestome {
     #[must_use]
     pub const fn applied(&self) -> u64 {
         self.applied
+    }
+
+    /// Whether nothing ages until the owner says so.
+    #[must_use]
+    pub const fn is_frozen(&self) -> bool {
+        self.frozen
     }
 
     /// The clock of use.
@@ -220,6 +259,21 @@ impl Mnestome {
         applied
     }
 
+    /// Forgets every mnest and how far it has come, to be derived anew.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn forget_everything(&mut self) -> Result<()> {
+        self.db
+            .execute_batch(
+                "BEGIN IMMEDIATE; DELETE FROM mnests; DELETE FROM proposals; DELETE FROM snapshots; DELETE FROM touched;
+                 DELETE FROM first_ones;
+                 UPDATE progress SET applied_seq = 0, use_time = 0, day = 0, today = 0, calls = 0, frozen = 0; COMMIT;",
+            )
+            .during("writing the mnestome")?;
+        self.reload()
+    }
+
     /// Everything up to event `seq` is applied, since nothing after the last one concerns the mnestome.
     pub const fn reached(&mut self, seq: u64) {
         if seq > self.applied {
@@ -249,13 +303,17 @@ impl Mnestome {
 
     fn store(&self) -> Result<()> {
         self.db
-            .prepare_cached("UPDATE progress SET applied_seq = ?1, use_time = ?2, day = ?3, today = ?4")
+            .prepare_cached(
+                "UPDATE progress SET applied_seq = ?1, use_time = ?2, day = ?3, today = ?4, calls = ?5, frozen = ?6",
+            )
             .and_then(|mut set| {
                 set.execute(params![
                     signed(self.applied),
                     signed(self.clock.now),
                     self.clock.day.0,
-                    signed(self.clock.today)
+                    signed(self.clock.today),
+                    signed(self.calls),
+                    self.frozen,
                 ])
             })
             .during("writing the mnestome")?;
@@ -272,8 +330,16 @@ impl Mnestome {
             if event.seq <= self.applied {
                 continue;
             }
-            if event.kind == EventType::RunStarted {
+            if event.kind == EventType::RunStarted && !self.frozen {
                 self.clock.tick(Day::of(event.ts_ms), self.calls_per_use_day);
+                self.calls += 1;
+                if self.calls.is_multiple_of(AGER_EVERY) {
+                    self.begin(writing)?;
+                    self.age(event.seq)?;
+                }
+            } else if event.kind == EventType::Evolution || event.kind == EventType::Checkpoint {
+                self.begin(writing)?;
+                self.decided(event, turns)?;
             } else if event.kind == EventType::TurnClose
                 && let Some(records) = turns.records(event)?
             {
@@ -321,26 +387,28 @@ impl Mnestome {
         let known = self
             .db
             .prepare_cached(
-                "SELECT id, weight, decay_lambda, used_at FROM mnests WHERE src_executor = ?1 AND src_version = ?2
+                "SELECT id, weight, decay_lambda, used_at, uses FROM mnests WHERE src_executor = ?1 AND src_version = ?2
                  AND dst_executor = ?3 AND coalesce(dst_version, '') = ?4",
             )
             .and_then(|mut one| {
                 let key =
                     params![change.src.name, change.src.version, change.dst_name, change.dst_version.unwrap_or("")];
                 one.query_row(key, |row| {
-                    Ok((row.get::<_, String>(0)?, row.get::<_, f64>(1)?, row.get::<_, f64>(2)?, number(row, 3)?))
+                    let (weight, lambda): (f64, f64) = (row.get(1)?, row.get(2)?);
+                    Ok((row.get::<_, String>(0)?, weight, lambda, number(row, 3)?, number(row, 4)?))
                 })
                 .optional()
             })
             .during(what)?;
-        if let Some((id, weight, lambda, then)) = known {
+        if let Some((id, weight, lambda, then, uses)) = known {
             let weight = reinforced(weight, lambda, then, now, REWARD);
-            let cross = crossing(weight, lambda, now, DECAYING_BELOW).map(signed);
+            let cross = due(weight, lambda, now, change.dst_version.is_none()).map(signed);
             self.db
                 .prepare_cached(
                     "UPDATE mnests SET weight = ?2, uses = uses + 1, ts_last = max(ts_last, ?3), last_event_seq = ?4,
                      used_at = ?5, lw = ?6, t_cross = ?7,
-                     state = CASE state WHEN 'decaying' THEN 'active' ELSE state END WHERE id = ?1",
+                     state = CASE state WHEN 'decaying' THEN 'active' WHEN 'archived' THEN 'active' ELSE state END
+                     WHERE id = ?1",
                 )
                 .and_then(|mut set| {
                     set.execute(params![
@@ -354,9 +422,10 @@ impl Mnestome {
                     ])
                 })
                 .during(what)?;
-            return Ok(());
+            return self.touch(&id, uses + 1, change.dst_version.is_none());
         }
         let weight = reinforced(0.0, LAMBDA, now, now, REWARD);
+        let id = mnest_id(change);
         self.db
             .prepare_cached(
                 "INSERT INTO mnests (id, src_executor, src_version, dst_executor, dst_version, weight, uses, ts_first,
@@ -365,7 +434,7 @@ impl Mnestome {
             )
             .and_then(|mut add| {
                 add.execute(params![
-                    mnest_id(change),
+                    id,
                     change.src.name,
                     change.src.version,
                     change.dst_name,
@@ -379,73 +448,23 @@ impl Mnestome {
                     signed(change.seq),
                     signed(now),
                     lw(weight, LAMBDA, now),
-                    crossing(weight, LAMBDA, now, DECAYING_BELOW).map(signed),
+                    due(weight, LAMBDA, now, change.dst_version.is_none()).map(signed),
                 ])
             })
             .during(what)?;
-        Ok(())
+        self.touch(&id, 1, change.dst_version.is_none())
     }
 
-    /// Every mnest, heaviest first, with its weight now.
-    ///
-    /// # Errors
-    /// When the database says no.
-    pub fn list(&self) -> Result<Vec<Mnest>> {
-        self.read(&format!("SELECT {COLUMNS} FROM mnests ORDER BY lw DESC, id"), [])
-    }
-
-    /// The heaviest mnests that lead from an executor and can be followed.
-    ///
-    /// # Errors
-    /// When the database says no.
-    pub fn from(&self, name: &str, version: &str, limit: usize) -> Result<Vec<Mnest>> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        // One query a state, so that each is a walk along the index.
-        let mut found = Vec::new();
-        for state in ["active", "decaying"] {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM mnests WHERE src_executor = ?1 AND src_version = ?2 AND state = ?3
-                 ORDER BY lw DESC LIMIT ?4"
-            );
-            found.extend(self.read(&sql, params![name, version, state, limit])?);
+    /// Notes that the ager should look at a mnest: at a wish, and at what is used often enough to be proposed about.
+    fn touch(&self, id: &str, uses: u64, proto: bool) -> Result<()> {
+        if !proto && uses < FUSION_USES {
+            return Ok(());
         }
-        found.sort_by(|one, two| two.weight.total_cmp(&one.weight));
-        Ok(found)
-    }
-
-    fn read(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Mnest>> {
-        let now = self.clock.now;
         self.db
-            .prepare_cached(sql)
-            .and_then(|mut all| all.query_map(params, |row| read_mnest(row, now))?.collect())
-            .during("reading the mnestome")
-    }
-
-    /// How many mnests there are, of whatever state.
-    ///
-    /// # Errors
-    /// When the database says no.
-    pub fn count(&self) -> Result<u64> {
-        self.db
-            .prepare_cached("SELECT count(*) FROM mnests")
-            .and_then(|mut one| one.query_row([], |row| number(row, 0)))
-            .during("reading the mnestome")
-    }
-
-    /// What was wished for and does not exist, most wished for first.
-    ///
-    /// # Errors
-    /// When the database says no.
-    pub fn wishes(&self, limit: usize) -> Result<Vec<Wish>> {
-        let sql = "SELECT dst_executor, sum(uses) AS times FROM mnests WHERE state = 'proto'
-                   GROUP BY dst_executor ORDER BY times DESC, dst_executor LIMIT ?1";
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.db
-            .prepare_cached(sql)
-            .and_then(|mut all| {
-                all.query_map([limit], |row| Ok(Wish { text: row.get(0)?, times: number(row, 1)? }))?.collect()
-            })
-            .during("reading the mnestome")
+            .prepare_cached("INSERT OR IGNORE INTO touched VALUES (?1)")
+            .and_then(|mut add| add.execute([id]))
+            .during("writing the mnestome")?;
+        Ok(())
     }
 }
 
@@ -463,16 +482,21 @@ fn wish_text(wish: &str) -> String {
 /// The id of a new mnest: a ULID of the event's time whose random part is a digest of the edge
 /// and the event, so that a replay gives the same.
 fn mnest_id(change: &Change<'_>) -> String {
-    let mut digest = sha2::Sha256::new();
     let version = change.dst_version.unwrap_or("");
-    for part in [&change.src.name, &change.src.version, change.dst_name, version] {
+    id_of([&change.src.name, &change.src.version, change.dst_name, version], change.seq, change.ts_ms)
+}
+
+/// See [`mnest_id`].
+pub(super) fn id_of(edge: [&str; 4], seq: u64, ts_ms: u64) -> String {
+    let mut digest = sha2::Sha256::new();
+    for part in edge {
         digest.update(part.as_bytes());
         digest.update([0]);
     }
-    digest.update(change.seq.to_be_bytes());
+    digest.update(seq.to_be_bytes());
     let digest: [u8; 32] = digest.finalize().into();
     let mut bytes = [0; 16];
-    bytes[..6].copy_from_slice(&change.ts_ms.to_be_bytes()[2..]);
+    bytes[..6].copy_from_slice(&ts_ms.to_be_bytes()[2..]);
     bytes[6..].copy_from_slice(&digest[..10]);
     format!("mnest_{}", ulid::Ulid::from_bytes(bytes))
 }

@@ -24,13 +24,49 @@ CREATE TABLE mnests (
     CHECK ((why IS NOT NULL) = (state = 'proto'))
 ) STRICT;
 CREATE UNIQUE INDEX mnests_edge ON mnests (src_executor, src_version, dst_executor, coalesce(dst_version, ''));
-CREATE INDEX mnests_from ON mnests (src_executor, src_version, state, lw DESC);
-CREATE INDEX mnests_crossing ON mnests (t_cross) WHERE state = 'active' AND t_cross IS NOT NULL;
+-- With all that a look at the neighbours needs in it, so that they are read in one go.
+CREATE INDEX mnests_from ON mnests (src_executor, src_version, state, lw DESC, dst_executor, dst_version, decay_lambda);
+CREATE INDEX mnests_due ON mnests (t_cross) WHERE t_cross IS NOT NULL;
+CREATE INDEX mnests_to ON mnests (dst_executor, dst_version, state, lw DESC);
+CREATE INDEX mnests_oldest ON mnests (ts_first);
+CREATE INDEX mnests_heaviest ON mnests (lw DESC, id);
 CREATE TABLE progress (
     one         INTEGER PRIMARY KEY CHECK (one = 1),
     applied_seq INTEGER NOT NULL CHECK (applied_seq >= 0),
     use_time    INTEGER NOT NULL CHECK (use_time >= 0),
     day         INTEGER NOT NULL,
-    today       INTEGER NOT NULL
+    today       INTEGER NOT NULL,
+    calls       INTEGER NOT NULL CHECK (calls >= 0),
+    frozen      INTEGER NOT NULL CHECK (frozen IN (0, 1))
 ) STRICT;
-INSERT INTO progress VALUES (1, 0, 0, 0, 0);
+INSERT INTO progress VALUES (1, 0, 0, 0, 0, 0, 0);
+-- What the ager proposes; the owner decides. One proposal of a kind about a mnest, whatever became of it.
+CREATE TABLE proposals (
+    id     TEXT PRIMARY KEY,
+    kind   TEXT NOT NULL CHECK (kind IN ('archival', 'synthesis', 'fusion', 'generalisation', 'specialisation')),
+    mnest  TEXT NOT NULL,
+    why    TEXT NOT NULL,
+    at_use INTEGER NOT NULL CHECK (at_use >= 0),
+    seq    INTEGER NOT NULL CHECK (seq >= 1),
+    state  TEXT NOT NULL CHECK (state IN ('open', 'accepted', 'declined')),
+    UNIQUE (kind, mnest)
+) STRICT;
+-- What the ager has not looked at since it was strengthened.
+CREATE TABLE touched (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+-- Executors that were born before anything was called: whether one gives text, and whether it takes some.
+CREATE TABLE first_ones (
+    name    TEXT NOT NULL,
+    version TEXT NOT NULL,
+    gives   INTEGER NOT NULL CHECK (gives IN (0, 1)),
+    takes   INTEGER NOT NULL CHECK (takes IN (0, 1)),
+    PRIMARY KEY (name, version)
+) STRICT, WITHOUT ROWID;
+-- What was kept, by name.
+CREATE TABLE snapshots (
+    name   TEXT PRIMARY KEY CHECK (name <> ''),
+    at_seq INTEGER NOT NULL CHECK (at_seq >= 0),
+    digest TEXT NOT NULL,
+    seq    INTEGER NOT NULL CHECK (seq >= 1),
+    ts     INTEGER NOT NULL,
+    why    TEXT NOT NULL
+) STRICT;

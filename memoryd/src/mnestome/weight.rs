@@ -7,8 +7,19 @@
 pub const LAMBDA: f64 = 0.018;
 /// What one success adds.
 pub const REWARD: f64 = 0.15;
+/// What a row of a young mnestome begins with (design: memory §2).
+pub const BOOTSTRAP: f64 = 0.30;
 /// Below this a mnest is decaying: still usable, but flagged.
 pub const DECAYING_BELOW: f64 = 0.20;
+
+/// Below this a proto-mnest is removed, and another may be proposed for archival (design: memory §2).
+pub const GONE_BELOW: f64 = 0.05;
+/// A mnest is proposed for archival only when it was not used for so long.
+pub const UNUSED_FOR: UseTime = 90 * USE_DAY;
+/// Synthesis is considered from this weight and so many uses on.
+pub const SYNTHESIS_FROM: f64 = 0.30;
+/// See [`SYNTHESIS_FROM`].
+pub const SYNTHESIS_USES: u64 = 3;
 
 /// An instant of the clock of use, in millionths of a use-day since the instance was born.
 pub type UseTime = u64;
@@ -49,6 +60,22 @@ pub fn crossing(weight: f64, lambda: f64, at: UseTime, threshold: f64) -> Option
     }
     let days = (weight / threshold).ln() / lambda;
     Some(at.saturating_add((days * USE_DAY as f64).ceil() as u64))
+}
+
+/// When the ager must look at a mnest next. One that exists: when it begins to decay, then when its archival can be
+/// proposed. One that was wished for: when it is forgotten.
+#[must_use]
+pub fn due(weight: f64, lambda: f64, at: UseTime, proto: bool) -> Option<UseTime> {
+    if proto {
+        return Some(crossing(weight, lambda, at, GONE_BELOW).unwrap_or(at));
+    }
+    crossing(weight, lambda, at, DECAYING_BELOW).or_else(|| Some(archival_due(weight, lambda, at)))
+}
+
+/// When the archival of a mnest of this weight, used last at `at`, can be proposed.
+#[must_use]
+pub fn archival_due(weight: f64, lambda: f64, at: UseTime) -> UseTime {
+    crossing(weight, lambda, at, GONE_BELOW).unwrap_or(at).max(at.saturating_add(UNUSED_FOR))
 }
 
 #[cfg(test)]

@@ -70,15 +70,24 @@ pub enum Change {
     },
     /// The payload of a line was taken out: it is to be found no more.
     TakenOut(u64),
+    /// These lines were shown in a turn.
+    Shown(Vec<u64>),
+    /// An executor was called: the clock of use moves.
+    Called,
 }
 
 impl Change {
     /// Whether events of this type can change the index.
     #[must_use]
-    pub fn concerns(kind: &str) -> bool {
-        [EventType::OwnerMessage, EventType::AssistantMessage, EventType::PayloadRedacted]
-            .iter()
-            .any(|one| one.name() == kind)
+    pub const fn concerns(kind: EventType) -> bool {
+        matches!(
+            kind,
+            EventType::OwnerMessage
+                | EventType::AssistantMessage
+                | EventType::PayloadRedacted
+                | EventType::TurnOpen
+                | EventType::RunStarted
+        )
     }
 
     /// Reads what an event changes; a payload that is not of its type's shape, or was taken out, changes nothing.
@@ -98,6 +107,10 @@ impl Change {
         } else if event.kind == EventType::AssistantMessage {
             let words = payload::AssistantMessage::decode(&event.payload).ok()?;
             Some(said(SPEAKER_METNOS, words.text))
+        } else if event.kind == EventType::TurnOpen {
+            payload::TurnOpen::decode(&event.payload).ok().map(|open| Self::Shown(open.shown))
+        } else if event.kind == EventType::RunStarted {
+            Some(Self::Called)
         } else if event.kind == EventType::PayloadRedacted {
             #[derive(Deserialize)]
             struct Redacted {
@@ -115,15 +128,22 @@ impl Change {
 /// # Errors
 /// When the database says no; then none of them is applied.
 pub fn apply(store: &mut Store, changes: &[Change], applied: u64) -> Result<()> {
-    let mut turns = Vec::new();
-    let mut taken_out = Vec::new();
-    for change in changes {
-        match change {
-            Change::Said { seq, peer, speaker, ts_ms, text, trust } => {
-                turns.push(store::Turn { doc: *seq, peer, session: None, speaker, ts_ms: *ts_ms, text, trust: *trust })
-            }
-            Change::TakenOut(seq) => taken_out.push(*seq),
-        }
-    }
-    store.apply(&turns, &taken_out, applied)
+    let steps: Vec<store::Step<'_>> = changes
+        .iter()
+        .map(|change| match change {
+            Change::Said { seq, peer, speaker, ts_ms, text, trust } => store::Step::Add(store::Turn {
+                doc: *seq,
+                peer,
+                session: None,
+                speaker,
+                ts_ms: *ts_ms,
+                text,
+                trust: *trust,
+            }),
+            Change::TakenOut(seq) => store::Step::Forget(*seq),
+            Change::Shown(lines) => store::Step::Use(lines),
+            Change::Called => store::Step::Call,
+        })
+        .collect();
+    store.apply_steps(&steps, applied)
 }

@@ -45,6 +45,8 @@ pub struct Weights {
     pub open: f64,
     /// What each better turn of the same session costs.
     pub crowd: f64,
+    /// What a turn that was shown in every turn is worth more than one that never was.
+    pub salience: f64,
 }
 
 /// See [`Weights`].
@@ -62,6 +64,7 @@ pub const WEIGHTS: Weights = Weights {
     light: 0.7,
     open: 0.25,
     crowd: 0.08,
+    salience: 0.1,
 };
 
 /// A stem that stands in more turns than this, and in more than one of [`COMMON_SHARE`], is read as a stop-word.
@@ -90,6 +93,8 @@ pub struct Parts {
     pub date: f64,
     /// Whether it tells what kind of thing is asked for, weighed.
     pub kind: f64,
+    /// How much it was of use before, weighed.
+    pub salience: f64,
     /// By how much the sum was multiplied for its trust.
     pub trust: f64,
 }
@@ -98,7 +103,8 @@ impl Parts {
     /// The whole.
     #[must_use]
     pub fn total(&self) -> f64 {
-        (self.words + self.session + self.neighbours + self.speaker + self.date + self.kind) * self.trust
+        let relevance = self.words + self.session + self.neighbours + self.speaker + self.date + self.kind;
+        (relevance + self.salience) * self.trust
     }
 }
 
@@ -309,6 +315,7 @@ pub fn best(store: &Store, scope: &Scope, question: &Question, weights: &Weights
             speaker: if question.speakers.contains(&doc.speaker) { weights.speaker } else { 0.0 },
             date: weights.date * date,
             kind: told + if doc.marks & MARK_QUESTION == 0 { 0.0 } else { weights.asks },
+            salience: weights.salience * doc.salience_at(store.calls()),
             trust: trusted(doc.trust),
         };
         found.push(Scored { place, parts });

@@ -18,7 +18,11 @@ use crate::chronicle::index::open_projection;
 use crate::error::{During, Error, Result};
 
 /// The version of the tables.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 2;
+/// After so many calls of no use, half of a turn's salience is left (design: memory §4).
+pub const SALIENCE_HALF_LIFE: f64 = 2_000.0;
+/// How much of what is left to one a use adds.
+pub const SALIENCE_GAIN: f64 = 0.1;
 /// How many scopes' turns are kept at hand.
 pub const MAX_SCOPES_AT_HAND: usize = 4;
 /// How long a silence ends a conversation, in milliseconds.
@@ -69,6 +73,25 @@ pub struct Doc {
     pub marks: u8,
     /// Where it comes from.
     pub trust: Trust,
+    /// How much it was of use by the call of number `used_at`, in [0, 1].
+    pub salience: f64,
+    /// See [`Doc::salience`].
+    pub used_at: u64,
+}
+
+impl Doc {
+    /// How much it is of use when `calls` calls have been made: a moving average of its being shown in turns, on the
+    /// clock of use.
+    #[must_use]
+    pub fn salience_at(&self, calls: u64) -> f64 {
+        faded(self.salience, calls.saturating_sub(self.used_at))
+    }
+}
+
+/// What is left of a salience after so many calls of no use.
+#[allow(clippy::cast_precision_loss, reason = "numbers of calls")]
+fn faded(salience: f64, calls: u64) -> f64 {
+    if salience == 0.0 { 0.0 } else { salience * (-(calls as f64) / SALIENCE_HALF_LIFE).exp2() }
 }
 
 /// All turns of one peer, in their order.
@@ -108,6 +131,20 @@ pub struct Store {
     scopes: HashMap<String, Scope>,
     used: Vec<String>,
     applied: u64,
+    calls: u64,
+}
+
+/// What is done to the index, in the order of the events.
+#[derive(Debug, Clone)]
+pub enum Step<'a> {
+    /// A turn is remembered.
+    Add(Turn<'a>),
+    /// A turn is forgotten.
+    Forget(u64),
+    /// These turns were of use.
+    Use(&'a [u64]),
+    /// A call was made: the clock of use moves.
+    Call,
 }
 
 fn signed(number: u64) -> i64 {
@@ -116,6 +153,12 @@ fn signed(number: u64) -> i64 {
 
 fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
+}
+
+fn progress(db: &Connection) -> rusqlite::Result<(u64, u64)> {
+    db.query_row("SELECT applied_seq, calls FROM progress", [], |row| {
+        Ok((unsigned(row.get(0)?), unsigned(row.get(1)?)))
+    })
 }
 
 /// The stem of a word in one scope and language.
@@ -158,8 +201,14 @@ impl Store {
             VERSION => {}
             found => return Err(Error::Version { file: "recall.sqlite", found, known: VERSION }),
         }
-        let applied = db.query_row("SELECT applied_seq FROM progress", [], |row| row.get(0)).during(what)?;
-        Ok(Self { db, scopes: HashMap::new(), used: Vec::new(), applied: unsigned(applied) })
+        let (applied, calls) = progress(&db).during(what)?;
+        Ok(Self { db, scopes: HashMap::new(), used: Vec::new(), applied, calls })
+    }
+
+    /// How many calls have been made.
+    #[must_use]
+    pub const fn calls(&self) -> u64 {
+        self.calls
     }
 
     /// Up to which line of the chronicle everything is known.
@@ -173,8 +222,18 @@ impl Store {
     /// # Errors
     /// When the database says no; then nothing of it is known.
     pub fn apply(&mut self, turns: &[Turn<'_>], redacted: &[u64], applied: u64) -> Result<()> {
+        let forgotten = redacted.iter().map(|doc| Step::Forget(*doc));
+        let steps: Vec<Step<'_>> = turns.iter().cloned().map(Step::Add).chain(forgotten).collect();
+        self.apply_steps(&steps, applied)
+    }
+
+    /// Takes steps in their order, and notes that everything up to line `applied` is known. All or nothing.
+    ///
+    /// # Errors
+    /// When the database says no; then nothing of it is known.
+    pub fn apply_steps(&mut self, steps: &[Step<'_>], applied: u64) -> Result<()> {
         self.db.execute_batch("BEGIN IMMEDIATE").during(DURING)?;
-        let done = self.apply_inside(turns, redacted, applied);
+        let done = self.apply_inside(steps, applied);
         match done.and_then(|()| self.db.execute_batch("COMMIT").during(DURING)) {
             Ok(()) => {
                 self.applied = applied;
@@ -184,6 +243,7 @@ impl Store {
                 // What is at hand may be ahead of what is stored.
                 self.scopes.clear();
                 self.used.clear();
+                self.calls = progress(&self.db).during(READING)?.1;
                 if !self.db.is_autocommit() {
                     self.db.execute_batch("ROLLBACK").during(DURING)?;
                 }
@@ -192,17 +252,43 @@ impl Store {
         }
     }
 
-    fn apply_inside(&mut self, turns: &[Turn<'_>], redacted: &[u64], applied: u64) -> Result<()> {
-        for turn in turns {
-            self.add(turn)?;
-        }
-        for doc in redacted {
-            self.forget(*doc)?;
+    fn apply_inside(&mut self, steps: &[Step<'_>], applied: u64) -> Result<()> {
+        for step in steps {
+            match step {
+                Step::Add(turn) => self.add(turn)?,
+                Step::Forget(doc) => self.forget(*doc)?,
+                Step::Use(docs) => docs.iter().try_for_each(|doc| self.was_of_use(*doc))?,
+                Step::Call => self.calls += 1,
+            }
         }
         self.db
-            .prepare_cached("UPDATE progress SET applied_seq = ?1")
-            .and_then(|mut set| set.execute([signed(applied)]))
+            .prepare_cached("UPDATE progress SET applied_seq = ?1, calls = ?2")
+            .and_then(|mut set| set.execute([signed(applied), signed(self.calls)]))
             .during(DURING)?;
+        Ok(())
+    }
+
+    /// A turn was shown: its salience grows. A line that is no turn has none.
+    fn was_of_use(&mut self, doc: u64) -> Result<()> {
+        let known = self
+            .db
+            .prepare_cached("SELECT salience, used_at FROM docs WHERE doc = ?1")
+            .and_then(|mut one| {
+                one.query_row([signed(doc)], |row| Ok((row.get::<_, f64>(0)?, row.get::<_, i64>(1)?))).optional()
+            })
+            .during(READING)?;
+        let Some((salience, used_at)) = known else { return Ok(()) };
+        let before = faded(salience, self.calls.saturating_sub(unsigned(used_at)));
+        let now = before + SALIENCE_GAIN * (1.0 - before);
+        self.db
+            .prepare_cached("UPDATE docs SET salience = ?2, used_at = ?3 WHERE doc = ?1")
+            .and_then(|mut set| set.execute(params![signed(doc), now, signed(self.calls)]))
+            .during(DURING)?;
+        for scope in self.scopes.values_mut() {
+            if let Some(place) = scope.place(doc) {
+                (scope.docs[place].salience, scope.docs[place].used_at) = (now, self.calls);
+            }
+        }
         Ok(())
     }
 
@@ -228,6 +314,8 @@ impl Store {
             words: u32::try_from(heard.len()).unwrap_or(u32::MAX),
             marks: marks(turn.text, &heard),
             trust: turn.trust,
+            salience: 0.0,
+            used_at: 0,
         };
         let number = scope.number;
         insert(&self.db, number, turn.speaker, &doc, &body(number, &heard)).during(DURING)?;
@@ -269,7 +357,7 @@ impl Store {
             .optional()?;
         let Some(number) = number else { return Ok(None) };
         let mut scope = Scope { number, ..Scope::default() };
-        let sql = "SELECT doc, ts, session, speaker, words, marks, trust FROM docs WHERE scope = ?1 ORDER BY doc";
+        let sql = "SELECT doc, ts, session, speaker, words, marks, trust, salience, used_at FROM docs WHERE scope = ?1 ORDER BY doc";
         let mut all = self.db.prepare_cached(sql)?;
         let mut rows = all.query([number])?;
         while let Some(row) = rows.next()? {
@@ -283,6 +371,8 @@ impl Store {
                 marks: row.get(5)?,
                 // What cannot be read is trusted least.
                 trust: trust_named(row.get_ref(6)?.as_str()?).unwrap_or(Trust::Web),
+                salience: row.get(7)?,
+                used_at: unsigned(row.get(8)?),
             });
         }
         Ok(Some(scope))

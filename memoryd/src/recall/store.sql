@@ -11,7 +11,10 @@ CREATE TABLE docs (
     ts      INTEGER NOT NULL CHECK (ts >= 0),
     words   INTEGER NOT NULL CHECK (words >= 0),
     marks   INTEGER NOT NULL CHECK (marks >= 0),
-    trust   TEXT NOT NULL
+    trust   TEXT NOT NULL,
+    -- How much it was of use, at the call by number `used_at` (design: memory §4, dynamics).
+    salience REAL NOT NULL DEFAULT 0 CHECK (salience >= 0 AND salience <= 1),
+    used_at  INTEGER NOT NULL DEFAULT 0 CHECK (used_at >= 0)
 ) STRICT;
 CREATE INDEX docs_by_scope ON docs (scope, doc);
 -- Only letters and digits are ever put in: each stem behind the number of its scope.
@@ -21,6 +24,7 @@ CREATE VIRTUAL TABLE stems USING fts5 (
 CREATE VIRTUAL TABLE places USING fts5vocab (stems, instance);
 CREATE TABLE progress (
     one         INTEGER PRIMARY KEY CHECK (one = 1),
-    applied_seq INTEGER NOT NULL CHECK (applied_seq >= 0)
+    applied_seq INTEGER NOT NULL CHECK (applied_seq >= 0),
+    calls       INTEGER NOT NULL CHECK (calls >= 0)
 ) STRICT;
-INSERT INTO progress VALUES (1, 0);
+INSERT INTO progress VALUES (1, 0, 0);

@@ -131,10 +131,10 @@ impl Steps {
 
     fn context(&self, last: Option<&str>) -> Result<Context> {
         let Some(last) = last else { return Ok(Context::default()) };
-        let mnests = self.mnestome.from(last, VERSION, MAX_TOOLS)?;
+        let mnests = self.mnestome.neighbours(last, VERSION, MAX_TOOLS)?;
         let trace = self.traces.of(last, VERSION).map_or(&[][..], |trace| &trace.members);
         Ok(Context {
-            followers: followers(mnests.into_iter().map(|mnest| (mnest.dst_executor, mnest.weight))),
+            followers: followers(mnests.into_iter().map(|one| (one.name, one.weight))),
             trace: trace.iter().map(|(name, _)| name.clone()).collect(),
         })
     }
@@ -205,8 +205,9 @@ mod tests {
         assert_eq!(ranked[1].with[0], "delta");
         assert_eq!(ranked[1].without[0], "alpha");
         // Learned through the real derivation, with the real weights.
-        let mnests = steps.mnestome.from("gamma", VERSION, 9).unwrap();
-        assert_eq!((mnests[0].dst_executor.as_str(), mnests[0].uses), ("delta", 4));
+        assert_eq!(steps.mnestome.neighbours("gamma", VERSION, 9).unwrap()[0].name, "delta");
+        let mnests = steps.mnestome.list().unwrap();
+        assert!(mnests.iter().any(|one| one.dst_executor == "delta" && one.uses == 4));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The clean part of a turn's envelope: what a planner may read before anything else. Nothing of lower trust ever goes in.
 
-use metnos_proto::envelope::{Candidate, Envelope, Known, Recalled, Recent};
+use metnos_proto::envelope::{Candidate, Done, Earlier, Envelope, Known, Recalled, Recent};
 use metnos_proto::msg::common::{Channel, Lang};
 
 /// How many executors a planner is shown (design: mind §3).
@@ -31,6 +31,10 @@ pub struct Parts<'a> {
     pub recent: Vec<Recent>,
     /// The principal's own words of longer ago that bear on the turn, best first.
     pub recalled: Vec<Recalled>,
+    /// Summaries of the principal's own words before that, oldest first.
+    pub earlier: Vec<Earlier>,
+    /// What was done last, oldest first.
+    pub done: Vec<Done>,
     /// The executors shown, best first.
     pub candidates: Vec<Candidate>,
     /// The mnests between them.
@@ -56,6 +60,8 @@ pub fn build(parts: Parts<'_>) -> Envelope {
         lang: parts.lang,
         recent,
         recalled: parts.recalled,
+        earlier: parts.earlier,
+        done: parts.done,
         candidates: parts.candidates,
         mnests: parts.mnests,
     }

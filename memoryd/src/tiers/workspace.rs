@@ -1,11 +1,12 @@
 //! The six files the owner writes: read when they have changed, never written.
 //!
-//! The folder is opened once, at start; each file is looked at anew for every turn, so that
-//! an editor's change is picked up without a restart, however the editor saves.
+//! The folder is opened once, at start, and watched; each file is looked at anew for every turn, so that
+//! an editor's change is picked up without a restart, however the editor saves. The watch is made before the
+//! lock, and only says that something has moved: what, is looked up.
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use metnos_proto::ids::Blake3;
@@ -54,6 +55,8 @@ struct Kept {
 pub struct Workspace {
     dir: OwnedFd,
     kept: [Kept; FILES.len()],
+    /// Where the kernel says that something has moved in the folder; `None` when it does not.
+    watch: Option<OwnedFd>,
 }
 
 impl Workspace {
@@ -65,7 +68,35 @@ impl Workspace {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = rustix::fs::open(path, flags, Mode::empty())
             .map_err(|errno| Error::io(format!("opening {}", path.display()), errno))?;
-        Ok(Self { dir, kept: Default::default() })
+        let watch = watched(path).inspect_err(|error| tracing::warn!(%error, "the workspace is not watched")).ok();
+        Ok(Self { dir, kept: Default::default(), watch })
+    }
+
+    /// What becomes readable when something has moved in the folder; `None` where the kernel watches nothing, and a
+    /// change is noticed with the next turn only.
+    #[must_use]
+    pub fn watch(&self) -> Option<BorrowedFd<'_>> {
+        self.watch.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Takes off what the watch has said.
+    pub fn hear(&self) {
+        let Some(watch) = &self.watch else { return };
+        let mut said = [0; 4096];
+        // As often as there is something, within bounds: what is left wakes the loop again.
+        for _ in 0..64 {
+            match rustix::io::read(watch, &mut said) {
+                Ok(1..) => {}
+                Ok(0) | Err(_) => return,
+            }
+        }
+    }
+
+    /// Each of the files as it was last read by [`Workspace::identity`], and its digest: empty when it is not there.
+    #[must_use]
+    pub fn digests(&self) -> Vec<(&'static str, String)> {
+        let digest = |kept: &Kept| kept.mark.map(|_| Blake3::of(&kept.text).hex()).unwrap_or_default();
+        FILES.iter().copied().zip(self.kept.iter().map(digest)).collect()
     }
 
     /// The digest of who Metnos is: BLAKE3 over the six files as they are now, each as its
@@ -90,6 +121,14 @@ impl Workspace {
     pub fn text(&self, name: &str) -> &[u8] {
         FILES.iter().position(|file| *file == name).map_or(&[], |at| self.kept[at].text.as_slice())
     }
+}
+
+fn watched(path: &Path) -> rustix::io::Result<OwnedFd> {
+    use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+    let watch = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+    let moves = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVE | WatchFlags::CLOSE_WRITE;
+    add_watch(&watch, path, moves | WatchFlags::ONLYDIR)?;
+    Ok(watch)
 }
 
 fn refused(name: &str, why: &str) -> Error {
@@ -156,6 +195,29 @@ mod tests {
         assert_ne!(workspace.identity().unwrap(), named);
         std::fs::remove_file(dir.path().join("USER.md")).unwrap();
         assert_eq!(workspace.identity().unwrap(), empty);
+    }
+
+    #[test]
+    fn the_watch_tells_of_a_change_however_it_is_made_and_is_quiet_otherwise() {
+        let (dir, workspace) = workspace();
+        let moved = || {
+            let mut fds =
+                [rustix::event::PollFd::from_borrowed_fd(workspace.watch().unwrap(), rustix::event::PollFlags::IN)];
+            rustix::event::poll(&mut fds, Some(&rustix::event::Timespec::default())).unwrap() > 0
+        };
+        assert!(!moved());
+        std::fs::write(dir.path().join("SOUL.md"), "# Laws").unwrap();
+        assert!(moved());
+        workspace.hear();
+        assert!(!moved(), "it was heard");
+        std::fs::write(dir.path().join("new"), "# Laws").unwrap();
+        std::fs::rename(dir.path().join("new"), dir.path().join("SOUL.md")).unwrap();
+        assert!(moved());
+        workspace.hear();
+        std::fs::read(dir.path().join("SOUL.md")).unwrap();
+        assert!(!moved(), "reading changes nothing");
+        std::fs::remove_file(dir.path().join("SOUL.md")).unwrap();
+        assert!(moved());
     }
 
     #[test]

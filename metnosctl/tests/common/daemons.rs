@@ -40,6 +40,10 @@ pub struct Lines {
     pub quarantined: bool,
     /// Findings in the chronicle.
     pub findings: Vec<Finding>,
+    /// The head that policyd has signed bears another signature.
+    pub forged_anchor: bool,
+    /// Why policyd distrusts the chronicle.
+    pub broken: String,
     /// The chronicle's lines.
     pub tail: String,
     /// The mnests.
@@ -48,18 +52,18 @@ pub struct Lines {
     pub escape: bool,
 }
 
-fn sealed(text: &str) -> Sealed {
+pub fn sealed(text: &str) -> Sealed {
     Sealed::new(text.as_bytes()).unwrap()
 }
 
-struct Daemon(Shared);
+pub struct Daemon(Shared);
 
 impl Daemon {
-    fn lines(&self) -> Lines {
+    pub fn lines(&self) -> Lines {
         self.0.lock().unwrap().daemons.clone()
     }
 
-    fn heard(&self, words: String) {
+    pub fn heard(&self, words: String) {
         self.0.lock().unwrap().heard.push(words);
     }
 }
@@ -103,176 +107,9 @@ impl ctl_door::ServeBlocking for Daemon {
     }
 }
 
-fn id() -> ExecutorId {
+pub fn id() -> ExecutorId {
     ExecutorId { name: "fs_read".into(), version: "1.0.0".into() }
 }
-
-impl ctl_policyd::ServeBlocking for Daemon {
-    fn run_call(
-        &mut self,
-        _: &BlockingServer<CtlPolicyd>,
-        _: TraceId,
-        ask: RunCall,
-        [args]: [Sealed; 1],
-    ) -> Served<CallRun, 1> {
-        let args = String::from_utf8(args.read().unwrap()).unwrap();
-        self.heard(format!("{} {args}", ask.executor));
-        let (acted, result) = self.lines().call.unwrap();
-        Ok((CallRun { turn: TURN, acted }, [sealed(&result)]))
-    }
-
-    fn executors(
-        &mut self,
-        _: &BlockingServer<CtlPolicyd>,
-        _: TraceId,
-        _: Executors,
-        _: [Sealed; 0],
-    ) -> Served<ExecutorList, 0> {
-        let quarantined = self.lines().quarantined;
-        let row = ExecutorRow {
-            id: id(),
-            state: if quarantined { ExecutorState::Quarantined } else { ExecutorState::Active },
-            why: if quarantined { "main.py is not what was signed".into() } else { String::new() },
-            summary: "Read a file.".into(),
-            class: "read".into(),
-        };
-        Ok((ExecutorList { rows: vec![row] }, []))
-    }
-
-    fn show_executor(
-        &mut self,
-        _: &BlockingServer<CtlPolicyd>,
-        _: TraceId,
-        ask: ShowExecutor,
-        _: [Sealed; 0],
-    ) -> Served<Done, 1> {
-        if ask.name != "fs_read" {
-            let refusal =
-                Refusal::new(RefusalCode::Unknown, "executor.unknown", format!("there is no executor {}", ask.name));
-            return Err(refusal.into());
-        }
-        let properties = r#"{"path": {"type": "string"}, "limit": {"type": "integer"}}"#;
-        let record = format!(r#"{{"schema": {{"definitions": {{"Input": {{"properties": {properties}}}}}}}}}"#);
-        Ok((Done {}, [sealed(&record)]))
-    }
-
-    fn policy_status(
-        &mut self,
-        _: &BlockingServer<CtlPolicyd>,
-        _: TraceId,
-        _: PolicyStatus,
-        _: [Sealed; 0],
-    ) -> Served<PolicyReport, 0> {
-        Ok((
-            PolicyReport {
-                turns: 0,
-                running: 0,
-                decisions_total: 4,
-                denials_total: 1,
-                public_key: "ab".repeat(32),
-                stopped_ms: 0,
-                disabled: Vec::new(),
-            },
-            [],
-        ))
-    }
-
-    fn check_policy(
-        &mut self,
-        _: &BlockingServer<CtlPolicyd>,
-        _: TraceId,
-        ask: metnos_proto::msg::policyd::CheckPolicy,
-        [args]: [Sealed; 1],
-    ) -> Served<Done, 1> {
-        self.heard(format!("{} {} {}", ask.principal, ask.executor, String::from_utf8(args.read().unwrap()).unwrap()));
-        let steps = r#"[{"step": "executor", "outcome": "passed", "why": "there"}, {"step": "guard", "outcome": "deny", "why": "core"}]"#;
-        let explained = format!(
-            r#"{{"principal": "p", "standing": "owner", "level": "supervised", "without_asking": "w", "executor": "e",
-                "verdict": "deny", "rule": "guard.path", "why": "core", "remedy": "copy it", "steps": {steps}, "arguments": []}}"#
-        );
-        Ok((Done {}, [sealed(&explained)]))
-    }
-
-    fn approvals(
-        &mut self,
-        _: &BlockingServer<CtlPolicyd>,
-        _: TraceId,
-        _: Approvals,
-        _: [Sealed; 0],
-    ) -> Served<Done, 1> {
-        Ok((Done {}, [sealed(&format!("[{CARD}]"))]))
-    }
-
-    fn show_approval(
-        &mut self,
-        _: &BlockingServer<CtlPolicyd>,
-        _: TraceId,
-        _: ShowApproval,
-        _: [Sealed; 0],
-    ) -> Served<Done, 1> {
-        Ok((Done {}, [sealed(CARD)]))
-    }
-
-    fn approve(
-        &mut self,
-        _: &BlockingServer<CtlPolicyd>,
-        _: TraceId,
-        ask: Approve,
-        _: [Sealed; 0],
-    ) -> Served<CallRun, 1> {
-        self.heard(format!("approve {} {}", ask.id, ask.digest));
-        let (acted, result) = self.lines().call.unwrap();
-        Ok((CallRun { turn: TURN, acted }, [sealed(&result)]))
-    }
-
-    fn panic(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Panic, _: [Sealed; 0]) -> Served<Panicked, 0> {
-        self.heard("panic".to_owned());
-        Ok((Panicked { killed: 2 }, []))
-    }
-
-    fn resume(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Resume, _: [Sealed; 0]) -> Served<Switched, 0> {
-        self.heard("resume".to_owned());
-        Ok((Switched { changed: true }, []))
-    }
-
-    fn switch_executor(
-        &mut self,
-        _: &BlockingServer<CtlPolicyd>,
-        _: TraceId,
-        ask: SwitchExecutor,
-        _: [Sealed; 0],
-    ) -> Served<Switched, 0> {
-        self.heard(format!("switch {} {}", ask.name, ask.on));
-        Ok((Switched { changed: true }, []))
-    }
-
-    fn deny_approval(
-        &mut self,
-        _: &BlockingServer<CtlPolicyd>,
-        _: TraceId,
-        ask: DenyApproval,
-        _: [Sealed; 0],
-    ) -> Served<Done, 0> {
-        self.heard(format!("deny {} {}", ask.id, ask.digest));
-        Ok((Done {}, []))
-    }
-
-    fn undo(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: Undo, _: [Sealed; 0]) -> Served<Done, 1> {
-        self.heard(format!("undo {:?}", ask.turn.map(|turn| turn.to_string())));
-        let done = json!({"turn": TURN.to_string(), "acts": [], "undone": 0, "kept": 0, "left": 0, "already": 1});
-        Ok((Done {}, [sealed(&done.to_string())]))
-    }
-
-    fn undoable(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Undoable, _: [Sealed; 0]) -> Served<Done, 1> {
-        Ok((Done {}, [sealed("[]")]))
-    }
-}
-
-/// A card as policyd shows it.
-const CARD: &str = r#"{"id": "ab2c-d3ef", "state": "waiting", "principal": "cli:uid:1000", "executor": "fs_delete", "version": "1.0.0",
-    "signed": [], "arguments": {"path": "old"}, "class": "destroy", "reversible": true, "rule": "destroy.many", "why": "many",
-    "fields": [{"pointer": "/path", "role": "path", "label": "trusted", "source": "intent"}],
-    "count": {"files": 681, "folders": 3, "bytes": 9}, "made_ms": 1, "expires_ms": 2, "digest": "blake3:00", "answered_by": ""}"#;
 
 impl ctl_sandboxd::ServeBlocking for Daemon {
     fn verify_executor(
@@ -349,12 +186,34 @@ impl ctl_memoryd::ServeBlocking for Daemon {
         &mut self,
         _: &BlockingServer<CtlMemoryd>,
         _: TraceId,
-        _: Verify,
-        _: [Sealed; 0],
+        ask: Verify,
+        [anchors]: [Sealed; 1],
     ) -> Served<VerifyReport, 0> {
+        self.heard(format!("verify since {} with {} bytes of anchors", ask.since, anchors.len()));
         let findings = self.lines().findings;
         let head = Recorded { seq: 7, hash: Sha256([3; 32]) };
         Ok((VerifyReport { lines: 7, head, findings_total: findings.len() as u64, findings }, []))
+    }
+
+    fn look(&mut self, _: &BlockingServer<CtlMemoryd>, _: TraceId, ask: Look, _: [Sealed; 0]) -> Served<Looked, 1> {
+        self.heard(format!("look {ask:?}"));
+        let found = match ask {
+            Look::Lines(_) | Look::Search(_) => self.lines().tail,
+            Look::Mnests(_) => self.lines().mnests,
+            Look::Proof(_) | Look::Secrets(_) | Look::Proposals | Look::Snapshots | Look::Ledger => String::new(),
+        };
+        Ok((Looked { lines: 1, next: 0 }, [sealed(&found)]))
+    }
+
+    fn decide(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        ask: OwnersAct,
+        _: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        self.heard(format!("decide {ask:?}"));
+        Ok((Recorded { seq: 8, hash: Sha256([3; 32]) }, []))
     }
 
     fn mnests(
@@ -381,6 +240,7 @@ impl ctl_memoryd::ServeBlocking for Daemon {
             Recollect::Explain(_) => {
                 "{\"holds\":true,\"item\":{\"seq\":1},\"path\":[{\"seq\":1}],\"head\":1,\"causes\":[]}"
             }
+            Recollect::Late(_) => "{\"summaries\":[],\"messages\":[],\"tasks\":[]}",
             Recollect::Traces => "{\"use_time\":1,\"modularity\":0.5,\"traces\":[]}",
         };
         Ok((Recollected { items: 0 }, [sealed(found)]))
@@ -404,7 +264,14 @@ impl ctl_memoryd::ServeBlocking for Daemon {
         _: [Sealed; 0],
     ) -> Served<MemoryReport, 0> {
         Ok((
-            MemoryReport { head: Recorded { seq: 7, hash: Sha256([3; 32]) }, mnests: 1, use_time_milli: 20, torn: 0 },
+            MemoryReport {
+                head: Recorded { seq: 7, hash: Sha256([3; 32]) },
+                mnests: 1,
+                use_time_milli: 20,
+                torn: 0,
+                altered: String::new(),
+                frozen: false,
+            },
             [],
         ))
     }

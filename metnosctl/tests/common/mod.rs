@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, dead_code, missing_docs)]
 
 pub mod daemons;
+pub mod policyd;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;

@@ -1,16 +1,17 @@
 //! A memoryd that notes what it is told.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use metnos_proto::edge::{No, Served};
 use metnos_proto::edges::PolicydMemoryd;
 use metnos_proto::edges::policyd_memoryd::Serve;
 use metnos_proto::ids::{Blake3, Sha256};
-use metnos_proto::link_async::Cx;
+use metnos_proto::link_async::{Cx, Notes};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    Decision, DirectTurn, DirectTurnDone, ExecutorBorn, ExecutorLost, Recorded, SystemEvent, TurnClosed,
+    Anchored, ChainHead, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn, ExecutorLost, Recorded, Redact,
+    Spending, Spent, SystemEvent, TurnClosed,
 };
 use metnos_proto::payload::Sealed;
 use tokio::sync::Semaphore;
@@ -37,6 +38,14 @@ pub struct FakeMemory {
     pub births: Rc<Semaphore>,
     /// Ends at the birth of an executor.
     pub dies_at_births: Cell<bool>,
+    /// Which heads it was asked about.
+    pub heads: RefCell<Vec<String>>,
+    /// The way to tell a head unasked.
+    pub notes: RefCell<Option<Notes<PolicydMemoryd>>>,
+    /// The head it tells.
+    pub head: RefCell<ChainHead>,
+    /// Why its chronicle is not what was signed.
+    pub altered: RefCell<Option<String>>,
 }
 
 impl FakeMemory {
@@ -48,6 +57,10 @@ impl FakeMemory {
             gate: Rc::new(Semaphore::new(1_000)),
             births: Rc::new(Semaphore::new(1_000)),
             dies_at_births: Cell::new(false),
+            heads: RefCell::default(),
+            notes: RefCell::default(),
+            head: RefCell::new(ChainHead { seq: 0, hash: Sha256([0; 32]), root: Sha256([0; 32]) }),
+            altered: RefCell::default(),
         }
     }
 
@@ -136,5 +149,27 @@ impl Serve for FakeMemory {
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
         self.note(format!("event {}: {}", ask.kind, ask.text))
+    }
+
+    async fn anchored(self: Rc<Self>, cx: Cx<PolicydMemoryd>, ask: Anchored, []: [Sealed; 0]) -> Served<ChainHead, 0> {
+        *self.notes.borrow_mut() = Some(cx.notes());
+        self.heads.borrow_mut().push(format!("anchored {}", ask.seq));
+        if let Some(why) = self.altered.borrow().clone() {
+            return Err(Refusal::new(RefusalCode::Unavailable, "chronicle.altered", why).into());
+        }
+        Ok((self.head.borrow().clone(), []))
+    }
+
+    async fn redact(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: Redact, []: [Sealed; 0]) -> Served<Recorded, 0> {
+        self.note(format!("redact {} {}", ask.seq, ask.why))
+    }
+
+    async fn cost(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: Cost, []: [Sealed; 0]) -> Served<Recorded, 0> {
+        self.note(format!("cost {} {} {}", ask.stage.name(), ask.principal, ask.micro))
+    }
+
+    async fn spending(self: Rc<Self>, _: Cx<PolicydMemoryd>, _: Spending, []: [Sealed; 0]) -> Served<Spent, 0> {
+        let none = Spent { turn: 0, principal_day: 0, principal_month: 0, day: 0, month: 0, principal_day_tokens: 0 };
+        Ok((none, []))
     }
 }

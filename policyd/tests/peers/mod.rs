@@ -90,8 +90,8 @@ impl World {
         let seeds: Vec<Seed> = seeds.iter().map(|executor| executor.seed()).collect();
         let key = InstanceKey::open_or_create(folder).unwrap();
         let opened = open(folder, &key);
-        let (rows, cards, switches) =
-            (opened.rows.clone(), opened.cards.clone(), (opened.switches.clone(), opened.strikes.clone()));
+        let (rows, cards, last_anchor) = (opened.rows.clone(), opened.cards.clone(), opened.last_anchor);
+        let switches = (opened.switches.clone(), opened.strikes.clone());
         let setting = Setting {
             places: Places::of_instance(INSTANCE),
             owner_uid: OWNER,
@@ -115,6 +115,7 @@ impl World {
         policy.hold(cards);
         policy.switch(switches.0);
         policy.count_on(switches.1);
+        policy.know_anchor(last_anchor);
         let memory = Rc::new(FakeMemory::new(Rc::clone(&log)));
         let sandbox = Rc::new(FakeSandbox::new(Rc::clone(&log), executors));
         Self { policy, log, memory, sandbox, memory_client, sandbox_client, clock }

@@ -173,6 +173,89 @@ words! {
         pub why: String,
     }
 
+    /// The end of the chain: told unasked every [`crate::chain::ANCHOR_EVERY`] events or
+    /// [`crate::chain::ANCHOR_WITHIN_MS`], for policyd to sign.
+    pub struct ChainHead {
+        /// The last line; 0 when there is none.
+        pub seq: u64,
+        /// Its hash.
+        pub hash: Sha256,
+        /// The root of the Merkle tree over all lines up to it ([`crate::merkle`]).
+        pub root: Sha256,
+    }
+
+    /// Is the line that was anchored last still what it was? What follows it is verified, too.
+    pub struct Anchored {
+        /// Its number; 0 when nothing was anchored yet.
+        pub seq: u64,
+        /// Its hash.
+        pub hash: Sha256,
+    }
+
+    /// The owner has it that a line's payload is taken out; the chain still holds afterwards.
+    pub struct Redact {
+        /// Which line.
+        pub seq: u64,
+        /// Why, for a person. At most [`MAX_WHY`] bytes.
+        pub why: String,
+    }
+
+    /// Something costs something (design: memory §6).
+    pub struct Cost {
+        /// What it is an entry about: estimate and settlement name the same.
+        pub entry: CallId,
+        /// Before, after, or never settled.
+        pub stage: CostStage,
+        /// The turn; [`TurnId::NONE`] outside turns.
+        pub turn: TurnId,
+        /// For whom.
+        pub principal: String,
+        /// Which model role it was, `chat`, `judge`, …; empty when it was an executor.
+        pub role: String,
+        /// Which executor it was; empty when it was a model.
+        pub executor: String,
+        /// How much, in millionths of the instance's currency.
+        pub micro: u64,
+        /// Tokens read by a model.
+        pub tokens_in: u64,
+        /// Tokens written by a model.
+        pub tokens_out: u64,
+    }
+
+    /// Where an entry of the ledger stands.
+    pub enum CostStage {
+        /// What it is expected to cost, before.
+        Estimate,
+        /// What it did cost: takes the estimate's place.
+        Actual,
+        /// It could not be settled: the estimate counts.
+        Unsettled,
+    }
+
+    /// What was spent, for the caps.
+    pub struct Spending {
+        /// The turn; [`TurnId::NONE`] for none.
+        pub turn: TurnId,
+        /// The principal.
+        pub principal: String,
+    }
+
+    /// See [`Spending`]. All in millionths; days and months are those of UTC.
+    pub struct Spent {
+        /// In that turn.
+        pub turn: u64,
+        /// By that principal today.
+        pub principal_day: u64,
+        /// By that principal this month.
+        pub principal_month: u64,
+        /// By everybody today.
+        pub day: u64,
+        /// By everybody this month.
+        pub month: u64,
+        /// Tokens, read and written, by that principal today.
+        pub principal_day_tokens: u64,
+    }
+
     // ---- from sandboxd -------------------------------------------------
 
     /// An executor is about to run. Awaited: no effect without a durable line.
@@ -237,8 +320,124 @@ words! {
         pub last_seq: u64,
     }
 
-    /// Check the whole chain, and that the witnesses agree.
-    pub struct Verify {}
+    /// Check the chain, and that the witnesses agree. Beside it policyd's anchors, one a line
+    /// ([`crate::chain::Anchor::to_line`]): each must be met.
+    pub struct Verify {
+        /// Only what follows this line, which is taken for right; 0 for everything.
+        pub since: u64,
+    }
+
+    /// The owner looks at something; what is found comes beside the answer, as JSON, one document a line.
+    pub enum Look {
+        /// Lines of the chronicle, as they stand in the files.
+        Lines(LinesWanted),
+        /// Lines that meet all that is asked for, newest first.
+        Search(SearchWanted),
+        /// That one line belongs to a chronicle of so many lines: one document.
+        Proof(ProofWanted),
+        /// What looks like a secret in the lines from this number on.
+        Secrets(u64),
+        /// The heaviest mnests.
+        Mnests(MnestsWanted),
+        /// What the ager proposes, and what became of it.
+        Proposals,
+        /// The mnestome's snapshots, oldest first.
+        Snapshots,
+        /// What was spent by day, principal, role and executor, newest day first; before it, where that leads.
+        Ledger,
+    }
+
+    /// See [`Look::Lines`].
+    pub struct LinesWanted {
+        /// The first.
+        pub from: u64,
+        /// The last; what does not fit one answer comes with the next.
+        pub upto: u64,
+    }
+
+    /// See [`Look::Search`]; what is empty or 0 is not asked for.
+    pub struct SearchWanted {
+        /// A text that the payload contains, capitals or not.
+        pub text: String,
+        /// The type of event.
+        pub event_type: String,
+        /// Who told it.
+        pub emitter: String,
+        /// The principal.
+        pub peer: String,
+        /// The turn, or the end of its name.
+        pub turn: String,
+        /// Not before this instant, in milliseconds.
+        pub from_ms: u64,
+        /// Before this instant, in milliseconds.
+        pub until_ms: u64,
+        /// Only lines before this number; 0 for all.
+        pub before: u64,
+        /// How many lines at most; capped at [`MAX_TAIL`].
+        pub lines: u32,
+    }
+
+    /// See [`Look::Proof`].
+    pub struct ProofWanted {
+        /// The line.
+        pub seq: u64,
+        /// How many lines the chronicle had when its head was signed.
+        pub size: u64,
+    }
+
+    /// See [`Look::Mnests`].
+    pub struct MnestsWanted {
+        /// Only those that lead from this executor; empty for all.
+        pub from: String,
+        /// How many at most; capped at [`MAX_TAIL`].
+        pub lines: u32,
+    }
+
+    /// How much came.
+    pub struct Looked {
+        /// Documents beside it.
+        pub lines: u32,
+        /// Where to go on: the next line to be asked for, or the line to search before; 0 when that was all.
+        pub next: u64,
+    }
+
+    /// The owner decides about what was derived. Recorded before it is done, so that a replay does it, too.
+    pub enum OwnersAct {
+        /// A word of the owner's for a mnest.
+        Tag(Tagged),
+        /// The word is taken back.
+        Untag(Tagged),
+        /// A mnest is out of use, and stays.
+        Archive(Reasoned),
+        /// It is in use again.
+        Restore(Reasoned),
+        /// What the ager proposed is not wanted.
+        Decline(Reasoned),
+        /// Nothing ages and nothing is proposed until it is taken back; a mnestshot is kept.
+        Freeze(Reasoned),
+        /// As if no time had passed.
+        Defrost(Reasoned),
+        /// The mnestome is kept as it is now.
+        Snapshot(Reasoned),
+        /// The mnestome becomes what a snapshot holds. Can itself be taken back: what was is kept first.
+        Rollback(Reasoned),
+    }
+
+    /// A word for a mnest.
+    pub struct Tagged {
+        /// Its id.
+        pub id: String,
+        /// The word: at most [`MAX_TAG`] bytes.
+        pub tag: String,
+    }
+
+    /// Something named, and why.
+    pub struct Reasoned {
+        /// A mnest's id, a proposal's, a snapshot's name; empty where the act needs none.
+        pub id: String,
+        /// Why, for a person. At most [`MAX_WHY`] bytes.
+        pub why: String,
+    }
 
     /// What the check found.
     pub struct VerifyReport {
@@ -279,9 +478,11 @@ words! {
         Explain(u64),
         /// The communities of the mnestome, as they were last found: one document.
         Traces,
+        /// What a peer said and was told of late, the last tasks, and what is left of older talk: one document.
+        Late(SearchMemory),
     }
 
-    /// See [`Recollect::Search`].
+    /// See [`Recollect::Search`] and [`Recollect::Late`].
     pub struct SearchMemory {
         /// Whose memory is asked, as `channel:sender`.
         pub peer: String,
@@ -321,6 +522,10 @@ words! {
         pub use_time_milli: u64,
         /// Lines set aside as torn when it last started.
         pub torn: u32,
+        /// Why nothing is recorded any more; empty when something can be.
+        pub altered: String,
+        /// Whether the clock of use is stopped: nothing ages.
+        pub frozen: bool,
     }
 }
 
@@ -334,6 +539,10 @@ pub const MAX_FINDINGS: usize = 64;
 pub const MAX_RECALLED: u32 = 100;
 /// The longest question, in bytes; the rest is not looked up.
 pub const MAX_QUESTION_BYTES: usize = 8 * 1024;
+/// The longest reason for an act, in bytes.
+pub const MAX_WHY: usize = 1024;
+/// The longest tag, in bytes.
+pub const MAX_TAG: usize = 64;
 /// The most gaps listed.
 pub const MAX_GAPS: usize = 64;
 
@@ -345,6 +554,18 @@ impl Verdict {
             Self::Allow => "allow",
             Self::Deny => "deny",
             Self::Ask => "ask",
+        }
+    }
+}
+
+impl CostStage {
+    /// The name used in JSON and in the chronicle.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Estimate => "estimate",
+            Self::Actual => "actual",
+            Self::Unsettled => "unsettled",
         }
     }
 }

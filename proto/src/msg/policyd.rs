@@ -287,6 +287,40 @@ words! {
         pub disabled: Vec<String>,
     }
 
+    /// The heads of the chronicle that policyd has signed, one a line beside the answer
+    /// ([`crate::chain::Anchor::to_line`]).
+    pub struct Anchors {
+        /// Only those after this line.
+        pub after: u64,
+    }
+
+    /// See [`Anchors`]; at most [`MAX_ANCHORS`].
+    pub struct AnchorList {
+        /// How many came.
+        pub anchors: u32,
+        /// Where to go on; 0 when these were all.
+        pub next: u64,
+        /// Why the chronicle is not what was anchored; empty when it is.
+        pub broken: String,
+    }
+
+    /// A rite: take a line's payload out of the chronicle.
+    pub struct RedactPayload {
+        /// Which line.
+        pub seq: u64,
+        /// Why, for a person.
+        pub why: String,
+    }
+
+    /// The line that says so.
+    pub struct Redacted {
+        /// Its number.
+        pub seq: u64,
+    }
+
+    /// A copy of `policy.sqlite`, whole and consistent, beside the answer: for a backup.
+    pub struct CopyRegistry {}
+
     // ---- notes to the planner ------------------------------------------
 
     /// A running call reports how far it is.
@@ -316,6 +350,8 @@ words! {
 pub const MAX_SLOTS: usize = 16;
 /// The most calls one slot may foresee (design: policy §7).
 pub const MAX_PER_SLOT: u8 = 3;
+/// The most anchors in one answer.
+pub const MAX_ANCHORS: u32 = 10_000;
 /// The most executors in a listing, so that it fits a frame.
 pub const MAX_EXECUTORS: usize = 128;
 

@@ -1,0 +1,75 @@
+//! What proofs, searches and redactions look up in the index. It only reads.
+
+use rusqlite::params;
+
+use metnos_proto::ids::{Sha256, TurnId};
+
+use super::index::{COLUMNS, Index, IndexRow, maybe_unsigned, signed, unsigned};
+use super::time::Day;
+use crate::error::{During, Result};
+
+impl Index {
+    /// The events whose payload is to be taken out, ascending.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn redacted(&self) -> Result<Vec<u64>> {
+        self.db
+            .prepare_cached("SELECT seq FROM redacted ORDER BY seq")
+            .and_then(|mut all| all.query_map([], |row| unsigned(row, 0))?.collect())
+            .during("reading the redactions")
+    }
+
+    /// At most `limit` events before number `before`, newest first.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn rows_before(&self, before: u64, limit: u32) -> Result<Vec<IndexRow>> {
+        let sql = format!("SELECT {COLUMNS} FROM events WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2");
+        self.rows(&sql, params![signed(before), limit])
+    }
+
+    /// The hashes of the events `from` to before `to`, in order, each handed to `take`.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn hashes(&self, from: u64, to: u64, mut take: impl FnMut(Sha256)) -> Result<()> {
+        let mut each = || -> rusqlite::Result<()> {
+            let mut all =
+                self.db.prepare_cached("SELECT hash FROM events WHERE seq >= ?1 AND seq < ?2 ORDER BY seq")?;
+            let mut rows = all.query([signed(from), signed(to)])?;
+            while let Some(row) = rows.next()? {
+                take(Sha256(row.get(0)?));
+            }
+            Ok(())
+        };
+        each().during("reading the index")
+    }
+
+    /// The days on which a turn has events, ascending.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn days_of_turn(&self, turn: TurnId) -> Result<Vec<Day>> {
+        self.db
+            .prepare_cached("SELECT DISTINCT day FROM events WHERE turn = ?1 ORDER BY day")
+            .and_then(|mut all| all.query_map([turn.to_bytes()], |row| Ok(Day(row.get(0)?)))?.collect())
+            .during("reading the index")
+    }
+
+    /// The first and the last event of a day.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn span_of_day(&self, from: u64, day: Day) -> Result<Option<(u64, u64)>> {
+        // Days follow each other as their events do, so the search begins at an event of that day or before it.
+        self.db
+            .prepare_cached("SELECT min(seq), max(seq) FROM events WHERE day = ?1 AND seq >= ?2")
+            .and_then(|mut one| {
+                one.query_row(params![day.0, signed(from)], |row| {
+                    Ok(maybe_unsigned(row, 0)?.zip(maybe_unsigned(row, 1)?))
+                })
+            })
+            .during("reading the index")
+    }
+}

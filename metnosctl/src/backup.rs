@@ -1,0 +1,447 @@
+//! `backup` and `restore`: an instance as plain files in one folder, checked by digests and by its own chain. It is the
+//! one command that reads an instance's files itself, as the owner who may; it changes none of them, and it never
+//! writes over anything.
+//!
+//! What can be derived from the chronicle (index, mnestome, medium memory) is left out: the first start makes it anew.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+
+use metnos_proto::chain::sha256;
+use metnos_proto::edges::CtlPolicyd;
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::policyd::CopyRegistry;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::Digest;
+
+use crate::audit_proof::signed_heads;
+use crate::error::{CtlError, Exit};
+use crate::human::{counted, now_ms};
+use crate::instance::Instance;
+use crate::reach::Reach;
+use crate::screen::{Ink, Screen};
+use crate::witness::{Follower, Signed};
+
+/// What a backup's list says that it is.
+const FORMAT: &str = "metnos-backup-v1";
+/// The list, beside the files.
+const LIST: &str = "MANIFEST.json";
+/// The folder of the files.
+const FILES: &str = "files";
+/// The most files of one instance.
+const MAX_FILES: usize = 1_000_000;
+/// How much is copied at once, in bytes.
+const BLOCK: usize = 256 * 1024;
+/// What stands in for the database that policyd holds while it runs.
+const REGISTRY: &str = ".policy/policy.sqlite";
+
+/// What is derived, belongs to a run, or is written by nobody.
+fn is_left_out(path: &str) -> bool {
+    let derived = [".audit/index.sqlite", ".mnestome/mnest.sqlite", REGISTRY];
+    path == "run"
+        || path == ".audit/executors"
+        || path == ".runtime"
+        || derived
+            .iter()
+            .any(|name| path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.'])))
+}
+
+/// One file of a backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    path: String,
+    bytes: u64,
+    mode: u32,
+    uid: u32,
+    gid: u32,
+    sha256: String,
+    #[serde(default)]
+    folder: bool,
+}
+
+/// What a backup holds.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct List {
+    format: String,
+    created_ms: u64,
+    head_seq: u64,
+    head_hash: String,
+    files: Vec<Entry>,
+    /// The heads that policyd has signed, as it writes them.
+    anchors: Vec<serde_json::Value>,
+}
+
+fn told(path: &Path) -> impl Fn(io::Error) -> CtlError + '_ {
+    |error| CtlError::failed(path.display().to_string(), error, "look at its permissions and at the disk")
+}
+
+/// Every file and folder below `base` that belongs into a backup, by name.
+fn gather(base: &Path, skipped: &mut Vec<String>) -> Result<Vec<(String, fs::Metadata)>, CtlError> {
+    let mut found = Vec::new();
+    let mut waiting = vec![String::new()];
+    while let Some(folder) = waiting.pop() {
+        let here = base.join(&folder);
+        for entry in fs::read_dir(&here).map_err(told(&here))? {
+            let entry = entry.map_err(told(&here))?;
+            let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
+                skipped.push(format!("{folder}/… (a name that is no UTF-8)"));
+                continue;
+            };
+            let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+            if is_left_out(&path) {
+                continue;
+            }
+            let meta = entry.metadata().map_err(told(&entry.path()))?;
+            if meta.is_dir() {
+                waiting.push(path.clone());
+            } else if !meta.is_file() {
+                skipped.push(path);
+                continue;
+            }
+            found.push((path, meta));
+            if found.len() > MAX_FILES {
+                return Err(CtlError::failed(
+                    "the instance",
+                    format!("more than {MAX_FILES} files"),
+                    "move some elsewhere",
+                ));
+            }
+        }
+    }
+    found.sort_by(|one, two| one.0.cmp(&two.0));
+    Ok(found)
+}
+
+/// Whether a file of the chronicle may be growing: of it only whole lines are copied.
+fn is_day(path: &str) -> bool {
+    path.strip_prefix(".audit/").is_some_and(|name| name.len() == 16 && name.ends_with(".jsonl"))
+}
+
+/// Copies at most `limit` bytes to a file that must not be there; gives size and digest.
+fn copy(from: &mut dyn Read, to: &Path, limit: u64) -> io::Result<(u64, String)> {
+    let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    let (mut digest, mut bytes, mut block) = (sha2::Sha256::new(), 0_u64, vec![0; BLOCK]);
+    while bytes < limit {
+        let most = usize::try_from(limit - bytes).unwrap_or(BLOCK).min(BLOCK);
+        let read = from.read(&mut block[..most])?;
+        if read == 0 {
+            break;
+        }
+        digest.update(&block[..read]);
+        out.write_all(&block[..read])?;
+        bytes += read as u64;
+    }
+    out.sync_all()?;
+    Ok((bytes, metnos_proto::ids::Sha256(digest.finalize().into()).to_string()))
+}
+
+/// The length of a file up to the end of its last whole line.
+fn whole_lines(path: &Path) -> io::Result<u64> {
+    let mut reader = BufReader::with_capacity(BLOCK, File::open(path)?);
+    let (mut whole, mut line) = (0, Vec::new());
+    loop {
+        line.clear();
+        let read = reader.read_until(b'\n', &mut line)?;
+        if read == 0 || line.last() != Some(&b'\n') {
+            return Ok(whole);
+        }
+        whole += read as u64;
+    }
+}
+
+/// `backup [FOLDER]`.
+///
+/// # Errors
+/// When a file cannot be read or written, or the chronicle's chain does not hold.
+pub fn backup(screen: &mut Screen, instance: &Instance, to: Option<&Path>) -> Result<Exit, CtlError> {
+    let base = instance.directory();
+    if !base.is_dir() {
+        return Err(CtlError::NoInstance(base.to_owned()));
+    }
+    let named = to.map_or_else(|| PathBuf::from(format!("metnos-backup-{}", now_ms() / 1000)), Path::to_owned);
+    let exists = || CtlError::failed(named.display().to_string(), "it is there already", "name another folder");
+    if named.symlink_metadata().is_ok() {
+        return Err(exists());
+    }
+    let partial = named.with_extension("partial");
+    fs::create_dir(&partial).map_err(told(&partial))?;
+    fs::set_permissions(&partial, Permissions::from_mode(0o700)).map_err(told(&partial))?;
+    let written = write(instance, &partial);
+    let (list, skipped) = match written {
+        Ok(written) => written,
+        Err(error) => {
+            let _gone = fs::remove_dir_all(&partial);
+            return Err(error);
+        }
+    };
+    fs::rename(&partial, &named).map_err(told(&named))?;
+    let files = list.files.iter().filter(|entry| !entry.folder).count() as u64;
+    let bytes: u64 = list.files.iter().map(|entry| entry.bytes).sum();
+    if screen.json() {
+        screen.document(&json!({
+            "ok": true, "folder": named.display().to_string(), "files": files, "bytes": bytes,
+            "head_seq": list.head_seq, "anchors": list.anchors.len(), "skipped": skipped,
+        }))?;
+    } else {
+        let count = counted(files, "file", "files");
+        screen.line(&format!(
+            "{}: {count}, {bytes} bytes, the chronicle up to line {}.",
+            named.display(),
+            list.head_seq
+        ))?;
+        for path in &skipped {
+            screen.aside(Ink::Plain, &format!("left out, since it is no plain file: {path}"))?;
+        }
+        screen.aside(Ink::Plain, "  → it holds the instance's key: keep it as you would keep the key")?;
+    }
+    Ok(Exit::Done)
+}
+
+fn write(instance: &Instance, partial: &Path) -> Result<(List, Vec<String>), CtlError> {
+    let base = instance.directory();
+    let files = partial.join(FILES);
+    fs::create_dir(&files).map_err(told(&files))?;
+    let mut skipped = Vec::new();
+    let mut entries = Vec::new();
+    // The anchors first: whatever was signed until now is in the lines that are copied afterwards.
+    let (anchors, registry) = from_policyd(instance)?;
+    for (path, meta) in gather(base, &mut skipped)? {
+        let (from, to) = (base.join(&path), files.join(&path));
+        let mut entry = entry_of(&path, &meta);
+        if meta.is_dir() {
+            fs::create_dir(&to).map_err(told(&to))?;
+            fs::set_permissions(&to, Permissions::from_mode(0o700)).map_err(told(&to))?;
+        } else {
+            let limit = if is_day(&path) { whole_lines(&from).map_err(told(&from))? } else { u64::MAX };
+            let mut file = match OpenOptions::new().read(true).custom_flags(nofollow()).open(&from) {
+                Ok(file) => file,
+                // An editor's temporary file, for one, may have gone meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(told(&from)(error)),
+            };
+            (entry.bytes, entry.sha256) = copy(&mut file, &to, limit).map_err(told(&to))?;
+        }
+        entries.push(entry);
+    }
+    let to = files.join(REGISTRY);
+    let meta = fs::metadata(base.join(REGISTRY)).map_err(told(&base.join(REGISTRY)))?;
+    let mut entry = entry_of(REGISTRY, &meta);
+    (entry.bytes, entry.sha256) = copy(&mut registry.as_slice(), &to, u64::MAX).map_err(told(&to))?;
+    entries.push(entry);
+    let (head_seq, head_hash) = follow(&files, &anchors)?;
+    let anchors = anchors.iter().map(Signed::to_json).collect();
+    let list = List { format: FORMAT.to_owned(), created_ms: now_ms(), head_seq, head_hash, files: entries, anchors };
+    let path = partial.join(LIST);
+    let text = serde_json::to_vec_pretty(&list).map_err(|error| CtlError::failed("the list", error, ""))?;
+    copy(&mut text.as_slice(), &path, u64::MAX).map_err(told(&path))?;
+    Ok((list, skipped))
+}
+
+fn nofollow() -> i32 {
+    rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()
+}
+
+fn entry_of(path: &str, meta: &fs::Metadata) -> Entry {
+    Entry {
+        path: path.to_owned(),
+        bytes: 0,
+        mode: meta.mode() & 0o7777,
+        uid: meta.uid(),
+        gid: meta.gid(),
+        sha256: String::new(),
+        folder: meta.is_dir(),
+    }
+}
+
+/// The signed heads and a copy of the registry: from policyd, which holds them.
+fn from_policyd(instance: &Instance) -> Result<(Vec<Signed>, Vec<u8>), CtlError> {
+    let mut reach = Reach::to(instance)?;
+    let heads = signed_heads(&mut reach)?;
+    if let Some(finding) = heads.findings().first() {
+        let remedy = "nothing was copied; `metnosctl audit verify` says more";
+        return Err(CtlError::failed("the signed heads", &finding.detail, remedy));
+    }
+    let (_, [copy]) = reach.open::<CtlPolicyd>()?.copy_registry(TraceId::NONE, CopyRegistry {}, [])?;
+    let bytes = copy.read().map_err(|error| CtlError::failed("the registry", error, "look at `metnosctl doctor`"))?;
+    Ok((heads.signed, bytes))
+}
+
+/// Follows the chain through the copied days; gives its head.
+fn follow(files: &Path, anchors: &[Signed]) -> Result<(u64, String), CtlError> {
+    let audit = files.join(".audit");
+    let broken = |why: String| {
+        let remedy = "`metnosctl audit verify` on the instance says more";
+        CtlError::failed("the chronicle does not hold", why, remedy)
+    };
+    let mut days: Vec<PathBuf> = match fs::read_dir(&audit) {
+        Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
+        Err(error) => return Err(told(&audit)(error)),
+    };
+    days.retain(|path| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| is_day(&format!(".audit/{name}")))
+    });
+    days.sort();
+    let mut follower = Follower::new(1, anchors);
+    let mut line = Vec::new();
+    for day in &days {
+        let mut reader = BufReader::with_capacity(BLOCK, File::open(day).map_err(told(day))?);
+        loop {
+            line.clear();
+            if reader.read_until(b'\n', &mut line).map_err(told(day))? == 0 {
+                break;
+            }
+            let text =
+                line.strip_suffix(b"\n").ok_or_else(|| broken(format!("{} ends in a torn line", day.display())))?;
+            follower.take(text).map_err(&broken)?;
+        }
+    }
+    match follower.left() {
+        Some(seq) => Err(broken(format!("line {seq} was signed, and the last one is {}", follower.last()))),
+        None => Ok((follower.last(), follower.head().to_string())),
+    }
+}
+
+/// Reads a backup's list, and compares every file with it.
+fn check(from: &Path) -> Result<List, CtlError> {
+    let path = from.join(LIST);
+    let unfit = |why: String| CtlError::failed(from.display().to_string(), why, "take another backup");
+    let text = fs::read(&path).map_err(told(&path))?;
+    let list: List = serde_json::from_slice(&text).map_err(|error| unfit(format!("{LIST} cannot be read: {error}")))?;
+    if list.format != FORMAT {
+        return Err(unfit(format!("{LIST} is no `{FORMAT}`")));
+    }
+    for entry in &list.files {
+        let parts_fit = entry.path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+        if !parts_fit || entry.path.contains('\0') {
+            return Err(unfit(format!("{LIST} names `{}`, which leads elsewhere", entry.path)));
+        }
+        let path = from.join(FILES).join(&entry.path);
+        let meta = path.symlink_metadata().map_err(told(&path))?;
+        if meta.is_dir() != entry.folder || meta.file_type().is_symlink() {
+            return Err(unfit(format!("{} is something else than it was", entry.path)));
+        }
+        if !entry.folder {
+            let bytes = fs::read(&path).map_err(told(&path))?;
+            if bytes.len() as u64 != entry.bytes || sha256(&bytes).to_string() != entry.sha256 {
+                return Err(unfit(format!("{} is not what was copied", entry.path)));
+            }
+        }
+    }
+    let anchors: Option<Vec<Signed>> = list.anchors.iter().map(Signed::from_json).collect();
+    let anchors = anchors.ok_or_else(|| unfit("its signed heads cannot be read".to_owned()))?;
+    let head = follow(&from.join(FILES), &anchors)?;
+    if head != (list.head_seq, list.head_hash.clone()) {
+        return Err(unfit("its chronicle ends elsewhere than its list says".to_owned()));
+    }
+    Ok(list)
+}
+
+/// `restore FOLDER`: into an instance that is not there yet.
+///
+/// # Errors
+/// When the backup does not hold, or the instance's directory is there already.
+pub fn restore(screen: &mut Screen, instance: &Instance, from: &Path) -> Result<Exit, CtlError> {
+    let list = check(from)?;
+    let base = instance.directory();
+    let occupied = fs::read_dir(base).is_ok_and(|mut entries| entries.next().is_some());
+    if occupied || base.is_file() {
+        let remedy = "name an empty one: `metnosctl --instance DIR restore …`";
+        return Err(CtlError::failed(base.display().to_string(), "something is there already", remedy));
+    }
+    let partial = base.with_extension("restoring");
+    fs::create_dir_all(base.parent().unwrap_or(Path::new("/"))).map_err(told(base))?;
+    fs::create_dir(&partial).map_err(told(&partial))?;
+    fs::set_permissions(&partial, Permissions::from_mode(0o711)).map_err(told(&partial))?;
+    if let Err(error) = put_back(&list, &from.join(FILES), &partial) {
+        let _gone = fs::remove_dir_all(&partial);
+        return Err(error);
+    }
+    let _empty = fs::remove_dir(base);
+    fs::rename(&partial, base).map_err(told(base))?;
+    let files = list.files.iter().filter(|entry| !entry.folder).count() as u64;
+    if screen.json() {
+        screen.document(&json!({
+            "ok": true, "instance": base.display().to_string(), "files": files,
+            "head_seq": list.head_seq, "head_hash": list.head_hash,
+        }))?;
+    } else {
+        let count = counted(files, "file", "files");
+        screen.line(&format!("{}: {count}, the chronicle up to line {}.", base.display(), list.head_seq))?;
+        screen.aside(
+            Ink::Plain,
+            "  → `metnosctl up` makes what is derived anew, and policyd compares the chronicle with what it signed",
+        )?;
+    }
+    Ok(Exit::Done)
+}
+
+fn put_back(list: &List, files: &Path, to: &Path) -> Result<(), CtlError> {
+    let root = rustix::process::geteuid().is_root();
+    let mut modes = Vec::new();
+    for entry in &list.files {
+        let (source, path) = (files.join(&entry.path), to.join(&entry.path));
+        if entry.folder {
+            fs::create_dir(&path).map_err(told(&path))?;
+        } else {
+            let mut file = File::open(&source).map_err(told(&source))?;
+            let (_, digest) = copy(&mut file, &path, u64::MAX).map_err(told(&path))?;
+            if digest != entry.sha256 {
+                return Err(CtlError::failed(entry.path.clone(), "it changed while it was put back", "try again"));
+            }
+        }
+        if root {
+            chown(&path, Some(entry.uid), Some(entry.gid)).map_err(told(&path))?;
+        }
+        modes.push((path, entry.mode));
+    }
+    // Folders last: one that may only be read could not be filled.
+    for (path, mode) in modes.into_iter().rev() {
+        fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(told(&path))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_derived_or_belongs_to_a_run_is_left_out_and_nothing_else() {
+        for out in [
+            "run",
+            ".audit/index.sqlite",
+            ".audit/index.sqlite-wal",
+            ".mnestome/mnest.sqlite",
+            ".mnestome/mnest.sqlite.damaged-1",
+            REGISTRY,
+            ".policy/policy.sqlite-wal",
+            ".audit/executors",
+        ] {
+            assert!(is_left_out(out), "{out}");
+        }
+        for kept in [
+            "workspace/run",
+            ".audit/2026-04-25.jsonl",
+            ".policy/instance.key",
+            ".mnestome/snapshots",
+            "metnos.toml",
+            ".soul",
+        ] {
+            assert!(!is_left_out(kept), "{kept}");
+        }
+    }
+
+    #[test]
+    fn only_whole_lines_of_a_growing_file_are_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("day");
+        for (text, whole) in [("", 0), ("a\nbc", 2), ("a\nb\n", 4), ("abc", 0)] {
+            fs::write(&path, text).unwrap();
+            assert_eq!(whole_lines(&path).unwrap(), whole, "{text:?}");
+        }
+        assert!(is_day(".audit/2026-04-25.jsonl") && !is_day(".audit/torn-2026-04-25-1.jsonl"));
+    }
+}

@@ -1,0 +1,71 @@
+//! `spend`: the ledger as memoryd keeps it, and what an active day costs.
+
+use metnos_proto::msg::memoryd::Look;
+use serde_json::{Value, json};
+
+use crate::audit::documents;
+use crate::audit_look::page;
+use crate::error::{CtlError, Exit};
+use crate::human::{counted, scalar};
+use crate::instance::Instance;
+use crate::reach::Reach;
+use crate::screen::Screen;
+use crate::table::{Table, cell};
+
+/// Millionths as a number with six places.
+fn money(micro: u64) -> String {
+    format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000)
+}
+
+/// `spend`.
+///
+/// # Errors
+/// When memoryd refuses or cannot be reached.
+pub fn spend(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
+    let (bytes, _) = page(&mut Reach::to(instance)?, Look::Ledger)?;
+    let unreadable = |why: String| CtlError::failed("the ledger", why, "look at `metnosctl doctor`");
+    let mut rows = documents(&bytes).map_err(unreadable)?;
+    let forecast = if rows.is_empty() { json!({}) } else { rows.remove(0) };
+    if screen.json() {
+        screen.document(&json!({ "forecast": forecast, "entries": rows }))?;
+        return Ok(Exit::Done);
+    }
+    if rows.is_empty() {
+        screen.line("Nothing was spent yet.")?;
+        return Ok(Exit::Done);
+    }
+    let number = |row: &Value, key: &str| row[key].as_u64().unwrap_or(0);
+    let mut table = Table::new(&["DAY", "FOR", "ON", "SPENT", "TOKENS", "ENTRIES", "OPEN"]);
+    for row in &rows {
+        let on = if row["role"] == "" { scalar(&row["executor"]) } else { scalar(&row["role"]) };
+        table.row(vec![
+            cell(scalar(&row["day"])),
+            cell(scalar(&row["principal"])),
+            cell(on),
+            cell(money(number(row, "micro"))),
+            cell(scalar(&row["tokens"])),
+            cell(scalar(&row["entries"])),
+            cell(scalar(&row["open"])),
+        ]);
+    }
+    table.show(screen, 0)?;
+    let days = number(&forecast, "active_days");
+    if days > 0 {
+        let (median, low, high) = (number(&forecast, "median"), number(&forecast, "low"), number(&forecast, "high"));
+        let from = counted(days, "active day", "active days");
+        let (median, low, high) = (money(median), money(low), money(high));
+        screen.line(&format!("An active day costs {median} (from {low} to {high}, over {from})."))?;
+    }
+    Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn millionths_are_shown_to_the_last_one() {
+        assert_eq!(money(0), "0.000000");
+        assert_eq!(money(12_345_678), "12.345678");
+    }
+}

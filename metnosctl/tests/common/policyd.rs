@@ -1,0 +1,228 @@
+//! The policyd of the scripted daemons: what it tells the owner.
+
+use ed25519_dalek::Signer;
+use metnos_proto::chain::Anchor;
+use metnos_proto::edge::Served;
+use metnos_proto::edges::{CtlPolicyd, ctl_policyd};
+use metnos_proto::ids::{Sha256, TraceId};
+use metnos_proto::link::BlockingServer;
+use metnos_proto::msg::common::*;
+use metnos_proto::msg::policyd::*;
+use metnos_proto::payload::Sealed;
+
+use serde_json::json;
+
+use super::daemons::*;
+
+impl ctl_policyd::ServeBlocking for Daemon {
+    fn run_call(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: RunCall,
+        [args]: [Sealed; 1],
+    ) -> Served<CallRun, 1> {
+        let args = String::from_utf8(args.read().unwrap()).unwrap();
+        self.heard(format!("{} {args}", ask.executor));
+        let (acted, result) = self.lines().call.unwrap();
+        Ok((CallRun { turn: TURN, acted }, [sealed(&result)]))
+    }
+
+    fn executors(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: Executors,
+        _: [Sealed; 0],
+    ) -> Served<ExecutorList, 0> {
+        let quarantined = self.lines().quarantined;
+        let row = ExecutorRow {
+            id: id(),
+            state: if quarantined { ExecutorState::Quarantined } else { ExecutorState::Active },
+            why: if quarantined { "main.py is not what was signed".into() } else { String::new() },
+            summary: "Read a file.".into(),
+            class: "read".into(),
+        };
+        Ok((ExecutorList { rows: vec![row] }, []))
+    }
+
+    fn show_executor(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: ShowExecutor,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        if ask.name != "fs_read" {
+            let refusal =
+                Refusal::new(RefusalCode::Unknown, "executor.unknown", format!("there is no executor {}", ask.name));
+            return Err(refusal.into());
+        }
+        let properties = r#"{"path": {"type": "string"}, "limit": {"type": "integer"}}"#;
+        let record = format!(r#"{{"schema": {{"definitions": {{"Input": {{"properties": {properties}}}}}}}}}"#);
+        Ok((Done {}, [sealed(&record)]))
+    }
+
+    fn policy_status(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: PolicyStatus,
+        _: [Sealed; 0],
+    ) -> Served<PolicyReport, 0> {
+        Ok((
+            PolicyReport {
+                turns: 0,
+                running: 0,
+                decisions_total: 4,
+                denials_total: 1,
+                public_key: "ab".repeat(32),
+                stopped_ms: 0,
+                disabled: Vec::new(),
+            },
+            [],
+        ))
+    }
+
+    fn check_policy(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: metnos_proto::msg::policyd::CheckPolicy,
+        [args]: [Sealed; 1],
+    ) -> Served<Done, 1> {
+        self.heard(format!("{} {} {}", ask.principal, ask.executor, String::from_utf8(args.read().unwrap()).unwrap()));
+        let steps = r#"[{"step": "executor", "outcome": "passed", "why": "there"}, {"step": "guard", "outcome": "deny", "why": "core"}]"#;
+        let explained = format!(
+            r#"{{"principal": "p", "standing": "owner", "level": "supervised", "without_asking": "w", "executor": "e",
+                "verdict": "deny", "rule": "guard.path", "why": "core", "remedy": "copy it", "steps": {steps}, "arguments": []}}"#
+        );
+        Ok((Done {}, [sealed(&explained)]))
+    }
+
+    fn approvals(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: Approvals,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        Ok((Done {}, [sealed(&format!("[{CARD}]"))]))
+    }
+
+    fn show_approval(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: ShowApproval,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        Ok((Done {}, [sealed(CARD)]))
+    }
+
+    fn approve(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: Approve,
+        _: [Sealed; 0],
+    ) -> Served<CallRun, 1> {
+        self.heard(format!("approve {} {}", ask.id, ask.digest));
+        let (acted, result) = self.lines().call.unwrap();
+        Ok((CallRun { turn: TURN, acted }, [sealed(&result)]))
+    }
+
+    fn panic(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Panic, _: [Sealed; 0]) -> Served<Panicked, 0> {
+        self.heard("panic".to_owned());
+        Ok((Panicked { killed: 2 }, []))
+    }
+
+    fn resume(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Resume, _: [Sealed; 0]) -> Served<Switched, 0> {
+        self.heard("resume".to_owned());
+        Ok((Switched { changed: true }, []))
+    }
+
+    fn switch_executor(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: SwitchExecutor,
+        _: [Sealed; 0],
+    ) -> Served<Switched, 0> {
+        self.heard(format!("switch {} {}", ask.name, ask.on));
+        Ok((Switched { changed: true }, []))
+    }
+
+    fn deny_approval(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: DenyApproval,
+        _: [Sealed; 0],
+    ) -> Served<Done, 0> {
+        self.heard(format!("deny {} {}", ask.id, ask.digest));
+        Ok((Done {}, []))
+    }
+
+    fn undo(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: Undo, _: [Sealed; 0]) -> Served<Done, 1> {
+        self.heard(format!("undo {:?}", ask.turn.map(|turn| turn.to_string())));
+        let done = json!({"turn": TURN.to_string(), "acts": [], "undone": 0, "kept": 0, "left": 0, "already": 1});
+        Ok((Done {}, [sealed(&done.to_string())]))
+    }
+
+    fn undoable(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Undoable, _: [Sealed; 0]) -> Served<Done, 1> {
+        Ok((Done {}, [sealed("[]")]))
+    }
+
+    fn anchors(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: Anchors,
+        _: [Sealed; 0],
+    ) -> Served<AnchorList, 1> {
+        let mut signature = key().sign(&anchor().signed_bytes()).to_bytes();
+        if self.lines().forged_anchor {
+            signature[0] ^= 1;
+        }
+        let text = anchor().to_line(&signature) + "\n";
+        Ok((AnchorList { anchors: 1, next: 0, broken: self.lines().broken }, [sealed(&text)]))
+    }
+
+    fn copy_registry(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: CopyRegistry,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        Ok((Done {}, [sealed("a database")]))
+    }
+
+    fn redact(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: RedactPayload,
+        _: [Sealed; 0],
+    ) -> Served<Redacted, 0> {
+        self.heard(format!("redact {} {}", ask.seq, ask.why));
+        Ok((Redacted { seq: 8 }, []))
+    }
+}
+
+/// The key of the scripted policyd.
+pub fn key() -> ed25519_dalek::SigningKey {
+    ed25519_dalek::SigningKey::from_bytes(&[5; 32])
+}
+
+/// A head that it has signed.
+pub fn anchor() -> Anchor {
+    Anchor { seq: 7, hash: Sha256([3; 32]), root: Sha256([4; 32]), ts_ms: 1000 }
+}
+
+/// A card as policyd shows it.
+const CARD: &str = r#"{"id": "ab2c-d3ef", "state": "waiting", "principal": "cli:uid:1000", "executor": "fs_delete", "version": "1.0.0",
+    "signed": [], "arguments": {"path": "old"}, "class": "destroy", "reversible": true, "rule": "destroy.many", "why": "many",
+    "fields": [{"pointer": "/path", "role": "path", "label": "trusted", "source": "intent"}],
+    "count": {"files": 681, "folders": 3, "bytes": 9}, "made_ms": 1, "expires_ms": 2, "digest": "blake3:00", "answered_by": ""}"#;

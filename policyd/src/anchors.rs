@@ -1,0 +1,197 @@
+//! The heads of the chronicle, signed and kept: whoever rewrites it, memoryd included, is caught by them (design:
+//! memory §1). Nothing here is ever replaced, and nothing runs on a chronicle that is not what was signed.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use metnos_proto::chain::{Anchor, GENESIS};
+use metnos_proto::edge::AskError;
+use metnos_proto::edges::policyd_memoryd::Note;
+use metnos_proto::ids::{Sha256, TraceId};
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::{Anchored, ChainHead};
+use metnos_proto::msg::policyd::MAX_ANCHORS;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::policy::Policy;
+use crate::store::{Store, StoreError};
+
+/// How long to wait before a memoryd that could not say is asked again.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
+/// The rule under which memoryd says that its chronicle was altered.
+const ALTERED: &str = "chronicle.altered";
+
+/// What is known of the chronicle.
+#[derive(Debug, Default)]
+pub struct Chain {
+    /// The head that was signed last.
+    pub last: Option<Anchor>,
+    /// Why the chronicle is not what was signed; `None` while nothing speaks against it.
+    pub broken: Option<String>,
+}
+
+/// Makes the table, beside those of the registry.
+pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE IF NOT EXISTS anchors (
+             seq INTEGER PRIMARY KEY CHECK (seq >= 1),
+             hash BLOB NOT NULL CHECK (length(hash) = 32), root BLOB NOT NULL CHECK (length(root) = 32),
+             ts_ms INTEGER NOT NULL, signature BLOB NOT NULL CHECK (length(signature) = 64)
+         ) STRICT;
+         CREATE TRIGGER IF NOT EXISTS anchors_stay BEFORE UPDATE ON anchors
+             BEGIN SELECT RAISE(ABORT, 'an anchor never changes'); END;",
+    )
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<(Anchor, [u8; 64])> {
+    let number = |column: usize| -> rusqlite::Result<u64> {
+        let number: i64 = row.get(column)?;
+        u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
+    };
+    let anchor = Anchor { seq: number(0)?, hash: Sha256(row.get(1)?), root: Sha256(row.get(2)?), ts_ms: number(3)? };
+    Ok((anchor, row.get(4)?))
+}
+
+/// The head that was signed last.
+pub(crate) fn last(connection: &Connection) -> rusqlite::Result<Option<Anchor>> {
+    let sql = "SELECT seq, hash, root, ts_ms, signature FROM anchors ORDER BY seq DESC LIMIT 1";
+    Ok(connection.query_row(sql, [], read).optional()?.map(|(anchor, _)| anchor))
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+impl Store {
+    /// Keeps a signed head, durably.
+    ///
+    /// # Errors
+    /// When it could not be made durable.
+    pub async fn anchored(&self, anchor: Anchor, signature: [u8; 64]) -> Result<(), StoreError> {
+        self.run(move |connection| {
+            let values = params![signed(anchor.seq), anchor.hash.0, anchor.root.0, signed(anchor.ts_ms), signature];
+            connection.execute("INSERT INTO anchors VALUES (?1, ?2, ?3, ?4, ?5)", values).map(|_| ())
+        })
+        .await
+    }
+
+    /// The whole database as the bytes of one file, consistent while it is in use.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub async fn copy(&self) -> Result<Vec<u8>, StoreError> {
+        self.run(|connection| {
+            // What stands in the write-ahead log goes into the copy, too; a file without a log must not say it has one.
+            let mut copy = Connection::open_in_memory()?;
+            rusqlite::backup::Backup::new(connection, &mut copy)?.run_to_completion(1024, Duration::ZERO, None)?;
+            copy.execute_batch("PRAGMA journal_mode = DELETE;")?;
+            Ok(copy.serialize("main")?.to_vec())
+        })
+        .await
+    }
+
+    /// The signed heads after line `after`, at most [`MAX_ANCHORS`] and one more.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub async fn anchors(&self, after: u64) -> Result<Vec<(Anchor, [u8; 64])>, StoreError> {
+        self.run(move |connection| {
+            let sql = "SELECT seq, hash, root, ts_ms, signature FROM anchors WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+            connection.prepare(sql)?.query_map([signed(after), i64::from(MAX_ANCHORS) + 1], read)?.collect()
+        })
+        .await
+    }
+}
+
+impl Policy {
+    /// What was signed before this start.
+    pub fn know_anchor(&self, last: Option<Anchor>) {
+        self.chain.borrow_mut().last = last;
+    }
+
+    /// Nothing is decided on a chronicle that is not what was signed.
+    pub(crate) fn chain_holds(&self) -> Result<(), Refusal> {
+        match &self.chain.borrow().broken {
+            None => Ok(()),
+            Some(why) => {
+                let why = format!("the chronicle is not what policyd has signed, so nothing is decided: {why}");
+                Err(Refusal::new(RefusalCode::Unavailable, "chronicle.anchor", why).remedy(
+                    "`metnosctl audit verify` shows where; restore the instance from a backup: `metnosctl restore`",
+                ))
+            }
+        }
+    }
+
+    /// Has every memoryd that comes prove itself by the head that was signed last, then signs what it tells, until the
+    /// daemon ends.
+    pub async fn keep_chain(self: Rc<Self>) {
+        let Some(mut notes) = self.memory.take_notes() else { return };
+        let mut generations = self.memory.generations();
+        let mut proven = 0;
+        loop {
+            let generation = *generations.borrow_and_update();
+            let unproven = generation != 0 && generation != proven;
+            if unproven && self.compare().await {
+                proven = generation;
+                continue;
+            }
+            tokio::select! {
+                changed = generations.changed() => if changed.is_err() { return },
+                note = notes.recv() => match note {
+                    Some(Note::ChainHead(head)) if !unproven => self.anchor(head).await,
+                    // Of one that has yet to prove itself, or has gone.
+                    Some(Note::ChainHead(_)) => {}
+                    None => return,
+                },
+                () = tokio::time::sleep(ASK_AGAIN), if unproven => {}
+            }
+        }
+    }
+
+    /// Asks memoryd whether the last head still stands; whether it has answered.
+    async fn compare(self: &Rc<Self>) -> bool {
+        let last = self.chain.borrow().last;
+        let (seq, hash) = last.map_or((0, GENESIS), |last| (last.seq, last.hash));
+        match self.memory.anchored(TraceId::NONE, Anchored { seq, hash }, []).await {
+            Ok((head, [])) => {
+                self.chain.borrow_mut().broken = None;
+                self.anchor(head).await;
+                true
+            }
+            Err(AskError::Refused(refusal)) if refusal.rule == ALTERED => {
+                self.distrust(refusal.why);
+                true
+            }
+            Err(error) => {
+                tracing::warn!(%error, "memoryd has not said whether the chronicle is what was signed");
+                false
+            }
+        }
+    }
+
+    /// Signs a head and keeps it. One that contradicts what was signed is an alarm.
+    async fn anchor(self: &Rc<Self>, head: ChainHead) {
+        let last = self.chain.borrow().last;
+        if let Some(last) = last.filter(|last| head.seq <= last.seq) {
+            if (head.seq, head.hash) != (last.seq, last.hash) {
+                let (signed, told) = (last.seq, head.seq);
+                self.distrust(format!("line {signed} was signed, and memoryd tells of another head at line {told}"));
+            }
+            return;
+        }
+        if head.seq == 0 {
+            return;
+        }
+        let anchor = Anchor { seq: head.seq, hash: head.hash, root: head.root, ts_ms: self.clock.wall_ms() };
+        match self.store.anchored(anchor, self.key.sign_anchor(&anchor)).await {
+            Ok(()) => self.chain.borrow_mut().last = Some(anchor),
+            Err(error) => tracing::error!(%error, "a head of the chronicle could not be kept"),
+        }
+    }
+
+    fn distrust(self: &Rc<Self>, why: String) {
+        tracing::error!(%why, "the chronicle is not what was signed: nothing is decided any more");
+        self.chain.borrow_mut().broken = Some(why.clone());
+        self.event("chronicle_broken", &why, None);
+    }
+}

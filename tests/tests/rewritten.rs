@@ -1,0 +1,141 @@
+//! The signed heads in the whole set: a chronicle that was put back or written anew while Metnos was stopped stops
+//! every effect, and proofs and exports stand by themselves.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use metnos_tests::instance::Instance;
+
+fn call(set: &Instance) -> (i32, serde_json::Value) {
+    set.run("fs_read", &["path=notes/welcome.md"])
+}
+
+fn copy(from: &Path, to: &Path) {
+    let done = std::process::Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap();
+    assert!(done.success());
+}
+
+/// A folder that the owner of the set can use, and that goes with it.
+fn beside(set: &Instance) -> PathBuf {
+    set.home().parent().unwrap().to_owned()
+}
+
+/// Waits until policyd has signed a head at or after the last line that there is now.
+fn until_signed(set: &mut Instance) {
+    // A memoryd that comes anew proves itself at once, and its head is signed.
+    let (_, status) = set.json(&["status"]);
+    let seq = status["chronicle"]["seq"].as_u64().unwrap();
+    assert_eq!(set.json(&["daemon", "restart", "memoryd"]).0, 0);
+    let began = Instant::now();
+    loop {
+        let (code, anchors) = set.json(&["audit", "anchors"]);
+        let last = anchors["anchors"].as_array().and_then(|all| all.last()?["seq"].as_u64());
+        if code == 0 && last.is_some_and(|last| last >= seq) {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "no head was signed: {anchors:#}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_chronicle_that_was_put_back_to_an_earlier_state_stops_every_effect_until_the_right_one_is_back() {
+    let mut set = Instance::start();
+    assert_eq!(call(&set).0, 0);
+    set.down();
+    let audit = set.home().join(".audit");
+    let aside = set.home().join("aside");
+    std::fs::create_dir(&aside).unwrap();
+    copy(&audit, &aside.join("earlier"));
+    set.up();
+    assert_eq!(call(&set).0, 0);
+    until_signed(&mut set);
+    set.verify();
+    set.down();
+    std::fs::rename(&audit, aside.join("right")).unwrap();
+    copy(&aside.join("earlier"), &audit);
+    set.up();
+    let (code, value) = call(&set);
+    assert_ne!(code, 0, "{value:#}");
+    let rule = value["error"]["rule"].as_str().unwrap();
+    assert!(matches!(rule, "chronicle.altered" | "chronicle.anchor"), "{value:#}");
+    let (code, report) = set.json(&["audit", "verify"]);
+    assert_eq!(code, 1, "{report:#}");
+    assert!(report["findings"].to_string().contains("anchor"), "{report:#}");
+    assert!(!set.json(&["status"]).1["chronicle"]["altered"].as_str().unwrap().is_empty());
+    set.down();
+    std::fs::remove_dir_all(&audit).unwrap();
+    std::fs::rename(aside.join("right"), &audit).unwrap();
+    set.up();
+    assert_eq!(call(&set).0, 0);
+    set.verify();
+}
+
+#[test]
+fn a_line_is_proven_exported_searched_and_taken_out() {
+    let mut set = Instance::start();
+    assert_eq!(call(&set).0, 0);
+    until_signed(&mut set);
+    let (code, found) = set.json(&["audit", "search", "welcome.md", "--type", "policy_decision"]);
+    assert_eq!(code, 0);
+    let seq = found[0]["seq"].as_u64().unwrap().to_string();
+    let (code, proof) = set.json(&["audit", "prove", &seq]);
+    assert_eq!(code, 0, "{proof:#}");
+    let folder = beside(&set);
+    let file = folder.join("proof.json");
+    std::fs::write(&file, proof.to_string()).unwrap();
+    let path = file.to_str().unwrap();
+    assert_eq!(set.json(&["audit", "prove", "--check", path]).1["ok"], true);
+    std::fs::write(&file, proof.to_string().replace("welcome", "welcoma")).unwrap();
+    assert_eq!(set.json(&["audit", "prove", "--check", path]).0, 1);
+    let out = folder.join("lines.jsonl");
+    let (code, exported) = set.json(&["audit", "export", out.to_str().unwrap()]);
+    assert_eq!(code, 0, "{exported:#}");
+    assert!(exported["anchors"].as_u64().unwrap() >= 1, "{exported:#}");
+    let (code, redacted) = set.json(&["audit", "redact", &seq, "--why", "a test", "--confirm", &seq]);
+    assert_eq!(code, 0, "{redacted:#}");
+    set.verify();
+    let (_, found) = set.json(&["audit", "show", &seq]);
+    assert!(found["payload"]["redacted"].is_string(), "{found:#}");
+    assert_eq!(set.json(&["audit", "export", folder.join("again").to_str().unwrap()]).0, 0);
+    assert_eq!(set.json(&["audit", "scan"]).0, 0);
+    assert_eq!(call(&set).0, 0);
+}
+
+#[test]
+fn an_instance_that_was_backed_up_while_it_ran_is_restored_elsewhere_whole_and_goes_on() {
+    let mut set = Instance::start();
+    assert_eq!(call(&set).0, 0);
+    let answer = set.ask("how many words are in notes/welcome.md");
+    let folder = beside(&set);
+    let kept = folder.join("kept");
+    let kept = kept.to_str().unwrap();
+    let (code, backup) = set.json(&["backup", kept]);
+    assert_eq!(code, 0, "{backup:#}");
+    assert!(set.json(&["backup", kept]).0 == 1, "nothing is written over");
+    let mnests = set.json(&["mnest", "list"]).1;
+    set.down();
+    // The instance is lost, and comes back where it was.
+    let aside = folder.join("lost");
+    for name in std::fs::read_dir(set.home()).unwrap() {
+        let name = name.unwrap().file_name();
+        std::fs::create_dir_all(&aside).unwrap();
+        std::fs::rename(set.home().join(&name), aside.join(&name)).unwrap();
+    }
+    let (code, restored) = set.json(&["restore", kept]);
+    assert_eq!(code, 0, "{restored:#}");
+    set.up();
+    set.verify();
+    assert_eq!(set.json(&["mnest", "list"]).1, mnests, "derived anew, the same");
+    assert_eq!(set.ask("how many words are in notes/welcome.md"), answer);
+    set.verify();
+    // A backup of which one byte was changed is refused.
+    let day = std::fs::read_dir(Path::new(kept).join("files/.audit")).unwrap().map(|entry| entry.unwrap().path());
+    let day = day.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "jsonl")).unwrap();
+    let text = std::fs::read_to_string(&day).unwrap();
+    std::fs::write(&day, text.replacen("welcome", "welcoma", 1)).unwrap();
+    set.down();
+    let (code, refused) = set.json(&["restore", kept]);
+    assert!(code == 1 && refused.to_string().contains("is not what was copied"), "{refused:#}");
+}
