@@ -76,7 +76,7 @@ impl ctl_policyd::ServeBlocking for Daemon {
                 running: 0,
                 decisions_total: 4,
                 denials_total: 1,
-                public_key: "ab".repeat(32),
+                public_key: Sha256(key().verifying_key().to_bytes()).hex(),
                 stopped_ms: 0,
                 disabled: Vec::new(),
             },
