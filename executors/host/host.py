@@ -11,7 +11,7 @@ Frames to it: one letter, the length as four bytes (little endian), the body.
   S  the order of the seal; read by the seal, with the mounts beside it
   C  the code, as text, or
   M  the code, compiled: `marshal`
-  Q  the request, JSON: entry, workspace, tmp, wall_s, args
+  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args
 Frames from it:
   S  it is sealed; said by the seal
   P  progress: done and total, eight bytes each (little endian)
@@ -25,6 +25,7 @@ import time
 
 CHANNEL = 3
 SEAL = "/seal/_metnos_seal.so"
+NET = "/metnos/net.py"
 LONGEST_LOG_LINE = 4096
 
 # What the zygote has loaded before it forks: what small executors import. Only text; compiled ones come by name.
@@ -94,7 +95,7 @@ def encode(value):
 class ExecutorCtx:
     """What an executor may know of its surroundings. Nothing else from outside exists."""
 
-    __slots__ = ("workspace", "tmp", "deadline")
+    __slots__ = ("workspace", "tmp", "deadline", "_net")
 
     def __init__(self, request):
         #: The workspace, as seen from inside.
@@ -103,6 +104,7 @@ class ExecutorCtx:
         self.tmp = request["tmp"]
         #: When the call will be ended, on the clock of `time.monotonic()`.
         self.deadline = time.monotonic() + request["wall_s"]
+        self._net = load_net(request.get("connections", 0))
 
     def remaining(self):
         """Seconds left."""
@@ -124,8 +126,24 @@ class ExecutorCtx:
         raise PermissionError(f"the secret {name!r} was not granted")
 
     def connect(self, host, port):
-        """No network was granted to this call."""
-        raise PermissionError(f"a connection to {host!r} port {port!r} was not granted")
+        """A connection to a place that was granted; like a socket. `http.client` and `urllib` use it by themselves."""
+        if self._net is None:
+            raise PermissionError(f"a connection to {host!r} port {port!r} was not granted")
+        return self._net.connect(host, port, self.remaining())
+
+
+def load_net(connections):
+    """What makes Python's own modules use this call's connections; nothing without any."""
+    if not connections:
+        return None
+    with open(NET, encoding="utf-8") as file:
+        code = compile(file.read(), NET, "exec", dont_inherit=True)
+    module = type(sys)("metnos_net")
+    sys.modules["metnos_net"] = module
+    exec(code, module.__dict__)
+    net = module.Net(connections)
+    net.install()
+    return net
 
 
 def fault(kind, error):
@@ -239,7 +257,7 @@ def run(args, ctx):
 def warm_up():
     """Takes the way of a call once, so that a child has its own copy of what every call writes to."""
     code = compile(REHEARSAL, "warm", "exec")
-    request = decode(b'{"entry":"run","workspace":"/workspace","tmp":"/tmp","wall_s":1,"args":{"a":"b","c":[1,2.5]}}')
+    request = decode(b'{"entry":"run","connections":0,"workspace":"/workspace","tmp":"/tmp","wall_s":1,"args":{"a":"b","c":[1,2.5]}}')
     call(code, request)
     del sys.modules["main"]
 

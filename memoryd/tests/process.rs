@@ -64,6 +64,7 @@ impl Process {
                 waive: Vec::new(),
                 calls_per_use_day: 50,
                 calls_per_minute: 60,
+                net: metnos_proto::control::NetSettings::default(),
             },
         };
         control::send(control.as_fd(), &Order::Start(start), None).unwrap();

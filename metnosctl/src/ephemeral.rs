@@ -124,6 +124,7 @@ impl Ephemeral {
                 waive: Vec::new(),
                 calls_per_use_day: CALLS_PER_USE_DAY,
                 calls_per_minute: 60,
+                net: metnos_proto::control::NetSettings::default(),
             },
         })
     }

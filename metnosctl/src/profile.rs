@@ -72,7 +72,14 @@ fn words(plan: &Value) -> Vec<String> {
         lines.push(format!("but only read: {}", guards.join(", ")));
     }
     lines.extend([
-        "network:     none: an empty one, and no call to make a socket".to_owned(),
+        match number(plan, "/egress/connections") {
+            0 => "network:     none: an empty one, and no call to make a socket".to_owned(),
+            connections => format!(
+                "network:     none of its own; a helper makes up to {connections} connections for it, of {} together, to {}",
+                mib(number(plan, "/egress/bytes")),
+                names(&plan["egress"]["rules"]).join(", ").replace("argument /", "what was decided on in /"),
+            ),
+        },
         "processes:   itself alone; it executes nothing and starts none".to_owned(),
         format!(
             "sees:        {}, {} files of the interpreter, {}",

@@ -148,6 +148,7 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
         owner_uid: settings.owner_uid,
         lang: settings.lang,
         calls_per_minute: settings.calls_per_minute,
+        hosts: settings.net.hosts.clone(),
         seeds: SEEDS,
     };
     let policy = Policy::new(setting, key, store, rows, Box::new(SystemClock::default()), sandbox, memory);

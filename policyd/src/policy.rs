@@ -54,6 +54,8 @@ pub struct Setting {
     pub lang: Lang,
     /// Calls a principal may have decided in a minute.
     pub calls_per_minute: u32,
+    /// Hosts that may be read without asking, each with its scheme.
+    pub hosts: Vec<String>,
     /// What is signed without the owner.
     pub seeds: &'static [Seed],
 }
@@ -162,6 +164,7 @@ impl Policy {
     pub(crate) fn world(&self, principal: &Principal) -> Rc<World> {
         let mut world = World::new(principal.level, Confirm::Card, self.setting.places.clone());
         world.lang = self.setting.lang;
+        world.hosts = self.setting.hosts.iter().map(|host| fold(host)).collect();
         if principal.standing == Standing::Owner {
             world.owner.insert(fold(&principal.name));
         }

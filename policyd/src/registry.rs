@@ -70,7 +70,8 @@ impl Signed {
         }
         let class = self.manifest.effects.class;
         let at_home = matches!(class, Class::SelfCreate | Class::SelfModify | Class::Destroy);
-        if class != Class::Read && !(at_home && self.manifest.effects.reversible) {
+        let reads = matches!(class, Class::Read | Class::NetRead);
+        if !(reads || at_home && self.manifest.effects.reversible) {
             return Some(format!(
                 "effects.unsupported: this version signs only what reads, or what changes the workspace and can be undone; its class is `{class}`"
             ));

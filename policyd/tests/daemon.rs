@@ -62,6 +62,7 @@ impl Started {
             waive: Vec::new(),
             calls_per_use_day: 50,
             calls_per_minute: 600,
+            net: metnos_proto::control::NetSettings::default(),
         };
         let instance = instance.to_str().unwrap().to_owned();
         let started = Self { child, control, generation: 1 };

@@ -66,6 +66,20 @@ words! {
         pub calls_per_use_day: u32,
         /// Calls a principal may have decided in a minute.
         pub calls_per_minute: u32,
+        /// What executors may reach on the net, and how.
+        pub net: NetSettings,
+    }
+
+    /// See [`Settings::net`].
+    pub struct NetSettings {
+        /// Addresses that may be read without asking (design: policy §7): `https://example.org`.
+        pub hosts: Vec<String>,
+        /// Private addresses that a granted name may lead to: `192.168.1.10:443`.
+        pub private: Vec<String>,
+        /// Servers of names, `address:port`; empty: those of the system.
+        pub resolvers: Vec<String>,
+        /// The file of certificate authorities that executors with network trust.
+        pub ca_bundle: String,
     }
 
     /// See [`Order::Edge`].
@@ -294,6 +308,18 @@ words! {
 
 /// The most alarms the supervisor keeps.
 pub const MAX_ALARMS: usize = 32;
+
+impl Default for NetSettings {
+    /// Nothing beyond the public net, and the usual place of the authorities on Debian.
+    fn default() -> Self {
+        Self {
+            hosts: Vec::new(),
+            private: Vec::new(),
+            resolvers: Vec::new(),
+            ca_bundle: "/etc/ssl/certs/ca-certificates.crt".to_owned(),
+        }
+    }
+}
 
 impl DaemonState {
     /// The name used in JSON and on screen.

@@ -21,7 +21,7 @@ pub mod schema;
 mod tests;
 
 pub use forbidden::{Forbidden, Places};
-pub use grant::{Capability, NetGrant, PathGrant};
+pub use grant::{Capability, NetGrant, PathGrant, is_host_name};
 pub use lint::{LintFinding, lint};
 pub use names::{Class, Role};
 pub use schema::{Schema, SchemaError};

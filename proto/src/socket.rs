@@ -16,6 +16,9 @@ use rustix::net::{
 
 use crate::frame::{MAX_FDS, MAX_FRAME};
 
+/// The most descriptors in a packet that is no word of an edge, but starts a process with all it will have.
+pub const MAX_HANDED: usize = 8;
+
 /// A packet as it came: its bytes are in the caller's buffer.
 #[derive(Debug)]
 pub struct Packet {
@@ -58,7 +61,7 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io:
         // Most packets; the kernel takes them by a shorter way.
         return whole(rustix::net::send(socket, bytes, flags)?);
     }
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_HANDED))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !control.push(SendAncillaryMessage::ScmRights(fds)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "more descriptors than a packet may carry"));
@@ -83,9 +86,27 @@ pub fn receive_within_bound(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Re
     receive_with(socket, buffer, RecvFlags::empty())
 }
 
+/// The same, of a packet that hands over a process's descriptors ([`MAX_HANDED`]); waits for it.
+///
+/// # Errors
+/// As [`receive`].
+pub fn receive_handed(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<Packet>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_HANDED))];
+    receive_into(socket, buffer, RecvFlags::empty(), &mut space)
+}
+
 fn receive_with(socket: BorrowedFd<'_>, buffer: &mut [u8], wait: RecvFlags) -> io::Result<Option<Packet>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
+    receive_into(socket, buffer, wait, &mut space)
+}
+
+fn receive_into(
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    wait: RecvFlags,
+    space: &mut [MaybeUninit<u8>],
+) -> io::Result<Option<Packet>> {
+    let mut control = RecvAncillaryBuffer::new(space);
     let flags = RecvFlags::CMSG_CLOEXEC | wait;
     let received = match rustix::net::recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut control, flags) {
         Ok(received) => received,

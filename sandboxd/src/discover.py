@@ -3,27 +3,47 @@ as `python3 -I -S -B -c`; prints one JSON object and touches nothing."""
 import sys
 
 EXTENSIONS = ("_json", "_contextvars", "_queue", "_zoneinfo", "_decimal")
+# What an executor with network may import; the compiled parts of all that are loaded before the seal.
+NET = ("socket", "select", "ssl", "zlib", "http.client", "urllib.request", "hashlib", "struct", "binascii", "math")
 
 import os
 from importlib.machinery import EXTENSION_SUFFIXES
 
-extensions, modules = [], []
-for name in EXTENSIONS:
-    try:
-        module = __import__(name)
-    except ImportError:
-        continue
-    path = getattr(module, "__file__", None)
-    if path:
-        extensions.append(os.path.realpath(path))
-        modules.append(name)
 
-libraries = set()
-with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-    for line in maps:
-        fields = line.rstrip("\n").split(None, 5)
-        if len(fields) == 6 and "x" in fields[1] and fields[5].startswith("/"):
-            libraries.add(fields[5])
+def mapped():
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+        lines = [line.rstrip("\n").split(None, 5) for line in maps]
+    return {line[5] for line in lines if len(line) == 6 and "x" in line[1] and line[5].startswith("/")}
+
+
+def compiled(names):
+    """The modules among these that have a file of their own, with it."""
+    found = []
+    for name in names:
+        path = getattr(sys.modules.get(name), "__file__", None)
+        if path and path.endswith(tuple(EXTENSION_SUFFIXES)):
+            found.append((name, os.path.realpath(path)))
+    return found
+
+
+def load(names):
+    for name in names:
+        try:
+            __import__(name)
+        except ImportError:
+            continue
+
+
+load(EXTENSIONS)
+base = compiled(EXTENSIONS)
+libraries = mapped()
+
+# Unpackers that nothing on the net needs, and that their users do without.
+for name in ("_bz2", "_lzma"):
+    sys.modules.setdefault(name, None)
+load(NET)
+net = compiled(name for name in list(sys.modules) if name not in EXTENSIONS)
+net_libraries = mapped() - libraries
 
 import json
 
@@ -32,7 +52,10 @@ print(json.dumps({
     "version": "%d.%d.%d" % sys.version_info[:3],
     "abi": EXTENSION_SUFFIXES[0].strip(".").removesuffix(".so"),
     "stdlib": os.path.dirname(os.path.realpath(os.__file__)),
-    "extensions": extensions,
-    "modules": modules,
+    "extensions": [path for _, path in base],
+    "modules": [name for name, _ in base],
     "libraries": sorted(libraries),
+    "net_extensions": [path for _, path in net],
+    "net_modules": [name for name, _ in net],
+    "net_libraries": sorted(net_libraries),
 }))

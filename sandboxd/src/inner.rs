@@ -18,7 +18,10 @@ use rustix::thread::CapabilitySet;
 
 use crate::mounts;
 use crate::order::{self, KNOWN};
-use crate::plan::{CHANNEL_FD, CODE_FOLDER, EXECUTOR, HOST_FILE, MountFlags, Plan, Spec, TMP, Use, WORKSPACE, ZYGOTE};
+use crate::plan::{
+    CHANNEL_FD, CODE_FOLDER, EXECUTOR, FIRST_CONNECTION, HOST_FILE, MountFlags, NET_FILE, Plan, Spec, TMP, Use,
+    WORKSPACE, ZYGOTE,
+};
 use crate::seccomp::Filter;
 use crate::sys;
 use crate::view::NEW_ROOT;
@@ -42,6 +45,10 @@ pub enum Becoming {
 pub struct Material<'a> {
     /// The host script.
     pub host: &'a [u8],
+    /// What makes Python's own modules use the connections.
+    pub net: &'a [u8],
+    /// The ends of its connections.
+    pub connections: &'a [OwnedFd],
     /// What it becomes.
     pub becoming: Becoming,
     /// The system call filter under which an interpreter starts.
@@ -163,6 +170,9 @@ fn build_root(spec: &Spec, material: &Material<'_>) -> Result<OwnedFd, Failure> 
         // Where a child's grants will be.
         mounts::make_place(root.as_fd(), WORKSPACE, true)?;
         mounts::write_file(root.as_fd(), HOST_FILE, material.host, 0o444)?;
+        if spec.egress.is_some() {
+            mounts::write_file(root.as_fd(), NET_FILE, material.net, 0o444)?;
+        }
         mounts::restrict(root.as_fd(), MountFlags::READ)
     };
     finish().at("finishing the root")?;
@@ -235,16 +245,23 @@ fn descriptors(spec: &Spec, material: &Material<'_>, program: &OwnedFd) -> Resul
     let log = away(material.log).at(STEP)?;
     let channel = away(material.channel).at(STEP)?;
     let fault = away(material.fault).at(STEP)?;
+    let connections: Vec<OwnedFd> =
+        material.connections.iter().map(|fd| away(fd.as_fd())).collect::<Result<_, _>>().at(STEP)?;
     sys::place_fd(program.as_fd(), spec.program_fd, false).at(STEP)?;
     for (fd, number, keep) in
         [(&null, 0, true), (&log, 1, true), (&log, 2, true), (&channel, CHANNEL_FD, true), (&fault, FAULT_FD, true)]
     {
         sys::place_fd(fd.as_fd(), number, keep).at(STEP)?;
     }
+    let mut first_free = FIRST_CONNECTION;
+    for fd in &connections {
+        sys::place_fd(fd.as_fd(), first_free, true).at(STEP)?;
+        first_free += 1;
+    }
     // Their destructors would close what is closed here.
-    std::mem::forget([null, log, channel, fault]);
+    std::mem::forget(([null, log, channel, fault], connections));
     let above = u32::try_from(spec.program_fd).at(STEP)?;
-    sys::close_range(FAULT_FD.unsigned_abs() + 1, above - 1).at(STEP)?;
+    sys::close_range(first_free.unsigned_abs(), above - 1).at(STEP)?;
     sys::close_range(above + 1, u32::MAX).at(STEP)
 }
 

@@ -58,10 +58,23 @@ pub struct Interpreter {
     pub extensions: Vec<String>,
     /// The modules of those extensions, which are loaded before the seal.
     pub modules: Vec<String>,
+    /// What an executor with network has on top.
+    pub net: NetParts,
     /// What compiled modules fit: `cpython-311-x86_64-linux-gnu`.
     pub abi: String,
     /// Its version, for `status`.
     pub version: String,
+}
+
+/// What an interpreter needs besides to speak over the net: sockets' names, TLS, what web servers compress with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NetParts {
+    /// Shared libraries, by the names the loader looks for.
+    pub libraries: Vec<String>,
+    /// Extension modules.
+    pub extensions: Vec<String>,
+    /// Their modules, in the order in which they are loaded.
+    pub modules: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +87,9 @@ struct Description {
     extensions: Vec<String>,
     modules: Vec<String>,
     libraries: Vec<String>,
+    net_extensions: Vec<String>,
+    net_modules: Vec<String>,
+    net_libraries: Vec<String>,
 }
 
 impl Interpreter {
@@ -111,14 +127,24 @@ impl Interpreter {
     fn assemble(found: Description, loader: Option<String>) -> Self {
         let is_loader =
             |path: &str| loader.as_deref().is_some_and(|loader| same_file(Path::new(loader), Path::new(path)));
-        let mut libraries: Vec<String> = found
-            .libraries
-            .iter()
-            .filter(|path| path.contains(".so") && !found.extensions.contains(path) && !is_loader(path))
-            .map(|path| library_name(path))
-            .collect();
-        libraries.sort();
-        libraries.dedup();
+        let named = |mapped: &[String], extensions: &[String]| {
+            let mut libraries: Vec<String> = mapped
+                .iter()
+                .filter(|path| path.contains(".so") && !extensions.contains(path) && !is_loader(path))
+                .map(|path| library_name(path))
+                .collect();
+            libraries.sort();
+            libraries.dedup();
+            libraries
+        };
+        let libraries = named(&found.libraries, &found.extensions);
+        let mut net = NetParts {
+            libraries: named(&found.net_libraries, &found.net_extensions),
+            // Some came with the others.
+            extensions: found.net_extensions.into_iter().filter(|path| !found.libraries.contains(path)).collect(),
+            modules: found.net_modules,
+        };
+        net.extensions.sort();
         let mut extensions = found.extensions;
         extensions.sort();
         Self {
@@ -128,6 +154,7 @@ impl Interpreter {
             stdlib: found.stdlib,
             extensions,
             modules: found.modules,
+            net,
             abi: found.abi,
             version: found.version,
         }
@@ -139,6 +166,7 @@ impl Interpreter {
         let mut folders: Vec<String> = self
             .libraries
             .iter()
+            .chain(&self.net.libraries)
             .filter_map(|path| Path::new(path).parent().map(|folder| folder.to_string_lossy().into_owned()))
             .collect();
         folders.sort();

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::control::Start;
+use metnos_proto::control::{NetSettings, Start};
 use metnos_proto::executor::Quotas;
 use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome, Resources};
@@ -15,6 +15,7 @@ use metnos_proto::msg::sandboxd::Canary;
 use serde_json::{Value, json};
 
 use crate::canary;
+use crate::egress::Egress;
 use crate::frames::{self, Word};
 use crate::inner::Becoming;
 use crate::interp::Interpreter;
@@ -40,6 +41,7 @@ pub struct Kernel {
     launcher: Rc<Launcher>,
     pool: Rc<Pool>,
     reaper: Rc<Reaper>,
+    egress: Rc<Egress>,
     landlock_abi: Option<u32>,
     scratches: Cell<u64>,
 }
@@ -52,14 +54,19 @@ impl Kernel {
     pub fn prepare(start: &Start) -> Result<Self, String> {
         let interpreter = Interpreter::discover(&start.settings.interpreter).map_err(|error| error.to_string())?;
         let waived = start.settings.waive.iter().any(|layer| layer == LANDLOCK);
-        Self::enter(Path::new(&start.instance), interpreter, waived)
+        Self::enter(Path::new(&start.instance), interpreter, waived, &start.settings.net)
     }
 
     /// As [`Kernel::prepare`], with an interpreter that was found already.
     ///
     /// # Errors
     /// As [`Kernel::prepare`].
-    pub fn enter(instance: &Path, interpreter: Interpreter, without_landlock: bool) -> Result<Self, String> {
+    pub fn enter(
+        instance: &Path,
+        interpreter: Interpreter,
+        without_landlock: bool,
+        net: &NetSettings,
+    ) -> Result<Self, String> {
         let landlock_abi = sys::landlock_abi();
         if landlock_abi.is_none() && !without_landlock {
             return Err("this kernel has no Landlock, which every sandbox needs; use a newer kernel (5.19 or later), \
@@ -67,19 +74,23 @@ impl Kernel {
                 .to_owned());
         }
         let instance = view::resolve_instance(instance).map_err(|error| error.to_string())?;
-        view::enter(&instance, &interpreter).map_err(|error| error.to_string())?;
+        // First, because it is to see the system's own files and no lock of sandboxd's.
+        let egress = Egress::start(net, without_landlock)?;
+        let certificates = Path::new(&net.ca_bundle).is_file().then_some(net.ca_bundle.as_str());
+        view::enter(&instance, &interpreter, certificates).map_err(|error| error.to_string())?;
         let launcher = Launcher::new(landlock_abi).map_err(|error| error.to_string())?;
         let installation = Installation {
             interpreter,
             seccomp: launcher.filter_digests(),
             host: Launcher::host_digest(),
             seal: Launcher::seal_digest(),
+            net: certificates.map(|_| Launcher::net_digest()),
         };
         let base = installation.pure_plan("pure", &Quotas::default()).map_err(|error| error.to_string())?;
         let launcher = Rc::new(launcher);
         let pool = Pool::new(Rc::clone(&launcher), base);
-        let reaper = Rc::default();
-        Ok(Self { installation, launcher, pool, reaper, landlock_abi, scratches: Cell::new(0) })
+        let (egress, reaper) = (Rc::new(egress), Rc::default());
+        Ok(Self { installation, launcher, pool, reaper, egress, landlock_abi, scratches: Cell::new(0) })
     }
 
     /// The same for another interpreter of the same view, with a pool of its own.
@@ -90,8 +101,16 @@ impl Kernel {
         let base = installation.pure_plan("pure", &Quotas::default()).map_err(|error| error.to_string())?;
         let launcher = Rc::clone(&self.launcher);
         let pool = Pool::new(Rc::clone(&launcher), base);
-        let (reaper, landlock_abi) = (Rc::clone(&self.reaper), self.landlock_abi);
-        Ok(Self { installation, launcher, pool, reaper, landlock_abi, scratches: Cell::new(0) })
+        let (reaper, egress) = (Rc::clone(&self.reaper), Rc::clone(&self.egress));
+        Ok(Self {
+            installation,
+            launcher,
+            pool,
+            reaper,
+            egress,
+            landlock_abi: self.landlock_abi,
+            scratches: Cell::new(0),
+        })
     }
 
     /// What starts processes.
@@ -112,16 +131,23 @@ impl Kernel {
         &self.reaper
     }
 
-    /// On a fresh interpreter: the step of the ladder that needs nothing but the plan.
+    /// On a fresh interpreter: the step of the ladder that needs nothing but the plan. `arguments` say where it may go
+    /// on the net, if anywhere.
     async fn execute(
         &self,
         plan: &Plan,
+        arguments: Option<&[u8]>,
         code: &[u8],
         request: &[u8],
         stop: impl Future<Output = ()>,
         progress: impl FnMut(u64, u64),
     ) -> limits::Finished {
-        match self.launcher.launch(plan, Becoming::Executor) {
+        let opened = match self.egress.open(plan, arguments) {
+            Ok(opened) => opened,
+            Err(why) => return limits::Finished::failed(why),
+        };
+        let connections = opened.as_ref().map_or(&[][..], |opened| &opened.connections);
+        let mut finished = match self.launcher.launch_with(plan, Becoming::Executor, connections) {
             Ok(launched) => {
                 let mut words = self.launcher.order(plan, false);
                 words.extend(frames::frame(Word::Source, code));
@@ -129,7 +155,11 @@ impl Kernel {
                 supervise(launched, &plan.spec().limits, &words, Ending::of(plan, &self.reaper), stop, progress).await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
+        };
+        if let Some(opened) = opened {
+            finished.resources.visits = opened.visits().await;
         }
+        finished
     }
 }
 
@@ -141,6 +171,7 @@ pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
         Entry::Cases => ("cases", b"{}"),
     };
     let head = json!({
+        "connections": plan.egress().map_or(0, |egress| egress.connections),
         "entry": name, "tmp": TMP, "wall_s": plan.spec().limits.wall_s, "workspace": WORKSPACE,
     });
     let mut body = json::canonical(&head);
@@ -190,7 +221,7 @@ impl Sandbox for Kernel {
         let finished = match self.installation.pure_plan("pure", &quotas) {
             Ok(plan) => {
                 let request = request(&plan, &Entry::Call { args: b"{}".to_vec() });
-                self.execute(&plan, canary::CODE, &request, std::future::pending(), |_, _| {}).await
+                self.execute(&plan, None, canary::CODE, &request, std::future::pending(), |_, _| {}).await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
         };
@@ -234,7 +265,12 @@ impl Sandbox for Kernel {
             Some(carried) => carried,
             None => {
                 self.pool.missed();
-                (self.execute(plan, code, &body, stop, progress).await, Carrier::Execed)
+                // Without a turn it is a birth test, which reaches nothing.
+                let arguments = match &entry {
+                    Entry::Call { args } if turn.is_some() => Some(args.as_slice()),
+                    Entry::Call { .. } | Entry::Cases => None,
+                };
+                (self.execute(plan, arguments, code, &body, stop, progress).await, Carrier::Execed)
             }
         };
         let limits::Finished { outcome, why, result, mut resources, log, nothing_ran: _ } = finished;

@@ -18,6 +18,9 @@ use crate::sys::{self, Cloned};
 /// The host script, part of this binary.
 pub const HOST: &[u8] = include_bytes!("../../executors/host/host.py");
 
+/// What makes Python's own modules use a call's connections, part of this binary.
+pub const NET: &[u8] = include_bytes!("../../executors/host/net.py");
+
 /// The seal, part of this binary; `build.rs` makes it.
 pub const SEAL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/_metnos_seal.so"));
 /// What the seal is made of. Its digest is that of its text: what a compiler makes of it may differ from release to
@@ -100,6 +103,12 @@ impl Launcher {
         Blake3::of(HOST)
     }
 
+    /// The digest of what makes Python's own modules use a call's connections.
+    #[must_use]
+    pub fn net_digest() -> Blake3 {
+        Blake3::of(NET)
+    }
+
     /// Whether the plan was made for what this sandboxd has.
     ///
     /// # Errors
@@ -115,6 +124,9 @@ impl Launcher {
         if spec.seal != Self::seal_digest() {
             return Err(LaunchError::OtherPlan("seal"));
         }
+        if plan.egress().is_some_and(|egress| egress.host != Self::net_digest()) {
+            return Err(LaunchError::OtherPlan("way to the net"));
+        }
         Ok(())
     }
 
@@ -123,7 +135,23 @@ impl Launcher {
     /// # Errors
     /// A [`LaunchError`]. What goes wrong inside the new process is reported over [`Launched::fault`].
     pub fn launch(&self, plan: &Plan, becoming: Becoming) -> Result<Launched, LaunchError> {
+        self.launch_with(plan, becoming, &[])
+    }
+
+    /// The same with the ends of a call's connections, exactly as many as the plan names.
+    ///
+    /// # Errors
+    /// As [`Launcher::launch`].
+    pub fn launch_with(
+        &self,
+        plan: &Plan,
+        becoming: Becoming,
+        connections: &[OwnedFd],
+    ) -> Result<Launched, LaunchError> {
         self.fits(plan)?;
+        if plan.egress().map_or(0, |egress| usize::from(egress.connections)) != connections.len() {
+            return Err(LaunchError::OtherPlan("number of connections"));
+        }
         let Pipes { channel, log, fault, inner } = Pipes::new(match becoming {
             Becoming::Executor => SocketType::STREAM,
             Becoming::Zygote => SocketType::SEQPACKET,
@@ -133,6 +161,8 @@ impl Launcher {
             Cloned::Child => {
                 let material = Material {
                     host: HOST,
+                    net: NET,
+                    connections,
                     becoming,
                     filter: &self.start,
                     channel: inner.channel.as_fd(),

@@ -9,6 +9,7 @@
 //! the owner; [`daemon`] is start, lock and drain.
 
 pub mod canary;
+pub mod egress;
 pub mod frames;
 pub mod inner;
 pub mod interp;

@@ -125,7 +125,8 @@ impl<'a> Ending<'a> {
     #[must_use]
     pub fn of(plan: &Plan, reaper: &'a Reaper) -> Self {
         let writes = plan.spec().mounts.iter().any(|mount| !mount.flags.read_only);
-        if writes { Self::AtDeath } else { Self::AtResult(reaper) }
+        // What a helper saw is told when its connections have closed.
+        if writes || plan.egress().is_some() { Self::AtDeath } else { Self::AtResult(reaper) }
     }
 }
 
@@ -359,6 +360,8 @@ impl Seen {
             written_bytes: ended.written_bytes,
             // Whoever started it knows.
             carrier: Carrier::Execed,
+            // Told by the egress helper, where there was one.
+            visits: Vec::new(),
         };
         Finished { outcome, why: why.chars().take(MAX_WHY).collect(), result, resources, log, nothing_ran }
     }

@@ -104,7 +104,7 @@ impl Writer {
 pub const fn is_granted(purpose: Use) -> bool {
     match purpose {
         Use::Grant | Use::WriteGrant | Use::Guard => true,
-        Use::Program | Use::Library | Use::Stdlib | Use::Device => false,
+        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates => false,
     }
 }
 

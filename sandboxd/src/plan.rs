@@ -49,6 +49,12 @@ pub const CHANNEL_FD: i32 = 3;
 /// The descriptor of the interpreter's program. It lies above [`Limits::open_files`] and is closed by
 /// the exec, so that afterwards nothing can be executed: no descriptor of this number can exist again.
 pub const PROGRAM_FD: i32 = 200;
+/// The first descriptor of a connection that the egress helper makes.
+pub const FIRST_CONNECTION: i32 = 5;
+/// What makes Python's own modules use those connections, in the sandbox.
+pub const NET_FILE: &str = "/metnos/net.py";
+/// The certificate authorities, in sandboxd's own view and in the sandbox.
+pub const CA_FILE: &str = "/certificates/ca.pem";
 /// The user and group an executor is to itself.
 pub const INNER_ID: u32 = 1000;
 /// The device files there are.
@@ -78,6 +84,11 @@ pub enum PlanError {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// An executor with network trusts authorities, and there are none.
+    #[error(
+        "an executor with network needs certificate authorities; install ca-certificates, or set `net.ca_bundle` in metnos.toml, and restart sandboxd"
+    )]
+    NoCertificates,
     /// Too many mounts.
     #[error("a sandbox has at most {MAX_MOUNTS} mounts")]
     TooManyMounts,
@@ -153,6 +164,8 @@ pub enum Use {
     WriteGrant,
     /// What lies below a folder that may be written and may not be itself: shown for reading, on top.
     Guard,
+    /// The certificate authorities.
+    Certificates,
 }
 
 /// What can not be done through a mount.
@@ -259,7 +272,8 @@ pub struct Spec {
     pub format: u16,
     /// The profile's name.
     pub profile: String,
-    /// The steps of the ladder on which it may run: always [`Mode::LADDER`].
+    /// The steps of the ladder on which it may run: [`Mode::LADDER`]; with network only the last, because a process that
+    /// waits has no connections.
     pub modes: Vec<Mode>,
     /// Always [`Namespace::ALL`].
     pub namespaces: Vec<Namespace>,
@@ -301,6 +315,23 @@ pub struct Spec {
     /// The digest of the seal.
     #[serde(serialize_with = "digest")]
     pub seal: Blake3,
+    /// What it may reach on the net; absent without network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub egress: Option<Egress>,
+}
+
+/// The network of an executor: none, but for the connections that its egress helper makes for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Egress {
+    /// `host:port`, `*.host:port`, or `argument /pointer`: the host and port of the address in that argument.
+    pub rules: Vec<String>,
+    /// How many connections a call can have; their descriptors begin at [`FIRST_CONNECTION`].
+    pub connections: u8,
+    /// The most bytes both ways, over all connections of a call.
+    pub bytes: u64,
+    /// The digest of what makes Python's own modules use them.
+    #[serde(serialize_with = "digest")]
+    pub host: Blake3,
 }
 
 /// A digest as people and `profile.lock` write it.
@@ -342,6 +373,12 @@ impl Plan {
         &self.spec
     }
 
+    /// What it may reach on the net; `None` without network.
+    #[must_use]
+    pub const fn egress(&self) -> Option<&Egress> {
+        self.spec.egress.as_ref()
+    }
+
     /// What stands in `profile.lock`.
     #[must_use]
     pub const fn hash(&self) -> Blake3 {
@@ -363,7 +400,7 @@ impl Plan {
             let from = match mount.purpose {
                 Use::Grant => WORKSPACE,
                 Use::WriteGrant => WRITABLE,
-                Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Guard => continue,
+                Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Guard | Use::Certificates => continue,
             };
             let below = mount.source.strip_prefix(from).unwrap_or_default();
             mount.source = format!("{folder}{below}");

@@ -49,12 +49,64 @@ fn a_grant_this_version_cannot_give_is_refused_by_name() {
     assert!(with("fs-notes", "{ fs_read = [\"workspace/notes/\"] }").is_ok());
     for (profile, capability) in [
         ("fs-write-pictures", "{ fs_write = [\"~/Pictures/\"] }"),
-        ("net-x", "{ net = [\"example.org\"] }"),
+        ("net-x", "{ secret = [\"token\"] }"),
         ("fs-pictures", "{ fs_read = [\"~/Pictures/\"] }"),
         ("fs-media", "{ fs_read = [\"/srv/media/\"] }"),
         ("shell-listed", "{ exec = [\"/usr/bin/id\"] }"),
     ] {
         assert!(matches!(with(profile, capability), Err(PlanError::Unsupported(_))), "{capability}");
+    }
+}
+
+/// The plan of an executor with this network.
+fn networked(installation: &Installation, rules: &str) -> Result<Plan, PlanError> {
+    let text = String::from_utf8_lossy(include_bytes!("../../executors/web_fetch/manifest.toml")).into_owned();
+    let text = text.replace("\"argument /url\"", rules);
+    installation.plan(&Manifest::parse(text.as_bytes()).unwrap())
+}
+
+#[test]
+fn a_network_is_a_few_descriptors_and_their_rules_and_nothing_waits_for_it() {
+    let plan = networked(&installation(), "\"example.org\", \"argument /url\"").unwrap();
+    let egress = plan.egress().unwrap();
+    assert_eq!(egress.rules, ["example.org:443", "argument /url"]);
+    assert_eq!(plan.spec().modes, [Mode::Execed]);
+    assert_eq!(plan.spec().namespaces, Namespace::ALL, "its network namespace is as empty as any");
+    let handed = plan.spec().descriptors.iter().filter(|(_, what)| what == "egress").count();
+    assert_eq!(handed, usize::from(egress.connections));
+    assert!(plan.spec().mounts.iter().any(|mount| mount.target == CA_FILE && mount.flags == MountFlags::READ));
+    assert!(plan.spec().preload.contains(&"_ssl".to_owned()));
+    let other = networked(&installation(), "\"example.net\", \"argument /url\"").unwrap();
+    assert_ne!(plan.hash(), other.hash());
+    // One without network has nothing of it, and the hash that it always had.
+    assert!(super::testing::reader().egress().is_none());
+    assert!(!String::from_utf8(canonical(super::testing::reader().spec())).unwrap().contains("egress"));
+}
+
+#[test]
+fn a_network_without_authorities_or_out_of_bounds_cannot_be_made() {
+    let without = Installation { net: None, ..installation() };
+    assert_eq!(networked(&without, "\"example.org\"").unwrap_err(), PlanError::NoCertificates);
+    let changed = |change: fn(&mut Spec)| {
+        let mut spec = networked(&installation(), "\"example.org\"").unwrap().spec().clone();
+        change(&mut spec);
+        Plan::new(spec)
+    };
+    assert!(changed(|_| {}).is_ok());
+    for result in [
+        changed(|spec| spec.modes = Mode::LADDER.to_vec()),
+        changed(|spec| spec.egress = None),
+        changed(|spec| spec.egress.iter_mut().for_each(|egress| egress.rules.clear())),
+        changed(|spec| spec.egress.iter_mut().for_each(|egress| egress.connections = 0)),
+        changed(|spec| spec.egress.iter_mut().for_each(|egress| egress.connections = 200)),
+        changed(|spec| spec.egress.iter_mut().for_each(|egress| egress.bytes = u64::MAX)),
+        changed(|spec| {
+            for mount in spec.mounts.iter_mut().filter(|mount| mount.purpose == Use::Certificates) {
+                (mount.source, mount.target) = ("/etc/ssl/private".to_owned(), "/etc/ssl/private".to_owned());
+            }
+        }),
+    ] {
+        assert!(result.is_err());
     }
 }
 

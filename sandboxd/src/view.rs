@@ -16,7 +16,7 @@ use rustix::process::DumpableBehavior;
 use crate::interp::Interpreter;
 use crate::launch::SEAL;
 use crate::mounts;
-use crate::plan::{DEVICES, Memory, MountFlags, POOL_NAME, SCRATCH, SEAL_FILE, WORKSPACE, WRITABLE};
+use crate::plan::{CA_FILE, DEVICES, Memory, MountFlags, POOL_NAME, SCRATCH, SEAL_FILE, WORKSPACE, WRITABLE};
 use crate::sys;
 
 /// The pool of executors in the view, writable: locks and signatures are put there.
@@ -72,7 +72,7 @@ struct Source {
 ///
 /// # Errors
 /// A [`ViewError`]; the process must then end.
-pub fn enter(instance: &Path, interpreter: &Interpreter) -> Result<(), ViewError> {
+pub fn enter(instance: &Path, interpreter: &Interpreter, certificates: Option<&str>) -> Result<(), ViewError> {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     // The files by which ids are mapped belong to root as long as a process is not dumpable.
     rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).map_err(step("becoming dumpable"))?;
@@ -83,7 +83,10 @@ pub fn enter(instance: &Path, interpreter: &Interpreter) -> Result<(), ViewError
     drop(proc_self);
     let private = rustix::mount::MountPropagationFlags::PRIVATE | rustix::mount::MountPropagationFlags::REC;
     rustix::mount::mount_change("/", private).map_err(step("taking the mounts for itself"))?;
-    let sources = sources(instance, interpreter)?;
+    let mut sources = sources(instance, interpreter)?;
+    if let Some(path) = certificates {
+        sources.push(Source { target: CA_FILE.to_owned(), ..part(path, MountFlags::READ, false)? });
+    }
     let root =
         mounts::memory(Memory { bytes: 1 << 20, files: 1024 }, "0755").map_err(step("making a root in memory"))?;
     // Any folder will do; /proc is always there, and was copied above.
@@ -120,7 +123,8 @@ fn sources(instance: &Path, interpreter: &Interpreter) -> Result<Vec<Source>, Vi
         folder(&workspace, WRITABLE, MountFlags::WRITE)?,
         folder(&workspace.join(POOL_NAME), POOL, MountFlags::WRITE)?,
     ];
-    let code = [&interpreter.program].into_iter().chain(&interpreter.loader).chain(&interpreter.libraries);
+    let net = interpreter.net.libraries.iter().chain(&interpreter.net.extensions);
+    let code = [&interpreter.program].into_iter().chain(&interpreter.loader).chain(&interpreter.libraries).chain(net);
     for path in code {
         sources.push(part(path, MountFlags::CODE, false)?);
     }

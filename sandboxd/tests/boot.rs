@@ -142,6 +142,7 @@ fn order_start(instance: &Path) -> Order {
             waive: Vec::new(),
             calls_per_use_day: 50,
             calls_per_minute: 60,
+            net: metnos_proto::control::NetSettings::default(),
         },
     })
 }

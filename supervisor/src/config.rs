@@ -1,10 +1,13 @@
 //! `metnos.toml`: every key with its default, its meaning and its bounds in one table ([`KEYS`]), and the reading of
 //! the file. No secret may ever stand in it, and a word it does not know is an error, not a surprise.
 
-use metnos_proto::control::Settings;
+use std::net::SocketAddr;
+
+use metnos_proto::control::{NetSettings, Settings};
+use metnos_proto::executor::is_host_name;
 use metnos_proto::msg::common::Lang;
 use toml::Spanned;
-use toml::de::{DeInteger, DeTable, DeValue};
+use toml::de::{DeArray, DeInteger, DeTable, DeValue};
 
 /// The largest configuration that is read.
 pub const MAX_CONFIG_BYTES: u64 = 64 * 1024;
@@ -22,6 +25,10 @@ pub enum Kind {
     NumberOr(u32, u32, &'static str),
     /// A list of these words.
     SomeOf(&'static [&'static str]),
+    /// A list of at most so many addresses with a port.
+    Addresses(usize),
+    /// A list of at most so many hosts, each with its scheme.
+    Hosts(usize),
 }
 
 /// A value that fits its kind.
@@ -90,6 +97,35 @@ pub const KEYS: &[Key] = &[
         doc: "That many calls make a day of use: memory ages by use, not by the calendar.",
         kind: Kind::Number(1, 1_000_000),
         default: "50",
+    },
+    Key {
+        table: "net",
+        name: "hosts",
+        doc: "Hosts that may be read without asking, also after something untrusted was read: \"https://example.org\".",
+        kind: Kind::Hosts(64),
+        default: "[]",
+    },
+    Key {
+        table: "net",
+        name: "private",
+        doc: "Addresses of your own network that a granted name may lead to, each with its port: \"192.168.1.10:443\".\n\
+              # All other private addresses are refused, whatever a name says.",
+        kind: Kind::Addresses(32),
+        default: "[]",
+    },
+    Key {
+        table: "net",
+        name: "resolvers",
+        doc: "Servers of names, as \"address:port\". Empty: those of the system.",
+        kind: Kind::Addresses(3),
+        default: "[]",
+    },
+    Key {
+        table: "net",
+        name: "ca_bundle",
+        doc: "The certificate authorities that executors trust, as the absolute path of a file.",
+        kind: Kind::Path,
+        default: "\"/etc/ssl/certs/ca-certificates.crt\"",
     },
     Key {
         table: "policy",
@@ -196,12 +232,15 @@ impl Config {
             owner_uid: self.owner_uid().unwrap_or(directory_uid),
             lang: if self.text("instance", "lang") == "it" { Lang::It } else { Lang::En },
             interpreter: self.text("executors", "interpreter").to_owned(),
-            waive: match self.value("jail", "waive") {
-                Value::List(names) => names.clone(),
-                Value::Text(_) | Value::Number(_) => Vec::new(),
-            },
+            waive: self.list("jail", "waive"),
             calls_per_use_day: self.number("memory", "calls_per_use_day"),
             calls_per_minute: self.number("policy", "calls_per_minute"),
+            net: NetSettings {
+                hosts: self.list("net", "hosts"),
+                private: self.list("net", "private"),
+                resolvers: self.list("net", "resolvers"),
+                ca_bundle: self.text("net", "ca_bundle").to_owned(),
+            },
         }
     }
 
@@ -232,6 +271,13 @@ impl Config {
         match self.value(table, name) {
             Value::Text(text) => text,
             Value::Number(_) | Value::List(_) => "",
+        }
+    }
+
+    fn list(&self, table: &str, name: &str) -> Vec<String> {
+        match self.value(table, name) {
+            Value::List(list) => list.clone(),
+            Value::Text(_) | Value::Number(_) => Vec::new(),
         }
     }
 
@@ -272,17 +318,28 @@ fn fit(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
         }
         (Kind::NumberOr(_, _, word), DeValue::String(text)) => (text == word).then(|| Value::Text(word.to_owned())),
         (Kind::SomeOf(words), DeValue::Array(items)) => {
-            let mut list = Vec::new();
-            for item in items.iter() {
-                match item.get_ref() {
-                    DeValue::String(text) if words.contains(&text.as_ref()) => list.push(text.clone().into_owned()),
-                    _ => return None,
-                }
-            }
-            Some(Value::List(list))
+            list(items, usize::MAX, |text| words.contains(&text).then(|| text.to_owned()))
         }
+        (Kind::Addresses(most), DeValue::Array(items)) => {
+            list(items, most, |text| Some(text.parse::<SocketAddr>().ok()?.to_string()))
+        }
+        (Kind::Hosts(most), DeValue::Array(items)) => list(items, most, |text| {
+            let (scheme, host) = text.split_once("://")?;
+            let host = host.strip_suffix('/').unwrap_or(host);
+            (matches!(scheme, "http" | "https") && is_host_name(host)).then(|| format!("{scheme}://{host}"))
+        }),
         _ => None,
     }
+}
+
+/// The list, if it has at most so many entries and each is what is asked for.
+fn list(items: &DeArray<'_>, most: usize, read: impl Fn(&str) -> Option<String>) -> Option<Value> {
+    let entry = |item: &Spanned<DeValue<'_>>| match item.get_ref() {
+        DeValue::String(text) => read(text),
+        _ => None,
+    };
+    let list: Option<Vec<String>> = items.iter().map(entry).collect();
+    list.filter(|list| list.len() <= most).map(Value::List)
 }
 
 fn number_of(number: &DeInteger<'_>) -> Option<u32> {
@@ -296,6 +353,8 @@ fn wanted(kind: Kind) -> String {
         Kind::Number(least, most) => format!("a number from {least} to {most}"),
         Kind::NumberOr(least, most, word) => format!("a number from {least} to {most}, or \"{word}\""),
         Kind::SomeOf(words) => format!("a list of some of {}", words.join(", ")),
+        Kind::Addresses(most) => format!("a list of at most {most} addresses such as \"192.168.1.10:443\""),
+        Kind::Hosts(most) => format!("a list of at most {most} hosts such as \"https://example.org\", without a path"),
     }
 }
 
@@ -379,6 +438,7 @@ mod tests {
                 waive: vec![],
                 calls_per_use_day: 50,
                 calls_per_minute: 120,
+                net: NetSettings::default(),
             }
         );
         assert_eq!(Config::parse("").unwrap().uid_range(), (60_600, 256));

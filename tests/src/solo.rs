@@ -318,6 +318,7 @@ fn start_word(setup: &Setup) -> Start {
             waive: setup.waive.clone(),
             calls_per_use_day: 50,
             calls_per_minute: CALLS_PER_MINUTE,
+            net: metnos_proto::control::NetSettings::default(),
         },
     }
 }

@@ -7,8 +7,18 @@ use metnos_tests::instance::Instance;
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 9] =
-    ["fs_append", "fs_count", "fs_delete", "fs_list", "fs_move", "fs_read", "fs_restore", "fs_write", "text_stats"];
+const SEEDS: [&str; 10] = [
+    "fs_append",
+    "fs_count",
+    "fs_delete",
+    "fs_list",
+    "fs_move",
+    "fs_read",
+    "fs_restore",
+    "fs_write",
+    "text_stats",
+    "web_fetch",
+];
 
 fn put(set: &Instance, path: &str, text: &str) {
     let file = set.workspace(path);

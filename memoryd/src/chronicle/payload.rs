@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use metnos_proto::ids::{Blake3, CallId};
-use metnos_proto::msg::common::ExecutorId;
+use metnos_proto::msg::common::{self, ExecutorId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -167,10 +167,28 @@ payloads! {
         started_seq: u64,
         /// The executor's version.
         version: String,
+        /// Where it went on the net, or wanted to.
+        visits: Vec<Visit>,
         /// Wall time in microseconds.
         wall_us: u64,
         /// Bytes that it has caused to be written to disks.
         written_bytes: u64,
+    }
+
+    /// One connection of a run.
+    Visit = "visit" {
+        /// The address that was dialled; empty when none was.
+        address: String,
+        /// The name that was asked for.
+        host: String,
+        /// The port.
+        port: u16,
+        /// Bytes that came.
+        received: u64,
+        /// Why it was refused or cut; empty for one that ended by itself.
+        refused: String,
+        /// Bytes that left.
+        sent: u64,
     }
 
     /// `evolution`: an executor may be called from now on, or no longer.
@@ -355,6 +373,15 @@ impl RunStarted {
     }
 }
 
+impl Visit {
+    /// A connection as sandboxd told it.
+    #[must_use]
+    pub fn of(told: &common::Visit) -> Self {
+        let common::Visit { host, port, address, sent, received, refused } = told.clone();
+        Self { address, host, port, received, refused, sent }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -373,6 +400,7 @@ mod tests {
         }
         let s = || "x\n\"\u{1}è".to_owned();
         let input = Input { argument: s(), from: s(), pointer: s() };
+        let visit = Visit { address: s(), host: s(), port: 1, received: 1, refused: s(), sent: 1 };
         let candidate = serde_json::json!({ "z": 1, "a": [ { "y": null, "b": 1.5 } ] });
         holds! {
             OwnerMessage { lang: s(), standing: s(), text: s() } => OwnerMessage,
@@ -384,7 +412,7 @@ mod tests {
             RunStarted { arguments_digest: s(), call: s(), decision_seq: 1, executor: s(), inputs: vec![input],
                 place: s(), profile: s(), version: s() } => RunStarted,
             RunEnded { call: s(), carrier: s(), cpu_us: 1, error_class: s(), executor: s(), outcome: s(), output_bytes: 1,
-                peak_kib: 1, result: s(), started_seq: 1, version: s(), wall_us: 1, written_bytes: 1 } => RunEnded,
+                peak_kib: 1, result: s(), started_seq: 1, version: s(), visits: vec![visit], wall_us: 1, written_bytes: 1 } => RunEnded,
             Evolution { act: s(), candidate, digests: vec![s()], executor: s(), version: s(), why: s() } => Evolution,
             SystemEvent { kind: s(), text: s() } => SystemEvent,
             PayloadRedacted { payload_sha256: s(), seq: 7, why: s() } => PayloadRedacted,

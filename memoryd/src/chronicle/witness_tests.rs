@@ -90,6 +90,7 @@ fn ended(n: u8, started_seq: u64) -> Draft {
         result: String::new(),
         started_seq,
         version: "1.0.0".into(),
+        visits: Vec::new(),
         wall_us: 0,
         written_bytes: 0,
     };

@@ -325,6 +325,7 @@ impl Memory {
             result: word.result.to_string(),
             started_seq: word.started_seq,
             version: word.id.version.clone(),
+            visits: word.resources.visits.iter().map(payload::Visit::of).collect(),
             wall_us: word.resources.wall_us,
             written_bytes: word.resources.written_bytes,
         }

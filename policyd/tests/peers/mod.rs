@@ -97,6 +97,7 @@ impl World {
             owner_uid: OWNER,
             lang: Lang::It,
             calls_per_minute: 600,
+            hosts: Vec::new(),
             seeds: Box::leak(seeds.into_boxed_slice()),
         };
         let log = Log::default();

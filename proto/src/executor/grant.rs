@@ -86,20 +86,29 @@ impl PathGrant {
 
 /// A granted destination on the net.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NetGrant {
-    /// The name; without the `*.` of a wildcard.
-    pub host: String,
-    /// Whether any name below it is meant, and not it itself.
-    pub below: bool,
-    /// The port; 443 when none is named.
-    pub port: u16,
+pub enum NetGrant {
+    /// A host by name.
+    Host {
+        /// The name; without the `*.` of a wildcard.
+        host: String,
+        /// Whether any name below it is meant, and not it itself.
+        below: bool,
+        /// The port; 443 when none is named.
+        port: u16,
+    },
+    /// Exactly the host and port of the address in this argument, which policyd has decided on: written
+    /// `argument /url`.
+    Argument(String),
 }
 
 impl NetGrant {
-    /// Reads `host`, `host:port`, `*.host` or `*.host:port` (design: sandbox §2): labels of
-    /// `[a-z0-9-]`, at least two, no address literal, no trailing dot.
+    /// Reads `host`, `host:port`, `*.host`, `*.host:port` (design: sandbox §2): labels of `[a-z0-9-]`, at least two, no
+    /// address literal, no trailing dot; or `argument /pointer`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
+        if let Some(pointer) = text.strip_prefix("argument ") {
+            return crate::json::is_pointer(pointer).then(|| Self::Argument(pointer.to_owned()));
+        }
         let (name, port) = match text.split_once(':') {
             Some((name, digits)) => {
                 let plain = !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -108,18 +117,35 @@ impl NetGrant {
             None => (text, 443),
         };
         let (host, below) = name.strip_prefix("*.").map_or((name, false), |host| (host, true));
-        let is_label = |label: &str| {
-            (1..=63).contains(&label.len())
-                && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-                && !label.starts_with('-')
-                && !label.ends_with('-')
-        };
-        let labels: Vec<&str> = host.split('.').collect();
-        // No top-level domain begins with a digit; every address literal ends in such a label.
-        let named = labels.last().is_some_and(|top| top.starts_with(|first: char| first.is_ascii_lowercase()));
-        let fits = host.len() <= 253 && labels.len() >= 2 && named && labels.iter().all(|label| is_label(label));
-        fits.then(|| Self { host: host.to_owned(), below, port })
+        is_host_name(host).then(|| Self::Host { host: host.to_owned(), below, port })
     }
+}
+
+impl std::fmt::Display for NetGrant {
+    /// As [`NetGrant::parse`] reads it, always with the port.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Host { host, below: false, port } => write!(f, "{host}:{port}"),
+            Self::Host { host, below: true, port } => write!(f, "*.{host}:{port}"),
+            Self::Argument(pointer) => write!(f, "argument {pointer}"),
+        }
+    }
+}
+
+/// Whether this is a name of a host, strictly (design: sandbox §2): labels of `[a-z0-9-]`, at least two, no address
+/// literal, no trailing dot, no zone.
+#[must_use]
+pub fn is_host_name(host: &str) -> bool {
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let labels: Vec<&str> = host.split('.').collect();
+    // No top-level domain begins with a digit; every address literal ends in such a label.
+    let named = labels.last().is_some_and(|top| top.starts_with(|first: char| first.is_ascii_lowercase()));
+    host.len() <= 253 && labels.len() >= 2 && named && labels.iter().all(|label| is_label(label))
 }
 
 /// Checks `[sandbox]` but for its quotas.

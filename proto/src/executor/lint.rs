@@ -60,6 +60,15 @@ fn class_findings(manifest: &Manifest) -> Vec<(&'static str, String)> {
     let has = |name: &str| manifest.sandbox.capabilities.iter().any(|capability| capability.name() == name);
     let told_a_path = manifest.args.values().any(|role| *role == Role::Path);
     let reads = matches!(class, Class::Read | Class::NetRead);
+    for capability in &manifest.sandbox.capabilities {
+        let Capability::Net(rules) = capability else { continue };
+        for pointer in rules.iter().filter_map(|rule| rule.strip_prefix("argument ")) {
+            if manifest.args.get(pointer) != Some(&Role::Url) {
+                let what = format!("the network follows the argument `{pointer}`, which [args] must give the role url");
+                findings.push(("lint.role", what));
+            }
+        }
+    }
     if class == Class::Read && has("net") {
         findings.push(("lint.class", "what has network may not be of class `read`".to_owned()));
     }

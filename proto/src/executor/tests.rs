@@ -220,10 +220,16 @@ fn folders_that_no_profile_may_grant_are_refused_with_their_ancestors() {
 
 #[test]
 fn a_host_is_read_one_way_only() {
-    let host = |host: &str, below, port| Some(NetGrant { host: host.to_owned(), below, port });
+    let host = |host: &str, below, port| Some(NetGrant::Host { host: host.to_owned(), below, port });
     assert_eq!(NetGrant::parse("api.telegram.org"), host("api.telegram.org", false, 443));
     assert_eq!(NetGrant::parse("*.example.org:8443"), host("example.org", true, 8443));
+    assert_eq!(NetGrant::parse("argument /url"), Some(NetGrant::Argument("/url".to_owned())));
+    for written in ["example.org:443", "*.example.org:8443", "argument /to/0"] {
+        assert_eq!(NetGrant::parse(written).unwrap().to_string(), written);
+    }
     for bad in [
+        "argument url",
+        "argument  /url",
         "",
         "localhost",
         "example.org.",

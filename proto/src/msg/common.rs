@@ -233,10 +233,20 @@ impl Carrier {
     }
 }
 
+/// The most visits that are told of one call.
+pub const MAX_VISITS: usize = 16;
+
 impl Resources {
     /// Of a call that did not begin.
-    pub const NONE: Self =
-        Self { wall_us: 0, cpu_us: 0, peak_kib: 0, output_bytes: 0, written_bytes: 0, carrier: Carrier::Execed };
+    pub const NONE: Self = Self {
+        wall_us: 0,
+        cpu_us: 0,
+        peak_kib: 0,
+        output_bytes: 0,
+        written_bytes: 0,
+        carrier: Carrier::Execed,
+        visits: Vec::new(),
+    };
 }
 
 words! {
@@ -295,6 +305,24 @@ words! {
         pub written_bytes: u64,
         /// The step of the ladder that carried it.
         pub carrier: Carrier,
+        /// Where it went on the net, or wanted to; at most [`MAX_VISITS`].
+        pub visits: Vec<Visit>,
+    }
+
+    /// One connection of a call, as its egress helper saw it.
+    pub struct Visit {
+        /// The name that was asked for; empty when what was asked for is none.
+        pub host: String,
+        /// The port.
+        pub port: u16,
+        /// The address that was dialled; empty when none was.
+        pub address: String,
+        /// Bytes that left.
+        pub sent: u64,
+        /// Bytes that came.
+        pub received: u64,
+        /// Why it was refused or cut; empty for one that ended by itself.
+        pub refused: String,
     }
 
     /// An argument that was taken from an earlier result of the same turn.

@@ -2,7 +2,15 @@
 
 use metnos_proto::executor::{Places, Quotas, forbidden};
 
-use super::{DEVICES, Mode, Mount, Namespace, POOL_NAME, PlanError, SCRATCH_BELOW, Spec, Use, WORKSPACE, WRITABLE};
+use metnos_egress::order::{MAX_CONNECTIONS, MAX_RULES};
+
+use super::{
+    CA_FILE, DEVICES, Egress, Mode, Mount, Namespace, POOL_NAME, PlanError, SCRATCH_BELOW, Spec, Use, WORKSPACE,
+    WRITABLE,
+};
+
+/// The most bytes that any call may move over the net.
+pub const MAX_EGRESS_BYTES: u64 = 64 << 20;
 
 /// Whether a mount may be at all.
 pub fn mount(mount: &Mount) -> Result<(), PlanError> {
@@ -35,11 +43,12 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
         return bad("shows a device that is not one of the three");
     }
     match mount.purpose {
-        Use::Program | Use::Library | Use::Device if mount.folder => bad("is a folder"),
+        Use::Program | Use::Library | Use::Device | Use::Certificates if mount.folder => bad("is a folder"),
         Use::Stdlib | Use::Grant | Use::WriteGrant | Use::Guard if !mount.folder => bad("is no folder"),
-        Use::Program | Use::Library | Use::Stdlib | Use::Device if mount.source != mount.target => {
+        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates if mount.source != mount.target => {
             bad("stands elsewhere than it comes from")
         }
+        Use::Certificates if mount.target != CA_FILE => bad("is no file of certificate authorities"),
         Use::Program | Use::Library | Use::Stdlib
             if is_below(&mount.source, WORKSPACE) || is_below(&mount.source, WRITABLE) =>
         {
@@ -57,7 +66,14 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
         Use::WriteGrant if is_below(&mount.target, &pool()) || is_below(&mount.source, &writable_pool()) => {
             bad("would let the executors themselves be written")
         }
-        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Grant | Use::WriteGrant | Use::Guard => Ok(()),
+        Use::Program
+        | Use::Library
+        | Use::Stdlib
+        | Use::Device
+        | Use::Grant
+        | Use::WriteGrant
+        | Use::Guard
+        | Use::Certificates => Ok(()),
     }
 }
 
@@ -101,6 +117,13 @@ fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// Whether the network is one that a helper can make.
+fn egress(egress: &Egress) -> bool {
+    let rules = (1..=MAX_RULES).contains(&egress.rules.len());
+    let connections = (1..=MAX_CONNECTIONS).contains(&usize::from(egress.connections));
+    rules && connections && (1..=MAX_EGRESS_BYTES).contains(&egress.bytes)
+}
+
 /// Whether the limits are within what any manifest may ask.
 pub fn limits(spec: &Spec) -> Result<(), PlanError> {
     let (limits, cap) = (&spec.limits, Quotas::CAP);
@@ -115,7 +138,8 @@ pub fn limits(spec: &Spec) -> Result<(), PlanError> {
         ("stack_bytes", (1 << 20..=8 << 20).contains(&limits.stack_bytes)),
         ("tmp", spec.tmp.bytes <= 64 << 20 && spec.root.bytes <= 4 << 20),
         ("namespaces", spec.namespaces == Namespace::ALL),
-        ("modes", spec.modes == Mode::LADDER),
+        ("modes", spec.modes == if spec.egress.is_some() { vec![Mode::Execed] } else { Mode::LADDER.to_vec() }),
+        ("egress", spec.egress.as_ref().is_none_or(egress)),
         ("inner_id", spec.inner_id != 0),
         // Were it below the limit, a descriptor of this number could be made after the start.
         ("program_fd", i64::from(spec.program_fd) > i64::from(limits.open_files)),

@@ -3,15 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use metnos_proto::executor::{Capability, Manifest, PathGrant, Quotas};
+use metnos_proto::executor::{Capability, Manifest, NetGrant, PathGrant, Quotas};
 use metnos_proto::ids::Blake3;
 
 use super::{
-    CHANNEL_FD, CODE_FOLDER, DEVICES, EXECUTOR, HOST_FILE, INNER_ID, Limits, Memory, Mode, Mount, MountFlags,
-    Namespace, PLAN_FORMAT, POOL_NAME, PROGRAM_FD, Place, Plan, PlanError, Right, SEAL_FILE, Spec, TMP, Use, WORKSPACE,
-    WRITABLE,
+    CA_FILE, CHANNEL_FD, CODE_FOLDER, DEVICES, EXECUTOR, Egress, FIRST_CONNECTION, HOST_FILE, INNER_ID, Limits, Memory,
+    Mode, Mount, MountFlags, Namespace, PLAN_FORMAT, POOL_NAME, PROGRAM_FD, Place, Plan, PlanError, Right, SEAL_FILE,
+    Spec, TMP, Use, WORKSPACE, WRITABLE,
 };
 use crate::interp::Interpreter;
+
+/// The connections of a call.
+const CONNECTIONS: u8 = 6;
+/// The bytes of a call, both ways.
+const EGRESS_BYTES: u64 = 16 << 20;
 
 /// What plans are made from, besides the manifest: this installation.
 #[derive(Debug, Clone)]
@@ -24,6 +29,15 @@ pub struct Installation {
     pub host: Blake3,
     /// The digest of the seal.
     pub seal: Blake3,
+    /// The digest of what makes Python's own modules use the net; `None` where there are no certificate authorities.
+    pub net: Option<Blake3>,
+}
+
+/// What an executor is granted, read from its manifest.
+#[derive(Debug, Default)]
+struct Granted {
+    folders: Vec<Grant>,
+    egress: Vec<String>,
 }
 
 /// A folder of the workspace that is granted.
@@ -66,11 +80,17 @@ impl Installation {
     /// [`PlanError::Unsupported`] for grants that this version does not know how to give, and all others.
     pub fn plan(&self, manifest: &Manifest) -> Result<Plan, PlanError> {
         let mut grants = Vec::new();
+        let mut egress = Vec::new();
         for capability in &manifest.sandbox.capabilities {
             let write = match capability {
                 Capability::FsRead(_) => false,
                 Capability::FsWrite(_) => true,
-                Capability::Net(_) | Capability::Exec(_) | Capability::Secret(_) => {
+                Capability::Net(rules) => {
+                    egress =
+                        rules.iter().filter_map(|rule| NetGrant::parse(rule)).map(|rule| rule.to_string()).collect();
+                    continue;
+                }
+                Capability::Exec(_) | Capability::Secret(_) => {
                     return Err(PlanError::Unsupported(capability.name().to_owned()));
                 }
             };
@@ -83,7 +103,8 @@ impl Installation {
                 }
             }
         }
-        self.plan_with(&manifest.sandbox.profile, &Grant::in_order(grants), &manifest.sandbox.quotas)
+        let granted = Granted { folders: Grant::in_order(grants), egress };
+        self.plan_with(&manifest.sandbox.profile, &granted, &manifest.sandbox.quotas)
     }
 
     /// The plan for code that nobody has approved yet: nothing is granted.
@@ -91,28 +112,38 @@ impl Installation {
     /// # Errors
     /// When the interpreter itself lies in a closed place.
     pub fn pure_plan(&self, profile: &str, quotas: &Quotas) -> Result<Plan, PlanError> {
-        self.plan_with(profile, &[], quotas)
+        self.plan_with(profile, &Granted::default(), quotas)
     }
 
-    fn plan_with(&self, profile: &str, grants: &[Grant], quotas: &Quotas) -> Result<Plan, PlanError> {
+    fn plan_with(&self, profile: &str, granted: &Granted, quotas: &Quotas) -> Result<Plan, PlanError> {
         let tmp = Memory { bytes: 16 << 20, files: 256 };
+        let egress = self.egress(&granted.egress)?;
+        let mut preload = self.interpreter.modules.clone();
+        let mut descriptors: Vec<(i32, String)> = [(0, "/dev/null"), (1, "log"), (2, "log"), (CHANNEL_FD, "channel")]
+            .map(|(fd, what)| (fd, what.to_owned()))
+            .into();
+        if let Some(egress) = &egress {
+            preload.extend(self.interpreter.net.modules.iter().cloned());
+            descriptors
+                .extend((FIRST_CONNECTION..).take(egress.connections.into()).map(|fd| (fd, "egress".to_owned())));
+        }
         let mut argv = vec![self.interpreter.program.clone()];
         argv.extend(["-I", "-S", "-B", "-X", "utf8", HOST_FILE, EXECUTOR].map(str::to_owned));
-        argv.extend(self.interpreter.modules.iter().cloned());
+        argv.extend(preload.iter().cloned());
         Plan::new(Spec {
             format: PLAN_FORMAT,
             profile: profile.to_owned(),
-            modes: Mode::LADDER.to_vec(),
+            modes: if egress.is_some() { vec![Mode::Execed] } else { Mode::LADDER.to_vec() },
             namespaces: Namespace::ALL.to_vec(),
             hostname: "metnos".to_owned(),
             inner_id: INNER_ID,
             root: Memory { bytes: 1 << 20, files: 512 },
             tmp,
-            mounts: self.mounts(grants),
-            places: self.places(grants),
+            mounts: self.mounts(&granted.folders, egress.is_some()),
+            places: self.places(&granted.folders, egress.is_some()),
             seccomp: self.seccomp[0],
             start_seccomp: self.seccomp[1],
-            preload: self.interpreter.modules.clone(),
+            preload,
             limits: Limits {
                 wall_s: quotas.wall_s,
                 cpu_s: quotas.cpu_s,
@@ -131,20 +162,24 @@ impl Installation {
                 ("TMPDIR".to_owned(), TMP.to_owned()),
                 ("TZ".to_owned(), "UTC".to_owned()),
             ],
-            descriptors: vec![
-                (0, "/dev/null".to_owned()),
-                (1, "log".to_owned()),
-                (2, "log".to_owned()),
-                (CHANNEL_FD, "channel".to_owned()),
-            ],
+            descriptors,
             program_fd: PROGRAM_FD,
             abi: self.interpreter.abi.clone(),
             host: self.host,
             seal: self.seal,
+            egress,
         })
     }
 
-    fn mounts(&self, grants: &[Grant]) -> Vec<Mount> {
+    fn egress(&self, rules: &[String]) -> Result<Option<Egress>, PlanError> {
+        if rules.is_empty() {
+            return Ok(None);
+        }
+        let host = self.net.ok_or(PlanError::NoCertificates)?;
+        Ok(Some(Egress { rules: rules.to_vec(), connections: CONNECTIONS, bytes: EGRESS_BYTES, host }))
+    }
+
+    fn mounts(&self, grants: &[Grant], net: bool) -> Vec<Mount> {
         let it = &self.interpreter;
         let same = |path: &String, folder, purpose, flags| Mount {
             source: path.clone(),
@@ -160,6 +195,11 @@ impl Installation {
         mounts.push(same(&it.stdlib, true, Use::Stdlib, MountFlags::READ));
         // After the standard library, in which they stand and which itself may not be mapped as code.
         mounts.extend(it.extensions.iter().map(|path| same(path, false, Use::Library, MountFlags::CODE)));
+        if net {
+            let code = it.net.libraries.iter().chain(&it.net.extensions);
+            mounts.extend(code.map(|path| same(path, false, Use::Library, MountFlags::CODE)));
+            mounts.push(same(&CA_FILE.to_owned(), false, Use::Certificates, MountFlags::READ));
+        }
         mounts.extend(DEVICES.map(|path| same(&path.to_owned(), false, Use::Device, MountFlags::DEVICE)));
         mounts.extend(grants.iter().map(Grant::mount));
         if grants.iter().any(|grant| grant.write && grant.below.is_empty()) {
@@ -168,7 +208,7 @@ impl Installation {
         mounts
     }
 
-    fn places(&self, grants: &[Grant]) -> Vec<Place> {
+    fn places(&self, grants: &[Grant], net: bool) -> Vec<Place> {
         let it = &self.interpreter;
         let place = |path: &str, folder, right| Place { path: path.to_owned(), folder, right };
         // Nothing may be executed any more; what was mapped as code stays, and may be read.
@@ -176,6 +216,10 @@ impl Installation {
         let code = it.loader.iter().chain(&it.libraries).chain(&it.extensions);
         places.extend(code.map(|path| place(path, false, Right::Read)));
         places.push(place(SEAL_FILE, false, Right::Read));
+        if net {
+            let code = it.net.libraries.iter().chain(&it.net.extensions).map(String::as_str);
+            places.extend(code.chain([CA_FILE]).map(|path| place(path, false, Right::Read)));
+        }
         places.push(place(&it.stdlib, true, Right::Read));
         places.push(place(CODE_FOLDER, true, Right::Read));
         places.push(place("/dev/null", false, Right::ReadWrite));

@@ -5,7 +5,7 @@ use metnos_proto::executor::Manifest;
 use metnos_proto::ids::Blake3;
 
 use super::{Installation, Plan, PlanError};
-use crate::interp::Interpreter;
+use crate::interp::{Interpreter, NetParts};
 
 /// The installation.
 pub fn installation() -> Installation {
@@ -17,12 +17,18 @@ pub fn installation() -> Installation {
             stdlib: "/usr/lib/python3.11".to_owned(),
             extensions: vec!["/usr/lib/python3.11/lib-dynload/_json.so".to_owned()],
             modules: vec!["_json".to_owned()],
+            net: NetParts {
+                libraries: vec!["/usr/lib/x86_64-linux-gnu/libssl.so.3".to_owned()],
+                extensions: vec!["/usr/lib/python3.11/lib-dynload/_ssl.so".to_owned()],
+                modules: vec!["_ssl".to_owned()],
+            },
             abi: "cpython-311-x86_64-linux-gnu".to_owned(),
             version: "3.11.2".to_owned(),
         },
         seccomp: [Blake3::of(b"filter"), Blake3::of(b"start")],
         host: Blake3::of(b"host"),
         seal: Blake3::of(b"seal"),
+        net: Some(Blake3::of(b"net")),
     }
 }
 

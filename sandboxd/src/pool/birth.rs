@@ -207,7 +207,7 @@ async fn run_case<S: Sandbox>(
 }
 
 fn short(text: &str) -> String {
-    cut(text, 120)
+    cut(text, 300)
 }
 
 fn cut(text: &str, most: usize) -> String {

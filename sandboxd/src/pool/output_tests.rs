@@ -1,11 +1,20 @@
 //! Tests of `output`: every way in which a run can end becomes one outcome and one document.
 #![allow(clippy::unwrap_used)]
+use metnos_proto::msg::common::Carrier;
 use proptest::prelude::*;
 
 use super::super::testing::fs_read;
 use super::*;
 
-const USED: Resources = Resources { wall_us: 1, cpu_us: 2, peak_kib: 3, output_bytes: 99, ..Resources::NONE };
+const USED: Resources = Resources {
+    wall_us: 1,
+    cpu_us: 2,
+    peak_kib: 3,
+    output_bytes: 99,
+    written_bytes: 0,
+    carrier: Carrier::Execed,
+    visits: Vec::new(),
+};
 
 fn judged(bytes: &[u8]) -> Judged {
     judge(&fs_read(), finished(Outcome::Ok, Some(bytes.to_vec())))

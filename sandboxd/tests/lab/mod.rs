@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use metnos_proto::control::NetSettings;
 use metnos_proto::executor::{Manifest, Quotas};
 use metnos_proto::json;
 use metnos_sandboxd::interp::Interpreter;
@@ -40,10 +41,11 @@ impl Lab {
             seccomp: [Stage::Sealed, Stage::Starting].map(|stage| Filter::load(stage).unwrap().digest()),
             host: Launcher::host_digest(),
             seal: Launcher::seal_digest(),
+            net: Some(Launcher::net_digest()),
         };
         // The view shows what the armed ones need; the plans decide who sees it.
         let shown = armed.clone().unwrap_or_else(|| interpreter.clone());
-        let entered = Kernel::enter(instance, shown, false).unwrap();
+        let entered = Kernel::enter(instance, shown, false, &NetSettings::default()).unwrap();
         let plain = installation(interpreter);
         let kernel = entered.beside(plain.clone()).unwrap();
         Self { kernel, armed_kernel: armed.is_some().then_some(entered), plain, armed: armed.map(installation) }
@@ -165,4 +167,19 @@ fn drop_root() {
     rustix::thread::set_thread_groups(&[]).unwrap();
     rustix::thread::set_thread_res_gid(gid, gid, gid).unwrap();
     rustix::thread::set_thread_res_uid(uid, uid, uid).unwrap();
+}
+
+/// The names of this process's children, ended ones that nobody has collected among them.
+pub fn children() -> Vec<String> {
+    let own = std::process::id().to_string();
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        // `PID (NAME) STATE PARENT …`, and a name may hold anything.
+        let Some((name, rest)) = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')')) else { continue };
+        if rest.split_whitespace().nth(1) == Some(&own) {
+            names.push(name.to_owned());
+        }
+    }
+    names
 }

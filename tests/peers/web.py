@@ -1,0 +1,162 @@
+"""A small part of the world for tests: a server of names, a web server, and the same behind TLS.
+
+`web.py FOLDER` with `cert.pem` and `key.pem` in it. Prints one JSON line with the ports, then serves until its standard
+input ends. `GET /seen` tells which paths were asked for.
+"""
+import http.server
+import json
+import os
+import socket
+import ssl
+import sys
+import threading
+import time
+
+HOME = "127.0.0.1"
+NAMES = {
+    "site.example": ["A:" + HOME],
+    "other.example": ["A:" + HOME],
+    "alias.example": ["CNAME:site.example"],
+    "metadata.example": ["A:169.254.169.254"],
+    "lan.example": ["A:192.168.1.1"],
+    "six.example": ["AAAA:::1"],
+    "mapped.example": ["AAAA:::ffff:127.0.0.1"],
+    "chain.example": ["CNAME:link.example"],
+    "link.example": ["CNAME:lan.example"],
+}
+# The first answer is good, every later one is not.
+TURNS = {"turns.example": [["A:" + HOME], ["A:169.254.169.254"]]}
+KINDS = {"A": (1, socket.AF_INET), "AAAA": (28, socket.AF_INET6), "CNAME": (5, None)}
+
+
+def spell(name):
+    return b"".join(bytes([len(part)]) + part.encode() for part in name.split(".")) + b"\0"
+
+
+def resolve(name, kind):
+    """The records on the way from the name to its addresses."""
+    found = []
+    for _ in range(8):
+        if name in TURNS:
+            turns = TURNS[name]
+            entries = turns.pop(0) if kind == 1 and len(turns) > 1 else turns[0]
+        else:
+            entries = NAMES.get(name, [])
+        target = None
+        for entry in entries:
+            word, _, value = entry.partition(":")
+            number, family = KINDS[word]
+            if word == "CNAME":
+                found.append((name, number, spell(value)))
+                target = value
+            elif number == kind:
+                found.append((name, number, socket.inet_pton(family, value)))
+        if target is None:
+            return found
+        name = target
+
+
+def serve_names(server):
+    while True:
+        question, peer = server.recvfrom(2048)
+        at, parts = 12, []
+        while question[at]:
+            parts.append(question[at + 1:at + 1 + question[at]].decode())
+            at += 1 + question[at]
+        kind = int.from_bytes(question[at + 1:at + 3], "big")
+        name = ".".join(parts).lower()
+        records = resolve(name, kind)
+        answer = question[:2] + b"\x81\x80\x00\x01" + len(records).to_bytes(2, "big") + b"\0\0\0\0" + question[12:at + 5]
+        for owner, number, data in records:
+            answer += spell(owner) + number.to_bytes(2, "big") + b"\0\1\0\0\0\0" + len(data).to_bytes(2, "big") + data
+        server.sendto(answer, peer)
+
+
+PAGE = """<!doctype html><html><head><title>A  page</title><style>x{}</style><script>evil()</script></head>
+<body><h1>News</h1><p>One &amp; two <a href="/more">more</a>.</p><ul><li>first</li><li>second</li></ul>
+<pre>as  it
+stands</pre></body></html>"""
+SEEN = []
+
+
+class Site(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, body, kind="text/html; charset=utf-8", status=200, **headers):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        SEEN.append(self.path)
+        path = self.path.split("?")[0]
+        if path == "/page":
+            self.answer(PAGE.encode())
+        elif path == "/plain":
+            self.answer("perché no?\n".encode(), "text/plain; charset=utf-8")
+        elif path == "/latin":
+            self.answer("perché".encode("latin-1"), "text/plain; charset=iso-8859-1")
+        elif path == "/image":
+            self.answer(b"\x89PNG", "image/png")
+        elif path == "/missing":
+            self.answer(b"no", status=404)
+        elif path == "/same":
+            self.answer(b"", status=302, Location="/page")
+        elif path == "/home":
+            self.answer(b"", status=302, Location="http://169.254.169.254/latest/meta-data/")
+        elif path == "/away":
+            self.answer(b"", status=302, Location="https://other.example/")
+        elif path == "/round":
+            self.answer(b"", status=302, Location="/round")
+        elif path == "/declared":
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain")
+            self.send_header("Content-Length", str(1 << 30))
+            self.end_headers()
+            self.wfile.write(b"x" * 1000)
+        elif path in ("/endless", "/slow"):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain")
+            self.send_header("Connection", "close")
+            self.end_headers()
+            try:
+                while True:
+                    self.wfile.write(b"x" * (65536 if path == "/endless" else 1))
+                    if path == "/slow":
+                        time.sleep(0.2)
+            except OSError:
+                pass
+        elif path == "/seen":
+            self.answer(json.dumps(SEEN).encode(), "application/json")
+        else:
+            self.answer(b"?", status=404)
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_):
+        pass
+
+
+def main(folder):
+    names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    names.bind((HOME, 0))
+    plain, secure = Server((HOME, 0), Site), Server((HOME, 0), Site)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem"))
+    secure.socket = context.wrap_socket(secure.socket, server_side=True)
+    for serve in (lambda: serve_names(names), plain.serve_forever, secure.serve_forever):
+        threading.Thread(target=serve, daemon=True).start()
+    print(json.dumps({"names": names.getsockname()[1], "http": plain.server_port, "https": secure.server_port}), flush=True)
+    sys.stdin.read()
+
+
+main(sys.argv[1])
