@@ -12,6 +12,7 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::{BlockingClient, BlockingServer};
 use metnos_proto::link_async::{Client, Cx};
 use metnos_proto::msg::common::{Channel, Lang, Level, Standing};
+use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::policyd::{Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
 use metnos_proto::socket;
@@ -136,6 +137,10 @@ impl door_policyd::ServeBlocking for Answers {
     ) -> Served<PromptRegistered, 0> {
         Ok((PromptRegistered { turn: TurnId::NONE, trace: TraceId::NONE }, []))
     }
+
+    fn pair(&mut self, _: &BlockingServer<DoorPolicyd>, _: TraceId, _: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
+        Ok((Paired::Silence, []))
+    }
 }
 
 fn typed_polled(times: &mut Times) {
@@ -214,6 +219,10 @@ impl door_policyd::Serve for Answers {
         [_words]: [Sealed; 1],
     ) -> Served<PromptRegistered, 0> {
         Ok((PromptRegistered { turn: TurnId::NONE, trace: TraceId::NONE }, []))
+    }
+
+    async fn pair(self: Rc<Self>, _: Cx<DoorPolicyd>, _: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
+        Ok((Paired::Silence, []))
     }
 }
 

@@ -9,6 +9,8 @@ use clap_complete::Shell;
 use metnos_proto::msg::memoryd::{MAX_RECALLED, MAX_TAIL};
 use metnos_proto::role::RoleName;
 
+use crate::nouns::{AutonomyCommand, PairingCommand, RiteCommand, VaglioCommand};
+
 const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
 4 waiting for an approval.";
 
@@ -77,6 +79,18 @@ pub enum Command {
     /// What may happen, and why
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// What Metnos would do of its own accord, and how that was weighed
+    #[command(subcommand)]
+    Vaglio(VaglioCommand),
+    /// What only the owner does, at the machine
+    #[command(subcommand)]
+    Rite(RiteCommand),
+    /// Who may speak to this instance
+    #[command(subcommand)]
+    Pairing(PairingCommand),
+    /// How far each principal goes without asking
+    #[command(subcommand)]
+    Autonomy(AutonomyCommand),
     /// What was said, found by a question; and why
     #[command(subcommand)]
     Memory(MemoryCommand),

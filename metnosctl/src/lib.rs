@@ -6,12 +6,12 @@
 //! databases itself, and never change a file of an instance that exists.
 //!
 //! # Map
-//! [`cli`] the commands as clap sees them · [`error`] what went wrong, and the exit codes ·
+//! [`cli`] and [`nouns`] the commands as clap sees them · [`error`] what went wrong, and the exit codes ·
 //! [`screen`], [`escape`], [`table`], [`human`] how things are shown · [`instance`] which
 //! directory · [`reach`] the way to the daemons · `up`, `down`, `status`, `daemon`, `doctor`,
 //! `ask`, `chat`, `run`, `executor` (and its [`record`]), [`switches`], `audit` (its [`audit_look`] and
 //! [`audit_proof`], and [`witness`], which checks by itself), `mnest` (and [`mnest_look`]),
-//! [`approval`], [`mod@check`], [`replay`], `memory`, `trace`, `bench` (and its [`measure`]
+//! [`approval`], [`mod@check`], [`replay`], [`mod@vaglio`], [`mod@rite`], [`people`], `memory`, `trace`, `bench` (and its [`measure`]
 //! and [`ephemeral`]), `spend`, `completions` the commands; [`backup`] alone reads an instance's files, as the
 //! owner who may.
 
@@ -41,10 +41,13 @@ pub mod measure;
 pub mod memory;
 pub mod mnest;
 pub mod mnest_look;
+pub mod nouns;
+pub mod people;
 pub mod profile;
 pub mod reach;
 pub mod record;
 pub mod replay;
+pub mod rite;
 pub mod run;
 pub mod screen;
 pub mod seeds;
@@ -57,6 +60,7 @@ pub mod trace;
 pub mod turn;
 pub mod undo;
 pub mod up;
+pub mod vaglio;
 pub mod values;
 pub mod witness;
 
@@ -109,6 +113,10 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Undo(asked) => undo::undo(screen, &place()?, &asked),
         Command::Policy(PolicyCommand::Check(call)) => check::check(screen, &place()?, &call),
         Command::Policy(PolicyCommand::Replay(asked)) => replay::replay(screen, &asked),
+        Command::Vaglio(command) => vaglio::vaglio(screen, &place()?, &command),
+        Command::Rite(command) => rite::rite(screen, &place()?, &command),
+        Command::Pairing(command) => people::pairing(screen, &place()?, &command),
+        Command::Autonomy(command) => people::autonomy(screen, &place()?, &command),
         Command::Memory(command) => memory::memory(screen, &place()?, &command),
         Command::Trace(command) => trace::trace(screen, &place()?, &command),
         Command::Bench(command) => bench::bench(screen, &command),

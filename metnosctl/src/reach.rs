@@ -10,10 +10,12 @@ use metnos_proto::control::{self, Connect, ControlError, CtlAnswer, CtlAsk, Rest
 use metnos_proto::edge::{AskerEnd, Edge};
 use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::payload::Sealed;
 use metnos_proto::role::{Ctl, Role, RoleName};
 use metnos_proto::socket;
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use serde_json::Value;
 
 use crate::error::CtlError;
 use crate::instance::{Instance, RUN, SOCKET};
@@ -206,6 +208,17 @@ fn why_not(instance: &Instance, error: &io::Error) -> CtlError {
         },
         _ => CtlError::supervisor(error),
     }
+}
+
+/// A document that a daemon has handed over beside its answer.
+///
+/// # Errors
+/// When it is none.
+pub fn document(sealed: &Sealed) -> Result<Value, CtlError> {
+    let unreadable =
+        |why: String| CtlError::failed("what the daemon says cannot be read", why, "look at `metnosctl doctor`");
+    let bytes = sealed.read().map_err(|error| unreadable(error.to_string()))?;
+    serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::Finding;
 use metnos_proto::role::RoleName;
 
-const LOOKING: [&[&str]; 27] = [
+const LOOKING: [&[&str]; 39] = [
     &["approval", "list"],
     &["approval", "show", "ab2c-d3ef"],
     &["approval", "deny", "ab2c-d3ef"],
@@ -39,7 +39,25 @@ const LOOKING: [&[&str]; 27] = [
     &["mnest", "snapshots"],
     &["spend"],
     &["memory", "late"],
+    &["vaglio", "digest"],
+    &["vaglio", "unasked"],
+    &["vaglio", "telos"],
+    &["vaglio", "explain", "ab2c-d3ef"],
+    &["vaglio", "accept", "ab2c-d3ef"],
+    &["vaglio", "refuse", "ab2c-d3ef"],
+    &["rite", "constitution"],
+    &["pairing", "list"],
+    &["pairing", "approve", "telegram", "K7-DELTA-19"],
+    &["pairing", "revoke", "telegram:4711"],
+    &["autonomy", "show"],
+    &["autonomy", "set", "owner", "full", "--for", "2h"],
 ];
+
+/// What policyd says about proposals, the constitution and people, with a title that would clear a screen.
+const OWNED: &str = r#"{"id": "a", "state": "waiting", "title": "t\u001b[2J", "in_force": {"digest": "d", "laws": [{"name": "n", "text": "t"}]},
+    "weighed": {"judge": "lexical", "estimate": true, "ends": [{"slug": "order", "fit": 0.5}]}, "ends": [{"slug": "order", "weight": 0.5}],
+    "known": [{"principal": "telegram:1", "standing": "guest"}], "waiting": [{"channel": "http", "sender": "x", "seconds": 9}],
+    "invitations": [{"channel": "cli", "standing": "owner", "seconds": 9}], "pending": false}"#;
 
 fn lines() -> Lines {
     Lines {
@@ -48,8 +66,50 @@ fn lines() -> Lines {
             .to_owned(),
         mnests: "[{\"id\":\"mnest_1\",\"src_executor\":\"fs_read\",\"dst_executor\":\"text_stats\",\"weight\":0.15,\"uses\":1}]"
             .to_owned(),
+        owned: OWNED.to_owned(),
         ..Lines::default()
     }
+}
+
+#[test]
+fn what_the_owner_says_about_people_and_proposals_is_asked_in_these_words() {
+    let owned =
+        r#"[{"id": "a", "state": "waiting", "title": "t\u001b[2J", "principal": "cli:uid:1", "level": "full"}]"#;
+    let scene = Scene::running(Plan { daemons: Lines { owned: owned.to_owned(), ..lines() }, ..Plan::default() });
+    for words in [&["vaglio", "digest"][..], &["autonomy", "show"]] {
+        let text = scene.ctl(words);
+        assert!(text.code == Some(0) && !text.out.contains('\u{1b}'), "{text:?}");
+    }
+    for (words, heard) in [
+        (
+            &["pairing", "invite", "http", "--as", "owner"][..],
+            "pairing Invite(Invite { channel: Http, standing: Owner })",
+        ),
+        (
+            &["pairing", "approve", "cli", "k7-delta-19"],
+            "pairing Approve(ApprovePairing { channel: Cli, code: \"k7-delta-19\", standing: Guest })",
+        ),
+        (
+            &["autonomy", "set", "owner", "full", "--for", "2h"],
+            "autonomy Set(SetLevel { principal: \"owner\", level: Full, seconds: 7200 })",
+        ),
+        (&["vaglio", "refuse", "a"], "vaglio Answer(ProposalAnswer { id: \"a\", accept: false })"),
+        (&["rite", "constitution", "--confirm", "blake3:00"], "rite Constitution(\"blake3:00\")"),
+    ] {
+        scene.ctl(words);
+        assert_eq!(scene.plan.lock().unwrap().heard.last().map(String::as_str), Some(heard));
+    }
+    assert_eq!(scene.ctl(&["pairing", "invite", "scheduler"]).code, Some(2));
+    assert_eq!(scene.ctl(&["autonomy", "set", "owner", "full", "--for", "2w"]).code, Some(2));
+}
+
+#[test]
+fn a_pending_constitution_waits_and_names_what_puts_it_in_force() {
+    let owned = r#"{"in_force": null, "file": {"digest": "blake3:ab", "laws": [], "fault": ""}, "pending": true, "why": "changed"}"#;
+    let scene = Scene::running(Plan { daemons: Lines { owned: owned.to_owned(), ..lines() }, ..Plan::default() });
+    let text = scene.ctl(&["rite", "constitution"]);
+    assert_eq!(text.code, Some(4));
+    assert!(text.out.contains("rite constitution --confirm blake3:ab"), "{text:?}");
 }
 
 fn well() -> Scene {

@@ -9,7 +9,8 @@
 //! where data came from, by digest · [`fields`] what vouches for each argument · [`rules`] the
 //! rules in order, first match · [`effects`] one rule for each class of effects · [`context`]
 //! what a turn and its continuations remember · [`guard`], [`paths`] and [`argv`] what nothing
-//! can permit · [`replay`] the same engine fed from a recorded trace.
+//! can permit · [`vaglio`] what a spontaneous proposal must pass · [`soul`] the four Laws, as `SOUL.md` has them ·
+//! [`replay`] the same engine fed from a recorded trace.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
@@ -25,5 +26,7 @@ pub mod paths;
 pub mod replay;
 pub mod results;
 pub mod rules;
+pub mod soul;
 pub mod spec;
+pub mod vaglio;
 pub mod words;

@@ -250,7 +250,7 @@ fn workspace_core(case: &Case<'_>) -> Option<Ruling> {
 }
 
 /// Whether any reading of `text` is one of the files `wanted` in the root of the workspace.
-fn is_core_file(text: &str, wanted: &[&str], places: &Places) -> bool {
+pub(crate) fn is_core_file(text: &str, wanted: &[&str], places: &Places) -> bool {
     let Some(readings) = paths::readings(text) else { return true };
     readings.iter().any(|reading| {
         let path = paths::resolve(&reading.text, places).path.to_lowercase();

@@ -108,6 +108,7 @@ impl Policy {
                 .remedy("try again in a moment"));
         }
         self.chain_holds()?;
+        self.refresh_world(call.turn);
         let id = CallId::new();
         let bytes = call.arguments.read().map_err(|error| internal(&error.to_string()))?;
         let mut digest = Blake3::of(&bytes);

@@ -15,7 +15,7 @@ use crate::decide::{Facts, State, Step, Weighed, decide};
 use crate::guard::shown;
 use crate::intent;
 use crate::policy::Policy;
-use crate::principal::{Principal, identify};
+use crate::principal::Principal;
 
 impl Policy {
     /// Decides on a call that nobody makes, and explains it.
@@ -53,11 +53,16 @@ impl Policy {
             sandbox_ready: self.sandbox_ready(),
         };
         let weighed = decide(&facts, &state);
-        Ok(document(&principal, &ask.executor, &weighed))
+        let until = self.house().levels.borrow().raised_until(&principal.name, self.clock.wall_ms());
+        let mut explained = document(&principal, &ask.executor, &weighed);
+        if let Value::Object(map) = &mut explained {
+            map.insert("raised_until_ms".into(), json!(until));
+        }
+        Ok(explained)
     }
 
     /// `owner`, or a channel and a sender.
-    fn named_principal(&self, text: &str) -> Result<Principal, Refusal> {
+    pub(crate) fn named_principal(&self, text: &str) -> Result<Principal, Refusal> {
         let owner = format!("cli:uid:{}", self.setting.owner_uid);
         let text = if text == "owner" { &owner } else { text };
         let channels = [Channel::Cli, Channel::Http, Channel::Telegram, Channel::Scheduler, Channel::Metnos];
@@ -69,7 +74,7 @@ impl Policy {
             return Err(Refusal::new(RefusalCode::Invalid, "principal.sender", why)
                 .remedy("write `owner`, or for example `cli:uid:1000` or `telegram:4711`"));
         };
-        identify(channel, sender, self.setting.owner_uid)
+        self.who(channel, sender)
     }
 }
 

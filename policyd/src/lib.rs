@@ -16,16 +16,19 @@ mod act;
 pub mod anchors;
 pub mod approvals;
 pub mod arguments;
+pub mod autonomy;
 pub mod births;
 mod cards;
 pub mod clock;
 pub mod contract;
 pub mod decide;
 mod explain;
+pub mod house;
 pub mod intent;
 pub mod key;
 pub mod lifecycle;
 mod outcome;
+pub mod pairing;
 pub mod policy;
 pub mod principal;
 pub mod rate;
@@ -38,6 +41,7 @@ pub mod strikes;
 pub mod switches;
 pub mod turns;
 pub mod undo;
+pub mod vaglio;
 
 #[cfg(test)]
 mod testing;

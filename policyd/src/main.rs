@@ -10,6 +10,7 @@ use metnos_jail::{Locked, Places as JailPlaces, Profile, Pss, Waivers, die_with_
 use metnos_policyd::approvals::Card;
 use metnos_policyd::clock::SystemClock;
 use metnos_policyd::contract;
+use metnos_policyd::house::House;
 use metnos_policyd::key::InstanceKey;
 use metnos_policyd::paths::Places;
 use metnos_policyd::policy::{Policy, Setting};
@@ -28,6 +29,8 @@ use metnos_proto::role::Policyd;
 
 /// policyd's own folder in the instance.
 const FOLDER: &str = ".policy";
+/// Where the owner's files are, of which policyd reads three.
+const WORKSPACE: &str = "workspace";
 /// How long births may hold back the word that policyd is ready; they go on behind it.
 const SETTLE_WITHIN: Duration = Duration::from_secs(16);
 /// How long running calls may take to end when policyd is stopped.
@@ -44,6 +47,8 @@ enum Fatal {
     Store(#[from] metnos_policyd::store::StoreError),
     #[error(transparent)]
     Jail(#[from] metnos_jail::JailError),
+    #[error("the workspace {0} cannot be opened: {1}")]
+    Workspace(std::path::PathBuf, std::io::Error),
     #[error("schemas cannot be read: {0}")]
     Schema(String),
     #[error("the runtime: {0}")]
@@ -69,6 +74,7 @@ struct Opening {
     cards: Vec<Card>,
     switches: (Switches, Strikes),
     last_anchor: Option<Anchor>,
+    house: House,
     store: Store,
     pss: Pss,
     locked: Locked,
@@ -123,21 +129,24 @@ fn start(boot: Boot<Policyd>) -> Result<(), Fatal> {
 fn open_and_lock(start: &Start) -> Result<Opening, Fatal> {
     let folder = Path::new(&start.instance).join(FOLDER);
     let key = InstanceKey::open_or_create(&folder)?;
-    let opened = Opened::open(&folder, &key.public())?;
+    let mut opened = Opened::open(&folder, &key.public())?;
+    let workspace = Path::new(&start.instance).join(WORKSPACE);
+    let mut house = std::mem::take(&mut opened.house);
+    house.open_files(&workspace).map_err(|why| Fatal::Workspace(workspace.clone(), why))?;
     let (rows, cards, last_anchor) = (opened.rows.clone(), opened.cards.clone(), opened.last_anchor);
     let switches = (opened.switches.clone(), opened.strikes.clone());
     contract::warm_up().map_err(Fatal::Schema)?;
     let pss = Pss::open()?;
     let waivers = Waivers::from_names(&start.settings.waive)?;
-    let places = JailPlaces::new().with("policy", &folder);
+    let places = JailPlaces::new().with("policy", &folder).with("workspace", &workspace);
     let narrowed = narrow(&Profile::load("policyd")?, &places, &waivers)?;
     let store = opened.start()?;
     let locked = narrowed.seal()?;
-    Ok(Opening { key, rows, cards, switches, last_anchor, store, pss, locked })
+    Ok(Opening { key, rows, cards, switches, last_anchor, house, store, pss, locked })
 }
 
 async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fatal> {
-    let Opening { key, rows, cards, switches, last_anchor, store, pss, locked } = opening;
+    let Opening { key, rows, cards, switches, last_anchor, house, store, pss, locked } = opening;
     let sandbox = daemon.asks::<PolicydSandboxd>()?;
     let memory = daemon.asks::<PolicydMemoryd>()?;
     // Held for the judge; nothing is proposed yet that it could judge.
@@ -156,11 +165,13 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
     policy.switch(switches.0);
     policy.count_on(switches.1);
     policy.know_anchor(last_anchor);
+    policy.furnish(house);
     answer(daemon, &policy)?;
     tokio::task::spawn_local(Rc::clone(&policy).keep_chain());
     tokio::task::spawn_local(Rc::clone(&policy).keep_sandbox());
     tokio::task::spawn_local(Rc::clone(&policy).keep_memory());
     tokio::task::spawn_local(Rc::clone(&policy).hear_sandbox());
+    tokio::task::spawn_local(Rc::clone(&policy).keep_constitution());
     let mut pss_kib = || pss.kib().unwrap_or(0);
     // Ends of peers that are started anew come over the control line, so it is served meanwhile.
     let stopped = tokio::select! {

@@ -1,7 +1,7 @@
 //! The state of the running daemon, and what its parts have in common. It holds no decision
 //! of its own: those are in the pure cores.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::rc::Rc;
@@ -24,6 +24,7 @@ use crate::anchors::Chain;
 use crate::approvals::Card;
 use crate::clock::Clock;
 use crate::decide::MAX_RUNNING;
+use crate::house::House;
 use crate::key::InstanceKey;
 use crate::paths::Places;
 use crate::principal::Principal;
@@ -87,6 +88,8 @@ pub struct Policy {
     pub(crate) switches: RefCell<Switches>,
     /// How often executors have failed by their own making.
     pub(crate) strikes: RefCell<Strikes>,
+    /// The constitution, proposals, people and the rest; set once, before anybody is served.
+    house: OnceCell<House>,
     pub(crate) reserved: Cell<usize>,
     pub(crate) decisions: Cell<u64>,
     pub(crate) denials: Cell<u64>,
@@ -140,6 +143,7 @@ impl Policy {
             cards: RefCell::default(),
             switches: RefCell::default(),
             strikes: RefCell::default(),
+            house: OnceCell::new(),
             reserved: Cell::new(0),
             decisions: Cell::new(0),
             denials: Cell::new(0),
@@ -160,6 +164,18 @@ impl Policy {
         self.cards.borrow_mut().extend(cards.into_iter().map(|card| (card.id.clone(), card)));
     }
 
+    /// Takes over what else was left from before; without it, everything of it is empty.
+    pub fn furnish(&self, house: House) {
+        if self.house.set(house).is_err() {
+            tracing::error!("policyd was furnished twice; the first time counts");
+        }
+    }
+
+    /// See [`House`].
+    pub(crate) fn house(&self) -> &House {
+        self.house.get_or_init(House::default)
+    }
+
     /// What holds for the decisions of a turn of this principal.
     pub(crate) fn world(&self, principal: &Principal) -> Rc<World> {
         let mut world = World::new(principal.level, Confirm::Card, self.setting.places.clone());
@@ -167,6 +183,7 @@ impl Policy {
         world.hosts = self.setting.hosts.iter().map(|host| fold(host)).collect();
         if principal.standing == Standing::Owner {
             world.owner.insert(fold(&principal.name));
+            world.owner.extend(self.house().people.borrow().owners().map(fold));
         }
         Rc::new(world)
     }

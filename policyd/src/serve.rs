@@ -10,12 +10,14 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone, MAX_WHY, Redact};
+use metnos_proto::msg::people::{AutonomyAsk, Pair, Paired, PairingAsk};
 use metnos_proto::msg::policyd::{
     Act, Acted, AnchorList, Anchors, Approvals, Approve, CallRun, CheckPolicy, CopyRegistry, DenyApproval, EndTurn,
     ExecutorList, Executors, GrowthLeft, GrowthQuota, Identified, Identify, Intent, IntentFrozen, MAX_ANCHORS, Panic,
     Panicked, PolicyReport, PolicyStatus, PromptRegistered, RedactPayload, Redacted, RegisterPrompt, Release, Released,
     Resume, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, Undo, Undoable,
 };
+use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::Violation;
 
@@ -62,7 +64,7 @@ fn stranger(principal: &Principal) -> Refusal {
 
 impl door_policyd::Serve for Policy {
     async fn identify(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
-        let it = identify(ask.channel, &ask.sender, self.setting.owner_uid)?;
+        let it = self.who(ask.channel, &ask.sender)?;
         let lang = self.setting.lang;
         Ok((Identified { principal: it.name, standing: it.standing, level: it.level, lang }, []))
     }
@@ -73,7 +75,7 @@ impl door_policyd::Serve for Policy {
         ask: RegisterPrompt,
         [said]: [Sealed; 1],
     ) -> Served<PromptRegistered, 0> {
-        let principal = identify(ask.channel, &ask.sender, self.setting.owner_uid)?;
+        let principal = self.who(ask.channel, &ask.sender)?;
         match principal.standing {
             Standing::Owner | Standing::Guest => {}
             Standing::Stranger => return Err(stranger(&principal).into()),
@@ -87,6 +89,10 @@ impl door_policyd::Serve for Policy {
             self.forget(evicted);
         }
         Ok((PromptRegistered { turn, trace }, []))
+    }
+
+    async fn pair(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
+        Ok((Policy::pair(&self, ask).await?, []))
     }
 }
 
@@ -171,6 +177,10 @@ impl syntd_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<GrowthLeft, 0> {
         Ok((self.registry.borrow().growth_left(self.clock.wall_ms()), []))
+    }
+
+    async fn propose(self: Rc<Self>, _: Cx<SyntdPolicyd>, ask: Propose, []: [Sealed; 0]) -> Served<Proposed, 0> {
+        Ok((Policy::propose(&self, ask).await?, []))
     }
 }
 
@@ -311,6 +321,26 @@ impl ctl_policyd::Serve for Policy {
         let word = Redact { seq: ask.seq, why: ask.why };
         let (recorded, []) = self.memory.redact(TraceId::NONE, word, []).await.map_err(|error| memory_gone(&error))?;
         Ok((Redacted { seq: recorded.seq }, []))
+    }
+
+    async fn vaglio(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: VaglioAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::vaglio(&self, &by, ask).await?)?]))
+    }
+
+    async fn rite(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Rite, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::rite(&self, &by, ask).await?)?]))
+    }
+
+    async fn pairing(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: PairingAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::pairing(&self, &by, ask).await?)?]))
+    }
+
+    async fn autonomy(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: AutonomyAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::autonomy(&self, &by, ask).await?)?]))
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::anchors;
 use crate::approvals::Card;
+use crate::house::House;
 use crate::strikes::{self, Strikes};
 use crate::switches::{self, Switches};
 use crate::{store_cards, undo};
@@ -145,6 +146,8 @@ pub struct Opened {
     pub strikes: Strikes,
     /// The head of the chronicle that was signed last.
     pub last_anchor: Option<Anchor>,
+    /// What else policyd keeps.
+    pub house: House,
 }
 
 impl Opened {
@@ -165,7 +168,8 @@ impl Opened {
         let cards = store_cards::load(&connection)?;
         let (switches, strikes) = (switches::load(&connection)?, strikes::load(&connection)?);
         let last_anchor = anchors::last(&connection)?;
-        Ok(Self { connection, rows, cards, switches, strikes, last_anchor })
+        let house = House::load(&connection)?;
+        Ok(Self { connection, rows, cards, switches, strikes, last_anchor, house })
     }
 
     /// Starts the thread, and waits until it runs: what a thread needs to begin, a filter that comes

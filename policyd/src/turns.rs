@@ -205,6 +205,21 @@ impl Turns {
         ended
     }
 
+    /// Ends every turn of this principal, and names them.
+    pub fn end_of_principal(&mut self, name: &str) -> Vec<TurnId> {
+        let ended: Vec<TurnId> =
+            self.open.iter().filter(|(_, turn)| turn.principal.name == name).map(|(id, _)| *id).collect();
+        for id in &ended {
+            self.open.remove(id);
+        }
+        ended
+    }
+
+    /// Every open turn.
+    pub fn each(&self) -> impl Iterator<Item = (TurnId, &Turn)> {
+        self.open.iter().map(|(id, turn)| (*id, turn))
+    }
+
     /// How many are open.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -114,6 +114,7 @@ fn instance(folder: &Path) -> std::path::PathBuf {
     fs::set_permissions(folder, fs::Permissions::from_mode(0o711)).unwrap();
     let own = folder.join(".policy");
     fs::create_dir(&own).unwrap();
+    fs::create_dir(folder.join("workspace")).unwrap();
     fs::set_permissions(&own, fs::Permissions::from_mode(0o700)).unwrap();
     if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(&own, Some(OTHER_UID), Some(OTHER_UID)).unwrap();

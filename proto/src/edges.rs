@@ -10,9 +10,11 @@ mod vocabulary {
     pub use crate::msg::door::*;
     pub use crate::msg::memoryd::*;
     pub use crate::msg::mind::*;
+    pub use crate::msg::people::*;
     pub use crate::msg::planner::*;
     pub use crate::msg::policyd::*;
     pub use crate::msg::sandboxd::*;
+    pub use crate::msg::vaglio::*;
 }
 
 crate::edges! {
@@ -41,6 +43,7 @@ crate::edges! {
     DoorPolicyd in door_policyd = 3: Gatewayd => Policyd {
         ask identify(Identify, 0) -> (Identified, 0) within 5_000;
         ask register_prompt(RegisterPrompt, 1) -> (PromptRegistered, 0) within 5_000;
+        ask pair(Pair, 0) -> (Paired, 0) within 10_000;
     }
 
     /// The door asks which models can be called, for `status` and its greeting.
@@ -79,6 +82,7 @@ crate::edges! {
     /// syntd asks what it may propose.
     SyntdPolicyd in syntd_policyd = 9: Syntd => Policyd {
         ask growth_quota(GrowthQuota, 0) -> (GrowthLeft, 0) within 5_000;
+        ask propose(Propose, 0) -> (Proposed, 0) within 90_000;
     }
 
     /// syntd has things drafted.
@@ -139,6 +143,10 @@ crate::edges! {
         ask show_executor(ShowExecutor, 0) -> (Done, 1) within 5_000;
         ask policy_status(PolicyStatus, 0) -> (PolicyReport, 0) within 5_000;
         ask check_policy(CheckPolicy, 1) -> (Done, 1) within 5_000;
+        ask vaglio(VaglioAsk, 0) -> (Done, 1) within 10_000;
+        ask rite(Rite, 0) -> (Done, 1) within 15_000;
+        ask pairing(PairingAsk, 0) -> (Done, 1) within 15_000;
+        ask autonomy(AutonomyAsk, 0) -> (Done, 1) within 15_000;
         ask approvals(Approvals, 0) -> (Done, 1) within 5_000;
         ask show_approval(ShowApproval, 0) -> (Done, 1) within 5_000;
         ask approve(Approve, 0) -> (CallRun, 1) within 120_000;

@@ -11,6 +11,7 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::{BlockingClient, Outgoing};
 use metnos_proto::link_async::{Client, Closed, Cx, MAX_IN_FLIGHT};
 use metnos_proto::msg::common::{Channel, Lang, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, Text, TurnOpened};
 use metnos_proto::msg::policyd::{Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
@@ -228,6 +229,16 @@ impl door_policyd::ServeBlocking for Doorman {
         [_]: [Sealed; 1],
     ) -> Served<PromptRegistered, 0> {
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
+    }
+
+    fn pair(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: Pair,
+        []: [Sealed; 0],
+    ) -> Served<Paired, 0> {
+        Ok((Paired::Silence, []))
     }
 }
 

@@ -117,6 +117,15 @@ mod tests {
             self.asked.set(self.asked.get() + 1);
             Ok((GrowthLeft { births_today: self.asked.get(), active: 20 }, []))
         }
+
+        async fn propose(
+            self: Rc<Self>,
+            _cx: Cx<SyntdPolicyd>,
+            _: metnos_proto::msg::vaglio::Propose,
+            []: [Sealed; 0],
+        ) -> Served<metnos_proto::msg::vaglio::Proposed, 0> {
+            panic!("nothing is proposed here")
+        }
     }
 
     impl syntd_memoryd::Serve for Peer {

@@ -11,6 +11,7 @@ use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::{DoorReport, DoorStatus, Said, Say, Stop};
 use metnos_proto::msg::memoryd::Received;
+use metnos_proto::msg::people::{Pair, Paired, StrangersCode};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn};
 use metnos_proto::msg::policyd::{Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
@@ -24,12 +25,13 @@ impl ctl_door::Serve for Session {
     async fn say(self: Rc<Self>, cx: Cx<CtlDoor>, Say {}: Say, [words]: [Sealed; 1]) -> Served<Said, 0> {
         let opening = self.take_room()?;
         // Checked before anybody else is asked; the words themselves are not looked at here.
-        read_words(&words)?;
+        let said = read_words(&words)?;
         let sender = match cx.peer {
             Some(peer) => format!("uid:{}", peer.uid),
             None => return Err(No::Violation("a session without a vouched-for user".to_owned())),
         };
-        let who = self.identify(&sender).await?;
+        let who = self.identify(&sender, &said).await?;
+        drop(said);
         let (registered, words) = self.register(sender, &who, words).await?;
         drop(opening);
         self.open(&cx, &who, &registered, words).await;
@@ -66,6 +68,17 @@ impl ctl_door::Serve for Session {
     }
 }
 
+/// The longest text that can be a code, in bytes.
+const MAX_CODE: usize = 16;
+
+/// Whether this may be a code, such as `K7-DELTA-19`: policyd says whether it is one.
+fn has_the_form_of_a_code(said: &str) -> bool {
+    let said = said.trim();
+    said.len() <= MAX_CODE
+        && said.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        && said.bytes().filter(|b| *b == b'-').count() == 2
+}
+
 /// A turn that is about to be opened.
 struct Opening<'a>(&'a Cell<usize>);
 
@@ -94,18 +107,33 @@ impl Session {
         Ok(Opening(&self.opening))
     }
 
-    async fn identify(&self, sender: &str) -> Result<Identified, Refusal> {
+    async fn identify(&self, sender: &str, said: &str) -> Result<Identified, Refusal> {
         let identify = Identify { channel: Channel::Cli, sender: sender.to_owned() };
         let (who, []) =
             self.door.peers.policyd.identify(TraceId::NONE, identify, []).await.map_err(AskError::into_refusal)?;
         match who.standing {
             Standing::Owner | Standing::Guest => Ok(who),
-            Standing::Stranger => {
-                let why = format!("{sender} is not known to this instance, so nothing that it says is taken");
-                let remedy = "the owner of the instance can speak to it, and nobody else as long as nobody was paired";
-                Err(Refusal::new(RefusalCode::Denied, "door.stranger", why).remedy(remedy))
-            }
+            Standing::Stranger => Err(self.stranger(sender, said).await?),
         }
+    }
+
+    /// What a stranger hears: a code for the owner, or that his own was good. Nothing else that he says goes anywhere.
+    async fn stranger(&self, sender: &str, said: &str) -> Result<Refusal, Refusal> {
+        let code = if has_the_form_of_a_code(said) { said.trim().to_owned() } else { String::new() };
+        let pair = Pair { channel: Channel::Cli, sender: sender.to_owned(), code };
+        let (paired, []) =
+            self.door.peers.policyd.pair(TraceId::NONE, pair, []).await.map_err(AskError::into_refusal)?;
+        let why = format!("{sender} is not known to this instance, so nothing that it says is taken");
+        let denied = |rule, why: String| Refusal::new(RefusalCode::Denied, rule, why);
+        Ok(match paired {
+            Paired::Known => denied("door.paired", format!("the code was good: {sender} is known here from now on"))
+                .remedy("say what you wish"),
+            Paired::Silence => denied("door.stranger", why).remedy("ask the owner of the instance"),
+            Paired::Code(StrangersCode { code, seconds }) => denied("door.stranger", why).remedy(format!(
+                "have the owner type, within {} minutes: metnosctl pairing approve cli {code}",
+                seconds.div_ceil(60)
+            )),
+        })
     }
 
     /// Fixes the words with policyd, and has them journalled; what is acknowledged later is durable now.

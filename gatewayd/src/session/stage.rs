@@ -17,6 +17,7 @@ use metnos_proto::msg::common::{Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::{DoorReport, DoorStatus, Say};
 use metnos_proto::msg::memoryd::{Delivered, Received, Recorded, SystemEvent};
 use metnos_proto::msg::mind::{MindHealth, MindReport};
+use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, Text, TurnDone, TurnEnd, TurnOpened};
 use metnos_proto::msg::policyd::{Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
@@ -30,6 +31,7 @@ use crate::testing::{client, ends, sealed};
 pub(super) struct Script {
     pub(super) asked: RefCell<Vec<String>>,
     pub(super) standing: Cell<Standing>,
+    pub(super) paired: RefCell<Paired>,
     pub(super) journals: Cell<bool>,
     pub(super) opens: Cell<bool>,
     pub(super) planner: RefCell<Option<Notes<DoorPlanner>>>,
@@ -74,6 +76,11 @@ impl door_policyd::Serve for Script {
     ) -> Served<PromptRegistered, 0> {
         self.note(format!("register_prompt {} {}", ask.sender, text(&words)));
         Ok((PromptRegistered { turn: TurnId::new(), trace: TraceId::new() }, []))
+    }
+
+    async fn pair(self: Rc<Self>, _cx: Cx<DoorPolicyd>, ask: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
+        self.note(format!("pair {} {}", ask.sender, ask.code));
+        Ok((self.paired.borrow().clone(), []))
     }
 }
 
@@ -196,6 +203,7 @@ impl Stage {
         let script = Rc::new(Script {
             asked: RefCell::default(),
             standing: Cell::new(Standing::Owner),
+            paired: RefCell::new(Paired::Silence),
             journals: Cell::new(true),
             opens: Cell::new(true),
             planner: RefCell::default(),

@@ -46,6 +46,8 @@ pub struct Lines {
     pub broken: String,
     /// The chronicle's lines.
     pub tail: String,
+    /// What policyd says about proposals, the constitution, people and levels.
+    pub owned: String,
     /// The mnests.
     pub mnests: String,
     /// A canary that is not stopped.

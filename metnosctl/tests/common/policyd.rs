@@ -7,7 +7,9 @@ use metnos_proto::edges::{CtlPolicyd, ctl_policyd};
 use metnos_proto::ids::{Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::*;
+use metnos_proto::msg::people::*;
 use metnos_proto::msg::policyd::*;
+use metnos_proto::msg::vaglio::*;
 use metnos_proto::payload::Sealed;
 
 use serde_json::json;
@@ -82,6 +84,44 @@ impl ctl_policyd::ServeBlocking for Daemon {
             },
             [],
         ))
+    }
+
+    fn vaglio(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: VaglioAsk,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        self.heard(format!("vaglio {ask:?}"));
+        Ok((Done {}, [sealed(&self.lines().owned)]))
+    }
+
+    fn rite(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: Rite, _: [Sealed; 0]) -> Served<Done, 1> {
+        self.heard(format!("rite {ask:?}"));
+        Ok((Done {}, [sealed(&self.lines().owned)]))
+    }
+
+    fn pairing(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: PairingAsk,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        self.heard(format!("pairing {ask:?}"));
+        Ok((Done {}, [sealed(&self.lines().owned)]))
+    }
+
+    fn autonomy(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: AutonomyAsk,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        self.heard(format!("autonomy {ask:?}"));
+        Ok((Done {}, [sealed(&self.lines().owned)]))
     }
 
     fn check_policy(

@@ -21,8 +21,8 @@ use metnos_policyd::seeds::Seed;
 use metnos_policyd::store::{Opened, StoreError};
 use metnos_proto::edge::{PeerCred, pair};
 use metnos_proto::edges::{
-    CtlPolicyd, DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydSandboxd, ctl_policyd, door_policyd,
-    planner_policyd, policyd_memoryd, policyd_sandboxd,
+    CtlPolicyd, DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydSandboxd, SyntdPolicyd, ctl_policyd, door_policyd,
+    planner_policyd, policyd_memoryd, policyd_sandboxd, syntd_policyd,
 };
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
@@ -89,7 +89,11 @@ impl World {
     pub fn new(folder: &Path, executors: Vec<FakeExecutor>, seeds: &[&FakeExecutor]) -> Self {
         let seeds: Vec<Seed> = seeds.iter().map(|executor| executor.seed()).collect();
         let key = InstanceKey::open_or_create(folder).unwrap();
-        let opened = open(folder, &key);
+        let mut opened = open(folder, &key);
+        let mut house = std::mem::take(&mut opened.house);
+        let workspace = folder.join("workspace");
+        std::fs::create_dir_all(&workspace).unwrap();
+        house.open_files(&workspace).unwrap();
         let (rows, cards, last_anchor) = (opened.rows.clone(), opened.cards.clone(), opened.last_anchor);
         let switches = (opened.switches.clone(), opened.strikes.clone());
         let setting = Setting {
@@ -117,6 +121,7 @@ impl World {
         policy.switch(switches.0);
         policy.count_on(switches.1);
         policy.know_anchor(last_anchor);
+        policy.furnish(house);
         let memory = Rc::new(FakeMemory::new(Rc::clone(&log)));
         let sandbox = Rc::new(FakeSandbox::new(Rc::clone(&log), executors));
         Self { policy, log, memory, sandbox, memory_client, sandbox_client, clock }
@@ -145,6 +150,7 @@ impl World {
         tokio::task::spawn_local(Rc::clone(&self.policy).keep_sandbox());
         tokio::task::spawn_local(Rc::clone(&self.policy).keep_memory());
         tokio::task::spawn_local(Rc::clone(&self.policy).hear_sandbox());
+        tokio::task::spawn_local(Rc::clone(&self.policy).keep_constitution());
     }
 
     pub async fn start_memory(&self, generation: u32) {
@@ -174,6 +180,12 @@ impl World {
             policy.closed("the planner", &closed);
             policy.planner_gone(generation);
         });
+        attached(asker).await
+    }
+
+    pub async fn syntd(&self) -> Rc<Client<SyntdPolicyd>> {
+        let (asker, answerer) = pair::<SyntdPolicyd>(1, None).unwrap();
+        tokio::task::spawn_local(syntd_policyd::serve(answerer, Rc::clone(&self.policy)));
         attached(asker).await
     }
 

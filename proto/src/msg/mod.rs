@@ -8,6 +8,8 @@ pub mod common;
 pub mod door;
 pub mod memoryd;
 pub mod mind;
+pub mod people;
 pub mod planner;
 pub mod policyd;
 pub mod sandboxd;
+pub mod vaglio;

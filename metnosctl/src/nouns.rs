@@ -1,0 +1,145 @@
+//! The commands about proposals, the constitution, people and levels as clap sees them, beside those of
+//! [`crate::cli`].
+
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use metnos_proto::msg::common::{Channel, Level, Standing};
+
+/// What Metnos would do of its own accord, and how that was weighed
+#[derive(Debug, Subcommand)]
+pub enum VaglioCommand {
+    /// The proposals that wait for an answer
+    Digest,
+    /// What was not asked: blocked by a Law, or too little worth the bother
+    Unasked,
+    /// The ends as they count now, after what answers have taught
+    Telos,
+    /// Everything about one proposal: what it is, how it was weighed, what became of it
+    Explain {
+        /// Its name
+        id: String,
+    },
+    /// Say yes to a proposal
+    Accept {
+        /// Its name
+        id: String,
+    },
+    /// Say no to a proposal
+    Refuse {
+        /// Its name
+        id: String,
+    },
+}
+
+/// What only the owner does, at the machine
+#[derive(Debug, Subcommand)]
+pub enum RiteCommand {
+    /// Look at the Laws in force and in SOUL.md; with --confirm, the file is in force from now on
+    Constitution {
+        /// The digest of the file as it was shown
+        #[arg(long, value_name = "DIGEST")]
+        confirm: Option<String>,
+    },
+}
+
+/// Who may speak to this instance
+#[derive(Debug, Subcommand)]
+pub enum PairingCommand {
+    /// Who is known, who waits, and which invitations are open
+    List,
+    /// A stranger has shown you his code: he is known from now on
+    Approve {
+        /// The channel on which he wrote
+        #[arg(value_parser = channels())]
+        channel: Channel,
+        /// His code, such as K7-DELTA-19
+        code: String,
+        /// What he becomes
+        #[arg(long = "as", value_name = "ROLE", default_value = "guest", value_parser = standings())]
+        standing: Standing,
+    },
+    /// Make a code that somebody becomes known by, once, within ten minutes
+    Invite {
+        /// The channel on which it counts
+        #[arg(value_parser = channels())]
+        channel: Channel,
+        /// What its bearer becomes
+        #[arg(long = "as", value_name = "ROLE", default_value = "guest", value_parser = standings())]
+        standing: Standing,
+    },
+    /// Make somebody a stranger again, at once
+    Revoke {
+        /// Who, as `channel:sender`
+        principal: String,
+    },
+}
+
+/// How far each principal goes without asking
+#[derive(Debug, Subcommand)]
+pub enum AutonomyCommand {
+    /// One row a principal
+    Show,
+    /// Set a level
+    Set {
+        /// Who, as `channel:sender`, or `owner`
+        principal: String,
+        /// The level
+        #[arg(value_parser = levels())]
+        level: Level,
+        /// For how long, such as 30m or 2h; without it, for good
+        #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
+        time: Option<u32>,
+    },
+}
+
+fn named<T: Copy + Send + Sync + 'static>(all: &'static [(&'static str, T)]) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.iter().map(|(name, _)| *name)).try_map(move |given| {
+        all.iter().find(|(name, _)| *name == given).map(|(_, value)| *value).ok_or_else(|| format!("{given} is none"))
+    })
+}
+
+fn channels() -> impl TypedValueParser<Value = Channel> {
+    named(&[("cli", Channel::Cli), ("http", Channel::Http), ("telegram", Channel::Telegram)])
+}
+
+fn standings() -> impl TypedValueParser<Value = Standing> {
+    named(&[("guest", Standing::Guest), ("owner", Standing::Owner)])
+}
+
+fn levels() -> impl TypedValueParser<Value = Level> {
+    named(&[("readonly", Level::ReadOnly), ("supervised", Level::Supervised), ("full", Level::Full)])
+}
+
+/// Reads `90s`, `30m`, `2h` or `1d`.
+///
+/// # Errors
+/// In a sentence, for everything else.
+pub fn seconds(text: &str) -> Result<u32, String> {
+    let unit = match text.chars().last() {
+        Some('s') => 1,
+        Some('m') => 60,
+        Some('h') => 3_600,
+        Some('d') => 86_400,
+        _ => return Err("a time is a number and its unit: 90s, 30m, 2h or 1d".to_owned()),
+    };
+    let number = &text[..text.len() - 1];
+    let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    let seconds = number.parse::<u32>().ok().filter(|_| digits).and_then(|number| number.checked_mul(unit));
+    seconds.filter(|seconds| *seconds > 0).ok_or_else(|| "a time is a number above 0 and its unit".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_a_number_and_a_unit() {
+        assert_eq!(
+            [seconds("90s"), seconds("30m"), seconds("2h"), seconds("1d")],
+            [Ok(90), Ok(1_800), Ok(7_200), Ok(86_400)]
+        );
+        for text in ["", "h", "2", "-2h", "+2h", "0s", "2 h", "2w", "99999999d", "é"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What policyd keeps beside executors and cards: the constitution, proposals, who is known and how far, budgets and
+//! secrets. Each part has its own folder; here they are opened together, from tables of `policy.sqlite` that are made
+//! where they are missing, so that no part waits for another one's form.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use rusqlite::Connection;
+
+use crate::autonomy::Levels;
+use crate::pairing::People;
+use crate::pairing::book::Book;
+use crate::policy::Policy;
+use crate::store::StoreError;
+use crate::vaglio::Vaglio;
+use crate::vaglio::constitution::Constitution;
+use crate::vaglio::files::OwnersFiles;
+
+/// The tables of all parts.
+const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS constitution (
+        one INTEGER PRIMARY KEY CHECK (one = 1), text BLOB NOT NULL, since_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS telos_learned (slug TEXT PRIMARY KEY, factor REAL NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS proposals (id TEXT PRIMARY KEY, made_ms INTEGER NOT NULL, document TEXT NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS principals (
+        name TEXT PRIMARY KEY, standing TEXT NOT NULL, since_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS levels (
+        principal TEXT PRIMARY KEY, base TEXT, raised TEXT, until_ms INTEGER NOT NULL
+    ) STRICT;";
+
+/// All parts, as they were left.
+#[derive(Debug, Default)]
+pub struct House {
+    pub(crate) files: Option<OwnersFiles>,
+    pub(crate) constitution: RefCell<Constitution>,
+    pub(crate) vaglio: RefCell<Vaglio>,
+    pub(crate) people: RefCell<People>,
+    pub(crate) book: RefCell<Book>,
+    pub(crate) levels: RefCell<Levels>,
+}
+
+impl House {
+    /// Makes the tables where they are missing, and reads what is in them.
+    ///
+    /// # Errors
+    /// When a row is damaged, or the database says no.
+    pub(crate) fn load(connection: &Connection) -> Result<Self, StoreError> {
+        connection.execute_batch(TABLES)?;
+        Ok(Self {
+            files: None,
+            constitution: RefCell::new(Constitution::load(connection)?),
+            vaglio: RefCell::new(Vaglio::load(connection)?),
+            people: RefCell::new(People::load(connection)?),
+            book: RefCell::default(),
+            levels: RefCell::new(Levels::load(connection)?),
+        })
+    }
+
+    /// Opens the folder of the owner's files; call it before the lock.
+    ///
+    /// # Errors
+    /// When it is not there, or not a folder.
+    pub fn open_files(&mut self, workspace: &Path) -> Result<(), std::io::Error> {
+        self.files = Some(OwnersFiles::open(workspace)?);
+        Ok(())
+    }
+}
+
+/// What cannot be made durable does not count.
+pub(crate) fn not_durable(error: &StoreError) -> Refusal {
+    Refusal::new(RefusalCode::Unavailable, "policyd.store", format!("it could not be made durable: {error}"))
+        .remedy("look at the disk, then try again")
+}
+
+/// A number as SQLite holds it.
+pub(crate) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number as SQLite holds it, read back; what is negative is 0.
+pub(crate) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// Five random bytes, for a name that need not be secret.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Refusal> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Refusal::new(RefusalCode::Unavailable, "policyd.random", format!("the kernel gives no random numbers: {error}"))
+    })?;
+    Ok(bytes)
+}
+
+impl Policy {
+    /// A line in the chronicle that is waited for: without it, what it is about does not happen.
+    pub(crate) async fn chronicled(&self, kind: &str, text: &str) -> Result<u64, Refusal> {
+        use metnos_proto::ids::TraceId;
+        use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
+        let text = crate::policy::head(text, MAX_EVENT_TEXT);
+        let event = SystemEvent { kind: kind.to_owned(), text, turn: None };
+        let (recorded, []) = self
+            .memory
+            .system_event(TraceId::NONE, event, [])
+            .await
+            .map_err(|error| crate::act::memory_gone(&error))?;
+        Ok(recorded.seq)
+    }
+}

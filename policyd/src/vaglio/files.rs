@@ -1,0 +1,82 @@
+//! The owner's files that policyd reads: `SOUL.md`, `TELOS.md` and `USER.md`, anew whenever they matter, so that an
+//! editor's change counts at once. Links are not followed, and nothing is ever written.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{FileType, Mode, OFlags};
+
+/// The largest file that is read, in bytes.
+pub const MAX_BYTES: usize = 64 * 1024;
+
+/// The folder they lie in, open.
+#[derive(Debug)]
+pub struct OwnersFiles {
+    folder: OwnedFd,
+}
+
+impl OwnersFiles {
+    /// Opens the folder.
+    ///
+    /// # Errors
+    /// When it is not there, or not a folder.
+    pub fn open(workspace: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { folder: rustix::fs::open(workspace, flags, Mode::empty())? })
+    }
+
+    /// The bytes of one of them; `None` when there is no such file.
+    ///
+    /// # Errors
+    /// In a sentence, when it is there and cannot be read as a file of a bearable size.
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
+        let told = |what: &str| format!("workspace/{name} {what}");
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = match rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
+            Ok(file) => file,
+            Err(rustix::io::Errno::NOENT) => return Ok(None),
+            Err(rustix::io::Errno::LOOP) => return Err(told("is a link, and links are not followed")),
+            Err(errno) => return Err(told(&format!("cannot be opened: {errno}"))),
+        };
+        let stat = rustix::fs::fstat(&file).map_err(|errno| told(&errno.to_string()))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(told("is no regular file"));
+        }
+        let mut bytes = vec![0; MAX_BYTES + 1];
+        let mut done = 0;
+        while done < bytes.len() {
+            match rustix::io::pread(&file, &mut bytes[done..], done as u64) {
+                Ok(0) => break,
+                Ok(read) => done += read,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(told(&format!("cannot be read: {errno}"))),
+            }
+        }
+        if done > MAX_BYTES {
+            return Err(told(&format!("has more than {MAX_BYTES} bytes")));
+        }
+        bytes.truncate(done);
+        Ok(Some(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_up_to_the_limit_and_nothing_else_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = OwnersFiles::open(folder.path()).unwrap();
+        assert_eq!(files.read("SOUL.md"), Ok(None));
+        std::fs::write(folder.path().join("SOUL.md"), vec![b'a'; MAX_BYTES]).unwrap();
+        assert_eq!(files.read("SOUL.md").unwrap().unwrap().len(), MAX_BYTES);
+        std::fs::write(folder.path().join("SOUL.md"), vec![b'a'; MAX_BYTES + 1]).unwrap();
+        assert!(files.read("SOUL.md").is_err());
+        std::os::unix::fs::symlink("SOUL.md", folder.path().join("TELOS.md")).unwrap();
+        assert!(files.read("TELOS.md").unwrap_err().contains("link"));
+        std::fs::create_dir(folder.path().join("USER.md")).unwrap();
+        assert!(files.read("USER.md").is_err());
+    }
+}

@@ -1,0 +1,344 @@
+//! The vaglio in the daemon: what syntd proposes is sifted, kept and written into the chronicle before anybody hears of
+//! it; what the owner answers teaches the weights. The sieve itself is `metnos_policy::vaglio`.
+
+pub mod constitution;
+pub mod files;
+pub mod kept;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use metnos_policy::vaglio::bother::{Day, WINDOW_MS};
+use metnos_policy::vaglio::judge::Lexical;
+use metnos_policy::vaglio::sieve::{self, Proposal, Sifted, Standard, Way};
+use metnos_policy::vaglio::telos::{self, Telos};
+use metnos_policy::vaglio::weigh::{self, Answer};
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::vaglio::{ProposalWay, Propose, Proposed, VaglioAsk};
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+
+use crate::approvals::name_of;
+use crate::guard::shown;
+use crate::house::{not_durable, random, signed};
+use crate::policy::Policy;
+use crate::store::StoreError;
+use kept::{EXPIRES_MS, KEPT_MS, Kept};
+
+/// The most proposals that are kept; the oldest make room.
+pub const MAX_KEPT: usize = 1_000;
+/// The most proposals that are taken in a day, whatever becomes of them.
+pub const MAX_A_DAY: usize = 200;
+/// The most proposals in a listing.
+const MAX_LISTED: usize = 200;
+
+/// What is known of the owner's ends, and of what was proposed.
+#[derive(Debug, Default)]
+pub struct Vaglio {
+    /// The last telos that could be read.
+    ends: Vec<Telos>,
+    /// What is wrong with the file as it is now; empty when nothing is.
+    fault: String,
+    /// The owner's hours.
+    day: Day,
+    /// What answers have made of each weight, by slug; 1 where nothing was learned.
+    learned: BTreeMap<String, f64>,
+    /// What was proposed, by name.
+    kept: BTreeMap<String, Kept>,
+}
+
+impl Vaglio {
+    pub(crate) fn load(connection: &Connection) -> Result<Self, StoreError> {
+        let mut statement = connection.prepare("SELECT slug, factor FROM telos_learned")?;
+        let learned = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+        let mut statement = connection.prepare("SELECT id, document FROM proposals ORDER BY made_ms")?;
+        let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        let mut kept = BTreeMap::new();
+        for row in rows {
+            let (id, text) = row?;
+            let read = serde_json::from_str::<Value>(&text).ok().and_then(|document| Kept::parse(&document));
+            kept.insert(id.clone(), read.ok_or(StoreError::Damaged(format!("proposal {id}")))?);
+        }
+        Ok(Self { learned, kept, ..Self::default() })
+    }
+
+    fn factors(&self) -> Vec<f64> {
+        self.ends.iter().map(|end| self.learned.get(&end.slug).copied().unwrap_or(1.0)).collect()
+    }
+
+    fn heard_ms(&self, now_ms: u64) -> Vec<u64> {
+        let recent = |kept: &&Kept| kept.is_heard() && kept.made_ms.saturating_add(WINDOW_MS) > now_ms;
+        let mut heard: Vec<u64> = self.kept.values().filter(recent).map(|kept| kept.made_ms).collect();
+        heard.sort_unstable();
+        heard
+    }
+
+    /// The same words as an earlier proposal, unless that one was never heard and a day has passed.
+    fn known(&self, proposal: &Proposal, now_ms: u64) -> Option<&Kept> {
+        let digest = Kept::digest_of(proposal);
+        let stale = |kept: &Kept| kept.way == Way::Unasked && kept.made_ms.saturating_add(WINDOW_MS) <= now_ms;
+        self.kept.values().find(|kept| Kept::digest_of(&kept.proposal) == digest && !stale(kept))
+    }
+}
+
+/// A word of syntd's as a proposal; numbers above one are one.
+fn proposal(ask: Propose) -> Proposal {
+    let share = |milli: u16| f64::from(milli.min(1_000)) / 1_000.0;
+    Proposal {
+        kind: ask.kind,
+        subject: ask.subject,
+        title: ask.title,
+        effect: ask.effect,
+        touches: ask.touches,
+        reversible: ask.reversible,
+        urgency: share(ask.urgency_milli),
+        confidence: share(ask.confidence_milli),
+    }
+}
+
+impl Policy {
+    /// Looks at `TELOS.md` and `USER.md` as they are now. A malformed telos changes nothing but what is said of it.
+    pub(crate) fn look_at_telos(self: &Rc<Self>) {
+        let Some(files) = self.house().files.as_ref() else { return };
+        let text = |name: &str| match files.read(name) {
+            Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_| format!("workspace/{name} is not UTF-8")),
+            Ok(None) => Err(format!("workspace/{name} is not there")),
+            Err(why) => Err(why),
+        };
+        let read = text("TELOS.md").and_then(|text| telos::parse(&text).map_err(|error| error.to_string()));
+        let day = text("USER.md").map_or_else(|_| Day::default(), |text| Day::parse(&text));
+        let mut vaglio = self.house().vaglio.borrow_mut();
+        vaglio.day = day;
+        match read {
+            Ok(ends) => {
+                vaglio.ends = ends;
+                vaglio.fault.clear();
+            }
+            Err(why) if vaglio.fault == why => {}
+            Err(why) => {
+                vaglio.fault.clone_from(&why);
+                drop(vaglio);
+                self.event("telos_malformed", &format!("{why}; the last good one stays in force"), None);
+            }
+        }
+    }
+
+    /// Takes a proposal: the guard first, then the judge; what becomes of it is durable before it is answered.
+    ///
+    /// # Errors
+    /// While the constitution is pending, when too much is proposed, and when it could not be recorded.
+    pub(crate) async fn propose(self: &Rc<Self>, ask: Propose) -> Result<Proposed, Refusal> {
+        self.constitution_holds()?;
+        self.look_at_telos();
+        let proposal = proposal(ask);
+        let now = self.clock.wall_ms();
+        self.settle_silence(now).await?;
+        if let Some(kept) = self.house().vaglio.borrow().known(&proposal, now) {
+            return Ok(Proposed { id: kept.id.clone(), way: ProposalWay::Known });
+        }
+        self.room_for_proposals(now)?;
+        let (ends, learned, heard, day) = {
+            let vaglio = self.house().vaglio.borrow();
+            (vaglio.ends.clone(), vaglio.factors(), vaglio.heard_ms(now), vaglio.day)
+        };
+        let places = &self.setting.places;
+        let standard = Standard { places, ends: &ends, learned: &learned, heard_ms: &heard, day, now_ms: now };
+        let sifted = sieve::sift(&proposal, &standard, &Lexical).await;
+        let slugs: Vec<String> = ends.into_iter().map(|end| end.slug).collect();
+        self.keep(proposal, &sifted, &slugs, now).await
+    }
+
+    fn room_for_proposals(&self, now: u64) -> Result<(), Refusal> {
+        let vaglio = self.house().vaglio.borrow();
+        let today = vaglio.kept.values().filter(|kept| kept.made_ms.saturating_add(WINDOW_MS) > now).count();
+        if today >= MAX_A_DAY {
+            let why = format!("{MAX_A_DAY} proposals were made within a day, which is the limit");
+            return Err(Refusal::new(RefusalCode::Busy, "vaglio.flood", why));
+        }
+        Ok(())
+    }
+
+    async fn keep(
+        self: &Rc<Self>,
+        proposal: Proposal,
+        sifted: &Sifted,
+        slugs: &[String],
+        now: u64,
+    ) -> Result<Proposed, Refusal> {
+        let fits = slugs.iter().cloned().zip(sifted.ends.iter().map(|end| end.fit)).collect();
+        let (id, weighed) = (name_of(random()?), kept::weighed(sifted, slugs));
+        // What the guard has against it may quote it; the text itself is not kept when it was not fit for a screen.
+        let proposal = if sifted.rule == "guard.text" { unsaid(proposal) } else { proposal };
+        let kept =
+            Kept { id, proposal, way: sifted.way, answer: None, fits, weighed, made_ms: now, due_ms: sifted.due_ms };
+        let judged = match (sifted.judge, sifted.estimate) {
+            ("", _) => "no judge was asked".to_owned(),
+            (judge, true) => format!("judge {judge}, an estimate"),
+            (judge, false) => format!("judge {judge}"),
+        };
+        let line = format!(
+            "{} {} {}: {} [{}] alignment {:.3}, brake {:.3}; {judged}",
+            kept.id,
+            shown(&kept.proposal.kind),
+            shown(&kept.proposal.title),
+            sifted.way.name(),
+            sifted.rule,
+            sifted.alignment,
+            sifted.brake
+        );
+        self.chronicled("proposal", &line).await?;
+        self.store_proposal(&kept).await?;
+        let answer = Proposed { id: kept.id.clone(), way: told(kept.way) };
+        let mut vaglio = self.house().vaglio.borrow_mut();
+        let digest = Kept::digest_of(&kept.proposal);
+        vaglio
+            .kept
+            .retain(|_, old| old.made_ms.saturating_add(KEPT_MS) > now && Kept::digest_of(&old.proposal) != digest);
+        while vaglio.kept.len() >= MAX_KEPT {
+            let oldest = vaglio.kept.values().min_by_key(|kept| kept.made_ms).map(|kept| kept.id.clone());
+            let Some(oldest) = oldest else { break };
+            vaglio.kept.remove(&oldest);
+        }
+        vaglio.kept.insert(kept.id.clone(), kept);
+        Ok(answer)
+    }
+
+    async fn store_proposal(&self, kept: &Kept) -> Result<(), Refusal> {
+        let (id, made, document) = (kept.id.clone(), kept.made_ms, kept.document().to_string());
+        self.store
+            .run(move |connection| {
+                connection
+                    .execute("DELETE FROM proposals WHERE made_ms < ?1", [signed(made.saturating_sub(KEPT_MS))])?;
+                connection
+                    .execute(
+                        "INSERT OR REPLACE INTO proposals VALUES (?1, ?2, ?3)",
+                        params![id, signed(made), document],
+                    )
+                    .map(|_| ())
+            })
+            .await
+            .map_err(|error| not_durable(&error))
+    }
+
+    /// What was heard and not answered in time teaches a little, once.
+    async fn settle_silence(&self, now: u64) -> Result<(), Refusal> {
+        let over =
+            |kept: &&Kept| kept.is_heard() && kept.answer.is_none() && now >= kept.made_ms.saturating_add(EXPIRES_MS);
+        let silent: Vec<String> =
+            self.house().vaglio.borrow().kept.values().filter(over).map(|kept| kept.id.clone()).collect();
+        for id in silent {
+            self.teach(&id, Answer::Silent).await?;
+        }
+        Ok(())
+    }
+
+    /// Records an answer and what it teaches: both or neither.
+    async fn teach(&self, id: &str, answer: Answer) -> Result<Kept, Refusal> {
+        let (kept, learned) = {
+            let vaglio = self.house().vaglio.borrow();
+            let mut kept = vaglio.kept.get(id).cloned().ok_or_else(|| unknown(id))?;
+            kept.answer = Some(answer);
+            let taught = |(slug, fit): &(String, f64)| {
+                let before = vaglio.learned.get(slug).copied().unwrap_or(1.0);
+                (slug.clone(), weigh::taught(before, *fit, answer))
+            };
+            let learned: Vec<(String, f64)> = kept.fits.iter().map(taught).collect();
+            (kept, learned)
+        };
+        let (rows, id, document) = (learned.clone(), kept.id.clone(), kept.document().to_string());
+        self.store
+            .run(move |connection| {
+                let change = connection.transaction()?;
+                for (slug, factor) in rows {
+                    change.execute("INSERT OR REPLACE INTO telos_learned VALUES (?1, ?2)", params![slug, factor])?;
+                }
+                change.execute("UPDATE proposals SET document = ?2 WHERE id = ?1", params![id, document])?;
+                change.commit()
+            })
+            .await
+            .map_err(|error| not_durable(&error))?;
+        let mut vaglio = self.house().vaglio.borrow_mut();
+        vaglio.learned.extend(learned);
+        vaglio.kept.insert(kept.id.clone(), kept.clone());
+        Ok(kept)
+    }
+
+    /// What the owner asks of the vaglio.
+    ///
+    /// # Errors
+    /// When there is no such proposal, or it is not to be answered.
+    pub(crate) async fn vaglio(self: &Rc<Self>, by: &str, ask: VaglioAsk) -> Result<Value, Refusal> {
+        self.look_at_telos();
+        let now = self.clock.wall_ms();
+        self.settle_silence(now).await?;
+        match ask {
+            VaglioAsk::Explain(id) => {
+                let vaglio = self.house().vaglio.borrow();
+                vaglio.kept.get(&id).map(|kept| shown_kept(kept, now)).ok_or_else(|| unknown(&id))
+            }
+            VaglioAsk::Unasked => Ok(self.listed(now, |kept| !kept.is_heard())),
+            VaglioAsk::Digest => Ok(self.listed(now, |kept| kept.is_open(now))),
+            VaglioAsk::Telos => Ok(self.telos()),
+            VaglioAsk::Answer(answer) => {
+                let open = self.house().vaglio.borrow().kept.get(&answer.id).map(|kept| kept.is_open(now));
+                if !open.ok_or_else(|| unknown(&answer.id))? {
+                    let why = format!("the proposal {} does not wait for an answer", answer.id);
+                    return Err(Refusal::new(RefusalCode::Denied, "vaglio.answered", why));
+                }
+                let said = if answer.accept { Answer::Accepted } else { Answer::Refused };
+                self.chronicled("proposal_answered", &format!("{by} has {} {}", said.name(), answer.id)).await?;
+                Ok(shown_kept(&self.teach(&answer.id, said).await?, now))
+            }
+        }
+    }
+
+    fn listed(&self, now: u64, wanted: impl Fn(&Kept) -> bool) -> Value {
+        let vaglio = self.house().vaglio.borrow();
+        let mut found: Vec<&Kept> = vaglio.kept.values().filter(|kept| wanted(kept)).collect();
+        found.sort_by_key(|kept| std::cmp::Reverse(kept.made_ms));
+        found.into_iter().take(MAX_LISTED).map(|kept| shown_kept(kept, now)).collect()
+    }
+
+    fn telos(&self) -> Value {
+        let vaglio = self.house().vaglio.borrow();
+        let now = self.clock.wall_ms();
+        let ends = vaglio.ends.iter().zip(vaglio.factors()).map(|(end, learned)| {
+            json!({
+                "slug": end.slug, "phrase": end.phrase, "declared": end.weight, "learned": learned,
+                "weight": weigh::effective(end, learned), "threshold": end.threshold, "note": end.note,
+            })
+        });
+        json!({
+            "ends": ends.collect::<Vec<_>>(), "fault": vaglio.fault,
+            "brake": metnos_policy::vaglio::bother::brake(&vaglio.heard_ms(now), now),
+            "quiet": vaglio.day.is_quiet(&vaglio.ends.iter().filter_map(|end| end.quiet).collect::<Vec<_>>(), now),
+        })
+    }
+}
+
+fn shown_kept(kept: &Kept, now: u64) -> Value {
+    let mut document = kept.document();
+    if let Value::Object(map) = &mut document {
+        map.insert("state".into(), json!(kept.standing(now)));
+    }
+    document
+}
+
+fn unsaid(proposal: Proposal) -> Proposal {
+    let subject = Kept::digest_of(&proposal).to_string();
+    Proposal { subject, title: "unreadable".into(), effect: String::new(), ..proposal }
+}
+
+fn unknown(id: &str) -> Refusal {
+    Refusal::new(RefusalCode::Unknown, "vaglio.unknown", format!("there is no proposal {}", shown(id)))
+        .remedy("`metnosctl vaglio digest` and `metnosctl vaglio unasked` show those that there are")
+}
+
+const fn told(way: Way) -> ProposalWay {
+    match way {
+        Way::Blocked => ProposalWay::Blocked,
+        Way::Unasked => ProposalWay::Unasked,
+        Way::Digest => ProposalWay::Digest,
+        Way::Now => ProposalWay::Now,
+    }
+}
