@@ -13,7 +13,7 @@ use metnos_proto::link::{BlockingClient, BlockingServer};
 use metnos_proto::link_async::{Client, Cx};
 use metnos_proto::msg::common::{Channel, Lang, Level, Standing};
 use metnos_proto::msg::people::{Pair, Paired};
-use metnos_proto::msg::policyd::{Identified, Identify, PromptRegistered, RegisterPrompt};
+use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
 use metnos_proto::socket;
 use rustix::event::{PollFd, PollFlags};
@@ -141,6 +141,16 @@ impl door_policyd::ServeBlocking for Answers {
     fn pair(&mut self, _: &BlockingServer<DoorPolicyd>, _: TraceId, _: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
         Ok((Paired::Silence, []))
     }
+
+    fn answer_card(
+        &mut self,
+        _link: &BlockingServer<DoorPolicyd>,
+        _trace: TraceId,
+        _ask: AnswerCard,
+        []: [Sealed; 0],
+    ) -> Served<Answered, 1> {
+        Ok((Answered { state: String::new(), runs: Vec::new() }, [Sealed::new(b"[]").unwrap()]))
+    }
 }
 
 fn typed_polled(times: &mut Times) {
@@ -223,6 +233,15 @@ impl door_policyd::Serve for Answers {
 
     async fn pair(self: Rc<Self>, _: Cx<DoorPolicyd>, _: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
         Ok((Paired::Silence, []))
+    }
+
+    async fn answer_card(
+        self: Rc<Self>,
+        _cx: Cx<DoorPolicyd>,
+        _ask: AnswerCard,
+        []: [Sealed; 0],
+    ) -> Served<Answered, 1> {
+        Ok((Answered { state: String::new(), runs: Vec::new() }, [Sealed::new(b"[]").unwrap()]))
     }
 }
 

@@ -5,6 +5,7 @@
 mod call;
 mod decide;
 mod echo;
+mod engine;
 mod memory;
 mod recall;
 mod sandbox;
@@ -16,9 +17,10 @@ use stats::Table;
 /// A name, and what measures.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 7] = [
+const SECTIONS: [Section; 8] = [
     ("ask", echo::measure),
     ("act", decide::measure),
+    ("decisions", engine::measure),
     ("memory", memory::measure),
     ("set", set::measure),
     ("call", call::measure),

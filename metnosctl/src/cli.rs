@@ -74,6 +74,12 @@ pub enum Command {
     /// What waits for the owner's word
     #[command(subcommand, alias = "approvals")]
     Approval(ApprovalCommand),
+    /// What the owner has said for longer than once
+    #[command(subcommand, alias = "grants")]
+    Grant(GrantCommand),
+    /// One-time codes, with which cards are answered from elsewhere
+    #[command(subcommand)]
+    Totp(TotpCommand),
     /// Take back what a turn has done, or the last thing that can be
     Undo(UndoTurn),
     /// What may happen, and why
@@ -404,7 +410,7 @@ pub enum ApprovalCommand {
         /// Its name
         id: String,
     },
-    /// Say yes: exactly that act is done, once
+    /// Say yes: exactly what is on the card is done, once
     Approve {
         /// The card's name
         id: String,
@@ -412,12 +418,48 @@ pub enum ApprovalCommand {
         /// Only if the card still has this digest
         #[arg(long)]
         digest: Option<String>,
+
+        /// And the like of it as long as that turn lasts
+        #[arg(long, conflicts_with = "always")]
+        turn: bool,
+
+        /// And the like of it for so many days [default when given without a number: 30]
+        #[arg(long, value_name = "DAYS", num_args = 0..=1, default_missing_value = "30",
+              value_parser = clap::value_parser!(u16).range(1..=365))]
+        always: Option<u16>,
     },
     /// Say no
     Deny {
         /// The card's name
         id: String,
+
+        /// And do not ask for the like of it again
+        #[arg(long)]
+        never: bool,
     },
+}
+
+/// See [`Command::Grant`].
+#[derive(Debug, Subcommand)]
+pub enum GrantCommand {
+    /// Every stored yes and never
+    List,
+    /// Take one back
+    Revoke {
+        /// Its name, as `grant list` has it
+        id: String,
+    },
+}
+
+/// See [`Command::Totp`].
+#[derive(Debug, Subcommand)]
+pub enum TotpCommand {
+    /// Make a new secret, and show it once; it counts after `totp confirm`
+    Enrol,
+    /// Show that you have it: reads a code from standard input
+    Confirm,
+    /// No code counts any more
+    Remove,
 }
 
 /// See [`Command::Undo`].

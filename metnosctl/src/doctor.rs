@@ -1,9 +1,10 @@
 //! `doctor`: looks at everything, and names the remedy of each problem. It mends nothing.
 
 use metnos_proto::control::{DaemonState, Surveyed};
-use metnos_proto::edges::CtlSandboxd;
+use metnos_proto::edges::{CtlPolicyd, CtlSandboxd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::memoryd::VerifyReport;
+use metnos_proto::msg::policyd::{PolicyCanaries, PolicyCanary};
 use metnos_proto::msg::sandboxd::{Canaries, Canary};
 use serde_json::json;
 
@@ -37,6 +38,9 @@ pub fn doctor(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError
                 report.add(screen, finding)?;
             }
             report.add(screen, canaries(&mut reach))?;
+            for finding in controls(&mut reach) {
+                report.add(screen, finding)?;
+            }
             report.add(screen, executors(executor::check(&mut reach, None)))?;
             report.add(screen, chronicle(audit::check(&mut reach, 0).map(|(report, _)| report)))?;
         }
@@ -168,6 +172,42 @@ fn canaries(reach: &mut Reach) -> Finding {
     }
 }
 
+/// What policyd must stop, tried on the running set: which layer stopped it, by which rule.
+fn controls(reach: &mut Reach) -> Vec<Finding> {
+    let asked = reach
+        .open::<CtlPolicyd>()
+        .and_then(|mut policyd| Ok(policyd.policy_canaries(TraceId::NONE, PolicyCanaries {}, [])?.0));
+    match asked {
+        Ok(report) => of_controls(&report.canaries),
+        Err(error) => vec![unreachable("controls", &error)],
+    }
+}
+
+fn of_controls(canaries: &[PolicyCanary]) -> Vec<Finding> {
+    /// The controls that policyd advertises, each of which must be tried.
+    const CONTROLS: [&str; 5] = ["guard", "schema", "laws", "labels", "approval"];
+    let untried = |name: &&&str| canaries.iter().all(|canary| canary.control != **name);
+    let missing = CONTROLS.iter().filter(untried).map(|name| {
+        Finding::bad(name, "it was not tried", "look at `metnosctl executor list`: a canary needs fs_read and fs_write")
+    });
+    let tried = CONTROLS.iter().flat_map(|name| {
+        canaries.iter().filter(move |canary| canary.control == **name).map(|canary| {
+            let PolicyCanary { attempt, stopped, by, detail, .. } = canary;
+            if *stopped {
+                Finding::good(name, format!("{attempt}: stopped by policyd, rule {by}"))
+            } else {
+                let by = if by.is_empty() { "by nothing".to_owned() } else { format!("only by {by}") };
+                Finding::bad(
+                    name,
+                    format!("{attempt}: stopped {by}: {detail}"),
+                    "stop Metnos (`metnosctl down`) and look at `metnosctl audit tail`: a control does not hold",
+                )
+            }
+        })
+    });
+    tried.chain(missing).collect()
+}
+
 fn of_canaries(canaries: &[Canary]) -> Finding {
     let escaped: Vec<String> = canaries
         .iter()
@@ -262,6 +302,28 @@ mod tests {
         assert!(of_canaries(&[canary(true)]).ok);
         assert!(!of_canaries(&[canary(true), canary(false)]).ok);
         assert!(!of_canaries(&[]).ok);
+    }
+
+    #[test]
+    fn a_control_that_was_not_tried_or_did_not_stop_its_canary_is_a_problem() {
+        let canary = |control: &str, stopped| PolicyCanary {
+            control: control.into(),
+            attempt: "x".into(),
+            stopped,
+            by: "rule".into(),
+            detail: "why".into(),
+        };
+        let all = ["guard", "schema", "laws", "labels", "approval"];
+        let well: Vec<PolicyCanary> = all.iter().map(|name| canary(name, true)).collect();
+        assert!(bad(&of_controls(&well)).is_empty());
+        for at in 0..all.len() {
+            let mut flew = well.clone();
+            flew[at].stopped = false;
+            assert_eq!(bad(&of_controls(&flew)).len(), 1);
+            let mut untried = well.clone();
+            untried.remove(at);
+            assert_eq!(bad(&of_controls(&untried)).len(), 1);
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub mod audit_look;
 pub mod audit_proof;
 pub mod backup;
 pub mod bench;
+pub mod cards;
 pub mod chat;
 pub mod check;
 pub mod cli;
@@ -34,6 +35,7 @@ pub mod ephemeral;
 pub mod error;
 pub mod escape;
 pub mod executor;
+pub mod grant;
 pub mod host;
 pub mod human;
 pub mod instance;
@@ -110,6 +112,8 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Audit(command) => audit::audit(screen, &place()?, &command),
         Command::Mnest(command) => mnest::mnest(screen, &place()?, &command),
         Command::Approval(command) => approval::approval(screen, &place()?, &command),
+        Command::Grant(command) => grant::grant(screen, &place()?, &command),
+        Command::Totp(command) => grant::totp(screen, &place()?, &command),
         Command::Undo(asked) => undo::undo(screen, &place()?, &asked),
         Command::Policy(PolicyCommand::Check(call)) => check::check(screen, &place()?, &call),
         Command::Policy(PolicyCommand::Replay(asked)) => replay::replay(screen, &asked),

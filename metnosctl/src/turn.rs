@@ -11,10 +11,12 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::door::{Say, Stop};
 use metnos_proto::msg::planner::{Call, CallState, Progress, TurnDone, TurnEnd};
+use metnos_proto::msg::policyd::{CardSettled, CardWaits};
 use metnos_proto::payload::Sealed;
 use serde_json::json;
 use signal_hook::consts::SIGINT;
 
+use crate::cards;
 use crate::error::{CtlError, Exit};
 use crate::human::counted;
 use crate::screen::{Ink, Screen};
@@ -75,7 +77,11 @@ pub fn turn(
     interrupt.arm();
     let ended = listen(screen, door, interrupt, words);
     interrupt.disarm();
-    ended
+    let (exit, cards) = ended?;
+    if cards.is_empty() || screen.json() {
+        return Ok(exit);
+    }
+    cards::answered(screen, door, cards)
 }
 
 fn listen(
@@ -83,13 +89,13 @@ fn listen(
     door: &mut BlockingClient<CtlDoor>,
     interrupt: &Interrupt,
     words: &str,
-) -> Result<Exit, CtlError> {
+) -> Result<(Exit, Vec<CardWaits>), CtlError> {
     let sealed = Sealed::new(words.as_bytes()).map_err(|error| CtlError::Usage {
         what: format!("these are too many words: {error}"),
         remedy: "put the text into a file of the workspace, and ask about the file".to_owned(),
     })?;
     let (said, []) = door.say(TraceId::NONE, Say {}, [sealed])?;
-    let mut view = View { screen, turn: said.turn, open_line: false };
+    let mut view = View { screen, turn: said.turn, open_line: false, cards: Vec::new() };
     view.opened()?;
     let mut bound = Instant::now() + Duration::from_millis(SILENCE_MS);
     let mut cancelling = false;
@@ -105,7 +111,7 @@ fn listen(
         match door.next_note(Duration::from_millis(LOOK_UP_MS))? {
             Some(note) => {
                 if let Some(exit) = view.note(note)? {
-                    return Ok(exit);
+                    return Ok((exit, view.cards));
                 }
                 if !cancelling {
                     bound = Instant::now() + Duration::from_millis(SILENCE_MS);
@@ -132,6 +138,8 @@ struct View<'a> {
     turn: TurnId,
     /// Whether the text so far ends inside a line.
     open_line: bool,
+    /// Cards of this turn that wait, each as it was shown last.
+    cards: Vec<CardWaits>,
 }
 
 impl View<'_> {
@@ -149,9 +157,35 @@ impl View<'_> {
             Note::Call(call) if call.turn == self.turn => self.call(&call)?,
             Note::Progress(progress) if progress.turn == self.turn => self.progress(&progress)?,
             Note::TurnDone(done) if done.turn == self.turn => return self.done(&done).map(Some),
-            Note::Text(_) | Note::Call(_) | Note::Progress(_) | Note::TurnDone(_) => {}
+            Note::CardWaits(card) if card.turn == self.turn => self.card(card)?,
+            // Also of a turn before this one: the door tells only whoever had asked.
+            Note::CardSettled(settled) => self.settled(&settled)?,
+            Note::Text(_) | Note::Call(_) | Note::Progress(_) | Note::CardWaits(_) | Note::TurnDone(_) => {}
         }
         Ok(None)
+    }
+
+    fn card(&mut self, card: CardWaits) -> Result<(), CtlError> {
+        if self.screen.json() {
+            let shown: serde_json::Value = serde_json::from_str(&card.shown).unwrap_or_default();
+            let line = json!({ "event": "card", "id": card.id, "digest": card.digest, "card": shown });
+            self.screen.json_line(&line)?;
+        }
+        self.cards.retain(|before| before.id != card.id);
+        self.cards.push(card);
+        Ok(())
+    }
+
+    fn settled(&mut self, settled: &CardSettled) -> Result<(), CtlError> {
+        self.cards.retain(|card| card.id != settled.id);
+        let CardSettled { id, state, by, ran, .. } = settled;
+        if self.screen.json() {
+            let line = json!({ "event": "card_settled", "id": id, "state": state, "by": by, "ran": ran });
+            return self.screen.json_line(&line);
+        }
+        self.end_line()?;
+        let ran = counted(u64::from(*ran), "act ran", "acts ran");
+        self.screen.aside(Ink::Dim, &format!("the card {id} was {state} by {by}; {ran}"))
     }
 
     fn text(&mut self, text: &str) -> Result<(), CtlError> {
@@ -219,7 +253,7 @@ impl View<'_> {
                 "event": "done", "turn": self.turn.to_string(), "end": done.end.name(), "why": done.why,
             });
             self.screen.json_line(&line)?;
-            return Ok(exit);
+            return Ok(if self.cards.is_empty() { exit } else { Exit::Waiting });
         }
         self.end_line()?;
         let why = if done.why.is_empty() { end_sentence(&done.end) } else { &done.why };
@@ -280,7 +314,7 @@ mod tests {
     fn shown(json: bool, terminals: [bool; 2], end: TurnEnd) -> (String, String, Exit) {
         let (mut paper, out, err) = screen(json, terminals, false);
         let turn = TurnId::from_bytes([1; 16]);
-        let mut view = View { screen: &mut paper, turn, open_line: false };
+        let mut view = View { screen: &mut paper, turn, open_line: false, cards: Vec::new() };
         view.opened().unwrap();
         let exits: Vec<Exit> = notes(turn, end).into_iter().filter_map(|note| view.note(note).unwrap()).collect();
         assert_eq!(exits.len(), 1);

@@ -10,13 +10,14 @@ use metnos_proto::edges::PlannerPolicyd;
 use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
 use metnos_proto::json::{self, JsonError, Limits, RefSite};
 use metnos_proto::link_async::Notes;
-use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{self as memory, Decision};
 use metnos_proto::msg::policyd::{Acted, Ran};
 use metnos_proto::msg::sandboxd::{Kill, MAX_LEAVES, Reference, Resolve, Run, RunReport};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
+use crate::approvals::grants::Question;
 use crate::arguments::{Arguments, Resolved};
 use crate::cards::Asking;
 use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, State, Verdict, Weighed, decide};
@@ -216,6 +217,11 @@ impl Policy {
         };
         let Weighed { mut verdict, judgement, step: _ } = decide(&facts, &state);
         let callable = registry.callable(&call.executor);
+        if turn.stopped {
+            verdict =
+                Verdict::deny("turn.stopped", "this turn has put more questions than a turn may, and was stopped")
+                    .with_remedy("say anew what is still to be done");
+        }
         // Whatever else holds: what the owner has switched off is off.
         if let Some(off) = self.switched_off(&call.executor) {
             verdict = off;
@@ -223,6 +229,10 @@ impl Policy {
         if let (memory::Verdict::Ask, Some(card)) = (&verdict.decision, &call.approved) {
             verdict =
                 Verdict::allow("approval.given", format!("the owner has approved the card {card}: {}", verdict.why));
+        }
+        if let (memory::Verdict::Ask, Some(signed)) = (&verdict.decision, &callable) {
+            let said = self.word_on(call.turn, turn, &verdict, signed, (arguments, resolved));
+            verdict = said.unwrap_or(verdict);
         }
         let missing = |signed: &Rc<Signed>| undo::missing(&signed.manifest, |name| registry.callable(name).is_some());
         if verdict.is_allow()
@@ -266,6 +276,29 @@ impl Policy {
             Granted { signed, reserved: Reserved::take(self, call.turn), judgement, back }
         });
         Ok(Decided { verdict, granted, asking, id, trace, principal, channel, silent })
+    }
+
+    /// What the owner has said for longer than once about such a question.
+    fn word_on(
+        &self,
+        id: TurnId,
+        turn: &turns::Turn,
+        verdict: &Verdict,
+        signed: &Signed,
+        (arguments, resolved): (&Result<Arguments, JsonError>, &Result<Resolved, Refusal>),
+    ) -> Option<Verdict> {
+        let filled = arguments.as_ref().ok()?.fill(&signed.manifest, resolved.as_ref().ok()?)?;
+        self.stored_word(&Question {
+            principal: &turn.principal.name,
+            turn: id,
+            rule: &verdict.rule,
+            executor: &signed.manifest.id(),
+            digests: &signed.digests,
+            spec: &signed.spec,
+            value: &filled.value,
+            places: &self.setting.places,
+            now_ms: self.clock.wall_ms(),
+        })
     }
 
     /// Has the decision made durable; its line's number.
@@ -462,16 +495,4 @@ pub(crate) fn memory_gone(error: &AskError) -> Refusal {
     }
     Refusal::new(RefusalCode::Unavailable, "memory.gone", why)
         .remedy("memoryd is restarted by itself; try again in a moment, or look at `metnosctl status`")
-}
-
-/// How a turn ended that consisted of one call.
-#[must_use]
-pub(crate) fn end_of(acted: &Result<Acted, Refusal>) -> metnos_proto::msg::planner::TurnEnd {
-    use metnos_proto::msg::planner::TurnEnd;
-    match acted {
-        Ok(Acted::Ran(ran)) if ran.outcome == Outcome::Ok => TurnEnd::Answered,
-        Ok(Acted::Ran(_)) => TurnEnd::Unsuccessful,
-        Ok(Acted::Denied(_)) => TurnEnd::Denied,
-        Err(_) => TurnEnd::Broken,
-    }
 }

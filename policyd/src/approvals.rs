@@ -1,10 +1,14 @@
-//! Cards: an act that waits for the owner's word. A word is bound to the digest of everything
+//! Cards: acts that wait for the owner's word. A word is bound to the digest of everything
 //! that the card shows, good once, for a while, and only from whom the rule names (design:
 //! policy §4). This is the pure core; what is durable stands in the store.
 
-use metnos_proto::ids::Blake3;
+pub mod grants;
+pub mod totp;
+
+use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::json;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::guard::shown;
@@ -15,8 +19,10 @@ pub const CALL_EXPIRES_MS: u64 = 600_000;
 pub const MAX_WAITING: usize = 64;
 /// How long answered and expired cards are kept for people to look at, in milliseconds.
 pub const KEPT_MS: u64 = 7 * 86_400_000;
-/// The most bytes of arguments that a card can hold.
+/// The most bytes of the arguments of all acts that a card can hold.
 pub const MAX_ARGUMENTS: usize = 256 << 10;
+/// The most acts of one card: the questions of one turn.
+pub const MAX_ACTS: usize = metnos_policy::context::MAX_QUESTIONS as usize;
 
 /// Where a card stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +54,7 @@ impl CardState {
 }
 
 /// What would be touched, counted before the act.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// Files.
     pub files: u64,
@@ -59,12 +65,8 @@ pub struct Count {
 }
 
 /// One act that waits, or waited.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Card {
-    /// Its name: short, and no secret.
-    pub id: String,
-    /// Who asked.
-    pub principal: String,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
     /// The executor.
     pub executor: ExecutorId,
     /// What was signed of it when the card was made.
@@ -83,24 +85,16 @@ pub struct Card {
     pub fields: Vec<[String; 4]>,
     /// What would be touched.
     pub count: Option<Count>,
-    /// When it was made, in milliseconds since the epoch.
-    pub made_ms: u64,
-    /// Until when it can be answered.
-    pub expires_ms: u64,
-    /// Where it stands.
-    pub state: CardState,
-    /// Who answered; empty as long as nobody has.
-    pub answered_by: String,
+    /// What "always" would mean; none where that cannot be said.
+    pub always: Option<grants::Scope>,
 }
 
-impl Card {
-    /// Everything that the card shows, and therefore everything that an answer is about.
-    #[must_use]
-    pub fn act(&self) -> Value {
+impl Asked {
+    /// Everything that is shown of it.
+    fn document(&self) -> Value {
         let digests = &self.digests;
         let parts = [&digests.manifest, &digests.code, &digests.schema, &digests.profile];
         json!({
-            "id": self.id, "principal": self.principal,
             "executor": self.executor.name, "version": self.executor.version,
             "signed": parts.map(ToString::to_string),
             "arguments": serde_json::from_str::<Value>(&self.arguments).unwrap_or(Value::Null),
@@ -109,8 +103,62 @@ impl Card {
                 json!({"pointer": pointer, "role": role, "label": label, "source": source})
             }).collect::<Vec<_>>(),
             "count": self.count.map(|count| json!({"files": count.files, "folders": count.folders, "bytes": count.bytes})),
+            "always": self.always.as_ref().map(grants::Scope::document),
+        })
+    }
+
+    /// Whether only the owner at the machine, or a one-time code, may answer: what he himself could not do
+    /// without asking is not made possible by a word over the channel that asks.
+    #[must_use]
+    pub fn is_hard(&self) -> bool {
+        matches!(self.rule.as_str(), "guest.write" | "level.readonly")
+    }
+}
+
+/// Acts that wait together, or waited.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Card {
+    /// Its name: short, and no secret.
+    pub id: String,
+    /// Who asked.
+    pub principal: String,
+    /// The turn in which it was asked.
+    pub turn: TurnId,
+    /// What waits, in the order in which it was asked for.
+    pub acts: Vec<Asked>,
+    /// When it was made, or last added to, in milliseconds since the epoch.
+    pub made_ms: u64,
+    /// Until when it can be answered.
+    pub expires_ms: u64,
+    /// Where it stands.
+    pub state: CardState,
+    /// Who answered; empty as long as nobody has.
+    pub answered_by: String,
+    /// How many of the acts were begun.
+    pub begun: usize,
+}
+
+impl Card {
+    /// Everything that the card shows, and therefore everything that an answer is about.
+    #[must_use]
+    pub fn act(&self) -> Value {
+        json!({
+            "id": self.id, "principal": self.principal, "turn": self.turn.to_string(),
+            "acts": self.acts.iter().map(Asked::document).collect::<Vec<_>>(), "hard": self.is_hard(),
             "made_ms": self.made_ms, "expires_ms": self.expires_ms,
         })
+    }
+
+    /// Whether any of its acts is hard.
+    #[must_use]
+    pub fn is_hard(&self) -> bool {
+        self.acts.iter().any(Asked::is_hard)
+    }
+
+    /// Whether it was approved and some of its acts were never begun: those can still be.
+    #[must_use]
+    pub fn is_half_done(&self, now_ms: u64) -> bool {
+        self.state == CardState::Approved && self.begun < self.acts.len() && now_ms < self.expires_ms
     }
 
     /// The digest that an answer must name.
@@ -142,6 +190,7 @@ impl Card {
             map.insert("digest".into(), json!(self.digest().to_string()));
             map.insert("state".into(), json!(self.standing(now_ms)));
             map.insert("answered_by".into(), json!(self.answered_by));
+            map.insert("begun".into(), json!(self.begun));
         }
         document
     }
@@ -161,6 +210,8 @@ impl Card {
                 no("approvals.altered", why)
             }
             CardState::Waiting => Ok(()),
+            // What was approved and never begun is gone on with, on the very same word.
+            CardState::Approved if self.is_half_done(now_ms) && digest == self.digest().to_string() => Ok(()),
             CardState::Approved | CardState::Denied => no(
                 "approvals.answered",
                 format!("the card {} was {} already; nothing was done", self.id, self.state.name()),
@@ -198,11 +249,9 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    pub(crate) fn card(id: &str) -> Card {
+    pub(crate) fn asked() -> Asked {
         let zero = Blake3([0; 32]);
-        Card {
-            id: id.into(),
-            principal: "cli:uid:1000".into(),
+        Asked {
             executor: ExecutorId { name: "fs_delete".into(), version: "1.0.0".into() },
             digests: ExecutorDigests { manifest: zero, code: zero, schema: zero, profile: zero },
             arguments: r#"{"folder":true,"path":"old"}"#.into(),
@@ -212,10 +261,21 @@ pub(crate) mod tests {
             why: "it may be many".into(),
             fields: vec![["/path".into(), "path".into(), "trusted".into(), "intent".into()]],
             count: Some(Count { files: 681, folders: 3, bytes: 9 }),
+            always: None,
+        }
+    }
+
+    pub(crate) fn card(id: &str) -> Card {
+        Card {
+            id: id.into(),
+            principal: "cli:uid:1000".into(),
+            turn: TurnId::NONE,
+            acts: vec![asked()],
             made_ms: 1_000,
             expires_ms: 1_000 + CALL_EXPIRES_MS,
             state: CardState::Waiting,
             answered_by: String::new(),
+            begun: 0,
         }
     }
 
@@ -232,37 +292,54 @@ pub(crate) mod tests {
         assert_eq!(rule(&fine, &digest, fine.expires_ms), "approvals.expired");
         assert_eq!(rule(&fine, "", 1_000), "approvals.altered");
         for state in [CardState::Approved, CardState::Denied] {
-            assert_eq!(rule(&Card { state, ..fine.clone() }, &digest, 1_000), "approvals.answered");
+            assert_eq!(rule(&Card { state, begun: 1, ..fine.clone() }, &digest, 1_000), "approvals.answered");
         }
     }
 
     #[test]
     fn the_digest_covers_everything_that_the_card_shows() {
-        let base = card("a");
+        let (base, act) = (card("a"), asked());
         let digest = base.digest();
         let other = Blake3([1; 32]);
-        let changed = [
+        let scope = grants::Scope { targets: vec![("/path".into(), grants::Target::Within("/w/old".into()))] };
+        let acts = [
+            Asked { executor: ExecutorId { name: "fs_delete".into(), version: "2.0.0".into() }, ..act.clone() },
+            Asked { digests: ExecutorDigests { code: other, ..act.digests.clone() }, ..act.clone() },
+            Asked { digests: ExecutorDigests { profile: other, ..act.digests.clone() }, ..act.clone() },
+            Asked { arguments: r#"{"folder":true,"path":"olf"}"#.into(), ..act.clone() },
+            Asked { class: "send".into(), ..act.clone() },
+            Asked { reversible: false, ..act.clone() },
+            Asked { rule: "x".into(), ..act.clone() },
+            Asked { why: "x".into(), ..act.clone() },
+            Asked { fields: Vec::new(), ..act.clone() },
+            Asked { count: Some(Count { files: 1, folders: 3, bytes: 9 }), ..act.clone() },
+            Asked { count: None, ..act.clone() },
+            Asked { always: Some(scope), ..act.clone() },
+        ];
+        let mut changed: Vec<Card> = acts.map(|act| Card { acts: vec![act], ..base.clone() }).into();
+        changed.extend([
             Card { id: "b".into(), ..base.clone() },
             Card { principal: "cli:uid:1001".into(), ..base.clone() },
-            Card { executor: ExecutorId { name: "fs_delete".into(), version: "2.0.0".into() }, ..base.clone() },
-            Card { digests: ExecutorDigests { code: other, ..base.digests.clone() }, ..base.clone() },
-            Card { digests: ExecutorDigests { profile: other, ..base.digests.clone() }, ..base.clone() },
-            Card { arguments: r#"{"folder":true,"path":"olf"}"#.into(), ..base.clone() },
-            Card { class: "send".into(), ..base.clone() },
-            Card { reversible: false, ..base.clone() },
-            Card { rule: "x".into(), ..base.clone() },
-            Card { why: "x".into(), ..base.clone() },
-            Card { fields: Vec::new(), ..base.clone() },
-            Card { count: Some(Count { files: 1, folders: 3, bytes: 9 }), ..base.clone() },
-            Card { count: None, ..base.clone() },
+            Card { turn: TurnId::from_bytes([1; 16]), ..base.clone() },
+            Card { acts: vec![act.clone(), act], ..base.clone() },
             Card { made_ms: 2, ..base.clone() },
             Card { expires_ms: 2, ..base.clone() },
-        ];
+        ]);
         for card in changed {
             assert_ne!(card.digest(), digest, "{card:?}");
         }
-        let answered = Card { state: CardState::Denied, answered_by: "x".into(), ..base };
+        let answered = Card { state: CardState::Denied, answered_by: "x".into(), begun: 1, ..base };
         assert_eq!(answered.digest(), digest, "how it was answered is not what it is about");
+    }
+
+    #[test]
+    fn what_was_approved_and_never_begun_is_gone_on_with_and_nothing_else() {
+        let two = Card { acts: vec![asked(), asked()], state: CardState::Approved, begun: 1, ..card("a") };
+        let digest = two.digest().to_string();
+        assert_eq!(rule(&two, &digest, 1_000), "admitted");
+        assert_eq!(rule(&two, "other", 1_000), "approvals.answered");
+        assert_eq!(rule(&two, &digest, two.expires_ms), "approvals.answered");
+        assert_eq!(rule(&Card { begun: 2, ..two }, &digest, 1_000), "approvals.answered");
     }
 
     proptest! {

@@ -1,5 +1,6 @@
-//! What becomes of a verdict that asks: a card, durable before anybody hears of it, and the one
-//! answer that counts. Nothing runs here but through the path of every other call.
+//! What becomes of a verdict that asks: a stored word that answers it, or a card, durable before anybody
+//! hears of it. Consecutive questions of one turn share one card. What follows on an answer stands in
+//! `answers.rs`; nothing runs from here but through the path of every other call.
 
 use std::rc::Rc;
 
@@ -9,25 +10,25 @@ use metnos_proto::executor::{Class, Role};
 use metnos_proto::ids::HandleId;
 use metnos_proto::json;
 use metnos_proto::msg::common::{CallRef, ExecutorId, Integrity, Outcome, Refusal, RefusalCode};
-use metnos_proto::msg::policyd::{Acted, CallRun};
+use metnos_proto::msg::policyd::Acted;
 use metnos_proto::msg::sandboxd::{Reference, Resolve};
 use metnos_proto::payload::Sealed;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::act::{Call, values_of};
-use crate::approvals::{self, CALL_EXPIRES_MS, Card, CardState, Count, KEPT_MS, MAX_ARGUMENTS, MAX_WAITING};
+use crate::approvals::grants::{self, Grant, Question, Scope};
+use crate::approvals::{
+    self, Asked, CALL_EXPIRES_MS, Card, CardState, Count, KEPT_MS, MAX_ACTS, MAX_ARGUMENTS, MAX_WAITING,
+};
 use crate::arguments::Filled;
 use crate::decide::{MAX_WHY, Verdict};
 use crate::policy::{Policy, head};
-use crate::principal::Principal;
 use crate::registry::Signed;
 
 /// The executor that counts what an act would touch.
 const COUNTER: &str = "fs_count";
 /// Where counts stand among the calls of a turn: behind every number that a planner gets to.
 const COUNTS_FROM: u16 = 60_000;
-/// The most cards in a listing.
-const MAX_LISTED: usize = 256;
 
 /// An act that needs the owner's word.
 #[derive(Debug)]
@@ -38,6 +39,23 @@ pub(crate) struct Asking {
 }
 
 impl Policy {
+    /// What the owner has said for longer than once about such a question, if anything: a never before an
+    /// always. A word for one turn is used up by it.
+    pub(crate) fn stored_word(&self, question: &Question<'_>) -> Option<Verdict> {
+        let mut grants = self.grants.borrow_mut();
+        let mut fitting: Vec<&mut Grant> = grants.values_mut().filter(|grant| grant.answers(question)).collect();
+        fitting.sort_by_key(|grant| grant.allows);
+        let grant = fitting.into_iter().next()?;
+        grant.uses = grant.uses.saturating_add(1);
+        let id = &grant.id;
+        Some(if grant.allows {
+            Verdict::allow("grant.given", format!("the owner has said so for longer than once, on the card {id}"))
+        } else {
+            Verdict::deny("grant.never", format!("the owner has said never to this, on the card {id}"))
+                .with_remedy(&format!("`metnosctl grant revoke {id}` takes that back; then it is asked again"))
+        })
+    }
+
     /// Makes the card for an act, and says that it waits.
     pub(crate) async fn ask_owner(
         self: &Rc<Self>,
@@ -49,7 +67,8 @@ impl Policy {
     ) -> Refusal {
         match self.card(call, principal, executor, verdict, asking).await {
             Ok(card) => {
-                let touched = card.count.map_or_else(String::new, |count| {
+                self.tell_door_of(&card).await;
+                let touched = card.acts.last().and_then(|act| act.count).map_or_else(String::new, |count| {
                     format!("; it would touch {} files in {} folders", count.files, count.folders)
                 });
                 let why = format!("it waits for the owner's word: {}{touched}", verdict.why);
@@ -62,6 +81,7 @@ impl Policy {
         }
     }
 
+    /// One card for this act: the one of its turn that waits, or a new one.
     async fn card(
         self: &Rc<Self>,
         call: &Call,
@@ -73,7 +93,7 @@ impl Policy {
         let no =
             |rule: &str, why: &str| Err(Refusal::new(RefusalCode::Denied, rule, format!("{}: {why}", verdict.why)));
         if verdict.rule == "turn.questions" {
-            return no("turn.questions", "say anew what is still to be done");
+            return Err(self.summary(call, principal, verdict));
         }
         if !asking.filled.opaque.is_empty() {
             return no(
@@ -85,26 +105,40 @@ impl Policy {
         if arguments.is_empty() || arguments.len() > MAX_ARGUMENTS {
             return no("approvals.large", "its arguments are more than a card can show");
         }
+        let count = self.count(call, asking).await;
+        let asked = self.asked(executor, arguments, verdict, asking, count);
+        // One at a time: a card that is added to is never added to twice at once.
+        let _one = self.carding.lock().await;
         let now = self.clock.wall_ms();
         let same = |card: &&Card| {
             card.is_open(now)
                 && card.principal == principal
-                && card.executor == *executor
-                && card.arguments == arguments
+                && card.acts.iter().any(|act| act.executor == asked.executor && act.arguments == asked.arguments)
         };
         if let Some(card) = self.cards.borrow().values().find(same) {
             return Ok(card.clone());
         }
-        if self.cards.borrow().values().filter(|card| card.is_open(now)).count() >= MAX_WAITING {
-            return no("approvals.full", "too many cards wait for an answer already");
+        let mine = |card: &&Card| card.is_open(now) && card.turn == call.turn && card.principal == principal;
+        let open = self.cards.borrow().values().find(mine).cloned();
+        match open {
+            Some(card) => self.extend(card, asked, now).await,
+            None => self.fresh(call, principal, asked, now).await,
         }
-        let count = self.count(call, asking).await;
-        let bytes = HandleId::new().to_bytes();
-        let random = [bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]];
-        let manifest = &asking.signed.manifest;
-        let card = Card {
-            id: approvals::name_of(random),
-            principal: principal.to_owned(),
+    }
+
+    /// The act as the card will show it.
+    fn asked(
+        &self,
+        executor: &ExecutorId,
+        arguments: String,
+        verdict: &Verdict,
+        asking: &Asking,
+        count: Option<Count>,
+    ) -> Asked {
+        let (manifest, spec) = (&asking.signed.manifest, &asking.signed.spec);
+        let always = grants::can_be_stored(&verdict.rule, spec)
+            .then(|| Scope::of(spec, &asking.filled.value, &self.setting.places));
+        Asked {
             executor: executor.clone(),
             digests: asking.signed.digests.clone(),
             arguments,
@@ -114,10 +148,27 @@ impl Policy {
             why: verdict.why.clone(),
             fields: asking.judgement.fields.iter().map(origin).collect(),
             count,
+            always,
+        }
+    }
+
+    async fn fresh(self: &Rc<Self>, call: &Call, principal: &str, asked: Asked, now: u64) -> Result<Card, Refusal> {
+        if self.cards.borrow().values().filter(|card| card.is_open(now)).count() >= MAX_WAITING {
+            let why = format!("{}: {MAX_WAITING} cards wait for an answer already", asked.why);
+            return Err(Refusal::new(RefusalCode::Denied, "approvals.full", why).remedy("answer some of them first"));
+        }
+        let bytes = HandleId::new().to_bytes();
+        let random = [bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]];
+        let card = Card {
+            id: approvals::name_of(random),
+            principal: principal.to_owned(),
+            turn: call.turn,
+            acts: vec![asked],
             made_ms: now,
             expires_ms: now.saturating_add(CALL_EXPIRES_MS),
             state: CardState::Waiting,
             answered_by: String::new(),
+            begun: 0,
         };
         self.store
             .card(card.clone(), now.saturating_sub(KEPT_MS))
@@ -127,6 +178,48 @@ impl Policy {
         cards.retain(|_, card| card.expires_ms >= now.saturating_sub(KEPT_MS));
         cards.insert(card.id.clone(), card.clone());
         Ok(card)
+    }
+
+    /// Adds an act to the card of its turn: it is another card from then on, and an answer to what was shown
+    /// before does not count.
+    async fn extend(&self, card: Card, asked: Asked, now: u64) -> Result<Card, Refusal> {
+        let bytes: usize = card.acts.iter().map(|act| act.arguments.len()).sum();
+        if card.acts.len() >= MAX_ACTS || bytes + asked.arguments.len() > MAX_ARGUMENTS {
+            let why = format!("{}: the card {} holds no more; it waits for an answer", asked.why, card.id);
+            return Err(Refusal::new(RefusalCode::Denied, "approvals.full", why));
+        }
+        let before = card.digest().to_string();
+        let mut acts = card.acts.clone();
+        acts.push(asked);
+        let card = Card { acts, made_ms: now, expires_ms: now.saturating_add(CALL_EXPIRES_MS), ..card };
+        let extended = self.store.extend_card(card.clone(), before).await;
+        if !extended.map_err(|error| not_durable(&error.to_string()))? {
+            let why = format!("the card {} was answered in this very moment; ask again", card.id);
+            return Err(Refusal::new(RefusalCode::Denied, "approvals.answered", why));
+        }
+        self.cards.borrow_mut().insert(card.id.clone(), card.clone());
+        Ok(card)
+    }
+
+    /// More questions than a turn may put: it stops, and one card sums up what was asked before.
+    fn summary(&self, call: &Call, principal: &str, verdict: &Verdict) -> Refusal {
+        if let Some(turn) = self.turns.borrow_mut().get_mut(call.turn) {
+            turn.stopped = true;
+        }
+        let now = self.clock.wall_ms();
+        let cards = self.cards.borrow();
+        let card =
+            cards.values().find(|card| card.is_open(now) && card.turn == call.turn && card.principal == principal);
+        let remedy = card.map_or_else(
+            || "say anew what is still to be done".to_owned(),
+            |card| {
+                format!(
+                    "`metnosctl approval show {}` sums up what it has asked so far; say anew what is still to be done",
+                    card.id
+                )
+            },
+        );
+        Refusal::new(RefusalCode::Denied, "turn.questions", head(&verdict.why, MAX_WHY)).remedy(remedy)
     }
 
     /// Counts what an act would remove, by an executor that only reads; none when that is not possible.
@@ -167,75 +260,6 @@ impl Policy {
             _ => None,
         }
     }
-
-    /// The cards, newest first.
-    pub(crate) fn cards(&self) -> Value {
-        let now = self.clock.wall_ms();
-        let mut cards: Vec<Card> = self.cards.borrow().values().cloned().collect();
-        cards.sort_by_key(|card| std::cmp::Reverse(card.made_ms));
-        cards.iter().take(MAX_LISTED).map(|card| card.document(now)).collect()
-    }
-
-    /// One card.
-    ///
-    /// # Errors
-    /// When there is none of this name.
-    pub(crate) fn show_card(&self, id: &str) -> Result<Value, Refusal> {
-        let cards = self.cards.borrow();
-        cards.get(id).map(|card| card.document(self.clock.wall_ms())).ok_or_else(|| approvals::unknown(id))
-    }
-
-    /// Takes the owner's yes, once, and then does exactly that act.
-    ///
-    /// # Errors
-    /// When the answer does not count: nothing was done then.
-    pub(crate) async fn approve(
-        self: &Rc<Self>,
-        principal: Principal,
-        id: &str,
-        digest: &str,
-    ) -> Result<(CallRun, Sealed), Refusal> {
-        let card = self.cards.borrow().get(id).cloned().ok_or_else(|| approvals::unknown(id))?;
-        card.admits(digest, self.clock.wall_ms())?;
-        let same = |signed: Rc<Signed>| signed.digests == card.digests;
-        if !self.registry.borrow().callable(&card.executor.name).is_some_and(same) {
-            let why = format!("{} is not what it was when the card was made; nothing was done", card.executor);
-            return Err(Refusal::new(RefusalCode::Denied, "approvals.changed", why).remedy("ask for it again"));
-        }
-        let arguments = Sealed::new(card.arguments.as_bytes()).map_err(|error| not_durable(&error.to_string()))?;
-        self.take(&card, CardState::Approved, &principal).await?;
-        self.direct(principal, card.executor.name.clone(), arguments, Some(card.id.clone())).await
-    }
-
-    /// Takes the owner's no.
-    ///
-    /// # Errors
-    /// When the answer does not count.
-    pub(crate) async fn deny(self: &Rc<Self>, principal: &Principal, id: &str, digest: &str) -> Result<(), Refusal> {
-        let card = self.cards.borrow().get(id).cloned().ok_or_else(|| approvals::unknown(id))?;
-        card.admits(digest, self.clock.wall_ms())?;
-        self.take(&card, CardState::Denied, principal).await?;
-        self.event(
-            "approval_denied",
-            &format!("{} has denied the card {id} ({})", principal.name, card.executor),
-            None,
-        );
-        Ok(())
-    }
-
-    /// Makes an answer durable; of two, one.
-    async fn take(&self, card: &Card, state: CardState, principal: &Principal) -> Result<(), Refusal> {
-        let by = principal.name.clone();
-        let counts = self.store.answer_card(card.id.clone(), state, by.clone(), self.clock.wall_ms()).await;
-        if !counts.map_err(|error| not_durable(&error.to_string()))? {
-            let why = format!("the card {} was answered or expired in this very moment; nothing was done", card.id);
-            return Err(Refusal::new(RefusalCode::Denied, "approvals.answered", why));
-        }
-        if let Some(card) = self.cards.borrow_mut().get_mut(&card.id) {
-            (card.state, card.answered_by) = (state, by);
-        }
-        Ok(())
-    }
 }
 
 /// Where an argument came from, as the card has it.
@@ -248,7 +272,7 @@ fn origin(field: &metnos_policy::rules::Shown) -> [String; 4] {
     [field.pointer.clone(), field.role.name().to_owned(), label.to_owned(), field.source.name().to_owned()]
 }
 
-fn not_durable(why: &str) -> Refusal {
+pub(crate) fn not_durable(why: &str) -> Refusal {
     Refusal::new(RefusalCode::Internal, "policyd.internal", format!("what was to be remembered could not be: {why}"))
         .remedy("look at `metnosctl doctor`")
 }

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_jail::{Locked, Places as JailPlaces, Profile, Pss, Waivers, die_with_parent, narrow};
-use metnos_policyd::approvals::Card;
 use metnos_policyd::clock::SystemClock;
 use metnos_policyd::contract;
 use metnos_policyd::house::House;
@@ -16,6 +15,7 @@ use metnos_policyd::paths::Places;
 use metnos_policyd::policy::{Policy, Setting};
 use metnos_policyd::seeds::SEEDS;
 use metnos_policyd::store::{Opened, Row, Store};
+use metnos_policyd::store_cards::Words;
 use metnos_policyd::strikes::Strikes;
 use metnos_policyd::switches::Switches;
 use metnos_proto::boot::{Boot, BootError, Daemon};
@@ -71,7 +71,7 @@ fn attack(name: &str, target: &str) -> (i32, String) {
 struct Opening {
     key: InstanceKey,
     rows: Vec<Row>,
-    cards: Vec<Card>,
+    words: Words,
     switches: (Switches, Strikes),
     last_anchor: Option<Anchor>,
     house: House,
@@ -133,7 +133,7 @@ fn open_and_lock(start: &Start) -> Result<Opening, Fatal> {
     let workspace = Path::new(&start.instance).join(WORKSPACE);
     let mut house = std::mem::take(&mut opened.house);
     house.open_files(&workspace).map_err(|why| Fatal::Workspace(workspace.clone(), why))?;
-    let (rows, cards, last_anchor) = (opened.rows.clone(), opened.cards.clone(), opened.last_anchor);
+    let (rows, words, last_anchor) = (opened.rows.clone(), opened.words.clone(), opened.last_anchor);
     let switches = (opened.switches.clone(), opened.strikes.clone());
     contract::warm_up().map_err(Fatal::Schema)?;
     let pss = Pss::open()?;
@@ -142,11 +142,11 @@ fn open_and_lock(start: &Start) -> Result<Opening, Fatal> {
     let narrowed = narrow(&Profile::load("policyd")?, &places, &waivers)?;
     let store = opened.start()?;
     let locked = narrowed.seal()?;
-    Ok(Opening { key, rows, cards, switches, last_anchor, house, store, pss, locked })
+    Ok(Opening { key, rows, words, switches, last_anchor, house, store, pss, locked })
 }
 
 async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fatal> {
-    let Opening { key, rows, cards, switches, last_anchor, house, store, pss, locked } = opening;
+    let Opening { key, rows, words, switches, last_anchor, house, store, pss, locked } = opening;
     let sandbox = daemon.asks::<PolicydSandboxd>()?;
     let memory = daemon.asks::<PolicydMemoryd>()?;
     // Held for the judge; nothing is proposed yet that it could judge.
@@ -161,7 +161,7 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
         seeds: SEEDS,
     };
     let policy = Policy::new(setting, key, store, rows, Box::new(SystemClock::default()), sandbox, memory);
-    policy.hold(cards);
+    policy.hold(words);
     policy.switch(switches.0);
     policy.count_on(switches.1);
     policy.know_anchor(last_anchor);

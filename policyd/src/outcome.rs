@@ -4,7 +4,8 @@ use metnos_policy::results::{Output, Part};
 use metnos_policy::rules::Judgement;
 use metnos_policy::spec::Spec;
 use metnos_proto::ids::Blake3;
-use metnos_proto::msg::common::{Leaf, Outcome};
+use metnos_proto::msg::common::{Leaf, Outcome, Refusal};
+use metnos_proto::msg::policyd::Acted;
 use metnos_proto::msg::sandboxd::RunReport;
 
 /// The most bytes of leaves that are passed on, so that the answer fits a frame.
@@ -46,4 +47,16 @@ pub(crate) fn passed_on(mut leaves: Vec<Leaf>, whole: Blake3) -> Vec<Leaf> {
         leaves.push(Leaf { pointer: String::new(), digest: whole });
     }
     leaves
+}
+
+/// How a turn ended that consisted of one call.
+#[must_use]
+pub(crate) fn end_of(acted: &Result<Acted, Refusal>) -> metnos_proto::msg::planner::TurnEnd {
+    use metnos_proto::msg::planner::TurnEnd;
+    match acted {
+        Ok(Acted::Ran(ran)) if ran.outcome == Outcome::Ok => TurnEnd::Answered,
+        Ok(Acted::Ran(_)) => TurnEnd::Unsuccessful,
+        Ok(Acted::Denied(_)) => TurnEnd::Denied,
+        Err(_) => TurnEnd::Broken,
+    }
 }

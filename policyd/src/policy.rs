@@ -10,7 +10,7 @@ use std::time::Duration;
 use metnos_policy::context::{Confirm, World};
 use metnos_policy::words::fold;
 use metnos_proto::edge::AskError;
-use metnos_proto::edges::{PlannerPolicyd, PolicydMemoryd, PolicydSandboxd, planner_policyd};
+use metnos_proto::edges::{DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydSandboxd, planner_policyd};
 use metnos_proto::ids::{CallId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Closed, MAX_IN_FLIGHT, Notes};
 use metnos_proto::msg::common::{CallRef, Lang, Standing};
@@ -22,6 +22,8 @@ use tokio::sync::{Mutex, Notify, Semaphore, watch};
 
 use crate::anchors::Chain;
 use crate::approvals::Card;
+use crate::approvals::grants::Grant;
+use crate::approvals::totp::Enrolled;
 use crate::clock::Clock;
 use crate::decide::MAX_RUNNING;
 use crate::house::House;
@@ -32,6 +34,7 @@ use crate::rate::Rate;
 use crate::registry::Registry;
 use crate::seeds::Seed;
 use crate::store::{Row, Store};
+use crate::store_cards::Words;
 use crate::strikes::Strikes;
 use crate::switches::{Switches, What};
 use crate::turns::Turns;
@@ -84,6 +87,16 @@ pub struct Policy {
     pub(crate) running: RefCell<HashMap<CallId, Running>>,
     /// What waits for the owner's word, and what was answered lately, by name.
     pub(crate) cards: RefCell<BTreeMap<String, Card>>,
+    /// Held by whoever makes a card or adds to one.
+    pub(crate) carding: Mutex<()>,
+    /// What the owner has said for longer than once, by name.
+    pub(crate) grants: RefCell<BTreeMap<String, Grant>>,
+    /// The owner's one-time codes.
+    pub(crate) codes: RefCell<Option<Enrolled>>,
+    /// Held by whoever judges one.
+    pub(crate) coding: Mutex<()>,
+    /// The door that spoke last.
+    pub(crate) door: RefCell<Option<Notes<DoorPolicyd>>>,
     /// What the owner has switched off.
     pub(crate) switches: RefCell<Switches>,
     /// How often executors have failed by their own making.
@@ -141,6 +154,11 @@ impl Policy {
             rate: RefCell::new(rate),
             running: RefCell::default(),
             cards: RefCell::default(),
+            carding: Mutex::new(()),
+            grants: RefCell::default(),
+            codes: RefCell::default(),
+            coding: Mutex::new(()),
+            door: RefCell::default(),
             switches: RefCell::default(),
             strikes: RefCell::default(),
             house: OnceCell::new(),
@@ -159,9 +177,11 @@ impl Policy {
         })
     }
 
-    /// Takes over the cards that were left from before.
-    pub fn hold(&self, cards: Vec<Card>) {
-        self.cards.borrow_mut().extend(cards.into_iter().map(|card| (card.id.clone(), card)));
+    /// Takes over the cards, stored words and codes that were left from before.
+    pub fn hold(&self, words: Words) {
+        self.cards.borrow_mut().extend(words.cards.into_iter().map(|card| (card.id.clone(), card)));
+        self.grants.borrow_mut().extend(words.grants.into_iter().map(|grant| (grant.id.clone(), grant)));
+        *self.codes.borrow_mut() = words.codes;
     }
 
     /// Takes over what else was left from before; without it, everything of it is empty.

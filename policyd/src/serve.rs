@@ -12,17 +12,20 @@ use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Refusal, Refu
 use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone, MAX_WHY, Redact};
 use metnos_proto::msg::people::{AutonomyAsk, Pair, Paired, PairingAsk};
 use metnos_proto::msg::policyd::{
-    Act, Acted, AnchorList, Anchors, Approvals, Approve, CallRun, CheckPolicy, CopyRegistry, DenyApproval, EndTurn,
-    ExecutorList, Executors, GrowthLeft, GrowthQuota, Identified, Identify, Intent, IntentFrozen, MAX_ANCHORS, Panic,
-    Panicked, PolicyReport, PolicyStatus, PromptRegistered, RedactPayload, Redacted, RegisterPrompt, Release, Released,
-    Resume, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, Undo, Undoable,
+    Act, Acted, AnchorList, Anchors, AnswerCard, Answered, Approvals, CallRun, CheckPolicy, CodesConfirm, CodesEnrol,
+    CodesEnrolled, CodesRemove, CopyRegistry, Decide, EndTurn, ExecutorList, Executors, Grants, GrowthLeft,
+    GrowthQuota, Identified, Identify, Intent, IntentFrozen, MAX_ANCHORS, Panic, Panicked, PolicyCanaried,
+    PolicyCanaries, PolicyReport, PolicyStatus, PromptRegistered, RedactPayload, Redacted, RegisterPrompt, Release,
+    Released, Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, Undo, Undoable,
 };
 use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::Violation;
 
-use crate::act::{Call, end_of, memory_gone};
+use crate::act::{Call, memory_gone};
+use crate::answers::Way;
 use crate::guard::shown;
+use crate::outcome::end_of;
 use metnos_policy::context::Who;
 use serde_json::Value;
 
@@ -71,7 +74,7 @@ impl door_policyd::Serve for Policy {
 
     async fn register_prompt(
         self: Rc<Self>,
-        _: Cx<DoorPolicyd>,
+        cx: Cx<DoorPolicyd>,
         ask: RegisterPrompt,
         [said]: [Sealed; 1],
     ) -> Served<PromptRegistered, 0> {
@@ -81,6 +84,7 @@ impl door_policyd::Serve for Policy {
             Standing::Stranger => return Err(stranger(&principal).into()),
         }
         let words = words(&said)?;
+        self.door_is(cx.notes());
         let (turn, trace) = (TurnId::new(), TraceId::new());
         let now = self.clock.monotonic_ms();
         let world = self.world(&principal);
@@ -93,6 +97,18 @@ impl door_policyd::Serve for Policy {
 
     async fn pair(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
         Ok((Policy::pair(&self, ask).await?, []))
+    }
+
+    async fn answer_card(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: AnswerCard, []: [Sealed; 0]) -> Served<Answered, 1> {
+        let principal = self.who(ask.channel, &ask.sender)?;
+        match principal.standing {
+            Standing::Owner | Standing::Guest => {}
+            Standing::Stranger => return Err(stranger(&principal).into()),
+        }
+        self.door_is(cx.notes());
+        let (answered, results) =
+            Policy::answer(&self, principal, Way::Soft, (&ask.id, &ask.digest), &ask.answer, &ask.code).await?;
+        Ok((answered, [results]))
     }
 }
 
@@ -224,15 +240,43 @@ impl ctl_policyd::Serve for Policy {
         Ok((Done {}, [sealed(&self.show_card(&ask.id)?)?]))
     }
 
-    async fn approve(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Approve, []: [Sealed; 0]) -> Served<CallRun, 1> {
+    async fn decide_approval(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Decide, []: [Sealed; 0]) -> Served<Answered, 1> {
         let principal = self.at_the_machine(&cx)?;
-        let (run, result) = Policy::approve(&self, principal, &ask.id, &ask.digest).await?;
-        Ok((run, [result]))
+        let (answered, results) =
+            Policy::answer(&self, principal, Way::Hard, (&ask.id, &ask.digest), &ask.answer, "").await?;
+        Ok((answered, [results]))
     }
 
-    async fn deny_approval(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: DenyApproval, []: [Sealed; 0]) -> Served<Done, 0> {
+    async fn grants(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Grants, []: [Sealed; 0]) -> Served<Done, 1> {
+        self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&Policy::grants(&self))?]))
+    }
+
+    async fn revoke_grant(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: RevokeGrant, []: [Sealed; 0]) -> Served<Done, 0> {
         let principal = self.at_the_machine(&cx)?;
-        self.deny(&principal, &ask.id, &ask.digest).await?;
+        self.revoke(&principal, &ask.id).await?;
+        Ok((Done {}, []))
+    }
+
+    async fn codes_enrol(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        _: CodesEnrol,
+        []: [Sealed; 0],
+    ) -> Served<CodesEnrolled, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((self.enrol_codes(&principal).await?, []))
+    }
+
+    async fn codes_confirm(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: CodesConfirm, []: [Sealed; 0]) -> Served<Done, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        self.confirm_codes(&principal, &ask.code).await?;
+        Ok((Done {}, []))
+    }
+
+    async fn codes_remove(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: CodesRemove, []: [Sealed; 0]) -> Served<Done, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        self.remove_codes(&principal).await?;
         Ok((Done {}, []))
     }
 
@@ -276,6 +320,16 @@ impl ctl_policyd::Serve for Policy {
         let bytes = arguments.read().map_err(|error| internal(error.to_string()))?;
         let explained = self.explain(&ask, &bytes)?;
         Ok((Done {}, [sealed(&explained)?]))
+    }
+
+    async fn policy_canaries(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        _: PolicyCanaries,
+        []: [Sealed; 0],
+    ) -> Served<PolicyCanaried, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((PolicyCanaried { canaries: self.canaries(&principal).await }, []))
     }
 
     async fn policy_status(
@@ -358,7 +412,8 @@ impl Policy {
             .ok_or_else(|| No::Violation("an admin channel without the supervisor's word on whose it is".to_owned()))?;
         let principal = identify(Channel::Cli, &format!("uid:{}", peer.uid), self.setting.owner_uid)?;
         match principal.standing {
-            Standing::Owner => Ok(principal),
+            // His own user by the kernel's word, and the level that he has given himself.
+            Standing::Owner => Ok(self.who(Channel::Cli, &format!("uid:{}", peer.uid))?),
             Standing::Guest | Standing::Stranger => Err(stranger(&principal).into()),
         }
     }

@@ -11,7 +11,6 @@ use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::anchors;
-use crate::approvals::Card;
 use crate::house::House;
 use crate::strikes::{self, Strikes};
 use crate::switches::{self, Switches};
@@ -20,9 +19,9 @@ use crate::{store_cards, undo};
 /// The database's file, in policyd's own folder.
 pub const STORE_FILE: &str = "policy.sqlite";
 /// The form of the database this version writes.
-const FORM: i64 = 3;
+const FORM: i64 = 4;
 /// What each form has brought, oldest first: the first entry makes form 2 out of form 1.
-const STEPS: [&str; 2] = [store_cards::TABLE, undo::store::TABLE];
+const STEPS: [&str; 3] = [store_cards::FIRST_TABLE, undo::store::TABLE, store_cards::TABLES];
 const _: () = assert!(STEPS.len() as i64 == FORM - 1, "every form has its step");
 /// The most words waiting for the thread.
 const MAX_WAITING: usize = 64;
@@ -138,8 +137,8 @@ pub struct Opened {
     connection: Connection,
     /// Every executor in it, by name and version.
     pub rows: Vec<Row>,
-    /// Every card in it, oldest first.
-    pub cards: Vec<Card>,
+    /// The cards, stored words and codes in it.
+    pub words: store_cards::Words,
     /// Every switch that is thrown.
     pub switches: Switches,
     /// The strikes of every executor.
@@ -165,11 +164,11 @@ impl Opened {
         prepare(&connection, public_key)?;
         anchors::prepare(&connection)?;
         let rows = load(&connection)?;
-        let cards = store_cards::load(&connection)?;
+        let words = store_cards::load(&connection)?;
         let (switches, strikes) = (switches::load(&connection)?, strikes::load(&connection)?);
         let last_anchor = anchors::last(&connection)?;
         let house = House::load(&connection)?;
-        Ok(Self { connection, rows, cards, switches, strikes, last_anchor, house })
+        Ok(Self { connection, rows, words, switches, strikes, last_anchor, house })
     }
 
     /// Starts the thread, and waits until it runs: what a thread needs to begin, a filter that comes

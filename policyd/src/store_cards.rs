@@ -1,78 +1,100 @@
-//! Cards in `policy.sqlite`. An answer is taken by one statement that changes exactly one row,
-//! so that no two answers to a card can both count; it is durable before anything follows.
+//! Cards, stored words and the owner's one-time codes in `policy.sqlite`. An answer is taken by one
+//! statement that changes exactly one row, and names the digest of what was shown, so that no two answers
+//! to a card can both count; each act of a card is begun by another such statement, so that none is begun
+//! twice. All of it is durable before anything follows.
 
-use metnos_proto::ids::Blake3;
-use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
-use rusqlite::{Connection, Row as SqlRow, params};
+use metnos_proto::ids::TurnId;
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
-use crate::approvals::{Card, CardState, Count};
+use crate::approvals::grants::Grant;
+use crate::approvals::totp::Enrolled;
+use crate::approvals::{Asked, Card, CardState};
 use crate::store::{Store, StoreError};
 
-/// The table, as the form that has it makes it.
-pub(crate) const TABLE: &str = "
+/// The table of form 2, whose cards held one act each.
+pub(crate) const FIRST_TABLE: &str = "CREATE TABLE cards (id TEXT PRIMARY KEY) STRICT;";
+
+/// The tables, as the form that has them makes them. Cards of before have expired by then.
+pub(crate) const TABLES: &str = "
+    DROP TABLE cards;
     CREATE TABLE cards (
-        id TEXT PRIMARY KEY, principal TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL,
-        manifest_digest BLOB NOT NULL, code_digest BLOB NOT NULL, schema_digest BLOB NOT NULL, profile_digest BLOB NOT NULL,
-        arguments TEXT NOT NULL, class TEXT NOT NULL, reversible INTEGER NOT NULL, rule TEXT NOT NULL, why TEXT NOT NULL,
-        fields TEXT NOT NULL, files INTEGER, folders INTEGER, bytes INTEGER,
-        made_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL, state TEXT NOT NULL, answered_by TEXT NOT NULL
+        id TEXT PRIMARY KEY, principal TEXT NOT NULL, turn TEXT NOT NULL, acts TEXT NOT NULL, digest TEXT NOT NULL,
+        made_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL, state TEXT NOT NULL, answered_by TEXT NOT NULL,
+        begun INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE grants (id TEXT PRIMARY KEY, body TEXT NOT NULL, expires_ms INTEGER NOT NULL) STRICT;
+    CREATE TABLE codes (
+        one INTEGER PRIMARY KEY CHECK (one = 1), secret BLOB NOT NULL, confirmed INTEGER NOT NULL,
+        last_step INTEGER NOT NULL, wrong INTEGER NOT NULL, locked_until_ms INTEGER NOT NULL
     ) STRICT;";
 
-/// Every card, oldest first.
+const COLUMNS: &str = "id, principal, turn, acts, made_ms, expires_ms, state, answered_by, begun";
+
+/// What of this was in the database when it was opened.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Words {
+    /// Every card, oldest first.
+    pub cards: Vec<Card>,
+    /// Every stored word.
+    pub grants: Vec<Grant>,
+    /// The owner's codes.
+    pub codes: Option<Enrolled>,
+}
+
+/// Reads all of it.
 ///
 /// # Errors
 /// [`StoreError::Damaged`] when a row is none.
-pub(crate) fn load(connection: &Connection) -> Result<Vec<Card>, StoreError> {
-    let mut statement = connection.prepare("SELECT * FROM cards ORDER BY made_ms, id")?;
+pub(crate) fn load(connection: &Connection) -> Result<Words, StoreError> {
+    let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM cards ORDER BY made_ms, id"))?;
     let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, read(row)?)))?;
-    rows.map(|row| {
-        row.map_err(StoreError::from).and_then(|(id, card)| card.ok_or(StoreError::Damaged(format!("card {id}"))))
-    })
-    .collect()
+    let card = |(id, card): (String, Option<Card>)| card.ok_or(StoreError::Damaged(format!("card {id}")));
+    let cards = rows.map(|row| row.map_err(StoreError::from).and_then(card)).collect::<Result<_, _>>()?;
+    let mut statement = connection.prepare("SELECT id, body FROM grants ORDER BY id")?;
+    let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    let grant = |(id, body): (String, String)| {
+        serde_json::from_str(&body).map_err(|_| StoreError::Damaged(format!("grant {id}")))
+    };
+    let grants = rows.map(|row| row.map_err(StoreError::from).and_then(grant)).collect::<Result<_, _>>()?;
+    let codes = connection
+        .query_row("SELECT secret, confirmed, last_step, wrong, locked_until_ms FROM codes", [], |row| {
+            Ok(Enrolled {
+                secret: row.get(0)?,
+                confirmed: row.get(1)?,
+                last_step: unsigned(row.get(2)?),
+                wrong: row.get(3)?,
+                locked_until_ms: unsigned(row.get(4)?),
+            })
+        })
+        .optional()?;
+    Ok(Words { cards, grants, codes })
+}
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
 }
 
 fn read(row: &SqlRow<'_>) -> rusqlite::Result<Option<Card>> {
-    let digest = |at: usize| -> rusqlite::Result<Option<Blake3>> {
-        Ok(<[u8; 32]>::try_from(row.get::<_, Vec<u8>>(at)?).ok().map(Blake3))
-    };
     let number = |at: usize| -> rusqlite::Result<Option<u64>> { Ok(u64::try_from(row.get::<_, i64>(at)?).ok()) };
-    let maybe = |at: usize| -> rusqlite::Result<Option<u64>> {
-        Ok(row.get::<_, Option<i64>>(at)?.and_then(|number| u64::try_from(number).ok()))
-    };
-    let (Some(manifest), Some(code), Some(schema), Some(profile)) = (digest(4)?, digest(5)?, digest(6)?, digest(7)?)
+    let turn = row.get::<_, String>(2)?.parse::<TurnId>().ok();
+    let acts: Option<Vec<Asked>> = serde_json::from_str(&row.get::<_, String>(3)?).ok();
+    let state = CardState::parse(&row.get::<_, String>(6)?);
+    let begun = number(8)?.and_then(|begun| usize::try_from(begun).ok());
+    let (Some(turn), Some(acts), Some(state), Some(begun), Some(made_ms), Some(expires_ms)) =
+        (turn, acts, state, begun, number(4)?, number(5)?)
     else {
         return Ok(None);
     };
-    let fields = serde_json::from_str(&row.get::<_, String>(13)?).ok();
-    let state = CardState::parse(&row.get::<_, String>(19)?);
-    let (Some(fields), Some(state), Some(made_ms), Some(expires_ms)) = (fields, state, number(17)?, number(18)?) else {
-        return Ok(None);
-    };
-    let count = match (maybe(14)?, maybe(15)?, maybe(16)?) {
-        (Some(files), Some(folders), Some(bytes)) => Some(Count { files, folders, bytes }),
-        _ => None,
-    };
-    Ok(Some(Card {
-        id: row.get(0)?,
-        principal: row.get(1)?,
-        executor: ExecutorId { name: row.get(2)?, version: row.get(3)? },
-        digests: ExecutorDigests { manifest, code, schema, profile },
-        arguments: row.get(8)?,
-        class: row.get(9)?,
-        reversible: row.get(10)?,
-        rule: row.get(11)?,
-        why: row.get(12)?,
-        fields,
-        count,
-        made_ms,
-        expires_ms,
-        state,
-        answered_by: row.get(20)?,
-    }))
+    let (id, principal, answered_by) = (row.get(0)?, row.get(1)?, row.get(7)?);
+    Ok(Some(Card { id, principal, turn, acts, made_ms, expires_ms, state, answered_by, begun }))
 }
 
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn text_of(acts: &[Asked]) -> Result<String, rusqlite::Error> {
+    serde_json::to_string(acts).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }
 
 impl Store {
@@ -81,32 +103,17 @@ impl Store {
     /// # Errors
     /// When it could not be made durable.
     pub async fn card(&self, card: Card, forget_before_ms: u64) -> Result<(), StoreError> {
-        let fields = serde_json::to_string(&card.fields).unwrap_or_else(|_| "[]".to_owned());
         self.run(move |connection| {
             connection.execute("DELETE FROM cards WHERE expires_ms < ?1", [signed(forget_before_ms)])?;
-            let digests = &card.digests;
-            let count = card.count;
             connection
                 .execute(
-                    "INSERT INTO cards VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+                    "INSERT INTO cards VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0)",
                     params![
                         card.id,
                         card.principal,
-                        card.executor.name,
-                        card.executor.version,
-                        digests.manifest.0.as_slice(),
-                        digests.code.0.as_slice(),
-                        digests.schema.0.as_slice(),
-                        digests.profile.0.as_slice(),
-                        card.arguments,
-                        card.class,
-                        card.reversible,
-                        card.rule,
-                        card.why,
-                        fields,
-                        count.map(|count| signed(count.files)),
-                        count.map(|count| signed(count.folders)),
-                        count.map(|count| signed(count.bytes)),
+                        card.turn.to_string(),
+                        text_of(&card.acts)?,
+                        card.digest().to_string(),
                         signed(card.made_ms),
                         signed(card.expires_ms),
                         card.state.name(),
@@ -118,17 +125,111 @@ impl Store {
         .await
     }
 
-    /// Takes an answer to a card that waits and has not expired; whether this one counts.
+    /// Records that a card that waits has become `card`; whether it still waited as `before`.
+    ///
+    /// # Errors
+    /// When it could not be made durable.
+    pub async fn extend_card(&self, card: Card, before: String) -> Result<bool, StoreError> {
+        self.run(move |connection| {
+            let changed = connection.execute(
+                "UPDATE cards SET acts = ?3, digest = ?4, made_ms = ?5, expires_ms = ?6
+                 WHERE id = ?1 AND state = 'waiting' AND digest = ?2",
+                params![
+                    card.id,
+                    before,
+                    text_of(&card.acts)?,
+                    card.digest().to_string(),
+                    signed(card.made_ms),
+                    signed(card.expires_ms)
+                ],
+            )?;
+            Ok(changed == 1)
+        })
+        .await
+    }
+
+    /// Takes an answer to a card that waits, as it was shown, and has not expired; whether this one counts.
     ///
     /// # Errors
     /// When it could not be made durable: then it does not count.
-    pub async fn answer_card(&self, id: String, state: CardState, by: String, now_ms: u64) -> Result<bool, StoreError> {
+    pub async fn answer_card(
+        &self,
+        id: String,
+        digest: String,
+        state: CardState,
+        by: String,
+        now_ms: u64,
+    ) -> Result<bool, StoreError> {
         self.run(move |connection| {
             let changed = connection.execute(
-                "UPDATE cards SET state = ?2, answered_by = ?3 WHERE id = ?1 AND state = 'waiting' AND expires_ms > ?4",
-                params![id, state.name(), by, signed(now_ms)],
+                "UPDATE cards SET state = ?3, answered_by = ?4
+                 WHERE id = ?1 AND digest = ?2 AND state = 'waiting' AND expires_ms > ?5",
+                params![id, digest, state.name(), by, signed(now_ms)],
             )?;
             Ok(changed == 1)
+        })
+        .await
+    }
+
+    /// Begins act number `at` of an approved card; whether nobody had.
+    ///
+    /// # Errors
+    /// When it could not be made durable: then it must not begin.
+    pub async fn begin_of_card(&self, id: String, at: usize) -> Result<bool, StoreError> {
+        let at = i64::try_from(at).unwrap_or(i64::MAX - 1);
+        self.run(move |connection| {
+            let changed = connection.execute(
+                "UPDATE cards SET begun = ?2 + 1 WHERE id = ?1 AND state = 'approved' AND begun = ?2",
+                params![id, at],
+            )?;
+            Ok(changed == 1)
+        })
+        .await
+    }
+
+    /// Stores a word of the owner's, and drops those that have ended.
+    ///
+    /// # Errors
+    /// When it could not be made durable: then it does not count.
+    pub async fn grant(&self, grant: Grant, now_ms: u64) -> Result<(), StoreError> {
+        self.run(move |connection| {
+            let body = serde_json::to_string(&grant)
+                .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+            connection.execute("DELETE FROM grants WHERE expires_ms <= ?1", [signed(now_ms)])?;
+            connection
+                .execute("INSERT INTO grants VALUES (?1, ?2, ?3)", params![grant.id, body, signed(grant.expires_ms)])
+                .map(|_| ())
+        })
+        .await
+    }
+
+    /// Takes a stored word back; whether there was one.
+    ///
+    /// # Errors
+    /// When it could not be made durable.
+    pub async fn revoke(&self, id: String) -> Result<bool, StoreError> {
+        self.run(move |connection| Ok(connection.execute("DELETE FROM grants WHERE id = ?1", [id])? == 1)).await
+    }
+
+    /// Keeps the owner's codes, or forgets them.
+    ///
+    /// # Errors
+    /// When it could not be made durable: then no code counts.
+    pub async fn codes(&self, codes: Option<Enrolled>) -> Result<(), StoreError> {
+        self.run(move |connection| match codes {
+            None => connection.execute("DELETE FROM codes", []).map(|_| ()),
+            Some(codes) => connection
+                .execute(
+                    "INSERT OR REPLACE INTO codes VALUES (1, ?1, ?2, ?3, ?4, ?5)",
+                    params![
+                        codes.secret,
+                        codes.confirmed,
+                        signed(codes.last_step),
+                        codes.wrong,
+                        signed(codes.locked_until_ms)
+                    ],
+                )
+                .map(|_| ()),
         })
         .await
     }
@@ -137,7 +238,8 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approvals::tests::card;
+    use crate::approvals::grants::{Scope, Target};
+    use crate::approvals::tests::{asked, card};
     use crate::store::Opened;
 
     const KEY: [u8; 32] = [1; 32];
@@ -151,18 +253,71 @@ mod tests {
         assert!(store.card(card("a"), 0).await.is_err(), "a name is used once");
         drop(store);
         let opened = reopened(folder.path());
-        assert_eq!(opened.cards, [card("a"), card("b")]);
+        assert_eq!(opened.words.cards, [card("a"), card("b")]);
         let store = opened.start().unwrap();
-        let answer =
-            async |id: &str, now| store.answer_card(id.into(), CardState::Approved, "me".into(), now).await.unwrap();
-        assert!(!answer("a", card("a").expires_ms).await, "too late");
-        assert!(answer("a", 2_000).await);
-        assert!(!answer("a", 2_000).await, "once");
-        assert!(!answer("c", 2_000).await);
+        let digest = card("a").digest().to_string();
+        let answer = async |id: &str, digest: &str, now| {
+            store.answer_card(id.into(), digest.into(), CardState::Approved, "me".into(), now).await.unwrap()
+        };
+        assert!(!answer("a", &digest, card("a").expires_ms).await, "too late");
+        assert!(!answer("a", "blake3:other", 2_000).await, "as it was not shown");
+        assert!(answer("a", &digest, 2_000).await);
+        assert!(!answer("a", &digest, 2_000).await, "once");
+        assert!(!answer("c", &digest, 2_000).await);
+        assert!(store.begin_of_card("a".into(), 0).await.unwrap());
+        assert!(!store.begin_of_card("a".into(), 0).await.unwrap(), "each act once");
+        assert!(!store.begin_of_card("b".into(), 0).await.unwrap(), "not without a yes");
         store.card(card("d"), u64::MAX / 4).await.unwrap();
         drop(store);
-        let left = reopened(folder.path()).cards;
+        let left = reopened(folder.path()).words.cards;
         assert_eq!(left.iter().map(|card| card.id.as_str()).collect::<Vec<_>>(), ["d"]);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_card_that_was_added_to_is_another_and_an_answered_one_is_not_added_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Opened::open(folder.path(), &KEY).unwrap().start().unwrap();
+        store.card(card("a"), 0).await.unwrap();
+        let more = Card { acts: vec![asked(), asked()], ..card("a") };
+        let (old, new) = (card("a").digest().to_string(), more.digest().to_string());
+        assert!(store.extend_card(more.clone(), old.clone()).await.unwrap());
+        assert!(!store.extend_card(more.clone(), old.clone()).await.unwrap());
+        let answer = async |digest: &str| {
+            store.answer_card("a".into(), digest.into(), CardState::Approved, "me".into(), 2_000).await.unwrap()
+        };
+        assert!(!answer(&old).await);
+        assert!(answer(&new).await);
+        assert!(!store.extend_card(more, new).await.unwrap());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn stored_words_and_codes_survive_a_restart_until_they_are_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Opened::open(folder.path(), &KEY).unwrap().start().unwrap();
+        let grant = Grant {
+            id: "a".into(),
+            principal: "cli:uid:1000".into(),
+            executor: asked().executor,
+            digests: asked().digests,
+            scope: Scope { targets: vec![("/path".into(), Target::Within("/w".into()))] },
+            allows: true,
+            turn: None,
+            made_ms: 1,
+            expires_ms: 9,
+            uses: 0,
+        };
+        store.grant(grant.clone(), 1).await.unwrap();
+        let codes = Enrolled { wrong: 3, ..Enrolled::new(vec![7; 20]) };
+        store.codes(Some(codes.clone())).await.unwrap();
+        drop(store);
+        let opened = reopened(folder.path());
+        assert_eq!((opened.words.grants.clone(), opened.words.codes.clone()), (vec![grant], Some(codes)));
+        let store = opened.start().unwrap();
+        assert!(store.revoke("a".into()).await.unwrap());
+        assert!(!store.revoke("a".into()).await.unwrap());
+        store.codes(None).await.unwrap();
+        drop(store);
+        assert_eq!(reopened(folder.path()).words, Words::default());
     }
 
     fn reopened(folder: &std::path::Path) -> Opened {

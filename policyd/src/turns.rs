@@ -48,6 +48,8 @@ pub struct Turn {
     pub calls: u32,
     /// Calls running.
     pub running: usize,
+    /// It has put too many questions: nothing more is done in it.
+    pub stopped: bool,
     phase: TurnPhase,
     last: Option<CallRef>,
     results: BTreeMap<CallRef, HandleId>,
@@ -69,6 +71,7 @@ impl Turn {
             flow,
             calls: 0,
             running: 0,
+            stopped: false,
             phase: TurnPhase::Registered,
             last: None,
             results: BTreeMap::new(),

@@ -9,7 +9,7 @@ use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::Refusal;
-use metnos_proto::msg::policyd::{Acted, Approvals, Approve, DenyApproval, Release, RunCall, ShowApproval};
+use metnos_proto::msg::policyd::{Acted, Answer, Approvals, Decide, Release, RunCall, ShowApproval};
 use peers::{FakeExecutor, World, act, denied, ran, run, sealed};
 use serde_json::{Value, json};
 
@@ -57,10 +57,20 @@ async fn cards(owner: &Client<CtlPolicyd>) -> Vec<Value> {
     serde_json::from_slice(&list.read().unwrap()).unwrap()
 }
 
-async fn approve(owner: &Client<CtlPolicyd>, card: &Value, digest: Option<&str>) -> Result<Acted, String> {
+async fn decide(
+    owner: &Client<CtlPolicyd>,
+    card: &Value,
+    digest: Option<&str>,
+    answer: Answer,
+) -> Result<Vec<Acted>, String> {
     let digest = digest.unwrap_or_else(|| card["digest"].as_str().unwrap()).to_owned();
-    let ask = Approve { id: card["id"].as_str().unwrap().to_owned(), digest };
-    owner.approve(NO, ask, []).await.map(|(run, _)| run.acted).map_err(rule)
+    let ask = Decide { id: card["id"].as_str().unwrap().to_owned(), digest, answer };
+    let answered = owner.decide_approval(NO, ask, []).await;
+    answered.map(|(answered, _)| answered.runs.into_iter().map(|run| run.acted).collect()).map_err(rule)
+}
+
+async fn approve(owner: &Client<CtlPolicyd>, card: &Value, digest: Option<&str>) -> Result<Acted, String> {
+    decide(owner, card, digest, Answer::Once).await.map(|mut acted| acted.remove(0))
 }
 
 fn runs(world: &World) -> usize {
@@ -87,9 +97,11 @@ fn what_can_be_undone_and_was_pointed_at_is_done_and_a_whole_folder_is_counted_a
         assert!(!took.iter().any(|line| line.starts_with("run") && line.ends_with("fs_delete")), "{took:?}");
         let cards = cards(&owner).await;
         assert_eq!(cards.len(), 1);
-        assert_eq!((cards[0]["rule"].as_str(), cards[0]["state"].as_str()), (Some("destroy.many"), Some("waiting")));
-        assert_eq!(cards[0]["count"], json!({"files": 681, "folders": 3, "bytes": 9}));
-        assert_eq!(cards[0]["arguments"], json!({"path": "old", "folder": true}));
+        let act = &cards[0]["acts"][0];
+        assert_eq!((act["rule"].as_str(), cards[0]["state"].as_str()), (Some("destroy.many"), Some("waiting")));
+        assert_eq!(act["count"], json!({"files": 681, "folders": 3, "bytes": 9}));
+        assert_eq!(act["arguments"], json!({"path": "old", "folder": true}));
+        assert_eq!(act["always"], Value::Null, "a whole folder is asked for each time");
     });
 }
 
@@ -118,7 +130,7 @@ fn a_word_counts_once_and_only_for_exactly_what_was_shown() {
         assert_eq!(approve(&owner, &card, None).await.unwrap_err(), "approvals.answered");
         assert_eq!(runs(&world), 1);
         let arguments = world.sandbox.arguments.borrow().last().cloned().unwrap();
-        assert_eq!(serde_json::from_slice::<Value>(&arguments).unwrap(), card["arguments"]);
+        assert_eq!(serde_json::from_slice::<Value>(&arguments).unwrap(), card["acts"][0]["arguments"]);
     });
 }
 
@@ -137,11 +149,10 @@ fn a_card_expires_and_a_no_is_final() {
         assert_eq!(cards(&owner).await[0]["state"], "expired");
         denied(delete(&owner, &json!({"path": "old", "folder": true})).await);
         let card = cards(&owner).await.into_iter().find(|card| card["state"] == "waiting").unwrap();
-        let (id, digest) = (card["id"].as_str().unwrap().to_owned(), card["digest"].as_str().unwrap().to_owned());
-        owner.deny_approval(NO, DenyApproval { id: id.clone(), digest: digest.clone() }, []).await.unwrap();
+        let id = card["id"].as_str().unwrap().to_owned();
+        assert!(decide(&owner, &card, None, Answer::No).await.unwrap().is_empty());
         assert_eq!(approve(&owner, &card, None).await.unwrap_err(), "approvals.answered");
-        let again = owner.deny_approval(NO, DenyApproval { id: id.clone(), digest }, []).await.map_err(rule);
-        assert_eq!(again.unwrap_err(), "approvals.answered");
+        assert_eq!(decide(&owner, &card, None, Answer::No).await.unwrap_err(), "approvals.answered");
         let (_, [shown]) = owner.show_approval(NO, ShowApproval { id }, []).await.unwrap();
         let shown: Value = serde_json::from_slice(&shown.read().unwrap()).unwrap();
         assert_eq!((shown["state"].as_str(), shown["answered_by"].as_str()), (Some("denied"), Some("cli:uid:1000")));
@@ -190,13 +201,20 @@ fn a_hijacked_planner_gets_a_card_and_no_effect() {
         assert_eq!(denied(ask(3, json!({"path": "SOUL.md"})).await), "law.constitution");
         assert_eq!(denied(ask(4, json!({"path": "MEMORY.md"})).await), "workspace.core");
         assert_eq!(denied(ask(5, json!({"path": "/etc/passwd"})).await), "guard.path");
-        for place in 6..30 {
-            denied(ask(place, json!({"path": format!("notes/{place}.md")})).await);
+        for place in 6..11 {
+            assert_eq!(denied(ask(place, json!({"path": format!("notes/{place}.md")})).await), "approval.waiting");
         }
+        assert_eq!(denied(ask(11, json!({"path": "notes/11.md"})).await), "turn.questions");
+        assert_eq!(denied(ask(12, json!({"path": "notes/x.md"})).await), "turn.stopped");
+        let read = planner.act(NO, act(turn, 13, "fs_read"), [sealed(&json!({"path": "notes/a.md"}))]).await.unwrap().0;
+        assert_eq!(denied(read), "turn.stopped", "the turn is over, and not only its questions");
         let owner = world.owner(OWNER).await;
         let cards = cards(&owner).await;
-        assert!(cards.len() <= metnos_policy_questions(), "a turn puts so many questions and no more: {}", cards.len());
-        assert!(cards.iter().all(|card| card["rule"] == "intent.none" && card["fields"][0]["label"] == "untrusted"));
+        assert_eq!(cards.len(), 1, "consecutive questions share one card");
+        let acts = cards[0]["acts"].as_array().unwrap();
+        assert_eq!(acts.len(), metnos_policy_questions(), "a turn puts so many questions and no more");
+        assert!(acts.iter().all(|act| act["rule"] == "intent.none" && act["fields"][0]["label"] == "untrusted"));
+        assert!(acts.iter().all(|act| act["always"] == Value::Null), "under taint every question is put each time");
         assert_eq!(runs(&world), 0);
     });
 }

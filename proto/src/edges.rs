@@ -22,11 +22,14 @@ crate::edges! {
     CtlDoor in ctl_door = 1: Ctl => Gatewayd {
         ask say(Say, 1) -> (Said, 0) within 15_000;
         ask stop(Stop, 0) -> (Cancelled, 0) within 5_000;
+        ask answer(AnswerHere, 0) -> (Answered, 1) within 115_000;
         ask door_status(DoorStatus, 0) -> (DoorReport, 0) within 5_000;
         note Text;
         note Call;
         note Progress;
         note TurnDone;
+        note CardWaits;
+        note CardSettled;
     }
 
     /// The door opens turns at the planner and hears how they go.
@@ -44,6 +47,9 @@ crate::edges! {
         ask identify(Identify, 0) -> (Identified, 0) within 5_000;
         ask register_prompt(RegisterPrompt, 1) -> (PromptRegistered, 0) within 5_000;
         ask pair(Pair, 0) -> (Paired, 0) within 10_000;
+        ask answer_card(AnswerCard, 0) -> (Answered, 1) within 110_000;
+        note CardWaits;
+        note CardSettled;
     }
 
     /// The door asks which models can be called, for `status` and its greeting.
@@ -149,10 +155,15 @@ crate::edges! {
         ask autonomy(AutonomyAsk, 0) -> (Done, 1) within 15_000;
         ask approvals(Approvals, 0) -> (Done, 1) within 5_000;
         ask show_approval(ShowApproval, 0) -> (Done, 1) within 5_000;
-        ask approve(Approve, 0) -> (CallRun, 1) within 120_000;
-        ask deny_approval(DenyApproval, 0) -> (Done, 0) within 10_000;
+        ask decide_approval(Decide, 0) -> (Answered, 1) within 120_000;
+        ask grants(Grants, 0) -> (Done, 1) within 5_000;
+        ask revoke_grant(RevokeGrant, 0) -> (Done, 0) within 5_000;
+        ask codes_enrol(CodesEnrol, 0) -> (CodesEnrolled, 0) within 5_000;
+        ask codes_confirm(CodesConfirm, 0) -> (Done, 0) within 5_000;
+        ask codes_remove(CodesRemove, 0) -> (Done, 0) within 5_000;
         ask undo(Undo, 0) -> (Done, 1) within 120_000;
         ask undoable(Undoable, 0) -> (Done, 1) within 5_000;
+        ask policy_canaries(PolicyCanaries, 0) -> (PolicyCanaried, 0) within 30_000;
         ask panic(Panic, 0) -> (Panicked, 0) within 10_000;
         ask resume(Resume, 0) -> (Switched, 0) within 10_000;
         ask switch_executor(SwitchExecutor, 0) -> (Switched, 0) within 10_000;

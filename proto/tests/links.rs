@@ -13,7 +13,7 @@ use metnos_proto::link_async::{Client, Closed, Cx, MAX_IN_FLIGHT};
 use metnos_proto::msg::common::{Channel, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, Text, TurnOpened};
-use metnos_proto::msg::policyd::{Identified, Identify, PromptRegistered, RegisterPrompt};
+use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
 
 /// Opens every turn, telling its words back as a note; cancels none, and counts how many asks run at once.
@@ -239,6 +239,16 @@ impl door_policyd::ServeBlocking for Doorman {
         []: [Sealed; 0],
     ) -> Served<Paired, 0> {
         Ok((Paired::Silence, []))
+    }
+
+    fn answer_card(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: AnswerCard,
+        []: [Sealed; 0],
+    ) -> Served<Answered, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }
 }
 

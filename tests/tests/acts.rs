@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use metnos_tests::chronicle::count;
-use metnos_tests::instance::Instance;
+use metnos_tests::instance::{Instance, Plan};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
@@ -68,7 +68,11 @@ fn a_folder_goes_only_after_a_card_with_the_true_count_and_only_once() {
     assert!(set.workspace("old/11.md").exists(), "nothing happened yet");
     assert!(!lines.iter().any(|line| line.kind() == "run_started" && line.payload("executor") == "fs_delete"));
     let card = waiting(&set);
-    assert_eq!((card["count"]["files"].as_u64(), card["count"]["folders"].as_u64()), (Some(12), Some(1)), "{card:#}");
+    assert_eq!(
+        (card["acts"][0]["count"]["files"].as_u64(), card["acts"][0]["count"]["folders"].as_u64()),
+        (Some(12), Some(1)),
+        "{card:#}"
+    );
     let id = card["id"].as_str().unwrap();
     let (code, done) = set.json(&["approval", "approve", id]);
     assert_eq!((code, done["result"]["files"].as_u64()), (0, Some(12)), "{done:#}");
@@ -96,6 +100,78 @@ fn what_the_owner_points_at_is_written_added_to_renamed_and_put_into_the_trash()
     assert_eq!(text(&set, "notes/shopping-list.md"), "milk and bread");
     done("fs_delete", &["path=notes/shopping-list.md"]);
     assert!(!set.workspace("notes/shopping-list.md").exists());
+    set.verify();
+}
+
+#[test]
+fn the_doctor_flies_a_canary_at_each_control_and_each_is_stopped() {
+    let set = Instance::start();
+    let ((_, report), lines) = set.recording(|| set.json(&["doctor"]));
+    for (control, rule) in [
+        ("guard", "guard."),
+        ("schema", "schema.input"),
+        ("laws", "law.constitution"),
+        ("labels", "intent.none"),
+        ("approval", "approvals.altered"),
+    ] {
+        let check = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == control);
+        let check = check.unwrap_or_else(|| panic!("{control} was not tried: {report:#}"));
+        assert!(check["ok"] == true && check["detail"].as_str().unwrap().contains(rule), "{check:#}");
+    }
+    let ran =
+        |line: &&metnos_tests::chronicle::Line| line.kind() == "run_started" && line.payload("executor") == "fs_write";
+    assert_eq!(lines.iter().filter(ran).count(), 0, "no canary wrote anything");
+    let (_, cards) = set.json(&["approval", "list"]);
+    assert!(cards.as_array().unwrap().iter().all(|card| card["state"] == "denied"), "{cards:#}");
+    set.verify();
+}
+
+/// Spellings of places that nothing may touch, whatever asks.
+const SPELLINGS: [&str; 16] = [
+    "/etc/shadow",
+    "//etc/shadow",
+    "/etc/./shadow",
+    "/etc/shadow.",
+    "/ETC/Shadow",
+    "/home/../etc/shadow",
+    "notes/../../../../../../../../etc/shadow",
+    "/proc/self/root/etc/shadow",
+    "/proc/1/environ",
+    "/etc%2fshadow",
+    "%2fetc%2fshadow",
+    "file:///etc/shadow",
+    "/etc\u{2215}shadow",
+    "\u{ff0f}etc\u{ff0f}shadow",
+    "~/.ssh/id_ed25519",
+    "~root/.ssh/authorized_keys",
+];
+
+#[test]
+fn no_spelling_of_a_core_path_passes_any_executor_that_takes_a_path() {
+    let set = Plan::new().config("[policy]\ncalls_per_minute = 100000\n").start();
+    put(&set, "notes/a.md", "x");
+    let before = visible(&set, ".");
+    for spelling in SPELLINGS {
+        let path = format!("path={spelling}");
+        let to = format!("to={spelling}");
+        let calls: [(&str, &[&str]); 8] = [
+            ("fs_read", &[&path]),
+            ("fs_list", &[&path]),
+            ("fs_count", &[&path]),
+            ("fs_write", &[&path, "content=x"]),
+            ("fs_append", &[&path, "content=x"]),
+            ("fs_delete", &[&path]),
+            ("fs_move", &[&path, "to=notes/b.md"]),
+            ("fs_move", &["path=notes/a.md", &to]),
+        ];
+        for (executor, pairs) in calls {
+            let (code, answer) = set.run(executor, pairs);
+            assert!(code == 1 && answer["ok"] == false, "{executor} {spelling}: {answer:#}");
+        }
+    }
+    assert_eq!(visible(&set, "."), before, "nothing was made or changed");
+    let (code, done) = set.run("fs_write", &["path=notes/about.md", "content=look at /etc/shadow and ~/.ssh"]);
+    assert_eq!(code, 0, "a text that mentions such a path is no access: {done:#}");
     set.verify();
 }
 

@@ -2,6 +2,7 @@
 //! to them. It registers what a sender really said before any planner reads it, and hands a note to
 //! no session but the one that opened the turn. It never chooses a call.
 
+pub mod cards;
 pub mod relay;
 pub mod router;
 pub mod serve;
@@ -19,7 +20,7 @@ use std::rc::Rc;
 use metnos_proto::edge::AnswererEnd;
 use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolicyd, ctl_door};
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::link_async::{Client, Closed};
+use metnos_proto::link_async::{Client, Closed, Notes};
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::planner::CancelTurn;
 use tokio::sync::watch;
@@ -59,6 +60,8 @@ pub struct Door {
     next_session: Cell<u64>,
     /// Bytes of answers that wait for their sessions or for the journal.
     held: Cell<usize>,
+    /// Who was shown which card.
+    cards: RefCell<HashMap<String, Notes<CtlDoor>>>,
     /// What mind says of the models, as last heard.
     models: RefCell<String>,
     /// Set when the daemon is to end: no further turn is opened.
@@ -88,6 +91,7 @@ impl Door {
             sessions: Cell::new(0),
             next_session: Cell::new(0),
             held: Cell::new(0),
+            cards: RefCell::default(),
             models: RefCell::new("mind was not heard yet".to_owned()),
             is_draining: Cell::new(false),
             turn_within_ms,
@@ -98,6 +102,7 @@ impl Door {
     /// once per link. Must run inside a [`tokio::task::LocalSet`].
     pub fn start(self: &Rc<Self>) {
         tokio::task::spawn_local(Rc::clone(self).route());
+        tokio::task::spawn_local(Rc::clone(self).hear_cards());
         tokio::task::spawn_local(Rc::clone(self).ask_for_health());
     }
 

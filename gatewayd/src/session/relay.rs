@@ -12,6 +12,7 @@ use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::memoryd::Delivered;
 use metnos_proto::msg::planner::{Call, Progress, Text, TurnDone, TurnEnd};
+use metnos_proto::msg::policyd::CardWaits;
 use metnos_proto::payload::{MAX_PAYLOAD, Sealed};
 use tokio::sync::{Notify, mpsc};
 
@@ -34,6 +35,7 @@ pub(super) enum Item {
     Text(Text),
     Call(Call),
     Progress(Progress),
+    Card(CardWaits),
     Done(TurnDone),
 }
 
@@ -131,6 +133,10 @@ impl Relay {
                     }
                     Item::Call(call) => self.send(ctl_door::Note::Call(call)).await,
                     Item::Progress(progress) => self.send(ctl_door::Note::Progress(progress)).await,
+                    Item::Card(card) => {
+                        self.door.was_shown(&card.id, self.session.clone());
+                        self.send(ctl_door::Note::CardWaits(card)).await;
+                    }
                 },
                 () = self.cut.1.notified() => {
                     let cut = self.cut.0.borrow().clone();

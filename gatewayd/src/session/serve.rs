@@ -9,11 +9,11 @@ use metnos_proto::edges::{CtlDoor, ctl_door};
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
-use metnos_proto::msg::door::{DoorReport, DoorStatus, Said, Say, Stop};
+use metnos_proto::msg::door::{AnswerHere, DoorReport, DoorStatus, Said, Say, Stop};
 use metnos_proto::msg::memoryd::Received;
 use metnos_proto::msg::people::{Pair, Paired, StrangersCode};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn};
-use metnos_proto::msg::policyd::{Identified, Identify, PromptRegistered, RegisterPrompt};
+use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
 
 use super::relay::Relay;
@@ -50,6 +50,17 @@ impl ctl_door::Serve for Session {
             .cancel_turn(TraceId::NONE, cancel, [])
             .await
             .map_err(|error| error.into_refusal().into())
+    }
+
+    async fn answer(self: Rc<Self>, cx: Cx<CtlDoor>, ask: AnswerHere, []: [Sealed; 0]) -> Served<Answered, 1> {
+        let sender = match cx.peer {
+            Some(peer) => format!("uid:{}", peer.uid),
+            None => return Err(No::Violation("a session without a vouched-for user".to_owned())),
+        };
+        let AnswerHere { id, digest, answer, code } = ask;
+        let answer = AnswerCard { channel: Channel::Cli, sender, id, digest, answer, code };
+        let answered = self.door.peers.policyd.answer_card(TraceId::NONE, answer, []).await;
+        Ok(answered.map_err(AskError::into_refusal)?)
     }
 
     async fn door_status(

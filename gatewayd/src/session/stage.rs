@@ -19,7 +19,7 @@ use metnos_proto::msg::memoryd::{Delivered, Received, Recorded, SystemEvent};
 use metnos_proto::msg::mind::{MindHealth, MindReport};
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, Text, TurnDone, TurnEnd, TurnOpened};
-use metnos_proto::msg::policyd::{Identified, Identify, PromptRegistered, RegisterPrompt};
+use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -35,6 +35,7 @@ pub(super) struct Script {
     pub(super) journals: Cell<bool>,
     pub(super) opens: Cell<bool>,
     pub(super) planner: RefCell<Option<Notes<DoorPlanner>>>,
+    pub(super) policyd: RefCell<Option<Notes<DoorPolicyd>>>,
     opened: RefCell<Vec<TurnId>>,
 }
 
@@ -70,17 +71,28 @@ impl door_policyd::Serve for Script {
 
     async fn register_prompt(
         self: Rc<Self>,
-        _cx: Cx<DoorPolicyd>,
+        cx: Cx<DoorPolicyd>,
         ask: RegisterPrompt,
         [words]: [Sealed; 1],
     ) -> Served<PromptRegistered, 0> {
         self.note(format!("register_prompt {} {}", ask.sender, text(&words)));
+        *self.policyd.borrow_mut() = Some(cx.notes());
         Ok((PromptRegistered { turn: TurnId::new(), trace: TraceId::new() }, []))
     }
 
     async fn pair(self: Rc<Self>, _cx: Cx<DoorPolicyd>, ask: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
         self.note(format!("pair {} {}", ask.sender, ask.code));
         Ok((self.paired.borrow().clone(), []))
+    }
+
+    async fn answer_card(
+        self: Rc<Self>,
+        _cx: Cx<DoorPolicyd>,
+        ask: AnswerCard,
+        []: [Sealed; 0],
+    ) -> Served<Answered, 1> {
+        self.note(format!("answer_card {} {} {} {:?}", ask.sender, ask.id, ask.digest, ask.answer));
+        Ok((Answered { state: "approved".into(), runs: Vec::new() }, [sealed(b"[]")]))
     }
 }
 
@@ -167,7 +179,10 @@ impl Person {
         loop {
             match self.notes.recv().await.unwrap() {
                 ctl_door::Note::Text(note) => said.push_str(&note.text),
-                ctl_door::Note::Call(_) | ctl_door::Note::Progress(_) => {}
+                ctl_door::Note::Call(_)
+                | ctl_door::Note::Progress(_)
+                | ctl_door::Note::CardWaits(_)
+                | ctl_door::Note::CardSettled(_) => {}
                 ctl_door::Note::TurnDone(done) => return (said, done),
             }
         }
@@ -207,6 +222,7 @@ impl Stage {
             journals: Cell::new(true),
             opens: Cell::new(true),
             planner: RefCell::default(),
+            policyd: RefCell::default(),
             opened: RefCell::default(),
         });
         let (policyd, end) = ends::<DoorPolicyd>(1, None);

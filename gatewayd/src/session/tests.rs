@@ -5,13 +5,14 @@
 use std::rc::Rc;
 
 use metnos_proto::edge::AskError;
-use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorPlanner, door_memoryd, door_planner};
+use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorPlanner, ctl_door, door_memoryd, door_planner, door_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Closed;
 use metnos_proto::msg::common::{CallRef, Lang, RefusalCode, Standing};
-use metnos_proto::msg::door::{Say, Stop};
+use metnos_proto::msg::door::{AnswerHere, Say, Stop};
 use metnos_proto::msg::people::{Paired, StrangersCode};
 use metnos_proto::msg::planner::{MAX_TEXT, Progress, Text, TurnDone, TurnEnd};
+use metnos_proto::msg::policyd::{Answer, CardSettled, CardWaits};
 
 use super::relay::{Handle, Item, JOURNAL_TRIES, MAX_ANSWER, MAX_HELD, MAX_QUEUED, MAX_WHY};
 use super::router::MAX_STRAYS;
@@ -417,5 +418,30 @@ fn a_reason_of_the_planner_is_cut_to_its_limit() {
             stage.planner().send(door_planner::Note::TurnDone(done)).await.unwrap();
             assert_eq!(person.listen().await.1.why.len(), kept);
         }
+    });
+}
+
+#[test]
+fn a_card_reaches_the_session_that_asked_from_policyd_and_its_answer_goes_back_under_its_own_name() {
+    run(async {
+        let stage = Stage::new();
+        let (mut asking, other) = (stage.person(1000), stage.person(1001));
+        let turn = asking.say(b"tidy up").await.unwrap();
+        let mut foreign = other;
+        foreign.say(b"something else").await.unwrap();
+        let policyd = stage.script.policyd.borrow().clone().unwrap();
+        let waits = |turn| CardWaits { turn, id: "ab".into(), digest: "blake3:1".into(), shown: "{}".into() };
+        policyd.send(door_policyd::Note::CardWaits(waits(TurnId::new()))).await.unwrap();
+        policyd.send(door_policyd::Note::CardWaits(waits(turn))).await.unwrap();
+        let Some(ctl_door::Note::CardWaits(card)) = asking.notes.recv().await else { panic!("no card") };
+        assert_eq!((card.turn, card.id.as_str()), (turn, "ab"));
+        let answer = AnswerHere { id: card.id, digest: card.digest, answer: Answer::Once, code: String::new() };
+        asking.door.answer(TraceId::NONE, answer, []).await.unwrap();
+        assert_eq!(stage.script.asked("answer_card"), ["answer_card uid:1000 ab blake3:1 Once"]);
+        let settled = CardSettled { turn, id: "ab".into(), state: "approved".into(), by: "me".into(), ran: 1 };
+        policyd.send(door_policyd::Note::CardSettled(settled)).await.unwrap();
+        let Some(ctl_door::Note::CardSettled(settled)) = asking.notes.recv().await else { panic!("not settled") };
+        assert_eq!(settled.ran, 1);
+        assert!(foreign.notes.try_recv().is_err(), "nobody else hears of it");
     });
 }

@@ -71,6 +71,17 @@ impl Daemon {
 }
 
 impl ctl_door::ServeBlocking for Daemon {
+    fn answer(
+        &mut self,
+        _: &BlockingServer<CtlDoor>,
+        _: TraceId,
+        ask: AnswerHere,
+        _: [Sealed; 0],
+    ) -> Served<Answered, 1> {
+        self.heard(format!("{:?} {} {}", ask.answer, ask.id, ask.digest));
+        Ok((Answered { state: "denied".into(), runs: Vec::new() }, [sealed("[]")]))
+    }
+
     fn say(&mut self, link: &BlockingServer<CtlDoor>, _: TraceId, _: Say, [words]: [Sealed; 1]) -> Served<Said, 0> {
         self.heard(String::from_utf8(words.read().unwrap()).unwrap());
         let lines = self.lines();

@@ -2,6 +2,7 @@
 //! instance, for the real program to talk to.
 #![allow(clippy::unwrap_used, dead_code, missing_docs)]
 
+mod card;
 pub mod daemons;
 pub mod policyd;
 

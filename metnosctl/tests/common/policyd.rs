@@ -14,6 +14,7 @@ use metnos_proto::payload::Sealed;
 
 use serde_json::json;
 
+use super::card::CARD;
 use super::daemons::*;
 
 impl ctl_policyd::ServeBlocking for Daemon {
@@ -160,16 +161,83 @@ impl ctl_policyd::ServeBlocking for Daemon {
         Ok((Done {}, [sealed(CARD)]))
     }
 
-    fn approve(
+    fn decide_approval(
         &mut self,
         _: &BlockingServer<CtlPolicyd>,
         _: TraceId,
-        ask: Approve,
+        ask: Decide,
         _: [Sealed; 0],
-    ) -> Served<CallRun, 1> {
-        self.heard(format!("approve {} {}", ask.id, ask.digest));
+    ) -> Served<Answered, 1> {
+        self.heard(format!("{:?} {} {}", ask.answer, ask.id, ask.digest));
+        if matches!(ask.answer, Answer::No | Answer::Never) {
+            return Ok((Answered { state: "denied".into(), runs: Vec::new() }, [sealed("[]")]));
+        }
         let (acted, result) = self.lines().call.unwrap();
-        Ok((CallRun { turn: TURN, acted }, [sealed(&result)]))
+        let runs = vec![CallRun { turn: TURN, acted }];
+        Ok((Answered { state: "approved".into(), runs }, [sealed(&format!("[{result}]"))]))
+    }
+
+    fn grants(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Grants, _: [Sealed; 0]) -> Served<Done, 1> {
+        Ok((Done {}, [sealed("[]")]))
+    }
+
+    fn revoke_grant(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: RevokeGrant,
+        _: [Sealed; 0],
+    ) -> Served<Done, 0> {
+        self.heard(format!("revoke {}", ask.id));
+        Ok((Done {}, []))
+    }
+
+    fn codes_enrol(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: CodesEnrol,
+        _: [Sealed; 0],
+    ) -> Served<CodesEnrolled, 0> {
+        Ok((CodesEnrolled { secret: "GEZDGNBV".into(), uri: "otpauth://totp/Metnos".into() }, []))
+    }
+
+    fn codes_confirm(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: CodesConfirm,
+        _: [Sealed; 0],
+    ) -> Served<Done, 0> {
+        self.heard(format!("code {}", ask.code));
+        Ok((Done {}, []))
+    }
+
+    fn codes_remove(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: CodesRemove,
+        _: [Sealed; 0],
+    ) -> Served<Done, 0> {
+        Ok((Done {}, []))
+    }
+
+    fn policy_canaries(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: PolicyCanaries,
+        _: [Sealed; 0],
+    ) -> Served<PolicyCanaried, 0> {
+        let canary = |control: &str| PolicyCanary {
+            control: control.into(),
+            attempt: "something".into(),
+            stopped: true,
+            by: "a.rule".into(),
+            detail: String::new(),
+        };
+        Ok((PolicyCanaried { canaries: ["guard", "schema", "laws", "labels", "approval"].map(canary).into() }, []))
     }
 
     fn panic(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Panic, _: [Sealed; 0]) -> Served<Panicked, 0> {
@@ -191,17 +259,6 @@ impl ctl_policyd::ServeBlocking for Daemon {
     ) -> Served<Switched, 0> {
         self.heard(format!("switch {} {}", ask.name, ask.on));
         Ok((Switched { changed: true }, []))
-    }
-
-    fn deny_approval(
-        &mut self,
-        _: &BlockingServer<CtlPolicyd>,
-        _: TraceId,
-        ask: DenyApproval,
-        _: [Sealed; 0],
-    ) -> Served<Done, 0> {
-        self.heard(format!("deny {} {}", ask.id, ask.digest));
-        Ok((Done {}, []))
     }
 
     fn undo(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: Undo, _: [Sealed; 0]) -> Served<Done, 1> {
@@ -260,9 +317,3 @@ pub fn key() -> ed25519_dalek::SigningKey {
 pub fn anchor() -> Anchor {
     Anchor { seq: 7, hash: Sha256([3; 32]), root: Sha256([4; 32]), ts_ms: 1000 }
 }
-
-/// A card as policyd shows it.
-const CARD: &str = r#"{"id": "ab2c-d3ef", "state": "waiting", "principal": "cli:uid:1000", "executor": "fs_delete", "version": "1.0.0",
-    "signed": [], "arguments": {"path": "old"}, "class": "destroy", "reversible": true, "rule": "destroy.many", "why": "many",
-    "fields": [{"pointer": "/path", "role": "path", "label": "trusted", "source": "intent"}],
-    "count": {"files": 681, "folders": 3, "bytes": 9}, "made_ms": 1, "expires_ms": 2, "digest": "blake3:00", "answered_by": ""}"#;

@@ -195,7 +195,7 @@ impl Policy {
                     "seconds": until.saturating_sub(now) / 1_000,
                 }))
             }
-            PairingAsk::Revoke(name) => self.revoke(by, &name).await,
+            PairingAsk::Revoke(name) => self.unpair(by, &name).await,
         }
     }
 
@@ -219,7 +219,7 @@ impl Policy {
     }
 
     /// He is a stranger again at once: before it is even written, his turns are over and what runs for them is killed.
-    async fn revoke(self: &Rc<Self>, by: &str, name: &str) -> Result<Value, Refusal> {
+    async fn unpair(self: &Rc<Self>, by: &str, name: &str) -> Result<Value, Refusal> {
         if self.house().people.borrow_mut().0.remove(name).is_none() {
             let why = format!("{} was not paired", shown(name));
             return Err(Refusal::new(RefusalCode::Unknown, "pairing.unknown", why)

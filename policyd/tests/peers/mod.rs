@@ -94,7 +94,7 @@ impl World {
         let workspace = folder.join("workspace");
         std::fs::create_dir_all(&workspace).unwrap();
         house.open_files(&workspace).unwrap();
-        let (rows, cards, last_anchor) = (opened.rows.clone(), opened.cards.clone(), opened.last_anchor);
+        let (rows, words, last_anchor) = (opened.rows.clone(), opened.words.clone(), opened.last_anchor);
         let switches = (opened.switches.clone(), opened.strikes.clone());
         let setting = Setting {
             places: Places::of_instance(INSTANCE),
@@ -117,7 +117,7 @@ impl World {
             Rc::clone(&sandbox_client),
             Rc::clone(&memory_client),
         );
-        policy.hold(cards);
+        policy.hold(words);
         policy.switch(switches.0);
         policy.count_on(switches.1);
         policy.know_anchor(last_anchor);

@@ -1,6 +1,7 @@
 //! What a session at the terminal asks the door.
 
 use crate::ids::TurnId;
+use crate::msg::policyd::Answer;
 use crate::words;
 
 words! {
@@ -17,6 +18,18 @@ words! {
     pub struct Stop {
         /// Which.
         pub turn: TurnId,
+    }
+
+    /// Answers a card that this session was shown.
+    pub struct AnswerHere {
+        /// The card's name.
+        pub id: String,
+        /// The digest of what was shown.
+        pub digest: String,
+        /// What the person says.
+        pub answer: Answer,
+        /// A one-time code; empty without one.
+        pub code: String,
     }
 
     /// What the door is doing, for `status`.

@@ -45,6 +45,71 @@ words! {
         pub trace: TraceId,
     }
 
+    /// A person's answer to a card, as it came over the channel. It counts for a card of that very principal,
+    /// and no further than what could be allowed there; what is hard needs a one-time code.
+    pub struct AnswerCard {
+        /// As in [`Identify`].
+        pub channel: Channel,
+        /// As in [`Identify`].
+        pub sender: String,
+        /// The card's name.
+        pub id: String,
+        /// The digest of what was shown.
+        pub digest: String,
+        /// What was answered.
+        pub answer: Answer,
+        /// A one-time code; empty without one.
+        pub code: String,
+    }
+
+    /// What may be answered to a card (design: policy §4).
+    pub enum Answer {
+        /// Yes, this once.
+        Once,
+        /// Yes, and to the like of it in this turn.
+        Turn,
+        /// Yes, and to the like of it for so many days.
+        Always(u16),
+        /// No.
+        No,
+        /// No, and never to the like of it.
+        Never,
+    }
+
+    /// What became of an answer. The results of what ran come beside it: a JSON array, one for each run.
+    pub struct Answered {
+        /// `approved` or `denied`.
+        pub state: String,
+        /// What ran, in order; without the leaves of its results.
+        pub runs: Vec<CallRun>,
+    }
+
+    /// Note to the door: a turn has put a question, which is for the owner's eyes and not through the planner.
+    pub struct CardWaits {
+        /// Which turn.
+        pub turn: TurnId,
+        /// The card's name.
+        pub id: String,
+        /// The digest that an answer must name.
+        pub digest: String,
+        /// The card as JSON; what is too long for a channel is shortened in it.
+        pub shown: String,
+    }
+
+    /// Note to the door: a card was answered.
+    pub struct CardSettled {
+        /// The turn that had asked.
+        pub turn: TurnId,
+        /// The card's name.
+        pub id: String,
+        /// `approved` or `denied`.
+        pub state: String,
+        /// Who answered.
+        pub by: String,
+        /// How many of its acts ran.
+        pub ran: u32,
+    }
+
     // ---- from the planner ----------------------------------------------
 
     /// What the planner means to do, frozen while it has read nothing but the owner's words
@@ -205,21 +270,44 @@ words! {
         pub id: String,
     }
 
-    /// Yes to exactly the act of this digest: it is done at once, and never again on this word.
-    pub struct Approve {
+    /// The owner's answer, at the machine: a yes is done at once, exactly that, and never again on this word.
+    pub struct Decide {
         /// The card's name.
         pub id: String,
         /// The digest of what was shown.
         pub digest: String,
+        /// What he says.
+        pub answer: Answer,
     }
 
-    /// No.
-    pub struct DenyApproval {
-        /// The card's name.
+    /// What the owner has said for longer than once, as a JSON array beside the answer.
+    pub struct Grants {}
+
+    /// Takes one of those words back.
+    pub struct RevokeGrant {
+        /// Its name.
         pub id: String,
-        /// The digest of what was shown.
-        pub digest: String,
     }
+
+    /// Makes a secret for one-time codes; it counts after [`CodesConfirm`].
+    pub struct CodesEnrol {}
+
+    /// Shown once, and kept by nobody but policyd and the owner's device.
+    pub struct CodesEnrolled {
+        /// The secret in base 32.
+        pub secret: String,
+        /// The same as an `otpauth` address.
+        pub uri: String,
+    }
+
+    /// The owner shows that he has the secret.
+    pub struct CodesConfirm {
+        /// The code that his device shows now.
+        pub code: String,
+    }
+
+    /// No code counts any more.
+    pub struct CodesRemove {}
 
     /// Takes back what a turn has done, or the last turn that can be: the last act first. What became of it
     /// comes beside the answer, as JSON.
@@ -264,6 +352,30 @@ words! {
         pub principal: String,
         /// The executor's name.
         pub executor: String,
+    }
+
+    /// Puts calls that must not happen through the path of every other call. Each leaves its lines in the
+    /// chronicle, and touches nothing.
+    pub struct PolicyCanaries {}
+
+    /// See [`PolicyCanaries`].
+    pub struct PolicyCanaried {
+        /// One for each control.
+        pub canaries: Vec<PolicyCanary>,
+    }
+
+    /// What one of them has met.
+    pub struct PolicyCanary {
+        /// The control that must stop it.
+        pub control: String,
+        /// What was tried.
+        pub attempt: String,
+        /// Whether that control stopped it.
+        pub stopped: bool,
+        /// The rule that did; empty when nothing did.
+        pub by: String,
+        /// What was said.
+        pub detail: String,
     }
 
     /// What policyd is doing, for `status`.

@@ -9,11 +9,11 @@ use metnos_proto::edge::Served;
 use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolicyd, ctl_door, door_planner};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx, Notes};
-use metnos_proto::msg::common::{Channel, Lang, Standing};
-use metnos_proto::msg::door::{DoorReport, DoorStatus, Said, Say, Stop};
+use metnos_proto::msg::common::{Channel, Lang, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::door::{AnswerHere, DoorReport, DoorStatus, Said, Say, Stop};
 use metnos_proto::msg::memoryd::{Delivered, Received, SystemEvent};
 use metnos_proto::msg::planner::{Cancelled, OpenTurn, Text, TurnDone, TurnEnd};
-use metnos_proto::msg::policyd::{Identify, RegisterPrompt};
+use metnos_proto::msg::policyd::{Answered, Identify, RegisterPrompt};
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::Gatewayd;
 use tokio::sync::mpsc::Receiver;
@@ -58,6 +58,10 @@ impl ctl_door::Serve for Hostile {
 
     async fn stop(self: Rc<Self>, _cx: Cx<CtlDoor>, _ask: Stop, []: [Sealed; 0]) -> Served<Cancelled, 0> {
         Ok((Cancelled { was_open: false }, []))
+    }
+
+    async fn answer(self: Rc<Self>, _cx: Cx<CtlDoor>, _ask: AnswerHere, []: [Sealed; 0]) -> Served<Answered, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "door.hostile", "nothing is passed on").into())
     }
 
     async fn door_status(self: Rc<Self>, _cx: Cx<CtlDoor>, _ask: DoorStatus, []: [Sealed; 0]) -> Served<DoorReport, 0> {

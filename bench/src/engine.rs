@@ -1,0 +1,97 @@
+//! The decisions alone: no channel, no disk, no sandbox. The very function that policyd decides with, on
+//! the manifests of the seed executors.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use metnos_policy::context::{Confirm, Context, Who, World};
+use metnos_policy::intent::Intent;
+use metnos_policyd::arguments::{Arguments, Resolved};
+use metnos_policyd::decide::{Facts, Named, State, decide};
+use metnos_policyd::intent;
+use metnos_policyd::paths::Places;
+use metnos_policyd::registry::Signed;
+use metnos_proto::ids::Blake3;
+use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Lang, Level};
+use metnos_proto::msg::memoryd::Verdict;
+
+use crate::stats::{Table, Times, on_one_processor};
+
+/// Decisions of each kind.
+const DECISIONS: usize = 20_000;
+
+/// What is decided on, and what must come of it.
+const CASES: [(&str, &str, &str, Verdict); 5] = [
+    ("allow, it reads", "fs_read", r#"{"path":"notes/welcome.md"}"#, Verdict::Allow),
+    ("allow, foreseen and undoable", "fs_write", r#"{"path":"notes/a.md","content":"words"}"#, Verdict::Allow),
+    ("ask, it may be many", "fs_delete", r#"{"path":"notes","folder":true}"#, Verdict::Ask),
+    ("deny, a core path in a spelling", "fs_read", r#"{"path":"notes/..//../../etc/./shadow"}"#, Verdict::Deny),
+    ("deny, against the schema", "fs_read", r#"{"path":7}"#, Verdict::Deny),
+];
+
+/// Measures decisions of each kind, and all of them together.
+pub fn measure(table: &mut Table) {
+    on_one_processor(|| {
+        let mut all = std::time::Duration::ZERO;
+        for (what, executor, arguments, expected) in CASES {
+            let times = kind(executor, arguments, &expected);
+            all += times.median();
+            table.times(&format!("a decision: {what}"), &times, String::new(), "");
+        }
+        let cases = u32::try_from(CASES.len()).unwrap_or(1);
+        let a_second = 1.0 / (all / cases).as_secs_f64();
+        let beside = format!("{cases} kinds in equal parts, with parsing, by their medians");
+        table.row("decisions on one processor", format!("{a_second:.0} a second"), beside, "≥ 10,000 a second");
+    });
+}
+
+fn kind(executor: &str, text: &str, expected: &Verdict) -> Times {
+    let signed = signed(executor);
+    let mut world = World::new(Level::Supervised, Confirm::Card, Places::of_instance("/srv/metnos"));
+    world.lang = Lang::En;
+    let (resolved, results) = (Resolved::new(), BTreeMap::new());
+    let mut times = Times::default();
+    for _ in 0..DECISIONS {
+        times.time(|| {
+            let arguments = Arguments::parse(text.as_bytes());
+            let mut flow = Context::new(Who::Owner);
+            flow.said("", true, world.lang);
+            if let Ok(arguments) = &arguments {
+                flow.intent = Intent::typed(intent::typed(executor, arguments.value()));
+            }
+            let facts = Facts {
+                name: executor,
+                executor: Named::Callable { manifest: &signed.manifest, spec: &signed.spec, input: &signed.input },
+                arguments: arguments.as_ref(),
+                resolved: Ok(&resolved),
+                world: &world,
+            };
+            let state = State {
+                flow: &flow,
+                results: &results,
+                calls: 1,
+                running_in_turn: 0,
+                running: 0,
+                handles: 0,
+                kept_bytes: 0,
+                within_rate: true,
+                calls_per_minute: 600,
+                sandbox_ready: true,
+            };
+            let weighed = decide(&facts, &state);
+            assert_eq!(&weighed.verdict.decision, expected, "{executor} {text}: {:?}", weighed.verdict);
+        });
+    }
+    times
+}
+
+/// A seed executor as policyd holds it.
+fn signed(name: &str) -> Signed {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../executors").join(name);
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap();
+    let (manifest, schema) = (read("manifest.toml"), read("schema.json"));
+    let of = |text: &str| Blake3::of(text.as_bytes());
+    let digests = ExecutorDigests { manifest: of(&manifest), code: of(""), schema: of(&schema), profile: of("") };
+    let id = ExecutorId { name: name.to_owned(), version: "1.0.0".to_owned() };
+    Signed::read(&id, &manifest, &schema, &digests).unwrap()
+}
