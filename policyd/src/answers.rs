@@ -69,6 +69,8 @@ impl Policy {
         answer: &Answer,
         code: &str,
     ) -> Result<(Answered, Sealed), Refusal> {
+        // What the card is about is compared with the registry, which is not there yet right after a restart.
+        self.sandbox_soon().await;
         let card = self.cards.borrow().get(id).cloned().ok_or_else(|| approvals::unknown(id))?;
         self.may_answer(&principal, way, &card, answer)?;
         card.admits(digest, self.clock.wall_ms())?;
