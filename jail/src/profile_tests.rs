@@ -134,7 +134,7 @@ fn each_keeper_of_files_has_its_own_places() {
         let profile = Profile::load(role).unwrap();
         profile.landlock.places.into_iter().map(|place| (place.name, place.access)).collect()
     };
-    assert_eq!(places("policyd"), [("policy".to_owned(), Access::Write)]);
+    assert_eq!(places("policyd"), [("policy".to_owned(), Access::Write), ("workspace".to_owned(), Access::Read)]);
     let memoryd = places("memoryd");
     assert!(memoryd.contains(&("workspace".to_owned(), Access::Read)));
     assert!(!memoryd.iter().any(|(name, _)| name == "policy"));

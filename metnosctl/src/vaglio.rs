@@ -45,8 +45,9 @@ pub fn vaglio(screen: &mut Screen, instance: &Instance, command: &VaglioCommand)
     Ok(Exit::Done)
 }
 
+/// As one line that no terminal takes for an order: whoever proposed may have written anything.
 fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
+    value.as_str().unwrap_or_default().chars().filter(|c| !c.is_control()).collect()
 }
 
 fn number(value: &Value) -> String {
