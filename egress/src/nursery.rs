@@ -3,7 +3,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -86,7 +86,6 @@ fn settle(sandboxd: &OwnedFd, resolv_conf: &Path, without_landlock: bool) -> Res
 
 /// Closes what it has inherited but its own end and the log.
 fn close_others(keep: &OwnedFd) -> Result<(), String> {
-    use std::os::fd::AsRawFd;
     const STDERR: i32 = 2;
     let folder = std::fs::read_dir("/proc/self/fd").map_err(|error| format!("/proc/self/fd: {error}"))?;
     let open: Vec<i32> = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
@@ -121,7 +120,11 @@ fn serve_orders(sandboxd: &OwnedFd, without_landlock: bool) {
         let resolvers = if order.resolvers.is_empty() { system_resolvers() } else { order.resolvers.clone() };
         match sys::fork() {
             Ok(Forked::Parent) => alive += 1,
-            Ok(Forked::Child) => help(order, resolvers, fds, without_landlock),
+            Ok(Forked::Child) => {
+                // A helper hears what its executor and the net say, and must not hear the orders of others.
+                sys::close(sandboxd.as_raw_fd());
+                help(order, resolvers, fds, without_landlock)
+            }
             Err(_) => {}
         }
     }

@@ -31,7 +31,7 @@ pub fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Closes a descriptor by its number. Only for those that a fresh process has inherited and nobody in it owns.
+/// Closes a descriptor by its number. Only for those that a fresh process has inherited and will not use.
 pub fn close(number: i32) {
     // SAFETY: right after the fork, before anything of this process is opened; the owners of these numbers live in
     // the parent, and their values in this process are never touched again: it never returns into the parent's code.

@@ -68,3 +68,42 @@ fn orders_that_are_none_harm_nobody() {
     executor[0].read_to_string(&mut said).unwrap();
     assert!(said.starts_with("-forbidden"), "{said}");
 }
+
+/// Reads the descriptors of processes that are not dumpable, which only root may.
+mod as_root {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The children of a process.
+    fn children(parent: u32) -> Vec<u32> {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        pids.filter(|pid| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+            after_name.split_whitespace().nth(1) == Some(&parent.to_string())
+        })
+        .collect()
+    }
+
+    fn sockets(pid: u32) -> BTreeSet<String> {
+        let open = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
+        let links = open.filter_map(|entry| Some(std::fs::read_link(entry.path()).ok()?.to_str()?.to_owned()));
+        links.filter(|link| link.starts_with("socket:")).collect()
+    }
+
+    #[test]
+    fn a_helper_does_not_hear_the_orders_of_others() {
+        let nursery = nursery::start(false).unwrap();
+        let (mut executor, _report) = ordered(&nursery, &order("site.example", 443));
+        // It has answered, so it is there.
+        executor[0].write_all(b"other.example 443\n").unwrap();
+        executor[0].read_to_string(&mut String::new()).unwrap();
+        let parent = children(std::process::id())[0];
+        let helper = children(parent)[0];
+        let line = sockets(parent);
+        assert_eq!(line.len(), 1, "the nursery has its line and no connection of a call");
+        assert!(line.is_disjoint(&sockets(helper)), "a helper has the nursery's line");
+    }
+}

@@ -34,10 +34,15 @@ pub struct Egress {
 /// The connections of one call.
 #[derive(Debug)]
 pub struct Opened {
-    /// The executor's ends.
+    /// The executor's ends. Whoever keeps one keeps the helper from seeing that the executor has closed it.
     pub connections: Vec<OwnedFd>,
-    report: OwnedFd,
+    /// What the helper will have seen.
+    pub report: Report,
 }
+
+/// The end over which a helper tells what it saw.
+#[derive(Debug)]
+pub struct Report(OwnedFd);
 
 impl Egress {
     /// Starts it. Must be called by a process of one thread, before it locks itself or leaves the system's view.
@@ -87,15 +92,14 @@ impl Egress {
         socket::send(self.nursery.as_fd(), &bytes, &fds).map_err(|error| {
             format!("the egress helper does not hear ({error}); `metnosctl daemon restart sandboxd` starts it anew")
         })?;
-        Ok(Some(Opened { connections: ours, report }))
+        Ok(Some(Opened { connections: ours, report: Report(report) }))
     }
 }
 
-impl Opened {
+impl Report {
     /// What the helper saw, once the call's process has ended.
     pub async fn visits(self) -> Vec<Visit> {
-        drop(self.connections);
-        let Ok(report) = watch(self.report) else { return Vec::new() };
+        let Ok(report) = watch(self.0) else { return Vec::new() };
         let mut visits = Vec::new();
         let mut buffer = vec![0; MAX_REPORT];
         let until = Instant::now() + Duration::from_millis(REPORT_WITHIN_MS);

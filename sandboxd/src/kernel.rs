@@ -15,7 +15,7 @@ use metnos_proto::msg::sandboxd::Canary;
 use serde_json::{Value, json};
 
 use crate::canary;
-use crate::egress::Egress;
+use crate::egress::{Egress, Opened};
 use crate::frames::{self, Word};
 use crate::inner::Becoming;
 use crate::interp::Interpreter;
@@ -142,12 +142,15 @@ impl Kernel {
         stop: impl Future<Output = ()>,
         progress: impl FnMut(u64, u64),
     ) -> limits::Finished {
-        let opened = match self.egress.open(plan, arguments) {
-            Ok(opened) => opened,
+        let (connections, report) = match self.egress.open(plan, arguments) {
+            Ok(Some(Opened { connections, report })) => (connections, Some(report)),
+            Ok(None) => (Vec::new(), None),
             Err(why) => return limits::Finished::failed(why),
         };
-        let connections = opened.as_ref().map_or(&[][..], |opened| &opened.connections);
-        let mut finished = match self.launcher.launch_with(plan, Becoming::Executor, connections) {
+        let launched = self.launcher.launch_with(plan, Becoming::Executor, &connections);
+        // Only the process has them from here on.
+        drop(connections);
+        let mut finished = match launched {
             Ok(launched) => {
                 let mut words = self.launcher.order(plan, false);
                 words.extend(frames::frame(Word::Source, code));
@@ -156,8 +159,8 @@ impl Kernel {
             }
             Err(error) => limits::Finished::failed(error.to_string()),
         };
-        if let Some(opened) = opened {
-            finished.resources.visits = opened.visits().await;
+        if let Some(report) = report {
+            finished.resources.visits = report.visits().await;
         }
         finished
     }
