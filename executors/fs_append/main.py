@@ -152,6 +152,8 @@ def write_all(file, content, path):
 def act(args, ctx):
     path = args["path"]
     names = split(path)
+    if any(name.startswith(TRASH) for name in names):
+        raise Refused("PermissionDenied", f"{path} is in the trash; what lies there is kept for taking acts back")
     try:
         content = args["content"].encode("utf-8")
     except UnicodeEncodeError:

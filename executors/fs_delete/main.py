@@ -174,8 +174,8 @@ def count(name, folder, path):
 def act(args, ctx):
     path = args["path"]
     names = split(path)
-    if names[-1].startswith(TRASH):
-        raise Refused("PermissionDenied", f"{path} is in the trash already")
+    if any(name.startswith(TRASH) for name in names):
+        raise Refused("PermissionDenied", f"{path} is in the trash; what lies there is kept for taking acts back")
     folder = walk(ctx.workspace, names[:-1], path)
     try:
         what = look(names[-1], folder, path)

@@ -140,6 +140,9 @@ def record(workspace, keep, what):
 def act(args, ctx):
     path, to = args["path"], args["to"]
     names, targets = split(path), split(to)
+    # What lies in the trash may be given a name outside of it, and that is all.
+    if TRASH in names or any(name.startswith(TRASH) for name in targets):
+        raise Refused("PermissionDenied", f"{path} to {to} is about the trash; what lies there is kept for taking acts back")
     if targets == names:
         raise Refused("BadPath", f"{to} is {path} itself")
     if targets[:-1] != names[:-1]:

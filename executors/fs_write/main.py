@@ -178,6 +178,8 @@ def act(args, ctx):
     except UnicodeDecodeError:
         raise Refused("BadPath", "the content holds a character that no text file can have") from None
     names = split(path)
+    if any(name.startswith(TRASH) for name in names):
+        raise Refused("PermissionDenied", f"{path} is in the trash; what lies there is kept for taking acts back")
     folder = walk(ctx.workspace, names[:-1], path, make=True)
     trashed = ""
     try:

@@ -442,12 +442,14 @@ impl Policy {
             self.forget(evicted);
         }
         let begun = DirectTurn { turn, trace, principal: name, executor: head(&executor, 64) };
-        if let Err(error) = self.memory.direct_turn(trace, begun, []).await {
-            self.turns.borrow_mut().end(turn);
-            return Err(memory_gone(&error));
-        }
         let call = Call { turn, place: CallRef(1), executor, arguments, notes: None, approved };
-        let acted = self.mediate(call).await;
+        // It is decided while that is being recorded. memoryd hears the one before the other, and takes no decision in a
+        // turn that it has not recorded.
+        let (opened, acted) = tokio::join!(biased; self.memory.direct_turn(trace, begun, []), self.mediate(call));
+        let acted = match (opened, acted) {
+            (Err(error), Err(_)) => Err(memory_gone(&error)),
+            (_, acted) => acted,
+        };
         let end = end_of(&acted);
         let result = match &acted {
             Ok(Acted::Ran(ran)) => self.turns.borrow_mut().get_mut(turn).map(|open| share(open, ran.handle)),

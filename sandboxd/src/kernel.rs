@@ -10,7 +10,7 @@ use std::time::Duration;
 use metnos_proto::control::{NetSettings, Start};
 use metnos_proto::executor::Quotas;
 use metnos_proto::json;
-use metnos_proto::msg::common::{Carrier, Outcome, Resources};
+use metnos_proto::msg::common::{Carrier, Outcome};
 use metnos_proto::msg::sandboxd::Canary;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ use crate::plan::{Installation, Mode, Plan, TMP, WORKSPACE};
 use crate::pool::{Entry, Finished, Job, Sandbox};
 use crate::reaper::Reaper;
 use crate::scratch::Scratch;
-use crate::warm::{Pool, Taken};
+use crate::warm::Pool;
 use crate::{sys, view};
 
 /// The layer that the owner may waive by name on a kernel that lacks it.
@@ -186,12 +186,6 @@ pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
     body
 }
 
-/// A call that was stopped while a process for it was looked for.
-fn stopped_before() -> Finished {
-    let detail = "it was stopped before it began".to_owned();
-    Finished { outcome: Outcome::Killed, result: None, detail, log: String::new(), resources: Resources::NONE }
-}
-
 impl Sandbox for Kernel {
     type Scratch = Scratch;
 
@@ -232,7 +226,7 @@ impl Sandbox for Kernel {
     }
 
     async fn run(&self, job: Job<'_>) -> Finished {
-        let Job { turn, plan, code, entry, progress, kill } = job;
+        let Job { turn, plan, code, entry, progress, kill, begin } = job;
         let mut stop = pin!(async {
             // Whoever drops the other end without a word means that nobody will stop it.
             if kill.await.is_err() {
@@ -242,15 +236,24 @@ impl Sandbox for Kernel {
         let body = request(plan, &entry);
         let _running = self.pool.call();
         let mut carried = None;
-        let taken = tokio::select! {
-            biased;
-            () = stop.as_mut() => return stopped_before(),
-            taken = tokio::time::timeout(TAKE_WITHIN, self.pool.take(turn, plan, code)) => taken.unwrap_or_else(|_| {
-                tracing::warn!("a warm process was not to be had in time");
-                None
-            }),
+        // The process is made ready while the start is being recorded; it gets its request only after that.
+        let ready = async {
+            tokio::join!(tokio::time::timeout(TAKE_WITHIN, self.pool.take(turn, plan, code)), Job::may_begin(begin))
         };
-        if let Some(Taken { launched, carrier, code: mut words }) = taken {
+        let (taken, may_begin) = tokio::select! {
+            biased;
+            () = stop.as_mut() => return Finished::never_begun("it was stopped before it began"),
+            ready = ready => ready,
+        };
+        if !may_begin {
+            return Finished::never_begun("its start was not recorded");
+        }
+        let taken = taken.unwrap_or_else(|_| {
+            tracing::warn!("a warm process was not to be had in time");
+            None
+        });
+        let taken = taken.and_then(|taken| Some((taken.process.hand_over()?, taken.carrier, taken.code)));
+        if let Some((launched, carrier, mut words)) = taken {
             words.extend(frames::frame(Word::Request, &body));
             let (limits, ending) = (&plan.spec().limits, Ending::of(plan, &self.reaper));
             let finished = supervise(launched, limits, &words, ending, stop.as_mut(), progress).await;

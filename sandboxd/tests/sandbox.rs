@@ -41,6 +41,7 @@ fn main() -> ExitCode {
     add("pool::what_waits_for_one_executor_serves_no_other", Box::new(|lab| Box::pin(pool::not_another(lab))));
     add("pool::a_crash_replaces_the_zygote", Box::new(|lab| Box::pin(pool::crashed(lab))));
     add("pool::every_grant_is_mounted_in_a_warm_process_too", Box::new(|lab| Box::pin(pool::grants(lab))));
+    add("pool::without_a_record_of_its_start_nothing_runs", Box::new(|lab| Box::pin(pool::unrecorded(lab))));
     add("pool::birth_tests_hold_in_warm_processes", Box::new(|lab| Box::pin(pool::births(lab))));
     add("pool::nothing_is_left_after_many_calls", Box::new(|lab| Box::pin(pool::leftovers(lab))));
     add("pool::a_seal_that_is_ordered_something_else_runs_nothing", Box::new(|lab| Box::pin(pool::bad_orders(lab))));

@@ -33,4 +33,10 @@ def cases():
             "args": {"path": "a", "content": "x"},
             "expect": {"ok": False, "class": "PermissionDenied"},
         },
+        {
+            "name": "nothing is added to what is in the trash",
+            "files": {".trash-1-a": {"text": "x"}},
+            "args": {"path": ".trash-1-a", "content": "y"},
+            "expect": {"ok": False, "class": "PermissionDenied"},
+        },
     ]

@@ -45,4 +45,10 @@ def cases():
             "args": {"path": "../x"},
             "expect": {"ok": False, "class": "PermissionDenied"},
         },
+        {
+            "name": "no note of the trash is deleted",
+            "files": {".trash/a.json": {"text": "{}"}},
+            "args": {"path": ".trash/a.json"},
+            "expect": {"ok": False, "class": "PermissionDenied"},
+        },
     ]

@@ -51,4 +51,22 @@ def cases():
             "args": {"path": "out/a", "to": "out/b"},
             "expect": {"ok": False, "class": "PermissionDenied"},
         },
+        {
+            "name": "the notes of the trash stay where they are",
+            "files": {".trash/a.json": {"text": "{}"}},
+            "args": {"path": ".trash", "to": "t"},
+            "expect": {"ok": False, "class": "PermissionDenied"},
+        },
+        {
+            "name": "nothing takes the place of what is in the trash",
+            "files": {"a": {"text": "x"}},
+            "args": {"path": "a", "to": ".trash-1-a"},
+            "expect": {"ok": False, "class": "PermissionDenied"},
+        },
+        {
+            "name": "what is in the trash may have a name again",
+            "files": {".trash-1-a": {"text": "x"}},
+            "args": {"path": ".trash-1-a", "to": "a"},
+            "expect": {"ok": True, "values": {"/to": "a", "/kind": "file"}},
+        },
     ]

@@ -57,4 +57,16 @@ def cases():
             "args": {"path": "a\0b", "content": "x"},
             "expect": {"ok": False, "class": "BadPath"},
         },
+        {
+            "name": "no note of the trash is written",
+            "files": {".trash/a.json": {"text": "{}"}},
+            "args": {"path": "./.trash/a.json", "content": "{}", "overwrite": True},
+            "expect": {"ok": False, "class": "PermissionDenied"},
+        },
+        {
+            "name": "what was replaced is kept as it was",
+            "files": {"n/.trash-1-a": {"text": "x"}},
+            "args": {"path": "n/.trash-1-a", "content": "y", "overwrite": True},
+            "expect": {"ok": False, "class": "PermissionDenied"},
+        },
     ]

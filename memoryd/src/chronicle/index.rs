@@ -10,6 +10,7 @@ use std::path::Path;
 use metnos_proto::ids::{CallId, Sha256, TraceId, TurnId};
 use metnos_proto::merkle::Frontier;
 use metnos_proto::msg::common::{Channel, Trust};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::event::{EventType, channel_named, trust_named};
@@ -98,6 +99,8 @@ pub fn open_projection(path: &Path) -> rusqlite::Result<Connection> {
         "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
          PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;",
     )?;
+    // Otherwise a statement whose plan might depend on a value is compiled anew for every value.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.set_prepared_statement_cache_capacity(64);
     Ok(db)
 }

@@ -207,11 +207,12 @@ impl Memory {
         if self.month_looked_at == month {
             return Ok(());
         }
+        let oldest = self.mnestome.oldest_ms()?;
+        self.month_looked_at.clone_from(&month);
         // In the month in which it began there is nothing yet that could be lost.
-        if self.mnestome.oldest_ms()?.is_none_or(|oldest| self::month(oldest) == month) {
+        if oldest.is_none_or(|oldest| self::month(oldest) == month) {
             return Ok(());
         }
-        self.month_looked_at.clone_from(&month);
         let kept = self.mnestome.snapshots()?;
         let folder = self.snapshots_folder();
         for old in kept.iter().filter(|one| one.ts_ms.saturating_add(COMPRESS_AFTER_MS) < now) {

@@ -150,7 +150,8 @@ pub async fn run<S: Sandbox>(
 ) -> Result<Vec<BirthCase>, String> {
     let quotas = Quotas::default();
     let plan = sandbox.installation().pure_plan("birth", &quotas).map_err(|error| error.to_string())?;
-    let job = Job { turn: None, plan: &plan, code: tests, entry: Entry::Cases, progress: &|_, _| {}, kill: kill() };
+    let (entry, kill_first) = (Entry::Cases, kill());
+    let job = Job { turn: None, plan: &plan, code: tests, entry, progress: &|_, _| {}, kill: kill_first, begin: None };
     let finished = sandbox.run(job).await;
     let bytes = match (finished.outcome, finished.result) {
         (Outcome::Ok, Some(bytes)) => bytes,
@@ -198,7 +199,8 @@ async fn run_case<S: Sandbox>(
     let plan = executor.plan.with_scratch(scratch.folder()).map_err(|error| error.to_string())?;
     let args = json::canonical(&Value::Object(case.args.clone()));
     let entry = Entry::Call { args };
-    let job = Job { turn: None, plan: &plan, code: &executor.code, entry, progress: &|_, _| {}, kill };
+    let code = &executor.code;
+    let job = Job { turn: None, plan: &plan, code, entry, progress: &|_, _| {}, kill, begin: None };
     let finished = sandbox.run(job).await;
     if !finished.log.is_empty() {
         tracing::debug!(id = %executor.id, case = %case.name, log = %short(&finished.log), "what a birth test wrote");

@@ -14,7 +14,7 @@ use metnos_proto::msg::common::{InputRef, Outcome, Refusal, RefusalCode, Resourc
 use metnos_proto::msg::memoryd::{Ended, Started};
 use metnos_proto::msg::sandboxd::{Run, RunProgress, RunReport};
 use metnos_proto::payload::Sealed;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use super::output::{Judged, judge};
 use super::registry::Denial;
@@ -58,15 +58,24 @@ impl<S: Sandbox> Service<S> {
         let Prepared { verified, arguments, inputs, slot } = self.prepare(link, &ask, &arguments).await?;
         let began = self.results.borrow_mut().begin(ask.turn, ask.place);
         began.map_err(|error| error.refusal())?;
-        let started_seq = match self.started(&ask, &inputs).await {
+        let (recorded, begin) = oneshot::channel();
+        let start = async {
+            let seq = self.started(&ask, &inputs).await?;
+            self.runs_total.set(self.runs_total.get().saturating_add(1));
+            // It can only have been stopped meanwhile.
+            let _ = recorded.send(());
+            Ok::<u64, Refusal>(seq)
+        };
+        let running = self.execute(&verified, arguments, &slot, (ask.turn, ask.call), notes, begin);
+        // Made ready while its start is recorded; what runs has heard of that.
+        let (started, judged) = tokio::join!(start, running);
+        let started_seq = match started {
             Ok(seq) => seq,
             Err(refusal) => {
                 self.results.borrow_mut().give_up(ask.turn, ask.place);
                 return Err(refusal.into());
             }
         };
-        self.runs_total.set(self.runs_total.get().saturating_add(1));
-        let judged = self.execute(&verified, arguments, &slot, (ask.turn, ask.call), notes).await;
         // Made before the record, so that its failure is found before anything is promised.
         let sealed = Sealed::new(&judged.bytes);
         let ended = self.ended(&ask, &judged, started_seq).await;
@@ -135,6 +144,7 @@ impl<S: Sandbox> Service<S> {
         slot: &Slot,
         (turn, call): (TurnId, CallId),
         notes: Notes<PolicydSandboxd>,
+        begin: oneshot::Receiver<()>,
     ) -> Judged {
         if slot.is_killed() {
             let nothing = Resources::NONE;
@@ -147,7 +157,7 @@ impl<S: Sandbox> Service<S> {
         };
         let entry = Entry::Call { args };
         let (plan, code) = (&executor.plan, executor.code.as_slice());
-        let job = Job { turn: Some(turn), plan, code, entry, progress: &tell, kill: slot.kill() };
+        let job = Job { turn: Some(turn), plan, code, entry, progress: &tell, kill: slot.kill(), begin: Some(begin) };
         let finished = tokio::select! {
             biased;
             finished = self.sandbox.run(job) => finished,

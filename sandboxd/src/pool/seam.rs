@@ -32,6 +32,19 @@ pub struct Job<'a> {
     pub progress: &'a dyn Fn(u64, u64),
     /// Ends it.
     pub kill: oneshot::Receiver<()>,
+    /// Hears when its start is recorded: until then everything may be made ready, and not a line of it may run. Dropped
+    /// without a word, it must not run at all. `None` for what needs no record, as the cases of a birth.
+    pub begin: Option<oneshot::Receiver<()>>,
+}
+
+impl Job<'_> {
+    /// Waits until it may run; `false` when it must not.
+    pub async fn may_begin(begin: Option<oneshot::Receiver<()>>) -> bool {
+        match begin {
+            None => true,
+            Some(recorded) => recorded.await.is_ok(),
+        }
+    }
 }
 
 /// How it ended.
@@ -47,4 +60,13 @@ pub struct Finished {
     pub log: String,
     /// What it used.
     pub resources: Resources,
+}
+
+impl Finished {
+    /// It was stopped, for this reason, before anything of it ran.
+    #[must_use]
+    pub fn never_begun(why: &str) -> Self {
+        let detail = why.to_owned();
+        Self { outcome: Outcome::Killed, result: None, detail, log: String::new(), resources: Resources::NONE }
+    }
 }

@@ -22,8 +22,14 @@ impl Idle {
 
     /// Hands it over, if it still lives.
     #[must_use]
-    pub fn take(mut self) -> Option<Launched> {
-        if self.is_alive() { self.0.take() } else { None }
+    pub fn take(self) -> Option<Launched> {
+        if self.is_alive() { self.hand_over() } else { None }
+    }
+
+    /// Hands it over, however it is.
+    #[must_use]
+    pub fn hand_over(mut self) -> Option<Launched> {
+        self.0.take()
     }
 
     /// Whether it still lives.

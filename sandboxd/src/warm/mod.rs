@@ -4,30 +4,30 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::{Carrier, Outcome};
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::frames::{self, Word};
-use crate::launch::{Launched, Launcher};
+use crate::launch::Launcher;
 use crate::limits::{Ending, supervise};
 use crate::order::{self, layout};
 use crate::plan::{Plan, Spec};
 
 mod broker;
+mod channel;
 mod idle;
 mod line;
 pub mod stock;
 mod zygote;
 
 use broker::Broker;
+use channel::{send, tell};
 pub use idle::Idle;
 use stock::{Habits, Key, MAX_KNOWN, Next, Standing};
 use zygote::Zygote;
@@ -80,8 +80,8 @@ struct Known {
 /// A process that was taken for a call.
 #[derive(Debug)]
 pub struct Taken {
-    /// It.
-    pub launched: Launched,
+    /// It. Dropped, it ends.
+    pub process: Idle,
     /// On which step of the ladder.
     pub carrier: Carrier,
     /// What it must still be told before the request.
@@ -268,8 +268,8 @@ impl Pool {
         let code = if turn.is_some() { self.remember(key, plan, code) } else { frames::frame(Word::Source, code) };
         self.habits.borrow_mut().called(turn, key);
         let expected = self.waiting.borrow_mut().remove(&key);
-        if let Some(launched) = expected.and_then(Idle::take) {
-            return Some(Taken { launched, carrier: Carrier::Predicted, code: Vec::new() });
+        if let Some(process) = expected.filter(Idle::is_alive) {
+            return Some(Taken { process, carrier: Carrier::Predicted, code: Vec::new() });
         }
         loop {
             // The one that has waited longest is warmest.
@@ -282,7 +282,10 @@ impl Pool {
                 None => (self.fork().await.ok()?, Carrier::Forked),
             };
             match self.seal(&idle, plan).await {
-                Ok(()) => return idle.take().map(|launched| Taken { launched, carrier, code }),
+                Ok(()) => {
+                    let code = tell(&idle, code)?;
+                    return Some(Taken { process: idle, carrier, code });
+                }
                 Err(why) if carrier == Carrier::Warm && !idle.is_alive() => {
                     tracing::debug!(why, "a warm process had ended");
                 }
@@ -483,16 +486,4 @@ impl Known {
             Some(_) | None => frames::frame(Word::Source, &self.code),
         }
     }
-}
-
-/// Sends all at once, with descriptors. A channel that nothing was sent over yet has room for an order and code.
-fn send(channel: BorrowedFd<'_>, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> std::io::Result<()> {
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(layout::MAX_MOUNTS))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
-        return Err(std::io::Error::other("too many mounts"));
-    }
-    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-    let sent = rustix::net::sendmsg(channel, &[IoSlice::new(bytes)], &mut control, flags)?;
-    if sent == bytes.len() { Ok(()) } else { Err(std::io::ErrorKind::WriteZero.into()) }
 }

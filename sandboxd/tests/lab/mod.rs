@@ -94,7 +94,8 @@ impl Lab {
         progress: &dyn Fn(u64, u64),
     ) -> Finished {
         let entry = Entry::Call { args: json::canonical(args) };
-        self.kernel_of(plan).run(Job { turn: None, plan, code: code.as_bytes(), entry, progress, kill }).await
+        let job = Job { turn: None, plan, code: code.as_bytes(), entry, progress, kill, begin: None };
+        self.kernel_of(plan).run(job).await
     }
 }
 

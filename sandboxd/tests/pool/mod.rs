@@ -25,7 +25,8 @@ fn code(says: &str) -> String {
 async fn call(lab: &Lab, turn: Option<TurnId>, plan: &Plan, code: &str) -> Finished {
     let (_keep, kill) = oneshot::channel();
     let entry = Entry::Call { args: json::canonical(&json!({})) };
-    lab.kernel.run(Job { turn, plan, code: code.as_bytes(), entry, progress: &|_, _| {}, kill }).await
+    let code = code.as_bytes();
+    lab.kernel.run(Job { turn, plan, code, entry, progress: &|_, _| {}, kill, begin: None }).await
 }
 
 fn carried(finished: &Finished, says: &str, carrier: Carrier) -> Verdict {
@@ -124,6 +125,37 @@ pub async fn grants(lab: &Lab) -> Verdict {
     let look = "import os\ndef run(args, ctx):\n    return {'ok': True, 'answer': os.listdir(ctx.workspace + '/desk') != [] and not os.path.exists(ctx.workspace + '/notes')}\n";
     let finished = lab.run(&narrow, look, &json!({})).await;
     holds(answer(&finished) == json!(true), format!("{finished:?}"))
+}
+
+pub async fn unrecorded(lab: &Lab) -> Verdict {
+    let plan = lab.writers_plan("workspace/desk/", false).unwrap();
+    // Warm, and with an interpreter of its own.
+    for warm in [true, false] {
+        lab.kernel.pool().fill().await?;
+        if !warm {
+            lab.kernel.pool().clear();
+        }
+        let mark = if warm { "/workspace/desk/ran-warm" } else { "/workspace/desk/ran-cold" };
+        // In its first line, before it is called.
+        let code = format!("import os\nos.mkdir('{mark}')\n{}", code("ran"));
+        let ran = || std::fs::metadata(mark).is_ok();
+        for record in [false, true] {
+            let (_keep, kill) = oneshot::channel();
+            let (recorded, begin) = oneshot::channel();
+            let entry = Entry::Call { args: json::canonical(&json!({})) };
+            let (code, progress) = (code.as_bytes(), &|_, _| {});
+            let job = Job { turn: None, plan: &plan, code, entry, progress, kill, begin: Some(begin) };
+            if record {
+                recorded.send(()).unwrap();
+            } else {
+                drop(recorded);
+            }
+            let finished = lab.kernel.run(job).await;
+            holds(finished.outcome == if record { Outcome::Ok } else { Outcome::Killed }, format!("{finished:?}"))?;
+            holds(ran() == record, format!("warm {warm}, recorded {record}, and ran {}", ran()))?;
+        }
+    }
+    Ok(())
 }
 
 pub async fn births(lab: &Lab) -> Verdict {
