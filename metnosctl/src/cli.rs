@@ -61,6 +61,9 @@ pub enum Command {
     /// The pool of executors
     #[command(subcommand)]
     Executor(ExecutorCommand),
+    /// The sandbox that executors run in
+    #[command(subcommand)]
+    Sandbox(SandboxCommand),
     /// Stop every executor that runs, and allow nothing new until `resume`, also after restarts
     Panic,
     /// Let calls happen again after `panic`
@@ -221,10 +224,41 @@ pub enum ExecutorCommand {
         /// Its name
         name: String,
     },
+    /// Let an executor back that is in quarantine, when all is again as it was signed
+    Lift {
+        /// Its name
+        name: String,
+        /// The digest that was shown without it: yes to exactly that
+        #[arg(long, value_name = "DIGEST")]
+        confirm: Option<String>,
+    },
+    /// Let an executor back whose sandbox has changed, as after an upgrade: it is tested in it and signed anew
+    #[command(group(clap::ArgGroup::new("whom").required(true).args(["name", "all"])))]
+    Relock {
+        /// Its name
+        name: Option<String>,
+        /// All whose sandbox has changed
+        #[arg(long)]
+        all: bool,
+        /// The digest that was shown without it: yes to exactly that
+        #[arg(long, value_name = "DIGEST")]
+        confirm: Option<String>,
+    },
     /// Compare files, signature and profile with what was signed
     Verify {
         /// Its name; without it, all
         name: Option<String>,
+    },
+}
+
+/// See [`Command::Sandbox`].
+#[derive(Debug, Subcommand)]
+pub enum SandboxCommand {
+    /// Have hostile code tried against the sandbox of this machine, and say what was stopped
+    Selftest {
+        /// Only these families of attacks [default: all]
+        #[arg(long, value_name = "NAME")]
+        family: Vec<String>,
     },
 }
 

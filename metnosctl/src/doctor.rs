@@ -245,8 +245,8 @@ fn executors(checked: Result<Vec<Checked>, CtlError>) -> Finding {
     } else if bad.is_empty() {
         Finding::good(NAME, format!("{} whole, signed and active", counted(checked.len() as u64, "is", "are")))
     } else {
-        let remedy = "nothing calls it any more; find out who changed its files. A new instance \
-                      (`metnosctl --instance DIR up`) has it as it was released";
+        let remedy = "nothing calls it any more. After an upgrade of Metnos `metnosctl executor relock --all` shows what \
+                      is different; else find out who changed its files, put them back, and `metnosctl executor lift NAME`";
         Finding::bad(NAME, bad.join("; "), remedy)
     }
 }

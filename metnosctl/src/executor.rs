@@ -12,12 +12,12 @@ use crate::instance::Instance;
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
 use crate::table::{Table, cell, inked};
-use crate::{human, profile, record, switches};
+use crate::{human, profile, readmit, record, switches};
 
 /// The most characters of a reason or a summary in the list.
 const MAX_SHOWN: usize = 80;
 
-/// `executor list|show|profile|diff|disable|enable|verify`.
+/// `executor list|show|profile|diff|disable|enable|lift|relock|verify`.
 ///
 /// # Errors
 /// When policyd or sandboxd refuses or cannot be reached.
@@ -30,6 +30,12 @@ pub fn executor(screen: &mut Screen, instance: &Instance, command: &ExecutorComm
         ExecutorCommand::Diff { name } => profile::diff(screen, &mut reach, name),
         ExecutorCommand::Disable { name } => switches::executor(screen, &mut reach, name, false),
         ExecutorCommand::Enable { name } => switches::executor(screen, &mut reach, name, true),
+        ExecutorCommand::Lift { name, confirm } => {
+            readmit::readmit(screen, &mut reach, Some(name), false, confirm.as_deref())
+        }
+        ExecutorCommand::Relock { name, all: _, confirm } => {
+            readmit::readmit(screen, &mut reach, name.as_deref(), true, confirm.as_deref())
+        }
         ExecutorCommand::Verify { name } => verify(screen, &mut reach, name.as_deref()),
     }
 }

@@ -47,12 +47,14 @@ pub mod nouns;
 pub mod people;
 pub mod profile;
 pub mod reach;
+mod readmit;
 pub mod record;
 pub mod replay;
 pub mod rite;
 pub mod run;
 pub mod screen;
 pub mod seeds;
+pub mod selftest;
 pub mod spend;
 pub mod status;
 pub mod survey;
@@ -68,7 +70,7 @@ pub mod witness;
 
 use clap::Parser;
 
-use crate::cli::{Cli, Command, PolicyCommand};
+use crate::cli::{Cli, Command, PolicyCommand, SandboxCommand};
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::Screen;
@@ -107,6 +109,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Chat => chat::chat(screen, &place()?),
         Command::Run(run) => run::run(screen, &place()?, &run),
         Command::Executor(command) => executor::executor(screen, &place()?, &command),
+        Command::Sandbox(SandboxCommand::Selftest { family }) => selftest::selftest(screen, &place()?, &family),
         Command::Panic => switches::panic(screen, &place()?),
         Command::Resume => switches::resume(screen, &place()?),
         Command::Audit(command) => audit::audit(screen, &place()?, &command),

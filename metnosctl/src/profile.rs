@@ -138,7 +138,7 @@ pub fn diff(screen: &mut Screen, reach: &mut Reach, name: &str) -> Result<Exit, 
             (_, false) => screen.line(&format!("{name} {version}: the sandbox would change:"))?,
         }
         for change in &changes {
-            screen.line(&format!("  {} {}: {}", change.sign(), change.place, human::scalar(&change.value)))?;
+            screen.line(&format!("  {}", change.line()))?;
         }
     }
     if screen.json() {
@@ -147,9 +147,18 @@ pub fn diff(screen: &mut Screen, reach: &mut Reach, name: &str) -> Result<Exit, 
     Ok(if same { Exit::Done } else { Exit::Failed })
 }
 
+/// What has changed in the sandbox of one version since it was locked.
+///
+/// # Errors
+/// When sandboxd refuses or cannot be reached.
+pub(crate) fn changes(reach: &mut Reach, name: &str, version: &str) -> Result<Vec<Change>, CtlError> {
+    let profiles = profiles(reach, name)?;
+    Ok(profiles.iter().find(|one| text(one, "/version") == version).map(changes_of).unwrap_or_default())
+}
+
 /// One difference.
 #[derive(Debug, PartialEq)]
-struct Change {
+pub(crate) struct Change {
     place: String,
     added: bool,
     value: Value,
@@ -160,7 +169,12 @@ impl Change {
         if self.added { '+' } else { '-' }
     }
 
-    fn document(&self) -> Value {
+    /// For a person.
+    pub(crate) fn line(&self) -> String {
+        format!("{} {}: {}", self.sign(), self.place, human::scalar(&self.value))
+    }
+
+    pub(crate) fn document(&self) -> Value {
         json!({ "place": self.place, "change": if self.added { "added" } else { "removed" }, "value": self.value })
     }
 }

@@ -72,6 +72,40 @@ fn lines() -> Lines {
 }
 
 #[test]
+fn what_is_in_quarantine_is_shown_before_it_is_let_back_and_the_digest_that_was_shown_is_asked_for() {
+    let scene = Scene::running(Plan { daemons: lines(), ..Plan::default() });
+    let looked = scene.ctl(&["executor", "lift", "fs_read"]);
+    assert_eq!(looked.code, Some(4), "{looked:?}");
+    assert!(looked.out.contains("main.py") && !looked.out.contains('\u{1b}'), "{looked:?}");
+    assert!(looked.out.contains("metnosctl executor lift fs_read --confirm blake3:11"), "{looked:?}");
+    for (words, heard, code) in [
+        (&["executor", "lift", "fs_read", "--confirm", "d"][..], "readmit Some(\"fs_read\") false d", 1),
+        (&["executor", "relock", "--all"], "readmit None true ", 1),
+        (&["executor", "relock", "fs_read", "--confirm", "d"], "readmit Some(\"fs_read\") true d", 1),
+    ] {
+        let said = scene.ctl(words);
+        assert_eq!(said.code, Some(code), "{said:?}");
+        assert_eq!(scene.plan.lock().unwrap().heard.last().map(String::as_str), Some(heard));
+    }
+    assert_eq!(scene.ctl(&["executor", "relock"]).code, Some(2));
+    assert_eq!(scene.ctl(&["executor", "relock", "fs_read", "--all"]).code, Some(2));
+}
+
+#[test]
+fn a_selftest_tells_what_was_not_stopped_and_fails_for_it_alone() {
+    let scene = Scene::running(Plan { daemons: lines(), ..Plan::default() });
+    let all = scene.ctl(&["sandbox", "selftest"]);
+    assert!(all.code == Some(1) && all.out.contains("1 of 2 tries"), "{all:?}");
+    let said = format!("{}{}", all.out, all.err);
+    assert!(said.contains("bad_output") && !said.contains('\u{1b}'), "{all:?}");
+    let one = scene.ctl(&["sandbox", "selftest", "--family", "files", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&one.out).unwrap();
+    assert_eq!((one.code, &document["ok"], &document["skipped"]), (Some(0), &true.into(), &1.into()), "{document:#}");
+    let unknown = scene.ctl(&["sandbox", "selftest", "--family", "nothing"]);
+    assert!(unknown.code == Some(1) && unknown.err.contains("files, lies"), "{unknown:?}");
+}
+
+#[test]
 fn what_the_owner_says_about_people_and_proposals_is_asked_in_these_words() {
     let owned =
         r#"[{"id": "a", "state": "waiting", "title": "t\u001b[2J", "principal": "cli:uid:1", "level": "full"}]"#;

@@ -222,9 +222,10 @@ impl Policy {
                 Verdict::deny("turn.stopped", "this turn has put more questions than a turn may, and was stopped")
                     .with_remedy("say anew what is still to be done");
         }
-        // Whatever else holds: what the owner has switched off is off.
-        if let Some(off) = self.switched_off(&call.executor) {
-            verdict = off;
+        // Whatever else holds: what the owner has switched off is off, and what is used up is used up.
+        let used_up = || self.house().daily.borrow().over(&callable.as_ref()?.manifest, self.clock.wall_ms());
+        if let Some(no) = self.switched_off(&call.executor).or_else(used_up) {
+            verdict = no;
         }
         if let (memory::Verdict::Ask, Some(card)) = (&verdict.decision, &call.approved) {
             verdict =
@@ -273,6 +274,7 @@ impl Policy {
             if let Some(turn) = self.turns.borrow_mut().get_mut(call.turn) {
                 turn.flow.carried_out(&judgement);
             }
+            self.will_write(&signed.manifest);
             Granted { signed, reserved: Reserved::take(self, call.turn), judgement, back }
         });
         Ok(Decided { verdict, granted, asking, id, trace, principal, channel, silent })
@@ -386,7 +388,7 @@ impl Policy {
             self.event("violation", &format!("sandboxd's report on {executor} does not hold: {why}"), Some(call.turn));
             return Err(internal(&format!("{executor} ran, but sandboxd's report on it does not hold: {why}")));
         }
-        self.judge_conduct(&executor, report.outcome).await;
+        self.account(&signed, &report).await;
         let acted = self.kept(call.turn, call.place, id, &signed, &judgement, report, result);
         drop(reserved);
         acted

@@ -8,7 +8,7 @@ use std::time::Duration;
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::policyd_sandboxd::Note;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
+use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{ExecutorBorn, ExecutorLost};
 use metnos_proto::msg::sandboxd::{Birth, Born, Install, Pool, TrustKey};
 use metnos_proto::payload::Sealed;
@@ -37,7 +37,7 @@ fn is_unfinished(born: Result<Progress, JoinError>) -> bool {
 
 /// Whether something is done, or has to be tried again when a peer is back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Progress {
+pub(crate) enum Progress {
     Done,
     Later,
 }
@@ -266,6 +266,26 @@ impl Policy {
         Progress::Done
     }
 
+    /// Finishes what the owner has let back, which is tried again with the next look when a peer is gone.
+    ///
+    /// # Errors
+    /// Why it cannot be called yet.
+    pub(crate) async fn finish_birth(self: &Rc<Self>, id: &ExecutorId) -> Result<(), Refusal> {
+        let progress = self.finish(id).await;
+        let registry = self.registry.borrow();
+        let row = registry.row(id);
+        let why = match (progress, row.map(|row| row.state)) {
+            (Progress::Done, Some(RowState::Active)) => return Ok(()),
+            (Progress::Done, Some(RowState::Quarantined)) => row.map(|row| row.why.clone()).unwrap_or_default(),
+            (Progress::Done, _) => "sandboxd does not install it; its log says why".to_owned(),
+            (Progress::Later, _) => {
+                "memoryd or sandboxd went away meanwhile; it is finished when sandboxd starts anew".to_owned()
+            }
+        };
+        Err(Refusal::new(RefusalCode::Unavailable, "readmit.unfinished", format!("{id} cannot be called yet: {why}"))
+            .remedy("look at `metnosctl status`"))
+    }
+
     fn later(&self, id: &ExecutorId, error: &AskError) -> Progress {
         tracing::warn!(%id, %error, "a birth is not finished");
         Progress::Later
@@ -294,7 +314,7 @@ impl Policy {
     }
 
     /// Tells memoryd of every executor that is lost and that it still offers.
-    async fn tell_losses(self: &Rc<Self>) -> Progress {
+    pub(crate) async fn tell_losses(self: &Rc<Self>) -> Progress {
         // One at a time, or a loss would be told twice.
         let _telling = self.telling.lock().await;
         let lost = |row: &Row| row.state == RowState::Quarantined && row.told == Told::Born;

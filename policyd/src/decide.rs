@@ -238,7 +238,7 @@ fn callable<'a>(facts: &Facts<'a>, state: &State<'_>) -> Result<(&'a Manifest, &
         Named::Closed { rule: WAITING, .. } if !state.sandbox_ready => Err(sandbox_gone()),
         Named::Closed { rule, why } => {
             let remedy = if rule == QUARANTINED {
-                "it stays set aside: what was signed once and was then something else is not trusted again, and this version has no way to approve it anew"
+                "`metnosctl executor lift` says why and whether it can be let back; after an upgrade of Metnos it is `metnosctl executor relock --all`"
             } else {
                 "`metnosctl executor verify` says what lies in the pool"
             };

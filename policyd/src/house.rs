@@ -9,6 +9,7 @@ use metnos_proto::msg::common::{Refusal, RefusalCode};
 use rusqlite::Connection;
 
 use crate::autonomy::Levels;
+use crate::daily::Daily;
 use crate::pairing::People;
 use crate::pairing::book::Book;
 use crate::policy::Policy;
@@ -40,6 +41,7 @@ pub struct House {
     pub(crate) people: RefCell<People>,
     pub(crate) book: RefCell<Book>,
     pub(crate) levels: RefCell<Levels>,
+    pub(crate) daily: RefCell<Daily>,
 }
 
 impl House {
@@ -56,6 +58,7 @@ impl House {
             people: RefCell::new(People::load(connection)?),
             book: RefCell::default(),
             levels: RefCell::new(Levels::load(connection)?),
+            daily: RefCell::new(Daily::load(connection)?),
         })
     }
 

@@ -15,8 +15,9 @@ use metnos_proto::msg::policyd::{
     Act, Acted, AnchorList, Anchors, AnswerCard, Answered, Approvals, CallRun, CheckPolicy, CodesConfirm, CodesEnrol,
     CodesEnrolled, CodesRemove, CopyRegistry, Decide, EndTurn, ExecutorList, Executors, Grants, GrowthLeft,
     GrowthQuota, Identified, Identify, Intent, IntentFrozen, MAX_ANCHORS, Panic, Panicked, PolicyCanaried,
-    PolicyCanaries, PolicyReport, PolicyStatus, PromptRegistered, RedactPayload, Redacted, RegisterPrompt, Release,
-    Released, Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, Undo, Undoable,
+    PolicyCanaries, PolicyReport, PolicyStatus, PromptRegistered, Readmit, RedactPayload, Redacted, RegisterPrompt,
+    Release, Released, Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, Undo,
+    Undoable,
 };
 use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
 use metnos_proto::payload::Sealed;
@@ -308,6 +309,11 @@ impl ctl_policyd::Serve for Policy {
     ) -> Served<Switched, 0> {
         let principal = self.at_the_machine(&cx)?;
         Ok((Switched { changed: self.set_executor(&principal, &ask.name, ask.on).await? }, []))
+    }
+
+    async fn readmit(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Readmit, []: [Sealed; 0]) -> Served<Done, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&Policy::readmit(&self, &principal, ask).await?)?]))
     }
 
     async fn check_policy(

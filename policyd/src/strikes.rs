@@ -9,7 +9,6 @@ use rusqlite::{Connection, params};
 
 use crate::policy::Policy;
 use crate::store::{Store, StoreError};
-use crate::switches::{Thrown, What};
 
 /// How many set it aside.
 pub const MOST: usize = 3;
@@ -123,17 +122,14 @@ impl Policy {
         if let Err(error) = self.store.strike(id.clone(), now_ms).await {
             tracing::error!(%error, %id, "a strike is remembered only until policyd ends");
         }
-        let what = What::Executor(id.name.clone());
-        if !last || self.switches.borrow().contains_key(&what) {
+        if !last || !self.registry.borrow().may_be_set_aside(id) {
             return;
         }
         let why = format!("{MOST} failures of its own making within a day, the last of them: {}", outcome.name());
-        let thrown = Thrown { by: "Metnos".to_owned(), since_ms: now_ms, why: why.clone() };
-        self.switches.borrow_mut().insert(what.clone(), thrown.clone());
-        if let Err(error) = self.store.throw(what, thrown).await {
-            tracing::error!(%error, %id, "it is set aside only until policyd ends");
-        }
         self.event("strikes", &format!("{id} is set aside: {why}"), None);
+        self.quarantine(id, &why).await;
+        let policy = Rc::clone(self);
+        tokio::task::spawn_local(async move { policy.tell_losses().await });
     }
 }
 

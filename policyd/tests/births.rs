@@ -5,13 +5,14 @@ mod peers;
 
 use std::path::Path;
 
+use metnos_proto::edge::AskError;
 use metnos_proto::edges::policyd_sandboxd::Note;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::policyd::Executors;
+use metnos_proto::msg::policyd::{Executors, Readmit};
 use metnos_proto::msg::sandboxd::Quarantined;
 use peers::sandbox::Lie;
 use peers::{FakeExecutor, World, act, denied, ran, run, sealed};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const NO: TraceId = TraceId::NONE;
 
@@ -144,6 +145,123 @@ fn a_changed_file_is_quarantine_and_quarantine_outlives_starts_and_repairs() {
         let turn = world.say("read").await;
         let acted = planner.act(NO, act(turn, 1, "fs_read"), [sealed(&json!({"path": "a.md"}))]).await.unwrap().0;
         assert_eq!(denied(acted), "executor.quarantined");
+    });
+}
+
+/// What the owner hears of what is in quarantine; with a digest, his word that it comes back.
+async fn readmit(world: &World, relock: bool, confirm: &str) -> Result<Value, String> {
+    let ask = Readmit { name: None, relock, confirm: confirm.to_owned() };
+    match world.owner(0).await.readmit(NO, ask, []).await {
+        Ok((_, [document])) => Ok(serde_json::from_slice(&document.read().unwrap()).unwrap()),
+        Err(AskError::Refused(refusal)) => Err(refusal.rule),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn digest_of(looked: &Value) -> String {
+    looked["digest"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_an_upgrade_has_set_aside_is_tested_and_signed_anew_on_the_owners_word_and_not_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, mut pool) = first_start(folder.path());
+    let before = pool[0].digests().profile;
+    pool[0].profile = "another sandbox".to_owned();
+    pool[0].signed = false;
+    let pool = run(async {
+        let world = World::settled(folder.path(), pool, &[&reader()]).await;
+        assert_eq!(world.took(), ["trust", "pool", "lost fs_read"]);
+        let (state, why) = standing(&world, "fs_read").await;
+        assert!(state == "quarantined" && why.contains("the sandbox it would run in"), "{state}: {why}");
+        // Nothing is to be signed anew by a mere lift, and nothing at all by another word than the one that was shown.
+        assert_eq!(readmit(&world, false, "").await.unwrap()["digest"], "");
+        let looked = readmit(&world, true, "").await.unwrap();
+        let told = &looked["executors"][0];
+        assert_eq!((told["way"].as_str(), told["signed"].as_str()), (Some("relock"), Some(&*before.to_string())));
+        for other in ["blake3:00", "x"] {
+            assert_eq!(readmit(&world, true, other).await.unwrap_err(), "readmit.altered");
+        }
+        assert_eq!(standing(&world, "fs_read").await.0, "quarantined");
+        assert!(world.took().iter().all(|line| line == "pool"), "only looked");
+        let done = readmit(&world, true, &digest_of(&looked)).await.unwrap();
+        assert_eq!(done["done"], true, "{done:#}");
+        let took: Vec<String> = world.took().into_iter().filter(|line| !line.starts_with("event")).collect();
+        assert_eq!(took, ["pool", "pardon fs_read", "birth fs_read", "install fs_read", "born fs_read"]);
+        assert_eq!(standing(&world, "fs_read").await.0, "active");
+        // One word is good once.
+        assert_eq!(readmit(&world, true, &digest_of(&looked)).await.unwrap_err(), "readmit.altered");
+        world.sandbox.executors.borrow().clone()
+    });
+    run(async {
+        let world = World::settled(folder.path(), pool, &[&reader()]).await;
+        assert_eq!(world.took(), ["trust", "pool"]);
+        assert_eq!(standing(&world, "fs_read").await.0, "active");
+    });
+}
+
+#[test]
+fn what_does_not_hold_in_the_new_sandbox_stays_in_quarantine() {
+    for (lie, reason) in
+        [(Lie::FailingTest, "birth test"), (Lie::NoTests, "no birth tests"), (Lie::WrongCandidate, "main.py")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, mut pool) = first_start(folder.path());
+        pool[0].profile = "another sandbox".to_owned();
+        run(async {
+            let world = World::settled(folder.path(), pool, &[&reader()]).await;
+            let looked = readmit(&world, true, "").await.unwrap();
+            world.sandbox.lie.set(lie);
+            let tried = readmit(&world, true, &digest_of(&looked)).await.unwrap();
+            let error = tried["executors"][0]["error"].as_str().unwrap();
+            assert!(tried["done"] == false && error.contains(reason), "{tried:#}");
+            assert_eq!(standing(&world, "fs_read").await.0, "quarantined");
+            assert!(!world.took().iter().any(|line| line.starts_with("install")), "{reason}");
+        });
+    }
+}
+
+#[test]
+fn a_quarantine_is_lifted_only_when_every_byte_is_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, pool) = first_start(folder.path());
+    let mut changed = pool.clone();
+    changed[0].code.push(' ');
+    run(async {
+        let world = World::settled(folder.path(), changed, &[&reader()]).await;
+        let looked = readmit(&world, false, "").await.unwrap();
+        let told = &looked["executors"][0];
+        assert_eq!((told["way"].as_str(), looked["digest"].as_str()), (Some("none"), Some("")), "{looked:#}");
+        assert!(told["fault"].as_str().unwrap().contains("main.py"));
+        assert_eq!(readmit(&world, false, "blake3:00").await.unwrap_err(), "readmit.altered");
+        // As it was signed; and changed again behind the owner's back, between his look and his word.
+        *world.sandbox.executors.borrow_mut() = pool.clone();
+        let looked = readmit(&world, false, "").await.unwrap();
+        world.sandbox.executors.borrow_mut()[0].code.push(' ');
+        assert_eq!(readmit(&world, false, &digest_of(&looked)).await.unwrap_err(), "readmit.altered");
+        *world.sandbox.executors.borrow_mut() = pool.clone();
+        world.took();
+        assert_eq!(readmit(&world, false, &digest_of(&looked)).await.unwrap()["done"], true);
+        let took: Vec<String> = world.took().into_iter().filter(|line| !line.starts_with("event")).collect();
+        assert_eq!(took, ["pool", "pardon fs_read", "install fs_read", "born fs_read"], "nothing is signed anew");
+        assert_eq!(standing(&world, "fs_read").await.0, "active");
+    });
+}
+
+#[test]
+fn nobody_but_the_owner_lets_an_executor_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, mut pool) = first_start(folder.path());
+    pool[0].signed = false;
+    run(async {
+        let world = World::settled(folder.path(), pool, &[&reader()]).await;
+        let ask = Readmit { name: None, relock: false, confirm: String::new() };
+        assert!(world.owner(peers::OWNER + 1).await.readmit(NO, ask.clone(), []).await.is_err());
+        let unknown = Readmit { name: Some("nothing".to_owned()), ..ask };
+        match world.owner(0).await.readmit(NO, unknown, []).await {
+            Err(AskError::Refused(refusal)) => assert_eq!(refusal.rule, "executor.unknown"),
+            other => panic!("{other:?}"),
+        }
     });
 }
 

@@ -8,15 +8,22 @@ use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::Outcome;
-use metnos_proto::msg::policyd::{Acted, Panic, PolicyReport, PolicyStatus, Resume, RunCall, SwitchExecutor};
+use metnos_proto::msg::policyd::{Acted, Panic, PolicyReport, PolicyStatus, Readmit, Resume, RunCall, SwitchExecutor};
 use peers::{FakeExecutor, OWNER, World, denied, ran, run, sealed};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const NO: TraceId = TraceId::NONE;
 
 async fn read(owner: &Client<CtlPolicyd>, executor: &str) -> Acted {
     let ask = RunCall { executor: executor.into() };
     owner.run_call(NO, ask, [sealed(&json!({"path": "notes/a.md"}))]).await.unwrap().0.acted
+}
+
+/// Looks at `fs_read` in quarantine, or lets it back.
+async fn readmit(owner: &Client<CtlPolicyd>, confirm: &str) -> Value {
+    let ask = Readmit { name: Some("fs_read".into()), relock: false, confirm: confirm.to_owned() };
+    let (_, [document]) = owner.readmit(NO, ask, []).await.unwrap();
+    serde_json::from_slice(&document.read().unwrap()).unwrap()
 }
 
 async fn report(owner: &Client<CtlPolicyd>) -> PolicyReport {
@@ -125,7 +132,7 @@ fn only_the_owner_throws_switches() {
 }
 
 #[test]
-fn three_failures_within_a_day_set_an_executor_aside_until_it_is_enabled() {
+fn three_failures_within_a_day_set_an_executor_aside_until_the_owner_lets_it_back() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = two_readers(folder.path()).await;
@@ -143,11 +150,13 @@ fn three_failures_within_a_day_set_an_executor_aside_until_it_is_enabled() {
         ran(read(&owner, "fs_read").await);
         world.sandbox.outcome.set(None);
         // The third of its own making, across a restart; what was stopped did not count.
-        assert_eq!(denied(read(&owner, "fs_read").await), "executor.disabled");
+        assert_eq!(denied(read(&owner, "fs_read").await), "executor.quarantined");
+        world.until("lost fs_read").await;
         ran(read(&owner, "fs_list").await);
-        assert_eq!(report(&owner).await.disabled, ["fs_read"]);
-        let ask = SwitchExecutor { name: "fs_read".into(), on: true };
-        assert!(owner.switch_executor(NO, ask, []).await.unwrap().0.changed);
+        let looked = readmit(&owner, "").await;
+        assert!(looked["executors"][0]["why"].as_str().unwrap().contains("output_too_large"), "{looked:#}");
+        let done = readmit(&owner, looked["digest"].as_str().unwrap()).await;
+        assert_eq!(done["done"], true, "{done:#}");
         world.sandbox.outcome.set(Some(Outcome::Crashed));
         ran(read(&owner, "fs_read").await);
         ran(read(&owner, "fs_read").await);

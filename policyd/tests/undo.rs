@@ -21,6 +21,7 @@ fn text(name: &str, roles: &[(&str, &str)], undo: &str) -> String {
         .replace("side_effects = false", &format!("side_effects = true\n{undo}"))
         .replace("fs-read-workspace", "fs-write-workspace")
         .replace("fs_read = [", "fs_write = [")
+        .replace("[effects]", "quotas = { writes_per_day = 1000, bytes_per_day = 1000000 }\n\n[effects]")
 }
 
 /// An executor that changes what a path names, and can be undone.

@@ -26,7 +26,8 @@ fn remover() -> FakeExecutor {
         .replace("class = \"read\"", "class = \"destroy\"")
         .replace("side_effects = false", "side_effects = true")
         .replace("fs-read-workspace", "fs-write-workspace")
-        .replace("fs_read = [", "fs_write = [");
+        .replace("fs_read = [", "fs_write = [")
+        .replace("[effects]", "quotas = { writes_per_day = 1000, bytes_per_day = 1000000 }\n\n[effects]");
     FakeExecutor {
         manifest,
         schema: peers::testing::schema_text(&properties, &["path"]),

@@ -107,6 +107,7 @@ crate::edges! {
         ask pool(Pool, 0) -> (PoolListing, 0) within 30_000;
         ask birth(Birth, 0) -> (Born, 1) within 120_000;
         ask install(Install, 0) -> (Done, 0) within 10_000;
+        ask pardon(Pardon, 0) -> (Done, 0) within 10_000;
         ask resolve(Resolve, 0) -> (Resolved, 1) within 5_000;
         ask run(Run, 1) -> (RunReport, 1) within 110_000;
         ask kill(Kill, 0) -> (KilledCount, 0) within 5_000;
@@ -167,6 +168,7 @@ crate::edges! {
         ask panic(Panic, 0) -> (Panicked, 0) within 10_000;
         ask resume(Resume, 0) -> (Switched, 0) within 10_000;
         ask switch_executor(SwitchExecutor, 0) -> (Switched, 0) within 10_000;
+        ask readmit(Readmit, 0) -> (Done, 1) within 300_000;
         ask anchors(Anchors, 0) -> (AnchorList, 1) within 30_000;
         ask redact(RedactPayload, 0) -> (Redacted, 0) within 60_000;
         ask copy_registry(CopyRegistry, 0) -> (Done, 1) within 60_000;
@@ -176,6 +178,7 @@ crate::edges! {
     CtlSandboxd in ctl_sandboxd = 17: Ctl => Sandboxd {
         ask verify_executor(VerifyExecutor, 0) -> (Verified, 0) within 30_000;
         ask canaries(Canaries, 0) -> (CanaryReport, 0) within 30_000;
+        ask selftest(Selftest, 0) -> (Selftested, 1) within 300_000;
         ask sandbox_status(SandboxStatus, 0) -> (SandboxReport, 0) within 5_000;
         ask profiles(ProfilesOf, 0) -> (Profiled, 1) within 30_000;
     }

@@ -160,6 +160,24 @@ impl Interpreter {
         }
     }
 
+    /// The same with the module by which Python calls any function, for hostile code of the escape suite; `None` where this
+    /// machine lacks it.
+    #[must_use]
+    pub fn armed(&self) -> Option<Self> {
+        let module = Path::new(&self.stdlib).join("lib-dynload").join(format!("_ctypes.{}.so", self.abi));
+        let folders = self.library_folders();
+        let library =
+            folders.iter().map(|folder| PathBuf::from(folder).join("libffi.so.8")).find(|path| path.exists())?;
+        if !module.exists() {
+            return None;
+        }
+        let mut armed = self.clone();
+        armed.extensions.push(module.to_string_lossy().into_owned());
+        armed.modules.push("_ctypes".to_owned());
+        armed.libraries.push(library.to_string_lossy().into_owned());
+        Some(armed)
+    }
+
     /// The folders the loader must look into, each once.
     #[must_use]
     pub fn library_folders(&self) -> Vec<String> {

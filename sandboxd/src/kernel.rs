@@ -38,6 +38,8 @@ const TAKE_WITHIN: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Kernel {
     installation: Installation,
+    /// For the escape suite alone; see [`Interpreter::armed`].
+    armed: Option<Installation>,
     launcher: Rc<Launcher>,
     pool: Rc<Pool>,
     reaper: Rc<Reaper>,
@@ -77,7 +79,10 @@ impl Kernel {
         // First, because it is to see the system's own files and no lock of sandboxd's.
         let egress = Egress::start(net, without_landlock)?;
         let certificates = Path::new(&net.ca_bundle).is_file().then_some(net.ca_bundle.as_str());
-        view::enter(&instance, &interpreter, certificates).map_err(|error| error.to_string())?;
+        // The view shows what the escape suite needs; the plans decide who sees it.
+        let armed = interpreter.armed();
+        let shown = armed.as_ref().unwrap_or(&interpreter);
+        view::enter(&instance, shown, certificates).map_err(|error| error.to_string())?;
         let launcher = Launcher::new(landlock_abi).map_err(|error| error.to_string())?;
         let installation = Installation {
             interpreter,
@@ -86,11 +91,12 @@ impl Kernel {
             seal: Launcher::seal_digest(),
             net: certificates.map(|_| Launcher::net_digest()),
         };
+        let armed = armed.map(|interpreter| Installation { interpreter, ..installation.clone() });
         let base = installation.pure_plan("pure", &Quotas::default()).map_err(|error| error.to_string())?;
         let launcher = Rc::new(launcher);
         let pool = Pool::new(Rc::clone(&launcher), base);
         let (egress, reaper) = (Rc::new(egress), Rc::default());
-        Ok(Self { installation, launcher, pool, reaper, egress, landlock_abi, scratches: Cell::new(0) })
+        Ok(Self { installation, armed, launcher, pool, reaper, egress, landlock_abi, scratches: Cell::new(0) })
     }
 
     /// The same for another interpreter of the same view, with a pool of its own.
@@ -104,6 +110,7 @@ impl Kernel {
         let (reaper, egress) = (Rc::clone(&self.reaper), Rc::clone(&self.egress));
         Ok(Self {
             installation,
+            armed: None,
             launcher,
             pool,
             reaper,
@@ -283,6 +290,27 @@ impl Sandbox for Kernel {
         resources.carrier = carrier;
         let result = (outcome == Outcome::Ok).then_some(result);
         Finished { outcome, result, detail: why, log, resources }
+    }
+
+    async fn run_fresh(&self, job: Job<'_>) -> Finished {
+        let Job { turn: _, plan, code, entry, progress, kill, begin } = job;
+        if !Job::may_begin(begin).await {
+            return Finished::never_begun("its start was not recorded");
+        }
+        let stop = async {
+            if kill.await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        let body = request(plan, &entry);
+        let finished = self.execute(plan, None, code, &body, stop, progress).await;
+        let limits::Finished { outcome, why, result, mut resources, log, nothing_ran: _ } = finished;
+        resources.carrier = Carrier::Execed;
+        Finished { outcome, result: (outcome == Outcome::Ok).then_some(result), detail: why, log, resources }
+    }
+
+    fn armed(&self) -> Option<&Installation> {
+        self.armed.as_ref()
     }
 
     fn mode(&self) -> Mode {

@@ -10,6 +10,7 @@
 
 pub mod canary;
 pub mod egress;
+pub mod escape;
 pub mod frames;
 pub mod inner;
 pub mod interp;

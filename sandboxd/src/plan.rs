@@ -390,17 +390,29 @@ impl Plan {
     /// # Errors
     /// When `folder` is not below [`SCRATCH`].
     pub fn with_scratch(&self, folder: &str) -> Result<Self, PlanError> {
+        // It holds no pool that would have to be guarded.
+        self.with_folder(folder, false)
+    }
+
+    /// The same for a folder that has a pool of executors like the workspace's, for the escape suite.
+    ///
+    /// # Errors
+    /// As [`Plan::with_scratch`].
+    pub fn with_stage(&self, folder: &str) -> Result<Self, PlanError> {
+        self.with_folder(folder, true)
+    }
+
+    fn with_folder(&self, folder: &str, guarded: bool) -> Result<Self, PlanError> {
         if !folder.starts_with(SCRATCH_BELOW) {
             return Err(PlanError::BadMount { path: folder.to_owned(), what: "is no scratch workspace" });
         }
         let mut spec = self.spec.clone();
-        // It holds no pool that would have to be guarded.
-        spec.mounts.retain(|mount| mount.purpose != Use::Guard);
+        spec.mounts.retain(|mount| guarded || mount.purpose != Use::Guard);
         for mount in &mut spec.mounts {
             let from = match mount.purpose {
-                Use::Grant => WORKSPACE,
+                Use::Grant | Use::Guard => WORKSPACE,
                 Use::WriteGrant => WRITABLE,
-                Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Guard | Use::Certificates => continue,
+                Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates => continue,
             };
             let below = mount.source.strip_prefix(from).unwrap_or_default();
             mount.source = format!("{folder}{below}");

@@ -15,14 +15,15 @@ use metnos_proto::link_async::{Client, Closed, Cx, Notes};
 use metnos_proto::msg::common::{Done, ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
 use metnos_proto::msg::sandboxd::{
-    Birth, Born, Canaries, CanaryReport, Forget, Install, Kill, KilledCount, Pool, PoolEntry, PoolListing, Profiled,
-    ProfilesOf, Quarantined, Resolve, Resolved, Run, RunReport, SandboxReport, SandboxStatus, TrustKey, Verified,
-    VerifyExecutor,
+    Birth, Born, Canaries, CanaryReport, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing,
+    Profiled, ProfilesOf, Quarantined, Resolve, Resolved, Run, RunReport, SandboxReport, SandboxStatus, Selftest,
+    Selftested, TrustKey, Verified, VerifyExecutor,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{self, TrustPhase};
-use serde_json::Value;
+use serde_json::{Value, json as value};
 
+use crate::escape;
 use crate::pool::call::not_admitted;
 use crate::pool::files::FileError;
 use crate::pool::registry::Registry;
@@ -247,6 +248,13 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         Ok((Done {}, []))
     }
 
+    async fn pardon(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Pardon, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.admits(&Ask::Pardon(ask.clone()))?;
+        self.service.registry.borrow_mut().pardon(&ask.id, &ask.digests)?;
+        tracing::info!(id = %ask.id, "the owner lets it back");
+        Ok((Done {}, []))
+    }
+
     async fn resolve(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Resolve, []: [Sealed; 0]) -> Served<Resolved, 1> {
         self.admits(&Ask::Resolve(ask.clone()))?;
         self.service.resolve(&ask)
@@ -308,6 +316,37 @@ impl<S: Sandbox> ctl_sandboxd::Serve for Service<S> {
         let canaries = self.sandbox.canaries().await;
         self.trying.set(false);
         Ok((CanaryReport { canaries }, []))
+    }
+
+    async fn selftest(
+        self: Rc<Self>,
+        _cx: Cx<CtlSandboxd>,
+        Selftest { family }: Selftest,
+        []: [Sealed; 0],
+    ) -> Served<Selftested, 1> {
+        let untried = |why: String| Refusal::new(RefusalCode::Invalid, "selftest.suite", why);
+        if family.is_empty() {
+            let families = escape::families().map_err(untried)?;
+            let families = families
+                .iter()
+                .map(|family| value!({"name": family.name, "about": family.about, "cases": family.cases.len()}));
+            return Ok((Selftested { tried: 0, held: 0 }, [sealed(&families.collect())?]));
+        }
+        // One at a time, and stopped with everything else that runs. No link of policyd has this number.
+        let slot = self.running.admit(Whose { link: 0, turn: None }, None).map_err(not_admitted)?;
+        if self.draining.get() || self.trying.replace(true) {
+            return Err(Refusal::new(RefusalCode::Busy, "selftest.running", "something is being tried already")
+                .remedy("try again in a moment")
+                .into());
+        }
+        let tried = escape::try_all(&self.sandbox, &family, || slot.kill()).await;
+        self.trying.set(false);
+        let tried = tried.map_err(untried)?;
+        let count = |which: &dyn Fn(&Value) -> bool| {
+            u32::try_from(tried.iter().filter(|one| which(one)).count()).unwrap_or(u32::MAX)
+        };
+        let (all, held) = (count(&|one| one["skipped"] == false), count(&|one| one["held"] == true));
+        Ok((Selftested { tried: all, held }, [sealed(&Value::Array(tried))?]))
     }
 
     async fn profiles(

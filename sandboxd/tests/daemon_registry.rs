@@ -85,6 +85,28 @@ fn a_flipped_bit_in_any_signed_file_is_found_with_its_time_put_back_and_never_fo
 }
 
 #[test]
+fn what_the_owner_lets_back_is_forgotten_only_while_its_files_are_those_that_he_was_shown() {
+    let pool = PoolOnDisk::new();
+    let (id, digests) = pool.signed("fs_read");
+    let mut registry = pool.trusting();
+    let path = pool.file(&id, "main.py");
+    let right = std::fs::read(&path).unwrap();
+    flip(&path, 10);
+    found(registry.for_run(&id, &digests).unwrap_err());
+    assert_eq!(registry.pardon(&id, &digests).unwrap_err().rule, "birth.changed");
+    std::fs::write(&path, right).unwrap();
+    let other = ExecutorDigests { profile: Blake3::of(b"other"), ..digests.clone() };
+    assert_eq!(registry.pardon(&id, &other).unwrap_err().rule, "birth.changed");
+    assert!(matches!(registry.for_run(&id, &digests).unwrap_err(), Denial::Known(_)), "it stays set aside");
+    assert!(pool.registry().pardon(&id, &digests).is_err(), "not before a key is trusted");
+    registry.pardon(&id, &digests).unwrap();
+    registry.for_run(&id, &digests).unwrap();
+    // What is wrong again is set aside again.
+    flip(&path, 10);
+    found(registry.for_run(&id, &digests).unwrap_err());
+}
+
+#[test]
 fn every_single_bit_of_the_lock_and_the_signature_counts() {
     let pool = PoolOnDisk::new();
     let (id, digests) = pool.signed("fs_read");

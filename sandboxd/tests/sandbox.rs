@@ -13,6 +13,7 @@ use lab::Lab;
 use lab::runner::{Test, Verdict, run};
 use metnos_proto::executor::{Manifest, Quotas};
 use metnos_proto::msg::common::{ExecutorId, Outcome};
+use metnos_sandboxd::escape::Case;
 use metnos_sandboxd::pool::{Sandbox, ScratchFolder};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
             let name = format!("{step}::{}", case.name);
             tests.push(Test { name, body: Box::new(move |lab| Box::pin(hold(lab, case.clone(), warm))) });
         }
-        if case.can_be_opened() {
+        if escape::can_be_opened(&case) {
             let name = format!("opened::{}", case.name);
             tests.push(Test { name, body: Box::new(move |lab| Box::pin(open(lab, case.clone()))) });
         }
@@ -59,11 +60,11 @@ fn main() -> ExitCode {
     run(tests)
 }
 
-async fn hold(lab: &Lab, case: escape::Case, warm: bool) -> Verdict {
+async fn hold(lab: &Lab, case: Case, warm: bool) -> Verdict {
     escape::held(lab, &case, warm).await
 }
 
-async fn open(lab: &Lab, case: escape::Case) -> Verdict {
+async fn open(lab: &Lab, case: Case) -> Verdict {
     escape::opened(lab, &case).await
 }
 

@@ -167,6 +167,18 @@ impl Instance {
         }
     }
 
+    /// Changes one of the programs, as an upgrade does: `change` is given its bytes. Call it while the set is down.
+    pub fn upgrade(&self, role: RoleName, change: impl FnOnce(&mut Vec<u8>)) {
+        let name = binary_of(role);
+        let mut bytes = std::fs::read(self.bins.path(name)).unwrap();
+        change(&mut bytes);
+        let other = self.folder.path().join("other");
+        std::fs::write(&other, bytes).unwrap();
+        std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        self.bins.put(&other, name);
+        std::fs::remove_file(other).unwrap();
+    }
+
     /// A command of one of the binaries, as the owner of this instance, with nothing in its environment
     /// but what a shell always has.
     #[must_use]

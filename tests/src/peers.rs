@@ -16,8 +16,8 @@ use metnos_proto::msg::memoryd::{
     Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
 };
 use metnos_proto::msg::sandboxd::{
-    Birth, Born, Forget, Install, Kill, KilledCount, Pool, PoolEntry, PoolListing, Resolve, Resolved, Run, RunReport,
-    TrustKey,
+    Birth, Born, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve, Resolved, Run,
+    RunReport, TrustKey,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
@@ -235,6 +235,10 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
     }
 
     fn install(&mut self, _: &ToSandboxd, _: TraceId, _: Install, []: [Sealed; 0]) -> Served<Done, 0> {
+        Ok((Done {}, []))
+    }
+
+    fn pardon(&mut self, _: &ToSandboxd, _: TraceId, _: Pardon, []: [Sealed; 0]) -> Served<Done, 0> {
         Ok((Done {}, []))
     }
 

@@ -261,6 +261,19 @@ impl ctl_policyd::ServeBlocking for Daemon {
         Ok((Switched { changed: true }, []))
     }
 
+    fn readmit(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: Readmit, _: [Sealed; 0]) -> Served<Done, 1> {
+        self.heard(format!("readmit {:?} {} {}", ask.name, ask.relock, ask.confirm));
+        let set_aside = json!({
+            "name": "fs_read", "version": "1.0.0", "why": "main.py\u{1b}[2J", "since_ms": 1, "way": "lift", "fault": "",
+            "signed": "blake3:00", "now": "blake3:00",
+        });
+        let answer = json!({
+            "executors": [set_aside], "digest": if ask.relock { "" } else { "blake3:11" },
+            "confirmed": !ask.confirm.is_empty(), "done": false,
+        });
+        Ok((Done {}, [sealed(&answer.to_string())]))
+    }
+
     fn undo(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: Undo, _: [Sealed; 0]) -> Served<Done, 1> {
         self.heard(format!("undo {:?}", ask.turn.map(|turn| turn.to_string())));
         let done = json!({"turn": TURN.to_string(), "acts": [], "undone": 0, "kept": 0, "left": 0, "already": 1});

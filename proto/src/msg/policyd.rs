@@ -339,6 +339,17 @@ words! {
         pub on: bool,
     }
 
+    /// What is in quarantine, why, and whether it can be let back; or the owner's word that it is let back.
+    pub struct Readmit {
+        /// Which executor; `None` for all in quarantine.
+        pub name: Option<String>,
+        /// Those whose sandbox has changed since they were signed, to be tested in it and signed anew; else those for
+        /// which nothing is to be signed, because all is again as it was.
+        pub relock: bool,
+        /// The digest that a look has shown; empty to look.
+        pub confirm: String,
+    }
+
     /// The switch is as was asked.
     pub struct Switched {
         /// Whether it was not so before.

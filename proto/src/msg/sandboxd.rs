@@ -67,6 +67,15 @@ words! {
         pub signature: Vec<u8>,
     }
 
+    /// The owner lets an executor back: what this process has found about it before is forgotten, as long as its files
+    /// and its sandbox are exactly these.
+    pub struct Pardon {
+        /// Which.
+        pub id: ExecutorId,
+        /// What policyd has looked at; a mismatch refuses.
+        pub digests: ExecutorDigests,
+    }
+
     /// The values of arguments given by reference, so that a decision is about real values.
     pub struct Resolve {
         /// Which turn.
@@ -205,6 +214,21 @@ words! {
     pub struct Profiled {
         /// How many versions.
         pub versions: u32,
+    }
+
+    /// Try a family of the escape suite, right now; or name the families.
+    pub struct Selftest {
+        /// Which; empty to hear which there are.
+        pub family: String,
+    }
+
+    /// See [`Selftest`]. Beside it a JSON array: of the families (`name`, `about`, `cases`), or of what was tried (`name`,
+    /// `layer`, `skipped`; and when it was not, `held`, `carrier`, `wanted`, `came`).
+    pub struct Selftested {
+        /// How many were tried.
+        pub tried: u32,
+        /// Of those, how many were stopped as they must be.
+        pub held: u32,
     }
 
     /// What sandboxd is doing, for `status`.

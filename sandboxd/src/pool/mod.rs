@@ -46,6 +46,13 @@ pub trait Sandbox: 'static {
     /// A fresh sandbox, one call, gone.
     fn run(&self, job: Job<'_>) -> impl Future<Output = Finished>;
 
+    /// The same on a fresh interpreter, whatever waits: the step of the ladder that needs nothing but the plan.
+    fn run_fresh(&self, job: Job<'_>) -> impl Future<Output = Finished>;
+
+    /// What plans of hostile code are made from that can make any system call, for the escape suite; `None` where this
+    /// machine has no such module.
+    fn armed(&self) -> Option<&Installation>;
+
     /// Writes the files of a birth case.
     ///
     /// # Errors

@@ -57,7 +57,7 @@ impl Denial {
 
 fn quarantined(id: &ExecutorId, why: &str) -> Refusal {
     Refusal::new(RefusalCode::Denied, "executor.quarantined", format!("{id} is in quarantine: {why}"))
-        .remedy("restore its files as they were signed and have the owner approve it again")
+        .remedy("when its files are again as they were signed, the owner lets it back: `metnosctl executor lift`")
 }
 
 type Key = (String, String);
@@ -290,9 +290,21 @@ impl Registry {
         let formed = Formed::of(id, texts.clone(), &self.installation).map_err(|why| unfit(id, &why))?;
         if formed.digests != *digests {
             let why = format!("the files of {id} are not those that were looked at; they changed in between");
-            return Err(Refusal::new(RefusalCode::Denied, "birth.changed", why).remedy("have it born again"));
+            return Err(Refusal::new(RefusalCode::Denied, "birth.changed", why).remedy("have them looked at again"));
         }
         Ok((formed, texts, version))
+    }
+
+    /// Forgets that an executor was set aside, because the owner lets it back; only while its files and its sandbox are
+    /// exactly what he was shown. Whether it is signed is looked at when it is installed, and at every call.
+    ///
+    /// # Errors
+    /// The refusal; it stays set aside then.
+    pub fn pardon(&mut self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(), Refusal> {
+        self.trusted().map_err(|denial| denial.refusal(id))?;
+        self.candidate(id, digests)?;
+        self.quarantined.remove(&key_of(id));
+        Ok(())
     }
 
     /// Puts lock and signature beside the files they cover, and verifies the whole from the disk.

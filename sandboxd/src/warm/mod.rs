@@ -17,7 +17,7 @@ use crate::frames::{self, Word};
 use crate::launch::Launcher;
 use crate::limits::{Ending, supervise};
 use crate::order::{self, layout};
-use crate::plan::{Plan, Spec};
+use crate::plan::{Mount, Plan, Spec};
 
 mod broker;
 mod channel;
@@ -342,14 +342,14 @@ impl Pool {
         forked
     }
 
-    /// What the plan grants, as mounts that are attached nowhere yet.
+    /// What these grant, as mounts that are attached nowhere yet.
     ///
     /// # Errors
     /// In a sentence, which cannot be had.
-    pub async fn grants(&self, plan: &Plan) -> Result<Vec<OwnedFd>, String> {
+    pub async fn grants(&self, mounts: &[Mount]) -> Result<Vec<OwnedFd>, String> {
         let broker = self.broker.borrow().clone();
         let mut grants = Vec::new();
-        for mount in plan.spec().mounts.iter().filter(|mount| order::is_granted(mount.purpose)) {
+        for mount in mounts.iter().filter(|mount| order::is_granted(mount.purpose)) {
             let broker = broker.as_ref().ok_or("there is no broker")?;
             grants.push(broker.mount(mount).await?);
         }
@@ -358,7 +358,7 @@ impl Pool {
 
     /// Gives a child its mounts and its order.
     async fn seal(&self, idle: &Idle, plan: &Plan) -> Result<(), String> {
-        let grants = self.grants(plan).await?;
+        let grants = self.grants(&plan.spec().mounts).await?;
         let order = self.launcher.order(plan, true);
         let fds: Vec<BorrowedFd<'_>> = grants.iter().map(AsFd::as_fd).collect();
         send(idle.channel()?, &order, &fds).map_err(|error| format!("ordering the seal: {error}"))

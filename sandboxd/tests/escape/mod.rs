@@ -1,169 +1,54 @@
-//! The escape suite (design: sandbox §6): the hostile executors of `escape/`, each of which states what it tries, which layer
-//! stops it and how that shows. Each is tried on a fresh interpreter and on a warm process; and once more with the layer it
-//! names taken out of the order of the seal, where it must get through: that shows that it tests something.
-//!
-//! Cases that are *armed* have a module that can make any system call; no real executor has it, so they show what the kernel's
-//! layers hold without the help of Python's own.
+//! The escape suite (`metnos_sandboxd::escape`) on this machine. Each case is tried on a fresh interpreter and on a warm process;
+//! and once more with the layer it names taken away, where it must get through: that shows that it tests something.
 
-use std::collections::BTreeMap;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
-use metnos_proto::executor::Quotas;
 use metnos_proto::msg::common::{Carrier, Outcome};
+use metnos_sandboxd::escape::{self, Case, Layer, families};
 use metnos_sandboxd::frames::{HEAD, Word, frame};
 use metnos_sandboxd::kernel;
 use metnos_sandboxd::limits::{Ending, supervise};
-use metnos_sandboxd::names::{self, Call};
 use metnos_sandboxd::order::layout;
-use metnos_sandboxd::plan::Plan;
-use metnos_sandboxd::pool::{Entry, Finished};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use metnos_sandboxd::plan::{MountFlags, Plan};
+use metnos_sandboxd::pool::{Entry, Finished, Sandbox, ScratchFolder};
+use rustix::process::Resource;
+use serde_json::Value;
 
 use super::lab::Lab;
 use super::lab::runner::Verdict;
 
-const PRELUDE: &str = include_str!("../../escape/prelude.py");
-
-macro_rules! families {
-    ($($name:literal)+) => {
-        const FAMILIES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../escape/", $name, ".toml"))),)+];
-    };
-}
-
-families! {
-    "files" "links" "writing" "nodes" "sockets" "programs" "code" "others" "identity" "kernel" "mounting" "clocks"
-    "terminals" "floods" "alone" "lies"
-}
-
-/// What stops a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Layer {
-    /// It is not there, or only for reading.
-    Mounts,
-    Landlock,
-    Seccomp,
-    Namespaces,
-    Limits,
-    /// The clock on the process.
-    Clock,
-    /// sandboxd's reading of what comes out.
-    Channel,
-}
-
-/// One hostile executor.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Case {
-    /// What it tries, as a name.
-    pub name: String,
-    /// What stops it first.
-    pub layer: Layer,
-    /// The errors that mean it was stopped; its answer, or each entry of it, is one of them.
-    #[serde(default)]
-    pub stopped: Vec<String>,
-    /// How the run must end instead.
-    #[serde(default)]
-    pub ends: String,
-    /// It has a module that can make any system call.
-    #[serde(default)]
-    pub armed: bool,
-    /// It is granted writing the workspace.
-    #[serde(default)]
-    pub writes: bool,
-    /// Another layer stops it too, so that without this one it still does not get through.
-    #[serde(default)]
-    pub also: bool,
-    /// The body of `run`; with `ends` the whole.
-    pub code: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Family {
-    about: String,
-    case: Vec<Case>,
-}
-
+/// Every case.
 pub fn all() -> Vec<Case> {
-    let mut cases = Vec::new();
-    for (name, text) in FAMILIES {
-        let family: Family = toml::from_str(text).unwrap_or_else(|error| panic!("escape/{name}.toml: {error}"));
-        assert!(!family.about.is_empty(), "{name}");
-        for case in &family.case {
-            assert_ne!(case.stopped.is_empty(), case.ends.is_empty(), "{}: stopped or ends, one of both", case.name);
-        }
-        cases.extend(family.case);
-    }
-    assert!(cases.len() >= 150, "{} cases", cases.len());
-    cases
+    families().unwrap().into_iter().flat_map(|family| family.cases).collect()
 }
 
-impl Case {
-    /// Whether the layer it names can be taken out of an order.
-    pub fn can_be_opened(&self) -> bool {
-        matches!(self.layer, Layer::Seccomp | Layer::Landlock) && self.ends.is_empty()
-    }
-
-    fn whole(&self) -> String {
-        if !self.ends.is_empty() {
-            return format!("{PRELUDE}{}", self.code);
-        }
-        let mut code = format!(
-            "{PRELUDE}def run(args, ctx):\n    nr = args['nr']\n    write = os.O_CREAT | os.O_WRONLY\n    pool = ctx.workspace + '/executors'\n"
-        );
-        for line in self.code.lines() {
-            code.push_str(&format!("    {line}\n"));
-        }
-        code
-    }
-
-    /// `None` where this machine cannot arm an interpreter.
-    fn plan(&self, lab: &Lab) -> Option<Plan> {
-        if !self.ends.is_empty() {
-            let quotas = Quotas { wall_s: 3, cpu_s: 1, ram_mb: 64, output_mb: 1, ..Quotas::default() };
-            return Some(lab.pure_plan(quotas));
-        }
-        if self.writes { lab.writers_plan("workspace/", self.armed) } else { lab.hostile_plan(self.armed) }
-    }
-
-    /// Whether a run has gone as it must, and what came.
-    fn judge(&self, finished: &Finished) -> (bool, String) {
-        let result = String::from_utf8_lossy(finished.result.as_deref().unwrap_or_default()).into_owned();
-        let shown: String = result.chars().take(300).collect();
-        let came = format!("{} ({}): {shown}\n{}", finished.outcome.name(), finished.detail, finished.log);
-        if !self.ends.is_empty() {
-            return (finished.outcome.name() == self.ends, came);
-        }
-        let entries = match super::answer(finished) {
-            Value::Array(entries) => entries,
-            Value::Object(entries) => entries.values().cloned().collect(),
-            other => vec![other],
-        };
-        let good = |entry: &Value| entry.as_str().is_some_and(|text| self.stopped.iter().any(|stop| stop == text));
-        (!entries.is_empty() && entries.iter().all(good), came)
+/// Whether the layer it names can be taken away.
+pub fn can_be_opened(case: &Case) -> bool {
+    match case.layer {
+        Layer::Seccomp | Layer::Landlock => case.ends.is_empty(),
+        // What is granted, made writable and followable; the interpreter's own mounts were made before the order.
+        Layer::Mounts => case.grants,
+        // Without it the machine's whole memory would be taken, this one's among it.
+        Layer::Limits => case.ends != "memory_exceeded",
+        Layer::Clock => true,
+        // How much may come out. Of the rest nothing can be left out: it is the reading itself.
+        Layer::Channel => case.ends == "output_too_large",
+        Layer::Namespaces => false,
     }
 }
 
-/// The arguments: the numbers of the system calls that armed code names.
+fn plan_of(case: &Case, lab: &Lab) -> Option<Plan> {
+    case.plan(&lab.plain, lab.armed.as_ref()).unwrap()
+}
+
 fn arguments() -> Value {
-    let mut numbers = BTreeMap::new();
-    for case in all().iter().filter(|case| case.armed) {
-        for name in case.code.split("nr['").chain(case.code.split("'")).filter_map(|rest| rest.split('\'').next()) {
-            if let Call::Here(number) = names::number(name) {
-                numbers.insert(name.to_owned(), number);
-            }
-        }
-    }
-    // The same on every architecture: it came after the numbers were made one.
-    numbers.insert("clone3".to_owned(), 435);
-    json!({ "nr": numbers })
+    escape::arguments(&families().unwrap())
 }
 
 /// Tries it as it is, on a fresh interpreter or on a warm process.
 pub async fn held(lab: &Lab, case: &Case, warm: bool) -> Verdict {
-    let Some(plan) = case.plan(lab) else {
+    let Some(plan) = plan_of(case, lab) else {
         println!("{}: skipped, this machine has no _ctypes or no libffi.so.8", case.name);
         return Ok(());
     };
@@ -182,14 +67,21 @@ pub async fn held(lab: &Lab, case: &Case, warm: bool) -> Verdict {
     if held { Ok(()) } else { Err(format!("wanted {:?}{}; came {came}", case.stopped, case.ends)) }
 }
 
-/// Tries it in a warm process of which the layer it names was taken out: there it gets through, unless it says that another
+/// Tries it in a warm process of which the layer it names was taken away: there it gets through, unless it says that another
 /// layer stops it too.
 pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
-    let Some(plan) = case.plan(lab) else { return Ok(()) };
+    let Some(plan) = plan_of(case, lab) else { return Ok(()) };
+    let scratch = lab.kernel.scratch(&escape::stage())?;
+    let plan = plan.with_stage(scratch.folder()).map_err(|error| error.to_string())?;
     let kernel = lab.kernel_of(&plan);
     kernel.pool().fill().await?;
     let idle = kernel.pool().fork().await?;
-    let grants = kernel.pool().grants(&plan).await?;
+    let mut mounts = plan.spec().mounts.clone();
+    if case.layer == Layer::Mounts {
+        let open = MountFlags { no_symfollow: false, ..MountFlags::WRITE };
+        mounts.iter_mut().for_each(|mount| mount.flags = open);
+    }
+    let grants = kernel.pool().grants(&mounts).await?;
     let fds: Vec<_> = grants.iter().map(AsFd::as_fd).collect();
     let mut order = kernel.launcher().order(&plan, true);
     without(&mut order, case.layer);
@@ -198,8 +90,19 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     let arguments = metnos_proto::json::canonical(&arguments());
     let mut words = frame(Word::Source, case.whole().as_bytes());
     words.extend(frame(Word::Request, &kernel::request(&plan, &Entry::Call { args: arguments })));
-    let ended =
-        supervise(launched, &plan.spec().limits, &words, Ending::AtDeath, std::future::pending(), |_, _| {}).await;
+    let mut limits = plan.spec().limits;
+    let granted = Duration::from_secs(limits.wall_s.into());
+    let mut patience = Duration::from_secs(60);
+    match case.layer {
+        Layer::Clock => (limits.wall_s, patience) = (60, granted + Duration::from_millis(500)),
+        Layer::Channel => limits.output_bytes = u64::MAX,
+        Layer::Mounts | Layer::Landlock | Layer::Seccomp | Layer::Namespaces | Layer::Limits => {}
+    }
+    let stop = tokio::time::sleep(patience);
+    let ended = supervise(launched, &limits, &words, Ending::AtDeath, stop, |_, _| {}).await;
+    if ended.outcome == Outcome::SandboxFailed {
+        return Err(format!("it was not tried: {}", ended.why));
+    }
     let result = (ended.outcome == Outcome::Ok).then_some(ended.result);
     let finished =
         Finished { outcome: ended.outcome, result, detail: ended.why, log: ended.log, resources: ended.resources };
@@ -213,15 +116,37 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
 
 /// The order without one layer, and without the canaries, which would find that.
 fn without(order: &mut Vec<u8>, layer: Layer) {
-    let steps = &mut order[HEAD + 1];
-    *steps &= !layout::CANARIES;
+    order[HEAD + 1] &= !layout::CANARIES;
     match layer {
-        Layer::Landlock => *steps &= !layout::LANDLOCK,
-        Layer::Seccomp => {
-            super::pool::open_filter(order);
-            let length = u32::try_from(order.len() - HEAD).unwrap();
-            order[1..HEAD].copy_from_slice(&length.to_le_bytes());
-        }
-        Layer::Mounts | Layer::Namespaces | Layer::Limits | Layer::Clock | Layer::Channel => {}
+        // Where a mount is opened, Landlock is the second layer; it is opened too, to see that there is no third.
+        Layer::Landlock | Layer::Mounts => order[HEAD + 1] &= !layout::LANDLOCK,
+        Layer::Seccomp => super::pool::open_filter(order),
+        Layer::Limits => without_limits(order),
+        Layer::Namespaces | Layer::Clock | Layer::Channel => {}
     }
+    let length = u32::try_from(order.len() - HEAD).unwrap();
+    order[1..HEAD].copy_from_slice(&length.to_le_bytes());
+}
+
+/// The order without limits, but for that of memory: a machine needs its own.
+fn without_limits(order: &mut Vec<u8>) {
+    const ONE: usize = 12;
+    let count = |order: &[u8], at: usize| usize::from(u16::from_le_bytes([order[at], order[at + 1]]));
+    // Behind version and steps stand the places of mounts.
+    let mut at = HEAD + 2;
+    let mounts = count(order, at);
+    at += 2;
+    for _ in 0..mounts {
+        at += 2 + count(order, at);
+    }
+    let (limits, first) = (count(order, at), at + 2);
+    let memory = (Resource::As as u32).to_le_bytes();
+    let kept: Vec<u8> = order[first..first + limits * ONE]
+        .chunks_exact(ONE)
+        .filter(|limit| limit[..4] == memory)
+        .flatten()
+        .copied()
+        .collect();
+    assert_eq!(kept.len(), ONE, "the order limits memory");
+    order.splice(at..first + limits * ONE, 1_u16.to_le_bytes().into_iter().chain(kept));
 }

@@ -1,11 +1,12 @@
 //! A real sandbox on this machine: an instance in a temporary folder, sandboxd's own view of
 //! it, and processes started from plans. As root it first becomes an unprivileged user.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use metnos_proto::control::NetSettings;
-use metnos_proto::executor::{Manifest, Quotas};
+use metnos_proto::executor::Quotas;
 use metnos_proto::json;
+use metnos_sandboxd::escape;
 use metnos_sandboxd::interp::Interpreter;
 use metnos_sandboxd::kernel::Kernel;
 use metnos_sandboxd::launch::Launcher;
@@ -34,8 +35,12 @@ impl Lab {
     /// Enters the view of the instance at `instance`, see [`build`]. Must be called by a process of one thread.
     pub fn enter(instance: &Path) -> Self {
         drop_root();
+        // As many descriptors as may be, so that it is the sandbox which limits them and not the shell of whoever tests.
+        let own = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+        let all = rustix::process::Rlimit { current: own.maximum, maximum: own.maximum };
+        rustix::process::setrlimit(rustix::process::Resource::Nofile, all).unwrap();
         let interpreter = Interpreter::discover("/usr/bin/python3").unwrap();
-        let armed = arm(&interpreter);
+        let armed = interpreter.armed();
         let installation = |interpreter| Installation {
             interpreter,
             seccomp: [Stage::Sealed, Stage::Starting].map(|stage| Filter::load(stage).unwrap().digest()),
@@ -43,31 +48,22 @@ impl Lab {
             seal: Launcher::seal_digest(),
             net: Some(Launcher::net_digest()),
         };
-        // The view shows what the armed ones need; the plans decide who sees it.
-        let shown = armed.clone().unwrap_or_else(|| interpreter.clone());
-        let entered = Kernel::enter(instance, shown, false, &NetSettings::default()).unwrap();
-        let plain = installation(interpreter);
-        let kernel = entered.beside(plain.clone()).unwrap();
-        Self { kernel, armed_kernel: armed.is_some().then_some(entered), plain, armed: armed.map(installation) }
+        let kernel = Kernel::enter(instance, interpreter.clone(), false, &NetSettings::default()).unwrap();
+        let (plain, armed) = (installation(interpreter), armed.map(installation));
+        let armed_kernel = armed.as_ref().map(|armed| kernel.beside(armed.clone()).unwrap());
+        Self { kernel, armed_kernel, plain, armed }
     }
 
     /// The plan of hostile code: it may read the workspace, and has tight limits.
     pub fn hostile_plan(&self, armed: bool) -> Option<Plan> {
-        let text = include_str!("../../../executors/fs_read/manifest.toml")
-            .replace("wall_s = 2, cpu_s = 2", "wall_s = 20, cpu_s = 10")
-            .replace("output_mb = 4", "output_mb = 1");
         let installation = if armed { self.armed.as_ref()? } else { &self.plain };
-        Some(installation.plan(&Manifest::parse(text.as_bytes()).unwrap()).unwrap())
+        Some(installation.plan(&escape::manifest(None).unwrap()).unwrap())
     }
 
     /// The plan of one that may write below `folder`.
     pub fn writers_plan(&self, folder: &str, armed: bool) -> Option<Plan> {
-        let text = include_str!("../../../executors/fs_read/manifest.toml")
-            .replace("wall_s = 2, cpu_s = 2", "wall_s = 20, cpu_s = 10")
-            .replace("fs-read-workspace", "fs-write-workspace")
-            .replace("{ fs_read = [\"workspace/\"] }", &format!("{{ fs_write = [\"{folder}\"] }}"));
         let installation = if armed { self.armed.as_ref()? } else { &self.plain };
-        Some(installation.plan(&Manifest::parse(text.as_bytes()).unwrap()).unwrap())
+        Some(installation.plan(&escape::manifest(Some(folder)).unwrap()).unwrap())
     }
 
     pub fn pure_plan(&self, quotas: Quotas) -> Plan {
@@ -104,21 +100,6 @@ pub fn build(instance: &Path) {
     fill(&instance.join("workspace"));
     give_away(instance);
     std::os::unix::fs::chown(instance, Some(owner()), Some(owner())).unwrap();
-}
-
-/// The same interpreter with the module that can call anything.
-fn arm(interpreter: &Interpreter) -> Option<Interpreter> {
-    let module = Path::new(&interpreter.stdlib).join("lib-dynload").join(format!("_ctypes.{}.so", interpreter.abi));
-    let folders = interpreter.library_folders();
-    let library = folders.iter().map(|folder| PathBuf::from(folder).join("libffi.so.8")).find(|path| path.exists())?;
-    if !module.exists() {
-        return None;
-    }
-    let mut armed = interpreter.clone();
-    armed.extensions.push(module.to_string_lossy().into_owned());
-    armed.modules.push("_ctypes".to_owned());
-    armed.libraries.push(library.to_string_lossy().into_owned());
-    Some(armed)
 }
 
 /// The owner's files, harmless and otherwise.

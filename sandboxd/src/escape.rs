@@ -1,0 +1,326 @@
+//! The escape suite (design: sandbox §6): the hostile executors of `escape/`, each of which states what it tries, which layer
+//! stops it first and how that shows. It is part of this crate's tests, and the owner has it tried on his own machine with
+//! `metnosctl sandbox selftest`. What it is tried in is a sandbox like any other, with a workspace made up for it: nothing here
+//! weakens a plan or shows the owner's files.
+//!
+//! Cases that are *armed* have a module that can make any system call; no real executor has it, so they show what the kernel's
+//! layers hold without the help of Python's own.
+
+use std::collections::BTreeMap;
+
+use metnos_proto::executor::{Manifest, Quotas};
+use metnos_proto::json;
+use metnos_proto::msg::common::{Carrier, Outcome};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::names::{self, Call};
+use crate::plan::{Installation, Plan};
+use crate::pool::{Entry, Finished, Job, Sandbox, ScratchFolder};
+
+const PRELUDE: &str = include_str!("../escape/prelude.py");
+
+macro_rules! families {
+    ($($name:literal)+) => {
+        const FAMILIES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../escape/", $name, ".toml"))),)+];
+    };
+}
+
+families! {
+    "files" "links" "writing" "nodes" "sockets" "programs" "code" "others" "identity" "kernel" "mounting" "clocks"
+    "terminals" "floods" "alone" "lies"
+}
+
+/// The most characters of what came of a case that are told.
+const MAX_CAME: usize = 300;
+
+/// How `limits` tells of an end by SIGSYS, which only a filter of system calls sends.
+const ENDED_BY_FILTER: &str = "it was ended by signal 31";
+
+/// What stops a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// It is not there, or only for reading.
+    Mounts,
+    /// Landlock.
+    Landlock,
+    /// The filter of system calls.
+    Seccomp,
+    /// Namespaces, and an environment of its own.
+    Namespaces,
+    /// Resource limits, and the sizes of its memory file systems.
+    Limits,
+    /// The clock on the process.
+    Clock,
+    /// sandboxd's reading of what comes out.
+    Channel,
+}
+
+impl Layer {
+    /// Its name in the files of the suite.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mounts => "mounts",
+            Self::Landlock => "landlock",
+            Self::Seccomp => "seccomp",
+            Self::Namespaces => "namespaces",
+            Self::Limits => "limits",
+            Self::Clock => "clock",
+            Self::Channel => "channel",
+        }
+    }
+}
+
+/// One hostile executor.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// What it tries, as a name.
+    pub name: String,
+    /// What stops it first.
+    pub layer: Layer,
+    /// The errors that mean it was stopped; its answer, or each entry of it, is one of them.
+    #[serde(default)]
+    pub stopped: Vec<String>,
+    /// How the run must end instead.
+    #[serde(default)]
+    pub ends: String,
+    /// It has a module that can make any system call.
+    #[serde(default)]
+    pub armed: bool,
+    /// It is granted writing the workspace.
+    #[serde(default)]
+    pub writes: bool,
+    /// Another layer stops it too, so that without this one it still does not get through.
+    #[serde(default)]
+    pub also: bool,
+    /// It is about what is granted: were that mounted for writing and for following links, and Landlock not there, it would
+    /// get through.
+    #[serde(default)]
+    pub grants: bool,
+    /// The body of `run`; with `ends` the whole.
+    pub code: String,
+}
+
+/// Cases about one thing.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Family {
+    /// Its name, which is its file's.
+    #[serde(skip)]
+    pub name: String,
+    /// What it is about, in a line.
+    pub about: String,
+    /// Its cases.
+    #[serde(rename = "case")]
+    pub cases: Vec<Case>,
+}
+
+/// The whole suite.
+///
+/// # Errors
+/// In a sentence, which file of it is none: a fault of this release.
+pub fn families() -> Result<Vec<Family>, String> {
+    let read = |(name, text): &(&str, &str)| {
+        let family: Family = toml::from_str(text).map_err(|error| format!("escape/{name}.toml: {error}"))?;
+        for case in &family.cases {
+            if case.stopped.is_empty() == case.ends.is_empty() {
+                return Err(format!("escape/{name}.toml: {} says `stopped` or `ends`, one of both", case.name));
+            }
+        }
+        Ok(Family { name: (*name).to_owned(), ..family })
+    };
+    FAMILIES.iter().map(read).collect()
+}
+
+/// The manifest of hostile code: it may read the workspace, or also write below a folder of it, and has tight limits.
+///
+/// # Errors
+/// In a sentence, why there is none.
+pub fn manifest(writes: Option<&str>) -> Result<Manifest, String> {
+    let mut text = include_str!("../../executors/fs_read/manifest.toml")
+        .replace("wall_s = 2, cpu_s = 2", "wall_s = 20, cpu_s = 10")
+        .replace("output_mb = 4", "output_mb = 1");
+    if let Some(folder) = writes {
+        text = text
+            .replace("fs-read-workspace", "fs-write-workspace")
+            .replace("{ fs_read = [\"workspace/\"] }", &format!("{{ fs_write = [\"{folder}\"] }}"));
+    }
+    Manifest::parse(text.as_bytes()).map_err(|error| error.to_string())
+}
+
+/// The arguments of every case: the numbers of system calls by name.
+#[must_use]
+pub fn arguments(families: &[Family]) -> Value {
+    let mut numbers = BTreeMap::new();
+    for case in families.iter().flat_map(|family| &family.cases).filter(|case| case.armed) {
+        for name in case.code.split("nr['").chain(case.code.split('\'')).filter_map(|rest| rest.split('\'').next()) {
+            if let Call::Here(number) = names::number(name) {
+                numbers.insert(name.to_owned(), number);
+            }
+        }
+    }
+    // The same on every architecture: it came after the numbers were made one.
+    numbers.insert("clone3".to_owned(), 435);
+    json!({ "nr": numbers })
+}
+
+impl Case {
+    /// The whole code.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        if !self.ends.is_empty() {
+            return format!("{PRELUDE}{}", self.code);
+        }
+        let mut code = format!(
+            "{PRELUDE}def run(args, ctx):\n    nr = args['nr']\n    write = os.O_CREAT | os.O_WRONLY\n    pool = ctx.workspace + '/executors'\n"
+        );
+        for line in self.code.lines() {
+            code.push_str(&format!("    {line}\n"));
+        }
+        code
+    }
+
+    /// What it is tried in; `None` where this machine cannot arm an interpreter.
+    ///
+    /// # Errors
+    /// In a sentence, why there is no such plan.
+    pub fn plan(&self, plain: &Installation, armed: Option<&Installation>) -> Result<Option<Plan>, String> {
+        let installation = if self.armed { armed } else { Some(plain) };
+        let Some(installation) = installation else { return Ok(None) };
+        let plan = if self.ends.is_empty() {
+            installation.plan(&manifest(self.writes.then_some("workspace/"))?)
+        } else {
+            let quotas = Quotas { wall_s: 3, cpu_s: 1, ram_mb: 64, output_mb: 1, ..Quotas::default() };
+            installation.pure_plan("pure", &quotas)
+        };
+        plan.map(Some).map_err(|error| error.to_string())
+    }
+
+    /// Whether a run has gone as it must, and what came.
+    #[must_use]
+    pub fn judge(&self, finished: &Finished) -> (bool, String) {
+        let result = String::from_utf8_lossy(finished.result.as_deref().unwrap_or_default()).into_owned();
+        let shown: String = result.chars().take(MAX_CAME).collect();
+        let came = format!("{} ({}): {shown}\n{}", finished.outcome.name(), finished.detail, finished.log);
+        if !self.ends.is_empty() {
+            return (finished.outcome.name() == self.ends, came);
+        }
+        // In a running sandboxd its own lock stands behind the executor's filter, and ends whoever makes a call that not
+        // even sandboxd may.
+        let ended_by_filter = finished.outcome == Outcome::Crashed && finished.detail.contains(ENDED_BY_FILTER);
+        if self.layer == Layer::Seccomp && ended_by_filter {
+            return (true, came);
+        }
+        let value: Value = serde_json::from_str(&result).unwrap_or_default();
+        let entries = match value.get("answer").cloned().unwrap_or_default() {
+            Value::Array(entries) => entries,
+            Value::Object(entries) => entries.values().cloned().collect(),
+            other => vec![other],
+        };
+        let good = |entry: &Value| entry.as_str().is_some_and(|text| self.stopped.iter().any(|stop| stop == text));
+        (!entries.is_empty() && entries.iter().all(good), came)
+    }
+
+    /// How it must end, for a person.
+    fn wanted(&self) -> String {
+        if self.ends.is_empty() { self.stopped.join(" or ") } else { self.ends.clone() }
+    }
+}
+
+/// The workspace that cases are tried in: harmless files, and links that lead out.
+#[must_use]
+pub fn stage() -> Value {
+    json!({
+        "notes/welcome.md": {"text": "Benvenuto nel laboratorio.\nperché no?\n"},
+        "notes/large.txt": {"text": "0123456789", "times": 500_000},
+        "notes/bytes.bin": {"base64": "//4AAQ=="},
+        "executors/none/readme": {"text": "x"},
+        "desk/paper.txt": {"text": "paper"},
+        "notes/link": {"link": "/etc/passwd"},
+        "notes/out": {"link": "/etc"},
+        "notes/up": {"link": "../../.policy/instance.key"},
+        "notes/inside": {"link": "welcome.md"},
+        "notes/pipe": {"fifo": true},
+    })
+}
+
+/// Tries every case of a family on a fresh interpreter and, where the pool has one, in a warm process. What came, one object a
+/// try.
+///
+/// # Errors
+/// In a sentence, why it cannot be tried.
+pub async fn try_all<S: Sandbox>(
+    sandbox: &S,
+    family: &str,
+    mut kill: impl FnMut() -> oneshot::Receiver<()>,
+) -> Result<Vec<Value>, String> {
+    let families = families()?;
+    let chosen = families.iter().find(|known| known.name == family);
+    let chosen = chosen.ok_or_else(|| format!("the suite has no family `{}`", family.escape_debug()))?;
+    let args = json::canonical(&arguments(&families));
+    let mut tried = Vec::new();
+    for case in &chosen.cases {
+        let Some(plan) = case.plan(sandbox.installation(), sandbox.armed())? else {
+            tried.push(json!({"name": case.name, "layer": case.layer.name(), "skipped": true}));
+            continue;
+        };
+        for fresh in [true, false] {
+            // A warm process has no such module; on a fresh interpreter it was tried already.
+            if case.armed && !fresh {
+                continue;
+            }
+            let scratch = sandbox.scratch(&stage())?;
+            let plan = plan.with_stage(scratch.folder()).map_err(|error| error.to_string())?;
+            let (code, entry) = (case.whole(), Entry::Call { args: args.clone() });
+            let (code, kill) = (code.as_bytes(), kill());
+            let job = Job { turn: None, plan: &plan, code, entry, progress: &|_, _| {}, kill, begin: None };
+            let finished = if fresh { sandbox.run_fresh(job).await } else { sandbox.run(job).await };
+            let (held, came) = case.judge(&finished);
+            let carrier: Carrier = finished.resources.carrier;
+            tried.push(json!({
+                "name": case.name, "layer": case.layer.name(), "held": held, "carrier": carrier.name(),
+                "wanted": case.wanted(), "came": if held { String::new() } else { came }, "skipped": false,
+            }));
+        }
+    }
+    Ok(tried)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::plan::testing::installation;
+
+    #[test]
+    fn every_case_can_be_tried_and_none_is_named_twice() {
+        let families = families().unwrap();
+        let mut names = std::collections::BTreeSet::new();
+        for case in families.iter().flat_map(|family| &family.cases) {
+            assert!(names.insert(case.name.clone()), "{} is there twice", case.name);
+            case.plan(&installation(), Some(&installation())).unwrap().unwrap().with_stage("/scratch/1").unwrap();
+        }
+        assert!(names.len() >= 150, "{} cases", names.len());
+        assert!(families.iter().all(|family| !family.about.is_empty()));
+    }
+
+    #[test]
+    fn a_case_that_says_nothing_or_something_else_was_not_stopped() {
+        use metnos_proto::msg::common::Resources;
+        let families = families().unwrap();
+        let case = families.iter().flat_map(|family| &family.cases).find(|case| case.stopped == ["EPERM"]).unwrap();
+        let held = |outcome, result: &str| {
+            let (result, resources) = (Some(result.as_bytes().to_vec()), Resources::NONE);
+            case.judge(&Finished { outcome, result, detail: String::new(), log: String::new(), resources }).0
+        };
+        assert!(held(Outcome::Ok, r#"{"ok":true,"answer":"EPERM"}"#));
+        for came in [r#"{"ok":true,"answer":"done"}"#, r#"{"ok":true,"answer":[]}"#, r#"{"ok":true}"#, ""] {
+            assert!(!held(Outcome::Ok, came), "{came}");
+        }
+        assert!(!held(Outcome::SandboxFailed, ""));
+    }
+}
