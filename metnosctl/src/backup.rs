@@ -5,11 +5,11 @@
 //! What can be derived from the chronicle (index, mnestome, medium memory) is left out: the first start makes it anew.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
-use metnos_proto::chain::sha256;
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::policyd::CopyRegistry;
@@ -33,6 +33,8 @@ const LIST: &str = "MANIFEST.json";
 const FILES: &str = "files";
 /// The most files of one instance.
 const MAX_FILES: usize = 1_000_000;
+/// The longest list that is read, in bytes.
+const MAX_LIST_BYTES: u64 = 1024 * 1024 * 1024;
 /// How much is copied at once, in bytes.
 const BLOCK: usize = 256 * 1024;
 /// What stands in for the database that policyd holds while it runs.
@@ -78,13 +80,26 @@ fn told(path: &Path) -> impl Fn(io::Error) -> CtlError + '_ {
     |error| CtlError::failed(path.display().to_string(), error, "look at its permissions and at the disk")
 }
 
+/// Opens what lies at `path` below the instance, without following any link on the way and without waiting for a
+/// pipe's other end: executors write in the workspace, also while it is copied.
+fn open_below(base: &Path, path: &str) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, ResolveFlags};
+    let start = rustix::fs::open(base, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let path = if path.is_empty() { "." } else { path };
+    Ok(File::from(rustix::fs::openat2(start, path, flags, Mode::empty(), beneath)?))
+}
+
 /// Every file and folder below `base` that belongs into a backup, by name.
 fn gather(base: &Path, skipped: &mut Vec<String>) -> Result<Vec<(String, fs::Metadata)>, CtlError> {
     let mut found = Vec::new();
     let mut waiting = vec![String::new()];
     while let Some(folder) = waiting.pop() {
         let here = base.join(&folder);
-        for entry in fs::read_dir(&here).map_err(told(&here))? {
+        let open = open_below(base, &folder).map_err(told(&here))?;
+        let listed = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
+        for entry in fs::read_dir(&listed).map_err(told(&here))? {
             let entry = entry.map_err(told(&here))?;
             let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
                 skipped.push(format!("{folder}/… (a name that is no UTF-8)"));
@@ -138,17 +153,32 @@ fn copy(from: &mut dyn Read, to: &Path, limit: u64) -> io::Result<(u64, String)>
     Ok((bytes, metnos_proto::ids::Sha256(digest.finalize().into()).to_string()))
 }
 
-/// The length of a file up to the end of its last whole line.
-fn whole_lines(path: &Path) -> io::Result<u64> {
-    let mut reader = BufReader::with_capacity(BLOCK, File::open(path)?);
-    let (mut whole, mut line) = (0, Vec::new());
+/// The length of a file up to the end of its last whole line; the file is at its beginning again afterwards.
+fn whole_lines(file: &mut File) -> io::Result<u64> {
+    let (mut whole, mut read, mut block) = (0, 0, vec![0; BLOCK]);
     loop {
-        line.clear();
-        let read = reader.read_until(b'\n', &mut line)?;
-        if read == 0 || line.last() != Some(&b'\n') {
+        let length = file.read(&mut block)?;
+        if length == 0 {
+            file.seek(io::SeekFrom::Start(0))?;
             return Ok(whole);
         }
-        whole += read as u64;
+        if let Some(last) = block[..length].iter().rposition(|byte| *byte == b'\n') {
+            whole = read + last as u64 + 1;
+        }
+        read += length as u64;
+    }
+}
+
+/// The size and the digest of a file, read a block at a time.
+fn digest_of(path: &Path) -> io::Result<(u64, String)> {
+    let (mut file, mut digest, mut bytes, mut block) = (File::open(path)?, sha2::Sha256::new(), 0, vec![0; BLOCK]);
+    loop {
+        let read = file.read(&mut block)?;
+        if read == 0 {
+            return Ok((bytes, metnos_proto::ids::Sha256(digest.finalize().into()).to_string()));
+        }
+        digest.update(&block[..read]);
+        bytes += read as u64;
     }
 }
 
@@ -167,8 +197,8 @@ pub fn backup(screen: &mut Screen, instance: &Instance, to: Option<&Path>) -> Re
         return Err(exists());
     }
     let partial = named.with_extension("partial");
-    fs::create_dir(&partial).map_err(told(&partial))?;
-    fs::set_permissions(&partial, Permissions::from_mode(0o700)).map_err(told(&partial))?;
+    // Nobody else's from the first moment on.
+    fs::DirBuilder::new().mode(0o700).create(&partial).map_err(told(&partial))?;
     let written = write(instance, &partial);
     let (list, skipped) = match written {
         Ok(written) => written,
@@ -212,16 +242,21 @@ fn write(instance: &Instance, partial: &Path) -> Result<(List, Vec<String>), Ctl
         let (from, to) = (base.join(&path), files.join(&path));
         let mut entry = entry_of(&path, &meta);
         if meta.is_dir() {
-            fs::create_dir(&to).map_err(told(&to))?;
-            fs::set_permissions(&to, Permissions::from_mode(0o700)).map_err(told(&to))?;
+            fs::DirBuilder::new().mode(0o700).create(&to).map_err(told(&to))?;
         } else {
-            let limit = if is_day(&path) { whole_lines(&from).map_err(told(&from))? } else { u64::MAX };
-            let mut file = match OpenOptions::new().read(true).custom_flags(nofollow()).open(&from) {
+            let mut file = match open_below(base, &path) {
                 Ok(file) => file,
                 // An editor's temporary file, for one, may have gone meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(told(&from)(error)),
             };
+            let meta = file.metadata().map_err(told(&from))?;
+            if !meta.is_file() {
+                skipped.push(path);
+                continue;
+            }
+            // As much as there is now: of a file that grows all the time, a backup would find no end.
+            let limit = if is_day(&path) { whole_lines(&mut file).map_err(told(&from))? } else { meta.len() };
             (entry.bytes, entry.sha256) = copy(&mut file, &to, limit).map_err(told(&to))?;
         }
         entries.push(entry);
@@ -238,10 +273,6 @@ fn write(instance: &Instance, partial: &Path) -> Result<(List, Vec<String>), Ctl
     let text = serde_json::to_vec_pretty(&list).map_err(|error| CtlError::failed("the list", error, ""))?;
     copy(&mut text.as_slice(), &path, u64::MAX).map_err(told(&path))?;
     Ok((list, skipped))
-}
-
-fn nofollow() -> i32 {
-    rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()
 }
 
 fn entry_of(path: &str, meta: &fs::Metadata) -> Entry {
@@ -308,10 +339,14 @@ fn follow(files: &Path, anchors: &[Signed]) -> Result<(u64, String), CtlError> {
 fn check(from: &Path) -> Result<List, CtlError> {
     let path = from.join(LIST);
     let unfit = |why: String| CtlError::failed(from.display().to_string(), why, "take another backup");
-    let text = fs::read(&path).map_err(told(&path))?;
+    let mut text = Vec::new();
+    File::open(&path).and_then(|file| file.take(MAX_LIST_BYTES).read_to_end(&mut text)).map_err(told(&path))?;
     let list: List = serde_json::from_slice(&text).map_err(|error| unfit(format!("{LIST} cannot be read: {error}")))?;
     if list.format != FORMAT {
         return Err(unfit(format!("{LIST} is no `{FORMAT}`")));
+    }
+    if list.files.len() > MAX_FILES {
+        return Err(unfit(format!("{LIST} names more than {MAX_FILES} files")));
     }
     for entry in &list.files {
         let parts_fit = entry.path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
@@ -323,11 +358,8 @@ fn check(from: &Path) -> Result<List, CtlError> {
         if meta.is_dir() != entry.folder || meta.file_type().is_symlink() {
             return Err(unfit(format!("{} is something else than it was", entry.path)));
         }
-        if !entry.folder {
-            let bytes = fs::read(&path).map_err(told(&path))?;
-            if bytes.len() as u64 != entry.bytes || sha256(&bytes).to_string() != entry.sha256 {
-                return Err(unfit(format!("{} is not what was copied", entry.path)));
-            }
+        if !entry.folder && digest_of(&path).map_err(told(&path))? != (entry.bytes, entry.sha256.clone()) {
+            return Err(unfit(format!("{} is not what was copied", entry.path)));
         }
     }
     let anchors: Option<Vec<Signed>> = list.anchors.iter().map(Signed::from_json).collect();
@@ -353,8 +385,9 @@ pub fn restore(screen: &mut Screen, instance: &Instance, from: &Path) -> Result<
     }
     let partial = base.with_extension("restoring");
     fs::create_dir_all(base.parent().unwrap_or(Path::new("/"))).map_err(told(base))?;
-    fs::create_dir(&partial).map_err(told(&partial))?;
-    fs::set_permissions(&partial, Permissions::from_mode(0o711)).map_err(told(&partial))?;
+    // As the supervisor has it: only daemons with uids of their own must pass.
+    let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
+    fs::DirBuilder::new().mode(mode).create(&partial).map_err(told(&partial))?;
     if let Err(error) = put_back(&list, &from.join(FILES), &partial) {
         let _gone = fs::remove_dir_all(&partial);
         return Err(error);
@@ -378,6 +411,11 @@ pub fn restore(screen: &mut Screen, instance: &Instance, from: &Path) -> Result<
     Ok(Exit::Done)
 }
 
+/// The mode that an entry may come back with: a list is a plain file, and nothing in an instance runs as somebody else.
+const fn allowed_mode(entry: &Entry) -> u32 {
+    entry.mode & if entry.folder { 0o3777 } else { 0o777 }
+}
+
 fn put_back(list: &List, files: &Path, to: &Path) -> Result<(), CtlError> {
     let root = rustix::process::geteuid().is_root();
     let mut modes = Vec::new();
@@ -395,7 +433,7 @@ fn put_back(list: &List, files: &Path, to: &Path) -> Result<(), CtlError> {
         if root {
             chown(&path, Some(entry.uid), Some(entry.gid)).map_err(told(&path))?;
         }
-        modes.push((path, entry.mode));
+        modes.push((path, allowed_mode(entry)));
     }
     // Folders last: one that may only be read could not be filled.
     for (path, mode) in modes.into_iter().rev() {
@@ -405,43 +443,5 @@ fn put_back(list: &List, files: &Path, to: &Path) -> Result<(), CtlError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_derived_or_belongs_to_a_run_is_left_out_and_nothing_else() {
-        for out in [
-            "run",
-            ".audit/index.sqlite",
-            ".audit/index.sqlite-wal",
-            ".mnestome/mnest.sqlite",
-            ".mnestome/mnest.sqlite.damaged-1",
-            REGISTRY,
-            ".policy/policy.sqlite-wal",
-            ".audit/executors",
-        ] {
-            assert!(is_left_out(out), "{out}");
-        }
-        for kept in [
-            "workspace/run",
-            ".audit/2026-04-25.jsonl",
-            ".policy/instance.key",
-            ".mnestome/snapshots",
-            "metnos.toml",
-            ".soul",
-        ] {
-            assert!(!is_left_out(kept), "{kept}");
-        }
-    }
-
-    #[test]
-    fn only_whole_lines_of_a_growing_file_are_copied() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("day");
-        for (text, whole) in [("", 0), ("a\nbc", 2), ("a\nb\n", 4), ("abc", 0)] {
-            fs::write(&path, text).unwrap();
-            assert_eq!(whole_lines(&path).unwrap(), whole, "{text:?}");
-        }
-        assert!(is_day(".audit/2026-04-25.jsonl") && !is_day(".audit/torn-2026-04-25-1.jsonl"));
-    }
-}
+#[path = "backup_tests.rs"]
+mod tests;

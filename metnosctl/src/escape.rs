@@ -74,6 +74,31 @@ impl Flow {
     }
 }
 
+/// A line that a command has made, in whose parts others' text may stand: harmless but for the inks of `inks`, each an
+/// escape sequence as it is written here. What the callers have escaped already stays as it is.
+#[must_use]
+pub fn ours(text: &str, inks: &[&str]) -> String {
+    if !text.chars().any(is_dangerous) {
+        return text.to_owned();
+    }
+    let (mut out, mut flow, mut rest) = (String::with_capacity(text.len()), Flow::default(), text);
+    while let Some(at) = rest.find('\u{1b}') {
+        out.push_str(&flow.next(&rest[..at]));
+        rest = &rest[at..];
+        let ink = inks.iter().find(|ink| rest.starts_with(**ink)).map_or("", |ink| *ink);
+        out.push_str(ink);
+        if ink.is_empty() {
+            out.push_str(&flow.next("\u{1b}"));
+            rest = &rest[1..];
+        } else {
+            rest = &rest[ink.len()..];
+        }
+    }
+    out.push_str(&flow.next(rest));
+    out.push_str(flow.end());
+    out
+}
+
 /// JSON text in which no character is dangerous: the escapes of JSON mean the same to programs.
 #[must_use]
 pub fn json(text: &str) -> String {

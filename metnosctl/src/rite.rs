@@ -7,6 +7,7 @@ use metnos_proto::msg::vaglio::Rite;
 use serde_json::Value;
 
 use crate::error::{CtlError, Exit};
+use crate::escape;
 use crate::instance::Instance;
 use crate::nouns::RiteCommand;
 use crate::reach::{Reach, document};
@@ -30,8 +31,9 @@ pub fn rite(screen: &mut Screen, instance: &Instance, command: &RiteCommand) -> 
     Ok(if answer["pending"] == true { Exit::Waiting } else { Exit::Done })
 }
 
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
+/// As one line that no terminal takes for an order: a file may hold anything.
+fn text(value: &Value) -> String {
+    escape::line(value.as_str().unwrap_or_default())
 }
 
 fn laws(screen: &mut Screen, title: &str, of: &Value) -> Result<(), CtlError> {

@@ -49,6 +49,9 @@ impl Ink {
     }
 }
 
+/// What [`Ink::on`] writes.
+const INKS: [&str; 6] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m"];
+
 /// The two streams, and what is known of who reads them.
 pub struct Screen {
     json: bool,
@@ -116,13 +119,14 @@ impl Screen {
         self.colour && self.out_is_terminal
     }
 
-    /// One line of our own making; parts that others wrote have been escaped by the caller.
+    /// One line of our own making. Parts that others wrote have been escaped by the caller; what he forgot is made
+    /// harmless here: but for our inks, no line of a command's can move a cursor or turn the reading direction.
     ///
     /// # Errors
     /// When the output is gone.
     pub fn line(&mut self, line: &str) -> Result<(), CtlError> {
         self.clear_progress()?;
-        writeln!(self.out, "{line}")?;
+        writeln!(self.out, "{}", escape::ours(line, &INKS))?;
         Ok(())
     }
 
@@ -311,6 +315,18 @@ mod tests {
         let (mut shown, out, _) = screen(false, [true, true], true);
         shown.text(NASTY).unwrap();
         assert_eq!(out.text(), "a\\x1b[2Jb");
+    }
+
+    #[test]
+    fn a_line_keeps_its_inks_and_nothing_else_that_a_terminal_acts_on() {
+        for ink in [Ink::Bold, Ink::Dim, Ink::Good, Ink::Warn, Ink::Bad] {
+            let (mut shown, out, _) = screen(false, [true, true], true);
+            shown.line(&ink.on("word", true)).unwrap();
+            assert_eq!(out.text(), format!("\x1b[{}mword\x1b[0m\n", ink.code()));
+        }
+        let (mut shown, out, _) = screen(false, [true, true], true);
+        shown.line(&format!("a {NASTY}\u{9b}2J\u{202e} {} \u{1b}]0;x\u{7}\rb", Ink::Bad.on("no", true))).unwrap();
+        assert_eq!(out.text(), "a a\\x1b[2Jb\\x9b2J\\u{202e} \x1b[31mno\x1b[0m \\x1b]0;x\\x07\\rb\n");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use metnos_proto::msg::vaglio::{ProposalAnswer, VaglioAsk};
 use serde_json::Value;
 
 use crate::error::{CtlError, Exit};
+use crate::escape;
 use crate::human;
 use crate::instance::Instance;
 use crate::nouns::VaglioCommand;
@@ -47,7 +48,7 @@ pub fn vaglio(screen: &mut Screen, instance: &Instance, command: &VaglioCommand)
 
 /// As one line that no terminal takes for an order: whoever proposed may have written anything.
 fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().chars().filter(|c| !c.is_control()).collect()
+    escape::line(value.as_str().unwrap_or_default())
 }
 
 fn number(value: &Value) -> String {

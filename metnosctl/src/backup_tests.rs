@@ -1,0 +1,76 @@
+//! What a backup holds and what it never follows, takes along or brings back.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+
+#[test]
+fn what_is_derived_or_belongs_to_a_run_is_left_out_and_nothing_else() {
+    for out in [
+        "run",
+        ".audit/index.sqlite",
+        ".audit/index.sqlite-wal",
+        ".mnestome/mnest.sqlite",
+        ".mnestome/mnest.sqlite.damaged-1",
+        REGISTRY,
+        ".policy/policy.sqlite-wal",
+        ".audit/executors",
+    ] {
+        assert!(is_left_out(out), "{out}");
+    }
+    for kept in [
+        "workspace/run",
+        ".audit/2026-04-25.jsonl",
+        ".policy/instance.key",
+        ".mnestome/snapshots",
+        "metnos.toml",
+        ".soul",
+    ] {
+        assert!(!is_left_out(kept), "{kept}");
+    }
+}
+
+#[test]
+fn only_whole_lines_of_a_growing_file_are_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("day");
+    for (text, whole) in [("", 0), ("a\nbc", 2), ("a\nb\n", 4), ("abc", 0)] {
+        fs::write(&path, text).unwrap();
+        let mut file = File::open(&path).unwrap();
+        assert_eq!(whole_lines(&mut file).unwrap(), whole, "{text:?}");
+        assert_eq!(file.stream_position().unwrap(), 0);
+    }
+    assert!(is_day(".audit/2026-04-25.jsonl") && !is_day(".audit/torn-2026-04-25-1.jsonl"));
+}
+
+#[test]
+fn nothing_outside_of_the_instance_is_copied_whatever_lies_in_the_workspace() {
+    let folder = tempfile::tempdir().unwrap();
+    let (base, secret) = (folder.path().join("instance"), folder.path().join("secret"));
+    fs::create_dir_all(base.join("workspace/notes")).unwrap();
+    fs::create_dir(&secret).unwrap();
+    fs::write(secret.join("key"), "x").unwrap();
+    fs::write(base.join("workspace/notes/a.md"), "a").unwrap();
+    std::os::unix::fs::symlink(&secret, base.join("workspace/out")).unwrap();
+    std::os::unix::fs::symlink(secret.join("key"), base.join("workspace/key")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, base.join("workspace/pipe"), rustix::fs::Mode::RUSR).unwrap();
+    let mut skipped = Vec::new();
+    let found: Vec<String> = gather(&base, &mut skipped).unwrap().into_iter().map(|(path, _)| path).collect();
+    assert_eq!(found, ["workspace", "workspace/notes", "workspace/notes/a.md"]);
+    skipped.sort();
+    assert_eq!(skipped, ["workspace/key", "workspace/out", "workspace/pipe"]);
+    // Nor when it is put there between the listing and the copy.
+    for path in ["workspace/out/key", "workspace/key", "../secret/key", "workspace/out"] {
+        assert!(open_below(&base, path).is_err(), "{path}");
+    }
+    assert!(!open_below(&base, "workspace/pipe").unwrap().metadata().unwrap().is_file(), "and nobody waits for it");
+    assert!(open_below(&base, "workspace/notes/a.md").is_ok());
+}
+
+#[test]
+fn a_list_cannot_make_a_file_that_runs_as_somebody_else() {
+    let entry =
+        |mode, folder| Entry { path: "a".to_owned(), bytes: 0, mode, uid: 0, gid: 0, sha256: String::new(), folder };
+    assert_eq!(allowed_mode(&entry(0o7755, false)), 0o755);
+    assert_eq!(allowed_mode(&entry(0o7755, true)), 0o3755);
+    assert_eq!(allowed_mode(&entry(0o600, false)), 0o600);
+}
