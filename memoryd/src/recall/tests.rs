@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::store::{SESSION_GAP_MS, Turn};
+use super::store::{SESSION_GAP_MS, Step, Turn};
 use super::*;
 use crate::chronicle::time::DAY_MS;
 
@@ -70,6 +70,53 @@ fn a_day_that_is_named_finds_what_was_said_then_whatever_the_words() {
     let mut store = home();
     let hits = found(&mut store, ANNA, "what happened on 11 May 2023?");
     assert_eq!(hits.iter().take(2).copied().collect::<std::collections::BTreeSet<_>>(), [4, 5].into());
+}
+
+#[test]
+fn both_paths_run_together_and_what_both_find_stands_first_and_once() {
+    let mut store = store(&[
+        told(1, ANNA, "owner", MAY, "The boiler lost water again."),
+        told(2, ANNA, "owner", MAY + 5 * DAY_MS, "The boiler was mended."),
+        told(3, ANNA, "owner", MAY + 5 * DAY_MS + SESSION_GAP_MS + 1, "The children had measles."),
+        told(4, ANNA, "owner", MAY + 29 * DAY_MS, "We went to the lake."),
+    ]);
+    let hits =
+        search(&mut store, ANNA, "what about the boiler on 13 May 2023?", Day::of(MAY + 31 * DAY_MS), 5).unwrap();
+    let order: Vec<u64> = hits.iter().map(|hit| hit.doc.doc).collect();
+    assert_eq!(order[0], 2, "by the words and by the day: {hits:?}");
+    assert_eq!(order.iter().collect::<std::collections::BTreeSet<_>>().len(), order.len(), "each once: {order:?}");
+    assert!(order.contains(&1) && order.contains(&3) && !order.contains(&4), "{order:?}");
+    let parts = |doc| hits.iter().find(|hit: &&Hit| hit.doc.doc == doc).unwrap().parts;
+    assert!(parts(2).words > 0.0 && parts(2).date > 0.0);
+    assert!(parts(1).words > 0.0 && parts(1).date == 0.0, "the semantic path alone: {:?}", parts(1));
+    assert!(parts(3).words == 0.0 && parts(3).date > 0.0, "the chronological path alone: {:?}", parts(3));
+    assert!(parts(2).total() > parts(1).total().max(parts(3).total()));
+}
+
+#[test]
+fn what_was_of_use_before_stands_first_among_equals_and_is_forgotten_by_use_alone() {
+    let twins = || {
+        store(&[
+            told(1, ANNA, "owner", MAY, "the key hangs by the door"),
+            told(2, ANNA, "owner", MAY + 2 * SESSION_GAP_MS, "the key hangs by the door"),
+        ])
+    };
+    let ask = |store: &mut Store| search(store, ANNA, "where is the key?", Day::of(MAY + 31 * DAY_MS), 5).unwrap();
+    let salience = |hits: &[Hit], doc: u64| hits.iter().find(|hit| hit.doc.doc == doc).unwrap().parts.salience;
+    let (mut store, second) = (twins(), ask(&mut twins())[1].doc.doc);
+    for shown in [0.1, 0.19] {
+        // Each use adds a tenth of what is left to one.
+        store.apply_steps(&[Step::Use(&[second])], 3).unwrap();
+        let hits = ask(&mut store);
+        assert_eq!(hits[0].doc.doc, second, "{hits:?}");
+        assert!((salience(&hits, second) - WEIGHTS.salience * shown).abs() < 1e-12, "{hits:?}");
+        assert!(salience(&hits, 3 - second).abs() < 1e-12);
+    }
+    // Time passes for it by calls; a machine that is idle forgets nothing.
+    let calls: Vec<Step<'_>> = (0..2_000).map(|_| Step::Call).collect();
+    store.apply_steps(&calls, 4).unwrap();
+    let half = salience(&ask(&mut store), second);
+    assert!((half - WEIGHTS.salience * 0.095).abs() < 1e-12, "half is left after its half-life: {half}");
 }
 
 #[test]

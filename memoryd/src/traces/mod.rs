@@ -144,6 +144,14 @@ impl Traces {
             .find(|trace| trace.members.iter().any(|(known, of)| (known.as_str(), of.as_str()) == (name, version)))
     }
 
+    /// Whether two executors, each as its name, a blank and its version, belong to one trace.
+    #[must_use]
+    pub fn share(&self, one: &str, other: &str) -> bool {
+        let trace =
+            |id: &str| id.split_once(' ').and_then(|(name, version)| self.of(name, version)).map(|trace| &trace.id);
+        trace(one).is_some_and(|id| trace(other) == Some(id))
+    }
+
     /// Reads them from their file; none when there is no file, or it holds something else: they are found anew.
     #[must_use]
     pub fn load(folder: &Path) -> Self {
