@@ -92,6 +92,7 @@ impl Daemon {
             }
             self.round(&ready.links)?;
             self.tell_head()?;
+            self.tell_ager_came()?;
             if drain {
                 return Ok(self.memory.settle()?);
             }
@@ -133,18 +134,23 @@ impl Daemon {
         let mut endings = Vec::new();
         self.take(ready, &mut endings);
         self.wait_for_company(&mut endings)?;
-        let began = Instant::now();
-        let durable = self.memory.waiting_bytes() > 0;
-        self.flush()?;
-        self.company.flushed(durable.then(|| began.elapsed()), self.holding());
-        for (at, link) in self.links.iter_mut().enumerate() {
-            // A link that broke the protocol still gets what it was promised before.
-            if let Err(ending) = link.release(&self.memory)
-                && !endings.iter().any(|(ended, _)| *ended == at)
-            {
-                endings.push((at, ending));
+        let (began, durable) = (Instant::now(), self.memory.waiting_bytes() > 0);
+        let mut took = Duration::ZERO;
+        let (holding, links) = (self.holding(), &mut self.links);
+        // The answers leave as soon as what they promise is on the disk; what follows from it is derived afterwards.
+        let flushed = self.memory.flush_answering(|memory| {
+            took = began.elapsed();
+            for (at, link) in links.iter_mut().enumerate() {
+                // A link that broke the protocol still gets what it was promised before.
+                if let Err(ending) = link.release(memory)
+                    && !endings.iter().any(|(ended, _)| *ended == at)
+                {
+                    endings.push((at, ending));
+                }
             }
-        }
+        });
+        recorded(flushed)?;
+        self.company.flushed(durable.then_some(took), holding);
         self.memory.answered();
         self.end(endings)
     }
@@ -181,15 +187,7 @@ impl Daemon {
     }
 
     fn flush(&mut self) -> Result<(), DaemonError> {
-        match self.memory.flush() {
-            Ok(()) => Ok(()),
-            Err(killed @ Error::Killed(_)) => Err(killed.into()),
-            // The askers of this round are told; the loop goes on, since reading still works.
-            Err(error) => {
-                tracing::error!(%error, "nothing was recorded in this round");
-                Ok(())
-            }
-        }
+        recorded(self.memory.flush())
     }
 
     /// Has policyd told of the head of the chain when that is due. Without a policyd it stays due: a new one asks first.
@@ -207,6 +205,20 @@ impl Daemon {
             self.memory.head_told(&head);
         } else {
             self.memory.head_untold();
+        }
+        self.end(endings)
+    }
+
+    /// Tells syntd that the ager has proposed something. Without a syntd nothing is lost: a new one asks first.
+    fn tell_ager_came(&mut self) -> Result<(), DaemonError> {
+        if !self.memory.ager_has_proposed() {
+            return Ok(());
+        }
+        let mut endings = Vec::new();
+        for (at, link) in self.links.iter_mut().enumerate() {
+            if let Err(ending) = link.tell_ager_came() {
+                endings.push((at, ending));
+            }
         }
         self.end(endings)
     }
@@ -293,6 +305,19 @@ impl Daemon {
         };
         let report = Report::Attempted(control::Attempted { name: attempt.name, errno, detail });
         Ok(control::send(self.control.as_fd(), &report, None)?)
+    }
+}
+
+/// Whether the daemon can go on after a flush. The askers of a round that was not recorded are told; the loop goes on,
+/// since reading still works.
+fn recorded(flushed: crate::error::Result<()>) -> Result<(), DaemonError> {
+    match flushed {
+        Ok(()) => Ok(()),
+        Err(killed @ Error::Killed(_)) => Err(killed.into()),
+        Err(error) => {
+            tracing::error!(%error, "nothing was recorded in this round");
+            Ok(())
+        }
     }
 }
 

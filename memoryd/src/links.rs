@@ -10,7 +10,7 @@ use metnos_proto::edges::{
 };
 use metnos_proto::ids::{SessionId, TraceId};
 use metnos_proto::link::{BlockingServer, Incoming, LinkError, Outgoing};
-use metnos_proto::msg::memoryd::ChainHead;
+use metnos_proto::msg::memoryd::{AgerCame, ChainHead};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::chronicle::store::MAX_ROUND_BYTES;
@@ -73,6 +73,14 @@ pub trait Link: AsFd {
     /// When the link has ended.
     fn tell_head(&mut self, head: &ChainHead) -> Result<bool, Ending> {
         let _ = head;
+        Ok(false)
+    }
+
+    /// Tells that the ager has proposed something, if the peer is the one that carries it on; whether it is and was told.
+    ///
+    /// # Errors
+    /// When the link has ended.
+    fn tell_ager_came(&mut self) -> Result<bool, Ending> {
         Ok(false)
     }
 
@@ -273,11 +281,48 @@ impl Link for PolicydLink {
 
     /// A peer that does not read now is told with the next head: nobody waits.
     fn tell_head(&mut self, head: &ChainHead) -> Result<bool, Ending> {
-        match self.0.server.note(&policyd_memoryd::Note::ChainHead(head.clone())) {
-            Ok(()) => Ok(true),
-            Err(LinkError::Io(error)) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        told(self.0.server.note(&policyd_memoryd::Note::ChainHead(head.clone())))
+    }
+}
+
+/// Whether a note has left: a peer that does not read now is not waited for.
+fn told(left: Result<(), LinkError>) -> Result<bool, Ending> {
+    match left {
+        Ok(()) => Ok(true),
+        Err(LinkError::Io(error)) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// syntd's link: as the others, and it hears unasked that there is something to fetch.
+struct SyntdLink(EdgeLink<SyntdMemoryd>);
+
+impl AsFd for SyntdLink {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Link for SyntdLink {
+    fn edge(&self) -> EdgeId {
+        self.0.edge()
+    }
+
+    fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), Ending> {
+        self.0.take(memory, buffer)
+    }
+
+    fn holds(&self) -> bool {
+        self.0.holds()
+    }
+
+    fn release(&mut self, memory: &Memory) -> Result<(), Ending> {
+        self.0.release(memory)
+    }
+
+    /// A peer that does not read now asks for all of it when it is started anew, or when the ager comes again.
+    fn tell_ager_came(&mut self) -> Result<bool, Ending> {
+        told(self.0.server.note(&syntd_memoryd::Note::AgerCame(AgerCame {})))
     }
 }
 
@@ -300,7 +345,8 @@ pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, Ending> {
             Box::new(EdgeLink::<PlannerMemoryd>::new(raw, |link, ask, to| planner_memoryd::dispatch(link, ask, to))?)
         }
         EdgeId::SyntdMemoryd => {
-            Box::new(EdgeLink::<SyntdMemoryd>::new(raw, |link, ask, to| syntd_memoryd::dispatch(link, ask, to))?)
+            let link = EdgeLink::<SyntdMemoryd>::new(raw, |link, ask, to| syntd_memoryd::dispatch(link, ask, to))?;
+            Box::new(SyntdLink(link))
         }
         EdgeId::PolicydMemoryd => {
             let link = EdgeLink::<PolicydMemoryd>::new(raw, |link, ask, to| policyd_memoryd::dispatch(link, ask, to))?;

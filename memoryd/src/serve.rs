@@ -10,10 +10,10 @@ use metnos_proto::ids::{SessionId, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    Anchored, BeginTurn, ChainHead, CloseTurn, Cost, Decision, Delivered, DirectTurn, DirectTurnDone, Ended,
-    ExecutorBorn, ExecutorLost, GapList, Gaps, Look, Looked, MemoryReport, MemoryStatus, MnestCount, Mnests, OwnersAct,
-    Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started, SystemEvent, Tail, Tailed,
-    TurnBegun, TurnClosed, Verify, VerifyReport,
+    AgerProposalList, AgerProposals, Anchored, BeginTurn, ChainHead, CloseTurn, Cost, Decision, Delivered, DirectTurn,
+    DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, GapList, Gaps, Look, Looked, MemoryReport, MemoryStatus,
+    MnestCount, Mnests, OwnersAct, Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent,
+    Started, SystemEvent, Tail, Tailed, TurnBegun, TurnClosed, Verify, VerifyReport,
 };
 use metnos_proto::payload::{PayloadError, Sealed};
 use metnos_proto::role::RoleName;
@@ -128,6 +128,16 @@ impl planner_memoryd::ServeBlocking for Service<'_> {
 impl syntd_memoryd::ServeBlocking for Service<'_> {
     fn gaps(&mut self, _: &BlockingServer<SyntdMemoryd>, _: TraceId, _: Gaps, []: [Sealed; 0]) -> Served<GapList, 0> {
         Ok((self.memory.gaps()?, []))
+    }
+
+    fn ager_proposals(
+        &mut self,
+        _: &BlockingServer<SyntdMemoryd>,
+        _: TraceId,
+        ask: AgerProposals,
+        []: [Sealed; 0],
+    ) -> Served<AgerProposalList, 0> {
+        Ok((self.memory.ager_proposals(&ask)?, []))
     }
 }
 

@@ -99,6 +99,8 @@ crate::edges! {
     /// syntd hears what was missing.
     SyntdMemoryd in syntd_memoryd = 11: Syntd => Memoryd {
         ask gaps(Gaps, 0) -> (GapList, 0) within 10_000;
+        ask ager_proposals(AgerProposals, 0) -> (AgerProposalList, 0) within 10_000;
+        note AgerCame;
     }
 
     /// The only way to have anything executed.

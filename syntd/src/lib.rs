@@ -1,5 +1,7 @@
 //! Proposes new executors and can change nothing: it asks what was missing and how much growth is
-//! allowed. It never polls; it asks when a link is made.
+//! allowed, and carries what the ager has seen to policyd's sieve. It never polls; it asks when a link
+//! is made, and when memoryd says that there is something.
 
 pub mod daemon;
+pub mod proposal;
 pub mod watch;

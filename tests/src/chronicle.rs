@@ -28,6 +28,12 @@ impl Line {
         self.0[name].as_str().unwrap_or("")
     }
 
+    /// The whole line, as JSON.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        self.0.to_string()
+    }
+
     /// A field of the payload; empty when it is none or no text.
     #[must_use]
     pub fn payload(&self, name: &str) -> &str {

@@ -98,6 +98,20 @@ fn a_line_is_proven_exported_searched_and_taken_out() {
     set.verify();
     let (_, found) = set.json(&["audit", "show", &seq]);
     assert!(found["payload"]["redacted"].is_string(), "{found:#}");
+    // Nobody is taken at his word but the owner at the machine, for exactly the line that he names, once.
+    assert_ne!(set.json(&["audit", "redact", &seq, "--why", "a test"]).0, 0, "without naming it again");
+    assert_ne!(set.json(&["audit", "redact", &seq, "--why", "again", "--confirm", &seq]).0, 0, "it is gone");
+    // What was signed before still stands, also for a memoryd that comes anew; and the line proves itself without its
+    // payload, as do its neighbours with theirs.
+    until_signed(&mut set);
+    set.verify();
+    for line in [&seq, &(seq.parse::<u64>().unwrap() + 1).to_string()] {
+        let (code, proof) = set.json(&["audit", "prove", line]);
+        assert_eq!(code, 0, "{proof:#}");
+        assert!(!proof.to_string().contains("welcome.md") || line != &seq, "{proof:#}");
+        std::fs::write(&file, proof.to_string()).unwrap();
+        assert_eq!(set.json(&["audit", "prove", "--check", path]).1["ok"], true, "line {line}");
+    }
     assert_eq!(set.json(&["audit", "export", folder.join("again").to_str().unwrap()]).0, 0);
     assert_eq!(set.json(&["audit", "scan"]).0, 0);
     assert_eq!(call(&set).0, 0);

@@ -353,11 +353,23 @@ impl Lines {
     /// # Errors
     /// When the file cannot be read.
     pub fn next(&mut self, line: &mut Vec<u8>) -> Result<Found> {
+        let told = |source| Error::io(format!("reading {}", file_name(self.day)), source);
         line.clear();
-        let limit = MAX_LINE_BYTES as u64;
-        let mut bounded = io::Read::take(&mut self.reader, limit);
-        let read = io::BufRead::read_until(&mut bounded, b'\n', line)
-            .map_err(|source| Error::io(format!("reading {}", file_name(self.day)), source))?;
+        loop {
+            let held = match io::BufRead::fill_buf(&mut self.reader) {
+                Ok(held) => held,
+                Err(source) if source.kind() == io::ErrorKind::Interrupted => continue,
+                Err(source) => return Err(told(source)),
+            };
+            let held = &held[..held.len().min(MAX_LINE_BYTES - line.len())];
+            let end = memchr::memchr(b'\n', held).map_or(held.len(), |at| at + 1);
+            line.extend_from_slice(&held[..end]);
+            io::BufRead::consume(&mut self.reader, end);
+            if end == 0 || line.last() == Some(&b'\n') {
+                break;
+            }
+        }
+        let read = line.len();
         let place = Place { day: self.day, offset: self.offset, bytes: read as u64 };
         self.offset += place.bytes;
         Ok(if read == 0 {

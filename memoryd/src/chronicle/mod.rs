@@ -47,11 +47,13 @@
 //! # Order of things when appending
 //!
 //! All lines of a round are written with one `write`, made durable with one `fdatasync` (and
-//! one `fsync` of the directory when the day's file is new); then the index and the
-//! projections are brought up to date; then the answers leave. A line whose write or sync
-//! went wrong is cut off again, and whoever asked is refused. The index and the projections
-//! are transactions of their own and need no sync: each remembers up to which line it has
-//! come, and is caught up from the log at start.
+//! one `fsync` of the directory when the day's file is new); then the answers leave; then the
+//! index and the projections are brought up to date, before the next question is heard. So
+//! whoever was answered finds what he said, and does not wait for what follows from it. The
+//! exception is an event that takes a payload out or keeps the mnestome: its answer leaves when
+//! that is done. A line whose write or sync went wrong is cut off again, and whoever asked is
+//! refused. The index and the projections are transactions of their own and need no sync: each
+//! remembers up to which line it has come, and is caught up from the log at start.
 
 pub mod canonical;
 pub mod event;
@@ -59,6 +61,7 @@ pub mod index;
 pub mod line;
 pub mod log;
 mod lookup;
+mod mixed;
 pub mod payload;
 mod project;
 pub mod prove;

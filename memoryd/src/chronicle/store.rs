@@ -287,9 +287,20 @@ impl Chronicle {
     /// # Errors
     /// What went wrong; then nothing of it stays, and nobody may be told that it was recorded.
     pub fn flush(&mut self) -> Result<Flushed> {
+        let events = self.write()?;
+        let indexed = self.bring_in(&events)?;
+        Ok(Flushed { events, indexed })
+    }
+
+    /// The first half of a flush: one write and one sync. From here on the events may be acknowledged. The index does
+    /// not know them before [`Chronicle::bring_in`], which follows before anybody is answered out of it.
+    ///
+    /// # Errors
+    /// What went wrong; then nothing of it stays, and nobody may be told that it was recorded.
+    pub fn write(&mut self) -> Result<Vec<Placed>> {
         let events = std::mem::take(&mut self.staged);
         self.staged_bytes = 0;
-        let Some(last) = events.last() else { return Ok(Flushed { events: Vec::new(), indexed: true }) };
+        let Some(last) = events.last() else { return Ok(Vec::new()) };
         let day = Day::of(last.ts_ms);
         let head = Head::of(last);
         let mut bytes = Vec::new();
@@ -307,16 +318,27 @@ impl Chronicle {
             }
         })?;
         self.head = head;
-        let events: Vec<Placed> = events
-            .into_iter()
-            .zip(spans)
-            .map(|(event, (offset, bytes))| Placed { event, place: Place { day, offset: start + offset, bytes } })
-            .collect();
-        let indexed = self.index_events(&events)?;
+        if matches!(self.health, Health::Sound) {
+            self.health = Health::Behind;
+        }
+        let placed = |(event, (offset, bytes))| Placed { event, place: Place { day, offset: start + offset, bytes } };
+        Ok(events.into_iter().zip(spans).map(placed).collect())
+    }
+
+    /// The second half of a flush: the index hears of what was written. Whether it knows it now; otherwise it is caught
+    /// up before the next event.
+    ///
+    /// # Errors
+    /// Only when the process is made to end, by a test.
+    pub fn bring_in(&mut self, events: &[Placed]) -> Result<bool> {
+        if events.is_empty() || matches!(self.health, Health::Sound) {
+            return Ok(true);
+        }
+        let indexed = self.index_events(events)?;
         if indexed && events.iter().any(|placed| placed.event.kind == EventType::PayloadRedacted) {
             self.carry_out_redactions()?;
         }
-        Ok(Flushed { events, indexed })
+        Ok(indexed)
     }
 
     /// Brings the index up to date. The lines are durable, so an index that cannot be written
@@ -325,11 +347,15 @@ impl Chronicle {
         let Self { log, index, view, faults, .. } = self;
         let done = step(faults.as_mut(), Step::Index, "writing the index", || apply(log, index, view, events));
         match done {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                if matches!(self.health, Health::Behind) {
+                    self.health = Health::Sound;
+                }
+                Ok(true)
+            }
             Err(killed @ Error::Killed(_)) => Err(killed),
             Err(error) => {
                 tracing::error!(%error, "the index is behind the log");
-                self.health = Health::Behind;
                 Ok(false)
             }
         }
@@ -466,6 +492,6 @@ fn check(draft: &Draft) -> Result<()> {
             draft.peer.len()
         )));
     }
-    canonical::check_object(draft.payload.as_bytes())
+    canonical::check_object(&draft.payload)
         .map_err(|error| invalid(format!("the payload is not canonical JSON: {error}")))
 }

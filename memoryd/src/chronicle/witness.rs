@@ -1,7 +1,7 @@
 //! Do the witnesses agree? The door's words, policyd's decisions and sandboxd's runs must tell one story.
 //!
 //! Pure: events in, findings out, in the order of the chronicle. What it keeps is bounded by
-//! the turns that are open, plus sixteen bytes for every turn and every call there ever was.
+//! the turns that are open, plus some twenty bytes for every turn and every call there ever was.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,6 +11,7 @@ use metnos_proto::msg::memoryd::Finding;
 use metnos_proto::role::RoleName;
 
 use super::event::{Event, EventType};
+use super::mixed::Mixed;
 use super::payload::{
     self, OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen, call_of, digest_of,
 };
@@ -18,19 +19,21 @@ use super::payload::{
 /// What has been heard so far.
 #[derive(Debug, Default)]
 pub struct Witness {
-    turns: HashMap<TurnId, Turn>,
-    closed: HashSet<TurnId>,
-    calls: HashMap<CallId, Call>,
-    spent: HashSet<CallId>,
+    turns: HashMap<TurnId, Turn, Mixed>,
+    /// The calls of the turns that are open.
+    calls_of: HashMap<TurnId, Vec<CallId>, Mixed>,
+    calls: HashMap<CallId, Call, Mixed>,
+    spent: HashSet<CallId, Mixed>,
     /// Decisions whose payload was taken out by rite, and that no run has named yet.
     silent: HashMap<u64, TurnId>,
 }
 
+/// Kept of every turn there ever was, so it is small.
 #[derive(Debug, Default)]
 struct Turn {
-    calls: Vec<CallId>,
     told: bool,
     words: bool,
+    closed: bool,
 }
 
 #[derive(Debug)]
@@ -202,7 +205,7 @@ impl Witness {
             ended: false,
         };
         self.calls.insert(call, decided);
-        self.turns.entry(turn).or_default().calls.push(call);
+        self.calls_of.entry(turn).or_default().push(call);
         true
     }
 
@@ -211,7 +214,7 @@ impl Witness {
             return noter.note("words", "words that belong to no turn".to_owned());
         };
         let known = self.turns.entry(turn).or_default();
-        if known.words || self.closed.contains(&turn) {
+        if known.words || known.closed {
             noter.note("turn_twice", format!("turn {turn} was begun a second time"));
         }
         known.words = true;
@@ -244,7 +247,7 @@ impl Witness {
         if self.calls.insert(call, decided).is_none()
             && let Some(turn) = event.turn_id
         {
-            self.turns.entry(turn).or_default().calls.push(call);
+            self.calls_of.entry(turn).or_default().push(call);
         }
     }
 
@@ -253,10 +256,10 @@ impl Witness {
         let Some(turn) = event.turn_id else {
             return noter.note("words_missing", "a decision that belongs to no turn".to_owned());
         };
-        if self.closed.contains(&turn) {
+        let known = self.turns.entry(turn).or_default();
+        if known.closed {
             return noter.note("decision_after_close", format!("turn {turn} was closed before"));
         }
-        let known = self.turns.entry(turn).or_default();
         if !known.words && !known.told {
             known.told = true;
             noter.note("words_missing", format!("nobody said anything in turn {turn}, and yet it was decided on"));
@@ -324,7 +327,7 @@ impl Witness {
         if !same {
             noter.note("run_altered", format!("the end of call {call} does not fit its start"));
         }
-        if event.turn_id.is_some_and(|turn| self.closed.contains(&turn)) {
+        if event.turn_id.is_some_and(|turn| self.turns.get(&turn).is_some_and(|turn| turn.closed)) {
             self.spend(call);
         }
     }
@@ -332,8 +335,8 @@ impl Witness {
     /// Forgets what can no longer change: after a turn is closed, a call that was refused or has ended is spent.
     fn close(&mut self, event: &Heard<'_>) {
         let Some(turn) = event.turn_id else { return };
-        self.closed.insert(turn);
-        for call in self.turns.remove(&turn).map(|turn| turn.calls).unwrap_or_default() {
+        self.turns.entry(turn).or_default().closed = true;
+        for call in self.calls_of.remove(&turn).unwrap_or_default() {
             if self.calls.get(&call).is_some_and(|known| known.ended || known.verdict != "allow") {
                 self.spend(call);
             }

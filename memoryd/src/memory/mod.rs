@@ -42,6 +42,7 @@ use metnos_proto::role::RoleName;
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::index::{IndexRow, TurnFacts};
+use crate::chronicle::log::Placed;
 use crate::chronicle::store::is_damage;
 use crate::chronicle::time::Clock;
 use crate::error::{Error, Result};
@@ -205,23 +206,55 @@ impl Memory {
     /// # Errors
     /// What went wrong on the way to the disk. The round's [`Memory::failure`] says so to each asker.
     pub fn flush(&mut self) -> Result<()> {
+        self.flush_answering(|_| {})
+    }
+
+    /// As [`Memory::flush`]; in between, when everything is durable or is known not to be, `answer` lets the answers
+    /// leave: an event that is on the disk is never lost, and what is derived from it is derived before anybody is
+    /// answered out of it, since nobody is heard before this returns.
+    ///
+    /// # Errors
+    /// As [`Memory::flush`].
+    pub fn flush_answering(&mut self, answer: impl FnOnce(&Self)) -> Result<()> {
         let round = self.rounds;
         self.rounds += 1;
-        let flushed = self.chronicle.flush().inspect_err(|error| self.failed.push((round, error.to_refusal())))?;
-        let Some(first) = flushed.events.first() else { return Ok(()) };
-        if !flushed.indexed {
+        let written = match self.chronicle.write() {
+            Ok(written) => written,
+            Err(killed @ Error::Killed(_)) => return Err(killed),
+            Err(error) => {
+                self.failed.push((round, error.to_refusal()));
+                answer(self);
+                return Err(error);
+            }
+        };
+        // Whoever is told that a payload is gone, or that the mnestome was kept, may believe it.
+        if written.iter().any(|placed| matches!(placed.event.kind, EventType::PayloadRedacted | EventType::Checkpoint))
+        {
+            let projected = self.project(&written);
+            if !matches!(projected, Err(Error::Killed(_))) {
+                answer(self);
+            }
+            return projected;
+        }
+        answer(self);
+        self.project(&written)
+    }
+
+    /// Brings the index and everything that is derived up to what is durable.
+    fn project(&mut self, written: &[Placed]) -> Result<()> {
+        let Some(first) = written.first() else { return Ok(()) };
+        if !self.chronicle.bring_in(written)? {
             return Ok(());
         }
-        let events: Vec<Event> = flushed
-            .events
+        let checkpoints: Vec<Event> = written
             .iter()
             .map(|placed| &placed.event)
             .filter(|event| event.kind == EventType::Checkpoint)
             .cloned()
             .collect();
-        self.enter_costs_of(flushed.events.iter().map(|placed| &placed.event));
+        self.enter_costs_of(written.iter().map(|placed| &placed.event));
         let projected = if self.mnestome.applied() + 1 == first.event.seq {
-            self.apply_to_mnestome(flushed.events.iter().map(|placed| &placed.event))
+            self.apply_to_mnestome(written.iter().map(|placed| &placed.event))
         } else {
             self.catch_up_mnestome()
         };
@@ -234,7 +267,7 @@ impl Memory {
             }
             Ok(()) => {
                 self.trace();
-                self.keep_copies(events.iter());
+                self.keep_copies(checkpoints.iter());
                 self.enter_costs();
                 Ok(())
             }

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use metnos_proto::msg::common::Outcome;
-use metnos_proto::msg::memoryd::{ExecutorLost, MAX_TAG, MAX_WHY, OwnersAct, Reasoned, Tagged};
+use metnos_proto::msg::memoryd::{
+    AgerProposal, AgerProposals, ExecutorLost, MAX_AGER_PROPOSALS, MAX_TAG, MAX_WHY, OwnersAct, Reasoned, Tagged,
+};
 use metnos_proto::role::RoleName;
 use proptest::prelude::*;
 
@@ -138,6 +140,47 @@ fn a_wish_that_comes_again_is_proposed_and_one_that_does_not_is_forgotten() {
     assert_eq!(left, ["play music"]);
     assert_eq!(memory.mnestome().proposals().unwrap()[0].state, "declined");
     same_when_derived_anew(&instance, memory);
+}
+
+/// All that is told to syntd, page by page.
+fn told_to_syntd(memory: &Memory) -> Vec<AgerProposal> {
+    let (mut all, mut after_seq, mut after_id): (Vec<AgerProposal>, _, _) = (Vec::new(), 0, String::new());
+    loop {
+        let list = memory.ager_proposals(&AgerProposals { after_seq, after_id: after_id.clone() }).unwrap();
+        assert!(list.proposals.len() <= MAX_AGER_PROPOSALS);
+        let Some(last) = list.proposals.last() else { return all };
+        (after_seq, after_id) = (last.seq, last.id.clone());
+        let more = list.more;
+        all.extend(list.proposals);
+        if !more {
+            return all;
+        }
+    }
+}
+
+#[test]
+fn syntd_is_told_once_that_the_ager_has_proposed_and_fetches_what_nobody_has_settled() {
+    let instance = instance();
+    let mut memory = instance.open();
+    for n in 1..=3 {
+        for what in 0..20 {
+            wish(&mut memory, n * 20 + what, &format!("wish number {}", "x".repeat(usize::from(what) + 1)));
+        }
+    }
+    assert!(!memory.ager_has_proposed() && told_to_syntd(&memory).is_empty());
+    use_days(&instance, &mut memory, 90, 5);
+    assert!(memory.ager_has_proposed(), "after fifty calls the ager has been there");
+    assert!(!memory.ager_has_proposed(), "it is said once");
+    let told = told_to_syntd(&memory);
+    assert!(told.len() > MAX_AGER_PROPOSALS, "{}", told.len());
+    let mut ids: Vec<&str> = told.iter().map(|one| one.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), told.len(), "each once");
+    assert!(told.iter().all(|one| one.src.is_empty() && one.dst.starts_with("wish number")), "{told:?}");
+    let declined = told[0].id.clone();
+    act(&mut memory, &OwnersAct::Decline(reasoned(&declined)));
+    assert!(told_to_syntd(&memory).iter().all(|one| one.id != declined));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use metnos_proto::envelope::{Candidate, Envelope, Known, Recent};
 use metnos_proto::ids::SessionId;
 use metnos_proto::msg::common::{Lang, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    BeginTurn, Gap, GapList, MAX_GAPS, MAX_TAIL, MAX_WHY, MemoryReport, MnestCount, Tail, Tailed, TurnBegun,
+    AgerProposal, AgerProposalList, AgerProposals, BeginTurn, Gap, GapList, MAX_AGER_PROPOSALS, MAX_AGER_TEXT,
+    MAX_GAPS, MAX_TAIL, MAX_WHY, MemoryReport, MnestCount, Tail, Tailed, TurnBegun,
 };
 use metnos_proto::phase;
 
@@ -20,6 +21,12 @@ use crate::tiers::rank::ranked;
 
 /// The most bytes of lines that [`Memory::tail`] gives; the newest that fit.
 pub const MAX_TAIL_BYTES: usize = 8 * 1024 * 1024;
+
+/// At most so many bytes of a text, whole characters only.
+fn cut(mut text: String, bytes: usize) -> String {
+    text.truncate(text.floor_char_boundary(bytes));
+    text
+}
 
 impl Memory {
     /// The planner: what may be read for this turn. Once a turn, and recorded.
@@ -122,6 +129,43 @@ impl Memory {
             times: u32::try_from(wish.times).unwrap_or(u32::MAX),
         };
         Ok(GapList { gaps: wishes.into_iter().map(gap).collect() })
+    }
+
+    /// syntd: what the ager proposes and nobody has settled, a page at a time. Two executors are proposed to become one
+    /// only as long as they belong to one trace (design: memory §2).
+    ///
+    /// # Errors
+    /// When the mnestome cannot be read.
+    pub fn ager_proposals(&self, word: &AgerProposals) -> Told<AgerProposalList> {
+        let mut after = (word.after_seq, word.after_id.clone());
+        let mut proposals = Vec::new();
+        loop {
+            let open = self.mnestome.open_proposals((after.0, &after.1), MAX_AGER_PROPOSALS)?;
+            let Some((last, _)) = open.last() else { return Ok(AgerProposalList { proposals, more: false }) };
+            after = (last.seq, last.id.clone());
+            for (one, [src, dst]) in open {
+                if one.kind == "fusion" && !self.traces.share(&src, &dst) {
+                    continue;
+                }
+                if proposals.len() == MAX_AGER_PROPOSALS {
+                    return Ok(AgerProposalList { proposals, more: true });
+                }
+                proposals.push(AgerProposal {
+                    seq: one.seq,
+                    id: one.id,
+                    kind: one.kind,
+                    mnest: one.mnest,
+                    src: cut(src, MAX_AGER_TEXT),
+                    dst: cut(dst, MAX_AGER_TEXT),
+                    why: cut(one.why, MAX_AGER_TEXT),
+                });
+            }
+        }
+    }
+
+    /// Whether the ager has proposed something since this was asked last: syntd is told then.
+    pub fn ager_has_proposed(&self) -> bool {
+        self.mnestome.has_proposed()
     }
 
     /// The owner: the last lines, as they stand in the files.

@@ -17,7 +17,7 @@ pub const AGER_EVERY: u64 = 50;
 /// The most mnests that one pass looks at because they have crossed a threshold; the others wait for the next, so that a
 /// pass takes no longer when much crosses at once. A mnest that waits is decaying all the same: that is a question of
 /// its weight.
-pub const MOST_IN_A_PASS: i64 = 2_048;
+pub const MOST_IN_A_PASS: i64 = 512;
 /// From so many uses on a fusion or specialisation is considered.
 pub const FUSION_USES: u64 = 10;
 /// And from this weight on.
@@ -68,6 +68,18 @@ fn crossed(row: &Row<'_>) -> rusqlite::Result<Crossed> {
         weight: row.get(2)?,
         lambda: row.get(3)?,
         used_at: number(row, 4)?,
+    })
+}
+
+fn proposal(row: &Row<'_>) -> rusqlite::Result<Proposal> {
+    Ok(Proposal {
+        id: row.get(0)?,
+        kind: row.get(1)?,
+        mnest: row.get(2)?,
+        why: row.get(3)?,
+        at_use: number(row, 4)?,
+        seq: number(row, 5)?,
+        state: row.get(6)?,
     })
 }
 
@@ -251,8 +263,32 @@ impl Mnestome {
         self.db
             .prepare_cached("INSERT OR IGNORE INTO proposals VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'open')")
             .and_then(|mut add| add.execute(params![id, kind, mnest, why, signed(self.clock.now), signed(seq)]))
-            .during("ageing the mnestome")?;
-        Ok(())
+            .map(|added| self.proposed.set(self.proposed.get() || added > 0))
+            .during("ageing the mnestome")
+    }
+
+    /// Whether the ager has proposed something since this was asked last.
+    pub fn has_proposed(&self) -> bool {
+        self.proposed.take()
+    }
+
+    /// What the ager has proposed and nobody has settled, oldest first, after the one that `seq` and `id` name, each with
+    /// both ends of its mnest.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn open_proposals(&self, (seq, id): (u64, &str), limit: usize) -> Result<Vec<(Proposal, [String; 2])>> {
+        // A wish that was forgotten meanwhile is proposed no longer: there is nothing that it would be about.
+        let sql = "SELECT proposals.id, kind, mnest, proposals.why, at_use, seq, proposals.state,
+                     trim(src_executor || ' ' || src_version), trim(dst_executor || ' ' || coalesce(dst_version, ''))
+                   FROM proposals JOIN mnests ON mnests.id = mnest
+                   WHERE proposals.state = 'open' AND (seq, proposals.id) > (?1, ?2) ORDER BY seq, proposals.id LIMIT ?3";
+        let read = |row: &Row<'_>| Ok((proposal(row)?, [row.get(7)?, row.get(8)?]));
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.db
+            .prepare_cached(sql)
+            .and_then(|mut all| all.query_map(params![signed(seq), id, limit], read)?.collect())
+            .during("reading the proposals")
     }
 
     /// Everything the ager has proposed, oldest first.
@@ -260,20 +296,9 @@ impl Mnestome {
     /// # Errors
     /// When the database says no.
     pub fn proposals(&self) -> Result<Vec<Proposal>> {
-        let read = |row: &Row<'_>| {
-            Ok(Proposal {
-                id: row.get(0)?,
-                kind: row.get(1)?,
-                mnest: row.get(2)?,
-                why: row.get(3)?,
-                at_use: number(row, 4)?,
-                seq: number(row, 5)?,
-                state: row.get(6)?,
-            })
-        };
         self.db
             .prepare_cached("SELECT id, kind, mnest, why, at_use, seq, state FROM proposals ORDER BY seq, id")
-            .and_then(|mut all| all.query_map([], read)?.collect())
+            .and_then(|mut all| all.query_map([], proposal)?.collect())
             .during("reading the proposals")
     }
 }

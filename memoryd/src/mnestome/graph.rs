@@ -109,6 +109,8 @@ pub struct Mnestome {
     /// Calls since the instance was born.
     pub(super) calls: u64,
     pub(super) frozen: bool,
+    /// The ager has proposed something that nobody was told of yet.
+    pub(super) proposed: std::cell::Cell<bool>,
 }
 
 pub(super) fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
@@ -189,7 +191,8 @@ impl Mnestome {
             found => return Err(Error::Version { file: "mnest.sqlite", found, known: VERSION }),
         }
         let (clock, calls, frozen) = (UseClock::START, 0, false);
-        let mut mnestome = Self { db, clock, applied: 0, stored: 0, calls_per_use_day, calls, frozen };
+        let proposed = std::cell::Cell::default();
+        let mut mnestome = Self { db, clock, applied: 0, stored: 0, calls_per_use_day, calls, frozen, proposed };
         mnestome.reload()?;
         Ok(mnestome)
     }

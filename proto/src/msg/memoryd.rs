@@ -99,6 +99,43 @@ words! {
         pub times: u32,
     }
 
+    /// What the ager proposes and nobody has settled yet, oldest first.
+    pub struct AgerProposals {
+        /// Only those after this one: the line at which the ager made it, and its name. 0 and empty for all.
+        pub after_seq: u64,
+        /// See [`AgerProposals::after_seq`].
+        pub after_id: String,
+    }
+
+    /// See [`AgerProposals`].
+    pub struct AgerProposalList {
+        /// At most [`MAX_AGER_PROPOSALS`].
+        pub proposals: Vec<AgerProposal>,
+        /// Whether there are more after these.
+        pub more: bool,
+    }
+
+    /// One proposal of the ager (design: memory §2). It changes nothing.
+    pub struct AgerProposal {
+        /// The line at which the ager came.
+        pub seq: u64,
+        /// Its name.
+        pub id: String,
+        /// `archival`, `synthesis`, `fusion`, `generalisation` or `specialisation`.
+        pub kind: String,
+        /// About which mnest.
+        pub mnest: String,
+        /// Whose output that mnest begins with: name and version; empty when it was nobody's.
+        pub src: String,
+        /// Whose input it ends in: name and version, or what was wished for.
+        pub dst: String,
+        /// Why, for a person.
+        pub why: String,
+    }
+
+    /// A note: the ager has been there, and proposes something that it did not before.
+    pub struct AgerCame {}
+
     // ---- from policyd --------------------------------------------------
 
     /// A call was decided. The arguments come beside it. Awaited before any effect.
@@ -545,6 +582,10 @@ pub const MAX_WHY: usize = 1024;
 pub const MAX_TAG: usize = 64;
 /// The most gaps listed.
 pub const MAX_GAPS: usize = 64;
+/// The most proposals of the ager in one answer.
+pub const MAX_AGER_PROPOSALS: usize = 16;
+/// The longest text in one of them, in bytes: what is longer is cut.
+pub const MAX_AGER_TEXT: usize = 512;
 
 impl Verdict {
     /// The name used in JSON and in the chronicle.

@@ -1,4 +1,4 @@
-//! A syntd that is the attacker's: it has three words, and says them as often as it can. What came of it
+//! A syntd that is the attacker's: it has five words, and says them as often as it can. What came of it
 //! stands in its log.
 
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use metnos_proto::edge::AskError;
 use metnos_proto::edges::{SyntdMemoryd, SyntdMind, SyntdPolicyd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
-use metnos_proto::msg::memoryd::Gaps;
+use metnos_proto::msg::memoryd::{AgerProposals, Gaps};
 use metnos_proto::msg::mind::Draft;
 use metnos_proto::msg::policyd::GrowthQuota;
 use metnos_proto::payload::Sealed;
@@ -47,6 +47,9 @@ async fn flood(
             outcome(quota, |(left, [])| format!("births {}", left.births_today)),
             outcome(gaps, |(gaps, [])| format!("gaps {}", gaps.gaps.len())),
         ];
+        let after = AgerProposals { after_seq: u64::MAX, after_id: "'; DROP TABLE mnests".repeat(64) };
+        let proposed = memoryd.ager_proposals(TraceId::NONE, after, []).await;
+        last.push(outcome(proposed, |(list, [])| format!("proposals {}", list.proposals.len())));
         let draft = match prompts.pop() {
             Some(Ok(prompt)) => mind.draft(TraceId::NONE, Draft { max_tokens: u32::MAX }, [prompt]).await,
             Some(Err(error)) => Err(error),
