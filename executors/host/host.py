@@ -201,15 +201,17 @@ def load_seal():
 def wait_to_be_forked(seal):
     """The zygote's life. Only its children come back from here."""
     import gc
+    import marshal
     for name in WARM:
         __import__(name)
-    warm_up()
+    rehearsal = marshal.dumps(compile(REHEARSAL, "warm", "exec"))
+    warm_up(rehearsal)
     seal.seal()
     gc.collect()
     # What is here now is shared with all children for good: a collection that touched it would copy it.
     gc.freeze()
     seal.serve(CHANNEL)
-    warm_up()
+    warm_up(rehearsal)
 
 
 # What small executors do, done once to nothing: each kind of statement and each part of the library that most of them use.
@@ -254,9 +256,10 @@ def run(args, ctx):
 """
 
 
-def warm_up():
-    """Takes the way of a call once, so that a child has its own copy of what every call writes to."""
-    code = compile(REHEARSAL, "warm", "exec")
+def warm_up(rehearsal):
+    """Takes the way of a call once, so that a child has its own copy of what every call writes to: of compiled code, as calls
+    come, for compiling takes longer than all the rest and its memory is never needed again."""
+    code = load_code(b"M", rehearsal)
     request = decode(b'{"entry":"run","connections":0,"workspace":"/workspace","tmp":"/tmp","wall_s":1,"args":{"a":"b","c":[1,2.5]}}')
     call(code, request)
     del sys.modules["main"]
