@@ -113,7 +113,8 @@ fn namespaces(read: impl Fn(&str) -> Option<String>) -> Finding {
         Finding::bad(
             NAME,
             "AppArmor restricts them to programs with a profile",
-            "as root: load a profile with `userns,` for metnos-sandboxd into /etc/apparmor.d, or \
+            "as root: copy systemd/apparmor.d/metnos-sandboxd to /etc/apparmor.d, put the program's path into it, and load it with \
+             `apparmor_parser -r /etc/apparmor.d/metnos-sandboxd`; or \
              `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`",
         )
     } else {

@@ -169,6 +169,22 @@ pub fn arguments(families: &[Family]) -> Value {
 }
 
 impl Case {
+    /// Whether the layer it names can be taken away in a test.
+    #[must_use]
+    pub fn can_be_opened(&self) -> bool {
+        match self.layer {
+            Layer::Seccomp | Layer::Landlock => self.ends.is_empty(),
+            // What is granted, made writable and followable; the interpreter's own mounts are made before any order.
+            Layer::Mounts => self.grants,
+            // Without it the machine's whole memory would be taken.
+            Layer::Limits => self.ends != "memory_exceeded",
+            Layer::Clock => true,
+            // How much may come out. Of the rest nothing can be left out: it is the reading itself.
+            Layer::Channel => self.ends == "output_too_large",
+            Layer::Namespaces => false,
+        }
+    }
+
     /// The whole code.
     #[must_use]
     pub fn whole(&self) -> String {
@@ -306,6 +322,23 @@ mod tests {
         }
         assert!(names.len() >= 150, "{} cases", names.len());
         assert!(families.iter().all(|family| !family.about.is_empty()));
+    }
+
+    #[test]
+    fn the_document_counts_the_cases_of_each_family_and_those_without_their_layer() {
+        let text = include_str!("../../docs/sandbox.md");
+        let mut sum = [0; 3];
+        for family in families().unwrap() {
+            let opened = |also| family.cases.iter().filter(|case| case.can_be_opened() && case.also == also).count();
+            let (cases, alone, also) = (family.cases.len(), opened(false), opened(true));
+            let row = text.lines().find(|line| line.starts_with(&format!("| `{}` | {} |", family.name, family.about)));
+            let row = row.unwrap_or_else(|| panic!("docs/sandbox.md has no row for {}", family.name));
+            let said: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+            assert_eq!([said[2], said[4], said[5]], [cases, alone, also].map(|n| n.to_string()), "{row}");
+            sum.iter_mut().zip([cases, alone, also]).for_each(|(sum, one)| *sum += one);
+        }
+        let last = format!("| | | **{}** | | **{}** | **{}** |", sum[0], sum[1], sum[2]);
+        assert!(text.contains(&last), "{last}");
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn main() -> ExitCode {
             let name = format!("{step}::{}", case.name);
             tests.push(Test { name, body: Box::new(move |lab| Box::pin(hold(lab, case.clone(), warm))) });
         }
-        if escape::can_be_opened(&case) {
+        if case.can_be_opened() {
             let name = format!("opened::{}", case.name);
             tests.push(Test { name, body: Box::new(move |lab| Box::pin(open(lab, case.clone()))) });
         }

@@ -199,6 +199,20 @@ fn no_file_is_longer_than_a_reader_likes() {
 }
 
 #[test]
+fn the_apparmor_profile_gives_user_namespaces_to_the_sandboxd_that_the_unit_starts_and_to_nothing_else() {
+    let (unit, profile) = (text("systemd/metnos.service"), text("systemd/apparmor.d/metnos-sandboxd"));
+    let folder = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")?.split("/metnos-supervisor").next());
+    let head = format!("profile metnos-sandboxd {}/metnos-sandboxd flags=(unconfined) {{", folder.unwrap());
+    assert!(profile.contains(&head), "{head}");
+    let rules: Vec<&str> = profile
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.ends_with(',') && !line.starts_with(['#']) && !line.starts_with("abi"))
+        .collect();
+    assert_eq!(rules, ["userns,"]);
+}
+
+#[test]
 fn every_rust_file_says_first_what_it_is_for() {
     let first = |file: &String| text(file).lines().next().unwrap_or("").to_owned();
     let silent: Vec<String> = files("", &[".rs"])

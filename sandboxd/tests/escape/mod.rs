@@ -23,21 +23,6 @@ pub fn all() -> Vec<Case> {
     families().unwrap().into_iter().flat_map(|family| family.cases).collect()
 }
 
-/// Whether the layer it names can be taken away.
-pub fn can_be_opened(case: &Case) -> bool {
-    match case.layer {
-        Layer::Seccomp | Layer::Landlock => case.ends.is_empty(),
-        // What is granted, made writable and followable; the interpreter's own mounts were made before the order.
-        Layer::Mounts => case.grants,
-        // Without it the machine's whole memory would be taken, this one's among it.
-        Layer::Limits => case.ends != "memory_exceeded",
-        Layer::Clock => true,
-        // How much may come out. Of the rest nothing can be left out: it is the reading itself.
-        Layer::Channel => case.ends == "output_too_large",
-        Layer::Namespaces => false,
-    }
-}
-
 fn plan_of(case: &Case, lab: &Lab) -> Option<Plan> {
     case.plan(&lab.plain, lab.armed.as_ref()).unwrap()
 }

@@ -15,8 +15,10 @@ use super::lab::runner::Verdict;
 use super::lab::{Lab, children};
 use super::{WRITER, answer, birth, holds};
 
-/// Calls of which nothing may be left.
-const MANY: usize = 300;
+/// Calls of which nothing may be left; `METNOS_MANY_CALLS` says another number, for a machine that has the time.
+fn many() -> usize {
+    std::env::var("METNOS_MANY_CALLS").ok().map_or(300, |calls| calls.parse().expect("METNOS_MANY_CALLS is a number"))
+}
 
 fn code(says: &str) -> String {
     format!("def run(args, ctx):\n    return {{'ok': True, 'answer': '{says}'}}\n")
@@ -180,7 +182,7 @@ pub async fn leftovers(lab: &Lab) -> Verdict {
     pool.fill().await?;
     pool.clear();
     let before = held();
-    for number in 0..MANY {
+    for number in 0..many() {
         if number % 8 == 0 {
             pool.fill().await?;
         }
@@ -189,7 +191,7 @@ pub async fn leftovers(lab: &Lab) -> Verdict {
     }
     // One that only reads is over with its result, and is collected later.
     let reads = lab.hostile_plan(false).ok_or("no plan")?;
-    for number in 0..MANY {
+    for number in 0..many() {
         if number % 8 == 0 {
             pool.fill().await?;
         }
