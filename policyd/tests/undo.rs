@@ -89,6 +89,37 @@ fn inverses(world: &World) -> usize {
 }
 
 #[test]
+fn a_day_has_as_many_calls_that_write_as_the_manifest_grants_also_across_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let few =
+        FakeExecutor { manifest: writer().manifest.replace("writes_per_day = 1000", "writes_per_day = 2"), ..writer() };
+    let settled = async |signed: bool| {
+        let all: Vec<FakeExecutor> = [few.clone(), restorer(), FakeExecutor::reader("fs_read")]
+            .map(|executor| FakeExecutor { signed, ..executor })
+            .into();
+        let world = World::settled(folder.path(), all, &[&few, &restorer(), &FakeExecutor::reader("fs_read")]).await;
+        gives(&world, json!({"ok": true}));
+        world
+    };
+    run(async {
+        let world = settled(false).await;
+        let owner = world.owner(OWNER).await;
+        for path in ["notes/a.md", "notes/b.md"] {
+            ran(write(&owner, &json!({"path": path})).await.1);
+        }
+        assert_eq!(denied(write(&owner, &json!({"path": "notes/c.md"})).await.1), "quota.writes_per_day");
+    });
+    run(async {
+        let world = settled(true).await;
+        let owner = world.owner(OWNER).await;
+        assert_eq!(denied(write(&owner, &json!({"path": "notes/c.md"})).await.1), "quota.writes_per_day");
+        // What only reads is not counted.
+        let ask = RunCall { executor: "fs_read".into() };
+        ran(owner.run_call(NO, ask, [sealed(&json!({"path": "notes/a.md"}))]).await.unwrap().0.acted);
+    });
+}
+
+#[test]
 fn an_act_is_taken_back_once_by_a_call_that_is_decided_like_any_other() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
