@@ -2,7 +2,7 @@
 //! first start without asking the owner, and nothing else ever is.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The signed files of an executor, in the order of the digests.
@@ -11,26 +11,30 @@ const FILES: [&str; 3] = ["manifest.toml", "main.py", "schema.json"];
 const HOST: &str = "host";
 
 fn main() -> io::Result<()> {
-    let root = Path::new("../executors");
-    println!("cargo::rerun-if-changed=../executors");
     println!("cargo::rerun-if-changed=build.rs");
-    let mut names: Vec<String> = Vec::new();
-    if root.is_dir() {
+    let mut found: Vec<(String, PathBuf)> = Vec::new();
+    // Builds that only tests see know executors that only tests have.
+    let of_tests = env::var_os("CARGO_FEATURE_ATTACK").map(|_| "../tests/executors");
+    for root in ["../executors"].into_iter().chain(of_tests) {
+        println!("cargo::rerun-if-changed={root}");
+        if !Path::new(root).is_dir() {
+            continue;
+        }
         for entry in fs::read_dir(root)? {
             let entry = entry?;
             let name = entry.file_name().into_string().map_err(|_| io::Error::other("a name that is not UTF-8"))?;
             if entry.file_type()?.is_dir() && name != HOST && FILES.iter().all(|file| entry.path().join(file).is_file())
             {
-                names.push(name);
+                found.push((name, entry.path()));
             }
         }
     }
-    names.sort();
+    found.sort();
     let mut table = String::from("&[\n");
-    for name in names {
+    for (name, folder) in found {
         let mut digests = Vec::new();
         for file in FILES {
-            let path = root.join(&name).join(file);
+            let path = folder.join(file);
             println!("cargo::rerun-if-changed={}", path.display());
             digests.push(format!("{:?}", blake3::hash(&fs::read(path)?).as_bytes()));
         }

@@ -11,7 +11,7 @@ Frames to it: one letter, the length as four bytes (little endian), the body.
   S  the order of the seal; read by the seal, with the mounts beside it
   C  the code, as text, or
   M  the code, compiled: `marshal`
-  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args
+  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args, and secrets where there are any
 Frames from it:
   S  it is sealed; said by the seal
   P  progress: done and total, eight bytes each (little endian)
@@ -95,7 +95,7 @@ def encode(value):
 class ExecutorCtx:
     """What an executor may know of its surroundings. Nothing else from outside exists."""
 
-    __slots__ = ("workspace", "tmp", "deadline", "_net")
+    __slots__ = ("workspace", "tmp", "deadline", "_net", "_secrets")
 
     def __init__(self, request):
         #: The workspace, as seen from inside.
@@ -105,6 +105,7 @@ class ExecutorCtx:
         #: When the call will be ended, on the clock of `time.monotonic()`.
         self.deadline = time.monotonic() + request["wall_s"]
         self._net = load_net(request.get("connections", 0))
+        self._secrets = request.pop("secrets", {})
 
     def remaining(self):
         """Seconds left."""
@@ -122,8 +123,11 @@ class ExecutorCtx:
         send(b"P", b"".join(numbers))
 
     def secret(self, name):
-        """No secret was granted to this call."""
-        raise PermissionError(f"the secret {name!r} was not granted")
+        """The text of a secret that was granted to this call. It is never to be told: a result that holds it is withheld."""
+        try:
+            return self._secrets[name]
+        except KeyError:
+            raise PermissionError(f"the secret {name!r} was not granted") from None
 
     def connect(self, host, port):
         """A connection to a place that was granted; like a socket. `http.client` and `urllib` use it by themselves."""

@@ -17,6 +17,7 @@ fn open(daemon: &mut Daemon<Gatewayd>) -> Result<Rc<Door>, BootError> {
     let peers =
         Peers { policyd: daemon.asks()?, memoryd: daemon.asks()?, planner: daemon.asks()?, mind: daemon.asks()? };
     let door = Door::new(peers, TURN_WITHIN_MS);
+    door.belongs_to(daemon.start.settings.owner_uid);
     let sessions = Rc::clone(&door);
     daemon.answers::<CtlDoor, _, _>(move |end| sessions.session(end))?;
     door.start();

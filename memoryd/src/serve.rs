@@ -10,10 +10,10 @@ use metnos_proto::ids::{SessionId, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    AgerProposalList, AgerProposals, Anchored, BeginTurn, ChainHead, CloseTurn, Cost, Decision, Delivered, DirectTurn,
-    DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, GapList, Gaps, Look, Looked, MemoryReport, MemoryStatus,
-    MnestCount, Mnests, OwnersAct, Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent,
-    Started, SystemEvent, Tail, Tailed, TurnBegun, TurnClosed, Verify, VerifyReport,
+    AgerProposalList, AgerProposals, Anchored, BeginTurn, ChainHead, CloseTurn, ConstitutionModified, Cost, Decision,
+    Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, GapList, Gaps, Look, Looked,
+    MemoryReport, MemoryStatus, MnestCount, Mnests, OwnersAct, Received, Recollect, Recollected, Recorded, Redact,
+    Rehearse, Spending, Spent, Started, SystemEvent, Tail, Tailed, TurnBegun, TurnClosed, Verify, VerifyReport,
 };
 use metnos_proto::payload::{PayloadError, Sealed};
 use metnos_proto::role::RoleName;
@@ -230,6 +230,16 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
         Ok((self.memory.redact(self.teller(RoleName::Policyd), &ask)?, []))
+    }
+
+    fn constitution(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: ConstitutionModified,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.constitution(self.teller(RoleName::Policyd), &ask)?, []))
     }
 
     fn system_event(

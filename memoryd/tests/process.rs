@@ -65,6 +65,7 @@ impl Process {
                 calls_per_use_day: 50,
                 calls_per_minute: 60,
                 net: metnos_proto::control::NetSettings::default(),
+                budget: metnos_proto::control::BudgetSettings::default(),
             },
         };
         control::send(control.as_fd(), &Order::Start(start), None).unwrap();

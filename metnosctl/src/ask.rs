@@ -22,7 +22,11 @@ pub fn ask(screen: &mut Screen, instance: &Instance, ask: &Ask) -> Result<Exit, 
     streamed(screen, |screen| {
         let interrupt = Interrupt::take_over()?;
         let mut door = Reach::to(instance)?.open::<CtlDoor>()?;
-        turn(screen, &mut door, &interrupt, &words)
+        let exit = turn(screen, &mut door, &interrupt, &words)?;
+        if screen.watched() && screen.out_is_terminal() {
+            crate::vaglio::say_due(screen, instance)?;
+        }
+        Ok(exit)
     })
 }
 

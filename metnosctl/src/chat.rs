@@ -68,6 +68,7 @@ impl Talk<'_> {
         }
         screen.aside(Ink::Dim, "Metnos listens. /help for help, Ctrl-D to end.")?;
         loop {
+            crate::vaglio::say_due(screen, self.instance)?;
             screen.flush()?;
             match editor.readline(PROMPT) {
                 Ok(line) => {

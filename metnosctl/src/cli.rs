@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use metnos_proto::msg::memoryd::{MAX_RECALLED, MAX_TAIL};
 use metnos_proto::role::RoleName;
 
-use crate::nouns::{AutonomyCommand, PairingCommand, RiteCommand, VaglioCommand};
+use crate::nouns::{AutonomyCommand, BudgetCommand, PairingCommand, RiteCommand, SecretCommand, VaglioCommand};
 
 const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
 4 waiting for an approval.";
@@ -100,6 +100,12 @@ pub enum Command {
     /// How far each principal goes without asking
     #[command(subcommand)]
     Autonomy(AutonomyCommand),
+    /// What executors are given in confidence
+    #[command(subcommand, alias = "vault")]
+    Secret(SecretCommand),
+    /// What may be used up, and what was
+    #[command(subcommand)]
+    Budget(BudgetCommand),
     /// What was said, found by a question; and why
     #[command(subcommand)]
     Memory(MemoryCommand),

@@ -185,10 +185,15 @@ fn controls(reach: &mut Reach) -> Vec<Finding> {
 
 fn of_controls(canaries: &[PolicyCanary]) -> Vec<Finding> {
     /// The controls that policyd advertises, each of which must be tried.
-    const CONTROLS: [&str; 5] = ["guard", "schema", "laws", "labels", "approval"];
+    const CONTROLS: [&str; 6] = ["guard", "schema", "laws", "labels", "approval", "panic"];
     let untried = |name: &&&str| canaries.iter().all(|canary| canary.control != **name);
     let missing = CONTROLS.iter().filter(untried).map(|name| {
-        Finding::bad(name, "it was not tried", "look at `metnosctl executor list`: a canary needs fs_read and fs_write")
+        let remedy = if **name == *"panic" {
+            "calls were running, which it would have ended: try again when none does"
+        } else {
+            "look at `metnosctl executor list`: a canary needs fs_read and fs_write"
+        };
+        Finding::bad(name, "it was not tried", remedy)
     });
     let tried = CONTROLS.iter().flat_map(|name| {
         canaries.iter().filter(move |canary| canary.control == **name).map(|canary| {
@@ -313,7 +318,7 @@ mod tests {
             by: "rule".into(),
             detail: "why".into(),
         };
-        let all = ["guard", "schema", "laws", "labels", "approval"];
+        let all = ["guard", "schema", "laws", "labels", "approval", "panic"];
         let well: Vec<PolicyCanary> = all.iter().map(|name| canary(name, true)).collect();
         assert!(bad(&of_controls(&well)).is_empty());
         for at in 0..all.len() {

@@ -125,6 +125,7 @@ impl Ephemeral {
                 calls_per_use_day: CALLS_PER_USE_DAY,
                 calls_per_minute: 60,
                 net: metnos_proto::control::NetSettings::default(),
+                budget: metnos_proto::control::BudgetSettings::default(),
             },
         })
     }

@@ -11,7 +11,7 @@
 //! directory · [`reach`] the way to the daemons · `up`, `down`, `status`, `daemon`, `doctor`,
 //! `ask`, `chat`, `run`, `executor` (and its [`record`]), [`switches`], `audit` (its [`audit_look`] and
 //! [`audit_proof`], and [`witness`], which checks by itself), `mnest` (and [`mnest_look`]),
-//! [`approval`], [`mod@check`], [`replay`], [`mod@vaglio`], [`mod@rite`], [`people`], `memory`, `trace`, `bench` (and its [`measure`]
+//! [`approval`], [`mod@check`], [`replay`], [`mod@vaglio`], [`mod@rite`], [`people`], [`mod@secret`], [`mod@budget`], `memory`, `trace`, `bench` (and its [`measure`]
 //! and [`ephemeral`]), `spend`, `completions` the commands; [`backup`] alone reads an instance's files, as the
 //! owner who may.
 
@@ -22,6 +22,7 @@ pub mod audit_look;
 pub mod audit_proof;
 pub mod backup;
 pub mod bench;
+pub mod budget;
 pub mod cards;
 pub mod chat;
 pub mod check;
@@ -53,6 +54,7 @@ pub mod replay;
 pub mod rite;
 pub mod run;
 pub mod screen;
+pub mod secret;
 pub mod seeds;
 pub mod selftest;
 pub mod spend;
@@ -124,6 +126,8 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Rite(command) => rite::rite(screen, &place()?, &command),
         Command::Pairing(command) => people::pairing(screen, &place()?, &command),
         Command::Autonomy(command) => people::autonomy(screen, &place()?, &command),
+        Command::Secret(command) => secret::secret(screen, &place()?, &command),
+        Command::Budget(command) => budget::budget(screen, &place()?, &command),
         Command::Memory(command) => memory::memory(screen, &place()?, &command),
         Command::Trace(command) => trace::trace(screen, &place()?, &command),
         Command::Bench(command) => bench::bench(screen, &command),

@@ -74,6 +74,71 @@ pub enum PairingCommand {
     },
 }
 
+/// What executors are given in confidence
+#[derive(Debug, Subcommand)]
+pub enum SecretCommand {
+    /// Every secret, and which executors are given it; never a value
+    List,
+    /// Put a new secret into the vault; its value is typed, or read from standard input
+    Set {
+        /// Its name, as manifests name it
+        name: String,
+    },
+    /// Give a secret another value; who is given it stays as it is
+    Rotate {
+        /// Its name
+        name: String,
+    },
+    /// Take a secret out of the vault, for good
+    Remove {
+        /// Its name
+        name: String,
+    },
+    /// Let an executor have a secret, as its files are now and in no other version
+    Grant {
+        /// The secret
+        name: String,
+        /// The executor
+        executor: String,
+    },
+    /// Let an executor have a secret no more
+    Withdraw {
+        /// The secret
+        name: String,
+        /// The executor
+        executor: String,
+    },
+}
+
+/// What may be used up, and what was
+#[derive(Debug, Subcommand)]
+pub enum BudgetCommand {
+    /// One row a budget
+    Show {
+        /// Whose, as `channel:sender`, or `owner` [default: everybody's]
+        principal: Option<String>,
+    },
+    /// Another limit for a while; for good it is changed in metnos.toml
+    Raise {
+        /// Whose, as `channel:sender`, `owner`, or `house` for everybody together
+        principal: String,
+        /// Which, as `budget show` names it
+        budget: String,
+        /// The new limit; money in millionths
+        limit: u64,
+        /// For how long, such as 2h or 1d
+        #[arg(long = "for", value_name = "TIME", value_parser = seconds, default_value = "1d")]
+        time: u32,
+    },
+    /// Back to what metnos.toml says
+    Restore {
+        /// Whose
+        principal: String,
+        /// Which
+        budget: String,
+    },
+}
+
 /// How far each principal goes without asking
 #[derive(Debug, Subcommand)]
 pub enum AutonomyCommand {

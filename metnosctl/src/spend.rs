@@ -13,7 +13,7 @@ use crate::screen::Screen;
 use crate::table::{Table, cell};
 
 /// Millionths as a number with six places.
-fn money(micro: u64) -> String {
+pub(crate) fn money(micro: u64) -> String {
     format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000)
 }
 

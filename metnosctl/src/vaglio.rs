@@ -46,6 +46,30 @@ pub fn vaglio(screen: &mut Screen, instance: &Instance, command: &VaglioCommand)
     Ok(Exit::Done)
 }
 
+/// Says to a person at a terminal what is due and was not said yet: between turns, and never among the words of an answer.
+/// For whoever is not the owner there is nothing.
+///
+/// # Errors
+/// Only when the output is gone.
+pub fn say_due(screen: &mut Screen, instance: &Instance) -> Result<(), CtlError> {
+    let due = Reach::to(instance).and_then(|mut reach| reach.open::<CtlPolicyd>()).and_then(|mut policyd| {
+        let (_, [due]) = policyd.vaglio(TraceId::NONE, VaglioAsk::Due, [])?;
+        document(&due)
+    });
+    // It is said when policyd is there again.
+    let Ok(due) = due else { return Ok(()) };
+    let due = due.as_array().map(Vec::as_slice).unwrap_or_default();
+    if due.is_empty() {
+        return Ok(());
+    }
+    let many = crate::human::counted(due.len() as u64, "thing is", "things are");
+    screen.aside(Ink::Warn, &format!("{many} proposed; `metnosctl vaglio accept` or `refuse` answers:"))?;
+    for one in due {
+        screen.aside(Ink::Plain, &format!("  {}  {}", text(&one["id"]), text(&one["title"])))?;
+    }
+    Ok(())
+}
+
 /// As one line that no terminal takes for an order: whoever proposed may have written anything.
 fn text(value: &Value) -> String {
     escape::line(value.as_str().unwrap_or_default())

@@ -259,8 +259,12 @@ fn money(case: &Case<'_>) -> Ruling {
     {
         return asks_for("money.amount", field);
     }
+    // The owner has typed many words; as an amount counts a number.
+    if let Some(field) = case.fields.of_roles(&[Role::Amount]).find(|field| amount_of(field).is_none()) {
+        return Ruling::ask("money.amount", format!("{} is no amount", name(field)));
+    }
     let over = |field: &Field<'_>| {
-        let amount = field.value.and_then(Value::as_f64);
+        let amount = amount_of(field);
         case.world.money_cap.is_some_and(|cap| amount.is_none_or(|amount| !(0.0..=cap).contains(&amount)))
     };
     if case.fields.of_roles(&[Role::Amount]).any(over) {
@@ -277,6 +281,16 @@ fn money(case: &Case<'_>) -> Ruling {
         Some(field) => asks_for("money.payload", field),
         None => Ruling::allow("money.frozen", "payee and amount were typed by the owner"),
     }
+}
+
+/// The amount, if it is one: a number, or a text that writes nothing else, not below nought.
+fn amount_of(field: &Field<'_>) -> Option<f64> {
+    let amount = match field.value? {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.replace(',', ".").parse().ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    amount.filter(|amount| amount.is_finite() && *amount >= 0.0)
 }
 
 /// At level Full an amount may also be one that a signed executor vouches for, in the very row that

@@ -181,6 +181,13 @@ fn money_goes_to_a_payee_and_in_an_amount_that_were_typed() {
     let mut capped = bench;
     capped.world.money_cap = Some(49.0);
     assert_eq!(capped.says(json!({"to": "ACME", "amount": 50.0})), (Ask, "money.cap"));
+    // The owner has typed many words; none of them but a number is an amount.
+    let args = json!({"to": "dest", "amount": "amount"});
+    let typed = Bench::new("pay ACME what they are owed, -5", "money", args)
+        .slot(&[("/to", Some(json!("ACME"))), ("/amount", Some(json!("owed")))], 1)
+        .slot(&[("/to", Some(json!("ACME"))), ("/amount", Some(json!(-5)))], 1);
+    assert_eq!(typed.says(json!({"to": "ACME", "amount": "owed"})), (Ask, "money.amount"));
+    assert_eq!(typed.says(json!({"to": "ACME", "amount": -5})), (Ask, "money.amount"));
 }
 
 #[test]

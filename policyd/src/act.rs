@@ -8,26 +8,26 @@ use metnos_policy::rules::Judgement;
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::PlannerPolicyd;
 use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
-use metnos_proto::json::{self, JsonError, Limits, RefSite};
+use metnos_proto::json::{self, JsonError, RefSite};
 use metnos_proto::link_async::Notes;
-use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Refusal, RefusalCode};
-use metnos_proto::msg::memoryd::{self as memory, Decision};
+use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Level, Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::{self as memory, CostStage, Decision};
 use metnos_proto::msg::policyd::{Acted, Ran};
-use metnos_proto::msg::sandboxd::{Kill, MAX_LEAVES, Reference, Resolve, Run, RunReport};
+use metnos_proto::msg::sandboxd::{MAX_LEAVES, Reference, Resolve, Run, RunReport};
 use metnos_proto::payload::Sealed;
-use serde_json::Value;
 
 use crate::approvals::grants::Question;
 use crate::arguments::{Arguments, Resolved};
+use crate::budget::Purse;
 use crate::cards::Asking;
-use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, State, Verdict, Weighed, decide};
-use crate::guard::shown;
-use crate::outcome::{known_digest, labelled, passed_on};
+use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, MAX_WHY, State, Verdict, Weighed, decide};
+use crate::outcome::{known_digest, labelled, passed_on, values_of, without_values};
 use crate::policy::{Policy, Running, head};
 use crate::rate::Room;
 use crate::registry::Signed;
 use crate::turns::{self, Kept};
 use crate::undo::{self, WayBack};
+use crate::vault;
 
 /// The longest name of an executor that is recorded as it came, in bytes.
 const MAX_NAME_RECORDED: usize = 64;
@@ -116,11 +116,15 @@ impl Policy {
         let arguments = Arguments::parse(&bytes);
         drop(bytes);
         self.sandbox_soon().await;
+        let (arguments, told) = self.without_secret(&mut call, &mut digest, arguments)?;
         let resolved = self.resolve(&call, &arguments).await;
-        let decided = self.decided(&call, id, &arguments, &resolved)?;
-        let told = |refusal| Ok(Acted::Denied(without_values(refusal, &arguments)));
+        let purse = self.purse(call.turn, &call.executor).await?;
+        let decided = self.decided(&call, id, (&arguments, &resolved), told.as_deref(), purse.as_ref())?;
+        // What is not carried out spends nothing: others may.
+        let purse = purse.filter(|_| decided.granted.is_some());
+        let say = |refusal| Ok(Acted::Denied(without_values(refusal, &arguments)));
         if decided.silent {
-            return told(decided.verdict.refusal());
+            return say(decided.verdict.refusal());
         }
         if let (Some(back), Ok(arguments)) = (decided.way_back(), &arguments) {
             (call.arguments, digest) = back.kept_with(arguments).map_err(|why| internal(&why))?;
@@ -128,14 +132,23 @@ impl Policy {
         let seq = self.record(&call, id, digest, &decided).await?;
         if let Some(asking) = &decided.asking {
             let refusal = self.ask_owner(&call, &decided.principal, &decided.id, &decided.verdict, asking).await;
-            return told(refusal);
+            return say(refusal);
         }
-        let acted = match decided.granted {
-            None => return told(decided.verdict.refusal()),
-            Some(granted) => self.run(call, id, digest, seq, decided.trace, decided.id, granted).await?,
-        };
+        let Some(granted) = decided.granted else { return say(decided.verdict.refusal()) };
+        let price = purse.as_ref().map_or(0, |purse| purse.price);
+        let (entry, whose) = ((id, call.turn, decided.trace), (decided.principal.as_str(), &decided.id));
+        if price > 0 {
+            self.ledger(CostStage::Estimate, entry, whose, price).await?;
+        }
+        // From here on the ledger knows of it, and others may spend.
+        drop(purse);
+        let ran = self.run(call, id, digest, seq, decided.trace, decided.id.clone(), granted).await;
+        if price > 0 {
+            self.settle_cost(entry, whose, price, &ran).await;
+        }
+        let acted = ran?;
         match acted {
-            Acted::Denied(refusal) => told(refusal),
+            Acted::Denied(refusal) => say(refusal),
             Acted::Ran(ran) => Ok(Acted::Ran(ran)),
         }
     }
@@ -186,8 +199,9 @@ impl Policy {
         self: &Rc<Self>,
         call: &Call,
         call_id: CallId,
-        arguments: &Result<Arguments, JsonError>,
-        resolved: &Result<Resolved, Refusal>,
+        (arguments, resolved): (&Result<Arguments, JsonError>, &Result<Resolved, Refusal>),
+        told: Option<&str>,
+        purse: Option<&Purse<'_>>,
     ) -> Result<Decided, Refusal> {
         let now = self.clock.monotonic_ms();
         let registry = self.registry.borrow();
@@ -222,6 +236,17 @@ impl Policy {
                 Verdict::deny("turn.stopped", "this turn has put more questions than a turn may, and was stopped")
                     .with_remedy("say anew what is still to be done");
         }
+        let running = self.running_of(&turn.principal.name);
+        if let (false, Some(signed)) = (verdict.decision == memory::Verdict::Deny, &callable) {
+            let withheld = || self.house().vault.borrow().withheld(&signed.manifest, &signed.digests);
+            verdict =
+                self.over_budget(&turn.principal.name, running, signed, purse).or_else(withheld).unwrap_or(verdict);
+        }
+        if let Some(name) = told {
+            let why = format!("an argument holds the secret `{name}`; the arguments are not recorded");
+            verdict = Verdict::deny(vault::TOLD, why)
+                .with_remedy("an executor that needs it asks for it in its manifest, and is given it by policyd");
+        }
         // Whatever else holds: what the owner has switched off is off, and what is used up is used up.
         let used_up = || self.house().daily.borrow().over(&callable.as_ref()?.manifest, self.clock.wall_ms());
         if let Some(no) = self.switched_off(&call.executor).or_else(used_up) {
@@ -234,6 +259,14 @@ impl Policy {
         if let (memory::Verdict::Ask, Some(signed)) = (&verdict.decision, &callable) {
             let said = self.word_on(call.turn, turn, &verdict, signed, (arguments, resolved));
             verdict = said.unwrap_or(verdict);
+        }
+        let costly = |turn: &turns::Turn| (turn.principal.level != Level::Full).then(|| self.costly(&call.executor));
+        if verdict.is_allow()
+            && call.approved.is_none()
+            && judgement.is_some()
+            && let Some(ask) = costly(turn).flatten()
+        {
+            verdict = ask;
         }
         let missing = |signed: &Rc<Signed>| undo::missing(&signed.manifest, |name| registry.callable(name).is_some());
         if verdict.is_allow()
@@ -251,6 +284,13 @@ impl Policy {
         let id =
             ExecutorId { name: head(&call.executor, MAX_NAME_RECORDED), version: registry.version_of(&call.executor) };
         let (trace, principal, channel) = (turn.trace, turn.principal.name.clone(), turn.principal.channel);
+        if let (Some(signed), true) = (&signed, judgement.is_some()) {
+            self.use_up(&turn.principal.name, running, signed, purse);
+            let given = vault::named(&signed.manifest);
+            if !given.is_empty() {
+                verdict.why = head(&format!("{}; it is given the secrets {}", verdict.why, given.join(", ")), MAX_WHY);
+            }
+        }
         drop(turns);
         self.decisions.set(self.decisions.get() + 1);
         self.denials.set(self.denials.get() + u64::from(!verdict.is_allow()));
@@ -359,6 +399,8 @@ impl Policy {
             arguments: digest,
             decision_seq: seq,
         };
+        let principal = self.turns.borrow().get(call.turn).map(|turn| turn.principal.name.clone()).unwrap_or_default();
+        self.keep_used(&principal, &executor.name).await?;
         if let Some(back) = &back {
             self.note_act(call.turn, id, &executor, back).await?;
         }
@@ -368,7 +410,7 @@ impl Policy {
         // It may have been switched off while the decision was being written; from here to the ask nothing else happens.
         let answer = match self.switched_off(&call.executor) {
             Some(off) => Err(AskError::Refused(off.refusal())),
-            None => self.ask_sandbox(self.sandbox.run(trace, run, [call.arguments])).await,
+            None => self.hand_over(&signed, trace, run, call.arguments).await,
         };
         self.running.borrow_mut().remove(&id);
         if back.is_some() {
@@ -436,55 +478,9 @@ impl Policy {
         let leaves = passed_on(leaves, result);
         Ok(Acted::Ran(Ran { call, handle, outcome, label, leaves, resources }))
     }
-
-    /// sandboxd went away, or did not answer, with the call in the middle.
-    fn interrupted(self: &Rc<Self>, turn: TurnId, executor: &ExecutorId, error: &AskError) -> Refusal {
-        self.event("interrupted", &format!("{executor}: {error}"), Some(turn));
-        if matches!(error, AskError::Late { .. }) {
-            let policy = Rc::clone(self);
-            tokio::task::spawn_local(async move {
-                let kill = policy.sandbox.kill(TraceId::NONE, Kill { turn: Some(turn) }, []);
-                if let Err(error) = policy.ask_sandbox(kill).await {
-                    tracing::error!(%error, %turn, "what is late could not be stopped");
-                }
-            });
-        }
-        Refusal::new(RefusalCode::Unavailable, "interrupted", format!("{executor} was interrupted: {error}"))
-            .remedy("whether it came to its end is in the chronicle; ask again")
-    }
 }
 
-/// What a refusal tells the planner when an argument came by reference: which rule, and no value. A refusal is no
-/// release; why it was refused stands in the chronicle.
-fn without_values(refusal: Refusal, arguments: &Result<Arguments, JsonError>) -> Refusal {
-    // These are about the instance, whatever the arguments are.
-    const ABOUT_OTHERS: [&str; 6] = ["executor.", "memory.", "policyd.", "quota.", "sandbox.", "sandboxd."];
-    let Ok(arguments) = arguments else { return refusal };
-    let Some(site) = arguments.references().first() else { return refusal };
-    if ABOUT_OTHERS.iter().any(|family| refusal.rule.starts_with(family)) {
-        return refusal;
-    }
-    let why = format!(
-        "{} was filled in from the result {} at {}, and so the arguments are refused by {}; the value was not released",
-        shown(&site.argument),
-        site.call,
-        shown(&site.pointer),
-        refusal.rule
-    );
-    Refusal { why, ..refusal }
-}
-
-/// The resolved values: a JSON array, read as strictly as arguments are.
-pub(crate) fn values_of(sealed: &Sealed) -> Result<Vec<Value>, String> {
-    let bytes = sealed.read().map_err(|error| error.to_string())?;
-    match json::parse_strict(&bytes, Limits::ARGUMENTS) {
-        Ok(Value::Array(values)) => Ok(values),
-        Ok(other) => Err(format!("sandboxd resolved references to a {} instead of a list", json::kind(&other))),
-        Err(why) => Err(format!("sandboxd resolved references to what is no JSON: {why}")),
-    }
-}
-
-fn internal(why: &str) -> Refusal {
+pub(crate) fn internal(why: &str) -> Refusal {
     Refusal::new(RefusalCode::Internal, "policyd.internal", why).remedy("look at `metnosctl audit tail`")
 }
 

@@ -35,6 +35,9 @@ pub(crate) enum Way {
     Soft,
 }
 
+/// What the vault seals the secret of the one-time codes as.
+const CODES: &str = "codes";
+
 fn no(rule: &str, why: String) -> Refusal {
     Refusal::new(RefusalCode::Denied, rule, why)
 }
@@ -366,9 +369,29 @@ impl Policy {
         if verdict == totp::Verdict::Right {
             codes.confirmed = true;
         }
-        self.store.codes(Some(codes.clone())).await.map_err(|error| not_durable(&error.to_string()))?;
+        self.keep_codes(&codes).await?;
         *self.codes.borrow_mut() = Some(codes);
         Ok(verdict)
+    }
+
+    /// Keeps the codes, their secret sealed as the vault seals.
+    async fn keep_codes(&self, codes: &Enrolled) -> Result<(), Refusal> {
+        let sealed = self.house().vault.borrow().seal_own(CODES, &codes.secret);
+        let secret = sealed.ok_or_else(|| not_durable("the kernel gives no random numbers"))?;
+        let codes = Enrolled { secret, ..codes.clone() };
+        self.store.codes(Some(codes)).await.map_err(|error| not_durable(&error.to_string()))
+    }
+
+    /// The codes as they were kept, opened. Those of before the vault lie open, and are sealed when they are next used.
+    pub(crate) fn opened(&self, codes: Enrolled) -> Option<Enrolled> {
+        if codes.secret.len() == SECRET_BYTES {
+            return Some(codes);
+        }
+        let secret = self.house().vault.borrow().open_own(CODES, &codes.secret).map(|secret| secret.to_vec());
+        if secret.is_none() {
+            tracing::error!("the vault's key does not open the secret of the one-time codes, so no code counts");
+        }
+        secret.map(|secret| Enrolled { secret, ..codes })
     }
 
     /// Makes a new secret; the one before counts no more.
@@ -380,7 +403,7 @@ impl Policy {
         let mut secret = vec![0; SECRET_BYTES];
         getrandom::fill(&mut secret).map_err(|error| not_durable(&error.to_string()))?;
         let codes = Enrolled::new(secret);
-        self.store.codes(Some(codes.clone())).await.map_err(|error| not_durable(&error.to_string()))?;
+        self.keep_codes(&codes).await?;
         let text = totp::base32(&codes.secret);
         *self.codes.borrow_mut() = Some(codes);
         self.event("codes", &format!("{} has begun to enrol one-time codes", principal.name), None);

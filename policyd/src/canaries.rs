@@ -16,10 +16,13 @@ use crate::cards::not_durable;
 use crate::outcome::end_of;
 use crate::policy::{Policy, head};
 use crate::principal::Principal;
+use crate::switches::{STOPPED, What};
 use crate::turns::Turn;
 
 /// The most bytes of what a canary has met.
 const MAX_DETAIL: usize = 400;
+/// How long is waited for running calls to end before everything is stopped for a moment.
+const QUIET_WITHIN: std::time::Duration = std::time::Duration::from_secs(3);
 /// A place in the workspace that nobody has.
 const NOWHERE: &str = "canary-of-the-doctor/nothing";
 
@@ -56,7 +59,42 @@ impl Policy {
         if let Some((id, digest)) = card {
             flown.push(self.of_approval(principal, &id, &digest).await);
         }
+        flown.extend(self.of_panic(principal).await);
         flown
+    }
+
+    /// Everything is stopped, and a harmless call with it; then calls happen again. `None` when something of the owner's
+    /// runs or he has stopped everything himself and `resume` is his: what was not tried is not said to hold.
+    async fn of_panic(self: &Rc<Self>, principal: &Principal) -> Option<PolicyCanary> {
+        let look = json!({"path": NOWHERE});
+        let attempt = "fs_read while everything is stopped, and after resume";
+        let stopped = self.switches.borrow().contains_key(&What::All);
+        if stopped {
+            let acted = self.fly(principal, false, "fs_read", &look).await;
+            return Some(met("panic", "fs_read while everything is stopped", acted, |rule| rule == STOPPED));
+        }
+        let quiet = async {
+            while self.reserved.get() > 0 {
+                self.idle.notified().await;
+            }
+        };
+        // From the look at what runs to the switch nothing comes between: it is thrown before anything is awaited.
+        tokio::time::timeout(QUIET_WITHIN, quiet).await.ok()?;
+        let thrown = self.stop_all(principal).await;
+        let acted = self.fly(principal, false, "fs_read", &look).await;
+        let mut canary = met("panic", attempt, acted, |rule| rule == STOPPED);
+        let resumed = Policy::resume(self, principal).await;
+        let after = self.fly(principal, false, "fs_read", &look).await;
+        let mut fails = |why: String| {
+            canary.stopped = false;
+            canary.detail = head(&why, MAX_DETAIL);
+        };
+        if let Err(refusal) = thrown.map(|_| ()).and(resumed.map(|_| ())) {
+            fails(refusal.why);
+        } else if let Ok(Acted::Denied(refusal)) | Err(refusal) = after {
+            fails(format!("after resume it is still denied: {}", refusal.why));
+        }
+        Some(canary)
     }
 
     /// After something untrusted was read, an effect that nobody foresaw asks.

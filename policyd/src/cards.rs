@@ -15,13 +15,14 @@ use metnos_proto::msg::sandboxd::{Reference, Resolve};
 use metnos_proto::payload::Sealed;
 use serde_json::json;
 
-use crate::act::{Call, values_of};
+use crate::act::Call;
 use crate::approvals::grants::{self, Grant, Question, Scope};
 use crate::approvals::{
     self, Asked, CALL_EXPIRES_MS, Card, CardState, Count, KEPT_MS, MAX_ACTS, MAX_ARGUMENTS, MAX_WAITING,
 };
 use crate::arguments::Filled;
 use crate::decide::{MAX_WHY, Verdict};
+use crate::outcome::values_of;
 use crate::policy::{Policy, head};
 use crate::registry::Signed;
 

@@ -7,6 +7,7 @@ use metnos_policy::context::Context;
 use metnos_policy::intent::Intent;
 use metnos_policy::rules::Judgement;
 use metnos_proto::msg::common::{Channel, Integrity, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::memoryd as memory;
 use metnos_proto::msg::policyd::CheckPolicy;
 use serde_json::{Value, json};
 
@@ -55,10 +56,41 @@ impl Policy {
         let weighed = decide(&facts, &state);
         let until = self.house().levels.borrow().raised_until(&principal.name, self.clock.wall_ms());
         let mut explained = document(&principal, &ask.executor, &weighed);
+        self.beside(&mut explained, &principal, &ask.executor, weighed.verdict.decision != memory::Verdict::Deny);
         if let Value::Object(map) = &mut explained {
             map.insert("raised_until_ms".into(), json!(until));
         }
         Ok(explained)
+    }
+
+    /// What holds beside the decision: budgets, secrets, and above all what the owner has switched off.
+    fn beside(&self, explained: &mut Value, principal: &Principal, executor: &str, may: bool) {
+        let found = self.registry.borrow().callable(executor).filter(|_| may);
+        let room = found.as_ref().and_then(|found| self.has_no_room(&principal.name, found));
+        let withheld = |found: &std::rc::Rc<crate::registry::Signed>| {
+            self.house().vault.borrow().withheld(&found.manifest, &found.digests)
+        };
+        let withheld = found.as_ref().and_then(withheld);
+        for (step, passed, verdict) in [
+            ("budgets", "there is room for it; what it costs is looked at when it is called", room),
+            ("secrets", "it needs none, or the owner has given it what it needs", withheld),
+            ("switches", "the owner has switched nothing off that it needs", self.switched_off(executor)),
+        ] {
+            let tried = found.is_some() || step == "switches" && verdict.is_some();
+            if !tried {
+                continue;
+            }
+            let (outcome, why) = verdict.as_ref().map_or(("passed", passed), |no| ("deny", no.why.as_str()));
+            let said = json!({"step": step, "outcome": outcome, "why": why});
+            if let Some(steps) = explained["steps"].as_array_mut() {
+                steps.push(said);
+            }
+            if let Some(no) = verdict {
+                explained["verdict"] = json!("deny");
+                (explained["rule"], explained["why"], explained["remedy"]) =
+                    (json!(no.rule), json!(no.why), json!(no.remedy));
+            }
+        }
     }
 
     /// `owner`, or a channel and a sender.

@@ -5,11 +5,14 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::common::{Channel, Refusal, RefusalCode};
 use rusqlite::Connection;
+use tokio::sync::Mutex;
 
 use crate::autonomy::Levels;
+use crate::budget::count::Used;
 use crate::daily::Daily;
+use crate::key::Kept;
 use crate::pairing::People;
 use crate::pairing::book::Book;
 use crate::policy::Policy;
@@ -17,6 +20,8 @@ use crate::store::StoreError;
 use crate::vaglio::Vaglio;
 use crate::vaglio::constitution::Constitution;
 use crate::vaglio::files::OwnersFiles;
+use crate::vault::Vault;
+use crate::{budget, pairing, vault};
 
 /// The tables of all parts.
 const TABLES: &str = "
@@ -27,6 +32,9 @@ const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS proposals (id TEXT PRIMARY KEY, made_ms INTEGER NOT NULL, document TEXT NOT NULL) STRICT;
     CREATE TABLE IF NOT EXISTS principals (
         name TEXT PRIMARY KEY, standing TEXT NOT NULL, since_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS pairing_locks (
+        channel TEXT NOT NULL, sender TEXT NOT NULL, until_ms INTEGER NOT NULL, PRIMARY KEY (channel, sender)
     ) STRICT;
     CREATE TABLE IF NOT EXISTS levels (
         principal TEXT PRIMARY KEY, base TEXT, raised TEXT, until_ms INTEGER NOT NULL
@@ -40,8 +48,16 @@ pub struct House {
     pub(crate) vaglio: RefCell<Vaglio>,
     pub(crate) people: RefCell<People>,
     pub(crate) book: RefCell<Book>,
+    /// Who was locked out before, until when on the wall's clock.
+    pub(crate) locked: Vec<(Channel, String, u64)>,
     pub(crate) levels: RefCell<Levels>,
     pub(crate) daily: RefCell<Daily>,
+    pub(crate) vault: RefCell<Vault>,
+    /// Held by whoever changes the vault.
+    pub(crate) keeping: Mutex<()>,
+    pub(crate) used: RefCell<Used>,
+    /// Held by whoever spends money.
+    pub(crate) spending: Mutex<()>,
 }
 
 impl House {
@@ -49,16 +65,23 @@ impl House {
     ///
     /// # Errors
     /// When a row is damaged, or the database says no.
-    pub(crate) fn load(connection: &Connection) -> Result<Self, StoreError> {
-        connection.execute_batch(TABLES)?;
+    pub(crate) fn load(connection: &Connection, key: &Kept) -> Result<Self, StoreError> {
+        for tables in [TABLES, vault::TABLES, budget::TABLES] {
+            connection.execute_batch(tables)?;
+        }
         Ok(Self {
             files: None,
             constitution: RefCell::new(Constitution::load(connection)?),
             vaglio: RefCell::new(Vaglio::load(connection)?),
             people: RefCell::new(People::load(connection)?),
             book: RefCell::default(),
+            locked: pairing::locked(connection)?,
             levels: RefCell::new(Levels::load(connection)?),
             daily: RefCell::new(Daily::load(connection)?),
+            vault: RefCell::new(Vault::load(connection, key)?),
+            keeping: Mutex::default(),
+            used: RefCell::new(budget::load(connection)?),
+            spending: Mutex::default(),
         })
     }
 

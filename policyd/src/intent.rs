@@ -7,6 +7,8 @@ use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::policyd::{MAX_PER_SLOT, MAX_SLOTS, Slot};
 use serde_json::Value;
 
+use crate::policy::head;
+
 /// Reads the slots of an intent.
 ///
 /// # Errors
@@ -64,6 +66,20 @@ fn leaves(value: &Value, pointer: String, found: &mut Vec<(String, Wanted)>) {
 
 fn invalid(why: String) -> Refusal {
     Refusal::new(RefusalCode::Invalid, "intent.form", why)
+}
+
+/// As many of the ignored literals as fit an answer.
+pub(crate) fn listed(ignored: Vec<String>) -> Vec<String> {
+    const MAX_IGNORED_BYTES: usize = 32 * 1024;
+    let mut bytes = 0;
+    ignored
+        .into_iter()
+        .map(|line| head(&line, 256))
+        .take_while(|line| {
+            bytes += line.len() + 4;
+            bytes <= MAX_IGNORED_BYTES
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -13,15 +13,18 @@ use zeroize::Zeroizing;
 
 /// The key's file, in policyd's own folder.
 pub const KEY_FILE: &str = "instance.key";
-/// Where a key is written before it has its name.
-const NEW_FILE: &str = "instance.key.new";
+/// What the name of a file has before its bytes are on the disk.
+const NEW: &str = ".new";
+
+/// Bytes that are wiped when dropped.
+pub(crate) type Kept = Zeroizing<[u8; SECRET_KEY_LENGTH]>;
 
 /// Why there is no key.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The file is not what it must be.
     #[error(
-        "{path} {what}; the key of an instance is a regular file of {SECRET_KEY_LENGTH} bytes, mode 0600, owned by policyd's user: restore it from a backup"
+        "{path} {what}; a key of an instance is a regular file of {SECRET_KEY_LENGTH} bytes, mode 0600, owned by policyd's user: restore it from a backup"
     )]
     Unfit {
         /// The file.
@@ -59,59 +62,7 @@ impl InstanceKey {
     /// # Errors
     /// When the file has another owner, mode, kind or size, or cannot be read or made durable.
     pub fn open_or_create(folder: &Path) -> Result<Self, KeyError> {
-        match Self::open(folder)? {
-            Some(key) => Ok(key),
-            None => Self::create(folder),
-        }
-    }
-
-    fn open(folder: &Path) -> Result<Option<Self>, KeyError> {
-        let path = folder.join(KEY_FILE);
-        let io = |source| KeyError::Io { path: path.clone(), source };
-        let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
-        let mut file = match OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(io(error)),
-        };
-        let unfit = |what: String| KeyError::Unfit { path: path.clone(), what };
-        let meta = file.metadata().map_err(io)?;
-        if !meta.is_file() {
-            return Err(unfit("is no regular file".to_owned()));
-        }
-        if meta.permissions().mode() & 0o077 != 0 {
-            return Err(unfit(format!("has mode {:04o}: others may read it", meta.permissions().mode() & 0o7777)));
-        }
-        if meta.uid() != rustix::process::geteuid().as_raw() {
-            return Err(unfit(format!("belongs to uid {}", meta.uid())));
-        }
-        if meta.len() != SECRET_KEY_LENGTH as u64 {
-            return Err(unfit(format!("has {} bytes", meta.len())));
-        }
-        let mut seed = Zeroizing::new([0; SECRET_KEY_LENGTH]);
-        file.read_exact(seed.as_mut()).map_err(io)?;
-        Ok(Some(Self { signing: SigningKey::from_bytes(&seed) }))
-    }
-
-    /// A key has its name only when its bytes are on the disk, and never replaces another.
-    fn create(folder: &Path) -> Result<Self, KeyError> {
-        let (fresh, path) = (folder.join(NEW_FILE), folder.join(KEY_FILE));
-        let io = |source| KeyError::Io { path: path.clone(), source };
-        match fs::remove_file(&fresh) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(io(error)),
-        }
-        let mut seed = Zeroizing::new([0; SECRET_KEY_LENGTH]);
-        getrandom::fill(seed.as_mut()).map_err(KeyError::Random)?;
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh).map_err(io)?;
-        file.write_all(seed.as_ref()).map_err(io)?;
-        file.sync_all().map_err(io)?;
-        let cwd = rustix::fs::CWD;
-        rustix::fs::renameat_with(cwd, &fresh, cwd, &path, rustix::fs::RenameFlags::NOREPLACE)
-            .map_err(|error| io(error.into()))?;
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(io)?;
-        Ok(Self { signing: SigningKey::from_bytes(&seed) })
+        Ok(Self { signing: SigningKey::from_bytes(&*kept(folder, KEY_FILE)?) })
     }
 
     /// Who this instance is.
@@ -139,6 +90,66 @@ impl InstanceKey {
     }
 }
 
+/// The bytes that are kept in this file of policyd's folder, for nobody but its user; made at the first time.
+///
+/// # Errors
+/// When the file has another owner, mode, kind or size, or cannot be read or made durable.
+pub(crate) fn kept(folder: &Path, name: &str) -> Result<Kept, KeyError> {
+    match open(folder, name)? {
+        Some(bytes) => Ok(bytes),
+        None => create(folder, name),
+    }
+}
+
+fn open(folder: &Path, name: &str) -> Result<Option<Kept>, KeyError> {
+    let path = folder.join(name);
+    let io = |source| KeyError::Io { path: path.clone(), source };
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
+    let mut file = match OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(error)),
+    };
+    let unfit = |what: String| KeyError::Unfit { path: path.clone(), what };
+    let meta = file.metadata().map_err(io)?;
+    if !meta.is_file() {
+        return Err(unfit("is no regular file".to_owned()));
+    }
+    if meta.permissions().mode() & 0o077 != 0 {
+        return Err(unfit(format!("has mode {:04o}: others may read it", meta.permissions().mode() & 0o7777)));
+    }
+    if meta.uid() != rustix::process::geteuid().as_raw() {
+        return Err(unfit(format!("belongs to uid {}", meta.uid())));
+    }
+    if meta.len() != SECRET_KEY_LENGTH as u64 {
+        return Err(unfit(format!("has {} bytes", meta.len())));
+    }
+    let mut seed = Zeroizing::new([0; SECRET_KEY_LENGTH]);
+    file.read_exact(seed.as_mut()).map_err(io)?;
+    Ok(Some(seed))
+}
+
+/// A key has its name only when its bytes are on the disk, and never replaces another.
+fn create(folder: &Path, name: &str) -> Result<Kept, KeyError> {
+    let (fresh, path) = (folder.join(format!("{name}{NEW}")), folder.join(name));
+    let io = |source| KeyError::Io { path: path.clone(), source };
+    match fs::remove_file(&fresh) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(io(error)),
+    }
+    let mut seed = Zeroizing::new([0; SECRET_KEY_LENGTH]);
+    getrandom::fill(seed.as_mut()).map_err(KeyError::Random)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh).map_err(io)?;
+    file.write_all(seed.as_ref()).map_err(io)?;
+    file.sync_all().map_err(io)?;
+    let cwd = rustix::fs::CWD;
+    rustix::fs::renameat_with(cwd, &fresh, cwd, &path, rustix::fs::RenameFlags::NOREPLACE)
+        .map_err(|error| io(error.into()))?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(io)?;
+    Ok(seed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,7 +175,7 @@ mod tests {
         assert_eq!(key.public_hex().len(), 64);
         let mode = fs::metadata(folder.path().join(KEY_FILE)).unwrap().permissions().mode();
         assert_eq!(mode & 0o7777, 0o600);
-        assert!(!folder.path().join(NEW_FILE).exists());
+        assert!(!folder.path().join(format!("{KEY_FILE}{NEW}")).exists());
     }
 
     #[test]
@@ -180,7 +191,7 @@ mod tests {
     #[test]
     fn a_half_written_key_of_an_interrupted_start_is_made_anew() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join(NEW_FILE), b"half").unwrap();
+        fs::write(folder.path().join(format!("{KEY_FILE}{NEW}")), b"half").unwrap();
         assert!(InstanceKey::open_or_create(folder.path()).is_ok());
     }
 

@@ -6,7 +6,7 @@
 //! The rules themselves are the crate `metnos-policy`. Pure cores around it, tested without
 //! sockets: [`decide`] the order of a decision · [`arguments`], [`contract`] what a call says and
 //! whether it fits · [`approvals`] what waits for the owner's word · [`undo`] the way back of an act · [`intent`] what
-//! was foreseen, as it comes over the wire · [`rate`]. Around them: [`anchors`] signs the heads of the chronicle.
+//! was foreseen, as it comes over the wire · [`rate`], [`budget`] what may be used up · [`vault`] what is given in confidence. Around them: [`anchors`] signs the heads of the chronicle.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
@@ -19,6 +19,7 @@ pub mod approvals;
 pub mod arguments;
 pub mod autonomy;
 pub mod births;
+pub mod budget;
 mod canaries;
 mod cards;
 pub mod clock;
@@ -26,6 +27,7 @@ pub mod contract;
 pub mod daily;
 pub mod decide;
 mod explain;
+mod given;
 pub mod house;
 pub mod intent;
 pub mod key;
@@ -46,6 +48,7 @@ pub mod switches;
 pub mod turns;
 pub mod undo;
 pub mod vaglio;
+pub mod vault;
 
 #[cfg(test)]
 mod testing;

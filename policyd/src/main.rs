@@ -158,14 +158,15 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
         lang: settings.lang,
         calls_per_minute: settings.calls_per_minute,
         hosts: settings.net.hosts.clone(),
+        budget: settings.budget.clone(),
         seeds: SEEDS,
     };
     let policy = Policy::new(setting, key, store, rows, Box::new(SystemClock::default()), sandbox, memory);
+    policy.furnish(house);
     policy.hold(words);
     policy.switch(switches.0);
     policy.count_on(switches.1);
     policy.know_anchor(last_anchor);
-    policy.furnish(house);
     answer(daemon, &policy)?;
     tokio::task::spawn_local(Rc::clone(&policy).keep_chain());
     tokio::task::spawn_local(Rc::clone(&policy).keep_sandbox());

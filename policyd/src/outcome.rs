@@ -4,9 +4,15 @@ use metnos_policy::results::{Output, Part};
 use metnos_policy::rules::Judgement;
 use metnos_policy::spec::Spec;
 use metnos_proto::ids::Blake3;
+use metnos_proto::json::{self, JsonError, Limits};
 use metnos_proto::msg::common::{Leaf, Outcome, Refusal};
 use metnos_proto::msg::policyd::Acted;
 use metnos_proto::msg::sandboxd::RunReport;
+use metnos_proto::payload::Sealed;
+use serde_json::Value;
+
+use crate::arguments::Arguments;
+use crate::guard::shown;
 
 /// The most bytes of leaves that are passed on, so that the answer fits a frame.
 const MAX_LEAF_BYTES: usize = 48 * 1024;
@@ -58,5 +64,36 @@ pub(crate) fn end_of(acted: &Result<Acted, Refusal>) -> metnos_proto::msg::plann
         Ok(Acted::Ran(_)) => TurnEnd::Unsuccessful,
         Ok(Acted::Denied(_)) => TurnEnd::Denied,
         Err(_) => TurnEnd::Broken,
+    }
+}
+
+/// What a refusal tells the planner when an argument came by reference: which rule, and no value. A refusal is no
+/// release; why it was refused stands in the chronicle.
+pub(crate) fn without_values(refusal: Refusal, arguments: &Result<Arguments, JsonError>) -> Refusal {
+    // These are about the instance, whatever the arguments are.
+    const ABOUT_OTHERS: [&str; 8] =
+        ["budget.", "executor.", "memory.", "policyd.", "quota.", "sandbox.", "sandboxd.", "secret."];
+    let Ok(arguments) = arguments else { return refusal };
+    let Some(site) = arguments.references().first() else { return refusal };
+    if ABOUT_OTHERS.iter().any(|family| refusal.rule.starts_with(family)) {
+        return refusal;
+    }
+    let why = format!(
+        "{} was filled in from the result {} at {}, and so the arguments are refused by {}; the value was not released",
+        shown(&site.argument),
+        site.call,
+        shown(&site.pointer),
+        refusal.rule
+    );
+    Refusal { why, ..refusal }
+}
+
+/// The resolved values: a JSON array, read as strictly as arguments are.
+pub(crate) fn values_of(sealed: &Sealed) -> Result<Vec<Value>, String> {
+    let bytes = sealed.read().map_err(|error| error.to_string())?;
+    match json::parse_strict(&bytes, Limits::ARGUMENTS) {
+        Ok(Value::Array(values)) => Ok(values),
+        Ok(other) => Err(format!("sandboxd resolved references to a {} instead of a list", json::kind(&other))),
+        Err(why) => Err(format!("sandboxd resolved references to what is no JSON: {why}")),
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use metnos_policy::context::{Confirm, World};
 use metnos_policy::words::fold;
+use metnos_proto::control::BudgetSettings;
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::{DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydSandboxd, planner_policyd};
 use metnos_proto::ids::{CallId, TraceId, TurnId};
@@ -28,6 +29,7 @@ use crate::clock::Clock;
 use crate::decide::MAX_RUNNING;
 use crate::house::House;
 use crate::key::InstanceKey;
+use crate::pairing::book::LOCKED_MS;
 use crate::paths::Places;
 use crate::principal::Principal;
 use crate::rate::Rate;
@@ -60,6 +62,8 @@ pub struct Setting {
     pub calls_per_minute: u32,
     /// Hosts that may be read without asking, each with its scheme.
     pub hosts: Vec<String>,
+    /// What may be used up.
+    pub budget: BudgetSettings,
     /// What is signed without the owner.
     pub seeds: &'static [Seed],
 }
@@ -181,11 +185,17 @@ impl Policy {
     pub fn hold(&self, words: Words) {
         self.cards.borrow_mut().extend(words.cards.into_iter().map(|card| (card.id.clone(), card)));
         self.grants.borrow_mut().extend(words.grants.into_iter().map(|grant| (grant.id.clone(), grant)));
-        *self.codes.borrow_mut() = words.codes;
+        *self.codes.borrow_mut() = words.codes.and_then(|codes| self.opened(codes));
     }
 
     /// Takes over what else was left from before; without it, everything of it is empty.
-    pub fn furnish(&self, house: House) {
+    pub fn furnish(&self, mut house: House) {
+        let (now, wall) = (self.clock.monotonic_ms(), self.clock.wall_ms());
+        for (channel, sender, until) in house.locked.drain(..) {
+            // Never for longer than it can have been meant, whatever the clock on the wall did.
+            let left = until.saturating_sub(wall).min(LOCKED_MS);
+            house.book.get_mut().lock(channel, sender, now.saturating_add(left));
+        }
         if self.house.set(house).is_err() {
             tracing::error!("policyd was furnished twice; the first time counts");
         }
@@ -200,6 +210,8 @@ impl Policy {
     pub(crate) fn world(&self, principal: &Principal) -> Rc<World> {
         let mut world = World::new(principal.level, Confirm::Card, self.setting.places.clone());
         world.lang = self.setting.lang;
+        // No payment goes by without a word that a whole turn may not spend.
+        world.money_cap = Some(f64::from(self.setting.budget.turn_micro) / 1e6);
         world.hosts = self.setting.hosts.iter().map(|host| fold(host)).collect();
         if principal.standing == Standing::Owner {
             world.owner.insert(fold(&principal.name));
@@ -327,6 +339,7 @@ impl Policy {
             }
         };
         let _ = tokio::time::timeout(within, quiet).await;
+        self.keep_all_used().await;
     }
 
     /// For `status`.

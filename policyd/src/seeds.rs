@@ -56,8 +56,12 @@ mod tests {
 
     #[test]
     fn the_embedded_digests_are_those_of_the_repository() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../executors");
+        let above = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         for seed in SEEDS {
+            let shipped = above.join("executors").join(seed.name).is_dir();
+            // What is not shipped is known to builds of tests alone.
+            assert!(shipped || cfg!(feature = "attack"), "{}", seed.name);
+            let root = above.join(if shipped { "executors" } else { "tests/executors" });
             let file = |name| Blake3::of(&std::fs::read(root.join(seed.name).join(name)).unwrap());
             assert_eq!(seed.manifest, file("manifest.toml"), "{}", seed.name);
             assert_eq!(seed.code, file("main.py"), "{}", seed.name);

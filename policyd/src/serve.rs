@@ -9,6 +9,7 @@ use metnos_proto::edges::{ctl_policyd, door_policyd, planner_policyd, syntd_poli
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::house::{BudgetAsk, VaultAsk, VaultPut};
 use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone, MAX_WHY, Redact};
 use metnos_proto::msg::people::{AutonomyAsk, Pair, Paired, PairingAsk};
 use metnos_proto::msg::policyd::{
@@ -60,6 +61,13 @@ fn words(sealed: &Sealed) -> Result<String, Refusal> {
     Ok(text)
 }
 
+/// What is said to words that hold a secret: they are not registered, so nothing of them is kept.
+fn told(name: &str) -> Refusal {
+    let why = format!("what was said holds the secret `{name}`, so it is neither read nor recorded");
+    Refusal::new(RefusalCode::Denied, crate::vault::TOLD, why)
+        .remedy("say it without; an executor is given it by policyd")
+}
+
 fn stranger(principal: &Principal) -> Refusal {
     let why = format!("{} is not known to this instance, so what it says is not heard", shown(&principal.name));
     Refusal::new(RefusalCode::Denied, "principal.unpaired", why)
@@ -85,6 +93,9 @@ impl door_policyd::Serve for Policy {
             Standing::Stranger => return Err(stranger(&principal).into()),
         }
         let words = words(&said)?;
+        if let Some(name) = self.secret_in(std::iter::once(words.as_str())) {
+            return Err(told(&name).into());
+        }
         self.door_is(cx.notes());
         let (turn, trace) = (TurnId::new(), TraceId::new());
         let now = self.clock.monotonic_ms();
@@ -119,7 +130,12 @@ impl planner_policyd::Serve for Policy {
         let now = self.clock.monotonic_ms();
         let mut turns = self.turns.borrow_mut();
         let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
-        if turn.flow.label.integrity != Integrity::Trusted || turn.flow.who != Who::Owner {
+        if turn.flow.who != Who::Owner {
+            // A guest's words foresee nothing: what he asks for is judged as if nobody had said it before.
+            let ignored = ask.slots.iter().map(|slot| format!("{} (a guest)", slot.executor)).collect();
+            return Ok((IntentFrozen { frozen: 0, ignored: intent::listed(ignored) }, []));
+        }
+        if turn.flow.label.integrity != Integrity::Trusted {
             let why = "something else than the owner's words was read before";
             return Err(Refusal::new(RefusalCode::Denied, "intent.tainted", why).into());
         }
@@ -127,7 +143,7 @@ impl planner_policyd::Serve for Policy {
         let (registry, words) = (self.registry.borrow(), turn.flow.words.clone());
         let spec = |name: &str| registry.callable(name).map(|signed| signed.spec.clone());
         let ignored = turn.flow.intent.freeze(slots, &words, spec);
-        Ok((IntentFrozen { frozen: turn.flow.intent.found(), ignored: listed(ignored) }, []))
+        Ok((IntentFrozen { frozen: turn.flow.intent.found(), ignored: intent::listed(ignored) }, []))
     }
 
     async fn act(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: Act, [arguments]: [Sealed; 1]) -> Served<Acted, 0> {
@@ -170,20 +186,6 @@ fn share(turn: &mut Turn, handle: metnos_proto::ids::HandleId) -> Result<Sealed,
     let unknown = || Refusal::new(RefusalCode::Unknown, "handle.unknown", format!("this turn has no result {handle}"));
     let result = turn.release(handle).ok_or_else(unknown)?;
     result.share().map_err(|error| Refusal::new(RefusalCode::Internal, "policyd.internal", error.to_string()))
-}
-
-/// As many of the ignored literals as fit an answer.
-fn listed(ignored: Vec<String>) -> Vec<String> {
-    const MAX_IGNORED_BYTES: usize = 32 * 1024;
-    let mut bytes = 0;
-    ignored
-        .into_iter()
-        .map(|line| head(&line, 256))
-        .take_while(|line| {
-            bytes += line.len() + 4;
-            bytes <= MAX_IGNORED_BYTES
-        })
-        .collect()
 }
 
 impl syntd_policyd::Serve for Policy {
@@ -398,6 +400,21 @@ impl ctl_policyd::Serve for Policy {
         Ok((Done {}, [sealed(&Policy::pairing(&self, &by, ask).await?)?]))
     }
 
+    async fn vault(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: VaultAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::vault(&self, &by, ask).await?)?]))
+    }
+
+    async fn vault_put(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: VaultPut, [value]: [Sealed; 1]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&self.put_secret(&by, ask, &value).await?)?]))
+    }
+
+    async fn budget(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: BudgetAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::budget(&self, &by, ask).await?)?]))
+    }
+
     async fn autonomy(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: AutonomyAsk, []: [Sealed; 0]) -> Served<Done, 1> {
         let by = self.at_the_machine(&cx)?.name;
         Ok((Done {}, [sealed(&Policy::autonomy(&self, &by, ask).await?)?]))
@@ -432,6 +449,10 @@ impl Policy {
         arguments: Sealed,
         approved: Option<String>,
     ) -> Result<(CallRun, Sealed), Refusal> {
+        // A line about its begin is written before it is decided.
+        if let Some(name) = self.secret_in(std::iter::once(executor.as_str())) {
+            return Err(told(&name));
+        }
         let (turn, trace, now) = (TurnId::new(), TraceId::new(), self.clock.monotonic_ms());
         let name = principal.name.clone();
         let world = self.world(&principal);

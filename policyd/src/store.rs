@@ -12,9 +12,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::anchors;
 use crate::house::House;
+use crate::key;
 use crate::strikes::{self, Strikes};
 use crate::switches::{self, Switches};
-use crate::{store_cards, undo};
+use crate::{store_cards, undo, vault};
 
 /// The database's file, in policyd's own folder.
 pub const STORE_FILE: &str = "policy.sqlite";
@@ -43,6 +44,9 @@ pub enum StoreError {
     /// A row cannot be read.
     #[error("policy.sqlite: the row of {0} is damaged: restore it from a backup")]
     Damaged(String),
+    /// The vault has no key.
+    #[error(transparent)]
+    Key(#[from] key::KeyError),
     /// The thread has ended.
     #[error("the registry's thread has ended")]
     Gone,
@@ -159,7 +163,7 @@ impl Opened {
         // Exclusive: no shared-memory file, nobody else reads; full: a row is durable when it is said to be.
         connection.execute_batch(
             "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-             PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;",
+             PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON;",
         )?;
         prepare(&connection, public_key)?;
         anchors::prepare(&connection)?;
@@ -167,7 +171,7 @@ impl Opened {
         let words = store_cards::load(&connection)?;
         let (switches, strikes) = (switches::load(&connection)?, strikes::load(&connection)?);
         let last_anchor = anchors::last(&connection)?;
-        let house = House::load(&connection)?;
+        let house = House::load(&connection, &key::kept(folder, vault::KEY_FILE)?)?;
         Ok(Self { connection, rows, words, switches, strikes, last_anchor, house })
     }
 

@@ -63,6 +63,7 @@ impl Started {
             calls_per_use_day: 50,
             calls_per_minute: 600,
             net: metnos_proto::control::NetSettings::default(),
+            budget: metnos_proto::control::BudgetSettings::default(),
         };
         let instance = instance.to_str().unwrap().to_owned();
         let started = Self { child, control, generation: 1 };

@@ -220,3 +220,24 @@ fn a_raise_ends_by_itself_also_in_an_open_turn_and_is_shown_by_check() {
         );
     });
 }
+
+#[test]
+fn who_is_locked_out_stays_so_over_a_restart_and_not_a_moment_longer() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = World::usual(folder.path()).await;
+        let door = world.door().await;
+        for _ in 0..6 {
+            assert_eq!(knock(&door, Channel::Telegram, "x", "A0-ECHO-00").await, Paired::Silence);
+        }
+    });
+    run(async {
+        let world = World::usual(folder.path()).await;
+        let door = world.door().await;
+        world.clock.set(59 * MINUTE_MS);
+        assert_eq!(knock(&door, Channel::Telegram, "x", "").await, Paired::Silence);
+        code(knock(&door, Channel::Telegram, "y", "").await);
+        world.clock.set(61 * MINUTE_MS);
+        code(knock(&door, Channel::Telegram, "x", "").await);
+    });
+}

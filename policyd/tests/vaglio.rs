@@ -260,3 +260,42 @@ fn nobody_but_the_owner_looks_at_proposals_or_performs_the_rite() {
         assert_eq!(rite(&other, Rite::Look).await.unwrap_err().rule, "principal.unpaired");
     });
 }
+
+#[test]
+fn what_is_due_is_said_once_in_the_owners_hours_to_one_of_many_who_ask_and_never_again_after_a_restart() {
+    const HOUR_MS: u64 = 3_600_000;
+    let folder = tempfile::tempdir().unwrap();
+    let told = |due: &Value| due.as_array().unwrap().len();
+    run(async {
+        let world = house(folder.path()).await;
+        let (syntd, owner, other) = (world.syntd().await, world.owner(OWNER).await, world.owner(OWNER).await);
+        let made = propose(&syntd, serving("Keep the papers findable")).await.unwrap();
+        assert_eq!(made.way, ProposalWay::Digest);
+        assert_eq!(told(&vaglio(&owner, VaglioAsk::Due).await.unwrap()), 0, "the evening is not there yet");
+        let due_ms = vaglio(&owner, VaglioAsk::Explain(made.id.clone())).await.unwrap()["due_ms"].as_u64().unwrap();
+        world.clock.set(due_ms - 1_770_000_000_000);
+        // What cannot be recorded is not said, and is said later.
+        world.memory.mood.set(Mood::Refuses);
+        assert!(vaglio(&owner, VaglioAsk::Due).await.is_err());
+        world.memory.mood.set(Mood::Honest);
+        write(folder.path(), "USER.md", "quiet hours: 00:00-23:59\n");
+        assert_eq!(told(&vaglio(&owner, VaglioAsk::Due).await.unwrap()), 0, "not in quiet hours");
+        write(folder.path(), "USER.md", "");
+        let (one, two) = tokio::join!(vaglio(&owner, VaglioAsk::Due), vaglio(&other, VaglioAsk::Due));
+        assert_eq!(told(&one.unwrap()) + told(&two.unwrap()), 1, "each hears something else, or nothing");
+        assert_eq!(told(&vaglio(&owner, VaglioAsk::Digest).await.unwrap()), 1, "it still waits for the answer");
+        assert!(world.took().iter().any(|line| line.contains("digest") && line.contains(&made.id)));
+        // What cannot wait is said at once.
+        world.clock.set(world.clock.get() + 30 * HOUR_MS);
+        let urgent = Propose { urgency_milli: 1_000, ..serving("Keep the papers findable now") };
+        if propose(&syntd, urgent).await.unwrap().way == ProposalWay::Now {
+            assert_eq!(told(&vaglio(&owner, VaglioAsk::Due).await.unwrap()), 1);
+        }
+    });
+    run(async {
+        let world = house(folder.path()).await;
+        let owner = world.owner(OWNER).await;
+        world.clock.set(60 * HOUR_MS);
+        assert_eq!(told(&vaglio(&owner, VaglioAsk::Due).await.unwrap()), 0);
+    });
+}

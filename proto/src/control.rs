@@ -26,6 +26,7 @@ pub const CONTROL_EDGE: u16 = 0;
 
 words! {
     /// What the supervisor tells a daemon.
+    #[allow(clippy::large_enum_variant, reason = "one order at a start; it is read once and taken apart")]
     pub enum Order {
         /// The first word: who you are and what you work on.
         Start(Start),
@@ -68,6 +69,36 @@ words! {
         pub calls_per_minute: u32,
         /// What executors may reach on the net, and how.
         pub net: NetSettings,
+        /// What may be used up (design: policy §8).
+        pub budget: BudgetSettings,
+    }
+
+    /// See [`Settings::budget`]. Money is in millionths of the instance's currency.
+    pub struct BudgetSettings {
+        /// Calls of one principal that run at once.
+        pub concurrent: u32,
+        /// Calls of one principal a day.
+        pub calls_per_day: u32,
+        /// Calls of one principal a day that change something.
+        pub writes_per_day: u32,
+        /// Money in one turn.
+        pub turn_micro: u32,
+        /// Money of one principal a day.
+        pub day_micro: u32,
+        /// Money of one principal a month.
+        pub month_micro: u32,
+        /// Money of everybody a day.
+        pub house_day_micro: u32,
+        /// Money of everybody a month.
+        pub house_month_micro: u32,
+        /// Tokens of one principal a day.
+        pub tokens_per_day: u32,
+        /// What costs more is asked for.
+        pub ask_above_micro: u32,
+        /// From that part of a budget on the owner is warned, once; in percent.
+        pub warn_percent: u32,
+        /// What a call of an executor costs: `NAME MICRO`.
+        pub prices: Vec<String>,
     }
 
     /// See [`Settings::net`].
@@ -308,18 +339,6 @@ words! {
 
 /// The most alarms the supervisor keeps.
 pub const MAX_ALARMS: usize = 32;
-
-impl Default for NetSettings {
-    /// Nothing beyond the public net, and the usual place of the authorities on Debian.
-    fn default() -> Self {
-        Self {
-            hosts: Vec::new(),
-            private: Vec::new(),
-            resolvers: Vec::new(),
-            ca_bundle: "/etc/ssl/certs/ca-certificates.crt".to_owned(),
-        }
-    }
-}
 
 impl DaemonState {
     /// The name used in JSON and on screen.

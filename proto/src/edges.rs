@@ -8,6 +8,7 @@
 mod vocabulary {
     pub use crate::msg::common::*;
     pub use crate::msg::door::*;
+    pub use crate::msg::house::*;
     pub use crate::msg::memoryd::*;
     pub use crate::msg::mind::*;
     pub use crate::msg::people::*;
@@ -112,6 +113,7 @@ crate::edges! {
         ask pardon(Pardon, 0) -> (Done, 0) within 10_000;
         ask resolve(Resolve, 0) -> (Resolved, 1) within 5_000;
         ask run(Run, 1) -> (RunReport, 1) within 110_000;
+        ask run_keyed(RunKeyed, 2) -> (RunReport, 1) within 110_000;
         ask kill(Kill, 0) -> (KilledCount, 0) within 5_000;
         ask forget(Forget, 0) -> (Done, 0) within 5_000;
         note Quarantined;
@@ -133,6 +135,7 @@ crate::edges! {
         ask system_event(SystemEvent, 0) -> (Recorded, 0) within 10_000;
         ask anchored(Anchored, 0) -> (ChainHead, 0) within 60_000;
         ask redact(Redact, 0) -> (Recorded, 0) within 60_000;
+        ask constitution(ConstitutionModified, 0) -> (Recorded, 0) within 10_000;
         ask cost(Cost, 0) -> (Recorded, 0) within 10_000;
         ask spending(Spending, 0) -> (Spent, 0) within 10_000;
         note ChainHead;
@@ -156,6 +159,9 @@ crate::edges! {
         ask rite(Rite, 0) -> (Done, 1) within 15_000;
         ask pairing(PairingAsk, 0) -> (Done, 1) within 15_000;
         ask autonomy(AutonomyAsk, 0) -> (Done, 1) within 15_000;
+        ask vault(VaultAsk, 0) -> (Done, 1) within 15_000;
+        ask vault_put(VaultPut, 1) -> (Done, 1) within 15_000;
+        ask budget(BudgetAsk, 0) -> (Done, 1) within 15_000;
         ask approvals(Approvals, 0) -> (Done, 1) within 5_000;
         ask show_approval(ShowApproval, 0) -> (Done, 1) within 5_000;
         ask decide_approval(Decide, 0) -> (Answered, 1) within 120_000;

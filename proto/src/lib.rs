@@ -27,5 +27,6 @@ pub mod msg;
 pub mod payload;
 pub mod phase;
 pub mod role;
+mod settings;
 pub mod socket;
 pub mod sys;

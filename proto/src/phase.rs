@@ -78,6 +78,7 @@ pub fn policyd_at_sandboxd(phase: TrustPhase, ask: &policyd_sandboxd::Ask) -> Re
             | Ask::Pardon(_)
             | Ask::Resolve(_)
             | Ask::Run(_)
+            | Ask::RunKeyed(_)
             | Ask::Kill(_)
             | Ask::Forget(_),
         ) => Err(Violation { word, state: "before the key" }),
@@ -89,6 +90,7 @@ pub fn policyd_at_sandboxd(phase: TrustPhase, ask: &policyd_sandboxd::Ask) -> Re
             | Ask::Pardon(_)
             | Ask::Resolve(_)
             | Ask::Run(_)
+            | Ask::RunKeyed(_)
             | Ask::Kill(_)
             | Ask::Forget(_),
         ) => Ok(TrustPhase::Trusted),

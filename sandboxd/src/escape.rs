@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use crate::names::{self, Call};
 use crate::plan::{Installation, Plan};
-use crate::pool::{Entry, Finished, Job, Sandbox, ScratchFolder};
+use crate::pool::{Entry, Finished, Job, Sandbox, ScratchFolder, Secrets};
 
 const PRELUDE: &str = include_str!("../escape/prelude.py");
 
@@ -293,7 +293,8 @@ pub async fn try_all<S: Sandbox>(
             let plan = plan.with_stage(scratch.folder()).map_err(|error| error.to_string())?;
             let (code, entry) = (case.whole(), Entry::Call { args: args.clone() });
             let (code, kill) = (code.as_bytes(), kill());
-            let job = Job { turn: None, plan: &plan, code, entry, progress: &|_, _| {}, kill, begin: None };
+            let secrets = &Secrets::none();
+            let job = Job { turn: None, plan: &plan, code, entry, secrets, progress: &|_, _| {}, kill, begin: None };
             let finished = if fresh { sandbox.run_fresh(job).await } else { sandbox.run(job).await };
             let (held, came) = case.judge(&finished);
             let carrier: Carrier = finished.resources.carrier;

@@ -13,6 +13,7 @@ use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome};
 use metnos_proto::msg::sandboxd::Canary;
 use serde_json::{Value, json};
+use zeroize::Zeroizing;
 
 use crate::canary;
 use crate::egress::{Egress, Opened};
@@ -159,7 +160,7 @@ impl Kernel {
         drop(connections);
         let mut finished = match launched {
             Ok(launched) => {
-                let mut words = self.launcher.order(plan, false);
+                let mut words = Zeroizing::new(self.launcher.order(plan, false));
                 words.extend(frames::frame(Word::Source, code));
                 words.extend(frames::frame(Word::Request, request));
                 supervise(launched, &plan.spec().limits, &words, Ending::of(plan, &self.reaper), stop, progress).await
@@ -233,14 +234,14 @@ impl Sandbox for Kernel {
     }
 
     async fn run(&self, job: Job<'_>) -> Finished {
-        let Job { turn, plan, code, entry, progress, kill, begin } = job;
+        let Job { turn, plan, code, entry, secrets, progress, kill, begin } = job;
         let mut stop = pin!(async {
             // Whoever drops the other end without a word means that nobody will stop it.
             if kill.await.is_err() {
                 std::future::pending::<()>().await;
             }
         });
-        let body = request(plan, &entry);
+        let body = Zeroizing::new(secrets.put_into(request(plan, &entry)));
         let _running = self.pool.call();
         let mut carried = None;
         // The process is made ready while the start is being recorded; it gets its request only after that.
@@ -260,7 +261,8 @@ impl Sandbox for Kernel {
             None
         });
         let taken = taken.and_then(|taken| Some((taken.process.hand_over()?, taken.carrier, taken.code)));
-        if let Some((launched, carrier, mut words)) = taken {
+        if let Some((launched, carrier, code)) = taken {
+            let mut words = Zeroizing::new(code);
             words.extend(frames::frame(Word::Request, &body));
             let (limits, ending) = (&plan.spec().limits, Ending::of(plan, &self.reaper));
             let finished = supervise(launched, limits, &words, ending, stop.as_mut(), progress).await;
@@ -293,7 +295,7 @@ impl Sandbox for Kernel {
     }
 
     async fn run_fresh(&self, job: Job<'_>) -> Finished {
-        let Job { turn: _, plan, code, entry, progress, kill, begin } = job;
+        let Job { turn: _, plan, code, entry, secrets, progress, kill, begin } = job;
         if !Job::may_begin(begin).await {
             return Finished::never_begun("its start was not recorded");
         }
@@ -302,7 +304,7 @@ impl Sandbox for Kernel {
                 std::future::pending::<()>().await;
             }
         };
-        let body = request(plan, &entry);
+        let body = Zeroizing::new(secrets.put_into(request(plan, &entry)));
         let finished = self.execute(plan, None, code, &body, stop, progress).await;
         let limits::Finished { outcome, why, result, mut resources, log, nothing_ran: _ } = finished;
         resources.carrier = Carrier::Execed;

@@ -318,6 +318,9 @@ pub struct Spec {
     /// What it may reach on the net; absent without network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub egress: Option<Egress>,
+    /// The names of the secrets that a call is given; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
 }
 
 /// The network of an executor: none, but for the connections that its egress helper makes for it.

@@ -49,7 +49,6 @@ fn a_grant_this_version_cannot_give_is_refused_by_name() {
     assert!(with("fs-notes", "{ fs_read = [\"workspace/notes/\"] }").is_ok());
     for (profile, capability) in [
         ("fs-write-pictures", "{ fs_write = [\"~/Pictures/\"] }"),
-        ("net-x", "{ secret = [\"token\"] }"),
         ("fs-pictures", "{ fs_read = [\"~/Pictures/\"] }"),
         ("fs-media", "{ fs_read = [\"/srv/media/\"] }"),
         ("shell-listed", "{ exec = [\"/usr/bin/id\"] }"),

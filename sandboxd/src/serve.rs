@@ -16,8 +16,8 @@ use metnos_proto::msg::common::{Done, ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
 use metnos_proto::msg::sandboxd::{
     Birth, Born, Canaries, CanaryReport, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing,
-    Profiled, ProfilesOf, Quarantined, Resolve, Resolved, Run, RunReport, SandboxReport, SandboxStatus, Selftest,
-    Selftested, TrustKey, Verified, VerifyExecutor,
+    Profiled, ProfilesOf, Quarantined, Resolve, Resolved, Run, RunKeyed, RunReport, SandboxReport, SandboxStatus,
+    Selftest, Selftested, TrustKey, Verified, VerifyExecutor,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{self, TrustPhase};
@@ -262,7 +262,17 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
 
     async fn run(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Run, [arguments]: [Sealed; 1]) -> Served<RunReport, 1> {
         self.admits(&Ask::Run(ask.clone()))?;
-        self.service.call(cx.notes(), cx.generation, ask, arguments).await
+        self.service.call(cx.notes(), cx.generation, ask, arguments, None).await
+    }
+
+    async fn run_keyed(
+        self: Rc<Self>,
+        cx: Cx<PolicydSandboxd>,
+        ask: RunKeyed,
+        [arguments, secrets]: [Sealed; 2],
+    ) -> Served<RunReport, 1> {
+        self.admits(&Ask::RunKeyed(ask.clone()))?;
+        self.service.call(cx.notes(), cx.generation, ask.run, arguments, Some(secrets)).await
     }
 
     async fn kill(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Kill, []: [Sealed; 0]) -> Served<KilledCount, 0> {

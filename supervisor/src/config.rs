@@ -3,8 +3,8 @@
 
 use std::net::SocketAddr;
 
-use metnos_proto::control::{NetSettings, Settings};
-use metnos_proto::executor::is_host_name;
+use metnos_proto::control::{BudgetSettings, NetSettings, Settings};
+use metnos_proto::executor::{is_host_name, is_name};
 use metnos_proto::msg::common::Lang;
 use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeTable, DeValue};
@@ -29,6 +29,8 @@ pub enum Kind {
     Addresses(usize),
     /// A list of at most so many hosts, each with its scheme.
     Hosts(usize),
+    /// A list of at most so many executors, each with what a call of it costs.
+    Prices(usize),
 }
 
 /// A value that fits its kind.
@@ -75,6 +77,90 @@ pub const KEYS: &[Key] = &[
         doc: "The user who speaks as the owner at the terminal. \"directory\": whoever owns this directory.",
         kind: Kind::NumberOr(0, MAX_UID, "directory"),
         default: "\"directory\"",
+    },
+    Key {
+        table: "budget",
+        name: "concurrent",
+        doc: "The most calls of one sender that run at once.",
+        kind: Kind::Number(1, 56),
+        default: "16",
+    },
+    Key {
+        table: "budget",
+        name: "calls_per_day",
+        doc: "The most calls of one sender a day.",
+        kind: Kind::Number(1, 4_000_000_000),
+        default: "10000",
+    },
+    Key {
+        table: "budget",
+        name: "writes_per_day",
+        doc: "The most calls of one sender a day that change something.",
+        kind: Kind::Number(0, 4_000_000_000),
+        default: "1000",
+    },
+    Key {
+        table: "budget",
+        name: "turn_micro",
+        doc: "What one turn may spend, in millionths of your currency; so are the next four.",
+        kind: Kind::Number(0, 4_000_000_000),
+        default: "500000",
+    },
+    Key {
+        table: "budget",
+        name: "day_micro",
+        doc: "What one sender may spend a day.",
+        kind: Kind::Number(0, 4_000_000_000),
+        default: "2000000",
+    },
+    Key {
+        table: "budget",
+        name: "month_micro",
+        doc: "What one sender may spend a month.",
+        kind: Kind::Number(0, 4_000_000_000),
+        default: "20000000",
+    },
+    Key {
+        table: "budget",
+        name: "house_day_micro",
+        doc: "What all together may spend a day.",
+        kind: Kind::Number(0, 4_000_000_000),
+        default: "5000000",
+    },
+    Key {
+        table: "budget",
+        name: "house_month_micro",
+        doc: "What all together may spend a month.",
+        kind: Kind::Number(0, 4_000_000_000),
+        default: "50000000",
+    },
+    Key {
+        table: "budget",
+        name: "tokens_per_day",
+        doc: "The most tokens that models may read and write for one sender a day.",
+        kind: Kind::Number(0, 4_000_000_000),
+        default: "2000000",
+    },
+    Key {
+        table: "budget",
+        name: "ask_above_micro",
+        doc: "A call that costs more than this is asked for, in millionths.",
+        kind: Kind::Number(0, 4_000_000_000),
+        default: "100000",
+    },
+    Key {
+        table: "budget",
+        name: "warn_percent",
+        doc: "From that part of a budget on you are warned, once; in percent.",
+        kind: Kind::Number(1, 100),
+        default: "80",
+    },
+    Key {
+        table: "budget",
+        name: "prices",
+        doc: "What one call of an executor costs you, in millionths: \"web_search 5000\". All others cost nothing.",
+        kind: Kind::Prices(64),
+        default: "[]",
     },
     Key {
         table: "executors",
@@ -241,6 +327,25 @@ impl Config {
                 resolvers: self.list("net", "resolvers"),
                 ca_bundle: self.text("net", "ca_bundle").to_owned(),
             },
+            budget: self.budget(),
+        }
+    }
+
+    fn budget(&self) -> BudgetSettings {
+        let number = |name| self.number("budget", name);
+        BudgetSettings {
+            concurrent: number("concurrent"),
+            calls_per_day: number("calls_per_day"),
+            writes_per_day: number("writes_per_day"),
+            turn_micro: number("turn_micro"),
+            day_micro: number("day_micro"),
+            month_micro: number("month_micro"),
+            house_day_micro: number("house_day_micro"),
+            house_month_micro: number("house_month_micro"),
+            tokens_per_day: number("tokens_per_day"),
+            ask_above_micro: number("ask_above_micro"),
+            warn_percent: number("warn_percent"),
+            prices: self.list("budget", "prices"),
         }
     }
 
@@ -328,6 +433,11 @@ fn fit(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
             let host = host.strip_suffix('/').unwrap_or(host);
             (matches!(scheme, "http" | "https") && is_host_name(host)).then(|| format!("{scheme}://{host}"))
         }),
+        (Kind::Prices(most), DeValue::Array(items)) => list(items, most, |text| {
+            let (name, micro) = text.split_once(' ')?;
+            let micro: u32 = micro.parse().ok()?;
+            is_name(name).then(|| format!("{name} {micro}"))
+        }),
         _ => None,
     }
 }
@@ -354,6 +464,7 @@ fn wanted(kind: Kind) -> String {
         Kind::NumberOr(least, most, word) => format!("a number from {least} to {most}, or \"{word}\""),
         Kind::SomeOf(words) => format!("a list of some of {}", words.join(", ")),
         Kind::Addresses(most) => format!("a list of at most {most} addresses such as \"192.168.1.10:443\""),
+        Kind::Prices(most) => format!("a list of at most {most} prices such as \"web_search 5000\""),
         Kind::Hosts(most) => format!("a list of at most {most} hosts such as \"https://example.org\", without a path"),
     }
 }
@@ -439,6 +550,7 @@ mod tests {
                 calls_per_use_day: 50,
                 calls_per_minute: 120,
                 net: NetSettings::default(),
+                budget: BudgetSettings::default(),
             }
         );
         assert_eq!(Config::parse("").unwrap().uid_range(), (60_600, 256));

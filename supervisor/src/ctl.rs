@@ -2,15 +2,17 @@
 //! nor root is refused, and what he says is not looked at. Everything about a client is bounded: how many, how long idle,
 //! how long an answer may take.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use metnos_proto::control::{self, CtlAnswer, CtlAsk};
+use metnos_proto::control::{self, Connect, CtlAnswer, CtlAsk};
 use metnos_proto::edge::PeerCred;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::role::RoleName;
 use metnos_proto::socket;
 use rustix::fs::{AtFlags, Mode, Uid};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -24,6 +26,15 @@ use crate::line::Event;
 pub const SOCKET: &str = "control.sock";
 /// The most clients at a time.
 pub const MAX_CLIENTS: usize = 32;
+/// The most clients that are neither the owner nor root, at a time; they take no place of his.
+pub const MAX_OTHERS: usize = 8;
+/// How often another user may come at once, and how long each coming counts, in milliseconds.
+const KNOCKS: u32 = 20;
+const KNOCK_MS: u64 = 1_000;
+/// The most users whose knocks are counted.
+const MAX_USERS: usize = 256;
+/// How many connections may wait to be accepted.
+const BACKLOG: i32 = 128;
 /// How long a client may say nothing, in milliseconds.
 pub const IDLE_WITHIN_MS: u64 = 60_000;
 /// How long any answer may take; a restart takes longest.
@@ -73,22 +84,25 @@ pub fn listen(run: &OwnedFd, run_path: &Path, owner_uid: u32) -> io::Result<Owne
     // A path that is too long for an address is reached through the open directory.
     let address = SocketAddrUnix::new(run_path.join(SOCKET))
         .or_else(|_| SocketAddrUnix::new(format!("/proc/self/fd/{}/{SOCKET}", std::os::fd::AsRawFd::as_raw_fd(run))))?;
-    // From its first moment nobody else may connect.
-    let before = rustix::process::umask(Mode::from(0o177));
+    // Everybody of this machine may knock; what he may then ask depends on who the kernel says he is.
+    let before = rustix::process::umask(Mode::from(0o111));
     let bound = rustix::net::bind(&listener, &address);
     rustix::process::umask(before);
     bound?;
     if rustix::process::geteuid().is_root() {
         rustix::fs::chownat(run, SOCKET, Some(Uid::from_raw(owner_uid)), None, AtFlags::SYMLINK_NOFOLLOW)?;
     }
-    rustix::net::listen(&listener, 16)?;
+    rustix::net::listen(&listener, BACKLOG)?;
     Ok(listener)
 }
 
 /// Serves the socket for ever. Must run inside a [`tokio::task::LocalSet`].
 pub async fn serve(listener: AsyncFd<OwnedFd>, owner_uid: u32, events: mpsc::Sender<Event>) {
     let places = Arc::new(Semaphore::new(MAX_CLIENTS));
+    let others = Arc::new(Semaphore::new(MAX_OTHERS));
     let refusals = Arc::new(Semaphore::new(MAX_CLIENTS));
+    let mut knocks = Knocks::default();
+    let began = std::time::Instant::now();
     let refuse = |client: OwnedFd, refusal: Refusal| {
         // Whoever is refused while as many others are is left without a word.
         if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
@@ -108,21 +122,27 @@ pub async fn serve(listener: AsyncFd<OwnedFd>, owner_uid: u32, events: mpsc::Sen
                 continue;
             }
         };
-        let peer = match admit(&client, owner_uid) {
+        let peer = match who(&client) {
             Ok(peer) => peer,
             Err(refusal) => {
                 refuse(client, refusal);
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+        let is_owner = peer.uid == 0 || peer.uid == owner_uid;
+        if !is_owner && !knocks.admit(peer.uid, began.elapsed()) {
+            // Whoever comes this often hears nothing at all.
+            continue;
+        }
+        let room = if is_owner { &places } else { &others };
+        let Ok(place) = Arc::clone(room).try_acquire_owned() else {
             let why = format!("{MAX_CLIENTS} others speak to the supervisor at this moment");
             refuse(client, Refusal::new(RefusalCode::Busy, "supervisor.clients", why).remedy("try again in a moment"));
             continue;
         };
         let events = events.clone();
         tokio::task::spawn_local(async move {
-            if let Err(error) = converse(client, peer, events).await {
+            if let Err(error) = converse(client, peer, is_owner, events).await {
                 tracing::debug!(pid = peer.pid, %error, "a client left");
             }
             drop(place);
@@ -130,18 +150,51 @@ pub async fn serve(listener: AsyncFd<OwnedFd>, owner_uid: u32, events: mpsc::Sen
     }
 }
 
-/// Who is there, if he may be.
-fn admit(client: &OwnedFd, owner_uid: u32) -> Result<PeerCred, Refusal> {
+/// Who is there, says the kernel.
+fn who(client: &OwnedFd) -> Result<PeerCred, Refusal> {
     let cred = rustix::net::sockopt::socket_peercred(client).map_err(|errno| {
         Refusal::new(RefusalCode::Internal, "supervisor.peer", format!("the kernel does not say who asks: {errno}"))
     })?;
-    let uid = cred.uid.as_raw();
-    if uid != 0 && uid != owner_uid {
-        let why = format!("this instance belongs to uid {owner_uid}, and uid {uid} asks");
-        tracing::warn!(uid, "a stranger asked the supervisor");
-        return Err(Refusal::new(RefusalCode::Denied, "supervisor.owner", why));
+    Ok(PeerCred { pid: u32::try_from(cred.pid.as_raw_nonzero().get()).unwrap_or(0), uid: cred.uid.as_raw() })
+}
+
+/// What somebody who is not the owner may ask: a way to the door, which asks policyd who he is. Nothing else.
+fn for_everybody(ask: &CtlAsk, uid: u32) -> Result<(), Refusal> {
+    match ask {
+        CtlAsk::Connect(Connect { role: RoleName::Gatewayd }) => Ok(()),
+        CtlAsk::Connect(_) | CtlAsk::Survey(_) | CtlAsk::Restart(_) | CtlAsk::Shutdown(_) => {
+            tracing::warn!(uid, "somebody who is not the owner asked for what is his");
+            let why = format!("this is for the owner of the instance, and uid {uid} asks");
+            Err(Refusal::new(RefusalCode::Denied, "supervisor.owner", why)
+                .remedy("`metnosctl ask` and `metnosctl chat` are open to whom the owner has paired"))
+        }
     }
-    Ok(PeerCred { pid: u32::try_from(cred.pid.as_raw_nonzero().get()).unwrap_or(0), uid })
+}
+
+/// How often users that are not the owner have come of late.
+#[derive(Debug, Default)]
+struct Knocks(BTreeMap<u32, (u32, u64)>);
+
+impl Knocks {
+    fn admit(&mut self, uid: u32, now: Duration) -> bool {
+        let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        let left = |(count, at): (u32, u64)| {
+            count.saturating_sub(u32::try_from(now_ms.saturating_sub(at) / KNOCK_MS).unwrap_or(u32::MAX))
+        };
+        if !self.0.contains_key(&uid) && self.0.len() >= MAX_USERS {
+            self.0.retain(|_, it| left(*it) > 0);
+        }
+        if !self.0.contains_key(&uid) && self.0.len() >= MAX_USERS {
+            return false;
+        }
+        let it = self.0.entry(uid).or_insert((0, now_ms));
+        let count = left(*it);
+        if count >= KNOCKS {
+            return false;
+        }
+        *it = (count + 1, if count == 0 { now_ms } else { it.1 + (now_ms.saturating_sub(it.1) / KNOCK_MS) * KNOCK_MS });
+        true
+    }
 }
 
 /// Answers the first packet of a client, whatever it says, with no. Not sooner: closing a socket that has unread
@@ -158,7 +211,12 @@ async fn refuse(client: OwnedFd, refusal: Refusal, _place: OwnedSemaphorePermit)
 }
 
 /// One question after the other, until the client leaves, idles, or says what is none.
-async fn converse(client: OwnedFd, peer: PeerCred, events: mpsc::Sender<Event>) -> Result<(), control::ControlError> {
+async fn converse(
+    client: OwnedFd,
+    peer: PeerCred,
+    is_owner: bool,
+    events: mpsc::Sender<Event>,
+) -> Result<(), control::ControlError> {
     metnos_proto::sys::refuse_rights(&client)?;
     let client = metnos_proto::sys::watch(client)?;
     let mut buffer = socket::buffer();
@@ -169,11 +227,16 @@ async fn converse(client: OwnedFd, peer: PeerCred, events: mpsc::Sender<Event>) 
                 Ok(None) => Err(io::ErrorKind::WouldBlock.into()),
                 Err(error) => Ok(Err(error)),
             });
-        let Ok(ask) = tokio::time::timeout(Duration::from_millis(IDLE_WITHIN_MS), question).await else {
+        let within = if is_owner { IDLE_WITHIN_MS } else { REFUSE_WITHIN_MS };
+        let Ok(ask) = tokio::time::timeout(Duration::from_millis(within), question).await else {
             return Ok(());
         };
+        let ask = ask??;
+        if !is_owner && let Err(refusal) = for_everybody(&ask, peer.uid) {
+            return control::send(client.get_ref().as_fd(), &CtlAnswer::Refused(refusal), None);
+        }
         let (reply, answer) = oneshot::channel();
-        if events.send(Event::Asked(Asked { peer, ask: ask??, reply })).await.is_err() {
+        if events.send(Event::Asked(Asked { peer, ask, reply })).await.is_err() {
             return Ok(());
         }
         let reply = match tokio::time::timeout(Duration::from_millis(ANSWER_WITHIN_MS), answer).await {
@@ -182,6 +245,9 @@ async fn converse(client: OwnedFd, peer: PeerCred, events: mpsc::Sender<Event>) 
             Err(_) => refused(RefusalCode::Internal, "supervisor.late", "the supervisor has no answer in time"),
         };
         control::send(client.get_ref().as_fd(), &reply.answer, reply.fd.as_ref().map(AsFd::as_fd))?;
+        if !is_owner {
+            return Ok(());
+        }
     }
 }
 
@@ -189,4 +255,37 @@ async fn converse(client: OwnedFd, peer: PeerCred, events: mpsc::Sender<Event>) 
 #[must_use]
 pub fn refused(code: RefusalCode, rule: &str, why: impl Into<String>) -> Reply {
     CtlAnswer::Refused(Refusal::new(code, rule, why)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use metnos_proto::control::{Restart, Shutdown, Survey};
+
+    #[test]
+    fn whoever_is_not_the_owner_gets_a_way_to_the_door_and_nothing_else() {
+        let connect = |role| CtlAsk::Connect(Connect { role });
+        assert!(for_everybody(&connect(RoleName::Gatewayd), 4711).is_ok());
+        for role in RoleName::daemons().filter(|role| *role != RoleName::Gatewayd) {
+            assert!(for_everybody(&connect(role), 4711).is_err(), "{role}");
+        }
+        let role = RoleName::Policyd;
+        for ask in [CtlAsk::Survey(Survey {}), CtlAsk::Restart(Restart { role }), CtlAsk::Shutdown(Shutdown {})] {
+            assert!(for_everybody(&ask, 4711).is_err(), "{ask:?}");
+        }
+    }
+
+    #[test]
+    fn knocks_are_counted_per_user_and_forgotten_with_time() {
+        let mut knocks = Knocks::default();
+        let at = Duration::from_millis;
+        assert!((0..KNOCKS).all(|_| knocks.admit(1, at(5))));
+        assert!(!knocks.admit(1, at(5)) && knocks.admit(2, at(5)));
+        assert!(knocks.admit(1, at(5 + KNOCK_MS)) && !knocks.admit(1, at(5 + KNOCK_MS)));
+        let mut knocks = Knocks::default();
+        let many = u32::try_from(MAX_USERS).unwrap_or(u32::MAX);
+        assert!((0..many).all(|uid| knocks.admit(uid, at(0))));
+        assert!(!knocks.admit(many, at(0)), "and no map grows with those who knock");
+        assert!(knocks.admit(many, at(KNOCK_MS)));
+    }
 }

@@ -45,7 +45,8 @@ const fn private(path: &'static str, role: RoleName) -> Part {
 
 /// All parts; a directory comes before what is in it.
 const PARTS: &[Part] = &[
-    Part { path: "run", whose: Whose::Owner, dir_mode: 0o700, file_mode: None },
+    // The socket in it is open to all; nothing else there is.
+    Part { path: "run", whose: Whose::Owner, dir_mode: 0o711, file_mode: None },
     Part { path: "workspace", whose: Whose::Daemon(RoleName::Sandboxd), dir_mode: 0o2750, file_mode: Some(0o640) },
     private(".policy", RoleName::Policyd),
     private(".audit", RoleName::Memoryd),

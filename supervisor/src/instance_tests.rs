@@ -76,7 +76,7 @@ fn as_root_every_part_belongs_to_its_daemon_and_a_second_time_changes_nothing() 
     for _ in 0..2 {
         assert_eq!(instance.prepare(&ids, 1234).unwrap(), Vec::<String>::new());
         assert_eq!(meta(&instance, ".").2, 0o711);
-        assert_eq!(meta(&instance, "run"), (1234, 0, 0o700));
+        assert_eq!(meta(&instance, "run"), (1234, 0, 0o711));
         assert_eq!(meta(&instance, "workspace"), (sandboxd, 64_190, 0o2750));
         assert_eq!(meta(&instance, "workspace/notes"), (sandboxd, 64_190, 0o2750));
         assert_eq!(meta(&instance, "workspace/notes/welcome.md"), (sandboxd, 64_190, 0o640));

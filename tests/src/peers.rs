@@ -12,12 +12,12 @@ use metnos_proto::ids::{Blake3, Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, ExecutorDigests, ExecutorId, Outcome, Resources};
 use metnos_proto::msg::memoryd::{
-    Anchored, ChainHead, Cost, Decision, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, Recorded,
-    Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
+    Anchored, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, Ended, ExecutorBorn,
+    ExecutorLost, Recorded, Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
 };
 use metnos_proto::msg::sandboxd::{
     Birth, Born, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve, Resolved, Run,
-    RunReport, TrustKey,
+    RunKeyed, RunReport, TrustKey,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
@@ -159,6 +159,16 @@ impl policyd_memoryd::ServeBlocking for Memory {
         Ok((none, []))
     }
 
+    fn constitution(
+        &mut self,
+        _: &FromPolicyd,
+        _: TraceId,
+        _: ConstitutionModified,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        self.recorded()
+    }
+
     fn redact(&mut self, _: &FromPolicyd, _: TraceId, _: Redact, []: [Sealed; 0]) -> Served<Recorded, 0> {
         self.recorded()
     }
@@ -256,6 +266,16 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
             resources: Resources { wall_us: 0, cpu_us: 0, peak_kib: 0, output_bytes: 0, ..Resources::NONE },
         };
         Ok((report, [document(result)?]))
+    }
+
+    fn run_keyed(
+        &mut self,
+        to: &ToSandboxd,
+        trace: TraceId,
+        RunKeyed { run }: RunKeyed,
+        [arguments, _secrets]: [Sealed; 2],
+    ) -> Served<RunReport, 1> {
+        policyd_sandboxd::ServeBlocking::run(self, to, trace, run, [arguments])
     }
 
     fn kill(&mut self, _: &ToSandboxd, _: TraceId, _: Kill, []: [Sealed; 0]) -> Served<KilledCount, 0> {

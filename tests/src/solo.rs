@@ -319,6 +319,7 @@ fn start_word(setup: &Setup) -> Start {
             calls_per_use_day: 50,
             calls_per_minute: CALLS_PER_MINUTE,
             net: metnos_proto::control::NetSettings::default(),
+            budget: metnos_proto::control::BudgetSettings::default(),
         },
     }
 }

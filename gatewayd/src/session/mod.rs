@@ -13,7 +13,7 @@ mod stage;
 mod tests;
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::rc::Rc;
 
@@ -27,6 +27,10 @@ use tokio::sync::watch;
 
 use relay::Handle;
 
+/// The most sessions of users that are not the owner, together and of one.
+pub const MAX_OTHERS: u32 = 32;
+/// See [`MAX_OTHERS`].
+pub const MAX_OF_ONE: u32 = 8;
 /// The most sessions at once.
 pub const MAX_SESSIONS: u32 = 64;
 /// The most sessions beyond that which are told so; further ones are closed unheard.
@@ -65,6 +69,9 @@ pub struct Door {
     /// What mind says of the models, as last heard.
     models: RefCell<String>,
     /// Set when the daemon is to end: no further turn is opened.
+    /// Whose instance it is, and how many sessions each other user has.
+    owner_uid: Cell<Option<u32>>,
+    others: RefCell<BTreeMap<u32, u32>>,
     is_draining: Cell<bool>,
     turn_within_ms: u64,
 }
@@ -94,8 +101,33 @@ impl Door {
             cards: RefCell::default(),
             models: RefCell::new("mind was not heard yet".to_owned()),
             is_draining: Cell::new(false),
+            owner_uid: Cell::new(None),
+            others: RefCell::default(),
             turn_within_ms,
         })
+    }
+
+    /// Sessions of this user and of root are the owner's; all others together have few places, and none of his.
+    pub fn belongs_to(&self, uid: u32) {
+        self.owner_uid.set(Some(uid));
+    }
+
+    fn take_place_of(&self, uid: u32) -> bool {
+        let mut others = self.others.borrow_mut();
+        let (all, his) = (others.values().sum::<u32>(), others.get(&uid).copied().unwrap_or(0));
+        let has_room = all < MAX_OTHERS && his < MAX_OF_ONE;
+        if has_room {
+            others.insert(uid, his + 1);
+        }
+        has_room
+    }
+
+    fn leave_place_of(&self, uid: u32) {
+        let mut others = self.others.borrow_mut();
+        match others.get_mut(&uid) {
+            Some(his) if *his > 1 => *his -= 1,
+            Some(_) | None => drop(others.remove(&uid)),
+        }
     }
 
     /// Starts what runs beside the sessions: routing the planner's notes, and asking mind for its health
@@ -111,13 +143,21 @@ impl Door {
         let door = Rc::clone(self);
         let count = door.sessions.get();
         let number = door.next_session.get();
-        let has_room = count < MAX_SESSIONS + MAX_TURNED_AWAY;
+        let other = end
+            .peer()
+            .map(|peer| peer.uid)
+            .filter(|uid| self.owner_uid.get().is_some_and(|owner| owner != *uid && *uid != 0));
+        let room_of_others = other.is_none_or(|uid| door.take_place_of(uid));
+        let has_room = room_of_others && count < MAX_SESSIONS + MAX_TURNED_AWAY;
         if has_room {
             door.sessions.set(count + 1);
             door.next_session.set(number + 1);
         }
         async move {
             if !has_room {
+                if let (Some(uid), true) = (other, room_of_others) {
+                    door.leave_place_of(uid);
+                }
                 tracing::warn!("a session was closed unheard: there are too many");
                 return Closed::Gone;
             }
@@ -125,6 +165,9 @@ impl Door {
             let session = Rc::new(Session { door: Rc::clone(&door), number, is_turned_away, opening: Cell::new(0) });
             let closed = ctl_door::serve(end, session).await;
             door.sessions.set(door.sessions.get().saturating_sub(1));
+            if let Some(uid) = other {
+                door.leave_place_of(uid);
+            }
             door.cancel_turns_of(number);
             closed
         }

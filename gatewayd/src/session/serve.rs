@@ -65,10 +65,15 @@ impl ctl_door::Serve for Session {
 
     async fn door_status(
         self: Rc<Self>,
-        _cx: Cx<CtlDoor>,
+        cx: Cx<CtlDoor>,
         DoorStatus {}: DoorStatus,
         []: [Sealed; 0],
     ) -> Served<DoorReport, 0> {
+        let mine = |uid| uid == 0 || self.door.owner_uid.get().is_none_or(|owner| owner == uid);
+        if !cx.peer.is_some_and(|peer| mine(peer.uid)) {
+            let why = "how the door is, only the owner hears";
+            return Err(Refusal::new(RefusalCode::Denied, "door.owner", why).into());
+        }
         let report = DoorReport {
             sessions: self.door.sessions.get(),
             turns: u32::try_from(self.door.turns.borrow().len()).unwrap_or(u32::MAX),

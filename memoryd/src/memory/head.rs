@@ -2,10 +2,11 @@
 //! memoryd never keeps what would prove its own honesty; it only tells.
 
 use metnos_proto::chain::{ANCHOR_EVERY, ANCHOR_WITHIN_MS};
+use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::RefusalCode;
-use metnos_proto::msg::memoryd::{Anchored, ChainHead, MAX_WHY, Recorded, Redact};
+use metnos_proto::msg::memoryd::{Anchored, ChainHead, ConstitutionModified, MAX_WHY, Recorded, Redact};
 
-use super::record::refused;
+use super::record::{clean, refused};
 use super::{Memory, Teller, Told};
 use crate::chronicle::event::EventType;
 use crate::chronicle::payload;
@@ -110,6 +111,21 @@ impl Memory {
         } else {
             Err(format!("line {seq} had hash {hash} when policyd signed it, and has {} now", event.hash))
         }
+    }
+
+    /// The Laws are others from now on, by the owner's rite.
+    ///
+    /// # Errors
+    /// When a digest is none, or the reason is too long; or the line cannot be written.
+    pub fn constitution(&mut self, teller: Teller, word: &ConstitutionModified) -> Told<Recorded> {
+        let digest = |text: &str| Blake3::parse(text).is_some();
+        if !(digest(&word.to) && (word.from.is_empty() || digest(&word.from))) || word.why.len() > MAX_WHY {
+            let why = format!("two digests of BLAKE3 and a reason of at most {MAX_WHY} bytes are needed");
+            return Err(refused(RefusalCode::Invalid, "constitution.format", why));
+        }
+        let (from, to) = (word.from.clone(), word.to.clone());
+        let payload = payload::ConstitutionModified { from, to, why: clean(word.why.clone()) }.encode();
+        self.stage_alone(teller, EventType::ConstitutionModified, payload)
     }
 
     /// policyd, after the owner's rite: a payload is taken out. The line that says so is durable before the payload goes.

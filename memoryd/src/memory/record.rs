@@ -24,7 +24,7 @@ pub(super) fn refused(code: RefusalCode, rule: &str, why: impl Into<String>) -> 
 }
 
 /// What has the form of a secret does not enter the chronicle.
-fn clean(text: String) -> String {
+pub(super) fn clean(text: String) -> String {
     secrets::cleaned(&text).unwrap_or(text)
 }
 

@@ -7,6 +7,7 @@ use metnos_proto::edges::{CtlPolicyd, ctl_policyd};
 use metnos_proto::ids::{Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::*;
+use metnos_proto::msg::house::*;
 use metnos_proto::msg::people::*;
 use metnos_proto::msg::policyd::*;
 use metnos_proto::msg::vaglio::*;
@@ -125,6 +126,33 @@ impl ctl_policyd::ServeBlocking for Daemon {
         Ok((Done {}, [sealed(&self.lines().owned)]))
     }
 
+    fn vault(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: VaultAsk, _: [Sealed; 0]) -> Served<Done, 1> {
+        self.heard(format!("vault {ask:?}"));
+        Ok((Done {}, [sealed(&self.lines().owned)]))
+    }
+
+    fn vault_put(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: VaultPut,
+        [value]: [Sealed; 1],
+    ) -> Served<Done, 1> {
+        self.heard(format!("vault_put {ask:?} of {} bytes", value.len()));
+        Ok((Done {}, [sealed(&self.lines().owned)]))
+    }
+
+    fn budget(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: BudgetAsk,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        self.heard(format!("budget {ask:?}"));
+        Ok((Done {}, [sealed(&self.lines().owned)]))
+    }
+
     fn check_policy(
         &mut self,
         _: &BlockingServer<CtlPolicyd>,
@@ -237,7 +265,10 @@ impl ctl_policyd::ServeBlocking for Daemon {
             by: "a.rule".into(),
             detail: String::new(),
         };
-        Ok((PolicyCanaried { canaries: ["guard", "schema", "laws", "labels", "approval"].map(canary).into() }, []))
+        Ok((
+            PolicyCanaried { canaries: ["guard", "schema", "laws", "labels", "approval", "panic"].map(canary).into() },
+            [],
+        ))
     }
 
     fn panic(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Panic, _: [Sealed; 0]) -> Served<Panicked, 0> {

@@ -1,6 +1,6 @@
 //! The book of open codes: strangers who wait for the owner, and invitations that wait for a bearer. Pure, by an
-//! injected clock. A code is taken out of the book before anything follows from it, so that it is good once; nothing of
-//! it outlives the process, so that a restart makes codes void and never good again.
+//! injected clock. A code is taken out of the book before anything follows from it, so that it is good once; no code
+//! outlives the process, so that a restart makes codes void and never good again. Who is not heard stays unheard.
 
 use std::collections::BTreeMap;
 
@@ -200,6 +200,21 @@ impl Book {
         Ok((code, until_ms))
     }
 
+    /// Who is not heard now, and until when.
+    #[must_use]
+    pub fn locked(&self, now_ms: u64) -> Vec<(Channel, String, u64)> {
+        let locked = self.strangers.iter().filter(|(_, one)| now_ms < one.locked_until_ms);
+        locked.map(|((channel, sender), one)| (*channel, sender.clone(), one.locked_until_ms)).collect()
+    }
+
+    /// This stranger is not heard until then: he tried too often before this process began.
+    pub fn lock(&mut self, channel: Channel, sender: String, until_ms: u64) {
+        if self.strangers.len() < MAX_REMEMBERED {
+            let locked = Stranger { code: None, told_ms: 0, wrong: 0, locked_until_ms: until_ms, seen_ms: 0 };
+            self.strangers.insert((channel, sender), locked);
+        }
+    }
+
     /// Strangers whose code can be approved: channel, sender, until when. The codes are theirs to show.
     #[must_use]
     pub fn waiting(&self, now_ms: u64) -> Vec<(Channel, String, u64)> {
@@ -254,6 +269,16 @@ mod tests {
         assert_eq!(knock(&mut book, "a", 2, LINE_EVERY_MS), first, "as long as it is good");
         let Heard::Code(second, _) = knock(&mut book, "a", 2, GOOD_MS + 1) else { panic!() };
         assert_eq!(Some(second), code(2));
+    }
+
+    #[test]
+    fn who_was_locked_out_before_is_not_heard_until_his_time_is_over() {
+        let mut book = Book::default();
+        book.lock(ON, "a".into(), 1_000);
+        assert_eq!(book.locked(999), [(ON, "a".to_owned(), 1_000)]);
+        assert_eq!(knock(&mut book, "a", 1, 999), Heard::Silence);
+        assert!(book.locked(1_000).is_empty());
+        assert!(matches!(knock(&mut book, "a", 1, LINE_EVERY_MS), Heard::Code(..)));
     }
 
     #[test]

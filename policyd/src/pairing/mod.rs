@@ -71,6 +71,22 @@ impl People {
     }
 }
 
+/// Who was locked out when it was last written down.
+///
+/// # Errors
+/// When a row is damaged, or the database says no.
+pub(crate) fn locked(connection: &Connection) -> Result<Vec<(Channel, String, u64)>, StoreError> {
+    let mut statement = connection.prepare("SELECT channel, sender, until_ms FROM pairing_locks LIMIT 256")?;
+    let rows = statement
+        .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, unsigned(row.get(2)?))))?;
+    rows.map(|row| {
+        let (channel, sender, until) = row?;
+        let known = [Channel::Cli, Channel::Http, Channel::Telegram].into_iter().find(|known| known.name() == channel);
+        Ok((known.ok_or_else(|| StoreError::Damaged(format!("lock of {sender}")))?, sender, until))
+    })
+    .collect()
+}
+
 /// The name of a standing in documents and in the store.
 #[must_use]
 pub const fn standing_name(standing: Standing) -> &'static str {
@@ -134,6 +150,9 @@ impl Policy {
         let now = self.clock.monotonic_ms();
         let shown = Code::parse(&ask.code);
         let heard = self.house().book.borrow_mut().knock(ask.channel, &ask.sender, shown, now, draw);
+        if shown.is_some() && heard == Heard::Silence {
+            self.keep_lock(ask.channel, &ask.sender, now).await?;
+        }
         match heard {
             Heard::Silence => Ok(Paired::Silence),
             Heard::Code(code, until) => {
@@ -145,6 +164,25 @@ impl Policy {
                 Ok(Paired::Known)
             }
         }
+    }
+
+    /// Has it written down when this stranger is not heard any more, so that no restart lets him begin anew.
+    async fn keep_lock(&self, channel: Channel, sender: &str, now: u64) -> Result<(), Refusal> {
+        let locked = self.house().book.borrow().locked(now);
+        let Some((.., until)) = locked.into_iter().find(|(on, who, _)| *on == channel && who == sender) else {
+            return Ok(());
+        };
+        let until = self.clock.wall_ms().saturating_add(until.saturating_sub(now));
+        let (wall, channel, sender) = (self.clock.wall_ms(), channel.name(), sender.to_owned());
+        self.store
+            .run(move |connection| {
+                connection.execute("DELETE FROM pairing_locks WHERE until_ms <= ?1", [signed(wall)])?;
+                // The first word counts: whoever goes on trying does not make the disk work.
+                let row = "INSERT OR IGNORE INTO pairing_locks VALUES (?1, ?2, ?3)";
+                connection.execute(row, params![channel, sender, signed(until)]).map(|_| ())
+            })
+            .await
+            .map_err(|error| not_durable(&error))
     }
 
     async fn know(&self, name: &str, standing: Standing, how: &str) -> Result<(), Refusal> {

@@ -2,12 +2,14 @@
 //! changes nothing until the rite, and until then Metnos does nothing of its own accord (design: policy §1).
 
 use metnos_policy::soul::{self, Law, Soul};
-use metnos_proto::ids::Blake3;
+use metnos_proto::ids::{Blake3, TraceId};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::ConstitutionModified;
 use metnos_proto::msg::vaglio::Rite;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
+use crate::act::memory_gone;
 use crate::house::{not_durable, signed, unsigned};
 use crate::policy::Policy;
 use crate::store::StoreError;
@@ -157,9 +159,12 @@ impl Policy {
         if before == Some(soul.digest) {
             return Ok(self.look_at_laws());
         }
-        let before = before.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
-        let text = format!("{by}: from {before} to {}", soul.digest);
-        self.chronicled("constitution_modified", &text).await?;
+        let word = ConstitutionModified {
+            from: before.map_or_else(String::new, |digest| digest.to_string()),
+            to: soul.digest.to_string(),
+            why: format!("the rite, performed by {by}"),
+        };
+        self.memory.constitution(TraceId::NONE, word, []).await.map_err(|error| memory_gone(&error))?;
         self.pin(bytes, soul).await?;
         Ok(self.look_at_laws())
     }

@@ -29,6 +29,8 @@ pub struct Kept {
     pub made_ms: u64,
     /// From when it may be said; 0 when never.
     pub due_ms: u64,
+    /// When he was told of it, in milliseconds since the epoch; 0 when not yet.
+    pub told_ms: u64,
 }
 
 impl Kept {
@@ -70,7 +72,7 @@ impl Kept {
             "id": self.id, "kind": it.kind, "subject": it.subject, "title": it.title, "effect": it.effect,
             "touches": it.touches, "reversible": it.reversible, "urgency": it.urgency, "confidence": it.confidence,
             "way": self.way.name(), "answer": self.answer.map(Answer::name), "made_ms": self.made_ms,
-            "due_ms": self.due_ms, "weighed": self.weighed,
+            "due_ms": self.due_ms, "told_ms": self.told_ms, "weighed": self.weighed,
         })
     }
 
@@ -107,6 +109,7 @@ impl Kept {
             weighed: document["weighed"].clone(),
             made_ms: document["made_ms"].as_u64()?,
             due_ms: document["due_ms"].as_u64()?,
+            told_ms: document["told_ms"].as_u64().unwrap_or(0),
         })
     }
 }

@@ -169,8 +169,17 @@ impl Policy {
         let (id, weighed) = (name_of(random()?), kept::weighed(sifted, slugs));
         // What the guard has against it may quote it; the text itself is not kept when it was not fit for a screen.
         let proposal = if sifted.rule == "guard.text" { unsaid(proposal) } else { proposal };
-        let kept =
-            Kept { id, proposal, way: sifted.way, answer: None, fits, weighed, made_ms: now, due_ms: sifted.due_ms };
+        let kept = Kept {
+            id,
+            proposal,
+            way: sifted.way,
+            answer: None,
+            fits,
+            weighed,
+            made_ms: now,
+            due_ms: sifted.due_ms,
+            told_ms: 0,
+        };
         let judged = match (sifted.judge, sifted.estimate) {
             ("", _) => "no judge was asked".to_owned(),
             (judge, true) => format!("judge {judge}, an estimate"),
@@ -278,6 +287,7 @@ impl Policy {
             }
             VaglioAsk::Unasked => Ok(self.listed(now, |kept| !kept.is_heard())),
             VaglioAsk::Digest => Ok(self.listed(now, |kept| kept.is_open(now))),
+            VaglioAsk::Due => self.tell_due(by, now).await,
             VaglioAsk::Telos => Ok(self.telos()),
             VaglioAsk::Answer(answer) => {
                 let open = self.house().vaglio.borrow().kept.get(&answer.id).map(|kept| kept.is_open(now));
@@ -290,6 +300,57 @@ impl Policy {
                 Ok(shown_kept(&self.teach(&answer.id, said).await?, now))
             }
         }
+    }
+
+    /// What is due, and has not been said: marked as said in the breath in which it is looked up, and durably before it
+    /// is handed over, so that no two hear it and no restart says it again. It stays in the digest until it is answered.
+    async fn tell_due(self: &Rc<Self>, by: &str, now: u64) -> Result<Value, Refusal> {
+        let due: Vec<Kept> = {
+            let mut vaglio = self.house().vaglio.borrow_mut();
+            let quiet: Vec<_> = vaglio.ends.iter().filter_map(|end| end.quiet).collect();
+            let quiet = vaglio.day.is_quiet(&quiet, now);
+            let fits = |kept: &Kept| {
+                kept.told_ms == 0 && kept.is_open(now) && kept.due_ms <= now && (kept.way == Way::Now || !quiet)
+            };
+            let due = vaglio.kept.values_mut().filter(|kept| fits(kept)).take(MAX_LISTED);
+            due.map(|kept| {
+                kept.told_ms = now;
+                kept.clone()
+            })
+            .collect()
+        };
+        if due.is_empty() {
+            return Ok(json!([]));
+        }
+        let rows: Vec<(String, String)> =
+            due.iter().map(|kept| (kept.id.clone(), kept.document().to_string())).collect();
+        let names: Vec<&str> = due.iter().map(|kept| kept.id.as_str()).collect();
+        let line = format!("{by} is told of {} proposals: {}", due.len(), names.join(", "));
+        let told = match self.chronicled("digest", &line).await {
+            Ok(_) => self
+                .store
+                .run(move |connection| {
+                    let change = connection.transaction()?;
+                    for (id, document) in rows {
+                        change.execute("UPDATE proposals SET document = ?2 WHERE id = ?1", params![id, document])?;
+                    }
+                    change.commit()
+                })
+                .await
+                .map_err(|error| not_durable(&error)),
+            Err(refusal) => Err(refusal),
+        };
+        if let Err(refusal) = told {
+            // Nobody has heard of it.
+            let mut vaglio = self.house().vaglio.borrow_mut();
+            for kept in &due {
+                if let Some(kept) = vaglio.kept.get_mut(&kept.id).filter(|kept| kept.told_ms == now) {
+                    kept.told_ms = 0;
+                }
+            }
+            return Err(refusal);
+        }
+        Ok(due.iter().map(|kept| shown_kept(kept, now)).collect())
     }
 
     fn listed(&self, now: u64, wanted: impl Fn(&Kept) -> bool) -> Value {

@@ -1,17 +1,18 @@
 //! A memoryd that notes what it is told.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_proto::edge::{No, Served};
 use metnos_proto::edges::PolicydMemoryd;
 use metnos_proto::edges::policyd_memoryd::Serve;
-use metnos_proto::ids::{Blake3, Sha256};
+use metnos_proto::ids::{Blake3, CallId, Sha256, TurnId};
 use metnos_proto::link_async::{Cx, Notes};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    Anchored, ChainHead, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn, ExecutorLost, Recorded, Redact,
-    Spending, Spent, SystemEvent, TurnClosed,
+    Anchored, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn, ExecutorLost,
+    Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed,
 };
 use metnos_proto::payload::Sealed;
 use tokio::sync::Semaphore;
@@ -44,6 +45,8 @@ pub struct FakeMemory {
     pub notes: RefCell<Option<Notes<PolicydMemoryd>>>,
     /// The head it tells.
     pub head: RefCell<ChainHead>,
+    /// What was spent: turn, principal, millionths.
+    pub ledger: RefCell<BTreeMap<CallId, (TurnId, String, u64)>>,
     /// Why its chronicle is not what was signed.
     pub altered: RefCell<Option<String>>,
 }
@@ -60,6 +63,7 @@ impl FakeMemory {
             heads: RefCell::default(),
             notes: RefCell::default(),
             head: RefCell::new(ChainHead { seq: 0, hash: Sha256([0; 32]), root: Sha256([0; 32]) }),
+            ledger: RefCell::default(),
             altered: RefCell::default(),
         }
     }
@@ -164,12 +168,28 @@ impl Serve for FakeMemory {
         self.note(format!("redact {} {}", ask.seq, ask.why))
     }
 
+    async fn constitution(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: ConstitutionModified,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        self.note(format!("constitution_modified {} {}", ask.from, ask.to))
+    }
+
     async fn cost(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: Cost, []: [Sealed; 0]) -> Served<Recorded, 0> {
+        self.ledger.borrow_mut().insert(ask.entry, (ask.turn, ask.principal.clone(), ask.micro));
         self.note(format!("cost {} {} {}", ask.stage.name(), ask.principal, ask.micro))
     }
 
-    async fn spending(self: Rc<Self>, _: Cx<PolicydMemoryd>, _: Spending, []: [Sealed; 0]) -> Served<Spent, 0> {
-        let none = Spent { turn: 0, principal_day: 0, principal_month: 0, day: 0, month: 0, principal_day_tokens: 0 };
-        Ok((none, []))
+    async fn spending(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: Spending, []: [Sealed; 0]) -> Served<Spent, 0> {
+        let ledger = self.ledger.borrow();
+        let sum = |fits: &dyn Fn(&(TurnId, String, u64)) -> bool| -> u64 {
+            ledger.values().filter(|entry| fits(entry)).map(|entry| entry.2).sum()
+        };
+        let (turn, mine, all) = (sum(&|it| it.0 == ask.turn), sum(&|it| it.1 == ask.principal), sum(&|_| true));
+        let spent =
+            Spent { turn, principal_day: mine, principal_month: mine, day: all, month: all, principal_day_tokens: 0 };
+        Ok((spent, []))
     }
 }

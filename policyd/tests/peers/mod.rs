@@ -19,6 +19,7 @@ use metnos_policyd::paths::Places;
 use metnos_policyd::policy::{Policy, Setting};
 use metnos_policyd::seeds::Seed;
 use metnos_policyd::store::{Opened, StoreError};
+use metnos_proto::control::BudgetSettings;
 use metnos_proto::edge::{PeerCred, pair};
 use metnos_proto::edges::{
     CtlPolicyd, DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydSandboxd, SyntdPolicyd, ctl_policyd, door_policyd,
@@ -41,6 +42,11 @@ pub type Log = Rc<RefCell<Vec<String>>>;
 pub const INSTANCE: &str = "/srv/metnos";
 /// Its owner.
 pub const OWNER: u32 = 1000;
+
+thread_local! {
+    /// The budgets of the next policyd of this test.
+    pub static BUDGETS: RefCell<BudgetSettings> = RefCell::new(BudgetSettings::default());
+}
 
 /// A clock that stands still until it is turned.
 #[derive(Debug, Default)]
@@ -102,6 +108,7 @@ impl World {
             lang: Lang::It,
             calls_per_minute: 600,
             hosts: Vec::new(),
+            budget: BUDGETS.with(|set| set.borrow().clone()),
             seeds: Box::leak(seeds.into_boxed_slice()),
         };
         let log = Log::default();
@@ -117,11 +124,11 @@ impl World {
             Rc::clone(&sandbox_client),
             Rc::clone(&memory_client),
         );
+        policy.furnish(house);
         policy.hold(words);
         policy.switch(switches.0);
         policy.count_on(switches.1);
         policy.know_anchor(last_anchor);
-        policy.furnish(house);
         let memory = Rc::new(FakeMemory::new(Rc::clone(&log)));
         let sandbox = Rc::new(FakeSandbox::new(Rc::clone(&log), executors));
         Self { policy, log, memory, sandbox, memory_client, sandbox_client, clock }

@@ -15,7 +15,7 @@ use metnos_proto::msg::common::{
 };
 use metnos_proto::msg::sandboxd::{
     Birth, BirthCase, Born, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve,
-    Resolved, Run, RunReport, TrustKey,
+    Resolved, Run, RunKeyed, RunReport, TrustKey,
 };
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
@@ -226,6 +226,16 @@ impl Serve for FakeSandbox {
         }
         let digests = values.iter().map(json::digest).collect();
         Ok((Resolved { digests }, [super::sealed(&Value::Array(values))]))
+    }
+
+    async fn run_keyed(
+        self: Rc<Self>,
+        cx: Cx<PolicydSandboxd>,
+        RunKeyed { run }: RunKeyed,
+        [arguments, secrets]: [Sealed; 2],
+    ) -> Served<RunReport, 1> {
+        self.note(format!("keyed {}", String::from_utf8(secrets.read().unwrap()).unwrap()));
+        Serve::run(self, cx, run, [arguments]).await
     }
 
     async fn run(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Run, [arguments]: [Sealed; 1]) -> Served<RunReport, 1> {

@@ -237,6 +237,16 @@ words! {
         pub why: String,
     }
 
+    /// The Laws were changed by the owner's rite (design: policy §1).
+    pub struct ConstitutionModified {
+        /// BLAKE3 of the `SOUL.md` that was in force; empty when none was.
+        pub from: String,
+        /// BLAKE3 of the one that is in force from now on.
+        pub to: String,
+        /// Whose word it was. At most [`MAX_WHY`] bytes.
+        pub why: String,
+    }
+
     /// Something costs something (design: memory §6).
     pub struct Cost {
         /// What it is an entry about: estimate and settlement name the same.

@@ -118,6 +118,13 @@ words! {
         pub decision_seq: u64,
     }
 
+    /// The same, for an executor that was granted secrets: they come as the second descriptor, a JSON object of texts,
+    /// exactly those that its manifest names. They are for this one call and kept nowhere.
+    pub struct RunKeyed {
+        /// The call.
+        pub run: Run,
+    }
+
     /// It ran. The result comes beside it: the JSON document as the schema describes it.
     pub struct RunReport {
         /// How it ended.
@@ -249,6 +256,10 @@ words! {
     }
 }
 
+/// The most bytes of one secret's value.
+pub const MAX_SECRET: usize = 16 << 10;
+/// The most secrets of one call.
+pub const MAX_SECRETS: usize = 16;
 /// The most references in one call's arguments.
 pub const MAX_REFERENCES: usize = 64;
 /// The most leaves reported of one result.

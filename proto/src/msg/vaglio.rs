@@ -55,6 +55,8 @@ words! {
         Telos,
         /// What waits for the owner.
         Digest,
+        /// What is to be said to him now and was not said yet; it is said by being asked for, once.
+        Due,
         /// His answer.
         Answer(ProposalAnswer),
     }

@@ -1,6 +1,7 @@
 //! What no plan may be, whatever manifest and installation it was made from.
 
-use metnos_proto::executor::{Places, Quotas, forbidden};
+use metnos_proto::executor::{Places, Quotas, forbidden, is_name};
+use metnos_proto::msg::sandboxd::MAX_SECRETS;
 
 use metnos_egress::order::{MAX_CONNECTIONS, MAX_RULES};
 
@@ -140,6 +141,7 @@ pub fn limits(spec: &Spec) -> Result<(), PlanError> {
         ("namespaces", spec.namespaces == Namespace::ALL),
         ("modes", spec.modes == if spec.egress.is_some() { vec![Mode::Execed] } else { Mode::LADDER.to_vec() }),
         ("egress", spec.egress.as_ref().is_none_or(egress)),
+        ("secrets", spec.secrets.len() <= MAX_SECRETS && spec.secrets.iter().all(|name| is_name(name))),
         ("inner_id", spec.inner_id != 0),
         // Were it below the limit, a descriptor of this number could be made after the start.
         ("program_fd", i64::from(spec.program_fd) > i64::from(limits.open_files)),

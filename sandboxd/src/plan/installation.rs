@@ -38,6 +38,8 @@ pub struct Installation {
 struct Granted {
     folders: Vec<Grant>,
     egress: Vec<String>,
+    /// The names of secrets.
+    secrets: Vec<String>,
 }
 
 /// A folder of the workspace that is granted.
@@ -80,7 +82,7 @@ impl Installation {
     /// [`PlanError::Unsupported`] for grants that this version does not know how to give, and all others.
     pub fn plan(&self, manifest: &Manifest) -> Result<Plan, PlanError> {
         let mut grants = Vec::new();
-        let mut egress = Vec::new();
+        let (mut egress, mut secrets) = (Vec::new(), Vec::new());
         for capability in &manifest.sandbox.capabilities {
             let write = match capability {
                 Capability::FsRead(_) => false,
@@ -90,7 +92,11 @@ impl Installation {
                         rules.iter().filter_map(|rule| NetGrant::parse(rule)).map(|rule| rule.to_string()).collect();
                     continue;
                 }
-                Capability::Exec(_) | Capability::Secret(_) => {
+                Capability::Secret(names) => {
+                    secrets.extend(names.iter().cloned());
+                    continue;
+                }
+                Capability::Exec(_) => {
                     return Err(PlanError::Unsupported(capability.name().to_owned()));
                 }
             };
@@ -103,7 +109,9 @@ impl Installation {
                 }
             }
         }
-        let granted = Granted { folders: Grant::in_order(grants), egress };
+        secrets.sort();
+        secrets.dedup();
+        let granted = Granted { folders: Grant::in_order(grants), egress, secrets };
         self.plan_with(&manifest.sandbox.profile, &granted, &manifest.sandbox.quotas)
     }
 
@@ -168,6 +176,7 @@ impl Installation {
             host: self.host,
             seal: self.seal,
             egress,
+            secrets: granted.secrets.clone(),
         })
     }
 

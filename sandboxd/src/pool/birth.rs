@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::output::{Judged, judge};
 use super::verify::{Formed, Texts};
-use super::{Entry, Job, Sandbox, ScratchFolder};
+use super::{Entry, Job, Sandbox, ScratchFolder, Secrets};
 
 /// The fewest cases that show anything.
 pub const MIN_CASES: usize = 3;
@@ -150,8 +150,9 @@ pub async fn run<S: Sandbox>(
 ) -> Result<Vec<BirthCase>, String> {
     let quotas = Quotas::default();
     let plan = sandbox.installation().pure_plan("birth", &quotas).map_err(|error| error.to_string())?;
-    let (entry, kill_first) = (Entry::Cases, kill());
-    let job = Job { turn: None, plan: &plan, code: tests, entry, progress: &|_, _| {}, kill: kill_first, begin: None };
+    let secrets = &Secrets::none();
+    let (entry, progress, kill_first) = (Entry::Cases, &|_, _| {}, kill());
+    let job = Job { turn: None, plan: &plan, code: tests, entry, secrets, progress, kill: kill_first, begin: None };
     let finished = sandbox.run(job).await;
     let bytes = match (finished.outcome, finished.result) {
         (Outcome::Ok, Some(bytes)) => bytes,
@@ -199,8 +200,8 @@ async fn run_case<S: Sandbox>(
     let plan = executor.plan.with_scratch(scratch.folder()).map_err(|error| error.to_string())?;
     let args = json::canonical(&Value::Object(case.args.clone()));
     let entry = Entry::Call { args };
-    let code = &executor.code;
-    let job = Job { turn: None, plan: &plan, code, entry, progress: &|_, _| {}, kill, begin: None };
+    let (code, secrets) = (&executor.code, &Secrets::of_birth(&plan.spec().secrets));
+    let job = Job { turn: None, plan: &plan, code, entry, secrets, progress: &|_, _| {}, kill, begin: None };
     let finished = sandbox.run(job).await;
     if !finished.log.is_empty() {
         tracing::debug!(id = %executor.id, case = %case.name, log = %short(&finished.log), "what a birth test wrote");

@@ -21,7 +21,7 @@ use super::registry::Denial;
 use super::results::Resolved;
 use super::running::{NotAdmitted, Slot, Whose};
 use super::verify::Verified;
-use super::{Entry, Job, Sandbox};
+use super::{Entry, Job, Sandbox, Secrets};
 use crate::serve::Service;
 
 /// How often an end is told to a memoryd that was gone or late; it answers a repeated one as it did before.
@@ -37,6 +37,7 @@ struct Prepared {
     arguments: Vec<u8>,
     inputs: Vec<InputRef>,
     slot: Slot,
+    secrets: Secrets,
 }
 
 impl<S: Sandbox> Service<S> {
@@ -47,6 +48,7 @@ impl<S: Sandbox> Service<S> {
         link: u32,
         ask: Run,
         arguments: Sealed,
+        secrets: Option<Sealed>,
     ) -> Served<RunReport, 1> {
         let arguments = arguments.read().map_err(|error| internal(&error.to_string()))?;
         if Blake3::of(&arguments) != ask.arguments {
@@ -55,7 +57,8 @@ impl<S: Sandbox> Service<S> {
                 ask.call
             )));
         }
-        let Prepared { verified, arguments, inputs, slot } = self.prepare(link, &ask, &arguments).await?;
+        let prepared = self.prepare(link, &ask, &arguments, secrets).await?;
+        let Prepared { verified, arguments, inputs, slot, secrets } = prepared;
         let began = self.results.borrow_mut().begin(ask.turn, ask.place);
         began.map_err(|error| error.refusal())?;
         let (recorded, begin) = oneshot::channel();
@@ -66,7 +69,7 @@ impl<S: Sandbox> Service<S> {
             let _ = recorded.send(());
             Ok::<u64, Refusal>(seq)
         };
-        let running = self.execute(&verified, arguments, &slot, (ask.turn, ask.call), notes, begin);
+        let running = self.execute(&verified, (arguments, &secrets), &slot, (ask.turn, ask.call), notes, begin);
         // Made ready while its start is recorded; what runs has heard of that.
         let (started, judged) = tokio::join!(start, running);
         let started_seq = match started {
@@ -76,6 +79,7 @@ impl<S: Sandbox> Service<S> {
                 return Err(refusal.into());
             }
         };
+        drop(secrets);
         // Made before the record, so that its failure is found before anything is promised.
         let sealed = Sealed::new(&judged.bytes);
         let ended = self.ended(&ask, &judged, started_seq).await;
@@ -88,7 +92,13 @@ impl<S: Sandbox> Service<S> {
     }
 
     /// Verifies and resolves; takes a place among the running.
-    async fn prepare(self: &Rc<Self>, link: u32, ask: &Run, arguments: &[u8]) -> Result<Prepared, Refusal> {
+    async fn prepare(
+        self: &Rc<Self>,
+        link: u32,
+        ask: &Run,
+        arguments: &[u8],
+        secrets: Option<Sealed>,
+    ) -> Result<Prepared, Refusal> {
         if self.draining.get() {
             return Err(Refusal::new(RefusalCode::Busy, "sandboxd.stopping", "sandboxd is stopping")
                 .remedy("try again in a moment"));
@@ -104,6 +114,10 @@ impl<S: Sandbox> Service<S> {
                 return Err(denial.refusal(&ask.id));
             }
         };
+        let secrets = Secrets::read(secrets, &verified.executor.plan.spec().secrets).map_err(|why| {
+            Refusal::new(RefusalCode::Denied, "secret.other", format!("{} does not run: {why}", ask.id))
+                .remedy("`metnosctl secret list` shows what is kept, and for whom")
+        })?;
         let resolved = self.results.borrow_mut().resolve(ask.turn, arguments);
         let Resolved { arguments, bytes, inputs } = resolved.map_err(|error| error.refusal())?;
         if let Some(fault) = verified.executor.contract.input_fault(&arguments) {
@@ -111,7 +125,7 @@ impl<S: Sandbox> Service<S> {
                 format!("the arguments of {}, with their references resolved, do not fit its schema: {fault}", ask.id);
             return Err(Refusal::new(RefusalCode::Invalid, "schema.input", why));
         }
-        Ok(Prepared { verified, arguments: bytes, inputs, slot })
+        Ok(Prepared { verified, arguments: bytes, inputs, slot, secrets })
     }
 
     /// Has the start made durable; the number of its line.
@@ -140,7 +154,7 @@ impl<S: Sandbox> Service<S> {
     async fn execute(
         &self,
         verified: &Verified,
-        args: Vec<u8>,
+        (args, secrets): (Vec<u8>, &Secrets),
         slot: &Slot,
         (turn, call): (TurnId, CallId),
         notes: Notes<PolicydSandboxd>,
@@ -157,12 +171,14 @@ impl<S: Sandbox> Service<S> {
         };
         let entry = Entry::Call { args };
         let (plan, code) = (&executor.plan, executor.code.as_slice());
-        let job = Job { turn: Some(turn), plan, code, entry, progress: &tell, kill: slot.kill(), begin: Some(begin) };
+        let (turn, kill, begin) = (Some(turn), slot.kill(), Some(begin));
+        let job = Job { turn, plan, code, entry, secrets, progress: &tell, kill, begin };
         let finished = tokio::select! {
             biased;
             finished = self.sandbox.run(job) => finished,
             never = forward(reports, notes, call) => match never {},
         };
+        let finished = secrets.withhold(finished);
         if finished.outcome != Outcome::Ok || !finished.log.is_empty() {
             let (outcome, detail, log) = (finished.outcome.name(), &finished.detail, &finished.log);
             tracing::debug!(id = %executor.id, %call, outcome, %detail, ?log, "an executor has ended");

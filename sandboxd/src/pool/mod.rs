@@ -17,11 +17,13 @@ pub mod registry;
 pub mod results;
 pub mod running;
 mod seam;
+pub mod secrets;
 #[cfg(test)]
 mod testing;
 pub mod verify;
 
 pub use seam::{Entry, Finished, Job};
+pub use secrets::Secrets;
 
 /// Where calls run.
 pub trait Sandbox: 'static {

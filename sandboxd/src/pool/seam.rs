@@ -4,6 +4,7 @@ use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::{Outcome, Resources};
 use tokio::sync::oneshot;
 
+use super::secrets::Secrets;
 use crate::plan::Plan;
 
 /// What is called of the code.
@@ -28,6 +29,8 @@ pub struct Job<'a> {
     pub code: &'a [u8],
     /// What of it.
     pub entry: Entry,
+    /// What it is given in confidence.
+    pub secrets: &'a Secrets,
     /// Hears how far it is: done, total.
     pub progress: &'a dyn Fn(u64, u64),
     /// Ends it.

@@ -303,6 +303,8 @@ impl Pool {
             let mut spec = spec.clone();
             spec.mounts.retain(|mount| !order::is_granted(mount.purpose));
             (spec.profile, spec.places, spec.limits) = (String::new(), Vec::new(), self.base.spec().limits);
+            // They come with the request, to whatever process carries the call.
+            spec.secrets.clear();
             spec
         };
         let grants = plan.spec().mounts.iter().filter(|mount| order::is_granted(mount.purpose)).count();

@@ -11,7 +11,7 @@ use metnos_sandboxd::interp::Interpreter;
 use metnos_sandboxd::kernel::Kernel;
 use metnos_sandboxd::launch::Launcher;
 use metnos_sandboxd::plan::{Installation, Plan};
-use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox};
+use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox, Secrets};
 use metnos_sandboxd::seccomp::{Filter, Stage};
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -90,7 +90,8 @@ impl Lab {
         progress: &dyn Fn(u64, u64),
     ) -> Finished {
         let entry = Entry::Call { args: json::canonical(args) };
-        let job = Job { turn: None, plan, code: code.as_bytes(), entry, progress, kill, begin: None };
+        let secrets = &Secrets::of_birth(&plan.spec().secrets);
+        let job = Job { turn: None, plan, code: code.as_bytes(), entry, secrets, progress, kill, begin: None };
         self.kernel_of(plan).run(job).await
     }
 }

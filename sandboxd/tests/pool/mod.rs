@@ -6,7 +6,7 @@ use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome};
 use metnos_sandboxd::limits::{Ending, supervise};
 use metnos_sandboxd::plan::Plan;
-use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox};
+use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox, Secrets};
 use metnos_sandboxd::warm::stock::{BUSY_CHILDREN, IDLE_CHILDREN};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -27,8 +27,8 @@ fn code(says: &str) -> String {
 async fn call(lab: &Lab, turn: Option<TurnId>, plan: &Plan, code: &str) -> Finished {
     let (_keep, kill) = oneshot::channel();
     let entry = Entry::Call { args: json::canonical(&json!({})) };
-    let code = code.as_bytes();
-    lab.kernel.run(Job { turn, plan, code, entry, progress: &|_, _| {}, kill, begin: None }).await
+    let (code, secrets) = (code.as_bytes(), &Secrets::none());
+    lab.kernel.run(Job { turn, plan, code, entry, secrets, progress: &|_, _| {}, kill, begin: None }).await
 }
 
 fn carried(finished: &Finished, says: &str, carrier: Carrier) -> Verdict {
@@ -146,7 +146,16 @@ pub async fn unrecorded(lab: &Lab) -> Verdict {
             let (recorded, begin) = oneshot::channel();
             let entry = Entry::Call { args: json::canonical(&json!({})) };
             let (code, progress) = (code.as_bytes(), &|_, _| {});
-            let job = Job { turn: None, plan: &plan, code, entry, progress, kill, begin: Some(begin) };
+            let job = Job {
+                turn: None,
+                plan: &plan,
+                code,
+                entry,
+                secrets: &Secrets::none(),
+                progress,
+                kill,
+                begin: Some(begin),
+            };
             if record {
                 recorded.send(()).unwrap();
             } else {

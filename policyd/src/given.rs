@@ -1,0 +1,112 @@
+//! What goes along with a call and what is left of it: secrets in, costs out. Nothing of a secret gets past this file but
+//! sealed, to sandboxd, with the one call that was decided.
+
+use std::rc::Rc;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
+use metnos_proto::json::JsonError;
+use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::CostStage;
+use metnos_proto::msg::policyd::Acted;
+use metnos_proto::msg::sandboxd::{Kill, Run, RunKeyed, RunReport};
+use metnos_proto::payload::Sealed;
+use serde_json::Value;
+
+use crate::act::{Call, internal};
+use crate::arguments::Arguments;
+use crate::policy::Policy;
+use crate::registry::Signed;
+
+impl Policy {
+    /// To sandboxd, with the secrets that the owner gives this executor in this very moment, and only for this call.
+    pub(crate) async fn hand_over(
+        &self,
+        signed: &Signed,
+        trace: TraceId,
+        run: Run,
+        arguments: Sealed,
+    ) -> Result<(RunReport, [Sealed; 1]), AskError> {
+        match self.secrets_for(signed).map_err(AskError::Refused)? {
+            None => self.ask_sandbox(self.sandbox.run(trace, run, [arguments])).await,
+            Some(secrets) => {
+                self.ask_sandbox(self.sandbox.run_keyed(trace, RunKeyed { run }, [arguments, secrets])).await
+            }
+        }
+    }
+
+    /// Arguments that hold a secret go no further than this: neither into a record nor to sandboxd.
+    pub(crate) fn without_secret(
+        &self,
+        call: &mut Call,
+        digest: &mut Blake3,
+        arguments: Result<Arguments, JsonError>,
+    ) -> Result<(Result<Arguments, JsonError>, Option<String>), Refusal> {
+        if self.house().vault.borrow().is_empty() {
+            return Ok((arguments, None));
+        }
+        let bytes = call.arguments.read().map_err(|error| internal(&error.to_string()))?;
+        // As it was written, and as it is read.
+        let written = String::from_utf8_lossy(&bytes);
+        let mut all = arguments.as_ref().map(|arguments| texts(arguments.value())).unwrap_or_default();
+        all.push(written.as_ref());
+        let told = self.secret_in(all.into_iter());
+        let told = told.or_else(|| self.secret_in(std::iter::once(call.executor.as_str())));
+        let Some(name) = told else {
+            drop(written);
+            return Ok((arguments, None));
+        };
+        let nothing = b"{}";
+        call.arguments = Sealed::new(nothing).map_err(|error| internal(&error.to_string()))?;
+        *digest = Blake3::of(nothing);
+        if self.secret_in(std::iter::once(call.executor.as_str())).is_some() {
+            "withheld".clone_into(&mut call.executor);
+        }
+        Ok((Arguments::parse(nothing), Some(name)))
+    }
+
+    /// What a call did cost: its price when it ran or may have, nothing when it certainly did not.
+    pub(crate) async fn settle_cost(
+        &self,
+        entry: (CallId, TurnId, TraceId),
+        whose: (&str, &ExecutorId),
+        price: u64,
+        ran: &Result<Acted, Refusal>,
+    ) {
+        let micro = match ran {
+            Ok(Acted::Ran(_)) => price,
+            Ok(Acted::Denied(_)) => 0,
+            // Whether it ran is not known: the estimate stays.
+            Err(_) => return,
+        };
+        if let Err(refusal) = self.ledger(CostStage::Actual, entry, whose, micro).await {
+            tracing::warn!(why = refusal.why, "a cost could not be settled; the estimate counts");
+        }
+    }
+
+    /// sandboxd went away, or did not answer, with the call in the middle.
+    pub(crate) fn interrupted(self: &Rc<Self>, turn: TurnId, executor: &ExecutorId, error: &AskError) -> Refusal {
+        self.event("interrupted", &format!("{executor}: {error}"), Some(turn));
+        if matches!(error, AskError::Late { .. }) {
+            let policy = Rc::clone(self);
+            tokio::task::spawn_local(async move {
+                let kill = policy.sandbox.kill(TraceId::NONE, Kill { turn: Some(turn) }, []);
+                if let Err(error) = policy.ask_sandbox(kill).await {
+                    tracing::error!(%error, %turn, "what is late could not be stopped");
+                }
+            });
+        }
+        Refusal::new(RefusalCode::Unavailable, "interrupted", format!("{executor} was interrupted: {error}"))
+            .remedy("whether it came to its end is in the chronicle; ask again")
+    }
+}
+
+/// Every text of a document: keys and values.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(map) => map.iter().flat_map(|(key, value)| [vec![key.as_str()], texts(value)].concat()).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}

@@ -1,0 +1,182 @@
+//! What a call is given in confidence. It comes sealed from policyd, goes into the one request to the one process, and
+//! is wiped. It must never reach a log, a record, a result or another call.
+
+use std::collections::BTreeMap;
+
+use metnos_proto::msg::common::Outcome;
+use metnos_proto::msg::sandboxd::MAX_SECRET;
+use metnos_proto::payload::Sealed;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::Finished;
+
+/// Texts shorter than this, in bytes, occur in results by chance, so they are not looked for there.
+pub const LEAST_TOLD: usize = 6;
+
+/// Texts by name, wiped when dropped.
+#[derive(Default)]
+pub struct Secrets(BTreeMap<String, String>);
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl Drop for Secrets {
+    fn drop(&mut self) {
+        self.0.values_mut().for_each(Zeroize::zeroize);
+    }
+}
+
+impl Secrets {
+    /// None.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self(BTreeMap::new())
+    }
+
+    /// What a birth test is given in their place: no test ever holds a real one.
+    #[must_use]
+    pub fn of_birth(names: &[String]) -> Self {
+        Self(names.iter().map(|name| (name.clone(), format!("birth of {name}"))).collect())
+    }
+
+    /// Reads what came with a call: exactly the secrets of these names, no more and no fewer.
+    ///
+    /// # Errors
+    /// In a sentence without any value, what does not fit.
+    pub fn read(sealed: Option<Sealed>, names: &[String]) -> Result<Self, String> {
+        let Some(sealed) = sealed else {
+            return if names.is_empty() {
+                Ok(Self::none())
+            } else {
+                Err("its secrets did not come with it".to_owned())
+            };
+        };
+        let bytes = Zeroizing::new(sealed.read().map_err(|error| error.to_string())?);
+        // What serde_json has to say of a text could quote it.
+        let read: Result<BTreeMap<String, String>, _> = serde_json::from_slice(&bytes);
+        let read = Self(read.map_err(|_| "what came with it is no object of texts".to_owned())?);
+        if !read.0.keys().eq(names) {
+            return Err("the secrets that came with it are not those that its manifest names".to_owned());
+        }
+        if read.0.values().any(|value| value.is_empty() || value.len() > MAX_SECRET) {
+            return Err(format!("a secret has 1 to {MAX_SECRET} bytes"));
+        }
+        Ok(read)
+    }
+
+    /// The request with the secrets in it: a JSON object that ends with its last brace.
+    #[must_use]
+    pub fn put_into(&self, mut request: Vec<u8>) -> Vec<u8> {
+        if self.0.is_empty() {
+            return request;
+        }
+        // Texts by texts: nothing that could not be written.
+        let mut written = serde_json::to_vec(&self.0).unwrap_or_default();
+        request.pop();
+        request.extend_from_slice(b",\"secrets\":");
+        request.extend_from_slice(&written);
+        request.push(b'}');
+        written.zeroize();
+        request
+    }
+
+    /// A result that holds a secret is none, and neither is anything else that it has said.
+    #[must_use]
+    pub fn withhold(&self, mut finished: Finished) -> Finished {
+        if self.0.is_empty() {
+            return finished;
+        }
+        finished.log.zeroize();
+        let told = |bytes: &[u8]| self.0.iter().find(|(_, value)| holds(bytes, value)).map(|(name, _)| name.clone());
+        if told(finished.detail.as_bytes()).is_some() {
+            finished.detail = "what it says of itself holds a secret".to_owned();
+        }
+        if let Some(name) = finished.result.as_deref().and_then(told) {
+            finished.result.zeroize();
+            finished.outcome = Outcome::BadOutput;
+            finished.detail = format!("its result holds the secret `{name}`, so it is withheld");
+        }
+        finished
+    }
+}
+
+/// Whether the text stands in these bytes, as it is or as JSON writes it.
+fn holds(bytes: &[u8], value: &str) -> bool {
+    if value.len() < LEAST_TOLD {
+        return false;
+    }
+    let stands = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);
+    let written = Zeroizing::new(serde_json::to_string(value).unwrap_or_default());
+    let inner = written.get(1..written.len().saturating_sub(1)).unwrap_or_default();
+    stands(value.as_bytes()) || inner != value && stands(inner.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use metnos_proto::msg::common::Resources;
+    use serde_json::{Value, json};
+
+    fn sealed(value: &Value) -> Option<Sealed> {
+        Some(Sealed::new(value.to_string().as_bytes()).unwrap())
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn exactly_the_named_ones_come_and_what_is_said_of_others_quotes_none() {
+        let both = json!({"a": "hunter22", "b": "x"});
+        assert!(Secrets::read(sealed(&both), &names(&["a", "b"])).is_ok());
+        assert!(Secrets::read(None, &[]).is_ok());
+        for (came, wanted) in [
+            (None, names(&["a"])),
+            (sealed(&both), names(&["a"])),
+            (sealed(&both), names(&["a", "b", "c"])),
+            (sealed(&both), Vec::new()),
+            (sealed(&json!({"a": ""})), names(&["a"])),
+            (sealed(&json!({"a": "x".repeat(MAX_SECRET + 1)})), names(&["a"])),
+            (sealed(&json!({"a": ["hunter22"]})), names(&["a"])),
+            (sealed(&json!("hunter22")), names(&["a"])),
+            (Some(Sealed::new(b"hunter22").unwrap()), names(&["a"])),
+        ] {
+            let why = Secrets::read(came, &wanted).unwrap_err();
+            assert!(!why.contains("hunter22"), "{why}");
+        }
+        assert!(!format!("{:?}", Secrets::read(sealed(&both), &names(&["a", "b"]))).contains("hunter22"));
+    }
+
+    #[test]
+    fn they_stand_in_the_request_and_nothing_is_added_without_any() {
+        let secrets = Secrets::read(sealed(&json!({"a": "q\"uote"})), &names(&["a"])).unwrap();
+        let request: Value = serde_json::from_slice(&secrets.put_into(b"{\"args\":{}}".to_vec())).unwrap();
+        assert_eq!(request, json!({"args": {}, "secrets": {"a": "q\"uote"}}));
+        assert_eq!(Secrets::none().put_into(b"{\"args\":{}}".to_vec()), b"{\"args\":{}}");
+    }
+
+    #[test]
+    fn a_result_that_tells_one_is_withheld_with_everything_else_that_was_said() {
+        let secrets = Secrets::read(sealed(&json!({"a": "line one\nline \"two\""})), &names(&["a"])).unwrap();
+        let finished = |result: &str, detail: &str| Finished {
+            outcome: Outcome::Ok,
+            result: Some(result.as_bytes().to_vec()),
+            detail: detail.to_owned(),
+            log: "line one\nline \"two\"".to_owned(),
+            resources: Resources::NONE,
+        };
+        let told = secrets.withhold(finished(&json!({"x": "-line one\nline \"two\"-"}).to_string(), ""));
+        assert_eq!((told.outcome, told.result, told.log.as_str()), (Outcome::BadOutput, None, ""));
+        assert!(!told.detail.contains("line"), "{}", told.detail);
+        let told = secrets.withhold(finished("{}", "KeyError: line one\nline \"two\""));
+        assert!(told.outcome == Outcome::Ok && !told.detail.contains("line"));
+        let kept = secrets.withhold(finished("{\"ok\":true}", "line one"));
+        assert!(kept.result.is_some() && kept.detail == "line one");
+        let log = Secrets::none().withhold(finished("{}", "")).log;
+        assert!(!log.is_empty(), "without secrets nothing is taken away");
+    }
+}
