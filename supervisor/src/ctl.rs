@@ -28,9 +28,10 @@ pub const SOCKET: &str = "control.sock";
 pub const MAX_CLIENTS: usize = 32;
 /// The most clients that are neither the owner nor root, at a time; they take no place of his.
 pub const MAX_OTHERS: usize = 8;
-/// How often another user may come at once, and how long each coming counts, in milliseconds.
-const KNOCKS: u32 = 20;
-const KNOCK_MS: u64 = 1_000;
+/// How often another user may come at once, and how long each coming counts, in milliseconds: enough for a script of his,
+/// and nothing to the supervisor.
+const KNOCKS: u32 = 64;
+const KNOCK_MS: u64 = 250;
 /// The most users whose knocks are counted.
 const MAX_USERS: usize = 256;
 /// How many connections may wait to be accepted.
