@@ -114,17 +114,17 @@ fn whoever_is_neither_owner_nor_root_is_refused() {
     match answer.join().unwrap() {
         (CtlAnswer::Refused(refusal), None) => {
             assert_eq!((refusal.code, refusal.rule.as_str()), (RefusalCode::Denied, "supervisor.owner"));
-            assert_eq!(refusal.why, format!("this instance belongs to uid 0, and uid {SOMEBODY} asks"));
+            assert_eq!(refusal.why, format!("this is for the owner of the instance, and uid {SOMEBODY} asks"));
         }
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn the_sockets_directory_is_closed_to_others_to_begin_with() {
+fn others_may_knock_and_see_nothing_else() {
     let rig = Rig::start(As::Starter);
     let mode = |path: &str| std::fs::metadata(rig.instance.join(path)).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode("run"), mode("run/control.sock"), mode("run/supervisor.log")), (0o700, 0o600, 0o600));
+    assert_eq!((mode("run"), mode("run/control.sock"), mode("run/supervisor.log")), (0o711, 0o666, 0o600));
 }
 
 #[test]
