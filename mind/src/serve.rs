@@ -7,8 +7,12 @@ use metnos_proto::edges::{
     CtlMind, DoorMind, PlannerMind, PolicydMind, SyntdMind, ctl_mind, door_mind, planner_mind, policyd_mind, syntd_mind,
 };
 use metnos_proto::link_async::Cx;
+use metnos_proto::msg::common::Done;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
-use metnos_proto::msg::mind::{Draft, Judge, MindHealth, MindReport, RoleModel, Think, Thought};
+use metnos_proto::msg::mind::{
+    Draft, EndFund, Fund, Funded, Judge, ListModels, MindHealth, MindReport, PutKey, RoleModel, ScanModels,
+    StopThinking, TestModel, Think, ThinkingStopped, Thought,
+};
 use metnos_proto::payload::Sealed;
 
 /// Mind: which model serves which role.
@@ -64,6 +68,22 @@ impl ctl_mind::Serve for Mind {
     ) -> Served<MindReport, 0> {
         Ok((self.report(), []))
     }
+
+    async fn list_models(self: Rc<Self>, _cx: Cx<CtlMind>, _ask: ListModels, []: [Sealed; 0]) -> Served<Done, 1> {
+        Err(self.no_model("interface"))
+    }
+
+    async fn scan_models(self: Rc<Self>, _cx: Cx<CtlMind>, _ask: ScanModels, []: [Sealed; 0]) -> Served<Done, 1> {
+        Err(self.no_model("interface"))
+    }
+
+    async fn test_model(self: Rc<Self>, _cx: Cx<CtlMind>, ask: TestModel, []: [Sealed; 0]) -> Served<Done, 1> {
+        Err(self.no_model(&ask.model))
+    }
+
+    async fn put_key(self: Rc<Self>, _cx: Cx<CtlMind>, _ask: PutKey, [_key]: [Sealed; 1]) -> Served<Done, 0> {
+        Err(self.no_model("interface"))
+    }
 }
 
 impl door_mind::Serve for Mind {
@@ -87,19 +107,36 @@ impl planner_mind::Serve for Mind {
         Ok((self.report(), []))
     }
 
-    async fn think(self: Rc<Self>, _cx: Cx<PlannerMind>, ask: Think, [_prompt]: [Sealed; 1]) -> Served<Thought, 1> {
+    async fn think(self: Rc<Self>, _cx: Cx<PlannerMind>, ask: Think, [_prompt]: [Sealed; 1]) -> Served<Thought, 2> {
         Err(self.no_model(&ask.role))
+    }
+
+    async fn stop_thinking(
+        self: Rc<Self>,
+        _cx: Cx<PlannerMind>,
+        _ask: StopThinking,
+        []: [Sealed; 0],
+    ) -> Served<ThinkingStopped, 0> {
+        Ok((ThinkingStopped { was_open: false }, []))
     }
 }
 
 impl policyd_mind::Serve for Mind {
-    async fn judge(self: Rc<Self>, _cx: Cx<PolicydMind>, _ask: Judge, [_proposal]: [Sealed; 1]) -> Served<Thought, 1> {
+    async fn judge(self: Rc<Self>, _cx: Cx<PolicydMind>, _ask: Judge, [_proposal]: [Sealed; 1]) -> Served<Thought, 2> {
         Err(self.no_model("judge"))
+    }
+
+    async fn fund(self: Rc<Self>, _cx: Cx<PolicydMind>, _ask: Fund, []: [Sealed; 0]) -> Served<Funded, 0> {
+        Ok((Funded { tokens: 0, micro: 0 }, []))
+    }
+
+    async fn end_fund(self: Rc<Self>, _cx: Cx<PolicydMind>, _ask: EndFund, []: [Sealed; 0]) -> Served<Funded, 0> {
+        Ok((Funded { tokens: 0, micro: 0 }, []))
     }
 }
 
 impl syntd_mind::Serve for Mind {
-    async fn draft(self: Rc<Self>, _cx: Cx<SyntdMind>, _ask: Draft, [_spec]: [Sealed; 1]) -> Served<Thought, 1> {
+    async fn draft(self: Rc<Self>, _cx: Cx<SyntdMind>, _ask: Draft, [_spec]: [Sealed; 1]) -> Served<Thought, 2> {
         Err(self.no_model("synth"))
     }
 }
@@ -111,7 +148,7 @@ mod tests {
     use std::os::fd::OwnedFd;
 
     use metnos_proto::edge::{AnswererEnd, AskError, AskerEnd, Edge, RawEnd, Side};
-    use metnos_proto::ids::TraceId;
+    use metnos_proto::ids::{TraceId, TurnId};
     use metnos_proto::link_async::Client;
     use tokio::task::LocalSet;
 
@@ -153,24 +190,24 @@ mod tests {
             let planner = client::<PlannerMind>(asker);
             let (report, []) = planner.health(TraceId::NONE, MindHealth {}, []).await.unwrap();
             assert!(report.roles.is_empty() && report.says.contains("no language model is configured"), "{report:?}");
-            let think = Think { role: "interface".into(), max_tokens: 1 };
+            let think = Think { turn: TurnId::NONE, thought: 1, role: "interface".into(), max_tokens: 1 };
             check(planner.think(TraceId::NONE, think, [sealed()]).await, "interface");
 
             let (asker, answerer) = ends();
             tokio::task::spawn_local(policyd_mind::serve(answerer, Rc::clone(&mind)));
-            let judge = Judge { telos: "t".into() };
+            let judge = Judge { max_tokens: 1 };
             check(client::<PolicydMind>(asker).judge(TraceId::NONE, judge, [sealed()]).await, "judge");
 
             let (asker, answerer) = ends();
             tokio::task::spawn_local(syntd_mind::serve(answerer, Rc::clone(&mind)));
-            let draft = Draft { max_tokens: 1 };
+            let draft = Draft { turn: TurnId::NONE, thought: 1, max_tokens: 1 };
             check(client::<SyntdMind>(asker).draft(TraceId::NONE, draft, [sealed()]).await, "synth");
         });
     }
 
     #[test]
     fn a_role_is_never_served_by_the_model_of_another() {
-        let role = RoleModel { role: "fast".into(), model: "x/y".into(), reachable: false };
+        let role = RoleModel { role: "fast".into(), model: "x/y".into(), reachable: false, tools: true, context: 8192 };
         let mind = Mind::new(vec![role]);
         assert!(mind.report().says.contains("fast: x/y (does not answer)"));
         let No::Refused(refusal) = mind.no_model("interface") else { panic!() };

@@ -14,11 +14,11 @@ use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone, MAX_WHY, Redact};
 use metnos_proto::msg::people::{AutonomyAsk, Pair, Paired, PairingAsk};
 use metnos_proto::msg::policyd::{
     Act, Acted, AnchorList, Anchors, AnswerCard, Answered, Approvals, CallRun, CheckPolicy, CodesConfirm, CodesEnrol,
-    CodesEnrolled, CodesRemove, CopyRegistry, Decide, EndTurn, ExecutorList, Executors, Grants, GrowthLeft,
+    CodesEnrolled, CodesRemove, CopyRegistry, Decide, EndTurn, ExecutorList, Executors, FundTurn, Grants, GrowthLeft,
     GrowthQuota, Identified, Identify, Intent, IntentFrozen, MAX_ANCHORS, Panic, Panicked, PolicyCanaried,
     PolicyCanaries, PolicyReport, PolicyStatus, PromptRegistered, Readmit, RedactPayload, Redacted, RegisterPrompt,
-    Release, Released, Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, Undo,
-    Undoable,
+    Release, Released, Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, TurnFunded,
+    Undo, Undoable,
 };
 use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
 use metnos_proto::payload::Sealed;
@@ -166,6 +166,21 @@ impl planner_policyd::Serve for Policy {
         let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
         let bytes = share(turn, ask.handle)?;
         Ok((Released { context: turn.flow.label }, [bytes]))
+    }
+
+    async fn fund_turn(
+        self: Rc<Self>,
+        cx: Cx<PlannerPolicyd>,
+        ask: FundTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnFunded, 0> {
+        let word = planner_policyd::Ask::FundTurn(ask.clone());
+        let now = self.clock.monotonic_ms();
+        self.turns.borrow_mut().admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+        // As long as mind has no model there is nothing to spend on.
+        let why = "no language model is configured, so none can be asked";
+        let remedy = "Metnos works without one, by its reflex";
+        Err(Refusal::new(RefusalCode::Unavailable, "mind.no_model", why).remedy(remedy).into())
     }
 
     async fn end_turn(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {

@@ -70,6 +70,7 @@ crate::edges! {
         ask intent(Intent, 0) -> (IntentFrozen, 0) within 5_000;
         ask act(Act, 1) -> (Acted, 0) within 120_000;
         ask release(Release, 0) -> (Released, 1) within 10_000;
+        ask fund_turn(FundTurn, 0) -> (TurnFunded, 0) within 10_000;
         ask end_turn(EndTurn, 0) -> (Done, 0) within 5_000;
         note CallProgress;
     }
@@ -77,7 +78,9 @@ crate::edges! {
     /// The planner thinks.
     PlannerMind in planner_mind = 7: Planner => Mind {
         ask health(MindHealth, 0) -> (MindReport, 0) within 5_000;
-        ask think(Think, 1) -> (Thought, 1) within 300_000;
+        ask think(Think, 1) -> (Thought, 2) within 300_000;
+        ask stop_thinking(StopThinking, 0) -> (ThinkingStopped, 0) within 5_000;
+        note ThoughtDelta;
     }
 
     /// The planner hears what is remembered, and says when a turn is over.
@@ -94,7 +97,7 @@ crate::edges! {
 
     /// syntd has things drafted.
     SyntdMind in syntd_mind = 10: Syntd => Mind {
-        ask draft(Draft, 1) -> (Thought, 1) within 300_000;
+        ask draft(Draft, 1) -> (Thought, 2) within 300_000;
     }
 
     /// syntd hears what was missing.
@@ -120,9 +123,13 @@ crate::edges! {
         note RunProgress;
     }
 
-    /// policyd has spontaneous proposals judged, where their author cannot hear it.
+    /// policyd has spontaneous proposals judged, where their author cannot hear it, says how much others may think,
+    /// and hears what it took.
     PolicydMind in policyd_mind = 13: Policyd => Mind {
-        ask judge(Judge, 1) -> (Thought, 1) within 60_000;
+        ask judge(Judge, 1) -> (Thought, 2) within 60_000;
+        ask fund(Fund, 0) -> (Funded, 0) within 5_000;
+        ask end_fund(EndFund, 0) -> (Funded, 0) within 5_000;
+        note ThoughtUsed;
     }
 
     /// policyd's decisions, durable before any effect.
@@ -194,6 +201,10 @@ crate::edges! {
     /// The owner at mind.
     CtlMind in ctl_mind = 18: Ctl => Mind {
         ask health(MindHealth, 0) -> (MindReport, 0) within 5_000;
+        ask list_models(ListModels, 0) -> (Done, 1) within 5_000;
+        ask scan_models(ScanModels, 0) -> (Done, 1) within 60_000;
+        ask test_model(TestModel, 0) -> (Done, 1) within 120_000;
+        ask put_key(PutKey, 1) -> (Done, 0) within 5_000;
     }
 
     /// The owner at memoryd: read and verify, and decide about what was derived. The chronicle is only appended to.

@@ -26,6 +26,7 @@ pub mod merkle;
 pub mod msg;
 pub mod payload;
 pub mod phase;
+pub mod prompt;
 pub mod role;
 mod settings;
 pub mod socket;

@@ -47,6 +47,8 @@ pub fn planner_at_policyd(phase: TurnPhase, ask: &planner_policyd::Ask) -> Resul
             Err(Violation { word, state: "before the first call" })
         }
         (TurnPhase::Acting, Ask::Release(_)) => Ok(Some(TurnPhase::Acting)),
+        // Thinking reads and does nothing here: a turn may be funded whenever it is open, and stays where it stands.
+        (TurnPhase::Registered | TurnPhase::Intended | TurnPhase::Acting, Ask::FundTurn(_)) => Ok(Some(phase)),
         (TurnPhase::Registered | TurnPhase::Intended | TurnPhase::Acting, Ask::EndTurn(_)) => Ok(None),
     }
 }
@@ -127,7 +129,7 @@ mod tests {
     use super::*;
     use crate::ids::{HandleId, TurnId};
     use crate::msg::common::CallRef;
-    use crate::msg::policyd::{Act, EndTurn, Intent, Release};
+    use crate::msg::policyd::{Act, EndTurn, FundTurn, Intent, Release};
     use proptest::prelude::*;
 
     fn words() -> Vec<planner_policyd::Ask> {
@@ -137,13 +139,14 @@ mod tests {
             Ask::Intent(Intent { turn, slots: Vec::new() }),
             Ask::Act(Act { turn, call: CallRef(1), executor: String::new() }),
             Ask::Release(Release { turn, handle: HandleId::NONE }),
+            Ask::FundTurn(FundTurn { turn, tokens: 1 }),
             Ask::EndTurn(EndTurn { turn }),
         ]
     }
 
     proptest! {
         #[test]
-        fn an_intent_is_admitted_at_most_once_and_never_after_a_call(order in proptest::collection::vec(0usize..4, 0..12)) {
+        fn an_intent_is_admitted_at_most_once_and_never_after_a_call(order in proptest::collection::vec(0usize..5, 0..12)) {
             let words = words();
             let (mut phase, mut intents, mut acted) = (TurnPhase::Registered, 0, false);
             for index in order {

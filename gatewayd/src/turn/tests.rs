@@ -15,9 +15,11 @@ use metnos_proto::ids::{CallId, HandleId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx};
 use metnos_proto::msg::common::{Channel, Done, Label, Lang, Outcome, Refusal, RefusalCode, Resources};
 use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn, TurnBegun, TurnClosed};
-use metnos_proto::msg::mind::{MindHealth, MindReport, Think, Thought};
+use metnos_proto::msg::mind::{MindHealth, MindReport, StopThinking, Think, ThinkingStopped, Thought};
 use metnos_proto::msg::planner::{CallState, CancelTurn, MAX_TEXT, OpenTurn, TurnDone, TurnEnd};
-use metnos_proto::msg::policyd::{Act, Acted, CallProgress, EndTurn, Intent, IntentFrozen, Ran, Release, Released};
+use metnos_proto::msg::policyd::{
+    Act, Acted, CallProgress, EndTurn, FundTurn, Intent, IntentFrozen, Ran, Release, Released, TurnFunded,
+};
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -100,6 +102,15 @@ impl planner_policyd::Serve for Script {
         Ok((Released { context: Label::CLEAN }, [sealed(result.to_string().as_bytes())]))
     }
 
+    async fn fund_turn(
+        self: Rc<Self>,
+        _cx: Cx<PlannerPolicyd>,
+        _ask: FundTurn,
+        _fds: [Sealed; 0],
+    ) -> Served<TurnFunded, 0> {
+        panic!("the reflex never thinks")
+    }
+
     async fn end_turn(self: Rc<Self>, _cx: Cx<PlannerPolicyd>, _ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {
         self.note("end_turn");
         Ok((Done {}, []))
@@ -141,7 +152,16 @@ impl planner_mind::Serve for Script {
         Ok((MindReport { roles: Vec::new(), says: "none".into() }, []))
     }
 
-    async fn think(self: Rc<Self>, _cx: Cx<PlannerMind>, _ask: Think, _fds: [Sealed; 1]) -> Served<Thought, 1> {
+    async fn think(self: Rc<Self>, _cx: Cx<PlannerMind>, _ask: Think, _fds: [Sealed; 1]) -> Served<Thought, 2> {
+        panic!("the reflex never thinks")
+    }
+
+    async fn stop_thinking(
+        self: Rc<Self>,
+        _cx: Cx<PlannerMind>,
+        _ask: StopThinking,
+        _fds: [Sealed; 0],
+    ) -> Served<ThinkingStopped, 0> {
         panic!("the reflex never thinks")
     }
 }

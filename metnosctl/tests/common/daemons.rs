@@ -206,6 +206,44 @@ impl ctl_mind::ServeBlocking for Daemon {
     ) -> Served<MindReport, 0> {
         Ok((MindReport { roles: Vec::new(), says: "No model is configured.".into() }, []))
     }
+
+    fn list_models(
+        &mut self,
+        _: &BlockingServer<CtlMind>,
+        _: TraceId,
+        ask: ListModels,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        self.heard(format!("{ask:?}"));
+        Ok((Done {}, [sealed("{}")]))
+    }
+
+    fn scan_models(
+        &mut self,
+        _: &BlockingServer<CtlMind>,
+        _: TraceId,
+        ask: ScanModels,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        self.heard(format!("{ask:?}"));
+        Ok((Done {}, [sealed("{}")]))
+    }
+
+    fn test_model(
+        &mut self,
+        _: &BlockingServer<CtlMind>,
+        _: TraceId,
+        ask: TestModel,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        self.heard(format!("{ask:?}"));
+        Ok((Done {}, [sealed("{}")]))
+    }
+
+    fn put_key(&mut self, _: &BlockingServer<CtlMind>, _: TraceId, ask: PutKey, [key]: [Sealed; 1]) -> Served<Done, 0> {
+        self.heard(format!("{ask:?} with {} bytes", key.len()));
+        Ok((Done {}, []))
+    }
 }
 
 impl ctl_memoryd::ServeBlocking for Daemon {

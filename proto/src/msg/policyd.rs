@@ -197,6 +197,21 @@ words! {
         pub context: Label,
     }
 
+    /// May a model be asked for this turn, and for how much? Asked before the first thought of a turn, and again when what
+    /// was given is used up.
+    pub struct FundTurn {
+        /// Which turn.
+        pub turn: TurnId,
+        /// How many more tokens are wanted, read and written.
+        pub tokens: u64,
+    }
+
+    /// mind knows of it. How much is left may be less than was asked for.
+    pub struct TurnFunded {
+        /// Tokens that the turn may still use.
+        pub tokens: u64,
+    }
+
     /// The planner is done with this turn: handles and contexts of it are dropped.
     pub struct EndTurn {
         /// Which.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use metnos_proto::boot::{BootError, Daemon};
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::{SyntdMemoryd, SyntdMind, SyntdPolicyd};
-use metnos_proto::ids::TraceId;
+use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::memoryd::{AgerProposals, Gaps};
 use metnos_proto::msg::mind::Draft;
@@ -51,7 +51,14 @@ async fn flood(
         let proposed = memoryd.ager_proposals(TraceId::NONE, after, []).await;
         last.push(outcome(proposed, |(list, [])| format!("proposals {}", list.proposals.len())));
         let draft = match prompts.pop() {
-            Some(Ok(prompt)) => mind.draft(TraceId::NONE, Draft { max_tokens: u32::MAX }, [prompt]).await,
+            Some(Ok(prompt)) => {
+                mind.draft(
+                    TraceId::NONE,
+                    Draft { turn: TurnId::NONE, thought: u32::MAX, max_tokens: u32::MAX },
+                    [prompt],
+                )
+                .await
+            }
             Some(Err(error)) => Err(error),
             None => continue,
         };
