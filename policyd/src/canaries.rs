@@ -16,7 +16,7 @@ use crate::cards::not_durable;
 use crate::outcome::end_of;
 use crate::policy::{Policy, head};
 use crate::principal::Principal;
-use crate::switches::{STOPPED, What};
+use crate::switches::STOPPED;
 use crate::turns::Turn;
 
 /// The most bytes of what a canary has met.
@@ -64,34 +64,45 @@ impl Policy {
     }
 
     /// Everything is stopped, and a harmless call with it; then calls happen again. `None` when something of the owner's
-    /// runs or he has stopped everything himself and `resume` is his: what was not tried is not said to hold.
+    /// runs, or another doctor tries the same: what was not tried is not said to hold. What the owner stops himself, before
+    /// or meanwhile, is his to resume.
     async fn of_panic(self: &Rc<Self>, principal: &Principal) -> Option<PolicyCanary> {
         let look = json!({"path": NOWHERE});
-        let attempt = "fs_read while everything is stopped, and after resume";
-        let stopped = self.switches.borrow().contains_key(&What::All);
-        if stopped {
-            let acted = self.fly(principal, false, "fs_read", &look).await;
-            return Some(met("panic", "fs_read while everything is stopped", acted, |rule| rule == STOPPED));
-        }
         let quiet = async {
-            while self.reserved.get() > 0 {
+            while self.stopped().is_none() && self.reserved.get() > 0 {
                 self.idle.notified().await;
             }
         };
         // From the look at what runs to the switch nothing comes between: it is thrown before anything is awaited.
         tokio::time::timeout(QUIET_WITHIN, quiet).await.ok()?;
-        let thrown = self.stop_all(principal).await;
+        match self.stopped() {
+            None => {}
+            Some(true) => return None,
+            Some(false) => {
+                let acted = self.fly(principal, false, "fs_read", &look).await;
+                return Some(met("panic", "fs_read while everything is stopped", acted, |rule| rule == STOPPED));
+            }
+        }
+        let thrown = self.try_stop(principal).await;
         let acted = self.fly(principal, false, "fs_read", &look).await;
+        let attempt = "fs_read while everything is stopped, and after resume";
         let mut canary = met("panic", attempt, acted, |rule| rule == STOPPED);
-        let resumed = Policy::resume(self, principal).await;
+        let ended = self.end_try().await;
+        match (&ended, self.stopped()) {
+            // The owner has stopped everything meanwhile: so it stays.
+            (Ok(false), Some(_)) => return Some(canary),
+            // He has resumed meanwhile, so that nothing was tried.
+            (Ok(false), None) => return None,
+            (Ok(true) | Err(_), _) => {}
+        }
         let after = self.fly(principal, false, "fs_read", &look).await;
         let mut fails = |why: String| {
             canary.stopped = false;
             canary.detail = head(&why, MAX_DETAIL);
         };
-        if let Err(refusal) = thrown.map(|_| ()).and(resumed.map(|_| ())) {
+        if let Err(refusal) = thrown.and(ended.map(|_| ())) {
             fails(refusal.why);
-        } else if let Ok(Acted::Denied(refusal)) | Err(refusal) = after {
+        } else if let (Ok(Acted::Denied(refusal)) | Err(refusal), None) = (after, self.stopped()) {
             fails(format!("after resume it is still denied: {}", refusal.why));
         }
         Some(canary)

@@ -24,6 +24,9 @@ pub const STOPPED: &str = "panic.stopped";
 pub const DISABLED: &str = "executor.disabled";
 /// The most executors that can be switched off, each by its name.
 pub const MAX_DISABLED: usize = 256;
+/// Why everything is stopped when the doctor only tries it. The owner's own word takes the place of such a throw, never the
+/// other way round, and none of it outlives policyd: a crash in the middle leaves nothing stopped.
+pub(crate) const TRY: &str = "the doctor tries it";
 
 /// The table. It is made wherever it is missing: nothing else changes with it.
 pub(crate) const TABLE: &str = "
@@ -77,11 +80,12 @@ pub struct Thrown {
 /// Every switch that is thrown.
 pub type Switches = BTreeMap<What, Thrown>;
 
-/// Reads them.
+/// Reads them. What was only a try is over.
 ///
 /// # Errors
 /// When they cannot be read.
 pub(crate) fn load(connection: &Connection) -> Result<Switches, StoreError> {
+    connection.execute("DELETE FROM switches WHERE why = ?1", [TRY])?;
     let mut statement = connection.prepare("SELECT what, thrown_by, since_ms, why FROM switches")?;
     let rows = statement.query_map([], |row| {
         let since_ms = u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0);
@@ -91,7 +95,7 @@ pub(crate) fn load(connection: &Connection) -> Result<Switches, StoreError> {
 }
 
 impl Store {
-    /// Records that a switch is thrown; an earlier throw of it stays.
+    /// Records that a switch is thrown; an earlier throw of it stays, unless that was a try.
     ///
     /// # Errors
     /// When it could not be made durable.
@@ -100,8 +104,10 @@ impl Store {
             let since_ms = i64::try_from(thrown.since_ms).unwrap_or(i64::MAX);
             connection
                 .execute(
-                    "INSERT OR IGNORE INTO switches VALUES (?1, ?2, ?3, ?4)",
-                    params![what.text(), thrown.by, since_ms, thrown.why],
+                    "INSERT INTO switches VALUES (?1, ?2, ?3, ?4) ON CONFLICT (what) DO UPDATE SET
+                         thrown_by = excluded.thrown_by, since_ms = excluded.since_ms, why = excluded.why
+                         WHERE switches.why = ?5",
+                    params![what.text(), thrown.by, since_ms, thrown.why, TRY],
                 )
                 .map(|_| ())
         })
@@ -118,6 +124,18 @@ impl Store {
         })
         .await
     }
+
+    /// Records that a try is over. What the owner has thrown stays.
+    ///
+    /// # Errors
+    /// When it could not be made durable.
+    pub async fn end_try(&self) -> Result<(), StoreError> {
+        self.run(|connection| {
+            let ended = "DELETE FROM switches WHERE what = ?1 AND why = ?2";
+            connection.execute(ended, [What::All.text(), TRY]).map(|_| ())
+        })
+        .await
+    }
 }
 
 impl Policy {
@@ -129,13 +147,13 @@ impl Policy {
     /// Why this executor may not be called now, whatever else holds; `None` when no switch is in the way.
     pub(crate) fn switched_off(&self, executor: &str) -> Option<Verdict> {
         let switches = self.switches.borrow();
-        if let Some(Thrown { by, .. }) = switches.get(&What::All) {
-            let why = format!("{} has stopped everything", shown(by));
+        let because = |why: &str| if why.is_empty() { String::new() } else { format!(": {why}") };
+        if let Some(Thrown { by, why, .. }) = switches.get(&What::All) {
+            let why = format!("{} has stopped everything{}", shown(by), because(why));
             return Some(Verdict::deny(STOPPED, why).with_remedy("`metnosctl resume` lets calls happen again"));
         }
         let Thrown { by, why, .. } = switches.get(&What::Executor(executor.to_owned()))?;
-        let because = if why.is_empty() { String::new() } else { format!(": {why}") };
-        let why = format!("{} has switched {} off{because}", shown(by), shown(executor));
+        let why = format!("{} has switched {} off{}", shown(by), shown(executor), because(why));
         let remedy = format!("`metnosctl executor enable {executor}` switches it on again");
         Some(Verdict::deny(DISABLED, why).with_remedy(&remedy))
     }
@@ -145,9 +163,37 @@ impl Policy {
     /// # Errors
     /// When it was not written down, or sandboxd did not answer; it is stopped all the same.
     pub(crate) async fn stop_all(self: &Rc<Self>, principal: &Principal) -> Result<u32, Refusal> {
-        let killed = self.throw(What::All, principal, None).await?;
+        let killed = self.throw(What::All, principal, "", None).await?;
         self.event("panic", &format!("{} has stopped everything; {killed} calls were ended", principal.name), None);
         Ok(killed)
+    }
+
+    /// Stops everything for a moment, to see that it stops. [`Policy::end_try`] ends it.
+    ///
+    /// # Errors
+    /// As [`Policy::stop_all`].
+    pub(crate) async fn try_stop(self: &Rc<Self>, principal: &Principal) -> Result<(), Refusal> {
+        self.event("panic", &format!("{} has stopped everything: {TRY}", principal.name), None);
+        self.throw(What::All, principal, TRY, None).await.map(|_| ())
+    }
+
+    /// Whether everything is stopped, and whether that is only a try.
+    pub(crate) fn stopped(&self) -> Option<bool> {
+        self.switches.borrow().get(&What::All).map(|thrown| thrown.why == TRY)
+    }
+
+    /// Ends a try; whether there was one. What the owner himself has stopped stays stopped, whenever he did.
+    ///
+    /// # Errors
+    /// When that was not written down; calls happen again all the same, as they would in the next policyd.
+    pub(crate) async fn end_try(self: &Rc<Self>) -> Result<bool, Refusal> {
+        let ended = self.store.end_try().await;
+        let was = self.stopped() == Some(true);
+        if was {
+            self.switches.borrow_mut().remove(&What::All);
+            self.event("resume", &format!("calls happen again: {TRY}"), None);
+        }
+        ended.map_err(|error| unwritten("it stays written down until policyd ends", &error)).map(|()| was)
     }
 
     /// Lets calls happen again.
@@ -198,7 +244,7 @@ impl Policy {
             return Err(Refusal::new(RefusalCode::Busy, "executor.disabled", why));
         }
         let turns = self.turns_running(name);
-        let killed = self.throw(what, principal, Some(turns)).await?;
+        let killed = self.throw(what, principal, "", Some(turns)).await?;
         let text = format!("{} has switched {name} off; {killed} calls were ended", principal.name);
         self.event("executor_disabled", &text, None);
         Ok(true)
@@ -210,9 +256,20 @@ impl Policy {
     }
 
     /// Throws a switch: first for every decision from now on, then for what runs (of these turns, or all), then for good.
-    async fn throw(&self, what: What, principal: &Principal, turns: Option<Vec<TurnId>>) -> Result<u32, Refusal> {
-        let thrown = Thrown { by: principal.name.clone(), since_ms: self.clock.wall_ms(), why: String::new() };
-        self.switches.borrow_mut().entry(what.clone()).or_insert_with(|| thrown.clone());
+    async fn throw(
+        &self,
+        what: What,
+        principal: &Principal,
+        why: &str,
+        turns: Option<Vec<TurnId>>,
+    ) -> Result<u32, Refusal> {
+        let thrown = Thrown { by: principal.name.clone(), since_ms: self.clock.wall_ms(), why: why.to_owned() };
+        let tried = |before: &mut Thrown| {
+            if before.why == TRY {
+                *before = thrown.clone();
+            }
+        };
+        self.switches.borrow_mut().entry(what.clone()).and_modify(tried).or_insert_with(|| thrown.clone());
         let turns = match turns {
             Some(turns) => turns.into_iter().map(Some).collect(),
             None => vec![None],
@@ -274,5 +331,35 @@ mod tests {
             }
         };
         assert_eq!(opened.switches, Switches::from([(What::All, thrown("a"))]));
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_try_is_not_thrown_at_the_next_start_and_never_takes_the_place_of_the_owners_word() {
+        let thrown = |why: &str| Thrown { by: "a".to_owned(), since_ms: 5, why: why.to_owned() };
+        for (throws, left) in [
+            (vec![TRY], None),
+            (vec![TRY, ""], Some("")),
+            (vec!["", TRY], Some("")),
+            (vec![TRY, "", "end"], Some("")),
+            (vec![TRY, "end", ""], Some("")),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Opened::open(folder.path(), &[1; 32]).unwrap().start().unwrap();
+            for why in &throws {
+                match *why {
+                    "end" => store.end_try().await.unwrap(),
+                    why => store.throw(What::All, thrown(why)).await.unwrap(),
+                }
+            }
+            drop(store);
+            let opened = loop {
+                match Opened::open(folder.path(), &[1; 32]) {
+                    Ok(opened) => break opened,
+                    Err(_) => std::thread::yield_now(),
+                }
+            };
+            let left: Switches = left.map(|why| (What::All, thrown(why))).into_iter().collect();
+            assert_eq!(opened.switches, left, "{throws:?}");
+        }
     }
 }

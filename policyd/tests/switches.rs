@@ -8,7 +8,7 @@ use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::Outcome;
-use metnos_proto::msg::policyd::{Acted, Panic, PolicyReport, PolicyStatus, Readmit, Resume, RunCall, SwitchExecutor};
+use metnos_proto::msg::policyd::{Acted, Panic, PolicyCanaries, PolicyReport, PolicyStatus, Readmit, Resume, RunCall, SwitchExecutor};
 use peers::{FakeExecutor, OWNER, World, denied, ran, run, sealed};
 use serde_json::{Value, json};
 
@@ -160,5 +160,60 @@ fn three_failures_within_a_day_set_an_executor_aside_until_the_owner_lets_it_bac
         world.sandbox.outcome.set(Some(Outcome::Crashed));
         ran(read(&owner, "fs_read").await);
         ran(read(&owner, "fs_read").await);
+    });
+}
+
+#[test]
+fn what_the_owner_stops_while_the_doctor_tries_it_stays_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = two_readers(folder.path()).await;
+        let (owner, hand) = (world.owner(OWNER).await, world.owner(OWNER).await);
+        let (flown, ()) = tokio::join!(owner.policy_canaries(NO, PolicyCanaries {}, []), async {
+            world.until("kill").await;
+            // The doctor's call waits for its line while the owner stops everything.
+            world.memory.gate.forget_permits(1_000);
+            hand.panic(NO, Panic {}, []).await.unwrap();
+            world.memory.gate.add_permits(1_000);
+        });
+        let flown = flown.unwrap().0.canaries;
+        let canary = flown.iter().find(|canary| canary.control == "panic").unwrap();
+        assert!(canary.stopped && canary.by == "panic.stopped", "{canary:?}");
+        assert_eq!(denied(read(&owner, "fs_list").await), "panic.stopped");
+        assert_ne!(report(&owner).await.stopped_ms, 0);
+    });
+    run(async {
+        let world = two_readers(folder.path()).await;
+        let owner = world.owner(OWNER).await;
+        assert_eq!(denied(read(&owner, "fs_list").await), "panic.stopped");
+        owner.resume(NO, Resume {}, []).await.unwrap();
+        // Nobody is in its way: it stops, and calls happen again.
+        let flown = owner.policy_canaries(NO, PolicyCanaries {}, []).await.unwrap().0.canaries;
+        assert!(flown.iter().any(|canary| canary.control == "panic" && canary.stopped), "{flown:?}");
+        ran(read(&owner, "fs_list").await);
+    });
+}
+
+#[test]
+fn a_policyd_that_ends_while_the_doctor_tries_it_leaves_nothing_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = two_readers(folder.path()).await;
+        let owner = world.owner(OWNER).await;
+        tokio::select! {
+            _ = owner.policy_canaries(NO, PolicyCanaries {}, []) => panic!("it was tried to its end"),
+            () = async {
+                world.until("kill").await;
+                world.memory.gate.forget_permits(1_000);
+                world.took();
+                // The switch is written down when the doctor's call begins.
+                world.until("direct_turn fs_read").await;
+                assert_ne!(report(&owner).await.stopped_ms, 0);
+            } => {}
+        }
+    });
+    run(async {
+        let world = two_readers(folder.path()).await;
+        ran(read(&*world.owner(OWNER).await, "fs_list").await);
     });
 }
