@@ -11,7 +11,7 @@ use metnos_proto::msg::common::Channel;
 use metnos_proto::msg::house::{SecretFor, VaultAsk, VaultPut};
 use metnos_proto::msg::policyd::{Acted, CodesConfirm, CodesEnrol, RegisterPrompt, RunCall};
 use metnos_proto::payload::Sealed;
-use peers::{FakeExecutor, OWNER, World, act, denied, ran, run, sealed};
+use peers::{FakeExecutor, OWNER, World, act, denied, document, ran, run, sealed};
 use serde_json::{Value, json};
 
 const NO: TraceId = TraceId::NONE;
@@ -36,19 +36,11 @@ async fn world(folder: &std::path::Path, again: bool) -> World {
 
 async fn put(owner: &Client<CtlPolicyd>, name: &str, value: &str, rotate: bool) -> Result<Value, String> {
     let ask = VaultPut { name: name.into(), rotate };
-    match owner.vault_put(NO, ask, [Sealed::new(value.as_bytes()).unwrap()]).await {
-        Ok((_, [answer])) => Ok(serde_json::from_slice(&answer.read().unwrap()).unwrap()),
-        Err(AskError::Refused(refusal)) => Err(refusal.rule),
-        Err(other) => panic!("{other}"),
-    }
+    document(owner.vault_put(NO, ask, [Sealed::new(value.as_bytes()).unwrap()]).await)
 }
 
 async fn vault(owner: &Client<CtlPolicyd>, ask: VaultAsk) -> Result<Value, String> {
-    match owner.vault(NO, ask, []).await {
-        Ok((_, [answer])) => Ok(serde_json::from_slice(&answer.read().unwrap()).unwrap()),
-        Err(AskError::Refused(refusal)) => Err(refusal.rule),
-        Err(other) => panic!("{other}"),
-    }
+    document(owner.vault(NO, ask, []).await)
 }
 
 fn mail() -> SecretFor {

@@ -13,6 +13,7 @@ use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome};
 use metnos_proto::msg::sandboxd::Canary;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
 use crate::canary;
@@ -194,6 +195,20 @@ pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
     body
 }
 
+/// Is ready when somebody stops the run. Whoever drops the other end without a word means that nobody will.
+async fn stopped(kill: oneshot::Receiver<()>) {
+    if kill.await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// How a run ended, for whoever asked for it: a result only of one that ended well.
+fn ended(finished: limits::Finished, carrier: Carrier) -> Finished {
+    let limits::Finished { outcome, why, result, mut resources, log, nothing_ran: _ } = finished;
+    resources.carrier = carrier;
+    Finished { outcome, result: (outcome == Outcome::Ok).then_some(result), detail: why, log, resources }
+}
+
 impl Sandbox for Kernel {
     type Scratch = Scratch;
 
@@ -235,12 +250,7 @@ impl Sandbox for Kernel {
 
     async fn run(&self, job: Job<'_>) -> Finished {
         let Job { turn, plan, code, entry, secrets, progress, kill, begin } = job;
-        let mut stop = pin!(async {
-            // Whoever drops the other end without a word means that nobody will stop it.
-            if kill.await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        });
+        let mut stop = pin!(stopped(kill));
         let body = Zeroizing::new(secrets.put_into(request(plan, &entry)));
         let _running = self.pool.call();
         let mut carried = None;
@@ -288,10 +298,7 @@ impl Sandbox for Kernel {
                 (self.execute(plan, arguments, code, &body, stop, progress).await, Carrier::Execed)
             }
         };
-        let limits::Finished { outcome, why, result, mut resources, log, nothing_ran: _ } = finished;
-        resources.carrier = carrier;
-        let result = (outcome == Outcome::Ok).then_some(result);
-        Finished { outcome, result, detail: why, log, resources }
+        ended(finished, carrier)
     }
 
     async fn run_fresh(&self, job: Job<'_>) -> Finished {
@@ -299,16 +306,9 @@ impl Sandbox for Kernel {
         if !Job::may_begin(begin).await {
             return Finished::never_begun("its start was not recorded");
         }
-        let stop = async {
-            if kill.await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        };
         let body = Zeroizing::new(secrets.put_into(request(plan, &entry)));
-        let finished = self.execute(plan, None, code, &body, stop, progress).await;
-        let limits::Finished { outcome, why, result, mut resources, log, nothing_ran: _ } = finished;
-        resources.carrier = Carrier::Execed;
-        Finished { outcome, result: (outcome == Outcome::Ok).then_some(result), detail: why, log, resources }
+        let finished = self.execute(plan, None, code, &body, stopped(kill), progress).await;
+        ended(finished, Carrier::Execed)
     }
 
     fn armed(&self) -> Option<&Installation> {

@@ -1,6 +1,7 @@
-//! The socket on which `metnosctl` asks the supervisor. The kernel says who is there; whoever is neither the owner
-//! nor root is refused, and what he says is not looked at. Everything about a client is bounded: how many, how long idle,
-//! how long an answer may take.
+//! The socket on which `metnosctl` asks the supervisor. The kernel says who is there. The owner and root may ask everything
+//! that there is to ask; any other user of the machine gets a way to the door, which asks policyd who he is, and nothing
+//! else, from places that are not the owner's and only so often. Everything about a client is bounded: how many, how long
+//! idle, how long an answer may take.
 
 use std::collections::BTreeMap;
 use std::io;

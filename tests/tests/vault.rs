@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use metnos_tests::chronicle::Line;
 use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::{procfs, until};
 use serde_json::Value;
@@ -106,7 +107,11 @@ fn a_secret_reaches_the_one_process_of_the_one_call_that_was_decided_and_nothing
     let (_, lines) = set.recording(|| {
         std::thread::scope(|scope| {
             let call = scope.spawn(|| set.run("keyed", &["do=hold"]));
-            std::thread::sleep(Duration::from_millis(700));
+            until("the call that holds it", Duration::from_secs(30), || {
+                let (calls, mine) = (set.chronicle(), |line: &&Line| line.0.to_string().contains("keyed"));
+                let of = |kind| calls.iter().filter(|line| line.kind() == kind).filter(mine).count();
+                (of("run_started") > of("run_ended")).then_some(())
+            });
             for pid in procfs::processes() {
                 for file in ["cmdline", "environ"] {
                     let bytes = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();

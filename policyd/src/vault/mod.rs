@@ -11,7 +11,7 @@ use metnos_proto::executor::{Capability, Manifest, is_name};
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, Refusal, RefusalCode};
 use metnos_proto::msg::house::{SecretFor, VaultAsk, VaultPut};
-use metnos_proto::msg::sandboxd::{MAX_SECRET, MAX_SECRETS};
+use metnos_proto::msg::sandboxd::{LEAST_TOLD, MAX_SECRET, MAX_SECRETS};
 use metnos_proto::payload::Sealed;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
@@ -30,8 +30,6 @@ use cipher::VaultKey;
 pub const KEY_FILE: &str = "vault.key";
 /// The most secrets that are kept.
 pub const MAX_KEPT: usize = 256;
-/// Values shorter than this, in bytes, stand in honest texts by chance, so they are not looked for there.
-pub const LEAST_LOOKED_FOR: usize = 8;
 /// The rule that denies a call whose secret is not there.
 pub const MISSING: &str = "secret.missing";
 /// The rule that denies a call whose executor the owner has not given its secret.
@@ -181,24 +179,27 @@ impl Vault {
     /// What goes to sandboxd with one call of this executor: an object of texts; `None` when its manifest names nothing.
     ///
     /// # Errors
-    /// In a sentence without any value, when something cannot be opened now.
-    pub(crate) fn open_for(&self, manifest: &Manifest) -> Result<Option<Sealed>, String> {
+    /// Without any value, when something cannot be opened now, and how that is mended.
+    pub(crate) fn open_for(&self, manifest: &Manifest) -> Result<Option<Sealed>, Refusal> {
         let names = named(manifest);
         if names.is_empty() {
             return Ok(None);
         }
         let mut document = Zeroizing::new(vec![b'{']);
         for (at, name) in names.into_iter().enumerate() {
-            let value = self.value(name).ok_or_else(|| format!("the secret `{name}` cannot be opened"))?;
-            let text = std::str::from_utf8(&value).map_err(|_| format!("the secret `{name}` is no text"))?;
-            let text = Zeroizing::new(serde_json::to_vec(text).map_err(|error| error.to_string())?);
+            let value = self.value(name).ok_or_else(|| unopened(name))?;
+            let text = std::str::from_utf8(&value).map_err(|_| unopened(name))?;
+            let text = Zeroizing::new(serde_json::to_vec(text).map_err(|_| unopened(name))?);
             document.extend_from_slice(if at > 0 { b",\"" } else { b"\"" });
             document.extend_from_slice(name.as_bytes());
             document.extend_from_slice(b"\":");
             document.extend_from_slice(&text);
         }
         document.push(b'}');
-        Sealed::new(&document).map(Some).map_err(|error| error.to_string())
+        let unsealed = |error: metnos_proto::payload::PayloadError| {
+            Refusal::new(RefusalCode::Unavailable, MISSING, error.to_string())
+        };
+        Sealed::new(&document).map(Some).map_err(unsealed)
     }
 
     /// The name of a secret whose value stands in one of these texts.
@@ -207,7 +208,7 @@ impl Vault {
         self.entries.keys().map(String::as_str).find(|name| {
             let Some(value) = self.value(name) else { return false };
             let Ok(value) = std::str::from_utf8(&value) else { return false };
-            value.len() >= LEAST_LOOKED_FOR && texts.clone().any(|text| text.contains(value))
+            value.len() >= LEAST_TOLD && texts.clone().any(|text| text.contains(value))
         })
     }
 
@@ -235,6 +236,15 @@ fn unknown(name: &str) -> Refusal {
     let why = format!("there is no secret named {}", shown(name));
     Refusal::new(RefusalCode::Unknown, "secret.unknown", why)
         .remedy("`metnosctl secret list` shows those that there are")
+}
+
+/// What is said where a value is there and the key does not open it.
+fn unopened(name: &str) -> Refusal {
+    let why =
+        format!("the secret `{name}` cannot be opened: it was sealed under another key, or was changed on the disk");
+    Refusal::new(RefusalCode::Unavailable, MISSING, why).remedy(format!(
+        "put `.policy/{KEY_FILE}` back from a backup, or give it its value again: `metnosctl secret rotate {name}`"
+    ))
 }
 
 /// The value, if it is one: a text of bearable length. What is said of it never quotes it.
@@ -405,7 +415,7 @@ impl Policy {
         if let Some(withheld) = vault.withheld(&found.manifest, &found.digests) {
             return Err(withheld.refusal());
         }
-        vault.open_for(&found.manifest).map_err(|why| Refusal::new(RefusalCode::Unavailable, MISSING, why))
+        vault.open_for(&found.manifest)
     }
 }
 
@@ -457,7 +467,8 @@ mod tests {
         let document: Value =
             serde_json::from_slice(&it.open_for(&manifest).unwrap().unwrap().read().unwrap()).unwrap();
         assert_eq!(document, json!({"imap": "hunter22", "smtp": "s3cret\"quoted"}));
-        assert!(it.open_for(&keyed("\"other\"")).is_err());
+        let shut = it.open_for(&keyed("\"other\"")).unwrap_err();
+        assert!(shut.remedy.contains("`metnosctl secret rotate other`"));
         assert!(it.open_for(&crate::testing::manifest("fs_read", &[])).unwrap().is_none());
     }
 

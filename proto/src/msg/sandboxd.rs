@@ -258,6 +258,8 @@ words! {
 
 /// The most bytes of one secret's value.
 pub const MAX_SECRET: usize = 16 << 10;
+/// The bytes of the shortest secret that is looked for where none may stand: shorter ones stand in honest texts by chance.
+pub const LEAST_TOLD: usize = 6;
 /// The most secrets of one call.
 pub const MAX_SECRETS: usize = 16;
 /// The most references in one call's arguments.

@@ -4,14 +4,11 @@
 use std::collections::BTreeMap;
 
 use metnos_proto::msg::common::Outcome;
-use metnos_proto::msg::sandboxd::MAX_SECRET;
+use metnos_proto::msg::sandboxd::{LEAST_TOLD, MAX_SECRET};
 use metnos_proto::payload::Sealed;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Finished;
-
-/// Texts shorter than this, in bytes, occur in results by chance, so they are not looked for there.
-pub const LEAST_TOLD: usize = 6;
 
 /// Texts by name, wiped when dropped.
 #[derive(Default)]
