@@ -171,6 +171,15 @@ impl Policy {
             Way::Relock => self.signed_anew(one).await?,
             Way::Lift | Way::None(_) => one.row.signature.clone(),
         };
+        let how = match one.way {
+            Way::Relock => {
+                format!("; its sandbox is {} now, signed before was {}", one.now.profile, one.row.digests.profile)
+            }
+            Way::Lift | Way::None(_) => String::new(),
+        };
+        let text = format!("{} lets {id} back, which was set aside because {}{how}", principal.name, one.row.why);
+        // Without its line it stays in quarantine.
+        self.chronicled("readmitted", &text).await?;
         // It may have been set aside once more meanwhile, or let back by another word.
         let same = self.registry.borrow().row(id).is_some_and(|row| *row == one.row);
         if !same {
@@ -192,14 +201,6 @@ impl Policy {
         self.registry.borrow_mut().signed(row);
         self.strikes.borrow_mut().forget(&id.name);
         self.store.forget_strikes(id.name.clone()).await.map_err(unwritten)?;
-        let how = match one.way {
-            Way::Relock => {
-                format!("; its sandbox is {} now, signed before was {}", one.now.profile, one.row.digests.profile)
-            }
-            Way::Lift | Way::None(_) => String::new(),
-        };
-        let text = format!("{} lets {id} back, which was set aside because {}{how}", principal.name, one.row.why);
-        self.event("readmitted", &text, None);
         self.finish_birth(id).await
     }
 

@@ -10,8 +10,9 @@ use metnos_proto::edges::policyd_sandboxd::Note;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::policyd::{Executors, Readmit};
 use metnos_proto::msg::sandboxd::Quarantined;
+use peers::memory::Mood;
 use peers::sandbox::Lie;
-use peers::{FakeExecutor, World, act, denied, ran, run, sealed};
+use peers::{FakeExecutor, World, act, denied, document, ran, run, sealed};
 use serde_json::{Value, json};
 
 const NO: TraceId = TraceId::NONE;
@@ -151,11 +152,7 @@ fn a_changed_file_is_quarantine_and_quarantine_outlives_starts_and_repairs() {
 /// What the owner hears of what is in quarantine; with a digest, his word that it comes back.
 async fn readmit(world: &World, relock: bool, confirm: &str) -> Result<Value, String> {
     let ask = Readmit { name: None, relock, confirm: confirm.to_owned() };
-    match world.owner(0).await.readmit(NO, ask, []).await {
-        Ok((_, [document])) => Ok(serde_json::from_slice(&document.read().unwrap()).unwrap()),
-        Err(AskError::Refused(refusal)) => Err(refusal.rule),
-        Err(other) => panic!("{other}"),
-    }
+    document(world.owner(0).await.readmit(NO, ask, []).await)
 }
 
 fn digest_of(looked: &Value) -> String {
@@ -240,6 +237,11 @@ fn a_quarantine_is_lifted_only_when_every_byte_is_back() {
         world.sandbox.executors.borrow_mut()[0].code.push(' ');
         assert_eq!(readmit(&world, false, &digest_of(&looked)).await.unwrap_err(), "readmit.altered");
         *world.sandbox.executors.borrow_mut() = pool.clone();
+        // Without its line in the chronicle it stays where it is.
+        world.memory.mood.set(Mood::Refuses);
+        assert_eq!(readmit(&world, false, &digest_of(&looked)).await.unwrap()["done"], false);
+        assert_eq!(standing(&world, "fs_read").await.0, "quarantined");
+        world.memory.mood.set(Mood::Honest);
         world.took();
         assert_eq!(readmit(&world, false, &digest_of(&looked)).await.unwrap()["done"], true);
         let took: Vec<String> = world.took().into_iter().filter(|line| !line.starts_with("event")).collect();
