@@ -248,8 +248,7 @@ impl Policy {
                 .with_remedy("an executor that needs it asks for it in its manifest, and is given it by policyd");
         }
         // Whatever else holds: what the owner has switched off is off, and what is used up is used up.
-        let used_up = || self.house().daily.borrow().over(&callable.as_ref()?.manifest, self.clock.wall_ms());
-        if let Some(no) = self.switched_off(&call.executor).or_else(used_up) {
+        if let Some(no) = self.barred(&call.executor, callable.as_deref()) {
             verdict = no;
         }
         if let (memory::Verdict::Ask, Some(card)) = (&verdict.decision, &call.approved) {
@@ -401,6 +400,7 @@ impl Policy {
         };
         let principal = self.turns.borrow().get(call.turn).map(|turn| turn.principal.name.clone()).unwrap_or_default();
         self.keep_used(&principal, &executor.name).await?;
+        self.keep_written(&signed.manifest).await?;
         if let Some(back) = &back {
             self.note_act(call.turn, id, &executor, back).await?;
         }

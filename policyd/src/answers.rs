@@ -16,6 +16,7 @@ use crate::approvals::grants::{DAYS, Grant, MAX_DAYS, MAX_GRANTS};
 use crate::approvals::totp::{self, Enrolled, SECRET_BYTES};
 use crate::approvals::{self, CALL_EXPIRES_MS, Card, CardState};
 use crate::cards::not_durable;
+use crate::clock::DAY_MS;
 use crate::policy::{Policy, head};
 use crate::principal::Principal;
 use crate::registry::Signed;
@@ -24,7 +25,6 @@ use crate::registry::Signed;
 const MAX_LISTED: usize = 256;
 /// The most bytes of a card that is shown over a channel.
 const MAX_SHOWN: usize = 16 * 1024;
-const DAY_MS: u64 = 86_400_000;
 
 /// How an answer reached policyd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -382,11 +382,8 @@ impl Policy {
         self.store.codes(Some(codes)).await.map_err(|error| not_durable(&error.to_string()))
     }
 
-    /// The codes as they were kept, opened. Those of before the vault lie open, and are sealed when they are next used.
+    /// The codes as they were kept, opened.
     pub(crate) fn opened(&self, codes: Enrolled) -> Option<Enrolled> {
-        if codes.secret.len() == SECRET_BYTES {
-            return Some(codes);
-        }
         let secret = self.house().vault.borrow().open_own(CODES, &codes.secret).map(|secret| secret.to_vec());
         if secret.is_none() {
             tracing::error!("the vault's key does not open the secret of the one-time codes, so no code counts");

@@ -11,6 +11,7 @@ use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCod
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::clock::DAY_MS;
 use crate::guard::shown;
 
 /// How long a card for a call can be answered, in milliseconds (design: policy §4).
@@ -18,7 +19,7 @@ pub const CALL_EXPIRES_MS: u64 = 600_000;
 /// The most cards that wait at once.
 pub const MAX_WAITING: usize = 64;
 /// How long answered and expired cards are kept for people to look at, in milliseconds.
-pub const KEPT_MS: u64 = 7 * 86_400_000;
+pub const KEPT_MS: u64 = 7 * DAY_MS;
 /// The most bytes of the arguments of all acts that a card can hold.
 pub const MAX_ARGUMENTS: usize = 256 << 10;
 /// The most acts of one card: the questions of one turn.

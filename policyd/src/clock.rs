@@ -2,6 +2,9 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+/// A day, in milliseconds. Days are those of UTC, as in the ledger.
+pub const DAY_MS: u64 = 86_400_000;
+
 /// A clock.
 pub trait Clock {
     /// Milliseconds since some moment, never going back.

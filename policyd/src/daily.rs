@@ -1,24 +1,23 @@
 //! What an executor may write in a day: how many calls that can write, and how many bytes of them reached a disk (design:
-//! executor §2, §4). A day is one of UTC. A call counts when it is allowed, its bytes when it has ended; those of calls that
-//! ended with policyd itself are lost, and what one call writes is known only afterwards, so the last one of a day may go over
-//! the limit of bytes, by what its own limits let it write.
+//! executor §2, §4). A day is one of UTC. A call counts when it is allowed, which is written down before it runs; its bytes
+//! count when it has ended. Bytes of calls that ended with policyd itself are lost, and what one call writes is known only
+//! afterwards, so the last one of a day may go over the limit of bytes, by what its own limits let it write.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_proto::executor::{Capability, Manifest};
+use metnos_proto::msg::common::Refusal;
 use metnos_proto::msg::sandboxd::RunReport;
 use rusqlite::{Connection, params};
 
+use crate::clock::DAY_MS;
 use crate::decide::Verdict;
 use crate::guard::shown;
-use crate::house::signed;
+use crate::house::{not_durable, signed};
 use crate::policy::Policy;
 use crate::registry::Signed;
 use crate::store::{Store, StoreError};
-
-/// A day, in milliseconds.
-const DAY_MS: u64 = 86_400_000;
 
 /// The table; made wherever it is missing.
 pub(crate) const TABLE: &str = "
@@ -122,6 +121,24 @@ impl Policy {
         if writes(manifest) {
             self.house().daily.borrow_mut().add(&manifest.executor.name, self.clock.wall_ms(), 1, 0);
         }
+    }
+
+    /// Has what was counted written down, so that no end of policyd gives a call back.
+    ///
+    /// # Errors
+    /// When it could not be: then the call does not run.
+    pub(crate) async fn keep_written(&self, manifest: &Manifest) -> Result<(), Refusal> {
+        if !writes(manifest) {
+            return Ok(());
+        }
+        let name = &manifest.executor.name;
+        let now = self.house().daily.borrow().on(name, self.clock.wall_ms() / DAY_MS);
+        self.store.written(name.clone(), now).await.map_err(|error| not_durable(&error))
+    }
+
+    /// What this executor has used up of its day; `None` when there is something left.
+    pub(crate) fn used_up(&self, found: &Signed) -> Option<Verdict> {
+        self.house().daily.borrow().over(&found.manifest, self.clock.wall_ms())
     }
 
     /// A call has ended: what it has written, and how it ended, is held against its executor.

@@ -63,7 +63,7 @@ impl Policy {
         Ok(explained)
     }
 
-    /// What holds beside the decision: budgets, secrets, and above all what the owner has switched off.
+    /// What holds beside the decision: budgets, secrets, and above all what is switched off or used up.
     fn beside(&self, explained: &mut Value, principal: &Principal, executor: &str, may: bool) {
         let found = self.registry.borrow().callable(executor).filter(|_| may);
         let room = found.as_ref().and_then(|found| self.has_no_room(&principal.name, found));
@@ -71,9 +71,11 @@ impl Policy {
             self.house().vault.borrow().withheld(&found.manifest, &found.digests)
         };
         let withheld = found.as_ref().and_then(withheld);
+        let no = self.barred(executor, found.as_deref()).or_else(|| room.clone()).or_else(|| withheld.clone());
         for (step, passed, verdict) in [
             ("budgets", "there is room for it; what it costs is looked at when it is called", room),
             ("secrets", "it needs none, or the owner has given it what it needs", withheld),
+            ("day", "it may still write today, or never writes", found.as_ref().and_then(|found| self.used_up(found))),
             ("switches", "the owner has switched nothing off that it needs", self.switched_off(executor)),
         ] {
             let tried = found.is_some() || step == "switches" && verdict.is_some();
@@ -85,11 +87,11 @@ impl Policy {
             if let Some(steps) = explained["steps"].as_array_mut() {
                 steps.push(said);
             }
-            if let Some(no) = verdict {
-                explained["verdict"] = json!("deny");
-                (explained["rule"], explained["why"], explained["remedy"]) =
-                    (json!(no.rule), json!(no.why), json!(no.remedy));
-            }
+        }
+        if let Some(no) = no {
+            explained["verdict"] = json!("deny");
+            (explained["rule"], explained["why"], explained["remedy"]) =
+                (json!(no.rule), json!(no.why), json!(no.remedy));
         }
     }
 

@@ -15,6 +15,7 @@ use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
 use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, GrowthLeft, MAX_EXECUTORS};
 use serde_json::{Value, json};
 
+use crate::clock::DAY_MS;
 use crate::contract::Input;
 use crate::decide::{Named, QUARANTINED, WAITING};
 use crate::store::{Row, RowState};
@@ -26,7 +27,6 @@ pub const MAX_BIRTHS_A_DAY: u8 = 3;
 pub const MAX_SYNTHESISED: u8 = 20;
 /// The most characters of a sentence in a listing, so that [`MAX_EXECUTORS`] of them fit a frame.
 const MAX_LISTED: usize = 120;
-const DAY_MS: u64 = 86_400_000;
 
 /// An executor that was signed: everything a decision needs of it.
 #[derive(Debug)]

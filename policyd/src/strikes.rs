@@ -7,13 +7,14 @@ use std::rc::Rc;
 use metnos_proto::msg::common::{ExecutorId, Outcome};
 use rusqlite::{Connection, params};
 
+use crate::clock::DAY_MS;
 use crate::policy::Policy;
 use crate::store::{Store, StoreError};
 
 /// How many set it aside.
 pub const MOST: usize = 3;
 /// Within how long, in milliseconds.
-pub const WITHIN_MS: u64 = 86_400_000;
+pub const WITHIN_MS: u64 = DAY_MS;
 
 /// The table; made wherever it is missing.
 pub(crate) const TABLE: &str = "

@@ -5,14 +5,13 @@
 mod peers;
 
 use metnos_proto::control::BudgetSettings;
-use metnos_proto::edge::AskError;
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::Refusal;
 use metnos_proto::msg::house::{BudgetAsk, BudgetOf, RaiseBudget};
 use metnos_proto::msg::policyd::{Acted, CheckPolicy, RunCall};
-use peers::{BUDGETS, FakeExecutor, OWNER, World, denied, ran, run, sealed};
+use peers::{BUDGETS, FakeExecutor, OWNER, World, denied, document, ran, run, sealed};
 use serde_json::{Value, json};
 
 const NO: TraceId = TraceId::NONE;
@@ -46,11 +45,7 @@ fn refusal(acted: Acted) -> Refusal {
 }
 
 async fn budget(owner: &Client<CtlPolicyd>, ask: BudgetAsk) -> Result<Value, String> {
-    match owner.budget(NO, ask, []).await {
-        Ok((_, [answer])) => Ok(serde_json::from_slice(&answer.read().unwrap()).unwrap()),
-        Err(AskError::Refused(refusal)) => Err(refusal.rule),
-        Err(other) => panic!("{other}"),
-    }
+    document(owner.budget(NO, ask, []).await)
 }
 
 fn raise(principal: &str, budget: &str, limit: u64) -> BudgetAsk {

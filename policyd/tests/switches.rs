@@ -8,7 +8,9 @@ use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::Outcome;
-use metnos_proto::msg::policyd::{Acted, Panic, PolicyCanaries, PolicyReport, PolicyStatus, Readmit, Resume, RunCall, SwitchExecutor};
+use metnos_proto::msg::policyd::{
+    Acted, Panic, PolicyCanaries, PolicyReport, PolicyStatus, Readmit, Resume, RunCall, SwitchExecutor,
+};
 use peers::{FakeExecutor, OWNER, World, denied, ran, run, sealed};
 use serde_json::{Value, json};
 

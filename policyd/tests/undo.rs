@@ -3,13 +3,12 @@
 
 mod peers;
 
-use metnos_proto::edge::AskError;
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
-use metnos_proto::msg::policyd::{Acted, RunCall, Undo, Undoable};
+use metnos_proto::msg::policyd::{Acted, CheckPolicy, RunCall, Undo, Undoable};
 use peers::sandbox::Lie;
-use peers::{FakeExecutor, World, act, denied, ran, run, sealed};
+use peers::{FakeExecutor, World, act, denied, document, ran, run, sealed};
 use serde_json::{Value, json};
 
 const NO: TraceId = TraceId::NONE;
@@ -67,11 +66,7 @@ async fn write(owner: &Client<CtlPolicyd>, arguments: &Value) -> (TurnId, Acted)
 }
 
 async fn undo(owner: &Client<CtlPolicyd>, turn: Option<TurnId>) -> Result<Value, String> {
-    match owner.undo(NO, Undo { turn }, []).await {
-        Ok((_, [done])) => Ok(serde_json::from_slice(&done.read().unwrap()).unwrap()),
-        Err(AskError::Refused(refusal)) => Err(refusal.rule),
-        Err(other) => panic!("{other}"),
-    }
+    document(owner.undo(NO, Undo { turn }, []).await)
 }
 
 async fn states(owner: &Client<CtlPolicyd>) -> Vec<String> {
@@ -88,21 +83,23 @@ fn inverses(world: &World) -> usize {
     world.took().iter().filter(|line| line.starts_with("run") && line.ends_with("fs_restore")).count()
 }
 
+/// A world in which `fs_write` may be called twice a day.
+async fn few(folder: &std::path::Path, signed: bool) -> World {
+    let few =
+        FakeExecutor { manifest: writer().manifest.replace("writes_per_day = 1000", "writes_per_day = 2"), ..writer() };
+    let (restorer, reader) = (restorer(), FakeExecutor::reader("fs_read"));
+    let all = [few.clone(), restorer.clone(), reader.clone()].map(|one| FakeExecutor { signed, ..one });
+    let world = World::settled(folder, all.into(), &[&few, &restorer, &reader]).await;
+    gives(&world, json!({"ok": true}));
+    world.log.borrow_mut().clear();
+    world
+}
+
 #[test]
 fn a_day_has_as_many_calls_that_write_as_the_manifest_grants_also_across_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let few =
-        FakeExecutor { manifest: writer().manifest.replace("writes_per_day = 1000", "writes_per_day = 2"), ..writer() };
-    let settled = async |signed: bool| {
-        let all: Vec<FakeExecutor> = [few.clone(), restorer(), FakeExecutor::reader("fs_read")]
-            .map(|executor| FakeExecutor { signed, ..executor })
-            .into();
-        let world = World::settled(folder.path(), all, &[&few, &restorer(), &FakeExecutor::reader("fs_read")]).await;
-        gives(&world, json!({"ok": true}));
-        world
-    };
     run(async {
-        let world = settled(false).await;
+        let world = few(folder.path(), false).await;
         let owner = world.owner(OWNER).await;
         for path in ["notes/a.md", "notes/b.md"] {
             ran(write(&owner, &json!({"path": path})).await.1);
@@ -110,12 +107,38 @@ fn a_day_has_as_many_calls_that_write_as_the_manifest_grants_also_across_a_resta
         assert_eq!(denied(write(&owner, &json!({"path": "notes/c.md"})).await.1), "quota.writes_per_day");
     });
     run(async {
-        let world = settled(true).await;
+        let world = few(folder.path(), true).await;
         let owner = world.owner(OWNER).await;
         assert_eq!(denied(write(&owner, &json!({"path": "notes/c.md"})).await.1), "quota.writes_per_day");
+        // The doctor of the rules says the same of a call that nobody makes.
+        let ask = CheckPolicy { principal: "owner".into(), executor: "fs_write".into() };
+        let (_, [said]) = owner.check_policy(NO, ask, [sealed(&json!({"path": "notes/c.md"}))]).await.unwrap();
+        let said: Value = serde_json::from_slice(&said.read().unwrap()).unwrap();
+        assert_eq!((said["verdict"].as_str(), said["rule"].as_str()), (Some("deny"), Some("quota.writes_per_day")));
         // What only reads is not counted.
         let ask = RunCall { executor: "fs_read".into() };
         ran(owner.run_call(NO, ask, [sealed(&json!({"path": "notes/a.md"}))]).await.unwrap().0.acted);
+    });
+}
+
+#[test]
+fn a_call_that_writes_counts_also_when_policyd_ends_in_the_middle_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = few(folder.path(), false).await;
+        let owner = world.owner(OWNER).await;
+        world.sandbox.gate.forget_permits(1_000);
+        let arguments = json!({"path": "notes/a.md"});
+        tokio::select! {
+            _ = write(&owner, &arguments) => panic!("it came to its end"),
+            () = world.until("run ") => {}
+        }
+    });
+    run(async {
+        let world = few(folder.path(), true).await;
+        let owner = world.owner(OWNER).await;
+        ran(write(&owner, &json!({"path": "notes/b.md"})).await.1);
+        assert_eq!(denied(write(&owner, &json!({"path": "notes/c.md"})).await.1), "quota.writes_per_day");
     });
 }
 

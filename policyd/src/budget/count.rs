@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use metnos_proto::control::BudgetSettings;
 use metnos_proto::msg::memoryd::Spent;
 
-/// Milliseconds of a day; days are those of UTC, as in the ledger.
-pub const DAY_MS: u64 = 86_400_000;
+use crate::clock::DAY_MS;
+
 /// Calls that are written down as used before they are made: so many are lost by a crash at most.
 pub const STEP: u64 = 16;
 /// The most pairs of a principal and an executor that are counted in a day.

@@ -18,13 +18,14 @@ use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
 
 use crate::act::memory_gone;
+use crate::clock::DAY_MS;
 use crate::decide::Verdict;
 use crate::guard::shown;
 use crate::house::{not_durable, signed, unsigned};
 use crate::policy::Policy;
 use crate::registry::Signed;
 use crate::store::StoreError;
-use count::{Budget, Count, DAY_MS, Over, Raises, Used, Wanted};
+use count::{Budget, Count, Over, Raises, Used, Wanted};
 
 /// The longest time for which a limit is another one, in seconds: a month.
 pub const MAX_RAISE_S: u32 = 31 * 86_400;

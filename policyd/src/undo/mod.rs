@@ -13,6 +13,7 @@ use metnos_proto::payload::Sealed;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{Arguments, Resolved};
+use crate::clock::DAY_MS;
 use crate::registry::Signed;
 
 /// The argument that policyd alone sets: the name under which an executor keeps what its inverse needs.
@@ -20,7 +21,7 @@ pub const KEEP: &str = "keep";
 /// The argument that names to an inverse which executor had acted.
 const OF: &str = "of";
 /// How long an act can be taken back, in milliseconds: after it, what was kept is only files in a trash.
-pub const KEPT_MS: u64 = 30 * 86_400_000;
+pub const KEPT_MS: u64 = 30 * DAY_MS;
 /// The most acts that are remembered.
 pub const MAX_ACTS: u32 = 10_000;
 /// The most acts in a listing.

@@ -5,10 +5,12 @@ use metnos_policy::vaglio::weigh::Answer;
 use metnos_proto::ids::Blake3;
 use serde_json::{Value, json};
 
+use crate::clock::DAY_MS;
+
 /// How long an unanswered proposal waits, in milliseconds (design: policy §4, growth).
-pub const EXPIRES_MS: u64 = 7 * 86_400_000;
+pub const EXPIRES_MS: u64 = 7 * DAY_MS;
 /// How long a proposal is kept after that, so that it is not made again in the same words, in milliseconds.
-pub const KEPT_MS: u64 = 90 * 86_400_000;
+pub const KEPT_MS: u64 = 90 * DAY_MS;
 
 /// One proposal.
 #[derive(Debug, Clone, PartialEq)]

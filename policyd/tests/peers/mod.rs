@@ -20,7 +20,7 @@ use metnos_policyd::policy::{Policy, Setting};
 use metnos_policyd::seeds::Seed;
 use metnos_policyd::store::{Opened, StoreError};
 use metnos_proto::control::BudgetSettings;
-use metnos_proto::edge::{PeerCred, pair};
+use metnos_proto::edge::{AskError, PeerCred, pair};
 use metnos_proto::edges::{
     CtlPolicyd, DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydSandboxd, SyntdPolicyd, ctl_policyd, door_policyd,
     planner_policyd, policyd_memoryd, policyd_sandboxd, syntd_policyd,
@@ -227,6 +227,15 @@ async fn attached<E: metnos_proto::edge::Edge>(end: metnos_proto::edge::AskerEnd
     client.attach(end).unwrap();
     tokio::task::yield_now().await;
     client
+}
+
+/// A document that was answered, or the rule of the refusal.
+pub fn document<T>(answer: Result<(T, [Sealed; 1]), AskError>) -> Result<Value, String> {
+    match answer {
+        Ok((_, [document])) => Ok(serde_json::from_slice(&document.read().unwrap()).unwrap()),
+        Err(AskError::Refused(refusal)) => Err(refusal.rule),
+        Err(other) => panic!("{other}"),
+    }
 }
 
 /// Arguments as they travel.
