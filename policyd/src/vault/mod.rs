@@ -17,6 +17,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use crate::act::internal;
 use crate::decide::Verdict;
 use crate::guard::shown;
 use crate::house::{not_durable, signed, unsigned};
@@ -196,10 +197,7 @@ impl Vault {
             document.extend_from_slice(&text);
         }
         document.push(b'}');
-        let unsealed = |error: metnos_proto::payload::PayloadError| {
-            Refusal::new(RefusalCode::Unavailable, MISSING, error.to_string())
-        };
-        Sealed::new(&document).map(Some).map_err(unsealed)
+        Sealed::new(&document).map(Some).map_err(|error| internal(&error.to_string()))
     }
 
     /// The name of a secret whose value stands in one of these texts.
