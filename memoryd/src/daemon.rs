@@ -10,11 +10,16 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::company::Company;
 use crate::error::Error;
-use crate::links::{Ending, Link, accept};
+use crate::links::{Ending, Link, Unasked, accept};
 use crate::memory::Memory;
 
 /// How many links there may be at once: every edge twice, while a peer is started anew, and the owner's.
 pub const MAX_LINKS: usize = 32;
+/// How many events may wait to be derived from while more come.
+pub const MAX_DUE: usize = 256;
+/// How soon somebody who was answered must say the next thing to be taken for one who tells much: several times what a
+/// process takes to hear an answer and to speak again.
+const MORE_WITHIN: Duration = Duration::from_micros(200);
 /// The longest description of a breach that is reported, in characters.
 const MAX_BREACH_CHARS: usize = 2_000;
 
@@ -79,7 +84,7 @@ impl Daemon {
     }
 
     fn serve(&mut self) -> Result<(), DaemonError> {
-        let mut more_to_do = false;
+        let (mut more_to_do, mut hurried) = (false, false);
         // What was changed while nobody watched.
         if let Err(error) = self.memory.look_at_files_at_start() {
             tracing::error!(%error, "that the six files have changed was not recorded");
@@ -91,16 +96,31 @@ impl Daemon {
                 self.memory.files_moved();
             }
             self.round(&ready.links)?;
-            self.tell_head()?;
-            self.tell_ager_came()?;
             if drain {
                 return Ok(self.memory.settle()?);
             }
+            if hurried && self.more_to_come()? {
+                continue;
+            }
+            if self.memory.due() > 0 {
+                recorded(self.memory.derive())?;
+                hurried = self.look(Some(Duration::ZERO))?.links.contains(&true);
+            }
+            self.tell()?;
             more_to_do = self.work();
             if !more_to_do && let Err(error) = self.memory.idle() {
                 tracing::error!(%error, "what is due once in a while was not done");
             }
         }
+    }
+
+    /// Whether what was just made durable may wait to be derived from, because somebody says the next thing at once: then
+    /// many events share what deriving costs. Whoever asks about any of it has it derived from first.
+    fn more_to_come(&mut self) -> Result<bool, DaemonError> {
+        if self.memory.due() == 0 || self.memory.due() >= MAX_DUE {
+            return Ok(false);
+        }
+        Ok(self.look(Some(MORE_WITHIN))?.links.contains(&true))
     }
 
     /// Waits for somebody to say something; not at all when there is work to go on with.
@@ -190,41 +210,41 @@ impl Daemon {
         recorded(self.memory.flush())
     }
 
-    /// Has policyd told of the head of the chain when that is due. Without a policyd it stays due: a new one asks first.
-    fn tell_head(&mut self) -> Result<(), DaemonError> {
-        let Some(head) = self.memory.head_due() else { return Ok(()) };
+    /// Has policyd told of the head of the chain when that is due, and syntd that the ager has proposed something.
+    /// Without a policyd it stays due, and a new one asks first; without a syntd nothing is lost, for so does that.
+    fn tell(&mut self) -> Result<(), DaemonError> {
+        if let Some(head) = self.memory.head_due() {
+            if self.tell_all(&Unasked::Head(head.clone()))? {
+                self.memory.head_told(&head);
+            } else {
+                self.memory.head_untold();
+            }
+        }
+        if self.memory.ager_has_proposed() {
+            self.tell_all(&Unasked::AgerCame)?;
+        }
+        Ok(())
+    }
+
+    /// Tells whoever is to hear it; whether anybody was told.
+    fn tell_all(&mut self, unasked: &Unasked) -> Result<bool, DaemonError> {
         let mut endings = Vec::new();
         let mut told = false;
         for (at, link) in self.links.iter_mut().enumerate() {
-            match link.tell_head(&head) {
+            match link.tell(unasked) {
                 Ok(heard) => told |= heard,
                 Err(ending) => endings.push((at, ending)),
             }
         }
-        if told {
-            self.memory.head_told(&head);
-        } else {
-            self.memory.head_untold();
-        }
-        self.end(endings)
-    }
-
-    /// Tells syntd that the ager has proposed something. Without a syntd nothing is lost: a new one asks first.
-    fn tell_ager_came(&mut self) -> Result<(), DaemonError> {
-        if !self.memory.ager_has_proposed() {
-            return Ok(());
-        }
-        let mut endings = Vec::new();
-        for (at, link) in self.links.iter_mut().enumerate() {
-            if let Err(ending) = link.tell_ager_came() {
-                endings.push((at, ending));
-            }
-        }
-        self.end(endings)
+        self.end(endings)?;
+        Ok(told)
     }
 
     /// Drops links that have ended, and records breaches.
     fn end(&mut self, mut endings: Vec<(usize, Ending)>) -> Result<(), DaemonError> {
+        if endings.is_empty() {
+            return Ok(());
+        }
         endings.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
         for (at, ending) in endings {
             let edge = self.links.remove(at).edge();

@@ -25,6 +25,10 @@ pub const ANSWER_WITHIN_MS: u64 = 100;
 /// How many bytes of the chronicle are verified in one round.
 pub const VERIFY_SLICE_BYTES: u64 = 2 * 1024 * 1024;
 
+/// What is told without looking anything up but the turn it opens: all else is answered when everything that is durable
+/// has been derived from.
+const TOLD_BLIND: [&str; 2] = ["received", "system_event"];
+
 /// Why a link ends.
 #[derive(Debug)]
 pub enum Ending {
@@ -47,6 +51,15 @@ impl From<LinkError> for Ending {
     }
 }
 
+/// What a peer is told without having asked.
+#[derive(Debug)]
+pub enum Unasked {
+    /// The head of the chain, to policyd, which signs it.
+    Head(ChainHead),
+    /// That the ager has proposed something, to syntd, which carries it on.
+    AgerCame,
+}
+
 /// A link, whatever its edge.
 pub trait Link: AsFd {
     /// Which edge it is.
@@ -67,22 +80,11 @@ pub trait Link: AsFd {
     /// When the link has ended.
     fn release(&mut self, memory: &Memory) -> Result<(), Ending>;
 
-    /// Tells the head of the chain, if the peer is the one that signs it; whether it is and was told.
+    /// Tells the peer something unasked, if it is the one that hears such things; whether it was told.
     ///
     /// # Errors
     /// When the link has ended.
-    fn tell_head(&mut self, head: &ChainHead) -> Result<bool, Ending> {
-        let _ = head;
-        Ok(false)
-    }
-
-    /// Tells that the ager has proposed something, if the peer is the one that carries it on; whether it is and was told.
-    ///
-    /// # Errors
-    /// When the link has ended.
-    fn tell_ager_came(&mut self) -> Result<bool, Ending> {
-        Ok(false)
-    }
+    fn tell(&mut self, unasked: &Unasked) -> Result<bool, Ending>;
 
     /// Goes on with what takes longer than a round; `true` while there is more to do.
     ///
@@ -95,12 +97,15 @@ pub trait Link: AsFd {
 }
 
 type Dispatch<E> = fn(&BlockingServer<E>, Incoming<E>, &mut Service<'_>) -> Result<Outgoing<E>, No>;
+/// What is told over an edge as a note, if it is for the peer of that edge.
+type Notes<E> = fn(&Unasked) -> Option<<E as Edge>::Note>;
 
 /// A link of edge `E`.
 struct EdgeLink<E: Edge> {
     server: BlockingServer<E>,
     session: SessionId,
     dispatch: Dispatch<E>,
+    notes: Notes<E>,
     /// Answers, and the round whose flush they wait for, if they wait for one.
     held: Vec<(Outgoing<E>, Option<u64>)>,
 }
@@ -108,11 +113,21 @@ struct EdgeLink<E: Edge> {
 impl<E: Edge> EdgeLink<E> {
     fn new(raw: RawEnd, dispatch: Dispatch<E>) -> Result<Self, Ending> {
         let end = AnswererEnd::<E>::new(raw).map_err(|error| Ending::Violation(error.to_string()))?;
-        Ok(Self { server: BlockingServer::new(end)?, session: SessionId::new(), dispatch, held: Vec::new() })
+        let server = BlockingServer::new(end)?;
+        Ok(Self { server, session: SessionId::new(), dispatch, notes: |_| None, held: Vec::new() })
+    }
+
+    fn telling(self, notes: Notes<E>) -> Self {
+        Self { notes, ..self }
     }
 
     fn serve(&mut self, incoming: Incoming<E>, memory: &mut Memory) -> Result<(), Ending> {
         let word = incoming.ask.name();
+        if !TOLD_BLIND.contains(&word)
+            && let Err(error) = memory.derive()
+        {
+            tracing::error!(%error, "what was recorded was not derived from");
+        }
         let waiting = memory.staged_so_far();
         let mut service = Service { memory, session: self.session };
         match (self.dispatch)(&self.server, incoming, &mut service) {
@@ -176,6 +191,16 @@ impl<E: Edge> Link for EdgeLink<E> {
         }
         Ok(())
     }
+
+    /// A peer that does not read now is not waited for: it hears the next one, or asks when it is started anew.
+    fn tell(&mut self, unasked: &Unasked) -> Result<bool, Ending> {
+        let Some(note) = (self.notes)(unasked) else { return Ok(false) };
+        match self.server.note(&note) {
+            Ok(()) => Ok(true),
+            Err(LinkError::Io(error)) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
 }
 
 /// The owner's link: as the others, but a verification is worked on in slices.
@@ -238,6 +263,10 @@ impl Link for OwnersLink {
         self.link.release(memory)
     }
 
+    fn tell(&mut self, unasked: &Unasked) -> Result<bool, Ending> {
+        self.link.tell(unasked)
+    }
+
     fn work(&mut self, memory: &mut Memory) -> Result<bool, Ending> {
         let Some((request, trace, verify)) = &mut self.verifying else { return Ok(false) };
         let answer = match verify.step(memory.chronicle(), VERIFY_SLICE_BYTES) {
@@ -250,79 +279,6 @@ impl Link for OwnersLink {
         self.hold(request, trace, answer);
         self.link.release(memory)?;
         Ok(false)
-    }
-}
-
-/// policyd's link: as the others, and it hears the head of the chain unasked.
-struct PolicydLink(EdgeLink<PolicydMemoryd>);
-
-impl AsFd for PolicydLink {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
-impl Link for PolicydLink {
-    fn edge(&self) -> EdgeId {
-        self.0.edge()
-    }
-
-    fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), Ending> {
-        self.0.take(memory, buffer)
-    }
-
-    fn holds(&self) -> bool {
-        self.0.holds()
-    }
-
-    fn release(&mut self, memory: &Memory) -> Result<(), Ending> {
-        self.0.release(memory)
-    }
-
-    /// A peer that does not read now is told with the next head: nobody waits.
-    fn tell_head(&mut self, head: &ChainHead) -> Result<bool, Ending> {
-        told(self.0.server.note(&policyd_memoryd::Note::ChainHead(head.clone())))
-    }
-}
-
-/// Whether a note has left: a peer that does not read now is not waited for.
-fn told(left: Result<(), LinkError>) -> Result<bool, Ending> {
-    match left {
-        Ok(()) => Ok(true),
-        Err(LinkError::Io(error)) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(false),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// syntd's link: as the others, and it hears unasked that there is something to fetch.
-struct SyntdLink(EdgeLink<SyntdMemoryd>);
-
-impl AsFd for SyntdLink {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
-impl Link for SyntdLink {
-    fn edge(&self) -> EdgeId {
-        self.0.edge()
-    }
-
-    fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), Ending> {
-        self.0.take(memory, buffer)
-    }
-
-    fn holds(&self) -> bool {
-        self.0.holds()
-    }
-
-    fn release(&mut self, memory: &Memory) -> Result<(), Ending> {
-        self.0.release(memory)
-    }
-
-    /// A peer that does not read now asks for all of it when it is started anew, or when the ager comes again.
-    fn tell_ager_came(&mut self) -> Result<bool, Ending> {
-        told(self.0.server.note(&syntd_memoryd::Note::AgerCame(AgerCame {})))
     }
 }
 
@@ -346,11 +302,17 @@ pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, Ending> {
         }
         EdgeId::SyntdMemoryd => {
             let link = EdgeLink::<SyntdMemoryd>::new(raw, |link, ask, to| syntd_memoryd::dispatch(link, ask, to))?;
-            Box::new(SyntdLink(link))
+            Box::new(link.telling(|unasked| match unasked {
+                Unasked::AgerCame => Some(syntd_memoryd::Note::AgerCame(AgerCame {})),
+                Unasked::Head(_) => None,
+            }))
         }
         EdgeId::PolicydMemoryd => {
             let link = EdgeLink::<PolicydMemoryd>::new(raw, |link, ask, to| policyd_memoryd::dispatch(link, ask, to))?;
-            Box::new(PolicydLink(link))
+            Box::new(link.telling(|unasked| match unasked {
+                Unasked::Head(head) => Some(policyd_memoryd::Note::ChainHead(head.clone())),
+                Unasked::AgerCame => None,
+            }))
         }
         EdgeId::SandboxdMemoryd => {
             Box::new(EdgeLink::<SandboxdMemoryd>::new(raw, |link, ask, to| sandboxd_memoryd::dispatch(link, ask, to))?)

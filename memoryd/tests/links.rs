@@ -8,6 +8,7 @@ use std::time::Duration;
 use metnos_memoryd::chronicle::time::SystemClock;
 use metnos_memoryd::daemon::{Daemon, DaemonError};
 use metnos_memoryd::faults::{Fault, Faults, NoFaults, Step};
+use metnos_memoryd::links::{Link, accept};
 use metnos_memoryd::memory::Memory;
 use metnos_proto::control::{self, Drain, EdgeEnd, Order, Ping, Report};
 use metnos_proto::edge::{AskError, Edge, RawEnd, Side};
@@ -20,6 +21,7 @@ use metnos_proto::msg::memoryd::{
 };
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::payload::Sealed;
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 const WITHIN: Duration = Duration::from_secs(20);
 
@@ -284,6 +286,53 @@ fn there_are_so_many_links_and_one_more_is_closed() {
     }
     assert!(matches!(surplus.memory_status(TRACE, MemoryStatus {}, []), Err(AskError::Gone(_))));
     running.drain();
+}
+
+/// A link whose rounds the test plays, and the asking end.
+fn by_hand<E: Edge>() -> (Box<dyn Link>, BlockingClient<E>) {
+    let (ours, theirs) = metnos_proto::socket::pair().unwrap();
+    let raw = |side, fd| RawEnd { edge: E::ID, side, generation: 1, peer: None, fd };
+    let asker = metnos_proto::edge::AskerEnd::new(raw(Side::Asker, ours)).unwrap();
+    (accept(raw(Side::Answerer, theirs)).unwrap(), BlockingClient::new(asker).unwrap())
+}
+
+fn await_ask(link: &dyn Link) {
+    let mut fds = [PollFd::new(&link, PollFlags::IN)];
+    assert_eq!(rustix::event::poll(&mut fds, Some(&Timespec::try_from(WITHIN).unwrap())).unwrap(), 1);
+}
+
+#[test]
+fn what_is_durable_and_not_derived_from_yet_is_so_before_anybody_is_told_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in [".audit", ".mnestome", ".runtime", "workspace"] {
+        std::fs::create_dir(dir.path().join(name)).unwrap();
+    }
+    let mut memory = Memory::open(dir.path(), SessionId::new(), Box::new(SystemClock), none(), 50).unwrap();
+    let mut buffer = metnos_proto::socket::buffer();
+    let (mut door, mut asks_door) = by_hand::<DoorMemoryd>();
+    let (mut owner, mut asks_owner) = by_hand::<CtlMemoryd>();
+    // Each end has said hello.
+    door.take(&mut memory, &mut buffer).unwrap();
+    owner.take(&mut memory, &mut buffer).unwrap();
+    let asker = std::thread::spawn(move || {
+        let told = asks_door.received(TRACE, received(1), [seal(b"hello")]).unwrap().0.seq;
+        let again = asks_door.received(TRACE, received(1), [seal(b"hello")]).unwrap().0.seq;
+        let next = asks_door.received(TRACE, received(2), [seal(b"hello")]).unwrap().0.seq;
+        let seen = asks_owner.tail(TRACE, Tail { lines: 1, after: 0 }, []).unwrap().0.last_seq;
+        (told, again, next, seen)
+    });
+    // Answered, and due; the same again is looked up, so that it is derived from; the next one is due again.
+    for due in [1, 0, 1] {
+        await_ask(door.as_ref());
+        door.take(&mut memory, &mut buffer).unwrap();
+        memory.flush_answering(|memory| door.release(memory).unwrap()).unwrap();
+        assert_eq!(memory.due(), due);
+    }
+    await_ask(owner.as_ref());
+    owner.take(&mut memory, &mut buffer).unwrap();
+    assert_eq!(memory.due(), 0);
+    owner.release(&memory).unwrap();
+    assert_eq!(asker.join().unwrap(), (1, 1, 2, 2));
 }
 
 #[test]

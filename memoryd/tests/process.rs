@@ -148,6 +148,38 @@ fn the_locked_process_does_everything_that_it_is_for() {
     again.drain();
 }
 
+/// A producer that speaks again at once has its lines derived from in bulk; whoever asks sees all of them.
+#[test]
+fn what_is_told_in_a_hurry_is_known_as_soon_as_somebody_asks() {
+    let dir = instance();
+    let mut process = Process::start(dir.path());
+    let mut door = process.connect::<DoorMemoryd>();
+    let mut planner = process.connect::<PlannerMemoryd>();
+    let mut owner = process.connect::<CtlMemoryd>();
+    for round in 0..4_u8 {
+        for n in 1..=55 {
+            let told = say(&mut door, round * 55 + n);
+            // The same again is the same line, also when the index does not know the first one yet.
+            assert_eq!(say(&mut door, round * 55 + n), told);
+        }
+        let last = say(&mut door, 240 + round);
+        assert_eq!(owner.tail(TRACE, Tail { lines: 1, after: 0 }, []).unwrap().0.last_seq, last);
+        planner.begin_turn(TRACE, BeginTurn { turn: turn(240 + round) }, []).unwrap();
+    }
+    let (report, []) = owner.verify(TRACE, Verify { since: 0 }, [Sealed::new(b"").unwrap()]).unwrap();
+    assert_eq!((report.lines, report.findings_total), (4 * 57, 0));
+    // Ended while lines may be due: the next start finds them in the log.
+    let last = say(&mut door, 250);
+    rustix::process::kill_process(rustix::process::Pid::from_child(&process.child), rustix::process::Signal::KILL)
+        .unwrap();
+    process.child.wait().unwrap();
+    let mut again = Process::start(dir.path());
+    let mut owner = again.connect::<CtlMemoryd>();
+    assert!(owner.memory_status(TRACE, MemoryStatus {}, []).unwrap().0.head.seq >= last);
+    assert_eq!(owner.verify(TRACE, Verify { since: 0 }, [Sealed::new(b"").unwrap()]).unwrap().0.findings_total, 0);
+    again.drain();
+}
+
 #[test]
 fn killed_at_any_moment_of_its_work_it_comes_back_with_all_that_it_promised() {
     let dir = instance();

@@ -88,6 +88,8 @@ pub struct Chronicle {
     staged: Vec<Event>,
     staged_bytes: usize,
     staged_so_far: u64,
+    /// What is durable, and not in the index yet.
+    due: Vec<Placed>,
     /// What memoryd itself has to tell, not staged yet.
     news: Vec<Draft>,
     /// What of it is staged: told again when the flush goes wrong.
@@ -178,6 +180,7 @@ impl Chronicle {
             staged: Vec::new(),
             staged_bytes: 0,
             staged_so_far: 0,
+            due: Vec::new(),
             news,
             staged_news: Vec::new(),
             clock_back_told: false,
@@ -276,10 +279,17 @@ impl Chronicle {
         !self.staged.is_empty()
     }
 
-    /// Whether an event of that turn waits, which the index therefore does not know yet.
+    /// Whether an event of that turn waits, or is durable and not in the index yet.
     #[must_use]
-    pub fn has_staged_of(&self, turn: metnos_proto::ids::TurnId) -> bool {
-        self.staged.iter().any(|event| event.turn_id == Some(turn))
+    pub fn has_unindexed_of(&self, turn: metnos_proto::ids::TurnId) -> bool {
+        let of_turn = |event: &Event| event.turn_id == Some(turn);
+        self.staged.iter().any(of_turn) || self.due.iter().any(|placed| of_turn(&placed.event))
+    }
+
+    /// What is durable and not in the index yet.
+    #[must_use]
+    pub fn due(&self) -> &[Placed] {
+        &self.due
     }
 
     /// Makes everything that waits durable, with one write and one sync, then indexes it.
@@ -287,20 +297,20 @@ impl Chronicle {
     /// # Errors
     /// What went wrong; then nothing of it stays, and nobody may be told that it was recorded.
     pub fn flush(&mut self) -> Result<Flushed> {
-        let events = self.write()?;
-        let indexed = self.bring_in(&events)?;
+        self.write()?;
+        let (events, indexed) = self.bring_in()?;
         Ok(Flushed { events, indexed })
     }
 
-    /// The first half of a flush: one write and one sync. From here on the events may be acknowledged. The index does
-    /// not know them before [`Chronicle::bring_in`], which follows before anybody is answered out of it.
+    /// The first half of a flush: one write and one sync. From here on the events may be acknowledged. They are due to
+    /// the index until [`Chronicle::bring_in`], which follows before anybody is answered out of it.
     ///
     /// # Errors
     /// What went wrong; then nothing of it stays, and nobody may be told that it was recorded.
-    pub fn write(&mut self) -> Result<Vec<Placed>> {
+    pub fn write(&mut self) -> Result<()> {
         let events = std::mem::take(&mut self.staged);
         self.staged_bytes = 0;
-        let Some(last) = events.last() else { return Ok(Vec::new()) };
+        let Some(last) = events.last() else { return Ok(()) };
         let day = Day::of(last.ts_ms);
         let head = Head::of(last);
         let mut bytes = Vec::new();
@@ -318,27 +328,29 @@ impl Chronicle {
             }
         })?;
         self.head = head;
-        if matches!(self.health, Health::Sound) {
-            self.health = Health::Behind;
-        }
         let placed = |(event, (offset, bytes))| Placed { event, place: Place { day, offset: start + offset, bytes } };
-        Ok(events.into_iter().zip(spans).map(placed).collect())
+        self.due.extend(events.into_iter().zip(spans).map(placed));
+        Ok(())
     }
 
-    /// The second half of a flush: the index hears of what was written. Whether it knows it now; otherwise it is caught
-    /// up before the next event.
+    /// The second half of a flush: the index hears of all that is due. What that was, and whether the index knows it
+    /// now; otherwise it is caught up before the next event.
     ///
     /// # Errors
     /// Only when the process is made to end, by a test.
-    pub fn bring_in(&mut self, events: &[Placed]) -> Result<bool> {
-        if events.is_empty() || matches!(self.health, Health::Sound) {
-            return Ok(true);
+    pub fn bring_in(&mut self) -> Result<(Vec<Placed>, bool)> {
+        let events = std::mem::take(&mut self.due);
+        if events.is_empty() {
+            return Ok((events, true));
         }
-        let indexed = self.index_events(events)?;
+        if matches!(self.health, Health::Sound) {
+            self.health = Health::Behind;
+        }
+        let indexed = self.index_events(&events)?;
         if indexed && events.iter().any(|placed| placed.event.kind == EventType::PayloadRedacted) {
             self.carry_out_redactions()?;
         }
-        Ok(indexed)
+        Ok((events, indexed))
     }
 
     /// Brings the index up to date. The lines are durable, so an index that cannot be written

@@ -308,13 +308,15 @@ fn until_killed(bench: &Bench, rounds: &[usize]) -> Vec<u64> {
                 Err(_) => return acknowledged,
             }
         }
-        let Ok(written) = chronicle.write() else { return acknowledged };
+        if chronicle.write().is_err() {
+            return acknowledged;
+        }
         if chronicle.acknowledge().is_err() {
             return acknowledged;
         }
         // Acknowledged as soon as it is durable, whatever becomes of the index.
         acknowledged.extend(staged);
-        if chronicle.bring_in(&written).is_err() {
+        if chronicle.bring_in().is_err() {
             return acknowledged;
         }
         bench.clock.advance(DAY_MS / 3);

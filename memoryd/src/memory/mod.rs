@@ -206,44 +206,53 @@ impl Memory {
     /// # Errors
     /// What went wrong on the way to the disk. The round's [`Memory::failure`] says so to each asker.
     pub fn flush(&mut self) -> Result<()> {
-        self.flush_answering(|_| {})
+        self.flush_answering(|_| {})?;
+        self.derive()
     }
 
-    /// As [`Memory::flush`]; in between, when everything is durable or is known not to be, `answer` lets the answers
-    /// leave: an event that is on the disk is never lost, and what is derived from it is derived before anybody is
-    /// answered out of it, since nobody is heard before this returns.
+    /// Makes everything that was staged durable. When it is, or is known not to be, `answer` lets the answers leave: an
+    /// event that is on the disk is never lost. What follows from it is due until [`Memory::derive`], which the caller
+    /// sees to before anything else than a new event is answered.
     ///
     /// # Errors
     /// As [`Memory::flush`].
     pub fn flush_answering(&mut self, answer: impl FnOnce(&Self)) -> Result<()> {
         let round = self.rounds;
         self.rounds += 1;
-        let written = match self.chronicle.write() {
-            Ok(written) => written,
+        match self.chronicle.write() {
+            Ok(()) => {}
             Err(killed @ Error::Killed(_)) => return Err(killed),
             Err(error) => {
                 self.failed.push((round, error.to_refusal()));
                 answer(self);
                 return Err(error);
             }
-        };
-        // Whoever is told that a payload is gone, or that the mnestome was kept, may believe it.
-        if written.iter().any(|placed| matches!(placed.event.kind, EventType::PayloadRedacted | EventType::Checkpoint))
-        {
-            let projected = self.project(&written);
-            if !matches!(projected, Err(Error::Killed(_))) {
-                answer(self);
-            }
-            return projected;
         }
-        answer(self);
-        self.project(&written)
+        // Whoever is told that a payload is gone, or that the mnestome was kept, may believe it.
+        let promises =
+            |placed: &Placed| matches!(placed.event.kind, EventType::PayloadRedacted | EventType::Checkpoint);
+        let derived = if self.chronicle.due().iter().any(promises) { self.derive() } else { Ok(()) };
+        if !matches!(derived, Err(Error::Killed(_))) {
+            answer(self);
+        }
+        derived
     }
 
-    /// Brings the index and everything that is derived up to what is durable.
-    fn project(&mut self, written: &[Placed]) -> Result<()> {
+    /// How many events are durable and not derived from yet.
+    #[must_use]
+    pub fn due(&self) -> usize {
+        self.chronicle.due().len()
+    }
+
+    /// Brings the index and everything that is derived up to what is durable. What goes wrong with one of them is caught
+    /// up later: the lines are on the disk.
+    ///
+    /// # Errors
+    /// Only when the process is made to end, by a test.
+    pub fn derive(&mut self) -> Result<()> {
+        let (written, indexed) = self.chronicle.bring_in()?;
         let Some(first) = written.first() else { return Ok(()) };
-        if !self.chronicle.bring_in(written)? {
+        if !indexed {
             return Ok(());
         }
         let checkpoints: Vec<Event> = written
@@ -313,7 +322,8 @@ impl Memory {
 
     /// Catches up every projection that is behind, as far as that is possible now.
     pub fn catch_up(&mut self) {
-        if let Err(error) = self.chronicle.fit().and_then(|()| self.catch_up_mnestome()) {
+        let caught_up = self.derive().and_then(|()| self.chronicle.fit()).and_then(|()| self.catch_up_mnestome());
+        if let Err(error) = caught_up {
             tracing::warn!(%error, "a projection stays behind the chronicle");
         }
     }
@@ -328,9 +338,9 @@ impl Memory {
     }
 
     /// Makes sure that the index knows everything of a turn: an ask about a turn that has
-    /// lines waiting has them flushed first.
+    /// lines waiting, or due to the index, has them flushed first.
     fn settle_turn(&mut self, turn: TurnId) -> Result<()> {
-        if self.chronicle.has_staged_of(turn) { self.flush() } else { Ok(()) }
+        if self.chronicle.has_unindexed_of(turn) { self.flush() } else { Ok(()) }
     }
 
     /// What is known of a turn.
