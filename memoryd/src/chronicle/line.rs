@@ -3,9 +3,13 @@
 //! Keys stand in one order without white space, so that a line can be read without
 //! building a document, and one event has one line.
 
-use super::event::{Event, trust_name};
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+
+use super::canonical;
+use super::event::{Draft, Event, trust_name};
 use super::spelled::Spelled;
 use super::time::instant_text;
+use crate::error::{Error, Result};
 
 /// The largest payload of an event, in bytes.
 pub const MAX_PAYLOAD_BYTES: usize = 20 * 1024 * 1024;
@@ -80,6 +84,26 @@ fn push_string(line: &mut Vec<u8>, text: &str) {
 /// The first field that is not spelled as [`to_line`] would.
 pub fn parse_line(line: &[u8]) -> Result<Event, LineError> {
     Ok(Spelled::read(line, &mut Vec::new())?.to_event())
+}
+
+/// Checks what the format demands of a draft.
+///
+/// # Errors
+/// Which part does not fit it.
+pub(super) fn check_draft(draft: &Draft) -> Result<()> {
+    let invalid = |why: String| Error::Refused(Refusal::new(RefusalCode::Invalid, "chronicle.format", why));
+    if draft.payload.len() > MAX_PAYLOAD_BYTES {
+        let bytes = draft.payload.len();
+        return Err(invalid(format!("a payload of {bytes} bytes is over the limit of {MAX_PAYLOAD_BYTES}")));
+    }
+    if draft.peer.len() > MAX_FIELD_BYTES {
+        return Err(invalid(format!(
+            "a principal of {} bytes is over the limit of {MAX_FIELD_BYTES}",
+            draft.peer.len()
+        )));
+    }
+    canonical::check_object(&draft.payload)
+        .map_err(|error| invalid(format!("the payload is not canonical JSON: {error}")))
 }
 
 #[cfg(test)]

@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use metnos_proto::ids::{SessionId, Sha256};
-use metnos_proto::msg::common::{Refusal, RefusalCode, Trust};
+use metnos_proto::msg::common::Trust;
 use metnos_proto::msg::memoryd::Recorded;
 use metnos_proto::role::RoleName;
 
-use super::canonical;
 use super::event::{Draft, Event, EventType, GENESIS};
 use super::index::{Index, IndexRow};
-use super::line::{MAX_FIELD_BYTES, MAX_PAYLOAD_BYTES, to_line};
+use super::line::{check_draft, to_line};
 use super::log::{Log, Place, Placed};
 use super::payload::SystemEvent;
 use super::recover::{self, apply};
@@ -212,7 +211,7 @@ impl Chronicle {
     /// When it does not fit the format, or nothing can be recorded.
     pub fn stage(&mut self, draft: Draft) -> Result<Recorded> {
         self.fit()?;
-        check(&draft)?;
+        check_draft(&draft)?;
         self.stage_news();
         Ok(self.push(draft))
     }
@@ -489,21 +488,4 @@ pub fn is_damage(error: &Error) -> bool {
     use rusqlite::ErrorCode;
     matches!(error, Error::Sqlite { source, .. } if matches!(
         source.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)))
-}
-
-/// Checks what the format demands of a draft.
-fn check(draft: &Draft) -> Result<()> {
-    let invalid = |why: String| Error::Refused(Refusal::new(RefusalCode::Invalid, "chronicle.format", why));
-    if draft.payload.len() > MAX_PAYLOAD_BYTES {
-        let bytes = draft.payload.len();
-        return Err(invalid(format!("a payload of {bytes} bytes is over the limit of {MAX_PAYLOAD_BYTES}")));
-    }
-    if draft.peer.len() > MAX_FIELD_BYTES {
-        return Err(invalid(format!(
-            "a principal of {} bytes is over the limit of {MAX_FIELD_BYTES}",
-            draft.peer.len()
-        )));
-    }
-    canonical::check_object(&draft.payload)
-        .map_err(|error| invalid(format!("the payload is not canonical JSON: {error}")))
 }

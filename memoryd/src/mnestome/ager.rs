@@ -33,6 +33,10 @@ const MOST_WISHES: i64 = 256;
 /// The ordinary trigger of a synthesis: so often in a use-month (design: memory §2).
 pub const RECURRENCES: u64 = 5;
 
+/// Those whose time has come, the longest overdue first.
+const DUE: &str = "SELECT id, state, weight, decay_lambda, used_at FROM mnests WHERE t_cross <= ?1
+                   ORDER BY t_cross, id LIMIT ?2";
+
 /// What the ager proposes, and what became of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Proposal {
@@ -113,10 +117,9 @@ impl Mnestome {
     /// Looks at every mnest whose time has come, inside the transaction that applies line `seq`.
     pub(super) fn age(&self, seq: u64) -> Result<()> {
         let now = self.clock.now;
-        let sql = "SELECT id, state, weight, decay_lambda, used_at FROM mnests WHERE t_cross <= ?1 ORDER BY t_cross, id LIMIT ?2";
         let due: Vec<Crossed> = self
             .db
-            .prepare_cached(sql)
+            .prepare_cached(DUE)
             .and_then(|mut all| all.query_map([signed(now), MOST_IN_A_PASS], crossed)?.collect())
             .during("ageing the mnestome")?;
         for one in &due {

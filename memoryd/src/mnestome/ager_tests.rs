@@ -186,3 +186,12 @@ fn a_young_mnestome_begins_with_what_the_contracts_say_and_an_old_one_learns() {
     history.born("translate", &takes, &gives);
     assert_eq!(history.mnestome.list().unwrap().len(), 1, "later ones are joined by use alone");
 }
+
+#[test]
+fn where_many_cross_at_once_a_pass_sorts_none_of_those_that_wait() {
+    let history = History::new();
+    let mut plan = history.mnestome.db.prepare(&format!("EXPLAIN QUERY PLAN {DUE}")).unwrap();
+    let steps: Vec<String> =
+        plan.query_map([0, MOST_IN_A_PASS], |row| row.get(3)).unwrap().collect::<rusqlite::Result<_>>().unwrap();
+    assert!(steps.len() == 1 && steps[0].contains("USING INDEX mnests_due"), "{steps:?}");
+}

@@ -26,7 +26,8 @@ CREATE TABLE mnests (
 CREATE UNIQUE INDEX mnests_edge ON mnests (src_executor, src_version, dst_executor, coalesce(dst_version, ''));
 -- With all that a look at the neighbours needs in it, so that they are read in one go.
 CREATE INDEX mnests_from ON mnests (src_executor, src_version, state, lw DESC, dst_executor, dst_version, decay_lambda);
-CREATE INDEX mnests_due ON mnests (t_cross) WHERE t_cross IS NOT NULL;
+-- With the name, so that where many cross at once a pass reads as many as it takes and sorts none.
+CREATE INDEX mnests_due ON mnests (t_cross, id) WHERE t_cross IS NOT NULL;
 CREATE INDEX mnests_to ON mnests (dst_executor, dst_version, state, lw DESC);
 CREATE INDEX mnests_oldest ON mnests (ts_first);
 CREATE INDEX mnests_heaviest ON mnests (lw DESC, id);
