@@ -7,6 +7,7 @@
 pub mod daemon;
 pub mod reflex;
 pub mod session;
+pub mod thinking;
 pub mod turn;
 
 #[cfg(test)]

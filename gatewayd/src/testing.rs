@@ -89,6 +89,7 @@ pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
     Envelope {
         nonce: 1,
         identity: String::new(),
+        files: Vec::new(),
         capsule: String::new(),
         principal: "cli:uid:1000".into(),
         channel: Channel::Cli,

@@ -16,6 +16,8 @@ pub struct Envelope {
     pub nonce: u64,
     /// BLAKE3 over the six workspace files in their stable order, hexadecimal.
     pub identity: String,
+    /// The six workspace files in that order; what is too long is cut.
+    pub files: Vec<File>,
     /// The compiled identity; empty as long as nothing has been lived.
     pub capsule: String,
     /// Who is speaking, as `channel:sender`.
@@ -36,6 +38,16 @@ pub struct Envelope {
     pub candidates: Vec<Candidate>,
     /// Which executors' outputs have become whose inputs.
     pub mnests: Vec<Known>,
+}
+
+/// A file of the workspace: the owner's own words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// Its name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
 }
 
 /// Words of an earlier turn of the same principal.

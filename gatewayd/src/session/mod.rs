@@ -39,7 +39,7 @@ pub const MAX_TURNED_AWAY: u32 = 16;
 pub const MAX_TURNS_PER_SESSION: usize = 4;
 /// The longest a turn may take before the door gives up on the planner, in milliseconds. Longer than the
 /// planner's own bounds together, so that it only ever strikes one that hangs.
-pub const TURN_WITHIN_MS: u64 = 120_000;
+pub const TURN_WITHIN_MS: u64 = 660_000;
 
 /// The peers that the door asks.
 pub struct Peers {

@@ -1,6 +1,7 @@
 //! One turn, from the envelope to the answer. Whatever happens on the way, it ends, says how, and
 //! leaves nothing open behind it.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use metnos_proto::json;
 use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{CallRef, Lang, Outcome};
 use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn};
+use metnos_proto::msg::mind::StopThinking;
 use metnos_proto::msg::planner::{Call, CallState, MAX_TEXT, OpenTurn, Text, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, MAX_SLOTS, Release, Slot};
 use metnos_proto::payload::Sealed;
@@ -20,17 +22,17 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::progress::{Progress, State};
-use super::{CLOSE_WITHIN_MS, MAX_WHY, MAX_WISH, Planner};
+use super::{CLOSE_WITHIN_MS, MAX_WHY, MAX_WISH, Pieces, Planner, THINKING_WITHIN_MS};
 use crate::reflex::answer::{MAX_ANSWER, Told, pieces, shorten};
 use crate::reflex::{Plan, PlannedCall, Reply, language_of, speech};
 
 /// How a turn ended, and why when it gave no answer.
 #[derive(Debug)]
-struct Ended {
-    end: TurnEnd,
-    why: String,
+pub(super) struct Ended {
+    pub(super) end: TurnEnd,
+    pub(super) why: String,
     /// What was missing; empty when nothing was.
-    wish: String,
+    pub(super) wish: String,
 }
 
 impl Ended {
@@ -38,18 +40,22 @@ impl Ended {
         Self { end, why, wish: String::new() }
     }
 
-    fn broken(why: impl Into<String>) -> Self {
+    pub(super) fn broken(why: impl Into<String>) -> Self {
         Self::new(TurnEnd::Broken, why.into())
     }
 }
 
 /// A turn that is under way, as its own task sees it.
-struct Turn {
-    id: TurnId,
-    trace: TraceId,
-    lang: Lang,
-    planner: Rc<Planner>,
+pub(super) struct Turn {
+    pub(super) id: TurnId,
+    pub(super) trace: TraceId,
+    pub(super) lang: Lang,
+    pub(super) planner: Rc<Planner>,
     door: Notes<DoorPlanner>,
+    /// The thought that is under way; 0 when none is.
+    pub(super) thinks: Cell<u32>,
+    /// Whether what was said so far ends inside a line.
+    pub(super) open_line: Cell<bool>,
 }
 
 impl Planner {
@@ -58,23 +64,28 @@ impl Planner {
         self: Rc<Self>,
         open: OpenTurn,
         words: String,
-        door: Notes<DoorPlanner>,
-        cancel: Rc<Notify>,
+        (door, cancel, pieces): (Notes<DoorPlanner>, Rc<Notify>, Pieces),
     ) {
-        let turn = Turn { id: open.turn, trace: open.trace, lang: open.lang, planner: Rc::clone(&self), door };
+        let turn = Turn {
+            id: open.turn,
+            trace: open.trace,
+            lang: open.lang,
+            planner: Rc::clone(&self),
+            door,
+            thinks: Cell::new(0),
+            open_line: Cell::new(false),
+        };
         // Not cut short, so that it is always known whether memoryd has a turn to close.
         let (has_begun, ended) = match turn.begin().await {
             Err(error) => (false, Ended::broken(speech::broken(&error, turn.lang))),
             Ok(envelope) => {
-                let within = Duration::from_millis(self.turn_within_ms);
                 let ended = tokio::select! {
                     biased;
                     () = cancel.notified() => Ended::new(TurnEnd::Cancelled, speech::cancelled(turn.lang).to_owned()),
                     () = turn.door.closed() => Ended::new(TurnEnd::Cancelled, speech::cancelled(turn.lang).to_owned()),
-                    ended = tokio::time::timeout(within, turn.drive(&words, envelope)) => {
-                        ended.unwrap_or_else(|_| Ended::broken(speech::too_long(turn.lang)))
-                    }
+                    ended = turn.drive(&words, envelope, pieces) => ended,
                 };
+                turn.stop_thinking().await;
                 (true, ended)
             }
         };
@@ -133,19 +144,35 @@ impl Turn {
         }
     }
 
-    /// Understands the words and does what they ask for.
-    async fn drive(&self, words: &str, envelope: Option<Envelope>) -> Ended {
+    /// Understands the words and does what they ask for: what the reflex is sure of at once and without cost, anything
+    /// else with the model, when there is one.
+    async fn drive(&self, words: &str, envelope: Option<Envelope>, pieces: Pieces) -> Ended {
         let Some(envelope) = envelope else {
             return Ended::broken(speech::unreadable("memoryd", self.lang));
         };
         let reply = self.planner.repertoire.borrow_mut().plan(words, &envelope);
+        let model = self.planner.model.borrow().clone();
+        let (within, reflex) = match (reply, model) {
+            (Reply::NotUnderstood(_), Some(model)) => {
+                let within = Duration::from_millis(THINKING_WITHIN_MS);
+                return tokio::time::timeout(within, self.think(words, &envelope, &model, pieces))
+                    .await
+                    .unwrap_or_else(|_| Ended::broken(speech::too_long(self.lang)));
+            }
+            (reply, _) => (Duration::from_millis(self.planner.turn_within_ms), self.reflex(words, reply)),
+        };
+        tokio::time::timeout(within, reflex).await.unwrap_or_else(|_| Ended::broken(speech::too_long(self.lang)))
+    }
+
+    /// Carries out what the reflex made of the words.
+    async fn reflex(&self, words: &str, reply: Reply) -> Ended {
         match reply {
             Reply::Say(text) => match self.say(&text).await {
                 Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
                 Err(error) => self.broken(&error),
             },
             Reply::NotUnderstood(mut why) => {
-                if !self.planner.has_model.get() {
+                if self.planner.model.borrow().is_none() {
                     why.push_str(speech::no_model(language_of(words, self.lang)));
                 }
                 Ended { end: TurnEnd::NotUnderstood, why, wish: words.to_owned() }
@@ -154,7 +181,18 @@ impl Turn {
         }
     }
 
-    fn broken(&self, error: &AskError) -> Ended {
+    /// Has mind stop a thought that nobody waits for any more. mind hears of the turn's end anyway.
+    async fn stop_thinking(&self) {
+        let thought = self.thinks.replace(0);
+        if thought != 0
+            && let Err(error) =
+                self.planner.mind.stop_thinking(self.trace, StopThinking { turn: self.id, thought }, []).await
+        {
+            tracing::debug!(turn = %self.id, %error, "mind could not be told to stop");
+        }
+    }
+
+    pub(super) fn broken(&self, error: &AskError) -> Ended {
         Ended::broken(speech::broken(error, self.lang))
     }
 
@@ -190,7 +228,7 @@ impl Turn {
         let mut acts: JoinSet<(CallRef, Result<Acted, AskError>)> = JoinSet::new();
         for call in wave {
             self.tell(
-                call,
+                (call.place, &call.executor),
                 CallState::Started,
                 String::from_utf8(json::canonical(&call.arguments)).unwrap_or_default(),
             )
@@ -226,13 +264,18 @@ impl Turn {
             // Nothing became of it: the turn breaks off and says why.
             State::Waiting | State::Running | State::Skipped => return Ok(()),
         };
-        self.tell(call, state, detail).await
+        self.tell((call.place, &call.executor), state, detail).await
     }
 
-    async fn tell(&self, call: &PlannedCall, state: CallState, detail: String) -> Result<(), AskError> {
+    pub(super) async fn tell(
+        &self,
+        (call, executor): (CallRef, &str),
+        state: CallState,
+        detail: String,
+    ) -> Result<(), AskError> {
         const MAX_DETAIL: usize = 1024;
         let detail = shorten(&detail, MAX_DETAIL).to_owned();
-        let note = Call { turn: self.id, call: call.place, executor: call.executor.clone(), state, detail };
+        let note = Call { turn: self.id, call, executor: executor.to_owned(), state, detail };
         self.door.send(door_planner::Note::Call(note)).await
     }
 
@@ -277,13 +320,16 @@ impl Turn {
         }
     }
 
-    async fn release(&self, handle: HandleId) -> Result<Vec<u8>, AskError> {
+    pub(super) async fn release(&self, handle: HandleId) -> Result<Vec<u8>, AskError> {
         let release = Release { turn: self.id, handle };
         let (_, [result]) = self.planner.policyd.release(self.trace, release, []).await?;
         result.read().map_err(|error| AskError::Unsendable(error.to_string()))
     }
 
-    async fn say(&self, text: &str) -> Result<(), AskError> {
+    pub(super) async fn say(&self, text: &str) -> Result<(), AskError> {
+        if !text.is_empty() {
+            self.open_line.set(!text.ends_with('\n'));
+        }
         for piece in pieces(text, MAX_TEXT) {
             let text = Text { turn: self.id, text: piece.to_owned() };
             self.door.send(door_planner::Note::Text(text)).await?;

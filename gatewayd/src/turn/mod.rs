@@ -5,27 +5,37 @@
 pub mod drive;
 pub mod progress;
 pub mod serve;
+pub mod think;
 
 #[cfg(test)]
+mod stage;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod think_tests;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use metnos_proto::edges::{DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, planner_policyd};
+use metnos_proto::edges::{DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, planner_mind, planner_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::{Client, Notes};
-use metnos_proto::msg::mind::MindHealth;
+use metnos_proto::msg::mind::{MindHealth, RoleModel, ThoughtDelta};
 use metnos_proto::msg::planner::Progress;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 use crate::reflex::Repertoire;
+use crate::thinking;
 
 /// The most turns at once.
-pub const MAX_TURNS: usize = 64;
-/// The longest a turn may take from the envelope to the answer, in milliseconds.
+pub const MAX_TURNS: usize = 128;
+/// The longest a turn of the reflex may take from the envelope to the answer, in milliseconds.
 pub const TURN_WITHIN_MS: u64 = 60_000;
+/// The longest a turn with a model may take, in milliseconds: several thoughts, each of which may take minutes.
+pub const THINKING_WITHIN_MS: u64 = 600_000;
+/// The most pieces of a thought that wait to be passed on.
+pub const MAX_DELTAS: usize = 256;
 /// The longest the closing of a turn may take, in milliseconds.
 pub const CLOSE_WITHIN_MS: u64 = 15_000;
 /// The longest reason why a turn did not answer, in bytes.
@@ -37,7 +47,14 @@ pub const MAX_WISH: usize = 512;
 struct Open {
     cancel: Rc<Notify>,
     notes: Notes<DoorPlanner>,
+    /// Where the pieces of its thoughts go.
+    deltas: mpsc::Sender<ThoughtDelta>,
+    /// The thought of which a piece has found no room there; 0 when none has.
+    lost_in: Rc<Cell<u32>>,
 }
+
+/// The pieces of a turn's thoughts, and the thought of which some were lost.
+type Pieces = (mpsc::Receiver<ThoughtDelta>, Rc<Cell<u32>>);
 
 /// The planner: its clients, and the turns under way.
 pub struct Planner {
@@ -47,8 +64,8 @@ pub struct Planner {
     turns: RefCell<HashMap<TurnId, Open>>,
     /// How many turns are under way, for whoever waits for the last.
     count: watch::Sender<usize>,
-    /// Whether mind has a model for the planner's role, as last heard.
-    has_model: Cell<bool>,
+    /// The model of the planner's role, as last heard; none when mind has none for it.
+    model: RefCell<Option<RoleModel>>,
     repertoire: RefCell<Repertoire>,
     turn_within_ms: u64,
 }
@@ -68,7 +85,7 @@ impl Planner {
             mind,
             turns: RefCell::default(),
             count: watch::Sender::new(0),
-            has_model: Cell::new(false),
+            model: RefCell::default(),
             repertoire: RefCell::default(),
             turn_within_ms,
         })
@@ -78,6 +95,7 @@ impl Planner {
     /// health once per link. Must run inside a [`tokio::task::LocalSet`].
     pub fn start(self: &Rc<Self>) {
         tokio::task::spawn_local(Rc::clone(self).pass_progress_on());
+        tokio::task::spawn_local(Rc::clone(self).pass_thoughts_on());
         tokio::task::spawn_local(Rc::clone(self).ask_for_health());
     }
 
@@ -104,13 +122,28 @@ impl Planner {
         }
     }
 
+    /// Passes on what a model writes, to the turn that it is for and without waiting for it: what finds no room there
+    /// is told at the end of the thought.
+    async fn pass_thoughts_on(self: Rc<Self>) {
+        let Some(mut notes) = self.mind.take_notes() else { return };
+        while let Some(planner_mind::Note::ThoughtDelta(delta)) = notes.recv().await {
+            if let Some(open) = self.turns.borrow().get(&delta.turn) {
+                let thought = delta.thought;
+                if open.deltas.try_send(delta).is_err() {
+                    open.lost_in.set(thought);
+                }
+            }
+        }
+    }
+
     async fn ask_for_health(self: Rc<Self>) {
         let mut generations = self.mind.generations();
         loop {
             if *generations.borrow_and_update() != 0 {
                 match self.mind.health(TraceId::NONE, MindHealth {}, []).await {
                     Ok((report, [])) => {
-                        self.has_model.set(report.roles.iter().any(|role| role.role == "interface"));
+                        let model = report.roles.into_iter().find(|role| role.role == thinking::ROLE);
+                        *self.model.borrow_mut() = model;
                         tracing::info!(says = report.says, "mind");
                     }
                     Err(error) => tracing::warn!(%error, "mind did not say how it is"),

@@ -1,5 +1,6 @@
 //! What the door may ask the planner.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use metnos_proto::edge::{No, Served};
@@ -8,9 +9,9 @@ use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, TurnOpened};
 use metnos_proto::payload::Sealed;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
-use super::{MAX_TURNS, Open, Planner};
+use super::{MAX_DELTAS, MAX_TURNS, Open, Planner};
 use crate::reflex::MAX_WORDS;
 
 impl door_planner::Serve for Planner {
@@ -29,9 +30,12 @@ impl door_planner::Serve for Planner {
         }
         let words = read_words(&words)?;
         let cancel = Rc::new(Notify::new());
-        self.turns.borrow_mut().insert(ask.turn, Open { cancel: Rc::clone(&cancel), notes: cx.notes() });
+        let (deltas, pieces) = mpsc::channel(MAX_DELTAS);
+        let lost_in = Rc::new(Cell::new(0));
+        let open = Open { cancel: Rc::clone(&cancel), notes: cx.notes(), deltas, lost_in: Rc::clone(&lost_in) };
+        self.turns.borrow_mut().insert(ask.turn, open);
         self.count.send_modify(|count| *count += 1);
-        tokio::task::spawn_local(Rc::clone(&self).run(ask, words, cx.notes(), cancel));
+        tokio::task::spawn_local(Rc::clone(&self).run(ask, words, (cx.notes(), cancel, (pieces, lost_in))));
         Ok((TurnOpened {}, []))
     }
 

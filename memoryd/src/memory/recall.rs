@@ -1,9 +1,9 @@
 //! What memory is asked: envelopes, gaps, and the owner's looks. Reading changes nothing but the line that says it was read.
 
 use metnos_proto::edge::No;
-use metnos_proto::envelope::{Candidate, Envelope, Known, Recent};
+use metnos_proto::envelope::{Candidate, Envelope, File, Known, Recent};
 use metnos_proto::ids::SessionId;
-use metnos_proto::msg::common::{Lang, RefusalCode};
+use metnos_proto::msg::common::{Lang, RefusalCode, Trust};
 use metnos_proto::msg::memoryd::{
     AgerProposal, AgerProposalList, AgerProposals, BeginTurn, Gap, GapList, MAX_AGER_PROPOSALS, MAX_AGER_TEXT,
     MAX_GAPS, MAX_TAIL, MAX_WHY, MemoryReport, MnestCount, Tail, Tailed, TurnBegun,
@@ -11,16 +11,20 @@ use metnos_proto::msg::memoryd::{
 use metnos_proto::phase;
 
 use super::late::{shown_done, shown_earlier};
-use super::record::{recall_phase, refused};
+use super::record::{clean, recall_phase, refused};
 use super::{Memory, Teller, Told};
 use crate::chronicle::event::EventType;
 use crate::chronicle::index::TurnFacts;
 use crate::chronicle::payload;
-use crate::tiers::envelope::{MAX_CANDIDATES, MAX_RECENT, Parts, build};
+use crate::tiers::envelope::{MAX_CANDIDATES, MAX_FILE_SHOWN, MAX_RECENT, Parts, build};
 use crate::tiers::rank::ranked;
+use crate::tiers::workspace::FILES;
 
 /// The most bytes of lines that [`Memory::tail`] gives; the newest that fit.
 pub const MAX_TAIL_BYTES: usize = 8 * 1024 * 1024;
+
+/// The files that tell of the owner: nobody else's turn is shown them.
+const OWNERS_FILES: [&str; 3] = ["USER.md", "MEMORY.md", "TELOS.md"];
 
 /// At most so many bytes of a text, whole characters only.
 fn cut(mut text: String, bytes: usize) -> String {
@@ -73,6 +77,7 @@ impl Memory {
         Ok(build(Parts {
             nonce: nonce(),
             identity,
+            files: self.files_for(facts.trust),
             principal: &facts.peer,
             channel: facts.channel,
             lang: if facts.lang == "it" { Lang::It } else { Lang::En },
@@ -83,6 +88,16 @@ impl Memory {
             candidates,
             mnests,
         }))
+    }
+
+    /// The six files as a planner is shown them: the person's own ones only in the owner's turns.
+    fn files_for(&self, trust: Trust) -> Vec<File> {
+        let private = |name: &str| OWNERS_FILES.contains(&name) && trust != Trust::Owner;
+        let shown = |name: &&str| {
+            let text = cut(String::from_utf8_lossy(self.workspace.text(name)).into_owned(), MAX_FILE_SHOWN);
+            File { name: (*name).to_owned(), text: clean(text) }
+        };
+        FILES.iter().filter(|name| !private(name)).map(shown).collect()
     }
 
     fn words_of(&self, row: &crate::chronicle::index::IndexRow) -> Told<String> {

@@ -1,6 +1,6 @@
 //! The clean part of a turn's envelope: what a planner may read before anything else. Nothing of lower trust ever goes in.
 
-use metnos_proto::envelope::{Candidate, Done, Earlier, Envelope, Known, Recalled, Recent};
+use metnos_proto::envelope::{Candidate, Done, Earlier, Envelope, File, Known, Recalled, Recent};
 use metnos_proto::msg::common::{Channel, Lang};
 
 /// How many executors a planner is shown (design: mind §3).
@@ -14,6 +14,9 @@ pub const MAX_EVIDENCE: usize = 6;
 /// How much of one of them is shown, in characters.
 pub const MAX_EVIDENCE_CHARS: usize = 400;
 
+/// How much of one of the six files is shown, in bytes.
+pub const MAX_FILE_SHOWN: usize = 16 * 1024;
+
 /// What an envelope is made of.
 #[derive(Debug)]
 pub struct Parts<'a> {
@@ -21,6 +24,8 @@ pub struct Parts<'a> {
     pub nonce: u64,
     /// The digest of the six files.
     pub identity: String,
+    /// The six files, as far as this principal may see them.
+    pub files: Vec<File>,
     /// The principal.
     pub principal: &'a str,
     /// Where the words came in.
@@ -54,6 +59,7 @@ pub fn build(parts: Parts<'_>) -> Envelope {
     Envelope {
         nonce: parts.nonce,
         identity: parts.identity,
+        files: parts.files,
         capsule: String::new(),
         principal: parts.principal.to_owned(),
         channel: parts.channel,

@@ -1,0 +1,275 @@
+//! One round of a turn: the calls of one reply, what is shown of their results, and what the model is told of them.
+
+use metnos_proto::ids::HandleId;
+use metnos_proto::json::{self, Limits};
+use metnos_proto::msg::common::{CallRef, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::planner::TurnEnd;
+use metnos_proto::msg::policyd::MAX_SLOTS;
+use metnos_proto::payload::MAX_PAYLOAD;
+use metnos_proto::prompt::{CallResult, Message};
+use serde_json::Value;
+
+use super::super::calls::{Left, NotTaken, One, State};
+use super::super::reply::{Draft, Look, Want, What};
+use super::super::speech::Why;
+use super::super::{MAX_SHOWN, MAX_USELESS, SHOWN_UNASKED, data, intent};
+use super::{Ask, Entry, Loop, Settled, Show, Shown, Stage};
+
+impl Loop {
+    // ---- calls -----------------------------------------------------------
+
+    pub(super) fn take_on(&mut self, wants: Vec<Want>) -> Vec<Ask> {
+        let before = self.calls.next();
+        let mut later = Vec::new();
+        self.round = Vec::with_capacity(wants.len());
+        for want in wants {
+            let mut entry = Entry {
+                id: want.id,
+                name: want.name,
+                places: Vec::new(),
+                shows: Vec::new(),
+                said: String::new(),
+                failed: false,
+            };
+            let taken = match want.what {
+                Err(why) => Err(NotTaken::Say(why)),
+                Ok(What::Missing(wish)) => {
+                    if self.wish.is_empty() {
+                        self.wish = wish;
+                    }
+                    entry.said = "It is noted.".to_owned();
+                    Ok(())
+                }
+                Ok(What::Look(look)) => {
+                    entry.shows.push(Show { look, state: Shown::Wanted });
+                    Ok(())
+                }
+                Ok(What::Call(draft)) => self.calls.add(draft).map(|place| entry.places.push(place)),
+                Ok(What::Plan(plan)) => self.take_on_plan(plan.calls, &mut entry).map(|()| {
+                    entry.shows = plan.looks.into_iter().map(|look| Show { look, state: Shown::Wanted }).collect();
+                    later.extend(plan.later);
+                }),
+            };
+            match taken {
+                Ok(()) => {}
+                Err(NotTaken::Repeated(why)) => return self.end(TurnEnd::Denied, Some(Why::Repeated(why))),
+                Err(NotTaken::Bound) => {
+                    self.closing = true;
+                    (entry.said, entry.failed) = ("no further call can be made in this turn".to_owned(), true);
+                }
+                Err(NotTaken::Say(why)) => (entry.said, entry.failed) = (why, true),
+            }
+            self.round.push(entry);
+        }
+        let is_useless = self.round.iter().all(|entry| entry.failed);
+        self.useless = if is_useless { self.useless + 1 } else { 0 };
+        if self.useless >= MAX_USELESS {
+            return self.end(TurnEnd::Broken, Some(Why::Useless));
+        }
+        self.stage = Stage::Acting;
+        if !self.intended && self.calls.next() > before {
+            self.intended = true;
+            self.stage = Stage::Intending;
+            return vec![Ask::Intend(intent::slots(&self.calls, &later, MAX_SLOTS))];
+        }
+        self.go_on()
+    }
+
+    /// All calls of a plan, or none.
+    fn take_on_plan(&mut self, drafts: Vec<Draft>, entry: &mut Entry) -> Result<(), NotTaken> {
+        let mut calls = self.calls.clone();
+        entry.places = drafts.into_iter().map(|draft| calls.add(draft)).collect::<Result<_, _>>()?;
+        self.calls = calls;
+        Ok(())
+    }
+
+    /// Starts what can be started, has released what is to be shown, and ends the round when nothing is left.
+    pub(super) fn go_on(&mut self) -> Vec<Ask> {
+        let mut asks: Vec<Ask> = self.calls.start().into_iter().map(Ask::Act).collect();
+        for (place, handle) in self.releases() {
+            asks.push(Ask::Release(place, handle));
+        }
+        let is_settled = |place: &CallRef| self.calls.get(*place).is_none_or(One::is_settled);
+        let is_over = self.round.iter().all(|entry| {
+            entry.places.iter().all(is_settled) && entry.shows.iter().all(|show| matches!(show.state, Shown::Is(_)))
+        });
+        if !is_over {
+            return asks;
+        }
+        if self.waiting().next().is_some() {
+            self.stage = Stage::Suspended;
+            asks.push(Ask::Suspend);
+            return asks;
+        }
+        asks.extend(self.finish_round());
+        asks
+    }
+
+    /// Which results are to be asked for; what cannot be shown gets its sentence.
+    fn releases(&mut self) -> Vec<(CallRef, HandleId)> {
+        let mut wanted: Vec<(CallRef, HandleId)> = Vec::new();
+        for entry in &mut self.round {
+            for show in entry.shows.iter_mut().filter(|show| show.state == Shown::Wanted) {
+                let of = show.look.of;
+                show.state = match self.calls.get(of).map(|one| &one.state) {
+                    Some(State::Pending | State::Running) => continue,
+                    Some(State::Ran(left)) if left.handle != HandleId::NONE => {
+                        if !wanted.iter().any(|(place, _)| *place == of) {
+                            wanted.push((of, left.handle));
+                        }
+                        Shown::Asked
+                    }
+                    Some(State::Waits(_)) => {
+                        Shown::Is(format!("{of} waits for the person's word: it has no result yet"))
+                    }
+                    Some(State::Ran(_) | State::Denied(_) | State::Skipped(_)) => {
+                        Shown::Is(format!("{of} has left no result"))
+                    }
+                    None => Shown::Is(format!("there is no call {of} in this turn")),
+                };
+            }
+        }
+        wanted
+    }
+
+    /// A small result whose reading changes nothing is shown at once.
+    pub(super) fn show_unasked(&mut self, place: CallRef, left: &Left) {
+        let is_free = self.context.join(left.label) == self.context && left.bytes <= SHOWN_UNASKED;
+        let Some(entry) = self.round.iter_mut().find(|entry| entry.places.contains(&place)) else { return };
+        let is_asked = entry.shows.iter().any(|show| show.look.of == place);
+        if is_free && !is_asked && left.handle != HandleId::NONE {
+            let look = Look { of: place, pointer: String::new(), from: 0 };
+            entry.shows.push(Show { look, state: Shown::Wanted });
+        }
+    }
+
+    pub(super) fn released(&mut self, place: CallRef, bytes: &[u8]) {
+        let nonce = self.frame.nonce.clone();
+        let (name, trust) = match self.calls.get(place) {
+            Some(one) => match &one.state {
+                State::Ran(left) => (one.executor.clone(), data::trust(left.label.integrity)),
+                _ => return,
+            },
+            None => return,
+        };
+        let value = json::parse_strict(bytes, Limits::result(MAX_PAYLOAD));
+        self.is_shown(place, |look| match &value {
+            Ok(value) => part(value, look).map_or_else(
+                || format!("{place} has nothing at `{}`", data::line(&look.pointer, 80)),
+                |text| data::marked(&nonce, &format!("{name} {place}{}", at(look)), trust, &text),
+            ),
+            Err(error) => format!("the result cannot be read: {error}"),
+        });
+    }
+
+    pub(super) fn is_shown(&mut self, place: CallRef, text: impl Fn(&Look) -> String) {
+        let shows = self.round.iter_mut().flat_map(|entry| &mut entry.shows);
+        for show in shows.filter(|show| show.look.of == place && show.state == Shown::Asked) {
+            show.state = Shown::Is(text(&show.look));
+        }
+    }
+
+    /// Tells the model what became of its calls, and asks on.
+    pub(super) fn finish_round(&mut self) -> Vec<Ask> {
+        self.stage = Stage::Acting;
+        let next = self.calls.next();
+        let mut results: Vec<CallResult> = Vec::new();
+        for entry in std::mem::take(&mut self.round) {
+            let mut parts: Vec<String> = entry.places.iter().filter_map(|place| self.told(*place)).collect();
+            let mut failed = entry.failed;
+            failed |= !entry.places.is_empty() && entry.places.iter().all(|place| !self.succeeded(*place));
+            if !entry.said.is_empty() {
+                parts.push(entry.said);
+            }
+            parts.extend(entry.shows.into_iter().map(|show| match show.state {
+                Shown::Is(text) => text,
+                Shown::Wanted | Shown::Asked => format!("{} was not shown", show.look.of),
+            }));
+            results.push(CallResult { id: entry.id, name: entry.name, text: parts.join("\n"), failed });
+        }
+        if let Some(last) = results.last_mut() {
+            last.text.push_str(&format!("\n(The next call is {next}.)"));
+        }
+        if self.frame.native {
+            self.messages.push(Message::Results { results });
+        } else {
+            let texts: Vec<String> =
+                results.into_iter().map(|result| format!("{}: {}", result.name, result.text)).collect();
+            self.messages.push(Message::User { text: texts.join("\n\n") });
+        }
+        self.think()
+    }
+
+    fn succeeded(&self, place: CallRef) -> bool {
+        let state = self.calls.get(place).map(|one| &one.state);
+        matches!(state, Some(State::Ran(left)) if left.outcome == Outcome::Ok)
+    }
+
+    /// What a model is told of a call without having its result released: nothing of that stands here.
+    fn told(&self, place: CallRef) -> Option<String> {
+        let one = self.calls.get(place)?;
+        let name = &one.executor;
+        Some(match &one.state {
+            State::Ran(left) if left.outcome == Outcome::Ok && left.handle == HandleId::NONE => {
+                format!("{place} {name}: done, with the person's word; its result is not here")
+            }
+            State::Ran(left) if left.outcome == Outcome::Ok => {
+                format!("{place} {name}: done; the result has {} bytes and is kept", left.bytes)
+            }
+            State::Ran(left) => format!("{place} {name}: did not succeed ({})", left.outcome.name()),
+            State::Denied(why) => format!("{place} {name}: refused: {why}. Do not ask for the very same again"),
+            State::Waits(why) => format!("{place} {name}: {why}. It has not been done; go on without it"),
+            State::Skipped(why) => format!("{place} {name}: not made, because {why}"),
+            State::Pending | State::Running => format!("{place} {name}: not made"),
+        })
+    }
+
+    // ---- waiting ---------------------------------------------------------
+
+    pub(super) fn settled(&mut self, acts: Vec<Settled>) -> Vec<Ask> {
+        let waiting: Vec<(CallRef, String)> = self
+            .calls
+            .each()
+            .filter(|one| matches!(one.state, State::Waits(_)))
+            .map(|one| (one.place, one.executor.clone()))
+            .collect();
+        let mut acts: Vec<Option<Settled>> = acts.into_iter().map(Some).collect();
+        self.stage = Stage::Acting;
+        for (place, executor) in waiting {
+            let act = acts.iter_mut().find(|act| act.as_ref().is_some_and(|act| act.executor == executor));
+            match act.and_then(Option::take).and_then(|act| act.left) {
+                Some(left) => {
+                    self.calls.ran(place, left.clone());
+                    self.show_unasked(place, &left);
+                }
+                None => {
+                    let why = "the person did not allow it, or it did not come to it";
+                    let no = Refusal::new(RefusalCode::Denied, "approval.denied", why);
+                    self.calls.denied(place, &no);
+                }
+            }
+        }
+        self.go_on()
+    }
+}
+
+/// Where in a result, for the mark.
+fn at(look: &Look) -> String {
+    if look.pointer.is_empty() {
+        String::new()
+    } else {
+        format!("#{}", data::line(&look.pointer, 80).replace('"', "'"))
+    }
+}
+
+/// The part of a result that is to be shown: a text as it is, anything else as JSON.
+fn part(value: &Value, look: &Look) -> Option<String> {
+    let part = value.pointer(&look.pointer)?;
+    let text = match part {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let shown: String = text.chars().skip(look.from).take(MAX_SHOWN).collect();
+    let (seen, all) = (look.from.saturating_add(shown.chars().count()), text.chars().count());
+    Some(if seen < all { format!("{shown}\n[{all} characters in all; go on with \"from\": {seen}]") } else { shown })
+}

@@ -1,0 +1,321 @@
+//! Reads what a model has written: which tools it wants with which arguments, strictly, and within bounds. What
+//! cannot be meant comes back as a sentence for the model, once; nothing is guessed.
+
+use std::collections::BTreeSet;
+
+use metnos_proto::json::{self, Limits};
+use metnos_proto::msg::common::CallRef;
+use metnos_proto::prompt::{MAX_CALLS as MAX_IN_REPLY, MAX_TOOL_NAME, ModelCall, Reply, Stop};
+use serde_json::{Map, Value};
+
+use super::data::line;
+use super::prompt::Frame;
+use super::tools::{LOOK, MISSING, PLAN};
+use super::{MAX_CALLS, MAX_SAID};
+
+/// The largest arguments of one call, in bytes; the deepest.
+pub const ARGUMENTS: Limits = Limits { max_bytes: 256 * 1024, max_depth: 24 };
+/// The most references in the arguments of one call.
+pub const MAX_REFERENCES: usize = 32;
+/// The longest wish, in characters.
+const MAX_WISH: usize = 400;
+/// The longest answer as JSON: text that is shown, and arguments.
+const ANSWER: Limits = Limits { max_bytes: 1 << 20, max_depth: 32 };
+
+/// A reply as far as it could be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Heard {
+    /// What the person is told, at most [`MAX_SAID`] bytes.
+    pub text: String,
+    /// What it wants, in its order.
+    pub wants: Vec<Want>,
+    /// What is wrong with the reply as a whole; empty when nothing is.
+    pub wrong: String,
+    /// The reply as it goes back into the conversation: nothing in it that a provider would not take.
+    pub again: (String, Vec<ModelCall>),
+}
+
+/// One tool that the model wants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Want {
+    /// The call's name in the conversation.
+    pub id: String,
+    /// The tool's.
+    pub name: String,
+    /// What is wanted, or what is wrong with it.
+    pub what: Result<What, String>,
+}
+
+/// What a model can want.
+#[derive(Debug, Clone, PartialEq)]
+pub enum What {
+    /// A call of an executor.
+    Call(Draft),
+    /// To be shown a result.
+    Look(Look),
+    /// Several calls.
+    Plan(Plan),
+    /// A tool that does not exist.
+    Missing(String),
+}
+
+/// A call of an executor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// Which.
+    pub executor: String,
+    /// An object.
+    pub arguments: Value,
+}
+
+/// A wish to see a result.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Look {
+    /// Whose.
+    pub of: CallRef,
+    /// Which part.
+    pub pointer: String,
+    /// From which character on.
+    pub from: usize,
+}
+
+/// Several calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// To be made now.
+    pub calls: Vec<Draft>,
+    /// What is to be shown of them.
+    pub looks: Vec<Look>,
+    /// What will be wanted later: null stands for what will turn up.
+    pub later: Vec<Draft>,
+}
+
+/// Reads a reply.
+#[must_use]
+pub fn hear(reply: &Reply, frame: &Frame) -> Heard {
+    let heard = if frame.native { native(reply, frame) } else { as_json(reply, frame) };
+    let mut heard = match heard {
+        Ok(heard) => heard,
+        Err(wrong) => {
+            Heard { text: String::new(), wants: Vec::new(), wrong, again: (line(&reply.text, 2_000), Vec::new()) }
+        }
+    };
+    heard.text.truncate(heard.text.floor_char_boundary(MAX_SAID));
+    heard
+}
+
+fn native(reply: &Reply, frame: &Frame) -> Result<Heard, String> {
+    if reply.calls.len() > MAX_IN_REPLY {
+        return Err(format!("one reply may make {MAX_IN_REPLY} calls, this one made {}", reply.calls.len()));
+    }
+    if reply.calls.is_empty() && reply.stop == Stop::End && is_call_in_prose(&reply.text, frame) {
+        return Err(
+            "you wrote a call as text: nothing was called. Use the tools themselves, or answer in words".to_owned()
+        );
+    }
+    let mut ids = BTreeSet::new();
+    let (mut wants, mut again) = (Vec::new(), Vec::new());
+    for (at, call) in reply.calls.iter().enumerate() {
+        let id = id(&call.id, at, &mut ids);
+        let (name, what, arguments) = if frame.knows(&call.name) {
+            let what = arguments(&call.arguments).and_then(|arguments| want(&call.name, arguments, frame));
+            let kept = arguments_again(&call.arguments);
+            (call.name.clone(), what, kept)
+        } else {
+            let shown = line(&call.name, MAX_TOOL_NAME);
+            ("unknown".to_owned(), Err(format!("there is no tool `{shown}`")), "{}".to_owned())
+        };
+        again.push(ModelCall { id: id.clone(), name: name.clone(), arguments });
+        wants.push(Want { id, name, what });
+    }
+    Ok(Heard { text: reply.text.clone(), wants, wrong: String::new(), again: (reply.text.clone(), again) })
+}
+
+/// A call's name as every provider takes it back, each once.
+fn id(wanted: &str, at: usize, taken: &mut BTreeSet<String>) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let is_fine = !wanted.is_empty() && wanted.len() <= 64 && wanted.chars().all(fits) && !taken.contains(wanted);
+    let mut id = if is_fine { wanted.to_owned() } else { format!("call_{at}") };
+    while !taken.insert(id.clone()) {
+        id.push('_');
+    }
+    id
+}
+
+/// What goes back into the conversation in place of arguments: themselves, when they are an object.
+fn arguments_again(text: &str) -> String {
+    let object = arguments(text);
+    object.map_or_else(|_| "{}".to_owned(), |map| Value::Object(map).to_string())
+}
+
+fn arguments(text: &str) -> Result<Map<String, Value>, String> {
+    // Some models write nothing where there is nothing to say.
+    let text = if text.trim().is_empty() { "{}" } else { text };
+    json::parse_object(text.as_bytes(), ARGUMENTS).map_err(|error| format!("the arguments cannot be read: {error}"))
+}
+
+fn as_json(reply: &Reply, frame: &Frame) -> Result<Heard, String> {
+    let text = unfenced(&reply.text);
+    if !text.starts_with('{') {
+        let said = reply.text.clone();
+        return Ok(Heard { text: said.clone(), wants: Vec::new(), wrong: String::new(), again: (said, Vec::new()) });
+    }
+    let object = json::parse_object(text.as_bytes(), ANSWER)
+        .map_err(|error| format!("your answer is not the JSON that was asked for: {error}"))?;
+    let say = match object.get("say") {
+        Some(Value::String(say)) => say.clone(),
+        Some(Value::Null) | None => String::new(),
+        Some(other) => return Err(format!("`say` must be a text, not a {}", json::kind(other))),
+    };
+    let calls = match object.get("calls") {
+        Some(Value::Array(calls)) => calls.as_slice(),
+        Some(Value::Null) | None => &[],
+        Some(other) => return Err(format!("`calls` must be a list, not a {}", json::kind(other))),
+    };
+    if calls.len() > MAX_IN_REPLY {
+        return Err(format!("one reply may make {MAX_IN_REPLY} calls, this one made {}", calls.len()));
+    }
+    let wants = calls.iter().enumerate().map(|(at, call)| {
+        let draft = draft(call);
+        let name = draft.as_ref().map_or_else(|_| "unknown".to_owned(), |(name, _)| line(name, MAX_TOOL_NAME));
+        let what = draft.and_then(|(name, arguments)| {
+            if frame.knows(&name) {
+                want(&name, arguments, frame)
+            } else {
+                Err(format!("there is no tool `{}`", line(&name, MAX_TOOL_NAME)))
+            }
+        });
+        Want { id: format!("call_{at}"), name, what }
+    });
+    let wants = wants.collect();
+    Ok(Heard { text: say, wants, wrong: String::new(), again: (Value::Object(object).to_string(), Vec::new()) })
+}
+
+/// A block of code that holds nothing but the answer is the answer.
+fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let inner =
+        text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).and_then(|rest| rest.strip_suffix("```"));
+    inner.map_or(text, str::trim)
+}
+
+/// Whether a text is nothing but a call, as models without practice write them.
+fn is_call_in_prose(text: &str, frame: &Frame) -> bool {
+    let text = unfenced(text);
+    let inner =
+        text.strip_prefix("<tool_call>").and_then(|rest| rest.strip_suffix("</tool_call>")).map_or(text, str::trim);
+    let Ok(object) = json::parse_object(inner.as_bytes(), ANSWER) else { return false };
+    let names = ["name", "tool", "function"];
+    names.iter().any(|key| object.get(*key).and_then(Value::as_str).is_some_and(|name| frame.knows(name)))
+        || object.keys().any(|key| frame.knows(key)) && object.len() == 1
+}
+
+fn draft(call: &Value) -> Result<(String, Map<String, Value>), String> {
+    let name = call.get("tool").or_else(|| call.get("name")).and_then(Value::as_str);
+    let name = name.ok_or_else(|| "a call needs `tool`, the name of the tool".to_owned())?;
+    match call.get("arguments") {
+        Some(Value::Object(arguments)) => Ok((name.to_owned(), arguments.clone())),
+        None => Ok((name.to_owned(), Map::new())),
+        Some(other) => Err(format!("`arguments` must be an object, not a {}", json::kind(other))),
+    }
+}
+
+/// What a call of a known tool means.
+fn want(name: &str, arguments: Map<String, Value>, frame: &Frame) -> Result<What, String> {
+    match name {
+        LOOK => look(&arguments).map(What::Look),
+        PLAN => plan(&arguments, frame).map(What::Plan),
+        MISSING => missing(&arguments).map(What::Missing),
+        executor => call(executor, arguments).map(What::Call),
+    }
+}
+
+fn call(executor: &str, arguments: Map<String, Value>) -> Result<Draft, String> {
+    let arguments = Value::Object(arguments);
+    json::references(&arguments, MAX_REFERENCES).map_err(|error| error.to_string())?;
+    Ok(Draft { executor: executor.to_owned(), arguments })
+}
+
+fn look(arguments: &Map<String, Value>) -> Result<Look, String> {
+    let of =
+        arguments.get("of").and_then(Value::as_str).ok_or_else(|| "`of` must name a call, such as c1".to_owned())?;
+    let from = match arguments.get("from") {
+        Some(Value::Null) | None => 0,
+        Some(from) => from
+            .as_u64()
+            .and_then(|from| usize::try_from(from).ok())
+            .ok_or_else(|| "`from` must be a whole number".to_owned())?,
+    };
+    Ok(Look { from, ..place(of)? })
+}
+
+fn place(text: &str) -> Result<Look, String> {
+    let bad = || format!("`{}` names no call and no place in its result; write c1, or c1#/content", line(text, 80));
+    let (of, pointer) = if text.contains('#') {
+        json::parse_reference(text).ok_or_else(bad)?
+    } else {
+        (text.parse().map_err(|()| bad())?, String::new())
+    };
+    Ok(Look { of, pointer, from: 0 })
+}
+
+fn plan(arguments: &Map<String, Value>, frame: &Frame) -> Result<Plan, String> {
+    let list = |key: &str| match arguments.get(key) {
+        Some(Value::Array(items)) if items.len() <= MAX_CALLS => Ok(items.clone()),
+        Some(Value::Array(_)) => Err(format!("`{key}` has more than {MAX_CALLS} entries")),
+        Some(Value::Null) | None => Ok(Vec::new()),
+        Some(other) => Err(format!("`{key}` must be a list, not a {}", json::kind(other))),
+    };
+    let drafts = |key: &str| -> Result<Vec<Draft>, String> {
+        let one = |(at, item): (usize, &Value)| {
+            let (name, arguments) = draft(item).map_err(|why| format!("{key} {}: {why}", at + 1))?;
+            if !frame.has_executor(&name) {
+                // A plan in a plan, too.
+                return Err(format!("{key} {}: there is no tool `{}` for a plan", at + 1, line(&name, MAX_TOOL_NAME)));
+            }
+            call(&name, arguments).map_err(|why| format!("{key} {}: {why}", at + 1))
+        };
+        list(key)?.iter().enumerate().map(one).collect()
+    };
+    let shown = |item: &Value| match item {
+        Value::String(text) => place(text),
+        other => Err(format!("`look` must name calls, not a {}", json::kind(other))),
+    };
+    // What is foreseen of a tool that there is not is foreseen in vain, and no reason to do nothing.
+    let (calls, later) = (drafts("calls")?, drafts("later").unwrap_or_default());
+    if calls.is_empty() {
+        return Err("a plan needs at least one call".to_owned());
+    }
+    Ok(Plan { calls, looks: list("look")?.iter().map(shown).collect::<Result<_, _>>()?, later })
+}
+
+/// The wish, with its signature, in one line.
+fn missing(arguments: &Map<String, Value>) -> Result<String, String> {
+    let summary = arguments.get("summary").and_then(Value::as_str).map(|text| line(text, 200)).unwrap_or_default();
+    if summary.trim().is_empty() {
+        return Err("`summary` must say what the tool would do".to_owned());
+    }
+    let fields = |key: &str| match arguments.get(key) {
+        Some(Value::Object(map)) => {
+            let one = |(name, kind): (&String, &Value)| {
+                format!("{}: {}", line(name, 40), line(kind.as_str().unwrap_or("value"), 40))
+            };
+            map.iter().take(12).map(one).collect::<Vec<_>>().join(", ")
+        }
+        Some(_) | None => String::new(),
+    };
+    let errors: Vec<String> = match arguments.get("errors") {
+        Some(Value::Array(items)) => {
+            items.iter().filter_map(Value::as_str).take(8).map(|text| line(text, 40)).collect()
+        }
+        Some(_) | None => Vec::new(),
+    };
+    let mut wish = summary.trim().to_owned();
+    for (title, list) in [("takes", fields("inputs")), ("gives", fields("outputs")), ("fails with", errors.join(", "))]
+    {
+        if !list.is_empty() {
+            wish.push_str(&format!("; {title} {list}"));
+        }
+    }
+    Ok(wish.chars().take(MAX_WISH).collect())
+}

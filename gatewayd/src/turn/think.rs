@@ -1,0 +1,258 @@
+//! A turn with a model: carries out what the loop asks, each thing by the peer that has it, and passes on what the
+//! model writes as it arrives. It decides nothing; what follows from an answer is the loop's.
+
+use std::rc::Rc;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::envelope::Envelope;
+use metnos_proto::json::{self, Limits};
+use metnos_proto::msg::common::{CallRef, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::mind::{MAX_REPLY, RoleModel, Think, Thought, ThoughtDelta};
+use metnos_proto::msg::planner::CallState;
+use metnos_proto::msg::policyd::{Act, Acted, FundTurn, Intent, Release};
+use metnos_proto::payload::Sealed;
+use metnos_proto::prompt::{Prompt, Reply};
+use tokio::task::JoinSet;
+
+use super::Pieces;
+use super::drive::{Ended, Turn};
+use crate::reflex::language_of;
+use crate::thinking::calls::{Left, State};
+use crate::thinking::core::{Ask, Event, Loop};
+use crate::thinking::data::spoken;
+use crate::thinking::prompt::{Frame, opening};
+use crate::thinking::{ROLE, speech};
+
+/// What an ask has come to: an event for the loop, or the link to a peer that the turn cannot do without is gone.
+type Came = Result<Event, AskError>;
+
+/// What of a thought's text was passed on already, as it came.
+#[derive(Debug, Default)]
+struct Passed {
+    thought: u32,
+    text: String,
+    /// A piece was lost or the turn was never told of one: what follows is told at the end.
+    lost: bool,
+}
+
+impl Turn {
+    /// Drives the loop to its end.
+    pub(super) async fn think(&self, words: &str, envelope: &Envelope, model: &RoleModel, pieces: Pieces) -> Ended {
+        let mut frame = Frame::new(envelope, model.tools);
+        frame.lang = language_of(words, self.lang);
+        let mut turn = Loop::new(frame, opening(envelope, words), model.context);
+        let asks = turn.start();
+        self.go_through(turn, asks, pieces).await.unwrap_or_else(|error| self.broken(&error))
+    }
+
+    async fn go_through(
+        &self,
+        mut turn: Loop,
+        asks: Vec<Ask>,
+        (mut pieces, lost_in): Pieces,
+    ) -> Result<Ended, AskError> {
+        let mut under_way: JoinSet<Came> = JoinSet::new();
+        let mut passed = Passed::default();
+        let mut asks = asks;
+        loop {
+            for ask in asks {
+                if let Some(ended) = self.carry(ask, &mut turn, &mut under_way, &mut passed).await? {
+                    return Ok(ended);
+                }
+            }
+            asks = tokio::select! {
+                biased;
+                Some(piece) = pieces.recv(), if turn.streams() => {
+                    passed.lost |= lost_in.get() == piece.thought;
+                    self.pass_on(piece, &mut passed).await?;
+                    Vec::new()
+                }
+                Some(came) = under_way.join_next() => {
+                    let event = match came {
+                        Ok(came) => came?,
+                        Err(error) => return Ok(Ended::broken(error.to_string())),
+                    };
+                    if matches!(event, Event::Thought(..) | Event::NoThought(_)) {
+                        self.thinks.set(0);
+                    }
+                    self.tell_of(&turn, &event).await?;
+                    turn.on(event)
+                }
+                // The loop waits for nothing and has not ended: it never does, and a turn must not hang on it.
+                else => return Ok(Ended::broken(speech::why(&speech::Why::Bound, self.lang))),
+            };
+        }
+    }
+
+    /// Begins to carry out an ask; how the turn ended, when that is what it says.
+    async fn carry(
+        &self,
+        ask: Ask,
+        turn: &mut Loop,
+        under_way: &mut JoinSet<Came>,
+        passed: &mut Passed,
+    ) -> Result<Option<Ended>, AskError> {
+        let (id, trace) = (self.id, self.trace);
+        match ask {
+            Ask::Fund(tokens) => {
+                let policyd = Rc::clone(&self.planner.policyd);
+                under_way.spawn_local(async move {
+                    let funded = policyd.fund_turn(trace, FundTurn { turn: id, tokens }, []).await;
+                    or_no(funded.map(|(funded, [])| Event::Funded(funded.tokens)), Event::NotFunded)
+                });
+            }
+            Ask::Think { thought, prompt, max_tokens } => {
+                *passed = Passed { thought, ..Passed::default() };
+                self.thinks.set(thought);
+                let (mind, think) =
+                    (Rc::clone(&self.planner.mind), Think { turn: id, thought, role: ROLE.to_owned(), max_tokens });
+                let prompt = sealed(&prompt)?;
+                under_way.spawn_local(async move {
+                    // A mind that is gone is no reason to give up what was done.
+                    let thought = mind.think(trace, think, [prompt]).await.map_err(AskError::into_refusal);
+                    Ok(thought
+                        .and_then(|(thought, [reply, _sent])| heard(&thought, &reply))
+                        .unwrap_or_else(Event::NoThought))
+                });
+            }
+            Ask::Say(text) => self.say_rest(&text, passed).await?,
+            Ask::Intend(slots) => {
+                let policyd = Rc::clone(&self.planner.policyd);
+                under_way.spawn_local(async move {
+                    match policyd.intent(trace, Intent { turn: id, slots }, []).await {
+                        Ok((frozen, [])) => {
+                            tracing::debug!(turn = %id, frozen = frozen.frozen, ignored = ?frozen.ignored, "intent");
+                            Ok(Event::Frozen)
+                        }
+                        // Without an intent everything is decided as if nothing had been foreseen.
+                        Err(AskError::Refused(no)) => {
+                            tracing::info!(turn = %id, %no, "the intent was not taken");
+                            Ok(Event::Frozen)
+                        }
+                        Err(error) => Err(error),
+                    }
+                });
+            }
+            Ask::Act(place) => self.act(place, turn, under_way).await?,
+            Ask::Release(place, handle) => {
+                let policyd = Rc::clone(&self.planner.policyd);
+                under_way.spawn_local(async move {
+                    let released = policyd.release(trace, Release { turn: id, handle }, []).await;
+                    let released = released.and_then(|(released, [bytes])| {
+                        let bytes = bytes.read().map_err(|error| AskError::Unsendable(error.to_string()))?;
+                        Ok(Event::Released(place, bytes, released.context))
+                    });
+                    or_no(released, |no| Event::NotReleased(place, no))
+                });
+            }
+            Ask::Suspend => {
+                under_way.spawn_local(async { Ok(Event::NotSuspended) });
+            }
+            Ask::End { end, why, wish } => return Ok(Some(Ended { end, why, wish })),
+        }
+        Ok(None)
+    }
+
+    async fn act(&self, place: CallRef, turn: &Loop, under_way: &mut JoinSet<Came>) -> Result<(), AskError> {
+        let Some(one) = turn.calls().get(place) else { return Ok(()) };
+        let arguments = json::canonical(&one.arguments);
+        let shown = String::from_utf8_lossy(&arguments).into_owned();
+        self.tell((place, &one.executor), CallState::Started, shown).await?;
+        let arguments = Sealed::new(&arguments).map_err(|error| AskError::Unsendable(error.to_string()))?;
+        let act = Act { turn: self.id, call: place, executor: one.executor.clone() };
+        let (policyd, trace) = (Rc::clone(&self.planner.policyd), self.trace);
+        under_way.spawn_local(async move {
+            let acted = policyd.act(trace, act, [arguments]).await.map(|(acted, [])| match acted {
+                Acted::Ran(ran) => Event::Ran(
+                    place,
+                    Left {
+                        handle: ran.handle,
+                        outcome: ran.outcome,
+                        label: ran.label,
+                        bytes: ran.resources.output_bytes,
+                    },
+                ),
+                Acted::Denied(no) => Event::Denied(place, no),
+            });
+            or_no(acted, |no| Event::Denied(place, no))
+        });
+        Ok(())
+    }
+
+    /// Tells the person what became of a call.
+    async fn tell_of(&self, turn: &Loop, event: &Event) -> Result<(), AskError> {
+        let (place, state, detail) = match event {
+            Event::Ran(place, left) if left.outcome == Outcome::Ok => (place, CallState::Succeeded, String::new()),
+            Event::Ran(place, left) => (place, CallState::Unsuccessful, left.outcome.name().to_owned()),
+            Event::Denied(place, no) => (place, CallState::Denied, no.to_string()),
+            Event::Funded(_)
+            | Event::NotFunded(_)
+            | Event::Thought(..)
+            | Event::NoThought(_)
+            | Event::Frozen
+            | Event::Released(..)
+            | Event::NotReleased(..)
+            | Event::Settled(_)
+            | Event::NotSuspended => return Ok(()),
+        };
+        let Some(one) = turn.calls().get(*place).filter(|one| one.state == State::Running) else { return Ok(()) };
+        self.tell((*place, &one.executor), state, detail).await
+    }
+
+    /// A piece of the thought that is under way goes to the person as it comes.
+    async fn pass_on(&self, piece: ThoughtDelta, passed: &mut Passed) -> Result<(), AskError> {
+        let room = crate::thinking::MAX_SAID.saturating_sub(passed.text.len());
+        passed.lost |= piece.text.len() > room;
+        if piece.thought != passed.thought || self.thinks.get() != passed.thought || passed.lost {
+            return Ok(());
+        }
+        self.begin_line(passed).await?;
+        passed.text.push_str(&piece.text);
+        self.say(&spoken(&piece.text)).await
+    }
+
+    /// What of a reply's text was not passed on as it came.
+    async fn say_rest(&self, text: &str, passed: &mut Passed) -> Result<(), AskError> {
+        match text.strip_prefix(passed.text.as_str()) {
+            Some(rest) if !rest.is_empty() => {
+                self.begin_line(passed).await?;
+                self.say(&spoken(rest)).await
+            }
+            Some(_) => Ok(()),
+            None => {
+                tracing::warn!(turn = %self.id, "what the model wrote in pieces is not what its reply says");
+                Ok(())
+            }
+        }
+    }
+
+    /// What another thought says begins on a line of its own.
+    async fn begin_line(&self, passed: &Passed) -> Result<(), AskError> {
+        if passed.text.is_empty() && self.open_line.get() { self.say("\n").await } else { Ok(()) }
+    }
+}
+
+/// A refusal is an event for the loop; anything else that went wrong ends the turn.
+fn or_no(came: Result<Event, AskError>, no: impl FnOnce(Refusal) -> Event) -> Came {
+    match came {
+        Err(AskError::Refused(refusal)) => Ok(no(refusal)),
+        other => other,
+    }
+}
+
+fn sealed(prompt: &Prompt) -> Result<Sealed, AskError> {
+    let bytes = serde_json::to_vec(prompt).map_err(|error| AskError::Unsendable(error.to_string()))?;
+    Sealed::new(&bytes).map_err(|error| AskError::Unsendable(error.to_string()))
+}
+
+/// The reply beside a thought.
+fn heard(thought: &Thought, reply: &Sealed) -> Result<Event, Refusal> {
+    let no = |why: String| Refusal::new(RefusalCode::Invalid, "mind.reply", why);
+    if reply.len() > MAX_REPLY {
+        return Err(no(format!("a reply of {} bytes came; at most {MAX_REPLY} are read", reply.len())));
+    }
+    let bytes = reply.read().map_err(|error| no(error.to_string()))?;
+    let value = json::parse_strict(&bytes, Limits::result(MAX_REPLY)).map_err(|error| no(error.to_string()))?;
+    let reply: Reply = serde_json::from_value(value).map_err(|error| no(error.to_string()))?;
+    Ok(Event::Thought(reply, thought.usage.tokens()))
+}

@@ -1,0 +1,199 @@
+//! Turns with a scripted model, on real channels.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use metnos_proto::edges::door_planner;
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::planner::{CallState, CancelTurn, TurnEnd};
+use serde_json::json;
+
+use super::stage::{Fate, Stage, Thinks, file, stats};
+use super::{MAX_TURNS, THINKING_WITHIN_MS};
+use crate::testing::{run, until};
+
+const WORDS: &str = "paint the fence, then tell me about it";
+
+fn says(text: &'static str) -> Thinks {
+    Thinks::Says(vec![text], Vec::new())
+}
+
+#[test]
+fn a_turn_with_a_model_is_funded_thought_foreseen_done_and_answered_in_this_order() {
+    run(async {
+        let thoughts = vec![
+            Thinks::Says(vec!["Let me ", "look."], vec![("fs_read", json!({"path": "notes/a.md"}))]),
+            Thinks::Says(vec!["It is ", "painted."], Vec::new()),
+        ];
+        let mut stage = Stage::thinking(&[("fs_read", file("x"))], thoughts);
+        until(|| !stage.script.asked("health").is_empty()).await;
+        let (text, calls, done) = stage.ask(WORDS).await;
+        assert_eq!(text, "Let me look.\nIt is painted.");
+        assert_eq!(calls, [(1, CallState::Started), (1, CallState::Succeeded)]);
+        assert_eq!((done.end, done.why.as_str()), (TurnEnd::Answered, ""));
+        let mut asked = stage.script.asked.borrow().clone();
+        asked.retain(|ask| ask != "health");
+        asked[7..].sort();
+        assert_eq!(
+            asked,
+            [
+                "begin_turn",
+                "fund_turn",
+                "think 1 interface",
+                "intent fs_read /path=\"notes/a.md\"",
+                "act c1 fs_read {\"path\":\"notes/a.md\"}",
+                "release true",
+                "think 2 interface",
+                "close_turn answered ",
+                "end_turn",
+            ]
+        );
+    });
+}
+
+#[test]
+fn what_the_reflex_is_sure_of_costs_no_thought() {
+    run(async {
+        let mut stage = Stage::thinking(&[("fs_read", file("# Hello"))], Vec::new());
+        until(|| !stage.script.asked("health").is_empty()).await;
+        let (text, ..) = stage.ask("read notes/welcome.md").await;
+        assert_eq!(text, "# Hello");
+        assert!(stage.script.asked("think").is_empty() && stage.script.asked("fund").is_empty());
+    });
+}
+
+#[test]
+fn text_is_passed_on_before_the_thought_has_ended_and_never_twice() {
+    run(async {
+        let thoughts = vec![Thinks::Says(vec!["a", "b", "c\u{1b}[2J", "d"], Vec::new())];
+        let mut stage = Stage::thinking(&[], thoughts);
+        until(|| !stage.script.asked("health").is_empty()).await;
+        stage.open(TurnId::new(), WORDS.as_bytes()).await.unwrap();
+        let mut pieces = Vec::new();
+        loop {
+            match stage.notes.recv().await.unwrap() {
+                door_planner::Note::Text(text) => pieces.push(text.text),
+                door_planner::Note::TurnDone(done) => break assert_eq!(done.end, TurnEnd::Answered),
+                door_planner::Note::Call(_) | door_planner::Note::Progress(_) => {}
+            }
+        }
+        assert_eq!(pieces.concat(), "abc[2Jd");
+        assert!(pieces.len() > 1, "{pieces:?}");
+    });
+}
+
+#[test]
+fn pieces_that_the_reply_does_not_bear_out_are_not_told_again() {
+    run(async {
+        let mut stage = Stage::thinking(&[], vec![Thinks::Lies(vec!["one"], "something else")]);
+        until(|| !stage.script.asked("health").is_empty()).await;
+        let (text, _, done) = stage.ask(WORDS).await;
+        assert_eq!((text.as_str(), done.end), ("one", TurnEnd::Answered));
+    });
+}
+
+#[test]
+fn a_mind_that_refuses_answers_with_garbage_or_goes_away_ends_the_turn_with_a_sentence() {
+    run(async {
+        let garbage = ["", "null", "{\"text\":\"a\",\"text\":\"b\"}", "{\"text\":1}", "[[[[", "\u{0}"];
+        let mut thoughts: Vec<Thinks> = garbage.iter().map(|text| Thinks::Raw(text.as_bytes().to_vec())).collect();
+        thoughts.extend([Thinks::Raw(b"\xff\xfe".to_vec()), Thinks::Raw(vec![b' '; (1 << 20) + 1]), Thinks::Refuses]);
+        let turns = thoughts.len();
+        let mut stage = Stage::thinking(&[], thoughts);
+        until(|| !stage.script.asked("health").is_empty()).await;
+        for _ in 0..turns {
+            let (text, _, done) = stage.ask(WORDS).await;
+            assert!(text.is_empty());
+            assert_eq!(done.end, TurnEnd::Broken);
+            assert!(done.why.starts_with("The model could not be asked: "), "{}", done.why);
+        }
+        assert_eq!(stage.planner.turns(), 0);
+    });
+}
+
+#[test]
+fn a_refused_call_is_told_to_the_model_and_the_turn_goes_on() {
+    run(async {
+        let thoughts =
+            vec![Thinks::Says(vec![], vec![("fs_read", json!({"path": "/etc/shadow"}))]), says("I may not.")];
+        let mut stage = Stage::thinking(&[("fs_read", Fate::Denied)], thoughts);
+        until(|| !stage.script.asked("health").is_empty()).await;
+        let (text, calls, done) = stage.ask(WORDS).await;
+        assert_eq!((text.as_str(), done.end), ("I may not.", TurnEnd::Answered));
+        assert_eq!(calls.last().unwrap().1, CallState::Denied);
+        let model = stage.script.model.borrow();
+        assert!(json!(model.as_ref().unwrap().prompts[1]).to_string().contains("that path is forbidden"));
+    });
+}
+
+#[test]
+fn independent_calls_run_side_by_side_and_a_plan_without_asking_in_between() {
+    run(async {
+        let plan = json!({"calls": [
+            {"tool": "fs_read", "arguments": {"path": "notes/a.md"}},
+            {"tool": "text_stats", "arguments": {"text": {"$ref": "c1#/content"}}}
+        ]});
+        let mut stage = Stage::thinking(
+            &[("fs_read", file("x")), ("text_stats", stats())],
+            vec![Thinks::Says(vec![], vec![("plan", plan)])],
+        );
+        until(|| !stage.script.asked("health").is_empty()).await;
+        let (_, calls, done) = stage.ask(WORDS).await;
+        assert_eq!((calls.len(), done.end), (4, TurnEnd::Answered));
+        assert_eq!(stage.script.asked("think").len(), 2);
+        assert_eq!(stage.script.asked("act")[1], "act c2 text_stats {\"text\":{\"$ref\":\"c1#/content\"}}");
+    });
+}
+
+#[test]
+fn a_thought_that_does_not_end_is_broken_off_in_time_and_mind_hears_of_it() {
+    run(async {
+        let mut stage = Stage::thinking(&[], vec![Thinks::Hangs]);
+        until(|| !stage.script.asked("health").is_empty()).await;
+        let before = tokio::time::Instant::now();
+        let (_, _, done) = stage.ask(WORDS).await;
+        assert_eq!(done.end, TurnEnd::Broken);
+        assert!(before.elapsed().as_millis() <= u128::from(THINKING_WITHIN_MS) + 1_000);
+    });
+}
+
+#[test]
+fn a_turn_that_is_cancelled_stops_its_thought() {
+    run(async {
+        let mut stage = Stage::thinking(&[], vec![Thinks::Hangs]);
+        until(|| !stage.script.asked("health").is_empty()).await;
+        let turn = TurnId::new();
+        stage.open(turn, WORDS.as_bytes()).await.unwrap();
+        until(|| !stage.script.asked("think").is_empty()).await;
+        stage.door.cancel_turn(TraceId::NONE, CancelTurn { turn }, []).await.unwrap();
+        assert_eq!(stage.listen().await.2.end, TurnEnd::Cancelled);
+        assert_eq!(stage.script.asked("stop_thinking"), ["stop_thinking 1"]);
+    });
+}
+
+#[test]
+fn a_hundred_turns_think_at_once_and_each_comes_to_its_end() {
+    run(async {
+        const { assert!(MAX_TURNS >= 100) };
+        let mut stage = Stage::thinking(&[("fs_read", file("x"))], Vec::new());
+        until(|| !stage.script.asked("health").is_empty()).await;
+        for _ in 0..100 {
+            stage.open(TurnId::new(), WORDS.as_bytes()).await.unwrap();
+        }
+        for _ in 0..100 {
+            assert_eq!(stage.listen().await.2.end, TurnEnd::Answered);
+        }
+        assert_eq!(stage.planner.turns(), 0);
+    });
+}
+
+#[test]
+fn a_missing_tool_is_wished_for_when_the_turn_closes() {
+    run(async {
+        let wish = json!({"summary": "Paint a fence", "inputs": {"colour": "string"}});
+        let thoughts = vec![Thinks::Says(vec![], vec![("missing", wish)]), says("I cannot paint.")];
+        let mut stage = Stage::thinking(&[], thoughts);
+        until(|| !stage.script.asked("health").is_empty()).await;
+        stage.ask(WORDS).await;
+        assert_eq!(stage.script.asked("close_turn"), ["close_turn answered Paint a fence; takes colour: string"]);
+    });
+}
