@@ -12,6 +12,8 @@ FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LONGEST_NAME = 255
 TRASH = ".trash"
 MOST_BYTES = 8_000_000
+# Where `note_add` puts what names no place.
+NOTEBOOK = "notes/notes.md"
 
 
 class Refused(Exception):
@@ -204,6 +206,28 @@ def unwrite(folder, name, path, keep, note):
     return "restored", aside
 
 
+def unnote(folder, name, path, keep, note):
+    """Takes a note out again; a notebook that was made for it, and holds nothing else, goes aside with it."""
+    if not note.get("made"):
+        return unappend(folder, name, path, note)
+    added = note.get("added")
+    if not isinstance(added, str):
+        raise Refused("Changed", f"the record of what was noted in {path} cannot be read; nothing was changed")
+    if look(name, folder, path) is None:
+        return "nothing", ""
+    file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        status = os.fstat(file)
+        added = added.encode("utf-8")
+        if not stat.S_ISREG(status.st_mode) or status.st_size > len(added) or not added.startswith(os.pread(file, len(added), 0)):
+            raise Refused("Changed", f"{path} was changed since it was made for a note; nothing was changed back")
+    finally:
+        os.close(file)
+    aside = trash_name(f"undone-{name}", keep)
+    give(name, aside, folder, path)
+    return "restored", aside
+
+
 def unappend(folder, name, path, note):
     added = note.get("added")
     size = note.get("size")
@@ -232,7 +256,10 @@ def unappend(folder, name, path, note):
 
 
 def act(args, ctx):
-    path, of, keep = args["path"], args["of"], args["keep"]
+    of, keep = args["of"], args["keep"]
+    if "path" not in args and of != "note_add":
+        raise Refused("BadPath", f"what {of} has done is taken back at a path")
+    path = args.get("path", NOTEBOOK)
     names = split(path)
     to = split(args["to"]) if "to" in args else names
     if to[:-1] != names[:-1]:
@@ -246,6 +273,8 @@ def act(args, ctx):
             what, aside = unmove(folder, names[-1], path, to[-1], note)
         elif of == "fs_write":
             what, aside = unwrite(folder, names[-1], path, keep, note)
+        elif of == "note_add":
+            what, aside = unnote(folder, names[-1], path, keep, note)
         else:
             what, aside = unappend(folder, names[-1], path, note)
     except OSError as error:

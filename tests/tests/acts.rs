@@ -7,15 +7,21 @@ use metnos_tests::instance::{Instance, Plan};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 10] = [
+const SEEDS: [&str; 16] = [
+    "clock_now",
+    "csv_query",
     "fs_append",
     "fs_count",
     "fs_delete",
+    "fs_find",
     "fs_list",
     "fs_move",
     "fs_read",
     "fs_restore",
     "fs_write",
+    "json_query",
+    "note_add",
+    "text_search",
     "text_stats",
     "web_fetch",
 ];
@@ -154,7 +160,10 @@ fn no_spelling_of_a_core_path_passes_any_executor_that_takes_a_path() {
     for spelling in SPELLINGS {
         let path = format!("path={spelling}");
         let to = format!("to={spelling}");
-        let calls: [(&str, &[&str]); 8] = [
+        let calls: [(&str, &[&str]); 11] = [
+            ("fs_find", &[&path]),
+            ("text_search", &[&path, "pattern=root"]),
+            ("note_add", &[&path, "text=x"]),
             ("fs_read", &[&path]),
             ("fs_list", &[&path]),
             ("fs_count", &[&path]),
@@ -208,7 +217,10 @@ fn each_act_is_taken_back_exactly_and_once() {
     let set = Instance::start();
     put(&set, "notes/old.md", "as it was\n");
     put(&set, "box/in/deep.md", "deep");
-    let acts: [(&str, &[&str]); 5] = [
+    let acts: [(&str, &[&str]); 8] = [
+        ("note_add", &["text=call Anna", "heading=today"]),
+        ("note_add", &["text=and Bob"]),
+        ("note_add", &["path=notes/old.md", "text=a note"]),
         ("fs_write", &["path=notes/new.md", "content=new"]),
         ("fs_write", &["path=notes/old.md", "content=other", "overwrite=true"]),
         ("fs_append", &["path=notes/old.md", "content= and more"]),

@@ -13,7 +13,33 @@ def cases():
     deleted = {"text": '{"of": "fs_delete", "ino": 0}'}
     moved = {"text": '{"of": "fs_move", "ino": 0}'}
     written = {"text": '{"of": "fs_write", "made": {}, "before": null}'}
+    noted = {"text": '{"of": "note_add", "size": 4, "added": "\\n## now\\n\\nbread\\n", "made": false}'}
+    made = {"text": '{"of": "note_add", "size": 0, "added": "## now\\n\\nbread\\n", "made": true}'}
     return [
+        case(
+            "a note is taken out of its notebook",
+            {"a.md": {"text": "old\n\n## now\n\nbread\n"}, NOTE: noted},
+            {"of": "note_add", "path": "a.md"},
+            {"ok": True, "values": {"/what": "restored", "/path": "a.md", "/aside": ""}},
+        ),
+        case(
+            "a notebook that was made for a note goes aside with it",
+            {"notes/notes.md": {"text": "## now\n\nbread\n"}, NOTE: made},
+            {"of": "note_add"},
+            {"ok": True, "values": {"/what": "restored", "/aside": f"notes/.trash-{KEEP}-undone-notes.md"}},
+        ),
+        case(
+            "a notebook that holds more by now stays",
+            {"notes/notes.md": {"text": "## now\n\nbread\nand salt\n"}, NOTE: made},
+            {"of": "note_add"},
+            {"ok": False, "class": "Changed"},
+        ),
+        case(
+            "only a note may name no place",
+            {NOTE: added},
+            {"of": "fs_append"},
+            {"ok": False, "class": "BadPath"},
+        ),
         case(
             "what was added is taken out",
             {"a.md": {"text": "milk and bread"}, NOTE: added},

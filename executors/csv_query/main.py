@@ -1,0 +1,347 @@
+"""Chooses, orders and adds up the rows of a CSV text. It touches nothing, and runs nothing that stands in a query.
+
+Which character separates the cells, whether the first row names the columns and whether 1.234,5 or 1,234.5 is a number is found out
+from the text, unless it is said. Numbers are added up exactly, to twelve places.
+"""
+
+import re
+
+DEFAULT_LIMIT = 100
+MOST_ROWS = 500_000
+MOST_COLUMNS = 1_000
+MOST_GROUPS = 50_000
+# How much one call tells, in characters.
+MOST_TEXT = 1_000_000
+# What is looked at to find out how a text is written.
+SAMPLE_CHARACTERS = 65_536
+SAMPLE_ROWS = 50
+SEPARATORS = (",", ";", "\t", "|")
+PLACES = 12
+ONE = 10 ** PLACES
+
+NUMBERS = {
+    ".": re.compile(r"([+-]?)(\d{1,30}|\d{1,3}(?:,\d{3}){1,9})(?:\.(\d{1,30}))?(?:[eE]([+-]?\d{1,2}))?"),
+    ",": re.compile(r"([+-]?)(\d{1,30}|\d{1,3}(?:\.\d{3}){1,9})(?:,(\d{1,30}))?(?:[eE]([+-]?\d{1,2}))?"),
+}
+SIGNS = re.compile(r"[,.]\d+$")
+
+
+class Refused(Exception):
+    """An error of the contract."""
+
+    def __init__(self, error_class, message):
+        super().__init__(message)
+        self.error_class = error_class
+
+
+def records(text, separator):
+    """The rows of a text, each as its cells. A quoted cell may hold everything; a quote that is not closed is a plain sign."""
+    if '"' not in text:
+        for line in text.split("\n"):
+            line = line[:-1] if line.endswith("\r") else line
+            if line:
+                yield line.split(separator)
+        return
+    plain = re.compile(f"[^{re.escape(separator)}\r\n]*")
+    quoted = re.compile('"([^"]*(?:""[^"]*)*)"')
+    at, row, hopeless = 0, [], False
+    while at < len(text):
+        found = None if hopeless or text[at] != '"' else quoted.match(text, at)
+        if text[at] == '"' and found is None:
+            # From here on nothing closes a quote, and nothing is searched again for one that does.
+            hopeless = True
+        if found is not None:
+            cell, at = found.group(1).replace('""', '"'), found.end()
+        else:
+            cell = ""
+        found = plain.match(text, at)
+        row.append(cell + found.group())
+        at = found.end()
+        if at < len(text) and text[at] == separator:
+            at += 1
+            if at < len(text):
+                continue
+            row.append("")
+        if text.startswith("\r\n", at):
+            at += 2
+        elif at < len(text) and text[at] in "\r\n":
+            at += 1
+        if row != [""]:
+            yield row
+        row = []
+    if row:
+        yield row
+
+
+def head(text, separator):
+    rows = []
+    for row in records(text[:SAMPLE_CHARACTERS], separator):
+        rows.append(row)
+        if len(rows) > SAMPLE_ROWS:
+            break
+    # The last one may be cut in the middle.
+    return rows[:-1] if len(rows) > 1 and len(text) > SAMPLE_CHARACTERS else rows
+
+
+def separator_of(text):
+    """The character that cuts the rows into the same number of cells, and into most."""
+    best = (0.0, 0, ",")
+    for place, separator in enumerate(SEPARATORS):
+        widths = [len(row) for row in head(text, separator)]
+        usual = max(set(widths), key=lambda width: (widths.count(width), width), default=1)
+        if usual > 1:
+            best = max(best, (widths.count(usual) / len(widths), usual, separator), key=lambda one: one[:2])
+    return best[2]
+
+
+def decimal_of(rows):
+    """The sign before the decimals, by the cells that leave no doubt."""
+    comma = point = 0
+    for row in rows:
+        for cell in row:
+            comma_fits, point_fits = (NUMBERS[sign].fullmatch(cell.strip(" \t€$£")) for sign in ",.")
+            if SIGNS.search(cell.strip()) and bool(comma_fits) != bool(point_fits):
+                comma, point = comma + bool(comma_fits), point + bool(point_fits)
+            elif re.fullmatch(r"\D*\d+,\d{1,2}\D*", cell):
+                comma += 1
+    return "," if comma > point else "."
+
+
+def number(text, sign):
+    """A number, as so many of its last places; nothing when it is none."""
+    found = NUMBERS[sign].fullmatch(text.strip(" \t\u00a0€$£"))
+    if found is None:
+        return None
+    minus, whole, rest, power = found.groups()
+    whole, rest = re.sub(r"[.,]", "", whole), rest or ""
+    shift = PLACES - len(rest) + int(power or 0)
+    value = int(whole + rest)
+    value = value * 10 ** shift if shift >= 0 else value // 10 ** -shift
+    return -value if minus == "-" else value
+
+
+def plain(value):
+    """A number as JSON has it."""
+    return value // ONE if value % ONE == 0 else value / ONE
+
+
+class Table:
+    """A text read as a table."""
+
+    def __init__(self, args):
+        text = args["text"].removeprefix("\ufeff")
+        if "\0" in text:
+            raise Refused("BadCsv", "the text holds a NUL character, which no CSV text has")
+        self.separator = args.get("separator") or separator_of(text)
+        sample = head(text, self.separator)
+        if not sample:
+            raise Refused("BadCsv", "the text has no row")
+        self.decimal = args.get("decimal") or decimal_of(sample)
+        self.rows = records(text, self.separator)
+        first = sample[0]
+        if len(first) > MOST_COLUMNS:
+            raise Refused("TooMuch", f"the text has more than {MOST_COLUMNS} columns")
+        header = args.get("header", "auto")
+        names = [cell.strip() for cell in first]
+        tells = all(names) and len(set(names)) == len(names) and not any(self.number(name) is not None for name in names)
+        self.header = header == "yes" or header == "auto" and tells
+        if self.header:
+            next(self.rows)
+            self.columns = [name or str(at) for at, name in enumerate(names, 1)]
+        else:
+            self.columns = [str(at) for at in range(1, len(first) + 1)]
+        self.read = self.ragged = 0
+
+    def number(self, text):
+        return number(text, self.decimal)
+
+    def column(self, name):
+        """The place of a column."""
+        if name in self.columns:
+            return self.columns.index(name)
+        wanted = name.strip().casefold()
+        for at, column in enumerate(self.columns):
+            if column.casefold() == wanted:
+                return at
+        names = ", ".join(self.columns[:20]) + (", …" if len(self.columns) > 20 else "")
+        raise Refused("NoColumn", f"there is no column {name}; there are {names}"[:900])
+
+    def __iter__(self):
+        width = len(self.columns)
+        for row in self.rows:
+            self.read += 1
+            if self.read > MOST_ROWS:
+                raise Refused("TooMuch", f"the text has more than {MOST_ROWS} rows")
+            if len(row) != width:
+                self.ragged += 1
+                row = (row + [""] * (width - len(row)))[:width]
+            yield row
+
+
+def compare(table, op, cell, wanted, wanted_number):
+    """Whether one condition holds for a cell: by number where both are numbers, else by letters, large or small."""
+    if op in ("empty", "filled"):
+        return (cell.strip() == "") == (op == "empty")
+    text = cell.strip().casefold()
+    if op == "contains":
+        return wanted in text
+    if op == "starts":
+        return text.startswith(wanted)
+    if op == "ends":
+        return text.endswith(wanted)
+    here = table.number(cell) if wanted_number is not None else None
+    one, other = (text, wanted) if here is None else (here, wanted_number)
+    if here is None and wanted_number is not None and op not in ("=", "!="):
+        # A cell that is no number is neither larger nor smaller than one.
+        return False
+    return {
+        "=": one == other, "!=": one != other, "<": one < other, "<=": one <= other, ">": one > other, ">=": one >= other,
+    }[op]
+
+
+def conditions(table, args):
+    made = []
+    for one in args.get("where", []):
+        value = one.get("value", "")
+        text = value.strip() if isinstance(value, str) else ("true" if value is True else "false" if value is False else repr(value))
+        if one["op"] not in ("empty", "filled") and "value" not in one:
+            raise Refused("BadQuery", f"the condition {one['op']} needs a value")
+        known = number(text, "." if not isinstance(value, str) else table.decimal)
+        if known is None and isinstance(value, str):
+            known = number(text, ".")
+        made.append((table.column(one["column"]), one["op"], text.casefold(), known))
+    return made
+
+
+class Tally:
+    """What is added up for one group."""
+
+    def __init__(self):
+        self.count, self.sum, self.numbers, self.least, self.most, self.others = 0, 0, 0, None, None, 0
+        self.texts = set()
+
+    def take(self, op, cell, value):
+        if cell.strip() == "":
+            return
+        self.count += 1
+        if op == "distinct":
+            self.texts.add(cell)
+        elif op != "count":
+            if value is None:
+                self.others += 1
+                return
+            self.numbers += 1
+            self.sum += value
+            self.least = value if self.least is None else min(self.least, value)
+            self.most = value if self.most is None else max(self.most, value)
+
+    def tell(self, op):
+        if op == "count":
+            return self.count
+        if op == "distinct":
+            return len(self.texts)
+        if op == "sum":
+            return plain(self.sum)
+        if not self.numbers:
+            return None
+        if op == "avg":
+            return self.sum / (self.numbers * ONE)
+        return plain(self.least if op == "min" else self.most)
+
+
+def grouped(table, rows, args):
+    """Columns and rows of the groups, and how many cells were no numbers where numbers were wanted."""
+    by = [table.column(name) for name in args.get("group_by", [])]
+    wanted = []
+    for one in args.get("aggregate", []) or [{"op": "count"}]:
+        if "column" not in one and one["op"] != "count":
+            raise Refused("BadQuery", f"{one['op']} needs a column")
+        wanted.append((one["op"], table.column(one["column"]) if "column" in one else None))
+    groups = {}
+    if not by:
+        groups[()] = [Tally() for _ in wanted]
+    for row in rows:
+        key = tuple(row[at] for at in by)
+        if key not in groups:
+            if len(groups) >= MOST_GROUPS:
+                raise Refused("TooMuch", f"there are more than {MOST_GROUPS} groups")
+            groups[key] = [Tally() for _ in wanted]
+        for tally, (op, at) in zip(groups[key], wanted):
+            cell = "row" if at is None else row[at]
+            tally.take(op, cell, table.number(cell) if op not in ("count", "distinct") else None)
+    names = [op if at is None else f"{op}({table.columns[at]})" for op, at in wanted]
+    others = sum(tally.others for tallies in groups.values() for tally in tallies)
+    told = [[*key, *(tally.tell(op) for tally, (op, _) in zip(tallies, wanted))] for key, tallies in groups.items()]
+    return [table.columns[at] for at in by] + names, told, others
+
+
+def order(table, columns, rows, args):
+    """Puts rows in order by one column: numbers by size and before texts, what is empty at the end."""
+    if "order_by" not in args:
+        return rows
+    name = args["order_by"]
+    if name in columns:
+        at = columns.index(name)
+    else:
+        folded = [column.casefold() for column in columns]
+        if name.strip().casefold() not in folded:
+            raise Refused("NoColumn", f"there is no column {name} to order by; there are {', '.join(columns[:20])}"[:900])
+        at = folded.index(name.strip().casefold())
+    full, empty = [], []
+    for row in rows:
+        cell = row[at]
+        if cell is None or cell == "":
+            empty.append(row)
+            continue
+        value = table.number(cell) if isinstance(cell, str) else cell * ONE
+        full.append(((1, 0, cell.casefold()) if value is None else (0, value, ""), row))
+    full.sort(key=lambda one: one[0], reverse=args.get("descending", False))
+    return [row for _, row in full] + empty
+
+
+def act(args):
+    table = Table(args)
+    wanted = conditions(table, args)
+    rows = [row for row in table if all(compare(table, op, row[at], text, known) for at, op, text, known in wanted)]
+    matched, others = len(rows), 0
+    columns = table.columns
+    if args.get("group_by") or args.get("aggregate"):
+        columns, rows, others = grouped(table, rows, args)
+    rows = order(table, columns, rows, args)
+    if args.get("columns"):
+        if args.get("group_by") or args.get("aggregate"):
+            raise Refused("BadQuery", "columns chooses cells of rows; of groups name group_by and aggregate")
+        chosen = [table.column(name) for name in args["columns"]]
+        columns, rows = [table.columns[at] for at in chosen], [[row[at] for at in chosen] for row in rows[:1000]] + rows[1000:]
+    shown, size = [], 0
+    for row in rows[:args.get("limit", DEFAULT_LIMIT)]:
+        size += sum(len(cell) if isinstance(cell, str) else 24 for cell in row) + 4 * len(row)
+        if size > MOST_TEXT:
+            break
+        shown.append(row)
+    if rows and not shown:
+        raise Refused("TooMuch", "the first row alone is too large to be told; choose columns")
+    return {
+        "ok": True,
+        "columns": columns,
+        "rows": shown,
+        "total": len(rows),
+        "returned": len(shown),
+        "truncated": len(shown) < len(rows),
+        "failed": table.ragged,
+        "matched": matched,
+        "read": table.read,
+        "no_numbers": others,
+        "separator": {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}[table.separator],
+        "decimal": "comma" if table.decimal == "," else "point",
+        "header": table.header,
+    }
+
+
+def run(args, ctx):
+    try:
+        return act(args)
+    except Refused as error:
+        return {"ok": False, "error": {"class": error.error_class, "message": str(error)}}
+    except MemoryError:
+        return {"ok": False, "error": {"class": "TooMuch", "message": "the text has more cells than there is memory for"}}

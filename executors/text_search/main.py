@@ -1,0 +1,385 @@
+"""Searches the text files of the workspace for words or a pattern, and says honestly what it has not searched.
+
+It walks down folder by folder and follows no link. A pattern that would take too long is ended by an alarm of its own, so
+that it ends as an error and not with the process.
+"""
+
+import _signal
+import errno
+import os
+import re
+import stat
+
+DEFAULT_LIMIT = 100
+LONGEST_NAME = 255
+# How much is looked at in one call, and how deep.
+MOST_SEEN = 100_000
+MOST_DEPTH = 64
+MOST_FILE_BYTES = 4_000_000
+MOST_ALL_BYTES = 256_000_000
+# How much of a line is shown, in characters, and of all lines together.
+MOST_SHOWN = 400
+MOST_TEXT = 600_000
+# The seconds that a call takes for itself out of those it has, so that it can still say what it has found.
+SHARE = 0.6
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class Refused(Exception):
+    """An error of the contract."""
+
+    def __init__(self, error_class, message):
+        super().__init__(message)
+        self.error_class = error_class
+
+
+def split(path):
+    """The names that lead from the workspace to what is searched; none for the workspace itself."""
+    if "\0" in path:
+        raise Refused("BadPath", "the path holds a NUL character, which no file name can have")
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused("BadPath", "the path holds a character that no file name can have") from None
+    if path.startswith(("/", "~/")) or path == "~":
+        raise Refused("PermissionDenied", f"{path} is not below the workspace; name it from there, such as notes")
+    names = []
+    for name in path.split("/"):
+        if name in ("", "."):
+            continue
+        if name == "..":
+            if not names:
+                raise Refused("PermissionDenied", f"{path} leads out of the workspace")
+            names.pop()
+        elif len(name.encode("utf-8")) > LONGEST_NAME:
+            raise Refused("BadPath", f"a name in the path is longer than {LONGEST_NAME} bytes")
+        else:
+            names.append(name)
+    return names
+
+
+def why_not(error, path, name, folder):
+    """Turns what the kernel said into an error of the contract."""
+    if error.errno == errno.ENOENT:
+        return Refused("NotFound", f"there is no {path} in the workspace")
+    if error.errno in (errno.ENOTDIR, errno.ELOOP):
+        try:
+            mode = os.lstat(name, dir_fd=folder).st_mode
+        except OSError:
+            mode = 0
+        if stat.S_ISLNK(mode):
+            return Refused("PermissionDenied", f"{name} in {path} is a link, and links are not followed")
+        return Refused("NotAFolder", f"{name} in {path} is not a folder")
+    if error.errno == errno.ENAMETOOLONG:
+        return Refused("BadPath", "the path is too long")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return Refused("PermissionDenied", f"the file system does not let {path} be searched")
+    return None
+
+
+class Glob:
+    """A pattern of names: `*` any run, `?` any one character, `[abc]` `[!a-z]` one of these. All states at once, as bits."""
+
+    def __init__(self, pattern, case):
+        fold = (lambda text: text) if case else str.casefold
+        self.fold = fold
+        pattern = fold(pattern)
+        #: With a slash it is about the whole path below the folder, and then `*` stays within one name and `**` does not.
+        self.whole = "/" in pattern
+        if not any(sign in pattern for sign in "*?["):
+            # A plain word is looked for anywhere in the name.
+            pattern = f"**{pattern}**" if self.whole else f"*{pattern}*"
+        self.steps = self.read(pattern)
+        #: Where a run may begin, and where it is not bound to one name.
+        self.runs = sum(1 << at for at, (kind, _) in enumerate(self.steps) if kind == "run")
+        self.wide = sum(1 << at for at, (kind, what) in enumerate(self.steps) if kind == "run" and what)
+        self.known = {}
+
+    def read(self, pattern):
+        steps, at = [], 0
+        while at < len(pattern):
+            sign = pattern[at]
+            at += 1
+            if sign == "*":
+                wide = not self.whole
+                while at < len(pattern) and pattern[at] == "*":
+                    wide, at = True, at + 1
+                if steps and steps[-1][0] == "run":
+                    wide = wide or steps.pop()[1]
+                steps.append(("run", wide))
+            elif sign == "?":
+                steps.append(("any", None))
+            elif sign == "[":
+                end = pattern.find("]", at + 2 if pattern[at:at + 1] in ("!", "^") else at + 1)
+                if end < 0:
+                    raise Refused("BadPattern", "the pattern opens [ and does not close it; write [[] for the character itself")
+                steps.append(("set", pattern[at:end]))
+                at = end + 1
+            else:
+                steps.append(("one", sign))
+        return steps
+
+    @staticmethod
+    def in_set(text, sign):
+        inverse = text[0] in "!^"
+        text = text[1:] if inverse else text
+        at = 0
+        while at < len(text):
+            if at + 2 < len(text) and text[at + 1] == "-":
+                if text[at] <= sign <= text[at + 2]:
+                    return not inverse
+                at += 3
+            else:
+                if text[at] == sign:
+                    return not inverse
+                at += 1
+        return inverse
+
+    def takes(self, sign):
+        """The steps that take this character, as bits."""
+        found = self.known.get(sign)
+        if found is None:
+            found = 0
+            for at, (kind, what) in enumerate(self.steps):
+                if kind == "one" and what == sign or sign != "/" and (kind == "any" or kind == "set" and self.in_set(what, sign)):
+                    found |= 1 << at
+            self.known[sign] = found
+        return found
+
+    def fits(self, path):
+        text = self.fold(path if self.whole else path.rsplit("/", 1)[-1])
+        end = 1 << len(self.steps)
+        now = 1
+        now |= (now & self.runs) << 1
+        for sign in text:
+            stay = now & (self.wide if sign == "/" else self.runs)
+            now = (now & self.takes(sign)) << 1 | stay
+            # Two runs never stand side by side, so one step past each is enough.
+            now |= (now & self.runs) << 1
+            if not now:
+                return False
+        return bool(now & end)
+
+
+class Late(Exception):
+    """The time that a call takes for itself is over."""
+
+
+def ring(_number, _frame):
+    raise Late
+
+
+def open_below(workspace, names, path):
+    """Opens what is searched by walking down to it: a folder, or one file."""
+    folder = os.open(workspace, FOLDER)
+    for depth, name in enumerate(names, 1):
+        try:
+            below = os.open(name, FILE if depth == len(names) else FOLDER, dir_fd=folder)
+        except OSError as error:
+            refused = why_not(error, path, name, folder)
+            if error.errno in (errno.ENXIO, errno.ENODEV):
+                refused = Refused("NotText", f"{path} is a socket or a device")
+            os.close(folder)
+            if refused is None:
+                raise
+            raise refused from None
+        os.close(folder)
+        folder = below
+    return folder
+
+
+def compiled(args):
+    """The pattern as `re` reads it. Words are looked for as they stand."""
+    pattern = args["pattern"]
+    case = args.get("case", "smart")
+    if not args.get("regex", False):
+        pattern = re.escape(pattern)
+    if args.get("whole_word", False):
+        pattern = rf"(?<!\w)(?:{pattern})(?!\w)"
+    flags = re.IGNORECASE if case == "insensitive" or case == "smart" and args["pattern"] == args["pattern"].lower() else 0
+    try:
+        return re.compile(pattern, flags)
+    except (re.error, OverflowError, RecursionError, ValueError) as error:
+        raise Refused("BadPattern", f"the pattern cannot be read: {str(error) or 'it is too deep'}") from None
+
+
+def shown(line, start=0):
+    """A line as it is shown: of a long one what surrounds the match."""
+    if len(line) <= MOST_SHOWN:
+        return line
+    begin = max(0, min(start - MOST_SHOWN // 4, len(line) - MOST_SHOWN))
+    return ("…" if begin else "") + line[begin:begin + MOST_SHOWN] + ("…" if begin + MOST_SHOWN < len(line) else "")
+
+
+class Search:
+    """One search, and what it has found."""
+
+    def __init__(self, args, ctx):
+        self.pattern = compiled(args)
+        self.glob = Glob(args["name"], False) if "name" in args else None
+        self.hidden = args.get("hidden", False)
+        self.context = args.get("context", 0)
+        self.limit = args.get("limit", DEFAULT_LIMIT)
+        self.ctx = ctx
+        self.matches, self.files = [], []
+        self.total = self.searched = self.skipped = self.failed = self.seen = self.bytes = self.told = 0
+        #: The time that was left when the file at hand was begun.
+        self.began = ctx.remaining()
+        self.complete = True
+
+    def text_of(self, file):
+        """The text of an open file, or nothing when it is none that is searched."""
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_FILE_BYTES:
+            return None
+        parts, size = [], 0
+        while size <= MOST_FILE_BYTES:
+            part = os.read(file, 1 << 20)
+            if not part:
+                break
+            parts.append(part)
+            size += len(part)
+        self.bytes += size
+        content = b"".join(parts)
+        if size > MOST_FILE_BYTES or b"\0" in content[:8192]:
+            return None
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+
+    def one(self, file, path):
+        """Searches one open file."""
+        try:
+            text = self.text_of(file)
+        except OSError:
+            self.failed += 1
+            return
+        if text is None:
+            self.skipped += 1
+            return
+        self.searched += 1
+        lines = text.split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        count, at = 0, 0
+        self.began = self.ctx.remaining()
+        try:
+            for at, line in enumerate(lines):
+                line = line[:-1] if line.endswith("\r") else line
+                found = self.pattern.search(line)
+                if found is not None:
+                    count += 1
+                    self.note(path, lines, at, line, found.start())
+        except Late:
+            raise Late(f"{path}, line {at + 1}") from None
+        finally:
+            self.total += count
+            if count:
+                self.files.append({"path": path, "count": count})
+
+    def note(self, path, lines, at, line, start):
+        if len(self.matches) >= self.limit or self.told >= MOST_TEXT:
+            return
+        before = [shown(one) for one in lines[max(0, at - self.context):at]]
+        after = [shown(one) for one in lines[at + 1:at + 1 + self.context]]
+        text = shown(line, start)
+        self.told += len(text) + sum(map(len, before)) + sum(map(len, after)) + len(path)
+        match = {"path": path, "line": at + 1, "column": start + 1, "text": text}
+        if self.context:
+            match["before"], match["after"] = before, after
+        self.matches.append(match)
+
+    def walk(self, folder, prefix, depth):
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            self.failed += 1
+            return
+        for name in names:
+            if name.startswith(".") and not self.hidden:
+                continue
+            if self.seen >= MOST_SEEN or self.bytes >= MOST_ALL_BYTES:
+                self.complete = False
+                return
+            self.seen += 1
+            path = prefix + name
+            try:
+                name.encode("utf-8")
+                mode = os.lstat(name, dir_fd=folder).st_mode
+                if stat.S_ISDIR(mode):
+                    self.below(name, folder, path, depth)
+                elif stat.S_ISREG(mode) and (self.glob is None or self.glob.fits(path)):
+                    self.file(name, folder, path)
+            except (OSError, UnicodeEncodeError):
+                self.failed += 1
+
+    def below(self, name, folder, path, depth):
+        if depth >= MOST_DEPTH:
+            self.complete = False
+            return
+        below = os.open(name, FOLDER, dir_fd=folder)
+        try:
+            self.walk(below, path + "/", depth + 1)
+        finally:
+            os.close(below)
+
+    def file(self, name, folder, path):
+        file = os.open(name, FILE, dir_fd=folder)
+        try:
+            self.one(file, path)
+        finally:
+            os.close(file)
+
+
+def act(args, ctx):
+    path = args.get("path", ".")
+    names = split(path)
+    _signal.signal(_signal.SIGALRM, ring)
+    mine = max(0.05, ctx.remaining() * SHARE)
+    _signal.setitimer(_signal.ITIMER_REAL, mine)
+    try:
+        search = Search(args, ctx)
+    except Late:
+        raise Refused("TooSlow", "reading the pattern took too long; write a simpler one") from None
+    top = open_below(ctx.workspace, names, path)
+    try:
+        if stat.S_ISDIR(os.fstat(top).st_mode):
+            search.walk(top, "".join(name + "/" for name in names), 1)
+        else:
+            search.one(top, "/".join(names))
+            if search.skipped:
+                raise Refused("NotText", f"{path} is no text of at most {MOST_FILE_BYTES} bytes")
+    except Late as where:
+        # Of what one file took most of, the pattern is the reason; of what many took, their number.
+        if search.began - ctx.remaining() > mine / 2:
+            raise Refused("TooSlow", f"the pattern took too long at {where}; write one without repetitions inside repetitions") from None
+        search.complete = False
+    finally:
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
+        os.close(top)
+    files = sorted(search.files, key=lambda one: (-one["count"], one["path"]))
+    return {
+        "ok": True,
+        "path": "/".join(names) or ".",
+        "matches": [] if args.get("counts", False) else search.matches,
+        "files": files[:search.limit],
+        "total": search.total,
+        "returned": 0 if args.get("counts", False) else len(search.matches),
+        "truncated": len(files) > search.limit or not args.get("counts", False) and len(search.matches) < search.total,
+        "found_in": len(files),
+        "searched": search.searched,
+        "skipped": search.skipped,
+        "failed": search.failed,
+        "complete": search.complete,
+    }
+
+
+def run(args, ctx):
+    try:
+        return act(args, ctx)
+    except Late:
+        return {"ok": False, "error": {"class": "TooSlow", "message": "the search took too long; search a smaller folder"}}
+    except Refused as error:
+        return {"ok": False, "error": {"class": error.error_class, "message": str(error)}}

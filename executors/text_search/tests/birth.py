@@ -1,0 +1,142 @@
+"""What text_search promises, case by case. sandboxd makes the files in a workspace of the case's own."""
+
+FILES = {
+    "notes/a.md": {"text": "Milk and bread\nnothing\nmore milk\r\n"},
+    "notes/sub/b.txt": {"text": "milkshake\n"},
+    "notes/bytes": {"base64": "AAAAbWlsaw=="},
+    "notes/.secret": {"text": "milk\n"},
+    "notes/link.md": {"link": "a.md"},
+    "notes/pipe": {"fifo": True},
+}
+
+
+def cases():
+    return [
+        {
+            "name": "words are found whatever their case, in files below the folder",
+            "files": FILES,
+            "args": {"pattern": "milk", "path": "notes"},
+            "expect": {
+                "ok": True,
+                "values": {
+                    "/matches/0": {"path": "notes/a.md", "line": 1, "column": 1, "text": "Milk and bread"},
+                    "/matches/1": {"path": "notes/a.md", "line": 3, "column": 6, "text": "more milk"},
+                    "/matches/2/path": "notes/sub/b.txt",
+                    "/files/0": {"path": "notes/a.md", "count": 2},
+                    "/total": 3,
+                    "/returned": 3,
+                    "/truncated": False,
+                    "/found_in": 2,
+                    "/searched": 2,
+                    "/skipped": 1,
+                    "/failed": 0,
+                    "/complete": True,
+                },
+            },
+        },
+        {
+            "name": "a pattern with a large letter means it",
+            "files": FILES,
+            "args": {"pattern": "Milk"},
+            "expect": {"ok": True, "values": {"/total": 1, "/matches/0/line": 1}},
+        },
+        {
+            "name": "whole words leave longer words alone",
+            "files": FILES,
+            "args": {"pattern": "milk", "whole_word": True},
+            "expect": {"ok": True, "values": {"/total": 2, "/found_in": 1}},
+        },
+        {
+            "name": "lines around a match are told",
+            "files": FILES,
+            "args": {"pattern": "nothing", "path": "notes/a.md", "context": 1},
+            "expect": {
+                "ok": True,
+                "values": {"/matches/0/before": ["Milk and bread"], "/matches/0/after": ["more milk\r"]},
+            },
+        },
+        {
+            "name": "only counts are told when only they are asked for",
+            "files": FILES,
+            "args": {"pattern": "milk", "counts": True},
+            "expect": {"ok": True, "values": {"/matches": [], "/total": 3, "/returned": 0, "/truncated": False}},
+        },
+        {
+            "name": "a limit hides lines and says so",
+            "files": FILES,
+            "args": {"pattern": "milk", "limit": 2},
+            "expect": {"ok": True, "values": {"/returned": 2, "/total": 3, "/truncated": True}},
+        },
+        {
+            "name": "a name chooses the files",
+            "files": FILES,
+            "args": {"pattern": "milk", "name": "*.txt"},
+            "expect": {"ok": True, "values": {"/total": 1, "/searched": 1}},
+        },
+        {
+            "name": "a regular expression is one only when it is said to be",
+            "files": FILES,
+            "args": {"pattern": "^m.re", "regex": True},
+            "expect": {"ok": True, "values": {"/total": 1}},
+        },
+        {
+            "name": "words are taken as they stand",
+            "files": {"a": {"text": "a.c\nabc\n(x|y)*\n"}},
+            "args": {"pattern": "(x|y)*"},
+            "expect": {"ok": True, "values": {"/total": 1, "/matches/0/line": 3}},
+        },
+        {
+            "name": "what is nowhere is found nowhere, and that is no error",
+            "files": FILES,
+            "args": {"pattern": "honey"},
+            "expect": {"ok": True, "values": {"/matches": [], "/files": [], "/total": 0, "/searched": 2}},
+        },
+        {
+            "name": "a regular expression that is none is a bad pattern",
+            "files": {},
+            "args": {"pattern": "(", "regex": True},
+            "expect": {"ok": False, "class": "BadPattern"},
+        },
+        {
+            "name": "a repetition beyond all bounds is a bad pattern",
+            "files": {},
+            "args": {"pattern": "a{99999999999999999999}", "regex": True},
+            "expect": {"ok": False, "class": "BadPattern"},
+        },
+        {
+            "name": "a pattern of brackets in brackets is a bad pattern",
+            "files": {},
+            "args": {"pattern": "(" * 500 + ")" * 500, "regex": True},
+            "expect": {"ok": False, "class": "BadPattern"},
+        },
+        {
+            "name": "one file that is no text is said to be none",
+            "files": FILES,
+            "args": {"pattern": "milk", "path": "notes/bytes"},
+            "expect": {"ok": False, "class": "NotText"},
+        },
+        {
+            "name": "a pipe is not waited for",
+            "files": FILES,
+            "args": {"pattern": "milk", "path": "notes/pipe"},
+            "expect": {"ok": False, "class": "NotText"},
+        },
+        {
+            "name": "a link to a system file is not followed",
+            "files": {"link": {"link": "/etc/passwd"}},
+            "args": {"pattern": "root", "path": "link"},
+            "expect": {"ok": False, "class": "PermissionDenied"},
+        },
+        {
+            "name": "a folder that is not there is not found",
+            "files": {},
+            "args": {"pattern": "x", "path": "none"},
+            "expect": {"ok": False, "class": "NotFound"},
+        },
+        {
+            "name": "a path that climbs out of the workspace is denied",
+            "files": {},
+            "args": {"pattern": "x", "path": "../.."},
+            "expect": {"ok": False, "class": "PermissionDenied"},
+        },
+    ]
