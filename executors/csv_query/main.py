@@ -125,6 +125,11 @@ def plain(value):
     return value // ONE if value % ONE == 0 else value / ONE
 
 
+def mean(value, count):
+    """The mean of so many numbers as JSON has it."""
+    return value // (count * ONE) if value % (count * ONE) == 0 else value / (count * ONE)
+
+
 class Table:
     """A text read as a table."""
 
@@ -245,7 +250,7 @@ class Tally:
         if not self.numbers:
             return None
         if op == "avg":
-            return self.sum / (self.numbers * ONE)
+            return mean(self.sum, self.numbers)
         return plain(self.least if op == "min" else self.most)
 
 

@@ -10,28 +10,10 @@ def cases():
             "expect": {"ok": True, "values": {"/zone": "UTC", "/offset": "+00:00", "/summer_time": False}},
         },
         {
-            "name": "a zone is told by its name",
-            "files": {},
-            "args": {"zone": "Asia/Kolkata"},
-            "expect": {"ok": True, "values": {"/zone": "Asia/Kolkata", "/offset": "+05:30", "/rules": "2025b"}},
-        },
-        {
             "name": "a city is enough, whatever its case",
             "files": {},
             "args": {"zone": "tokyo"},
             "expect": {"ok": True, "values": {"/zone": "Asia/Tokyo", "/offset": "+09:00"}},
-        },
-        {
-            "name": "a city has its Italian name, too",
-            "files": {},
-            "args": {"zone": "Pechino"},
-            "expect": {"ok": True, "values": {"/zone": "Asia/Shanghai", "/offset": "+08:00"}},
-        },
-        {
-            "name": "a name of two words is one",
-            "files": {},
-            "args": {"zone": "Buenos Aires"},
-            "expect": {"ok": True, "values": {"/offset": "-03:00"}},
         },
         {
             "name": "an offset is a zone",
@@ -43,24 +25,6 @@ def cases():
             "name": "a place that nobody knows is unknown",
             "files": {},
             "args": {"zone": "Atlantis"},
-            "expect": {"ok": False, "class": "UnknownZone"},
-        },
-        {
-            "name": "a path is no zone",
-            "files": {},
-            "args": {"zone": "../../../etc/localtime"},
-            "expect": {"ok": False, "class": "UnknownZone"},
-        },
-        {
-            "name": "an offset beyond all zones is none",
-            "files": {},
-            "args": {"zone": "+99:99"},
-            "expect": {"ok": False, "class": "UnknownZone"},
-        },
-        {
-            "name": "strange characters are no zone",
-            "files": {},
-            "args": {"zone": "+٣ \u0000|"},
             "expect": {"ok": False, "class": "UnknownZone"},
         },
     ]

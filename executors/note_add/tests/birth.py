@@ -31,22 +31,10 @@ def cases():
             },
         },
         {
-            "name": "a heading of several lines becomes one",
-            "files": {},
-            "args": {"path": "a/b/n.md", "text": "x", "heading": "two\n# lines"},
-            "expect": {"ok": True, "values": {"/path": "a/b/n.md", "/bytes": HEAD + 15 + 2}},
-        },
-        {
             "name": "a note of nothing is none",
             "files": {},
             "args": {"text": " \n\t"},
             "expect": {"ok": False, "class": "BadText"},
-        },
-        {
-            "name": "a folder is no notebook",
-            "files": {"n": {"folder": True}},
-            "args": {"path": "n", "text": "x"},
-            "expect": {"ok": False, "class": "NotAFile"},
         },
         {
             "name": "a pipe is no notebook",
@@ -64,12 +52,6 @@ def cases():
             "name": "a path that climbs out of the workspace is denied",
             "files": {},
             "args": {"path": "../n.md", "text": "x"},
-            "expect": {"ok": False, "class": "PermissionDenied"},
-        },
-        {
-            "name": "nothing is noted in the trash",
-            "files": {".trash-1-a": {"text": "x"}},
-            "args": {"path": ".trash-1-a", "text": "y"},
             "expect": {"ok": False, "class": "PermissionDenied"},
         },
     ]
