@@ -3,6 +3,7 @@
 //! where they are missing, so that no part waits for another one's form.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode};
@@ -10,7 +11,8 @@ use rusqlite::Connection;
 use tokio::sync::Mutex;
 
 use crate::autonomy::Levels;
-use crate::budget::count::Used;
+use crate::budget::count::{Budget, Used};
+use crate::budget::funds::Funds;
 use crate::daily::Daily;
 use crate::key::Kept;
 use crate::pairing::People;
@@ -56,6 +58,12 @@ pub struct House {
     /// Held by whoever changes the vault.
     pub(crate) keeping: Mutex<()>,
     pub(crate) used: RefCell<Used>,
+    /// What open turns may think.
+    pub(crate) funds: RefCell<Funds>,
+    /// For which budgets more was proposed, by whose they are and the day.
+    pub(crate) escalated: RefCell<BTreeSet<(String, Budget, u64)>>,
+    /// Held by whoever has a proposal judged.
+    pub(crate) judging: Mutex<()>,
     /// Held by whoever spends money.
     pub(crate) spending: Mutex<()>,
 }
@@ -81,6 +89,9 @@ impl House {
             vault: RefCell::new(Vault::load(connection, key)?),
             keeping: Mutex::default(),
             used: RefCell::new(budget::load(connection)?),
+            funds: RefCell::default(),
+            escalated: RefCell::default(),
+            judging: Mutex::default(),
             spending: Mutex::default(),
         })
     }

@@ -12,7 +12,7 @@ use metnos_policyd::contract;
 use metnos_policyd::house::House;
 use metnos_policyd::key::InstanceKey;
 use metnos_policyd::paths::Places;
-use metnos_policyd::policy::{Policy, Setting};
+use metnos_policyd::policy::{Peers, Policy, Setting};
 use metnos_policyd::seeds::SEEDS;
 use metnos_policyd::store::{Opened, Row, Store};
 use metnos_policyd::store_cards::Words;
@@ -149,8 +149,7 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
     let Opening { key, rows, words, switches, last_anchor, house, store, pss, locked } = opening;
     let sandbox = daemon.asks::<PolicydSandboxd>()?;
     let memory = daemon.asks::<PolicydMemoryd>()?;
-    // Held for the judge; nothing is proposed yet that it could judge.
-    let _mind = daemon.asks::<PolicydMind>()?;
+    let mind = daemon.asks::<PolicydMind>()?;
     let settings = &daemon.start.settings;
     let setting = Setting {
         places: Places::of_instance(&daemon.start.instance),
@@ -161,7 +160,8 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
         budget: settings.budget.clone(),
         seeds: SEEDS,
     };
-    let policy = Policy::new(setting, key, store, rows, Box::new(SystemClock::default()), sandbox, memory);
+    let policy =
+        Policy::new(setting, key, store, rows, Box::new(SystemClock::default()), Peers { sandbox, memory, mind });
     policy.furnish(house);
     policy.hold(words);
     policy.switch(switches.0);
@@ -173,6 +173,8 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
     tokio::task::spawn_local(Rc::clone(&policy).keep_memory());
     tokio::task::spawn_local(Rc::clone(&policy).hear_sandbox());
     tokio::task::spawn_local(Rc::clone(&policy).keep_constitution());
+    tokio::task::spawn_local(Rc::clone(&policy).keep_mind());
+    tokio::task::spawn_local(Rc::clone(&policy).hear_mind());
     let mut pss_kib = || pss.kib().unwrap_or(0);
     // Ends of peers that are started anew come over the control line, so it is served meanwhile.
     let stopped = tokio::select! {

@@ -11,7 +11,7 @@ use metnos_policy::context::{Confirm, World};
 use metnos_policy::words::fold;
 use metnos_proto::control::BudgetSettings;
 use metnos_proto::edge::AskError;
-use metnos_proto::edges::{DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydSandboxd, planner_policyd};
+use metnos_proto::edges::{DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydMind, PolicydSandboxd, planner_policyd};
 use metnos_proto::ids::{CallId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Closed, MAX_IN_FLIGHT, Notes};
 use metnos_proto::msg::common::{CallRef, Lang, Standing};
@@ -68,6 +68,17 @@ pub struct Setting {
     pub seeds: &'static [Seed],
 }
 
+/// The ways to those whom policyd asks.
+#[derive(Debug, Clone)]
+pub struct Peers {
+    /// Runs what was decided.
+    pub sandbox: Rc<Client<PolicydSandboxd>>,
+    /// Makes durable what was decided.
+    pub memory: Rc<Client<PolicydMemoryd>>,
+    /// Judges, and thinks as far as it was funded.
+    pub mind: Rc<Client<PolicydMind>>,
+}
+
 /// A call that runs.
 #[derive(Debug)]
 pub(crate) struct Running {
@@ -85,6 +96,7 @@ pub struct Policy {
     pub(crate) clock: Box<dyn Clock>,
     pub(crate) sandbox: Rc<Client<PolicydSandboxd>>,
     pub(crate) memory: Rc<Client<PolicydMemoryd>>,
+    pub(crate) mind: Rc<Client<PolicydMind>>,
     pub(crate) registry: RefCell<Registry>,
     pub(crate) turns: RefCell<Turns>,
     pub(crate) rate: RefCell<Rate>,
@@ -142,8 +154,7 @@ impl Policy {
         store: Store,
         rows: Vec<Row>,
         clock: Box<dyn Clock>,
-        sandbox: Rc<Client<PolicydSandboxd>>,
-        memory: Rc<Client<PolicydMemoryd>>,
+        Peers { sandbox, memory, mind }: Peers,
     ) -> Rc<Self> {
         let rate = Rate::new(setting.calls_per_minute);
         Rc::new(Self {
@@ -153,6 +164,7 @@ impl Policy {
             clock,
             sandbox,
             memory,
+            mind,
             registry: RefCell::new(Registry::new(rows)),
             turns: RefCell::default(),
             rate: RefCell::new(rate),
@@ -287,8 +299,9 @@ impl Policy {
         }
     }
 
-    /// Has sandboxd drop the results of a turn.
+    /// A turn is over: mind thinks no more for it, and sandboxd drops its results.
     pub(crate) fn forget(self: &Rc<Self>, turn: TurnId) {
+        self.end_thinking(turn);
         if !self.sandbox_ready() {
             return;
         }

@@ -24,7 +24,7 @@ use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::Violation;
 
-use crate::act::{Call, memory_gone};
+use crate::act::{Call, internal, memory_gone};
 use crate::answers::Way;
 use crate::guard::shown;
 use crate::outcome::end_of;
@@ -177,10 +177,7 @@ impl planner_policyd::Serve for Policy {
         let word = planner_policyd::Ask::FundTurn(ask.clone());
         let now = self.clock.monotonic_ms();
         self.turns.borrow_mut().admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
-        // As long as mind has no model there is nothing to spend on.
-        let why = "no language model is configured, so none can be asked";
-        let remedy = "Metnos works without one, by its reflex";
-        Err(Refusal::new(RefusalCode::Unavailable, "mind.no_model", why).remedy(remedy).into())
+        Ok((self.fund(ask).await?, []))
     }
 
     async fn end_turn(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {
@@ -200,7 +197,7 @@ impl planner_policyd::Serve for Policy {
 fn share(turn: &mut Turn, handle: metnos_proto::ids::HandleId) -> Result<Sealed, Refusal> {
     let unknown = || Refusal::new(RefusalCode::Unknown, "handle.unknown", format!("this turn has no result {handle}"));
     let result = turn.release(handle).ok_or_else(unknown)?;
-    result.share().map_err(|error| Refusal::new(RefusalCode::Internal, "policyd.internal", error.to_string()))
+    result.share().map_err(|error| internal(&error.to_string()))
 }
 
 impl syntd_policyd::Serve for Policy {
@@ -243,8 +240,7 @@ impl ctl_policyd::Serve for Policy {
             )
             .remedy("`metnosctl executor list` shows those that there are")
         })?;
-        let record = Sealed::new(record.to_string().as_bytes())
-            .map_err(|error| Refusal::new(RefusalCode::Internal, "policyd.internal", error.to_string()))?;
+        let record = Sealed::new(record.to_string().as_bytes()).map_err(|error| internal(&error.to_string()))?;
         Ok((Done {}, [record]))
     }
 
@@ -339,8 +335,7 @@ impl ctl_policyd::Serve for Policy {
         ask: CheckPolicy,
         [arguments]: [Sealed; 1],
     ) -> Served<Done, 1> {
-        let internal = |why: String| Refusal::new(RefusalCode::Internal, "policyd.internal", why);
-        let bytes = arguments.read().map_err(|error| internal(error.to_string()))?;
+        let bytes = arguments.read().map_err(|error| internal(&error.to_string()))?;
         let explained = self.explain(&ask, &bytes)?;
         Ok((Done {}, [sealed(&explained)?]))
     }
@@ -365,22 +360,20 @@ impl ctl_policyd::Serve for Policy {
     }
 
     async fn anchors(self: Rc<Self>, _: Cx<CtlPolicyd>, ask: Anchors, []: [Sealed; 0]) -> Served<AnchorList, 1> {
-        let internal = |why: String| Refusal::new(RefusalCode::Internal, "policyd.internal", why);
-        let mut kept = self.store.anchors(ask.after).await.map_err(|error| internal(error.to_string()))?;
+        let mut kept = self.store.anchors(ask.after).await.map_err(|error| internal(&error.to_string()))?;
         let more = kept.len() > MAX_ANCHORS as usize;
         kept.truncate(MAX_ANCHORS as usize);
         let next = if more { kept.last().map_or(0, |(anchor, _)| anchor.seq) } else { 0 };
         let text: String = kept.iter().map(|(anchor, signature)| anchor.to_line(signature) + "\n").collect();
-        let text = Sealed::new(text.as_bytes()).map_err(|error| internal(error.to_string()))?;
+        let text = Sealed::new(text.as_bytes()).map_err(|error| internal(&error.to_string()))?;
         let broken = self.chain.borrow().broken.clone().unwrap_or_default();
         let anchors = u32::try_from(kept.len()).unwrap_or(MAX_ANCHORS);
         Ok((AnchorList { anchors, next, broken: head(&broken, MAX_WHY) }, [text]))
     }
 
     async fn copy_registry(self: Rc<Self>, _: Cx<CtlPolicyd>, _: CopyRegistry, []: [Sealed; 0]) -> Served<Done, 1> {
-        let internal = |why: String| Refusal::new(RefusalCode::Internal, "policyd.internal", why);
-        let copy = self.store.copy().await.map_err(|error| internal(error.to_string()))?;
-        Ok((Done {}, [Sealed::new(&copy).map_err(|error| internal(error.to_string()))?]))
+        let copy = self.store.copy().await.map_err(|error| internal(&error.to_string()))?;
+        Ok((Done {}, [Sealed::new(&copy).map_err(|error| internal(&error.to_string()))?]))
     }
 
     /// A hard approval of its own: only here, where the kernel has said who asks (design: policy §4).
@@ -438,8 +431,7 @@ impl ctl_policyd::Serve for Policy {
 
 /// A document to be handed over.
 fn sealed(document: &Value) -> Result<Sealed, Refusal> {
-    Sealed::new(document.to_string().as_bytes())
-        .map_err(|error| Refusal::new(RefusalCode::Internal, "policyd.internal", error.to_string()))
+    Sealed::new(document.to_string().as_bytes()).map_err(|error| internal(&error.to_string()))
 }
 
 impl Policy {
@@ -476,9 +468,7 @@ impl Policy {
         if let Some(typed) = arguments.read().ok().and_then(|bytes| Arguments::parse(&bytes).ok()) {
             opened.flow.intent = metnos_policy::intent::Intent::typed(intent::typed(&executor, typed.value()));
         }
-        opened
-            .number(CallRef(1))
-            .map_err(|why| Refusal::new(RefusalCode::Internal, "policyd.internal", why.to_string()))?;
+        opened.number(CallRef(1)).map_err(|why| internal(&why.to_string()))?;
         let evicted = self.turns.borrow_mut().open(turn, opened, now)?;
         if let Some(evicted) = evicted {
             self.forget(evicted);
@@ -502,11 +492,8 @@ impl Policy {
         if let Err(error) = self.memory.direct_turn_done(trace, DirectTurnDone { turn, end }, []).await {
             tracing::error!(%error, %turn, "the end of a direct turn could not be recorded");
         }
-        let result = match result {
-            Some(result) => result?,
-            None => Sealed::new(b"{}")
-                .map_err(|error| Refusal::new(RefusalCode::Internal, "policyd.internal", error.to_string()))?,
-        };
+        let nothing = || Sealed::new(b"{}").map_err(|error| internal(&error.to_string()));
+        let result = result.unwrap_or_else(nothing)?;
         Ok((CallRun { turn, acted: acted? }, result))
     }
 }

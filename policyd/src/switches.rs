@@ -78,6 +78,12 @@ pub struct Thrown {
     pub why: String,
 }
 
+impl Thrown {
+    fn because(&self) -> String {
+        if self.why.is_empty() { String::new() } else { format!(": {}", self.why) }
+    }
+}
+
 /// Every switch that is thrown.
 pub type Switches = BTreeMap<What, Thrown>;
 
@@ -145,16 +151,22 @@ impl Policy {
         self.switches.borrow_mut().extend(switches);
     }
 
+    /// Why nothing may happen now; `None` when it may.
+    pub(crate) fn everything_stopped(&self) -> Option<Verdict> {
+        let switches = self.switches.borrow();
+        let thrown = switches.get(&What::All)?;
+        let why = format!("{} has stopped everything{}", shown(&thrown.by), thrown.because());
+        Some(Verdict::deny(STOPPED, why).with_remedy("`metnosctl resume` lets calls happen again"))
+    }
+
     /// Why this executor may not be called now, whatever else holds; `None` when no switch is in the way.
     pub(crate) fn switched_off(&self, executor: &str) -> Option<Verdict> {
-        let switches = self.switches.borrow();
-        let because = |why: &str| if why.is_empty() { String::new() } else { format!(": {why}") };
-        if let Some(Thrown { by, why, .. }) = switches.get(&What::All) {
-            let why = format!("{} has stopped everything{}", shown(by), because(why));
-            return Some(Verdict::deny(STOPPED, why).with_remedy("`metnosctl resume` lets calls happen again"));
+        if let Some(stopped) = self.everything_stopped() {
+            return Some(stopped);
         }
-        let Thrown { by, why, .. } = switches.get(&What::Executor(executor.to_owned()))?;
-        let why = format!("{} has switched {} off{}", shown(by), shown(executor), because(why));
+        let switches = self.switches.borrow();
+        let thrown = switches.get(&What::Executor(executor.to_owned()))?;
+        let why = format!("{} has switched {} off{}", shown(&thrown.by), shown(executor), thrown.because());
         let remedy = format!("`metnosctl executor enable {executor}` switches it on again");
         Some(Verdict::deny(DISABLED, why).with_remedy(&remedy))
     }
@@ -169,7 +181,9 @@ impl Policy {
     /// # Errors
     /// When it was not written down, or sandboxd did not answer; it is stopped all the same.
     pub(crate) async fn stop_all(self: &Rc<Self>, principal: &Principal) -> Result<u32, Refusal> {
-        let killed = self.throw(What::All, principal, "", None).await?;
+        let thrown = self.throw(What::All, principal, "", None).await;
+        self.stop_thinking();
+        let killed = thrown?;
         self.event("panic", &format!("{} has stopped everything; {killed} calls were ended", principal.name), None);
         Ok(killed)
     }

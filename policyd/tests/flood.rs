@@ -8,7 +8,7 @@ mod peers;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::MAX_IN_FLIGHT;
 use metnos_proto::msg::common::Channel;
-use metnos_proto::msg::policyd::{Approvals, Identify, PolicyCanaries, PolicyStatus, RegisterPrompt};
+use metnos_proto::msg::policyd::{Approvals, Identify, Panic, PolicyCanaries, PolicyStatus, RegisterPrompt, RunCall};
 use metnos_proto::payload::Sealed;
 use peers::{OWNER, World, act, run, sealed};
 use serde_json::json;
@@ -25,10 +25,12 @@ fn a_planner_that_floods_does_not_delay_the_door_or_the_owner() {
         let planner = world.planner(1).await;
         let turn = world.say("leggi notes/a.md").await;
         let mut flood = tokio::task::JoinSet::new();
+        let answered = std::rc::Rc::new(std::cell::Cell::new(0));
         for place in 1..u16::try_from(4 * MAX_IN_FLIGHT).unwrap() {
-            let planner = std::rc::Rc::clone(&planner);
+            let (planner, answered) = (std::rc::Rc::clone(&planner), std::rc::Rc::clone(&answered));
             flood.spawn_local(async move {
-                planner.act(NO, act(turn, place, "fs_read"), [sealed(&json!({"path": "notes/a.md"}))]).await
+                let _ = planner.act(NO, act(turn, place, "fs_read"), [sealed(&json!({"path": "notes/a.md"}))]).await;
+                answered.set(answered.get() + 1);
             });
         }
         world.until("run c1 fs_read").await;
@@ -45,6 +47,14 @@ fn a_planner_that_floods_does_not_delay_the_door_or_the_owner() {
         let (status, []) = owner.policy_status(NO, PolicyStatus {}, []).await.unwrap();
         assert!(status.running > 0, "the flood is still under way");
         assert!(status.running as usize <= metnos_policyd::decide::MAX_RUNNING_PER_TURN, "and bounded");
+        // And panic: it holds at once, while what the planner wants is still waiting to be looked at.
+        owner.panic(NO, Panic {}, []).await.unwrap();
+        let left = 4 * MAX_IN_FLIGHT - 1 - answered.get();
+        println!("panic was answered with {left} asks of the flood unanswered, {} running", status.running);
+        assert!(left >= status.running as usize, "{left} are left");
+        let call = RunCall { executor: "fs_read".into() };
+        let (call, _) = owner.run_call(NO, call, [sealed(&json!({"path": "notes/a.md"}))]).await.unwrap();
+        assert_eq!(peers::denied(call.acted), "panic.stopped");
         world.sandbox.gate.add_permits(10_000);
         drop(flood);
     });

@@ -277,6 +277,13 @@ impl Used {
             .collect()
     }
 
+    /// Tokens that are nearly used up, when the owner was not warned of it before.
+    pub fn near_tokens(&mut self, set: &BudgetSettings, principal: &str, by_then: u64) -> Option<Over> {
+        let (budget, limit) = (Budget::Tokens, self.limit(set, principal, Budget::Tokens).0);
+        let near = u128::from(by_then) * 100 >= u128::from(limit) * u128::from(set.warn_percent);
+        (near && self.warned.insert((principal.to_owned(), budget))).then_some(Over { budget, wanted: by_then, limit })
+    }
+
     /// What must be written down before this pair may use what was counted; `None` when enough is.
     #[must_use]
     pub fn to_keep(&self, set: &BudgetSettings, principal: &str, executor: &str) -> Option<Count> {

@@ -4,6 +4,9 @@
 //! estimate. A limit is changed by the owner at his machine, for a while, and by nobody else.
 
 pub mod count;
+pub mod escalate;
+pub mod funds;
+mod thinking;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -95,7 +98,7 @@ fn money(micro: u64) -> String {
 }
 
 /// What is said where a budget has no room: which, and the one command that allows more, where one may.
-fn no_room(over: Over, principal: &str) -> Verdict {
+pub(crate) fn no_room(over: Over, principal: &str) -> Verdict {
     let name = over.budget.name();
     let whose = if over.budget.is_of_house() { "this instance".to_owned() } else { shown(principal) };
     let (wanted, limit) = (amount(over.budget, over.wanted), amount(over.budget, over.limit));
@@ -155,7 +158,7 @@ impl Policy {
 
     /// Why there is no room for this call; `None` when there is.
     pub(crate) fn over_budget(
-        &self,
+        self: &Rc<Self>,
         principal: &str,
         running: u64,
         found: &Signed,
@@ -165,6 +168,7 @@ impl Policy {
         used.turn_to(self.clock.wall_ms());
         let over = used.over(&self.setting.budget, &self.wanted(principal, running, found, purse))?;
         drop(used);
+        self.escalate(over, principal);
         Some(no_room(over, principal))
     }
 
@@ -292,7 +296,7 @@ impl Policy {
         Ok((whose, budget))
     }
 
-    async fn raise_budget(self: &Rc<Self>, by: &str, ask: RaiseBudget) -> Result<Value, Refusal> {
+    pub(super) async fn raise_budget(self: &Rc<Self>, by: &str, ask: RaiseBudget) -> Result<Value, Refusal> {
         let (whose, budget) = self.which(&ask.of)?;
         if ask.seconds == 0 || ask.seconds > MAX_RAISE_S {
             let why =
@@ -341,9 +345,9 @@ impl Policy {
     async fn show_budgets(&self, name: &str) -> Result<Value, Refusal> {
         let set = &self.setting.budget;
         let now = self.clock.wall_ms();
+        self.house().used.borrow_mut().turn_to(now);
         let mut principals = vec![];
         if name.is_empty() {
-            self.house().used.borrow_mut().turn_to(now);
             let owner = self.named_principal("owner")?.name;
             principals.push(owner.clone());
             principals.extend(self.house().used.borrow().principals().into_iter().filter(|who| *who != owner));

@@ -5,6 +5,7 @@ use metnos_policy::vaglio::weigh::Answer;
 use metnos_proto::ids::Blake3;
 use serde_json::{Value, json};
 
+use crate::budget::escalate::Raise;
 use crate::clock::DAY_MS;
 
 /// How long an unanswered proposal waits, in milliseconds (design: policy §4, growth).
@@ -31,6 +32,8 @@ pub struct Kept {
     pub made_ms: u64,
     /// From when it may be said; 0 when never.
     pub due_ms: u64,
+    /// The limit that his yes changes; only policyd itself proposes that.
+    pub raise: Option<Raise>,
     /// When he was told of it, in milliseconds since the epoch; 0 when not yet.
     pub told_ms: u64,
 }
@@ -75,6 +78,7 @@ impl Kept {
             "touches": it.touches, "reversible": it.reversible, "urgency": it.urgency, "confidence": it.confidence,
             "way": self.way.name(), "answer": self.answer.map(Answer::name), "made_ms": self.made_ms,
             "due_ms": self.due_ms, "told_ms": self.told_ms, "weighed": self.weighed,
+            "raise": self.raise.as_ref().map(Raise::document),
         })
     }
 
@@ -112,6 +116,10 @@ impl Kept {
             made_ms: document["made_ms"].as_u64()?,
             due_ms: document["due_ms"].as_u64()?,
             told_ms: document["told_ms"].as_u64().unwrap_or(0),
+            raise: match &document["raise"] {
+                Value::Null => None,
+                raise => Some(Raise::parse(raise)?),
+            },
         })
     }
 }

@@ -4,12 +4,12 @@
 pub mod constitution;
 pub mod files;
 pub mod kept;
+mod model;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_policy::vaglio::bother::{Day, WINDOW_MS};
-use metnos_policy::vaglio::judge::Lexical;
 use metnos_policy::vaglio::sieve::{self, Proposal, Sifted, Standard, Way};
 use metnos_policy::vaglio::telos::{self, Telos};
 use metnos_policy::vaglio::weigh::{self, Answer};
@@ -19,6 +19,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
 use crate::approvals::name_of;
+use crate::budget::escalate::Raise;
 use crate::guard::shown;
 use crate::house::{not_durable, random, signed};
 use crate::policy::Policy;
@@ -74,10 +75,11 @@ impl Vaglio {
     }
 
     /// The same words as an earlier proposal, unless that one was never heard and a day has passed.
-    fn known(&self, proposal: &Proposal, now_ms: u64) -> Option<&Kept> {
+    fn known(&self, proposal: &Proposal, raise: Option<&Raise>, now_ms: u64) -> Option<&Kept> {
         let digest = Kept::digest_of(proposal);
         let stale = |kept: &Kept| kept.way == Way::Unasked && kept.made_ms.saturating_add(WINDOW_MS) <= now_ms;
-        self.kept.values().find(|kept| Kept::digest_of(&kept.proposal) == digest && !stale(kept))
+        let same = |kept: &Kept| Kept::digest_of(&kept.proposal) == digest && kept.raise.as_ref() == raise;
+        self.kept.values().find(|kept| same(kept) && !stale(kept))
     }
 }
 
@@ -128,12 +130,18 @@ impl Policy {
     /// # Errors
     /// While the constitution is pending, when too much is proposed, and when it could not be recorded.
     pub(crate) async fn propose(self: &Rc<Self>, ask: Propose) -> Result<Proposed, Refusal> {
+        self.sifted(proposal(ask), None).await
+    }
+
+    /// The same for what policyd itself proposes, with what the owner's yes would change.
+    pub(crate) async fn sifted(self: &Rc<Self>, proposal: Proposal, raise: Option<Raise>) -> Result<Proposed, Refusal> {
         self.constitution_holds()?;
+        // One at a time: a judge may take a while, and nothing is to slip in beside what is being counted.
+        let _alone = self.house().judging.lock().await;
         self.look_at_telos();
-        let proposal = proposal(ask);
         let now = self.clock.wall_ms();
         self.settle_silence(now).await?;
-        if let Some(kept) = self.house().vaglio.borrow().known(&proposal, now) {
+        if let Some(kept) = self.house().vaglio.borrow().known(&proposal, raise.as_ref(), now) {
             return Ok(Proposed { id: kept.id.clone(), way: ProposalWay::Known });
         }
         self.room_for_proposals(now)?;
@@ -143,9 +151,9 @@ impl Policy {
         };
         let places = &self.setting.places;
         let standard = Standard { places, ends: &ends, learned: &learned, heard_ms: &heard, day, now_ms: now };
-        let sifted = sieve::sift(&proposal, &standard, &Lexical).await;
+        let sifted = sieve::sift(&proposal, &standard, &model::ModelJudge::new(self)).await;
         let slugs: Vec<String> = ends.into_iter().map(|end| end.slug).collect();
-        self.keep(proposal, &sifted, &slugs, now).await
+        self.keep(proposal, raise, &sifted, &slugs, now).await
     }
 
     fn room_for_proposals(&self, now: u64) -> Result<(), Refusal> {
@@ -161,6 +169,7 @@ impl Policy {
     async fn keep(
         self: &Rc<Self>,
         proposal: Proposal,
+        raise: Option<Raise>,
         sifted: &Sifted,
         slugs: &[String],
         now: u64,
@@ -178,6 +187,7 @@ impl Policy {
             weighed,
             made_ms: now,
             due_ms: sifted.due_ms,
+            raise,
             told_ms: 0,
         };
         let judged = match (sifted.judge, sifted.estimate) {
@@ -290,13 +300,18 @@ impl Policy {
             VaglioAsk::Due => self.tell_due(by, now).await,
             VaglioAsk::Telos => Ok(self.telos()),
             VaglioAsk::Answer(answer) => {
-                let open = self.house().vaglio.borrow().kept.get(&answer.id).map(|kept| kept.is_open(now));
-                if !open.ok_or_else(|| unknown(&answer.id))? {
+                let of = |kept: &Kept| (kept.is_open(now), kept.raise.clone());
+                let found = self.house().vaglio.borrow().kept.get(&answer.id).map(of);
+                let (open, raise) = found.ok_or_else(|| unknown(&answer.id))?;
+                if !open {
                     let why = format!("the proposal {} does not wait for an answer", answer.id);
                     return Err(Refusal::new(RefusalCode::Denied, "vaglio.answered", why));
                 }
                 let said = if answer.accept { Answer::Accepted } else { Answer::Refused };
                 self.chronicled("proposal_answered", &format!("{by} has {} {}", said.name(), answer.id)).await?;
+                if let (Some(raise), true) = (&raise, answer.accept) {
+                    self.raise_as_proposed(by, raise).await?;
+                }
                 Ok(shown_kept(&self.teach(&answer.id, said).await?, now))
             }
         }

@@ -29,6 +29,9 @@ pub enum Mood {
     Dies,
 }
 
+/// Turn, principal, millionths, tokens.
+pub type Entry = (TurnId, String, u64, u64);
+
 pub struct FakeMemory {
     log: Log,
     seq: Cell<u64>,
@@ -45,8 +48,8 @@ pub struct FakeMemory {
     pub notes: RefCell<Option<Notes<PolicydMemoryd>>>,
     /// The head it tells.
     pub head: RefCell<ChainHead>,
-    /// What was spent: turn, principal, millionths.
-    pub ledger: RefCell<BTreeMap<CallId, (TurnId, String, u64)>>,
+    /// What was spent.
+    pub ledger: RefCell<BTreeMap<CallId, Entry>>,
     /// Why its chronicle is not what was signed.
     pub altered: RefCell<Option<String>>,
 }
@@ -178,18 +181,28 @@ impl Serve for FakeMemory {
     }
 
     async fn cost(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: Cost, []: [Sealed; 0]) -> Served<Recorded, 0> {
-        self.ledger.borrow_mut().insert(ask.entry, (ask.turn, ask.principal.clone(), ask.micro));
-        self.note(format!("cost {} {} {}", ask.stage.name(), ask.principal, ask.micro))
+        let tokens = ask.tokens_in + ask.tokens_out;
+        let thought = if ask.role.is_empty() { String::new() } else { format!(" {tokens} {}", ask.role) };
+        let noted = self.note(format!("cost {} {} {}{thought}", ask.stage.name(), ask.principal, ask.micro))?;
+        self.ledger.borrow_mut().insert(ask.entry, (ask.turn, ask.principal, ask.micro, tokens));
+        Ok(noted)
     }
 
     async fn spending(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: Spending, []: [Sealed; 0]) -> Served<Spent, 0> {
         let ledger = self.ledger.borrow();
-        let sum = |fits: &dyn Fn(&(TurnId, String, u64)) -> bool| -> u64 {
+        let sum = |fits: &dyn Fn(&Entry) -> bool| -> u64 {
             ledger.values().filter(|entry| fits(entry)).map(|entry| entry.2).sum()
         };
+        let tokens = ledger.values().filter(|entry| entry.1 == ask.principal).map(|entry| entry.3).sum();
         let (turn, mine, all) = (sum(&|it| it.0 == ask.turn), sum(&|it| it.1 == ask.principal), sum(&|_| true));
-        let spent =
-            Spent { turn, principal_day: mine, principal_month: mine, day: all, month: all, principal_day_tokens: 0 };
+        let spent = Spent {
+            turn,
+            principal_day: mine,
+            principal_month: mine,
+            day: all,
+            month: all,
+            principal_day_tokens: tokens,
+        };
         Ok((spent, []))
     }
 }

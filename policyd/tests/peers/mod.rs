@@ -6,6 +6,7 @@
 pub mod testing;
 
 pub mod memory;
+pub mod mind;
 pub mod sandbox;
 
 use std::cell::{Cell, RefCell};
@@ -16,14 +17,14 @@ use std::rc::Rc;
 use metnos_policyd::clock::Clock;
 use metnos_policyd::key::InstanceKey;
 use metnos_policyd::paths::Places;
-use metnos_policyd::policy::{Policy, Setting};
+use metnos_policyd::policy::{Peers, Policy, Setting};
 use metnos_policyd::seeds::Seed;
 use metnos_policyd::store::{Opened, StoreError};
 use metnos_proto::control::BudgetSettings;
 use metnos_proto::edge::{AskError, PeerCred, pair};
 use metnos_proto::edges::{
-    CtlPolicyd, DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydSandboxd, SyntdPolicyd, ctl_policyd, door_policyd,
-    planner_policyd, policyd_memoryd, policyd_sandboxd, syntd_policyd,
+    CtlPolicyd, DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydMind, PolicydSandboxd, SyntdPolicyd, ctl_policyd,
+    door_policyd, planner_policyd, policyd_memoryd, policyd_mind, policyd_sandboxd, syntd_policyd,
 };
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
@@ -33,6 +34,7 @@ use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
 pub use memory::FakeMemory;
+pub use mind::FakeMind;
 pub use sandbox::{FakeExecutor, FakeSandbox};
 
 /// What was asked of whom, in order.
@@ -68,8 +70,10 @@ pub struct World {
     pub log: Log,
     pub memory: Rc<FakeMemory>,
     pub sandbox: Rc<FakeSandbox>,
+    pub mind: Rc<FakeMind>,
     pub memory_client: Rc<Client<PolicydMemoryd>>,
     pub sandbox_client: Rc<Client<PolicydSandboxd>>,
+    pub mind_client: Rc<Client<PolicydMind>>,
     pub clock: Rc<Cell<u64>>,
 }
 
@@ -115,14 +119,18 @@ impl World {
         let clock = Rc::new(Cell::new(0));
         let memory_client = Rc::new(Client::default());
         let sandbox_client = Rc::new(Client::default());
+        let mind_client = Rc::new(Client::default());
         let policy = Policy::new(
             setting,
             key,
             opened.start().unwrap(),
             rows,
             Box::new(StillClock(Rc::clone(&clock))),
-            Rc::clone(&sandbox_client),
-            Rc::clone(&memory_client),
+            Peers {
+                sandbox: Rc::clone(&sandbox_client),
+                memory: Rc::clone(&memory_client),
+                mind: Rc::clone(&mind_client),
+            },
         );
         policy.furnish(house);
         policy.hold(words);
@@ -131,7 +139,8 @@ impl World {
         policy.know_anchor(last_anchor);
         let memory = Rc::new(FakeMemory::new(Rc::clone(&log)));
         let sandbox = Rc::new(FakeSandbox::new(Rc::clone(&log), executors));
-        Self { policy, log, memory, sandbox, memory_client, sandbox_client, clock }
+        let mind = Rc::new(FakeMind::new(Rc::clone(&log)));
+        Self { policy, log, memory, sandbox, mind, memory_client, sandbox_client, mind_client, clock }
     }
 
     /// The same, with all peers there and everything born that can be.
@@ -158,6 +167,8 @@ impl World {
         tokio::task::spawn_local(Rc::clone(&self.policy).keep_memory());
         tokio::task::spawn_local(Rc::clone(&self.policy).hear_sandbox());
         tokio::task::spawn_local(Rc::clone(&self.policy).keep_constitution());
+        tokio::task::spawn_local(Rc::clone(&self.policy).keep_mind());
+        tokio::task::spawn_local(Rc::clone(&self.policy).hear_mind());
     }
 
     pub async fn start_memory(&self, generation: u32) {
@@ -171,6 +182,14 @@ impl World {
         let (asker, answerer) = pair::<PolicydSandboxd>(generation, None).unwrap();
         tokio::task::spawn_local(policyd_sandboxd::serve(answerer, Rc::clone(&self.sandbox)));
         self.sandbox_client.attach(asker).unwrap();
+    }
+
+    /// A mind; there is none before.
+    pub async fn start_mind(&self, generation: u32) {
+        let (asker, answerer) = pair::<PolicydMind>(generation, None).unwrap();
+        tokio::task::spawn_local(policyd_mind::serve(answerer, Rc::clone(&self.mind)));
+        self.mind_client.attach(asker).unwrap();
+        tokio::task::yield_now().await;
     }
 
     pub async fn door(&self) -> Rc<Client<DoorPolicyd>> {

@@ -1,0 +1,116 @@
+//! More of a budget, proposed once: when a cap has stopped something, the owner may hear what more of it is worth, what it
+//! costs at most and how it ends (design: policy §8). It is a proposal like any other and passes the same sieve. Only the
+//! owner's yes at his machine changes the limit, for a day, to what he was shown; a proposal of syntd's never does.
+
+use std::rc::Rc;
+
+use metnos_policy::vaglio::sieve::Proposal;
+use metnos_proto::msg::common::Refusal;
+use metnos_proto::msg::house::{BudgetOf, RaiseBudget};
+use serde_json::{Value, json};
+
+use super::HOUSE;
+use super::count::{Budget, Over};
+use crate::clock::DAY_MS;
+use crate::policy::Policy;
+
+/// For how long the limit is another one after a yes, in seconds: a day.
+pub const LASTS_S: u32 = 86_400;
+/// The most budgets for which more is proposed in the life of a policyd.
+const MAX_ESCALATED: usize = 256;
+/// What is lost by waiting: the turn that was stopped is over, the next one is not there yet.
+const URGENCY: f64 = 0.6;
+/// How sure it is that the limit stopped something: it did.
+const CONFIDENCE: f64 = 1.0;
+
+/// Another limit, as it was proposed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raise {
+    /// `house`, or a principal.
+    pub whose: String,
+    /// Which budget.
+    pub budget: Budget,
+    /// The limit that it would have.
+    pub limit: u64,
+}
+
+impl Raise {
+    /// Half as much again as there is; what was wanted, where that is more, up to twice as much. Who asks for everything
+    /// does not have the owner asked for everything.
+    #[must_use]
+    pub fn of(over: Over, principal: &str) -> Option<Self> {
+        // Of what runs at once the end of a call makes room, and where there is nothing the owner wants nothing spent.
+        if over.budget == Budget::Running || over.limit == 0 {
+            return None;
+        }
+        let whose = if over.budget.is_of_house() { HOUSE } else { principal };
+        let (half, twice) = (over.limit.saturating_add(over.limit.div_ceil(2)), over.limit.saturating_mul(2));
+        let limit = over.wanted.clamp(half, twice.max(half)).min(i64::MAX.unsigned_abs());
+        Some(Self { whose: whose.to_owned(), budget: over.budget, limit })
+    }
+
+    /// As it is kept with its proposal.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        json!({"principal": self.whose, "budget": self.budget.name(), "limit": self.limit, "seconds": LASTS_S})
+    }
+
+    /// Reads it back.
+    #[must_use]
+    pub fn parse(document: &Value) -> Option<Self> {
+        let whose = document["principal"].as_str()?.to_owned();
+        Some(Self { whose, budget: Budget::parse(document["budget"].as_str()?)?, limit: document["limit"].as_u64()? })
+    }
+
+    /// What the owner would read.
+    fn proposal(&self, over: Over, day: u64) -> Proposal {
+        let (name, whose) = (self.budget.name(), &self.whose);
+        let (now, then) = (super::amount(self.budget, over.limit), super::amount(self.budget, self.limit));
+        let more = super::amount(self.budget, self.limit - over.limit);
+        Proposal {
+            kind: "budget".to_owned(),
+            subject: format!("{name} of {whose}, day {day}"),
+            title: format!("More of the budget {name} of {whose}, for a day"),
+            effect: format!(
+                "Worth: what the limit of {now} has stopped today can be asked for again and come to its end. Cost: at most {more} \
+                 more, the limit becomes {then}. Way back: it ends by itself after a day; `metnosctl budget restore {whose} \
+                 {name}` ends it at once."
+            ),
+            touches: Vec::new(),
+            reversible: true,
+            urgency: URGENCY,
+            confidence: CONFIDENCE,
+        }
+    }
+}
+
+impl Policy {
+    /// A cap has stopped something: proposes more of it, once a day for each budget. Nobody waits for it.
+    pub(crate) fn escalate(self: &Rc<Self>, over: Over, principal: &str) {
+        let Some(raise) = Raise::of(over, principal) else { return };
+        let day = self.clock.wall_ms() / DAY_MS;
+        {
+            let mut escalated = self.house().escalated.borrow_mut();
+            escalated.retain(|(_, _, of)| *of == day);
+            if escalated.len() >= MAX_ESCALATED || !escalated.insert((raise.whose.clone(), raise.budget, day)) {
+                return;
+            }
+        }
+        let policy = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            let proposal = raise.proposal(over, day);
+            if let Err(refusal) = policy.sifted(proposal, Some(raise)).await {
+                tracing::warn!(why = refusal.why, "more of a budget could not be proposed");
+            }
+        });
+    }
+
+    /// The owner has said yes to exactly this.
+    ///
+    /// # Errors
+    /// When it could not be recorded: then the limit is what it was.
+    pub(crate) async fn raise_as_proposed(self: &Rc<Self>, by: &str, raise: &Raise) -> Result<(), Refusal> {
+        let of = BudgetOf { principal: raise.whose.clone(), budget: raise.budget.name().to_owned() };
+        self.raise_budget(by, RaiseBudget { of, limit: raise.limit, seconds: LASTS_S }).await.map(|_| ())
+    }
+}
