@@ -32,18 +32,23 @@ const UNSAFE_ALLOWED: [(&str, &str); 7] = [
 ];
 
 /// Files above [`MAX_LINES`], each with its reason.
-const LONG_ALLOWED: [(&str, &str); 8] = [
+const LONG_ALLOWED: [(&str, &str); 10] = [
     (
         "memoryd/src/mnestome/graph.rs",
         "how the rows follow from events, in one piece beside the database that holds them",
     ),
     ("metnosctl/src/cli.rs", "every command as clap sees it, in one place"),
     (
+        "policy/tests/hunt.rs",
+        "one attacker: a household, all that is tried in it, and what counts as harm, in one piece",
+    ),
+    (
         "proto/src/control.rs",
         "every word between the supervisor and whom it speaks with, in one piece; half of it is what they mean",
     ),
     ("proto/src/edge.rs", "the macro that makes an edge, in one piece beside what it is made of"),
     ("proto/src/msg/memoryd.rs", "the words that memoryd answers, in one piece; most of it says what they mean"),
+    ("proto/src/msg/policyd.rs", "the words that policyd answers, in one piece; most of it says what they mean"),
     ("proto/src/link_async.rs", "the asking and the answering half of one link, which share its rules"),
     ("sandboxd/seal/system.rs", "all unsafe code of the seal, in one file"),
     ("supervisor/src/config.rs", "the table of all keys beside its reader; a quarter of it is tests"),
