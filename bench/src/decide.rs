@@ -32,6 +32,7 @@ fn acts(table: &mut Table, set: &Instance) {
         instance: set.home().to_owned(),
         ids: Some(set.owner()),
         waive: Vec::new(),
+        models: metnos_proto::control::ModelSettings::default(),
     });
     let memory = peers::memoryd_for_policyd(policyd.answerer(), Memory::default());
     let sandbox = peers::sandboxd_for_policyd(policyd.answerer(), Sandbox::of(set));

@@ -78,6 +78,7 @@ fn appends(table: &mut Table, set: &Instance) {
         instance: set.home().to_owned(),
         ids: Some(set.owner()),
         waive: Vec::new(),
+        models: metnos_proto::control::ModelSettings::default(),
     });
     let mut doors: Vec<_> =
         (0..PRODUCERS).map(|_| BlockingClient::new(memoryd.asker::<DoorMemoryd>()).unwrap()).collect();

@@ -109,19 +109,21 @@ impl Attempt {
     /// are kept away by the mount namespace that it builds itself.
     #[must_use]
     pub fn is_left_to(self, role: &str) -> bool {
-        role == "sandboxd"
-            && matches!(
-                self,
-                Attempt::ReadFile
-                    | Attempt::ListFolder
-                    | Attempt::MakeFile
-                    | Attempt::Fork
-                    | Attempt::Exec
-                    | Attempt::MemfdExec
-                    | Attempt::MprotectExec
-                    | Attempt::MmapExec
-                    | Attempt::SetDumpable
-            )
+        // The one that speaks to models' servers; which ports, Landlock knows.
+        role == "mind" && self == Attempt::InetSocket
+            || role == "sandboxd"
+                && matches!(
+                    self,
+                    Attempt::ReadFile
+                        | Attempt::ListFolder
+                        | Attempt::MakeFile
+                        | Attempt::Fork
+                        | Attempt::Exec
+                        | Attempt::MemfdExec
+                        | Attempt::MprotectExec
+                        | Attempt::MmapExec
+                        | Attempt::SetDumpable
+                )
     }
 }
 
@@ -176,9 +178,10 @@ mod tests {
     }
 
     #[test]
-    fn only_sandboxd_is_left_anything() {
+    fn only_sandboxd_is_left_anything_but_for_minds_sockets() {
         for role in crate::ROLES.iter().filter(|role| **role != "sandboxd") {
-            assert!(!Attempt::ALL.iter().any(|act| act.is_left_to(role)));
+            let left = Attempt::ALL.iter().filter(|act| act.is_left_to(role));
+            assert!(left.copied().eq((*role == "mind").then_some(Attempt::InetSocket)), "{role}");
         }
     }
 

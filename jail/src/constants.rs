@@ -25,6 +25,9 @@ pub(crate) fn constant(name: &str) -> Option<u64> {
         "PR_GET_DUMPABLE" => libc::PR_GET_DUMPABLE.into(),
         "SIGABRT" => libc::SIGABRT.into(),
         "AF_UNIX" => libc::AF_UNIX.into(),
+        "AF_INET" => libc::AF_INET.into(),
+        "AF_INET6" => libc::AF_INET6.into(),
+        "SOCK_STREAM" => libc::SOCK_STREAM.into(),
         _ => return None,
     };
     u64::try_from(value).ok()

@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, NetPort, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -21,9 +21,12 @@ pub(crate) const ABI_SCOPES: u32 = 6;
 /// The newest ABI whose rights are asked for; an older kernel gets what it knows.
 const NEWEST: ABI = ABI::V9;
 
-/// Where a daemon's places are: the names of its profile and the folders behind them.
+/// Where a daemon's places are: the names of its profile and the folders behind them, and the ports it connects to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Places(Vec<(String, PathBuf)>);
+pub struct Places {
+    folders: Vec<(String, PathBuf)>,
+    ports: Vec<u16>,
+}
 
 impl Places {
     /// No place at all, which is right for most daemons.
@@ -35,18 +38,26 @@ impl Places {
     /// Adds the folder behind a name of the profile.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
-        self.0.push((name.into(), path.into()));
+        self.folders.push((name.into(), path.into()));
+        self
+    }
+
+    /// Adds TCP ports to connect to, for a profile that lets its daemon name them.
+    #[must_use]
+    pub fn with_ports(mut self, ports: &[u16]) -> Self {
+        self.ports.extend_from_slice(ports);
         self
     }
 
     fn find(&self, name: &str) -> Option<&Path> {
-        self.0.iter().find(|(given, _)| given == name).map(|(_, path)| path.as_path())
+        self.folders.iter().find(|(given, _)| given == name).map(|(_, path)| path.as_path())
     }
 }
 
 impl<N: Into<String>, P: Into<PathBuf>> FromIterator<(N, P)> for Places {
     fn from_iter<I: IntoIterator<Item = (N, P)>>(pairs: I) -> Self {
-        Places(pairs.into_iter().map(|(name, path)| (name.into(), path.into())).collect())
+        let folders = pairs.into_iter().map(|(name, path)| (name.into(), path.into())).collect();
+        Places { folders, ports: Vec::new() }
     }
 }
 
@@ -55,6 +66,7 @@ impl<N: Into<String>, P: Into<PathBuf>> FromIterator<(N, P)> for Places {
 pub(crate) struct Fence {
     fs: Fs,
     places: Vec<(PathFd, BitFlags<AccessFs>)>,
+    ports: Vec<u16>,
 }
 
 impl Fence {
@@ -65,9 +77,12 @@ impl Fence {
     pub(crate) fn prepare(profile: &Profile, places: &Places) -> Result<Self, JailError> {
         let role = || profile.role.clone();
         if let Some((name, _)) =
-            places.0.iter().find(|(name, _)| !profile.landlock.places.iter().any(|place| place.name == *name))
+            places.folders.iter().find(|(name, _)| !profile.landlock.places.iter().any(|place| place.name == *name))
         {
             return Err(JailError::ForeignPlace { role: role(), name: name.clone() });
+        }
+        if let (false, Some(port)) = (profile.landlock.connect, places.ports.first()) {
+            return Err(JailError::ForeignPlace { role: role(), name: format!("port {port}") });
         }
         let mut open = Vec::with_capacity(profile.landlock.places.len());
         for place in &profile.landlock.places {
@@ -82,7 +97,12 @@ impl Fence {
             })?;
             open.push((fd, rights(place.access)));
         }
-        Ok(Fence { fs: profile.landlock.fs, places: open })
+        Ok(Fence { fs: profile.landlock.fs, places: open, ports: places.ports.clone() })
+    }
+
+    /// The ports that stay within reach.
+    pub(crate) fn ports(&self) -> &[u16] {
+        &self.ports
     }
 
     /// Puts the fence up for the calling thread and tries it.
@@ -90,7 +110,7 @@ impl Fence {
     /// # Errors
     /// [`JailError::Apply`] when the kernel refuses, [`JailError::Mismatch`] when a canary lives.
     pub(crate) fn raise(self, abi: u32) -> Result<(), JailError> {
-        let fs = self.fs;
+        let (fs, ports) = (self.fs, self.ports.clone());
         let status = self
             .ruleset()
             .and_then(landlock::RulesetCreated::restrict_self)
@@ -99,7 +119,7 @@ impl Fence {
         if !known || status.ruleset == RulesetStatus::NotEnforced {
             return Err(apply_error(format!("the kernel answers {status:?}")));
         }
-        canaries(fs, abi)
+        canaries(fs, abi, &ports)
     }
 
     fn ruleset(self) -> Result<landlock::RulesetCreated, landlock::RulesetError> {
@@ -111,6 +131,9 @@ impl Fence {
         let mut created = ruleset.create()?;
         for (fd, access) in self.places {
             created = created.add_rule(PathBeneath::new(fd, access))?;
+        }
+        for port in self.ports {
+            created = created.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
         }
         Ok(created)
     }
@@ -134,13 +157,14 @@ fn rights(access: Access) -> BitFlags<AccessFs> {
 }
 
 /// What must fail now. Each is tried before seccomp, which would forbid the trying.
-fn canaries(fs: Fs, abi: u32) -> Result<(), JailError> {
+fn canaries(fs: Fs, abi: u32, ports: &[u16]) -> Result<(), JailError> {
     if fs == Fs::Handled {
         let opened = rustix::fs::open("/", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         dead("opening '/'", opened.map(drop), Errno::ACCESS)?;
     }
     if abi >= ABI_NET {
         bind_canary()?;
+        connect_canary(ports)?;
     }
     if abi >= ABI_SCOPES
         && let Some(parent) = rustix::process::getppid()
@@ -161,6 +185,15 @@ fn bind_canary() -> Result<(), JailError> {
     };
     let any_port = std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 0);
     dead("binding a TCP port", bind(&socket, &any_port), Errno::ACCESS)
+}
+
+/// A port that nobody named. Nobody listens there on any machine, so that without a fence the answer is another.
+fn connect_canary(ports: &[u16]) -> Result<(), JailError> {
+    use rustix::net::{AddressFamily, SocketType, connect, socket};
+    let Some(port) = (1..=u16::MAX).find(|port| !ports.contains(port)) else { return Ok(()) };
+    let Ok(socket) = socket(AddressFamily::INET, SocketType::STREAM, None) else { return Ok(()) };
+    let there = std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, port);
+    dead("connecting to a TCP port", connect(&socket, &there), Errno::ACCESS)
 }
 
 fn dead(what: &'static str, result: Result<(), Errno>, expected: Errno) -> Result<(), JailError> {
@@ -212,6 +245,14 @@ mod tests {
             Fence::prepare(&profile, &places),
             Err(JailError::ForeignPlace { name, .. }) if name == "workspace"
         ));
+    }
+
+    #[test]
+    fn a_port_for_a_daemon_that_connects_nowhere_is_an_error() {
+        let places = Places::new().with_ports(&[443]);
+        let refused = Fence::prepare(&Profile::load("planner").unwrap(), &places);
+        assert!(matches!(refused, Err(JailError::ForeignPlace { name, .. }) if name == "port 443"));
+        assert_eq!(Fence::prepare(&Profile::load("mind").unwrap(), &places).unwrap().ports(), [443]);
     }
 
     #[test]

@@ -163,7 +163,7 @@ pub enum FsFence {
     Waived,
 }
 
-/// What carries the promise that no TCP port is bound or connected.
+/// What carries the promise that no TCP port is bound, nor connected beyond those that are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetFence {
     /// Landlock and the missing system calls.
@@ -219,6 +219,8 @@ pub struct LockReport {
     pub fs: FsFence,
     /// Who keeps TCP ports away.
     pub net: NetFence,
+    /// The TCP ports that may be connected to; empty: none.
+    pub connects: Vec<u16>,
     /// Landlock keeps signals and abstract sockets inside (ABI 6).
     pub scopes: bool,
     /// Inheritable, permitted, effective and ambient capabilities are empty.
@@ -234,6 +236,8 @@ impl LockReport {
     #[must_use]
     pub fn to_lines(&self) -> Vec<String> {
         let filters = self.seccomp_filters.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
+        let ports: Vec<String> = self.connects.iter().map(ToString::to_string).collect();
+        let connects = if ports.is_empty() { "none".to_owned() } else { ports.join(",") };
         let waived = if self.waived.is_empty() { "none".to_owned() } else { self.waived.join(",") };
         vec![
             format!("role {}", self.role),
@@ -246,6 +250,7 @@ impl LockReport {
             format!("landlock_abi {}", self.landlock_abi),
             format!("fs {}", self.fs),
             format!("net {}", self.net),
+            format!("connects {connects}"),
             format!("scopes {}", self.scopes),
             format!("caps_empty {}", self.caps_empty),
             format!("bounding_empty {}", self.bounding_empty),

@@ -38,6 +38,9 @@ pub struct Profile {
 pub struct Landlock {
     /// Who keeps the files away.
     pub fs: Fs,
+    /// Whether the daemon may name TCP ports to connect to; no others stay reachable, where the kernel knows ports.
+    #[serde(default)]
+    pub connect: bool,
     /// The places that stay reachable; everything else does not.
     #[serde(default, rename = "place")]
     pub places: Vec<Place>,

@@ -46,10 +46,19 @@ fn only_sandboxd_starts_processes_or_programs() {
 }
 
 #[test]
-fn nobody_makes_binds_or_connects_a_socket() {
-    for call in ["socket", "bind", "connect", "listen", "accept", "accept4"] {
+fn only_mind_makes_or_connects_a_socket_and_nobody_listens() {
+    for call in ["socket", "connect"] {
+        assert_eq!(grantees(call), ["mind"], "{call}");
+    }
+    for call in ["bind", "listen", "accept", "accept4"] {
         assert!(grantees(call).is_empty(), "{call}");
     }
+    let connects: Vec<String> =
+        all().into_iter().filter(|profile| profile.landlock.connect).map(|one| one.role).collect();
+    assert_eq!(connects, ["mind"]);
+    // Of TCP alone.
+    let mind = Profile::load("mind").unwrap();
+    assert_eq!(mind.calls.iter().find(|call| call.name == "socket").unwrap().checks.len(), 2);
 }
 
 #[test]
@@ -90,9 +99,11 @@ fn nobody_has_a_call_that_reaches_into_others_or_past_the_filter() {
 fn only_the_keepers_of_files_open_any() {
     const KEEPERS: [&str; 3] = ["policyd", "sandboxd", "memoryd"];
     assert_eq!(grantees("openat"), KEEPERS);
-    for call in ["open", "openat2", "unlink", "unlinkat", "rename", "newfstatat", "ftruncate"] {
+    for call in ["open", "openat2", "unlink", "unlinkat", "rename", "newfstatat"] {
         assert!(grantees(call).iter().all(|role| KEEPERS.contains(&role.as_str())), "{call}");
     }
+    // mind cuts files that were open before its lock.
+    assert!(grantees("ftruncate").iter().all(|role| role == "mind" || KEEPERS.contains(&role.as_str())));
 }
 
 #[test]

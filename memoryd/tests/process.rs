@@ -66,6 +66,7 @@ impl Process {
                 calls_per_minute: 60,
                 net: metnos_proto::control::NetSettings::default(),
                 budget: metnos_proto::control::BudgetSettings::default(),
+                models: metnos_proto::control::ModelSettings::default(),
             },
         };
         control::send(control.as_fd(), &Order::Start(start), None).unwrap();

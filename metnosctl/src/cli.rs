@@ -9,7 +9,9 @@ use clap_complete::Shell;
 use metnos_proto::msg::memoryd::{MAX_RECALLED, MAX_TAIL};
 use metnos_proto::role::RoleName;
 
-use crate::nouns::{AutonomyCommand, BudgetCommand, PairingCommand, RiteCommand, SecretCommand, VaglioCommand};
+use crate::nouns::{
+    AutonomyCommand, BudgetCommand, ModelsCommand, PairingCommand, RiteCommand, SecretCommand, VaglioCommand,
+};
 
 const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
 4 waiting for an approval.";
@@ -103,6 +105,9 @@ pub enum Command {
     /// What executors are given in confidence
     #[command(subcommand, alias = "vault")]
     Secret(SecretCommand),
+    /// Language models: which there are, which serves what, and their keys
+    #[command(subcommand)]
+    Models(ModelsCommand),
     /// What may be used up, and what was
     #[command(subcommand)]
     Budget(BudgetCommand),

@@ -41,6 +41,7 @@ pub fn doctor(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError
             for finding in controls(&mut reach) {
                 report.add(screen, finding)?;
             }
+            report.add(screen, crate::models::finding(&mut reach))?;
             report.add(screen, executors(executor::check(&mut reach, None)))?;
             report.add(screen, chronicle(audit::check(&mut reach, 0).map(|(report, _)| report)))?;
         }

@@ -126,6 +126,7 @@ impl Ephemeral {
                 calls_per_minute: 60,
                 net: metnos_proto::control::NetSettings::default(),
                 budget: metnos_proto::control::BudgetSettings::default(),
+                models: metnos_proto::control::ModelSettings::default(),
             },
         })
     }

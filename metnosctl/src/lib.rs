@@ -3,7 +3,8 @@
 //! It holds nothing of its own: the supervisor hands it an end of one edge after the kernel
 //! has said who is asking ([`reach`]), and what comes over that end is data of others, never
 //! trusted with the terminal ([`screen`]). It must never open the chronicle, the keys or the
-//! databases itself, and never change a file of an instance that exists.
+//! databases itself, and never change a file of an instance that exists; but for the one line of `metnos.toml` that
+//! `models set` is for.
 //!
 //! # Map
 //! [`cli`] and [`nouns`] the commands as clap sees them · [`error`] what went wrong, and the exit codes ·
@@ -11,7 +12,7 @@
 //! directory · [`reach`] the way to the daemons · `up`, `down`, `status`, `daemon`, `doctor`,
 //! `ask`, `chat`, `run`, `executor` (and its [`record`]), [`switches`], `audit` (its [`audit_look`] and
 //! [`audit_proof`], and [`witness`], which checks by itself), `mnest` (and [`mnest_look`]),
-//! [`approval`], [`mod@check`], [`replay`], [`mod@vaglio`], [`mod@rite`], [`people`], [`mod@secret`], [`mod@budget`], `memory`, `trace`, `bench` (and its [`measure`]
+//! [`approval`], [`mod@check`], [`replay`], [`mod@vaglio`], [`mod@rite`], [`people`], [`mod@secret`], [`mod@models`], [`mod@budget`], `memory`, `trace`, `bench` (and its [`measure`]
 //! and [`ephemeral`]), `spend`, `completions` the commands; [`backup`] alone reads an instance's files, as the
 //! owner who may.
 
@@ -44,6 +45,7 @@ pub mod measure;
 pub mod memory;
 pub mod mnest;
 pub mod mnest_look;
+pub mod models;
 pub mod nouns;
 pub mod people;
 pub mod profile;
@@ -127,6 +129,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Pairing(command) => people::pairing(screen, &place()?, &command),
         Command::Autonomy(command) => people::autonomy(screen, &place()?, &command),
         Command::Secret(command) => secret::secret(screen, &place()?, &command),
+        Command::Models(command) => models::models(screen, &place()?, &command),
         Command::Budget(command) => budget::budget(screen, &place()?, &command),
         Command::Memory(command) => memory::memory(screen, &place()?, &command),
         Command::Trace(command) => trace::trace(screen, &place()?, &command),

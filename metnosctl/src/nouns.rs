@@ -31,6 +31,38 @@ pub enum VaglioCommand {
     },
 }
 
+/// The language models
+#[derive(Debug, Subcommand)]
+pub enum ModelsCommand {
+    /// What is configured: servers, keys, roles, prices
+    List,
+    /// Ask every server which models it has
+    Scan,
+    /// Give a role another model, after it has answered; mind is started anew
+    Set {
+        /// Which role
+        #[arg(value_parser = model_roles())]
+        role: String,
+        /// The model, as SUBSTRATE/MODEL; those behind it answer when it cannot
+        #[arg(required = true, value_name = "SUBSTRATE/MODEL")]
+        models: Vec<String>,
+    },
+    /// Ask models for a word, to see whether they can be called
+    Test {
+        /// A role or a SUBSTRATE/MODEL [default: every role that has a model]
+        which: Option<String>,
+    },
+    /// Give mind the key of a server, typed or from standard input; an empty one takes it away
+    Key {
+        /// The server's name in metnos.toml
+        substrate: String,
+    },
+}
+
+fn model_roles() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(metnos_proto::models::ROLES)
+}
+
 /// What only the owner does, at the machine
 #[derive(Debug, Subcommand)]
 pub enum RiteCommand {

@@ -26,7 +26,7 @@ use crate::table::{Table, cell};
 /// When policyd refuses or cannot be reached, or no value can be read.
 pub fn secret(screen: &mut Screen, instance: &Instance, command: &SecretCommand) -> Result<Exit, CtlError> {
     let value = match command {
-        SecretCommand::Set { name } | SecretCommand::Rotate { name } => Some(value_of(screen, name)?),
+        SecretCommand::Set { name } | SecretCommand::Rotate { name } => Some(secret_of(screen, name)?),
         SecretCommand::List
         | SecretCommand::Remove { .. }
         | SecretCommand::Grant { .. }
@@ -99,25 +99,31 @@ fn list(screen: &mut Screen, answer: &Value) -> Result<(), CtlError> {
     table.show(screen, 0)
 }
 
-/// What was typed or piped, without the end of its line.
-fn value_of(screen: &mut Screen, name: &str) -> Result<Zeroizing<Vec<u8>>, CtlError> {
-    let unread = |error| CtlError::failed("no value can be read from standard input", error, "");
-    let stdin = std::io::stdin();
-    let mut value = Zeroizing::new(Vec::with_capacity(MAX_SECRET + 2));
-    if stdin.is_terminal() {
-        screen.aside(Ink::Dim, &format!("the value of `{name}` (it is not shown):"))?;
-        let quiet = Quiet::begin().map_err(unread)?;
-        stdin.lock().take(MAX_SECRET as u64 + 2).read_until(b'\n', &mut value).map_err(unread)?;
-        drop(quiet);
-    } else {
-        stdin.lock().take(MAX_SECRET as u64 + 2).read_to_end(&mut value).map_err(unread)?;
-    }
-    if value.last() == Some(&b'\n') {
-        value.pop();
-    }
+/// The value of a secret.
+fn secret_of(screen: &mut Screen, name: &str) -> Result<Zeroizing<Vec<u8>>, CtlError> {
+    let value = typed(screen, &format!("the value of `{name}`"), MAX_SECRET)?;
     if value.is_empty() || value.len() > MAX_SECRET {
         let what = format!("it has {} bytes; a secret has 1 to {MAX_SECRET}", value.len());
         return Err(CtlError::failed("the value", what, format!("`printf %s … | metnosctl secret set {name}`")));
+    }
+    Ok(value)
+}
+
+/// What was typed or piped, without the end of its line; at most one byte more than `most`.
+pub(crate) fn typed(screen: &mut Screen, what: &str, most: usize) -> Result<Zeroizing<Vec<u8>>, CtlError> {
+    let unread = |error| CtlError::failed("no value can be read from standard input", error, "");
+    let stdin = std::io::stdin();
+    let mut value = Zeroizing::new(Vec::with_capacity(most + 2));
+    if stdin.is_terminal() {
+        screen.aside(Ink::Dim, &format!("{what} (it is not shown):"))?;
+        let quiet = Quiet::begin().map_err(unread)?;
+        stdin.lock().take(most as u64 + 2).read_until(b'\n', &mut value).map_err(unread)?;
+        drop(quiet);
+    } else {
+        stdin.lock().take(most as u64 + 2).read_to_end(&mut value).map_err(unread)?;
+    }
+    if value.last() == Some(&b'\n') {
+        value.pop();
     }
     Ok(value)
 }

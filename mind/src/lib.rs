@@ -1,5 +1,24 @@
-//! The only speaker to language models. It answers whoever has an end to it and asks nobody; as long
-//! as no model is configured it says so, and never makes an answer up.
+//! The only speaker to language models (design: mind §1). It answers whoever has an end to it and asks nobody; it alone
+//! holds the keys of models' servers, and connects to the configured ones only. Where no model is configured it says
+//! so, and never makes an answer up; where one is, no other answers in its place unless the owner has written that down.
+//!
+//! # Map
+//! [`registry`] what is configured · [`keys`] · [`net`] the way to a server · [`format`] what servers speak, without
+//! I/O, over [`lines`], [`json`] and [`gather`] · [`substrate`] one server · [`lanes`] places · [`funds`] what a turn
+//! may take · [`thinking`] one thought from its ask to its end · [`serve`] who may ask what · [`report`] what is told.
 
+pub mod bad;
 pub mod daemon;
+pub mod format;
+pub mod funds;
+pub mod gather;
+pub mod json;
+pub mod keys;
+pub mod lanes;
+pub mod lines;
+pub mod net;
+pub mod registry;
+pub mod report;
 pub mod serve;
+pub mod substrate;
+pub mod thinking;

@@ -1,61 +1,137 @@
-//! What the door, the planner, policyd and syntd may ask of mind.
+//! What the door, the planner, policyd, syntd and the owner may ask of mind.
 
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
+use std::time::Duration;
 
-use metnos_proto::edge::{No, Served};
+use metnos_proto::edge::Served;
 use metnos_proto::edges::{
     CtlMind, DoorMind, PlannerMind, PolicydMind, SyntdMind, ctl_mind, door_mind, planner_mind, policyd_mind, syntd_mind,
 };
-use metnos_proto::link_async::Cx;
-use metnos_proto::msg::common::Done;
-use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::link_async::{Cx, Notes};
+use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::mind::{
-    Draft, EndFund, Fund, Funded, Judge, ListModels, MindHealth, MindReport, PutKey, RoleModel, ScanModels,
-    StopThinking, TestModel, Think, ThinkingStopped, Thought,
+    Draft, EndFund, Fund, Funded, Judge, ListModels, MAX_KEY, MindHealth, MindReport, PutKey, ScanModels, StopThinking,
+    TestModel, Think, ThinkingStopped, Thought, ThoughtUsed,
 };
 use metnos_proto::payload::Sealed;
+use tokio::sync::Semaphore;
+use zeroize::Zeroizing;
 
-/// Mind: which model serves which role.
+use crate::bad::quoted;
+use crate::funds::{Funds, Thinker};
+use crate::lanes::Places;
+use crate::registry::Registry;
+use crate::substrate::Substrate;
+use crate::thinking::{Open, delta};
+
+/// The most notes that wait for a policyd that is being started anew. Older ones are logged and lost.
+pub const MAX_OWED: usize = 1_024;
+/// How long thoughts may take to end when the daemon is stopped, in milliseconds.
+const STOP_WITHIN_MS: u64 = 2_000;
+
+/// policyd, as far as it is told things.
+#[derive(Debug, Default)]
+struct Teller {
+    generation: u32,
+    notes: Option<Notes<PolicydMind>>,
+    owed: VecDeque<ThoughtUsed>,
+}
+
+/// Mind: which model serves which role, and what is thought at this moment.
 #[derive(Debug)]
 pub struct Mind {
-    roles: Vec<RoleModel>,
+    pub(crate) registry: Registry,
+    pub(crate) substrates: BTreeMap<String, Substrate>,
+    pub(crate) places: Places,
+    pub(crate) funds: RefCell<Funds>,
+    pub(crate) open: RefCell<Open>,
+    pub(crate) reading: Semaphore,
+    teller: RefCell<Teller>,
 }
 
 impl Mind {
     /// A mind with these models.
     #[must_use]
-    pub const fn new(roles: Vec<RoleModel>) -> Self {
-        Self { roles }
+    pub fn new(registry: Registry, substrates: Vec<Substrate>) -> Self {
+        Self {
+            registry,
+            substrates: substrates.into_iter().map(|one| (one.line.name.clone(), one)).collect(),
+            places: Places::of_all(),
+            funds: RefCell::default(),
+            open: RefCell::default(),
+            reading: Semaphore::new(1),
+            teller: RefCell::default(),
+        }
     }
 
-    /// Which models can be called, and the same in a sentence.
-    #[must_use]
-    pub fn report(&self) -> MindReport {
-        let says = if self.roles.is_empty() {
-            "no language model is configured; the reflex answers what it understands, without a model".to_owned()
-        } else {
-            let named: Vec<String> = self
-                .roles
-                .iter()
-                .map(|role| {
-                    let state = if role.reachable { "" } else { " (does not answer)" };
-                    format!("{}: {}{state}", role.role, role.model)
-                })
-                .collect();
-            named.join(", ")
+    /// Tells policyd what a thought took, or keeps it until there is one.
+    pub(crate) async fn tell(&self, note: ThoughtUsed) {
+        let notes = self.teller.borrow().notes.clone();
+        let sent = match notes {
+            Some(notes) => notes.send(policyd_mind::Note::ThoughtUsed(note.clone())).await.is_ok(),
+            None => false,
         };
-        MindReport { roles: self.roles.clone(), says }
+        if !sent {
+            let owed = &mut self.teller.borrow_mut().owed;
+            if owed.len() >= MAX_OWED
+                && let Some(lost) = owed.pop_front()
+            {
+                tracing::error!(turn = %lost.turn, micro = lost.usage.micro, "policyd is not there; what a thought took is lost");
+            }
+            owed.push_back(note);
+        }
     }
 
-    /// The refusal of whatever needs a model of this role. A role without one is never served by another.
-    fn no_model(&self, role: &str) -> No {
-        let why = match self.roles.iter().find(|known| known.role == role) {
-            Some(known) => format!("the model {} of role `{role}` cannot be called", known.model),
-            None => format!("no language model is configured for role `{role}`"),
+    /// policyd speaks. A new one knows nothing of what was funded before it, so nothing is.
+    async fn heard(&self, cx: &Cx<PolicydMind>) {
+        let fresh = self.teller.borrow().generation != cx.generation || self.teller.borrow().notes.is_none();
+        if !fresh {
+            return;
+        }
+        let owed = {
+            let mut teller = self.teller.borrow_mut();
+            (teller.generation, teller.notes) = (cx.generation, Some(cx.notes()));
+            std::mem::take(&mut teller.owed)
         };
-        Refusal::new(RefusalCode::Unavailable, "mind.no_model", why)
-            .remedy("Metnos works without one, by its reflex; `metnosctl status` shows which roles have a model")
-            .into()
+        self.funds.borrow_mut().clear();
+        self.stop(|_| true);
+        for note in owed {
+            self.tell(note).await;
+        }
+    }
+
+    /// Stops thoughts; how many.
+    fn stop(&self, which: impl Fn(&crate::thinking::Which) -> bool) -> usize {
+        let open = self.open.borrow();
+        open.iter()
+            .filter(|(key, _)| which(key))
+            .map(|(_, stop)| stop.send_replace(true))
+            .filter(|before| !before)
+            .count()
+    }
+
+    /// Stops everything and waits until it has ended and was told.
+    pub async fn drain(&self) {
+        self.stop(|_| true);
+        let until = tokio::time::Instant::now() + Duration::from_millis(STOP_WITHIN_MS);
+        while !self.open.borrow().is_empty() && tokio::time::Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    fn put(&self, substrate: &str, key: &Sealed) -> Result<(), Refusal> {
+        let no = |code, why: String| Refusal::new(code, "mind.key", why);
+        let Some(known) = self.substrates.get(substrate) else {
+            let why = format!("there is no substrate `{}` in metnos.toml", quoted(substrate));
+            return Err(no(RefusalCode::Unknown, why).remedy("`metnosctl models list` shows which there are"));
+        };
+        let bytes = Zeroizing::new(key.read().map_err(|error| no(RefusalCode::Invalid, error.to_string()))?);
+        if bytes.len() > MAX_KEY {
+            return Err(no(RefusalCode::Invalid, format!("a key has at most {MAX_KEY} bytes")));
+        }
+        known.put_key(&bytes).map_err(|why| no(RefusalCode::Invalid, why))
     }
 }
 
@@ -69,21 +145,39 @@ impl ctl_mind::Serve for Mind {
         Ok((self.report(), []))
     }
 
-    async fn list_models(self: Rc<Self>, _cx: Cx<CtlMind>, _ask: ListModels, []: [Sealed; 0]) -> Served<Done, 1> {
-        Err(self.no_model("interface"))
+    async fn list_models(
+        self: Rc<Self>,
+        _cx: Cx<CtlMind>,
+        ListModels {}: ListModels,
+        []: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        document(&self.list())
     }
 
-    async fn scan_models(self: Rc<Self>, _cx: Cx<CtlMind>, _ask: ScanModels, []: [Sealed; 0]) -> Served<Done, 1> {
-        Err(self.no_model("interface"))
+    async fn scan_models(
+        self: Rc<Self>,
+        _cx: Cx<CtlMind>,
+        ScanModels {}: ScanModels,
+        []: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        document(&self.scan().await)
     }
 
-    async fn test_model(self: Rc<Self>, _cx: Cx<CtlMind>, ask: TestModel, []: [Sealed; 0]) -> Served<Done, 1> {
-        Err(self.no_model(&ask.model))
+    async fn test_model(self: Rc<Self>, cx: Cx<CtlMind>, ask: TestModel, []: [Sealed; 0]) -> Served<Done, 1> {
+        document(&self.test(&ask.model, cx.notes()).await?)
     }
 
-    async fn put_key(self: Rc<Self>, _cx: Cx<CtlMind>, _ask: PutKey, [_key]: [Sealed; 1]) -> Served<Done, 0> {
-        Err(self.no_model("interface"))
+    async fn put_key(self: Rc<Self>, _cx: Cx<CtlMind>, ask: PutKey, [key]: [Sealed; 1]) -> Served<Done, 0> {
+        self.put(&ask.substrate, &key)?;
+        tracing::info!(substrate = ask.substrate, "its key was changed");
+        Ok((Done {}, []))
     }
+}
+
+fn document(value: &serde_json::Value) -> Served<Done, 1> {
+    let sealed = Sealed::new(value.to_string().as_bytes());
+    let sealed = sealed.map_err(|error| Refusal::new(RefusalCode::Internal, "mind.report", error.to_string()))?;
+    Ok((Done {}, [sealed]))
 }
 
 impl door_mind::Serve for Mind {
@@ -107,110 +201,63 @@ impl planner_mind::Serve for Mind {
         Ok((self.report(), []))
     }
 
-    async fn think(self: Rc<Self>, _cx: Cx<PlannerMind>, ask: Think, [_prompt]: [Sealed; 1]) -> Served<Thought, 2> {
-        Err(self.no_model(&ask.role))
+    async fn think(self: Rc<Self>, cx: Cx<PlannerMind>, ask: Think, [prompt]: [Sealed; 1]) -> Served<Thought, 2> {
+        let Think { turn, thought, role, max_tokens } = ask;
+        if matches!(role.as_str(), "judge" | "synth") {
+            let why = format!("the role `{role}` is not the planner's");
+            return Err(Refusal::new(RefusalCode::Denied, "mind.role", why).into());
+        }
+        let note = |text| Some(planner_mind::Note::ThoughtDelta(delta(turn, thought, text)));
+        let which = (Thinker::Planner, turn, thought);
+        Ok(self.funded(which, (&role, max_tokens), &prompt, (cx.notes(), note)).await?)
     }
 
     async fn stop_thinking(
         self: Rc<Self>,
         _cx: Cx<PlannerMind>,
-        _ask: StopThinking,
+        StopThinking { turn, thought }: StopThinking,
         []: [Sealed; 0],
     ) -> Served<ThinkingStopped, 0> {
-        Ok((ThinkingStopped { was_open: false }, []))
+        let was_open = self.stop(|which| *which == (Thinker::Planner, turn, thought)) > 0;
+        Ok((ThinkingStopped { was_open }, []))
     }
 }
 
 impl policyd_mind::Serve for Mind {
-    async fn judge(self: Rc<Self>, _cx: Cx<PolicydMind>, _ask: Judge, [_proposal]: [Sealed; 1]) -> Served<Thought, 2> {
-        Err(self.no_model("judge"))
+    async fn judge(
+        self: Rc<Self>,
+        cx: Cx<PolicydMind>,
+        Judge { max_tokens }: Judge,
+        [prompt]: [Sealed; 1],
+    ) -> Served<Thought, 2> {
+        self.heard(&cx).await;
+        Ok(self.judged(max_tokens, &prompt, cx.notes()).await?)
     }
 
-    async fn fund(self: Rc<Self>, _cx: Cx<PolicydMind>, _ask: Fund, []: [Sealed; 0]) -> Served<Funded, 0> {
-        Ok((Funded { tokens: 0, micro: 0 }, []))
+    async fn fund(self: Rc<Self>, cx: Cx<PolicydMind>, ask: Fund, []: [Sealed; 0]) -> Served<Funded, 0> {
+        self.heard(&cx).await;
+        Ok((self.funds.borrow_mut().fund(&ask)?, []))
     }
 
-    async fn end_fund(self: Rc<Self>, _cx: Cx<PolicydMind>, _ask: EndFund, []: [Sealed; 0]) -> Served<Funded, 0> {
-        Ok((Funded { tokens: 0, micro: 0 }, []))
+    async fn end_fund(
+        self: Rc<Self>,
+        cx: Cx<PolicydMind>,
+        EndFund { turn }: EndFund,
+        []: [Sealed; 0],
+    ) -> Served<Funded, 0> {
+        self.heard(&cx).await;
+        self.stop(|(_, of, _)| *of == turn);
+        Ok((self.funds.borrow_mut().end(turn), []))
     }
 }
 
 impl syntd_mind::Serve for Mind {
-    async fn draft(self: Rc<Self>, _cx: Cx<SyntdMind>, _ask: Draft, [_spec]: [Sealed; 1]) -> Served<Thought, 2> {
-        Err(self.no_model("synth"))
+    async fn draft(self: Rc<Self>, cx: Cx<SyntdMind>, ask: Draft, [prompt]: [Sealed; 1]) -> Served<Thought, 2> {
+        let which = (Thinker::Syntd, ask.turn, ask.thought);
+        Ok(self.funded(which, ("synth", ask.max_tokens), &prompt, (cx.notes(), |_| None)).await?)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic)]
-    use std::future::Future;
-    use std::os::fd::OwnedFd;
-
-    use metnos_proto::edge::{AnswererEnd, AskError, AskerEnd, Edge, RawEnd, Side};
-    use metnos_proto::ids::{TraceId, TurnId};
-    use metnos_proto::link_async::Client;
-    use tokio::task::LocalSet;
-
-    use super::*;
-
-    fn ends<E: Edge>() -> (AskerEnd<E>, AnswererEnd<E>) {
-        let (a, b) = metnos_proto::socket::pair().unwrap();
-        let raw = |side, fd: OwnedFd| RawEnd { edge: E::ID, side, generation: 1, peer: None, fd };
-        (AskerEnd::new(raw(Side::Asker, a)).unwrap(), AnswererEnd::new(raw(Side::Answerer, b)).unwrap())
-    }
-
-    fn run(test: impl Future<Output = ()>) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        LocalSet::new().block_on(&runtime, test);
-    }
-
-    fn client<E: Edge>(end: AskerEnd<E>) -> Rc<Client<E>> {
-        let client = Rc::new(Client::<E>::default());
-        client.attach(end).unwrap();
-        client
-    }
-
-    fn sealed() -> Sealed {
-        Sealed::new(b"words").unwrap()
-    }
-
-    fn check<T: std::fmt::Debug>(answer: Result<T, AskError>, role: &str) {
-        let Err(AskError::Refused(refusal)) = answer else { panic!("{answer:?}") };
-        assert_eq!(refusal.code, RefusalCode::Unavailable);
-        assert!(refusal.why.contains(role) && !refusal.remedy.is_empty(), "{refusal:?}");
-    }
-
-    #[test]
-    fn without_a_model_it_says_so_and_refuses_to_think_judge_and_draft() {
-        run(async {
-            let mind = Rc::new(Mind::new(Vec::new()));
-            let (asker, answerer) = ends();
-            tokio::task::spawn_local(planner_mind::serve(answerer, Rc::clone(&mind)));
-            let planner = client::<PlannerMind>(asker);
-            let (report, []) = planner.health(TraceId::NONE, MindHealth {}, []).await.unwrap();
-            assert!(report.roles.is_empty() && report.says.contains("no language model is configured"), "{report:?}");
-            let think = Think { turn: TurnId::NONE, thought: 1, role: "interface".into(), max_tokens: 1 };
-            check(planner.think(TraceId::NONE, think, [sealed()]).await, "interface");
-
-            let (asker, answerer) = ends();
-            tokio::task::spawn_local(policyd_mind::serve(answerer, Rc::clone(&mind)));
-            let judge = Judge { max_tokens: 1 };
-            check(client::<PolicydMind>(asker).judge(TraceId::NONE, judge, [sealed()]).await, "judge");
-
-            let (asker, answerer) = ends();
-            tokio::task::spawn_local(syntd_mind::serve(answerer, Rc::clone(&mind)));
-            let draft = Draft { turn: TurnId::NONE, thought: 1, max_tokens: 1 };
-            check(client::<SyntdMind>(asker).draft(TraceId::NONE, draft, [sealed()]).await, "synth");
-        });
-    }
-
-    #[test]
-    fn a_role_is_never_served_by_the_model_of_another() {
-        let role = RoleModel { role: "fast".into(), model: "x/y".into(), reachable: false, tools: true, context: 8192 };
-        let mind = Mind::new(vec![role]);
-        assert!(mind.report().says.contains("fast: x/y (does not answer)"));
-        let No::Refused(refusal) = mind.no_model("interface") else { panic!() };
-        assert!(refusal.why.contains("interface") && !refusal.why.contains("x/y"));
-    }
-}
+#[path = "serve_tests.rs"]
+mod tests;

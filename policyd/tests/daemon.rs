@@ -64,6 +64,7 @@ impl Started {
             calls_per_minute: 600,
             net: metnos_proto::control::NetSettings::default(),
             budget: metnos_proto::control::BudgetSettings::default(),
+            models: metnos_proto::control::ModelSettings::default(),
         };
         let instance = instance.to_str().unwrap().to_owned();
         let started = Self { child, control, generation: 1 };

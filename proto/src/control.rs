@@ -71,6 +71,34 @@ words! {
         pub net: NetSettings,
         /// What may be used up (design: policy §8).
         pub budget: BudgetSettings,
+        /// Which language models there are, and who uses which.
+        pub models: ModelSettings,
+    }
+
+    /// See [`Settings::models`]. What the lines hold is read by [`crate::models`].
+    pub struct ModelSettings {
+        /// Servers of models: `NAME KIND URL`.
+        pub substrates: Vec<String>,
+        /// The models of each role that has one, the first and those in its place.
+        pub roles: Vec<RoleSetting>,
+        /// What models cost.
+        pub prices: Vec<String>,
+        /// What models take.
+        pub contexts: Vec<String>,
+        /// Thoughts of the planner that one substrate is asked for at once.
+        pub parallel: u32,
+        /// How long a server may take until its reply begins, in seconds.
+        pub first_seconds: u32,
+        /// How long a server may pause within a reply, in seconds.
+        pub between_seconds: u32,
+    }
+
+    /// See [`ModelSettings::roles`].
+    pub struct RoleSetting {
+        /// The role.
+        pub role: String,
+        /// Its models, as `SUBSTRATE/MODEL`.
+        pub models: Vec<String>,
     }
 
     /// See [`Settings::budget`]. Money is in millionths of the instance's currency.

@@ -23,6 +23,7 @@ pub mod json;
 pub mod link;
 pub mod link_async;
 pub mod merkle;
+pub mod models;
 pub mod msg;
 pub mod payload;
 pub mod phase;

@@ -1,6 +1,6 @@
 //! What holds where the configuration says nothing, for settings that have a sensible whole.
 
-use crate::control::{BudgetSettings, NetSettings};
+use crate::control::{BudgetSettings, ModelSettings, NetSettings};
 
 impl Default for BudgetSettings {
     /// What a household needs, and a runaway turn does not get far with.
@@ -30,6 +30,21 @@ impl Default for NetSettings {
             private: Vec::new(),
             resolvers: Vec::new(),
             ca_bundle: "/etc/ssl/certs/ca-certificates.crt".to_owned(),
+        }
+    }
+}
+
+impl Default for ModelSettings {
+    /// None: Metnos works without. A model on a small machine may need long until its first word.
+    fn default() -> Self {
+        Self {
+            substrates: Vec::new(),
+            roles: Vec::new(),
+            prices: Vec::new(),
+            contexts: Vec::new(),
+            parallel: 16,
+            first_seconds: 120,
+            between_seconds: 60,
         }
     }
 }

@@ -144,6 +144,7 @@ fn order_start(instance: &Path) -> Order {
             calls_per_minute: 60,
             net: metnos_proto::control::NetSettings::default(),
             budget: metnos_proto::control::BudgetSettings::default(),
+            models: metnos_proto::control::ModelSettings::default(),
         },
     })
 }

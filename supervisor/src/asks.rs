@@ -148,6 +148,18 @@ impl<F: Front> Set<F> {
 
     fn restart(&mut self, role: RoleName, to: To) {
         let now = self.now_ms();
+        // Which models there are may change while everything else goes on; nobody but mind needs to know.
+        match self.reload.as_ref().filter(|_| role == RoleName::Mind).map(|reload| reload()) {
+            Some(Ok(settings)) => self.settings.models = settings.models,
+            Some(Err(why)) => {
+                let refusal = Refusal::new(RefusalCode::Invalid, "supervisor.config", why);
+                return answer(
+                    to,
+                    CtlAnswer::Refused(refusal.remedy("correct metnos.toml; mind goes on as it was")).into(),
+                );
+            }
+            None => {}
+        }
         let (None, Some(daemon)) = (&self.stop, self.daemons.get_mut(&role)) else {
             let why = format!("{role} cannot be restarted: it is no daemon, or everything is stopping");
             return answer(to, refused(RefusalCode::Invalid, "supervisor.restart", why));

@@ -3,8 +3,9 @@
 
 use std::net::SocketAddr;
 
-use metnos_proto::control::{BudgetSettings, NetSettings, Settings};
+use metnos_proto::control::{BudgetSettings, ModelSettings, NetSettings, RoleSetting, Settings};
 use metnos_proto::executor::{is_host_name, is_name};
+use metnos_proto::models;
 use metnos_proto::msg::common::Lang;
 use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeTable, DeValue};
@@ -31,6 +32,14 @@ pub enum Kind {
     Hosts(usize),
     /// A list of at most so many executors, each with what a call of it costs.
     Prices(usize),
+    /// A list of servers of models.
+    Substrates,
+    /// A list of models, each of a substrate.
+    Models,
+    /// A list of what models cost.
+    ModelPrices,
+    /// A list of what models take.
+    Contexts,
 }
 
 /// A value that fits its kind.
@@ -185,6 +194,78 @@ pub const KEYS: &[Key] = &[
         default: "50",
     },
     Key {
+        table: "models",
+        name: "substrates",
+        doc: "Servers of language models, each a name, a kind (anthropic, openai, xai, ollama) and an address:\n\
+              # \"claude anthropic https://api.anthropic.com\", \"local openai http://127.0.0.1:8080/v1\". Without any, Metnos\n\
+              # answers by its reflex. Keys: `metnosctl models key NAME`.",
+        kind: Kind::Substrates,
+        default: "[]",
+    },
+    Key {
+        table: "models",
+        name: "interface",
+        doc: "Who talks and plans: \"claude/claude-sonnet-4-5\". Who stands behind the first answers only when that cannot.",
+        kind: Kind::Models,
+        default: "[]",
+    },
+    Key {
+        table: "models",
+        name: "judge",
+        doc: "Who weighs what Metnos would do of its own accord. Without one nothing of that kind is proposed by judgement.",
+        kind: Kind::Models,
+        default: "[]",
+    },
+    Key { table: "models", name: "synth", doc: "Who drafts new executors.", kind: Kind::Models, default: "[]" },
+    Key { table: "models", name: "fast", doc: "Who classifies and summarises.", kind: Kind::Models, default: "[]" },
+    Key { table: "models", name: "compiler", doc: "Who compiles memories.", kind: Kind::Models, default: "[]" },
+    Key { table: "models", name: "orchestrator", doc: "Who divides long work.", kind: Kind::Models, default: "[]" },
+    Key { table: "models", name: "scraper", doc: "Who reads pages.", kind: Kind::Models, default: "[]" },
+    Key {
+        table: "models",
+        name: "reflection",
+        doc: "Who looks back at what was done.",
+        kind: Kind::Models,
+        default: "[]",
+    },
+    Key {
+        table: "models",
+        name: "prices",
+        doc: "What models cost from a day on, per million tokens read, written, and read again from a cache:\n\
+              # \"claude/claude-sonnet-4-5 2026-10-01 3.00 15.00 0.30\". The newest that has begun counts; none: it costs nothing.",
+        kind: Kind::ModelPrices,
+        default: "[]",
+    },
+    Key {
+        table: "models",
+        name: "contexts",
+        doc: "The most tokens that a model takes where its server does not say, and whether it cannot call tools:\n\
+              # \"local/qwen3 32768\", \"local/tiny 4096 no-tools\".",
+        kind: Kind::Contexts,
+        default: "[]",
+    },
+    Key {
+        table: "models",
+        name: "parallel",
+        doc: "The most thoughts of all conversations that one server is asked for at once.",
+        kind: Kind::Number(1, 104),
+        default: "16",
+    },
+    Key {
+        table: "models",
+        name: "first_seconds",
+        doc: "How long a server may take until its reply begins.",
+        kind: Kind::Number(1, 280),
+        default: "120",
+    },
+    Key {
+        table: "models",
+        name: "between_seconds",
+        doc: "How long a server may pause within a reply.",
+        kind: Kind::Number(1, 280),
+        default: "60",
+    },
+    Key {
         table: "net",
         name: "hosts",
         doc: "Hosts that may be read without asking, also after something untrusted was read: \"https://example.org\".",
@@ -302,7 +383,9 @@ impl Config {
             }
             None => Entry { key, value: default_of(key), origin: Origin::Default },
         };
-        Ok(Self { entries: KEYS.iter().map(entry).collect() })
+        let config = Self { entries: KEYS.iter().map(entry).collect() };
+        config.check_models()?;
+        Ok(config)
     }
 
     /// Every key with what is in force and where it was set.
@@ -328,7 +411,54 @@ impl Config {
                 ca_bundle: self.text("net", "ca_bundle").to_owned(),
             },
             budget: self.budget(),
+            models: self.models(),
         }
+    }
+
+    fn models(&self) -> ModelSettings {
+        let of = |role: &str| RoleSetting { role: role.to_owned(), models: self.list("models", role) };
+        ModelSettings {
+            substrates: self.list("models", "substrates"),
+            roles: models::ROLES.into_iter().map(of).filter(|role| !role.models.is_empty()).collect(),
+            prices: self.list("models", "prices"),
+            contexts: self.list("models", "contexts"),
+            parallel: self.number("models", "parallel"),
+            first_seconds: self.number("models", "first_seconds"),
+            between_seconds: self.number("models", "between_seconds"),
+        }
+    }
+
+    /// A role may only name substrates that there are, each of which has a name of its own.
+    fn check_models(&self) -> Result<(), ConfigError> {
+        let line = |name: &str| {
+            let entry = self.entries.iter().find(|entry| entry.key.table == "models" && entry.key.name == name);
+            match entry.map(|entry| entry.origin) {
+                Some(Origin::Line(line)) => line,
+                Some(Origin::Default) | None => 1,
+            }
+        };
+        let known: Vec<String> = self
+            .list("models", "substrates")
+            .iter()
+            .filter_map(|line| line.split_ascii_whitespace().next().map(str::to_owned))
+            .collect();
+        if let Some(twice) = known.iter().enumerate().find(|(at, name)| known[..*at].contains(name)) {
+            let what = format!("models.substrates has two servers named {}", twice.1);
+            return Err(ConfigError { line: line("substrates"), what });
+        }
+        for role in models::ROLES {
+            let named = self.list("models", role);
+            let foreign = named.iter().filter_map(|text| models::ModelName::parse(text));
+            if let Some(model) = foreign.into_iter().find(|model| !known.contains(&model.substrate)) {
+                let hint = suggestion(&model.substrate, known.iter().map(String::as_str));
+                let what = format!(
+                    "models.{role} names the substrate {}, which models.substrates has not{hint}",
+                    model.substrate
+                );
+                return Err(ConfigError { line: line(role), what });
+            }
+        }
+        Ok(())
     }
 
     fn budget(&self) -> BudgetSettings {
@@ -438,8 +568,24 @@ fn fit(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
             let micro: u32 = micro.parse().ok()?;
             is_name(name).then(|| format!("{name} {micro}"))
         }),
+        (Kind::Substrates, DeValue::Array(items)) => {
+            list(items, models::MAX_SUBSTRATES, |text| kept(text, models::SubstrateLine::parse(text).is_some()))
+        }
+        (Kind::Models, DeValue::Array(items)) => {
+            list(items, models::MAX_FALLBACKS, |text| kept(text, models::ModelName::parse(text).is_some()))
+        }
+        (Kind::ModelPrices, DeValue::Array(items)) => {
+            list(items, models::MAX_LINES, |text| kept(text, models::PriceLine::parse(text).is_some()))
+        }
+        (Kind::Contexts, DeValue::Array(items)) => {
+            list(items, models::MAX_LINES, |text| kept(text, models::ContextLine::parse(text).is_some()))
+        }
         _ => None,
     }
+}
+
+fn kept(text: &str, sound: bool) -> Option<String> {
+    sound.then(|| text.to_owned())
 }
 
 /// The list, if it has at most so many entries and each is what is asked for.
@@ -466,6 +612,20 @@ fn wanted(kind: Kind) -> String {
         Kind::Addresses(most) => format!("a list of at most {most} addresses such as \"192.168.1.10:443\""),
         Kind::Prices(most) => format!("a list of at most {most} prices such as \"web_search 5000\""),
         Kind::Hosts(most) => format!("a list of at most {most} hosts such as \"https://example.org\", without a path"),
+        Kind::Substrates => format!(
+            "a list of at most {} servers such as \"local openai http://127.0.0.1:8080/v1\": a name, a kind ({}), an \
+             address (this machine's is 127.0.0.1)",
+            models::MAX_SUBSTRATES,
+            models::Tongue::ALL.map(models::Tongue::name).join(", ")
+        ),
+        Kind::Models => {
+            format!("a list of at most {} models such as \"local/qwen3\": SUBSTRATE/MODEL", models::MAX_FALLBACKS)
+        }
+        Kind::ModelPrices => format!(
+            "a list of at most {} prices such as \"claude/claude-sonnet-4-5 2026-10-01 3.00 15.00 0.30\"",
+            models::MAX_LINES
+        ),
+        Kind::Contexts => format!("a list of at most {} lines such as \"local/qwen3 32768\"", models::MAX_LINES),
     }
 }
 
@@ -551,6 +711,7 @@ mod tests {
                 calls_per_minute: 120,
                 net: NetSettings::default(),
                 budget: BudgetSettings::default(),
+                models: ModelSettings::default(),
             }
         );
         assert_eq!(Config::parse("").unwrap().uid_range(), (60_600, 256));
@@ -652,6 +813,25 @@ mod tests {
             assert_eq!(error(text), format!("metnos.toml, line 2: {wanted}"));
         }
         assert!(Config::parse("[supervisor]\nuid_base = 4294963197\nuid_count = 4096").is_ok());
+    }
+
+    #[test]
+    fn a_role_names_only_substrates_that_there_are_and_models_are_read_in_the_owners_order() {
+        let one = "[models]\nsubstrates = [\"local openai http://127.0.0.1:8080/v1\"]\n";
+        let config = Config::parse(&format!("{one}interface = [\"local/a\", \"local/b\"]\n")).unwrap();
+        let models = config.settings(0).models;
+        assert_eq!(
+            models.roles,
+            [RoleSetting { role: "interface".into(), models: vec!["local/a".into(), "local/b".into()] }]
+        );
+        assert_eq!(
+            error(&format!("{one}judge = [\"locl/a\"]\n")),
+            "metnos.toml, line 3: models.judge names the substrate locl, which models.substrates has not; did you mean local?"
+        );
+        let twice = "[models]\nsubstrates = [\"a openai http://127.0.0.1:1\", \"a ollama http://127.0.0.1:2\"]\n";
+        assert_eq!(error(twice), "metnos.toml, line 2: models.substrates has two servers named a");
+        assert!(error("[models]\nsubstrates = [\"a openai http://localhost:1\"]\n").contains("127.0.0.1"));
+        assert!(error("[models]\nprices = [\"a/b yesterday 1 2\"]\n").contains("2026-10-01"));
     }
 
     #[test]

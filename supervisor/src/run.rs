@@ -281,7 +281,12 @@ fn serve(prepared: Prepared, notify: &mut Option<Notify>, began: Instant) -> Res
         tokio::task::spawn_local(ctl::serve(listener, prepared.settings.owner_uid, events.clone()));
         let instance = prepared.instance.path().display().to_string();
         let notify = notify.take().unwrap_or_default();
-        let mut set = Set::new(prepared.front, instance, prepared.settings, notify, began, events);
+        let owned = prepared.instance;
+        let reload = Box::new(move || {
+            let text = owned.configuration().map_err(|error| error.to_string())?;
+            Ok(Config::parse(&text).map_err(|error| error.to_string())?.settings(owned.owner_uid()))
+        });
+        let mut set = Set::new(prepared.front, instance, prepared.settings, notify, began, events).reloading(reload);
         set.run(&mut receiver).await.map_err(RunError::Start)
     });
     if let Err(error) = rustix::fs::unlinkat(run_dir.as_fd(), ctl::SOCKET, rustix::fs::AtFlags::empty()) {

@@ -58,6 +58,9 @@ pub(crate) struct Live {
     pub(crate) line: Rc<AsyncFd<OwnedFd>>,
 }
 
+/// Reads the configuration as it is now.
+pub type Reload = Box<dyn Fn() -> Result<Settings, String>>;
+
 /// How the set ended.
 pub type Ended = Result<(), String>;
 
@@ -71,6 +74,7 @@ pub struct Set<F: Front> {
     pub(crate) pending: Pending,
     pub(crate) instance: String,
     pub(crate) settings: Settings,
+    pub(crate) reload: Option<Reload>,
     pub(crate) notify: Notify,
     pub(crate) ping_number: u64,
     pub(crate) ready_after_ms: u64,
@@ -119,6 +123,7 @@ impl<F: Front> Set<F> {
             pending: Pending::default(),
             instance,
             settings,
+            reload: None,
             notify,
             ping_number: 0,
             ready_after_ms: 0,
@@ -128,6 +133,13 @@ impl<F: Front> Set<F> {
             failed: None,
             events,
         }
+    }
+
+    /// Has the configuration read anew where that is safe: for mind, when the owner has it restarted.
+    #[must_use]
+    pub fn reloading(mut self, reload: Reload) -> Self {
+        self.reload = Some(reload);
+        self
     }
 
     /// Starts everything and goes on until it is told to stop, or the start fails. Must run inside a

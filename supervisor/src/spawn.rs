@@ -1,5 +1,5 @@
 //! Spawn mode: the daemons are the supervisor's own children, exec'd afresh with their control end as descriptor 0,
-//! an empty environment and nothing else. Must never start one as root, nor leave one behind.
+//! an empty environment (mind is told where systemd's credentials are) and nothing else. Must never start one as root, nor leave one behind.
 //!
 //! A daemon ends with the supervisor, however that ends: it asks the kernel for that itself, and the end of its
 //! control line says the same. The kernel ties it to the *thread* that started it, so daemons are started from the
@@ -62,6 +62,10 @@ impl Spawn {
         let mut command = Command::new(path);
         // A group of its own, so that a terminal's Ctrl-C reaches the supervisor alone, which stops in order.
         command.env_clear().current_dir("/").process_group(0);
+        // Where systemd has put the keys of models' servers; mind alone opens them, and the path tells nobody anything.
+        if let (RoleName::Mind, Some(folder)) = (role, std::env::var_os("CREDENTIALS_DIRECTORY")) {
+            command.env("CREDENTIALS_DIRECTORY", folder);
+        }
         command
     }
 

@@ -12,6 +12,7 @@ pub mod bins;
 pub mod chronicle;
 pub mod instance;
 pub mod liar;
+pub mod minds;
 pub mod peers;
 pub mod procfs;
 pub mod rng;

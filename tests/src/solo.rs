@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use metnos_proto::control::{self, Drain, EdgeEnd, Go, Order, Ping, Ready, Report, Settings, Start, Violation};
+use metnos_proto::control::{
+    self, Drain, EdgeEnd, Go, ModelSettings, Order, Ping, Ready, Report, Settings, Start, Violation,
+};
 use metnos_proto::edge::{AnswererEnd, AskerEnd, Edge, PeerCred, RawEnd, Side};
 use metnos_proto::edges::EdgeId;
 use metnos_proto::msg::common::Lang;
@@ -33,6 +35,8 @@ pub struct Setup {
     pub ids: Option<u32>,
     /// Layers to waive.
     pub waive: Vec<String>,
+    /// The models that it is told of.
+    pub models: ModelSettings,
 }
 
 /// A daemon whose only company is the test.
@@ -320,6 +324,7 @@ fn start_word(setup: &Setup) -> Start {
             calls_per_minute: CALLS_PER_MINUTE,
             net: metnos_proto::control::NetSettings::default(),
             budget: metnos_proto::control::BudgetSettings::default(),
+            models: setup.models.clone(),
         },
     }
 }

@@ -30,6 +30,7 @@ fn start(set: &Instance, role: RoleName) -> Solo {
         instance: set.home().to_owned(),
         ids: is_root().then_some(ORDINARY_UID),
         waive: Vec::new(),
+        models: metnos_proto::control::ModelSettings::default(),
     };
     among_honest_peers(&setup, set)
 }
@@ -142,6 +143,7 @@ fn a_daemon_that_is_told_to_be_another_does_not_start() {
         instance: set.home().to_owned(),
         ids: is_root().then_some(ORDINARY_UID),
         waive: Vec::new(),
+        models: metnos_proto::control::ModelSettings::default(),
     });
     assert!(!solo.exit().success());
 }

@@ -116,6 +116,7 @@ impl Victims {
             instance: self.set.home().to_owned(),
             ids: is_root().then_some(ORDINARY_UID),
             waive: waive.iter().map(|layer| layer.name().to_owned()).collect(),
+            models: metnos_proto::control::ModelSettings::default(),
         };
         among_honest_peers(&setup, &self.set)
     }
@@ -303,6 +304,7 @@ fn a_daemon_that_would_run_as_root_does_not_start() {
         instance: victims.set.home().to_owned(),
         ids: None,
         waive: Vec::new(),
+        models: metnos_proto::control::ModelSettings::default(),
     });
     assert!(!solo.exit().success());
     assert!(solo.log().contains("root"), "{}", solo.log());

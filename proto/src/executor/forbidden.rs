@@ -72,6 +72,7 @@ pub const CLOSED_NAMES: &[(&str, &str)] = &[
     (".soul", STATE),
     (".runtime", STATE),
     (".policy", STATE),
+    (".mind", STATE),
     (".vault", STATE),
 ];
 

@@ -1,0 +1,205 @@
+//! How much may be thought in which turn: policyd's word, what was used, and what thoughts under way may still use.
+//! Without I/O. A thought that does not fit into what is left never begins.
+
+use std::collections::HashMap;
+
+use metnos_proto::ids::TurnId;
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::mind::{Fund, Funded, Usage};
+
+/// The most turns that are funded at once.
+pub const MAX_TURNS: usize = 4_096;
+/// The most thoughts of one turn under way at once.
+pub const MAX_AT_ONCE: usize = 8;
+
+/// Who thinks in a turn; each counts thoughts of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Thinker {
+    /// The planner.
+    Planner,
+    /// syntd.
+    Syntd,
+}
+
+/// What a thought may take at most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Most {
+    /// Tokens.
+    pub tokens: u64,
+    /// Money, in millionths.
+    pub micro: u64,
+}
+
+#[derive(Debug, Default)]
+struct Turn {
+    given: Most,
+    used: Most,
+    /// Of the thoughts under way.
+    held: Most,
+    under_way: usize,
+    latest: HashMap<Thinker, u32>,
+}
+
+/// All turns that are funded.
+#[derive(Debug, Default)]
+pub struct Funds {
+    turns: HashMap<TurnId, Turn>,
+}
+
+impl Funds {
+    /// policyd's word.
+    ///
+    /// # Errors
+    /// When too many turns are funded.
+    pub fn fund(&mut self, word: &Fund) -> Result<Funded, Refusal> {
+        if self.turns.len() >= MAX_TURNS && !self.turns.contains_key(&word.turn) {
+            let why = format!("{MAX_TURNS} turns are funded already");
+            return Err(Refusal::new(RefusalCode::Busy, "mind.turns", why));
+        }
+        let turn = self.turns.entry(word.turn).or_default();
+        turn.given = Most { tokens: word.tokens, micro: word.micro };
+        Ok(Funded { tokens: turn.used.tokens, micro: turn.used.micro })
+    }
+
+    /// The turn is over; what it used.
+    pub fn end(&mut self, turn: TurnId) -> Funded {
+        let used = self.turns.remove(&turn).unwrap_or_default().used;
+        Funded { tokens: used.tokens, micro: used.micro }
+    }
+
+    /// Nobody is funded any more.
+    pub fn clear(&mut self) {
+        self.turns.clear();
+    }
+
+    /// May this thought begin? If so, what it may take is held until [`Funds::settle`].
+    ///
+    /// # Errors
+    /// With the rule and what to do.
+    pub fn begin(&mut self, turn: TurnId, thinker: Thinker, thought: u32, most: Most) -> Result<(), Refusal> {
+        let Some(funded) = self.turns.get_mut(&turn) else {
+            let why = "nobody has said that this turn may think".to_owned();
+            return Err(Refusal::new(RefusalCode::Denied, "mind.fund", why)
+                .remedy("a turn is funded by policyd before its first thought, and again after a restart"));
+        };
+        if funded.latest.get(&thinker).is_some_and(|latest| thought <= *latest) {
+            let why = format!("thought {thought} of this turn was asked for before");
+            return Err(Refusal::new(RefusalCode::Invalid, "mind.thought", why));
+        }
+        if funded.under_way >= MAX_AT_ONCE {
+            let why = format!("{MAX_AT_ONCE} thoughts of this turn are under way");
+            return Err(Refusal::new(RefusalCode::Busy, "mind.at_once", why).remedy("wait until one has ended"));
+        }
+        let left = |given: u64, used: u64, held: u64| given.saturating_sub(used).saturating_sub(held);
+        let tokens = left(funded.given.tokens, funded.used.tokens, funded.held.tokens);
+        if most.tokens > tokens {
+            let why = format!("it may take {} tokens, and this turn has {tokens} left", most.tokens);
+            return Err(Refusal::new(RefusalCode::Denied, "mind.fund.tokens", why).remedy(
+                "a shorter prompt, fewer tokens to answer with, or more tokens for the turn: `metnosctl budget`",
+            ));
+        }
+        let micro = left(funded.given.micro, funded.used.micro, funded.held.micro);
+        if most.micro > micro {
+            let why = format!("it may cost {} millionths, and this turn has {micro} left", most.micro);
+            return Err(Refusal::new(RefusalCode::Denied, "mind.fund.money", why)
+                .remedy("a cheaper model, or more money for the turn: `metnosctl budget`"));
+        }
+        funded.latest.insert(thinker, thought);
+        funded.under_way += 1;
+        funded.held = sum(funded.held, most);
+        Ok(())
+    }
+
+    /// A thought that began has ended.
+    pub fn settle(&mut self, turn: TurnId, most: Most, usage: &Usage) {
+        let Some(funded) = self.turns.get_mut(&turn) else { return };
+        funded.under_way = funded.under_way.saturating_sub(1);
+        funded.held.tokens = funded.held.tokens.saturating_sub(most.tokens);
+        funded.held.micro = funded.held.micro.saturating_sub(most.micro);
+        funded.used = sum(funded.used, Most { tokens: usage.tokens(), micro: usage.micro });
+    }
+}
+
+fn sum(one: Most, two: Most) -> Most {
+    Most { tokens: one.tokens.saturating_add(two.tokens), micro: one.micro.saturating_add(two.micro) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn usage(tokens: u64, micro: u64) -> Usage {
+        Usage { tokens_in: tokens, tokens_cached: 0, tokens_out: 0, micro, counted: true }
+    }
+
+    fn funded(tokens: u64, micro: u64) -> (Funds, TurnId) {
+        let (mut funds, turn) = (Funds::default(), TurnId::new());
+        funds.fund(&Fund { turn, tokens, micro }).unwrap();
+        (funds, turn)
+    }
+
+    fn rule(result: Result<(), Refusal>) -> String {
+        result.unwrap_err().rule
+    }
+
+    #[test]
+    fn a_turn_thinks_only_as_far_as_it_is_funded() {
+        let (mut funds, turn) = funded(100, 50);
+        let most = Most { tokens: 60, micro: 20 };
+        let begin = |funds: &mut Funds, thought, most| funds.begin(turn, Thinker::Planner, thought, most);
+        assert_eq!(rule(funds.begin(TurnId::new(), Thinker::Planner, 1, most)), "mind.fund");
+        begin(&mut funds, 1, most).unwrap();
+        assert_eq!(rule(begin(&mut funds, 2, most)), "mind.fund.tokens");
+        assert_eq!(rule(begin(&mut funds, 2, Most { tokens: 1, micro: 31 })), "mind.fund.money");
+        funds.settle(turn, most, &usage(10, 5));
+        begin(&mut funds, 2, most).unwrap();
+        assert_eq!(rule(begin(&mut funds, 2, Most::default())), "mind.thought");
+        funds.begin(turn, Thinker::Syntd, 2, Most::default()).unwrap();
+        // More than was held may have been used: then the rest is gone.
+        funds.settle(turn, most, &usage(500, 5));
+        assert_eq!(rule(begin(&mut funds, 3, Most { tokens: 1, micro: 0 })), "mind.fund.tokens");
+        assert_eq!(funds.fund(&Fund { turn, tokens: 600, micro: 50 }).unwrap(), Funded { tokens: 510, micro: 10 });
+        begin(&mut funds, 3, Most { tokens: 90, micro: 40 }).unwrap();
+        assert_eq!(funds.end(turn), Funded { tokens: 510, micro: 10 });
+        assert_eq!(rule(begin(&mut funds, 4, Most::default())), "mind.fund");
+    }
+
+    #[test]
+    fn thoughts_at_once_and_turns_have_a_bound() {
+        let (mut funds, turn) = funded(u64::MAX, 0);
+        let most = Most { tokens: 1, micro: 0 };
+        for thought in 0..u32::try_from(MAX_AT_ONCE).unwrap() {
+            funds.begin(turn, Thinker::Planner, thought, most).unwrap();
+        }
+        assert_eq!(rule(funds.begin(turn, Thinker::Planner, 99, most)), "mind.at_once");
+        let one = |turn| Fund { turn, tokens: 1, micro: 1 };
+        for _ in 1..MAX_TURNS {
+            funds.fund(&one(TurnId::new())).unwrap();
+        }
+        assert_eq!(funds.fund(&one(TurnId::new())).unwrap_err().rule, "mind.turns");
+        assert!(funds.fund(&one(turn)).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_held_and_used_never_begins_beyond_what_was_given(steps in prop::collection::vec((0_u64..40, 0_u64..40, any::<bool>()), 0..60)) {
+            let (mut funds, turn) = funded(100, 100);
+            let mut under_way = Vec::new();
+            for (thought, (tokens, micro, ends)) in steps.into_iter().enumerate() {
+                let most = Most { tokens, micro };
+                if ends && let Some(one) = under_way.pop() {
+                    let one: Most = one;
+                    funds.settle(turn, one, &usage(one.tokens, one.micro));
+                } else if funds.begin(turn, Thinker::Planner, u32::try_from(thought).unwrap(), most).is_ok() {
+                    under_way.push(most);
+                }
+                let state = &funds.turns[&turn];
+                prop_assert!(state.used.tokens + state.held.tokens <= 100 && state.used.micro + state.held.micro <= 100);
+                prop_assert_eq!(state.under_way, under_way.len());
+            }
+        }
+    }
+}

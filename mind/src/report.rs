@@ -1,0 +1,203 @@
+//! What is told of the models: to the door and the planner in words of the wire, to the owner in documents.
+
+use std::time::{Duration, Instant};
+
+use metnos_proto::edge::Edge;
+use metnos_proto::link_async::Notes;
+use metnos_proto::models::{ModelName, ROLES};
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::mind::{MindReport, RoleModel};
+use metnos_proto::prompt::{Message, Prompt};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::bad::quoted;
+use crate::keys::Origin;
+use crate::lanes::Lane;
+use crate::net::takes_key;
+use crate::serve::Mind;
+use crate::substrate::{Substrate, Wanted};
+use crate::thinking::{Listener, now_ms, refusal};
+
+/// What a model is asked to see whether it can be called.
+const TEST: &str = "Answer with the one word: ready";
+/// The most tokens it may answer that with. A model that thinks aloud first may need them all.
+const TEST_TOKENS: u32 = 64;
+/// How long that may take, in milliseconds.
+const TEST_WITHIN_MS: u64 = 110_000;
+
+impl Mind {
+    /// Which models can be called, and the same in a sentence.
+    #[must_use]
+    pub fn report(&self) -> MindReport {
+        let roles: Vec<RoleModel> = ROLES.iter().filter_map(|role| self.role(role)).collect();
+        let says = if roles.is_empty() {
+            "no language model is configured; the reflex answers what it understands, without a model".to_owned()
+        } else {
+            let named: Vec<String> = roles
+                .iter()
+                .map(|role| {
+                    let state = if role.reachable { "" } else { " (does not answer)" };
+                    format!("{}: {}{state}", role.role, role.model)
+                })
+                .collect();
+            named.join(", ")
+        };
+        MindReport { roles, says }
+    }
+
+    /// A role with the model that would answer first.
+    fn role(&self, role: &str) -> Option<RoleModel> {
+        let models = self.registry.roles.get(role)?;
+        let model = models.iter().find(|model| self.callable(model)).or(models.first())?;
+        let (context, tools) = self.takes(model);
+        Some(RoleModel {
+            role: role.to_owned(),
+            model: model.to_string(),
+            reachable: self.callable(model),
+            tools,
+            context,
+        })
+    }
+
+    fn takes(&self, model: &ModelName) -> (u32, bool) {
+        let said = self.substrates.get(&model.substrate).and_then(|substrate| substrate.said(&model.model));
+        self.registry.takes(model, said)
+    }
+
+    fn callable(&self, model: &ModelName) -> bool {
+        self.substrates
+            .get(&model.substrate)
+            .is_some_and(|substrate| substrate.reachable() && !substrate.is_stale(&model.model))
+    }
+
+    /// What is configured and what is known of it.
+    #[must_use]
+    pub fn list(&self) -> Value {
+        let substrates: Vec<Value> = self
+            .registry
+            .substrates
+            .iter()
+            .filter_map(|line| self.substrates.get(&line.name))
+            .map(|one| self.of(one))
+            .collect();
+        let roles: Vec<Value> = ROLES
+            .iter()
+            .filter_map(|role| Some((role, self.registry.roles.get(*role)?)))
+            .map(|(role, models)| json!({ "role": role, "models": models.iter().map(|model| self.model(model)).collect::<Vec<_>>() }))
+            .collect();
+        json!({ "substrates": substrates, "roles": roles })
+    }
+
+    fn of(&self, substrate: &Substrate) -> Value {
+        let line = &substrate.line;
+        let (key, problem) = match substrate.key_origin() {
+            Ok(origin) => (origin.name(), String::new()),
+            Err(why) => (Origin::None.name(), why),
+        };
+        json!({
+            "name": line.name, "kind": line.tongue.name(), "url": line.url(), "key": key, "key_problem": problem,
+            "takes_key": takes_key(line), "reachable": substrate.reachable(),
+        })
+    }
+
+    fn model(&self, model: &ModelName) -> Value {
+        let stale = self.substrates.get(&model.substrate).is_some_and(|substrate| substrate.is_stale(&model.model));
+        let (context, tools) = self.takes(model);
+        let price = self.registry.price(model, now_ms()).map(
+            |line| json!({ "micro_in": line.micro_in, "micro_out": line.micro_out, "micro_cached": line.micro_cached }),
+        );
+        json!({
+            "model": model.to_string(), "stale": stale, "callable": self.callable(model),
+            "context": context, "tools": tools, "price_per_million": price,
+        })
+    }
+
+    /// What each substrate offers, asked of all at once.
+    pub async fn scan(&self) -> Value {
+        let mut found = Vec::new();
+        // One after the other: the bound of each keeps the whole within its time for as many as anybody has.
+        let until = Instant::now() + Duration::from_secs(50);
+        for line in &self.registry.substrates {
+            let Some(substrate) = self.substrates.get(&line.name) else { continue };
+            let left = until.saturating_duration_since(Instant::now());
+            let asked = tokio::time::timeout(left, self.scan_one(substrate)).await;
+            found.push(asked.unwrap_or_else(
+                |_| json!({ "name": line.name, "ok": false, "why": "the others took too long", "models": [] }),
+            ));
+        }
+        json!({ "substrates": found })
+    }
+
+    async fn scan_one(&self, substrate: &Substrate) -> Value {
+        let name = &substrate.line.name;
+        let listed = match substrate.discover_models().await {
+            Ok(listed) => listed,
+            Err(bad) => return json!({ "name": name, "ok": false, "why": bad.why, "models": [] }),
+        };
+        let used: Vec<&ModelName> =
+            self.registry.roles.values().flatten().filter(|model| model.substrate == *name).collect();
+        for model in &used {
+            substrate.compare(&listed, &model.model);
+            if !substrate.is_stale(&model.model) {
+                substrate.describe(&model.model).await;
+            }
+        }
+        let models: Vec<Value> = listed
+            .iter()
+            .map(|one| {
+                let model = ModelName { substrate: name.clone(), model: one.name.clone() };
+                let mut value = self.model(&model);
+                let serves = self.registry.roles.iter().filter(|(_, models)| models.contains(&model));
+                value["roles"] = serves.map(|(role, _)| role.clone()).collect();
+                value
+            })
+            .collect();
+        let gone: Vec<String> =
+            used.iter().filter(|model| substrate.is_stale(&model.model)).map(ToString::to_string).collect();
+        json!({ "name": name, "ok": true, "why": "", "models": models, "stale": gone })
+    }
+
+    /// Asks a model for a word.
+    ///
+    /// # Errors
+    /// When there is no such model to ask.
+    pub async fn test<E: Edge>(&self, which: &str, notes: Notes<E>) -> Result<Value, Refusal> {
+        let role = ROLES.contains(&which);
+        let model = if role { self.models_of(which)?.first().cloned() } else { ModelName::parse(which) };
+        let named = model.and_then(|model| Some((self.substrates.get(&model.substrate)?, model)));
+        let Some((substrate, model)) = named else {
+            let why = format!("`{}` is neither a role nor a model of a configured substrate", quoted(which));
+            return Err(Refusal::new(RefusalCode::Unknown, "mind.unknown", why).remedy("`metnosctl models scan`"));
+        };
+        let _place = (self.places.take(Lane::Owner).await?, substrate.places.take(Lane::Owner).await?);
+        let prompt = Prompt { messages: vec![Message::User { text: TEST.to_owned() }], ..Prompt::default() };
+        let (_stop, stopped) = watch::channel(false);
+        let hears = Listener { notes, note: |_| None, stop: stopped };
+        let began = Instant::now();
+        let context = self.registry.context(&model).map(|line| line.tokens);
+        let until = began + Duration::from_millis(TEST_WITHIN_MS);
+        let wanted = Wanted { model: &model.model, prompt: &prompt, max_tokens: TEST_TOKENS, context, until };
+        let came = substrate.invoke(wanted, &hears).await;
+        let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let usage =
+            came.counted.map(|counted| self.registry.usage(&model, now_ms(), counted, came.sent.len(), came.written));
+        let usage = usage.map(|usage| json!({
+            "tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "micro": usage.micro, "counted": usage.counted,
+        }));
+        let (ok, why, remedy, said) = match came.reply {
+            Ok(reply) => (true, String::new(), String::new(), quoted(reply.text.trim())),
+            Err(bad) => {
+                let refused = refusal(&bad, if role { which } else { "ROLE" }, &model.to_string());
+                (false, refused.why, refused.remedy, String::new())
+            }
+        };
+        if ok {
+            substrate.describe(&model.model).await;
+        }
+        Ok(json!({
+            "model": model.to_string(), "ok": ok, "why": why, "remedy": remedy, "said": said, "took_ms": took_ms,
+            "usage": usage, "price_known": self.registry.price(&model, now_ms()).is_some(),
+        }))
+    }
+}

@@ -1,0 +1,518 @@
+//! One server of models: is it there, which models has it, and a thought of one of them (design: mind §1). It is asked
+//! again only where nothing was produced, after a pause that the server may lengthen within bounds, and never for longer
+//! than the thought may take.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use metnos_proto::models::{SubstrateLine, Tongue};
+use metnos_proto::prompt::{Prompt, Reply, Stop};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::{Method, Response};
+
+use crate::bad::{Bad, Class};
+use crate::format::{self, Asked, Listed, Reader};
+use crate::gather::Counted;
+use crate::keys::{Holder, Origin};
+use crate::lanes::Places;
+use crate::net;
+
+/// How often a server is asked for one thought.
+pub const TRIES: u32 = 3;
+/// The first pause before it is asked again, in milliseconds; doubled each time, and up to half of it more by chance.
+const PAUSE_MS: u64 = 300;
+/// The longest pause that a server may ask for and is given, in milliseconds. Who wants more is not asked again.
+pub const MAX_PAUSE_MS: u64 = 20_000;
+/// How long a server may take to say which models it has, in milliseconds.
+pub const LIST_WITHIN_MS: u64 = 15_000;
+/// The most bytes of an answer that is no stream.
+pub const MAX_BODY: usize = 4 << 20;
+/// The most bytes of a complaint that are read.
+const MAX_COMPLAINT: usize = 64 * 1024;
+/// The most bytes of one stream.
+pub const MAX_STREAM: usize = 64 << 20;
+/// The version of Anthropic's interface that is spoken.
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+/// What a server says that a model takes: tokens, and whether it calls tools.
+pub type Takes = (Option<u32>, Option<bool>);
+
+/// How long things may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// Until a reply begins.
+    pub first: Duration,
+    /// Between two pieces of it.
+    pub between: Duration,
+}
+
+/// A server of models.
+#[derive(Debug)]
+pub struct Substrate {
+    /// What the owner wrote.
+    pub line: SubstrateLine,
+    /// Its places.
+    pub places: Places,
+    patience: Patience,
+    client: Result<reqwest::Client, String>,
+    key: RefCell<Result<Holder, String>>,
+    /// Models that it has not, or not any more.
+    stale: RefCell<HashSet<String>>,
+    /// What it has said that its models take.
+    said: RefCell<HashMap<String, Takes>>,
+    /// Whether it answered when last asked.
+    reachable: Cell<bool>,
+    /// It does not know a schema by name.
+    plain_json: Cell<bool>,
+    /// Until when it wants to be left alone.
+    alone_until: Cell<Option<Instant>>,
+}
+
+/// A thought that is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// What the server calls the model.
+    pub model: &'a str,
+    /// The prompt.
+    pub prompt: &'a Prompt,
+    /// The most tokens to answer with.
+    pub max_tokens: u32,
+    /// The context that the owner has named.
+    pub context: Option<u32>,
+    /// When it must have ended.
+    pub until: Instant,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Came {
+    /// The reply, or why there is none.
+    pub reply: Result<Reply, Bad>,
+    /// Whether anything of a reply had come: then nobody may be asked in its place.
+    pub produced: bool,
+    /// What the server says was used; `None` when it cannot have used anything.
+    pub counted: Option<Counted>,
+    /// Everything the model wrote, in bytes.
+    pub written: usize,
+    /// The bytes that were sent.
+    pub sent: Vec<u8>,
+}
+
+/// Hears the pieces of a thought.
+pub trait Hears {
+    /// The next piece of the text.
+    fn piece(&self, text: &str) -> impl Future<Output = ()>;
+    /// Comes to an end when nobody wants the thought any more.
+    fn stopped(&self) -> impl Future<Output = ()>;
+}
+
+impl Substrate {
+    /// A server of which nothing is known yet.
+    #[must_use]
+    pub fn new(
+        line: SubstrateLine,
+        parallel: u32,
+        patience: Patience,
+        client: Result<reqwest::Client, String>,
+        key: Result<Holder, String>,
+    ) -> Self {
+        Self {
+            places: Places::of_one(parallel),
+            line,
+            patience,
+            client,
+            key: RefCell::new(key),
+            stale: RefCell::default(),
+            said: RefCell::default(),
+            reachable: Cell::new(true),
+            plain_json: Cell::new(false),
+            alone_until: Cell::new(None),
+        }
+    }
+
+    /// Where its key comes from, or why it cannot be read.
+    ///
+    /// # Errors
+    /// In a sentence.
+    pub fn key_origin(&self) -> Result<Origin, String> {
+        self.key.borrow().as_ref().map(Holder::origin).map_err(Clone::clone)
+    }
+
+    /// Keeps this key from now on; an empty one takes it away.
+    ///
+    /// # Errors
+    /// In a sentence, which never holds the key.
+    pub fn put_key(&self, bytes: &[u8]) -> Result<(), String> {
+        if !bytes.trim_ascii().is_empty() && !net::takes_key(&self.line) {
+            return Err(format!("the way to {} is not encrypted: a key is not sent there", self.line.url()));
+        }
+        match &mut *self.key.borrow_mut() {
+            Ok(holder) => holder.put(bytes).map_err(|error| error.to_string()),
+            Err(why) => Err(why.clone()),
+        }
+    }
+
+    /// Whether it answered when last asked.
+    #[must_use]
+    pub fn reachable(&self) -> bool {
+        self.reachable.get() && self.client.is_ok()
+    }
+
+    /// Whether it has said that it has not this model.
+    #[must_use]
+    pub fn is_stale(&self, model: &str) -> bool {
+        self.stale.borrow().contains(model)
+    }
+
+    /// What it has said that a model takes.
+    #[must_use]
+    pub fn said(&self, model: &str) -> Option<Takes> {
+        self.said.borrow().get(model).copied()
+    }
+
+    /// Whether it is there.
+    ///
+    /// # Errors
+    /// Why not.
+    pub async fn health(&self) -> Result<(), Bad> {
+        self.discover_models().await.map(drop)
+    }
+
+    /// The models that it has. Those that it had and has no more are stale from now on.
+    ///
+    /// # Errors
+    /// When it does not say.
+    pub async fn discover_models(&self) -> Result<Vec<Listed>, Bad> {
+        let body = self.get(format::models_path(self.line.tongue)).await;
+        let models = self.heard(body.and_then(|body| format::listed(self.line.tongue, &body)))?;
+        let mut said = self.said.borrow_mut();
+        for model in &models {
+            if model.context.is_some() {
+                said.entry(model.name.clone()).or_default().0 = model.context;
+            }
+        }
+        Ok(models)
+    }
+
+    /// Says of one model whether it is among those that the server lists.
+    pub fn compare(&self, models: &[Listed], model: &str) {
+        // Ollama lists a model under its full name, and knows it by the short one too.
+        let there = models.iter().any(|one| one.name == model || one.name.strip_suffix(":latest") == Some(model));
+        if there {
+            self.stale.borrow_mut().remove(model);
+        } else {
+            self.stale.borrow_mut().insert(model.to_owned());
+        }
+    }
+
+    /// Asks the server what a model takes, where servers of its kind say so.
+    pub async fn describe(&self, model: &str) {
+        if self.line.tongue != Tongue::Ollama {
+            return;
+        }
+        let body = serde_json::json!({ "model": model }).to_string().into_bytes();
+        let answer = self.small(Method::POST, "/api/show", Some(body)).await;
+        if let Ok(takes) = answer.and_then(|body| format::shown(&body)) {
+            self.said.borrow_mut().insert(model.to_owned(), takes);
+        }
+    }
+
+    /// A thought of one of its models.
+    pub async fn invoke(&self, wanted: Wanted<'_>, hears: &impl Hears) -> Came {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let mut came = self.once(wanted, hears).await;
+            let Err(bad) = &came.reply else {
+                self.heard::<()>(Ok(())).ok();
+                self.stale.borrow_mut().remove(wanted.model);
+                return came;
+            };
+            if bad.class == Class::Stale {
+                self.stale.borrow_mut().insert(wanted.model.to_owned());
+            }
+            let schema = wanted.prompt.schema.is_some() && matches!(self.line.tongue, Tongue::OpenAi | Tongue::Xai);
+            // A server that does not know schemas by name is asked once more, in the older way.
+            if bad.class == Class::Rejected && schema && !self.plain_json.replace(true) && !came.produced {
+                continue;
+            }
+            let again = bad.class.passes() && !came.produced && tries < TRIES;
+            let pause = if again { self.pause(bad, tries) } else { None };
+            let left = wanted.until.saturating_duration_since(Instant::now());
+            match pause.filter(|pause| *pause < left) {
+                None => {
+                    let result = self.heard::<()>(Err(bad.clone()));
+                    came.reply =
+                        came.reply.and(result.map(|()| Reply { text: String::new(), calls: vec![], stop: Stop::End }));
+                    return came;
+                }
+                Some(pause) => tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = hears.stopped() => return Came { reply: Ok(nothing_said()), ..came },
+                },
+            }
+        }
+    }
+
+    /// How long to wait before the next try; `None`: not at all, do not try.
+    fn pause(&self, bad: &Bad, tries: u32) -> Option<Duration> {
+        let doubled = PAUSE_MS << (tries - 1).min(8);
+        let chance = getrandom::u64().unwrap_or(0) % (doubled / 2 + 1);
+        let own = Duration::from_millis(doubled + chance);
+        match bad.after {
+            Some(after) if after > Duration::from_millis(MAX_PAUSE_MS) => None,
+            Some(after) => Some(after.max(own)),
+            None => Some(own),
+        }
+    }
+
+    async fn once(&self, wanted: Wanted<'_>, hears: &impl Hears) -> Came {
+        let asked = Asked {
+            model: wanted.model,
+            max_tokens: wanted.max_tokens,
+            context: wanted.context,
+            original: crate::registry::is_original(&self.line),
+            plain_json: self.plain_json.get(),
+        };
+        let sent = format::request(self.line.tongue, wanted.prompt, asked).to_string().into_bytes();
+        let mut reader = Reader::new(self.line.tongue, wanted.max_tokens, wanted.prompt.schema.is_some());
+        let mut began = false;
+        let ended = tokio::select! {
+            biased;
+            () = hears.stopped() => Ok(()),
+            ended = self.stream(&sent, &mut reader, &mut began, hears) => ended,
+            () = tokio::time::sleep_until(wanted.until.into()) => Err(Bad::new(Class::Late, "the thought took longer than it may")),
+        };
+        // The response is dropped by now, and its connection with it unless all of it was read.
+        let (produced, written, counted) = (reader.produced(), reader.written(), reader.counted());
+        let late = matches!(&ended, Err(bad) if bad.class == Class::Late);
+        let counted = (began || late || ended.is_ok()).then_some(counted);
+        Came { reply: ended.map(|()| reader.reply(Stop::Stopped)), produced, counted, written, sent }
+    }
+
+    async fn stream(&self, sent: &[u8], reader: &mut Reader, began: &mut bool, hears: &impl Hears) -> Result<(), Bad> {
+        self.left_alone()?;
+        let tongue = self.line.tongue;
+        let path = format::think_path(tongue);
+        let first = Instant::now() + self.patience.first;
+        let late =
+            |what: &str, within: Duration| Bad::new(Class::Late, format!("{what} within {} s", within.as_secs_f32()));
+        let request = self.request(Method::POST, path, Some(sent.to_vec()), format::stream_type(tongue))?;
+        let no_first = || late("the server has not begun to reply", self.patience.first);
+        let response = tokio::time::timeout_at(first.into(), request.send()).await.map_err(|_| no_first())?;
+        let mut response = response.map_err(|error| unreachable(&error))?;
+        self.admissible(&mut response, format::stream_type(tongue)).await?;
+        *began = true;
+        let (mut read, mut told) = (0_usize, 0_usize);
+        let mut until = first;
+        loop {
+            let next = tokio::time::timeout_at(until.into(), response.chunk()).await;
+            let next = next.map_err(|_| {
+                if read == 0 { no_first() } else { late("the server has said nothing more", self.patience.between) }
+            })?;
+            let Some(piece) =
+                next.map_err(|error| Bad::broken(format!("the connection broke: {}", innermost(&error))))?
+            else {
+                return reader.end();
+            };
+            read = read.saturating_add(piece.len());
+            if read > MAX_STREAM {
+                return Err(Bad::too_much("the stream", MAX_STREAM));
+            }
+            let over = reader.push(&piece)?;
+            let said = reader.said();
+            if said.len() > told {
+                hears.piece(&said[told..]).await;
+                told = said.len();
+            }
+            if over {
+                // The end of an honest body is read, so that the connection can be used again; nothing else is.
+                let _ = tokio::time::timeout(Duration::from_millis(50), response.chunk()).await;
+                return Ok(());
+            }
+            until = Instant::now() + self.patience.between;
+        }
+    }
+
+    fn left_alone(&self) -> Result<(), Bad> {
+        let left = self.alone_until.get().map(|until| until.saturating_duration_since(Instant::now()));
+        match left.filter(|left| !left.is_zero()) {
+            None => Ok(()),
+            Some(left) => {
+                let why = format!("the server wants to be left alone for {} s more", left.as_secs() + 1);
+                Err(Bad { after: Some(left), ..Bad::new(Class::Limited, why) })
+            }
+        }
+    }
+
+    /// Whether a response is one that can be read.
+    async fn admissible(&self, response: &mut Response, wanted: &str) -> Result<(), Bad> {
+        let status = response.status().as_u16();
+        if status != 200 {
+            let after = retry_after(response.headers());
+            if status == 429
+                && let Some(after) = after
+            {
+                let after = after.min(Duration::from_millis(MAX_PAUSE_MS));
+                self.alone_until.set(Instant::now().checked_add(after));
+            }
+            if (300..400).contains(&status) {
+                return Err(Bad::new(
+                    Class::Rejected,
+                    format!("the server sends elsewhere ({status}), which is not followed: correct its address"),
+                ));
+            }
+            let body = all(response, MAX_COMPLAINT, Duration::from_secs(5)).await.unwrap_or_default();
+            let value = crate::json::parse(&body).unwrap_or(serde_json::Value::Null);
+            let mut bad = self.scrubbed(format::complaint(Some(status), &value));
+            bad.after = after;
+            return Err(bad);
+        }
+        let header =
+            |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or("");
+        let encoding = header(CONTENT_ENCODING);
+        if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") {
+            return Err(Bad::broken("the server compresses what was asked for as it is"));
+        }
+        let kind = header(CONTENT_TYPE).split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+        // Some servers announce lines of JSON as JSON.
+        let fits = kind == wanted
+            || wanted == "application/x-ndjson"
+                && matches!(kind.as_str(), "application/json" | "application/ndjson" | "application/jsonl");
+        if fits {
+            Ok(())
+        } else {
+            Err(Bad::broken(format!("the server announces `{}` instead of `{wanted}`", crate::bad::quoted(&kind))))
+        }
+    }
+
+    /// A server can repeat the key that it was sent: then its words are not passed on.
+    fn scrubbed(&self, bad: Bad) -> Bad {
+        let holder = self.key.borrow();
+        let key = holder.as_ref().ok().and_then(Holder::key);
+        // Also a part of it that is long enough to be one.
+        let told = key.is_some_and(|key| {
+            let key = key.reveal().as_bytes();
+            let part = key.len().min(12);
+            key.windows(part).any(|part| bad.why.as_bytes().windows(part.len()).any(|said| said == part))
+        });
+        if told {
+            Bad { why: "the server refuses, and repeats the key in its answer, which is left out".to_owned(), ..bad }
+        } else {
+            bad
+        }
+    }
+
+    async fn get(&self, path: &str) -> Result<Vec<u8>, Bad> {
+        self.small(Method::GET, path, None).await
+    }
+
+    async fn small(&self, method: Method, path: &str, body: Option<Vec<u8>>) -> Result<Vec<u8>, Bad> {
+        const JSON: &str = "application/json";
+        let within = Duration::from_millis(LIST_WITHIN_MS);
+        let asked = async {
+            let request = self.request(method, path, body, JSON)?;
+            let mut response = request.send().await.map_err(|error| unreachable(&error))?;
+            self.admissible(&mut response, JSON).await?;
+            all(&mut response, MAX_BODY, within).await
+        };
+        tokio::time::timeout(within, asked)
+            .await
+            .unwrap_or_else(|_| Err(Bad::new(Class::Late, format!("no answer within {LIST_WITHIN_MS} ms"))))
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Vec<u8>>,
+        accept: &'static str,
+    ) -> Result<reqwest::RequestBuilder, Bad> {
+        let client = self.client.as_ref().map_err(|why| Bad::new(Class::Unreachable, why.clone()))?;
+        let url = format!("{}{path}", self.line.url());
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        if self.line.tongue == Tongue::Anthropic {
+            headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
+        }
+        let holder = self.key.borrow();
+        if let Some(key) = holder.as_ref().ok().and_then(Holder::key).filter(|_| net::takes_key(&self.line)) {
+            let bearer = self.line.tongue != Tongue::Anthropic;
+            let text = zeroize::Zeroizing::new(if bearer {
+                format!("Bearer {}", key.reveal())
+            } else {
+                key.reveal().to_owned()
+            });
+            let mut value =
+                HeaderValue::from_str(&text).map_err(|_| Bad::new(Class::Key, "the key cannot be a header"))?;
+            value.set_sensitive(true);
+            headers.insert(
+                if bearer { AUTHORIZATION } else { reqwest::header::HeaderName::from_static("x-api-key") },
+                value,
+            );
+        }
+        let mut request = client.request(method, url).headers(headers);
+        if let Some(body) = body {
+            request = request.header(CONTENT_TYPE, "application/json").body(body);
+        }
+        Ok(request)
+    }
+
+    fn heard<T>(&self, result: Result<T, Bad>) -> Result<T, Bad> {
+        let there = !matches!(&result, Err(bad) if matches!(bad.class, Class::Unreachable | Class::Late | Class::Key));
+        self.reachable.set(there);
+        result.map_err(|bad| {
+            let remedy = if bad.class == Class::Key {
+                format!("; its key: `metnosctl models key {}`", self.line.name)
+            } else {
+                String::new()
+            };
+            Bad { why: format!("{}: {}{remedy}", self.line.name, bad.why), ..bad }
+        })
+    }
+}
+
+/// A reply of which nothing has come.
+#[must_use]
+pub fn nothing_said() -> Reply {
+    Reply { text: String::new(), calls: Vec::new(), stop: Stop::Stopped }
+}
+
+/// A whole body.
+async fn all(response: &mut Response, most: usize, within: Duration) -> Result<Vec<u8>, Bad> {
+    let until = Instant::now() + within;
+    let mut body = Vec::new();
+    loop {
+        let next = tokio::time::timeout_at(until.into(), response.chunk()).await;
+        match next.map_err(|_| Bad::new(Class::Late, "the server does not come to an end"))? {
+            Ok(Some(piece)) if body.len() + piece.len() > most => return Err(Bad::too_much("an answer", most)),
+            Ok(Some(piece)) => body.extend_from_slice(&piece),
+            Ok(None) => return Ok(body),
+            Err(error) => return Err(Bad::broken(format!("the connection broke: {}", innermost(&error)))),
+        }
+    }
+}
+
+/// `Retry-After` in seconds, or what providers have in its place.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let number =
+        |name: &str| text(name)?.parse::<f64>().ok().filter(|number| number.is_finite() && (0.0..1e9).contains(number));
+    number("retry-after-ms").map(|ms| ms / 1_000.0).or_else(|| number("retry-after")).map(Duration::from_secs_f64)
+}
+
+fn unreachable(error: &reqwest::Error) -> Bad {
+    Bad::new(Class::Unreachable, format!("it cannot be reached: {}", innermost(error)))
+}
+
+/// The cause at the bottom, without the address that the upper ones repeat.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(below) = cause.source() {
+        cause = below;
+    }
+    crate::bad::quoted(&cause.to_string())
+}
