@@ -27,7 +27,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex as Turns, mpsc};
 use tokio::task::LocalSet;
 
-use crate::bins::{Build, Staged, binary_of, open_folder};
+use crate::bins::{Build, binary_of, open_folder};
 use crate::instance::{ORDINARY_UID, is_root};
 use crate::solo::{Setup, Solo};
 
@@ -229,7 +229,6 @@ pub struct Lone {
     pub deltas: Turns<mpsc::Receiver<planner_mind::Note>>,
     used: Turns<mpsc::Receiver<policyd_mind::Note>>,
     folder: tempfile::TempDir,
-    _bins: Staged,
 }
 
 /// Runs a test with mind alone.
@@ -237,8 +236,11 @@ pub struct Lone {
 /// # Panics
 /// When mind does not start.
 pub fn with_mind<Fut: Future<Output = ()>>(models: ModelSettings, waive: &[Layer], test: impl FnOnce(Rc<Lone>) -> Fut) {
-    let bins = Staged::new(Build::Attack);
     let folder = open_folder("metnos-mind-");
+    // Where its user may execute it.
+    let binary = folder.path().join(binary_of(RoleName::Mind));
+    std::fs::copy(Build::Attack.binary(binary_of(RoleName::Mind)), &binary).expect("a copy");
+    std::fs::set_permissions(&binary, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("our own copy");
     let own = folder.path().join(".mind");
     std::fs::create_dir(&own).expect("our own folder");
     if is_root() {
@@ -246,7 +248,7 @@ pub fn with_mind<Fut: Future<Output = ()>>(models: ModelSettings, waive: &[Layer
     }
     std::fs::set_permissions(&own, std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("our own folder");
     let setup = Setup {
-        binary: bins.path(binary_of(RoleName::Mind)),
+        binary,
         role: RoleName::Mind,
         instance: folder.path().to_owned(),
         ids: is_root().then_some(ORDINARY_UID),
@@ -267,7 +269,6 @@ pub fn with_mind<Fut: Future<Output = ()>>(models: ModelSettings, waive: &[Layer
             planner,
             policyd,
             folder,
-            _bins: bins,
         };
         test(Rc::new(lone)).await;
     });
