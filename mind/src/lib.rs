@@ -7,6 +7,7 @@
 //! I/O, over [`lines`], [`json`] and [`gather`] · [`substrate`] one server · [`lanes`] places · [`funds`] what a turn
 //! may take · [`thinking`] one thought from its ask to its end · [`serve`] who may ask what · [`report`] what is told.
 
+mod answer;
 pub mod bad;
 pub mod daemon;
 pub mod format;

@@ -12,6 +12,7 @@ use metnos_proto::prompt::{Prompt, Reply, Stop};
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, Response};
 
+use crate::answer::{all, innermost, retry_after, unreachable};
 use crate::bad::{Bad, Class};
 use crate::format::{self, Asked, Listed, Reader};
 use crate::gather::Counted;
@@ -479,40 +480,4 @@ impl Substrate {
 #[must_use]
 pub fn nothing_said() -> Reply {
     Reply { text: String::new(), calls: Vec::new(), stop: Stop::Stopped }
-}
-
-/// A whole body.
-async fn all(response: &mut Response, most: usize, within: Duration) -> Result<Vec<u8>, Bad> {
-    let until = Instant::now() + within;
-    let mut body = Vec::new();
-    loop {
-        let next = tokio::time::timeout_at(until.into(), response.chunk()).await;
-        match next.map_err(|_| Bad::new(Class::Late, "the server does not come to an end"))? {
-            Ok(Some(piece)) if body.len() + piece.len() > most => return Err(Bad::too_much("an answer", most)),
-            Ok(Some(piece)) => body.extend_from_slice(&piece),
-            Ok(None) => return Ok(body),
-            Err(error) => return Err(Bad::broken(format!("the connection broke: {}", innermost(&error)))),
-        }
-    }
-}
-
-/// `Retry-After` in seconds, or what providers have in its place.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    let number =
-        |name: &str| text(name)?.parse::<f64>().ok().filter(|number| number.is_finite() && (0.0..1e9).contains(number));
-    number("retry-after-ms").map(|ms| ms / 1_000.0).or_else(|| number("retry-after")).map(Duration::from_secs_f64)
-}
-
-fn unreachable(error: &reqwest::Error) -> Bad {
-    Bad::new(Class::Unreachable, format!("it cannot be reached: {}", innermost(error)))
-}
-
-/// The cause at the bottom, without the address that the upper ones repeat.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(below) = cause.source() {
-        cause = below;
-    }
-    crate::bad::quoted(&cause.to_string())
 }

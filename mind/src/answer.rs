@@ -1,0 +1,46 @@
+//! What an answer is beside its meaning: its body within bounds, how long its server wants to be left alone, and why there
+//! is none.
+
+use std::time::{Duration, Instant};
+
+use reqwest::Response;
+use reqwest::header::HeaderMap;
+
+use crate::bad::{Bad, Class};
+
+/// A whole body.
+pub(crate) async fn all(response: &mut Response, most: usize, within: Duration) -> Result<Vec<u8>, Bad> {
+    let until = Instant::now() + within;
+    let mut body = Vec::new();
+    loop {
+        let next = tokio::time::timeout_at(until.into(), response.chunk()).await;
+        match next.map_err(|_| Bad::new(Class::Late, "the server does not come to an end"))? {
+            Ok(Some(piece)) if body.len() + piece.len() > most => return Err(Bad::too_much("an answer", most)),
+            Ok(Some(piece)) => body.extend_from_slice(&piece),
+            Ok(None) => return Ok(body),
+            Err(error) => return Err(Bad::broken(format!("the connection broke: {}", innermost(&error)))),
+        }
+    }
+}
+
+/// `Retry-After` in seconds, or what providers have in its place.
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let number =
+        |name: &str| text(name)?.parse::<f64>().ok().filter(|number| number.is_finite() && (0.0..1e9).contains(number));
+    number("retry-after-ms").map(|ms| ms / 1_000.0).or_else(|| number("retry-after")).map(Duration::from_secs_f64)
+}
+
+/// No connection came about, or it ended before an answer began.
+pub(crate) fn unreachable(error: &reqwest::Error) -> Bad {
+    Bad::new(Class::Unreachable, format!("it cannot be reached: {}", innermost(error)))
+}
+
+/// The cause at the bottom, without the address that the upper ones repeat.
+pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(below) = cause.source() {
+        cause = below;
+    }
+    crate::bad::quoted(&cause.to_string())
+}
