@@ -369,3 +369,15 @@ pub fn came(answer: Result<(Thought, [Sealed; 2]), AskError>) -> Came {
         Err(other) => panic!("mind does not answer: {other}"),
     }
 }
+
+/// One substrate of each kind, at the same server.
+#[must_use]
+pub fn kinds(port: u16) -> [(&'static str, String); 4] {
+    let at = |kind: &str, path: &str| format!("{kind} {kind} http://127.0.0.1:{port}{path}");
+    [
+        ("anthropic", at("anthropic", "")),
+        ("openai", at("openai", "/v1")),
+        ("xai", at("xai", "/v1")),
+        ("ollama", at("ollama", "")),
+    ]
+}
