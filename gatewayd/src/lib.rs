@@ -5,10 +5,11 @@
 //! here opens a file or creates a socket; the two processes share code, never state.
 
 pub mod daemon;
-pub mod reflex;
 pub mod session;
 pub mod thinking;
 pub mod turn;
+
+pub use metnos_reflex as reflex;
 
 #[cfg(test)]
 mod testing;

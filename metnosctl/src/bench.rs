@@ -58,7 +58,7 @@ struct Step {
     with: Vec<String>,
 }
 
-/// `bench recall|next`.
+/// `bench recall|next|reflex|route`.
 ///
 /// # Errors
 /// When the file is not of its form, or memoryd cannot be started.
@@ -66,6 +66,8 @@ pub fn bench(screen: &mut Screen, command: &BenchCommand) -> Result<Exit, CtlErr
     match command {
         BenchCommand::Recall { file } => recall(screen, file),
         BenchCommand::Next { file } => next(screen, file),
+        BenchCommand::Reflex { file, catalog } => crate::bench_words::reflex(screen, file, catalog.as_deref()),
+        BenchCommand::Route { file, learn } => crate::bench_words::route(screen, file, *learn),
     }
 }
 
@@ -92,7 +94,7 @@ impl Memory {
 }
 
 /// Does something with each line of a file that is not empty.
-fn lines(file: &Path, mut each: impl FnMut(usize, &str) -> Result<(), CtlError>) -> Result<(), CtlError> {
+pub(crate) fn lines(file: &Path, mut each: impl FnMut(usize, &str) -> Result<(), CtlError>) -> Result<(), CtlError> {
     let unreadable =
         |why: String| CtlError::failed(format!("reading {}", file.display()), why, "name a file of JSON lines");
     let opened = std::fs::File::open(file).map_err(|error| unreadable(error.to_string()))?;
@@ -117,7 +119,7 @@ fn lines(file: &Path, mut each: impl FnMut(usize, &str) -> Result<(), CtlError>)
     }
 }
 
-fn malformed(file: &Path, number: usize, why: impl ToString) -> CtlError {
+pub(crate) fn malformed(file: &Path, number: usize, why: impl ToString) -> CtlError {
     let what = format!("line {number} of {}", file.display());
     CtlError::failed(what, why, "`metnosctl bench --help` shows the form")
 }

@@ -649,6 +649,32 @@ pub enum BenchCommand {
         /// The dialogues, JSON lines
         file: PathBuf,
     },
+    /// How well the reflex understands a file of utterances, without a model and without a daemon
+    #[command(
+        after_help = "Each line of FILE is an utterance: {\"text\",\"lang\":\"en\",\"executor\":\"name\",\"args\":{}}; \
+executor is null or absent where nothing is to be called. A call that another call feeds is named in args: \
+{\"$chain\":{\"fs_read\":{\"path\":\"a.md\"}}}"
+    )]
+    Reflex {
+        /// The utterances, JSON lines
+        file: PathBuf,
+        /// A folder of executors to take in the place of those of this release
+        #[arg(long, value_name = "DIR")]
+        catalog: Option<PathBuf>,
+    },
+    /// How often the executors that a request needs stand among the first that a planner is shown
+    #[command(
+        after_help = "Each line of FILE is a request: {\"query\",\"tools\":[{\"name\",\"description\",\"examples\",\
+\"schema\"}],\"relevant\":[\"name\"]}. In the place of tools may stand \"catalog\":\"id\", when an earlier line has given \
+both id and tools, with a query or without."
+    )]
+    Route {
+        /// The requests, JSON lines
+        file: PathBuf,
+        /// Learn from each request what was right, before the next
+        #[arg(long)]
+        learn: bool,
+    },
 }
 
 /// See [`Command::Completions`].

@@ -23,6 +23,7 @@ pub mod audit_look;
 pub mod audit_proof;
 pub mod backup;
 pub mod bench;
+mod bench_words;
 pub mod budget;
 pub mod cards;
 pub mod chat;

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use metnos_tests::chronicle::count;
 use metnos_tests::instance::Instance;
 use serde_json::{Value, json};
 
@@ -178,5 +179,37 @@ fn hostile_arguments_end_as_errors_of_the_contract_and_set_nothing_aside() {
     assert_ne!(set.json(&["run", "note_add", "--args", &among_executors]).0, 0);
     let (_, list) = set.json(&["executor", "list"]);
     assert!(list.as_array().unwrap().iter().all(|row| row["state"] == "active"), "{list:#}");
+    set.verify();
+}
+
+#[test]
+fn words_of_the_very_form_of_an_example_change_what_they_name_and_others_change_nothing() {
+    let set = Instance::start();
+    put(&set, "notes/list.md", "bread\n");
+    let list = || std::fs::read_to_string(set.workspace("notes/list.md")).unwrap();
+    let _ = set.ask("append \"milk\" to notes/list.md");
+    assert_eq!(list(), "bread\nmilk");
+    let _ = set.ask("per favore aggiungi \" e uova\" a notes/list.md");
+    assert_eq!(list(), "bread\nmilk e uova");
+    let _ = set.ask("note that the plumber comes on Monday");
+    let notes = std::fs::read_to_string(set.workspace("notes/notes.md")).unwrap();
+    assert!(notes.ends_with("\n\nthe plumber comes on Monday\n"), "{notes}");
+    assert!(set.ask("find the two largest files in notes").contains("notes/"));
+    assert!(set.ask("che ore sono a Tokyo?").contains("Asia/Tokyo"));
+    for (words, told) in [
+        ("don't delete notes/list.md", "nothing"),
+        ("delete notes/list.md?", "nothing"),
+        ("hai cancellato notes/list.md?", "non ho fatto nulla"),
+        ("delete notes/list.md tomorrow", "no schedules"),
+        ("ogni mattina alle 8 leggi notes/list.md", "pianificazioni"),
+    ] {
+        let (output, lines) = set.recording(|| set.ctl(&["ask", words]));
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(!output.status.success() && said.contains(told), "{words}: {said}");
+        assert_eq!(count(&lines, "run_started"), 0, "{words}");
+        let close = lines.iter().find(|line| line.kind() == "turn_close").unwrap();
+        assert_eq!(close.payload("wish"), words, "what is not there yet is wished for");
+    }
+    assert_eq!(list(), "bread\nmilk e uova");
     set.verify();
 }

@@ -38,6 +38,7 @@ use metnos_proto::edge::No;
 use metnos_proto::ids::{SessionId, TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Trust};
 use metnos_proto::role::RoleName;
+use metnos_rank::order::Shelf;
 
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::{Event, EventType};
@@ -86,6 +87,8 @@ pub struct Memory {
     traces: Traces,
     recall: Store,
     rehearsal: Option<Rehearsal>,
+    /// The contracts of the executors that may be called, as texts and as ranking reads them.
+    shelf: (Vec<String>, Shelf),
     ledger: Ledger,
     medium: Medium,
     workspace: Workspace,
@@ -126,6 +129,7 @@ impl Memory {
             traces,
             recall,
             rehearsal: None,
+            shelf: Default::default(),
             ledger,
             medium,
             workspace,

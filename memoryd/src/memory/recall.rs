@@ -9,6 +9,7 @@ use metnos_proto::msg::memoryd::{
     MAX_GAPS, MAX_TAIL, MAX_WHY, MemoryReport, MnestCount, Tail, Tailed, TurnBegun,
 };
 use metnos_proto::phase;
+use metnos_rank::order::Shelf;
 
 use super::late::{shown_done, shown_earlier};
 use super::record::{clean, recall_phase, refused};
@@ -17,7 +18,6 @@ use crate::chronicle::event::EventType;
 use crate::chronicle::index::TurnFacts;
 use crate::chronicle::payload;
 use crate::tiers::envelope::{MAX_CANDIDATES, MAX_FILE_SHOWN, MAX_RECENT, Parts, build};
-use crate::tiers::rank::ranked;
 use crate::tiers::workspace::FILES;
 
 /// The most bytes of lines that [`Memory::tail`] gives; the newest that fit.
@@ -70,12 +70,16 @@ impl Memory {
         // Words that were taken out are shown to nobody.
         recent.retain(|words| !words.text.is_empty());
         let said: Vec<u64> = rows.iter().map(|row| row.seq).collect();
-        let recalled = self.recalled(facts, &words, &said);
+        let hits = self.hits(facts, &words);
+        let recalled = self.recalled(&hits, &said);
         let (earlier, done) = self.earlier(&facts.peer);
-        let candidates = ranked(&words, self.callable()?, &self.context(facts)?, MAX_CANDIDATES);
+        let context = self.context(facts, &hits)?;
+        self.shelve()?;
+        let nonce = nonce();
+        let candidates = self.shelf.1.ranked(&words, &context, MAX_CANDIDATES, nonce);
         let mnests = self.between(&candidates)?;
         Ok(build(Parts {
-            nonce: nonce(),
+            nonce,
             identity,
             files: self.files_for(facts.trust),
             principal: &facts.peer,
@@ -111,13 +115,18 @@ impl Memory {
             .map_err(|error| refused(RefusalCode::Internal, "envelope.words", error.to_string()))
     }
 
-    fn callable(&self) -> Told<Vec<Candidate>> {
+    /// Reads the contracts of the executors that may be called, unless they are those that were read before.
+    fn shelve(&mut self) -> Told<()> {
         let contracts = self.chronicle.index().callable()?;
-        contracts
-            .iter()
-            .map(|text| serde_json::from_str(text))
-            .collect::<Result<_, _>>()
-            .map_err(|error| refused(RefusalCode::Internal, "envelope.contract", error.to_string()))
+        if self.shelf.0 != contracts {
+            let candidates: Vec<Candidate> = contracts
+                .iter()
+                .map(|text| serde_json::from_str(text))
+                .collect::<Result<_, _>>()
+                .map_err(|error| refused(RefusalCode::Internal, "envelope.contract", error.to_string()))?;
+            self.shelf = (contracts, Shelf::of(candidates));
+        }
+        Ok(())
     }
 
     /// The mnests between executors that are shown.

@@ -5,6 +5,8 @@ use std::path::Path;
 use metnos_proto::envelope::Recalled;
 use metnos_proto::msg::common::{RefusalCode, Trust};
 use metnos_proto::msg::memoryd::{MAX_RECALLED, Recollect, Recollected, Rehearse, SearchMemory};
+use metnos_rank::history::{History, Past};
+use metnos_rank::order::{Context, followers};
 use serde_json::{Value, json};
 
 use super::record::refused;
@@ -15,18 +17,19 @@ use crate::chronicle::index::TurnFacts;
 use crate::chronicle::store::is_damage;
 use crate::chronicle::time::{Day, instant_text};
 use crate::error::{Error, Result};
-use crate::mnestome::derive::last_success;
+use crate::mnestome::derive::{last_success, successes};
 use crate::recall::store::Store;
 use crate::recall::{self, Change, Hit};
 use crate::rehearsal::Rehearsal;
 use crate::tiers::envelope::{MAX_EVIDENCE, MAX_EVIDENCE_CHARS};
-use crate::tiers::rank::{Context, followers};
 use crate::traces::{Link, Traces};
 
 /// How much of a remembered turn is shown, in characters.
 pub const MAX_SHOWN_CHARS: usize = 1_200;
 /// How many lines of the chain are followed from a remembered one.
 pub const MAX_PATH: u32 = 64;
+/// How many earlier requests are looked at for what was used.
+const MAX_PAST: usize = 12;
 /// How many mnests of the last executor are looked at.
 const MAX_FOLLOWERS: usize = 64;
 
@@ -193,23 +196,29 @@ impl Memory {
         }))
     }
 
-    /// What the principal of a turn said longer ago that bears on these words. Own words only: whatever
+    /// What the principal of a turn said longer ago that bears on these words, best first. Own words only: whatever
     /// else was said may come from anything that was read. Nothing, when it cannot be looked up.
-    pub(super) fn recalled(&mut self, facts: &TurnFacts, words: &str, shown: &[u64]) -> Vec<Recalled> {
+    pub(super) fn hits(&mut self, facts: &TurnFacts, words: &str) -> Vec<Hit> {
         let before = facts.said.unwrap_or(0);
         let today = Day::of(self.chronicle.now_ms());
         let hits = self
             .catch_up_recall()
             .and_then(|()| recall::search(&mut self.recall, &facts.peer, words, today, MAX_RECALLED as usize));
-        let hits = hits.unwrap_or_else(|error| {
+        let mut hits = hits.unwrap_or_else(|error| {
             tracing::error!(%error, "nothing is recalled for this turn");
             Vec::new()
         });
-        let most = hits.first().map_or(1.0, |hit| hit.parts.total()).max(f64::MIN_POSITIVE);
-        let own = hits.iter().filter(|hit| {
+        hits.retain(|hit| {
             let clean = matches!(hit.doc.trust, Trust::Owner | Trust::Paired | Trust::Guest);
-            clean && hit.doc.doc < before && hit.parts.words > 0.0 && !shown.contains(&hit.doc.doc)
+            clean && hit.doc.doc < before && hit.parts.words > 0.0
         });
+        hits
+    }
+
+    /// The hits as a planner is shown them, without what it is shown anyway.
+    pub(super) fn recalled(&self, hits: &[Hit], shown: &[u64]) -> Vec<Recalled> {
+        let most = hits.first().map_or(1.0, |hit| hit.parts.total()).max(f64::MIN_POSITIVE);
+        let own = hits.iter().filter(|hit| !shown.contains(&hit.doc.doc));
         let read = |hit: &Hit| match self.said_in(hit.doc.doc) {
             Ok(Some((event, _, text))) => Some(Recalled {
                 seq: event.seq,
@@ -222,20 +231,36 @@ impl Memory {
         own.filter_map(read).take(MAX_EVIDENCE).collect()
     }
 
-    /// What the executor leads to that succeeded last in the principal's turn before, and its trace.
-    pub(super) fn context(&self, facts: &TurnFacts) -> Result<Context> {
+    /// What was used when the principal asked for something like it.
+    fn past(&self, facts: &TurnFacts, hits: &[Hit]) -> Result<History> {
         let before = facts.said.unwrap_or(0);
+        let mut past = Vec::new();
+        for hit in hits.iter().take(MAX_PAST) {
+            let Some(turn) = self.chronicle.index().row(hit.doc.doc)?.and_then(|row| row.turn) else { continue };
+            let used = successes(&records(&self.chronicle, turn, before)?).into_iter().map(|id| id.name).collect();
+            let Ok(Some((.., asked))) = self.said_in(hit.doc.doc) else { continue };
+            past.push(Past { asked, used });
+        }
+        Ok(History::of(&past))
+    }
+
+    /// What was used for requests like this one; what the executor leads to that succeeded last in the principal's turn
+    /// before, and its trace.
+    pub(super) fn context(&self, facts: &TurnFacts, hits: &[Hit]) -> Result<Context> {
+        let before = facts.said.unwrap_or(0);
+        let past = self.past(facts, hits)?;
         let Some(turn) = self.chronicle.index().said_by(&facts.peer, before, 1)?.pop().and_then(|row| row.turn) else {
-            return Ok(Context::default());
+            return Ok(Context { past, ..Context::default() });
         };
         let Some(last) = last_success(&records(&self.chronicle, turn, before)?) else {
-            return Ok(Context::default());
+            return Ok(Context { past, ..Context::default() });
         };
         let mnests = self.mnestome.neighbours(&last.name, &last.version, MAX_FOLLOWERS)?;
         let trace = self.traces.of(&last.name, &last.version).map_or(&[][..], |trace| &trace.members);
         Ok(Context {
             followers: followers(mnests.into_iter().map(|one| (one.name, one.weight))),
             trace: trace.iter().map(|(name, _)| name.clone()).collect(),
+            past,
         })
     }
 

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::graph::{Mnestome, number, signed};
 use super::weight::{DECAYING_BELOW, SYNTHESIS_FROM, SYNTHESIS_USES, archival_due, decayed, use_days};
 use crate::error::{During, Result};
-use crate::recall::lexicon;
-use crate::recall::words::{stemmed, tongue, words};
+use metnos_rank::lexicon;
+use metnos_rank::words::{stemmed, tongue, words};
 
 /// The ager comes after so many calls (design: memory §2).
 pub const AGER_EVERY: u64 = 50;

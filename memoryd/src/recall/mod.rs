@@ -1,17 +1,14 @@
 //! Recall: what was said, found by the words and times of a question. It reads and ranks, and never acts.
 //!
 //! Two paths run together (design: memory §5): the chronological one hears which days a question names
-//! ([`when`]), the other looks its words up ([`words`], [`store`]); [`score`] merges them into one order,
+//! ([`when`]), the other looks its words up ([`metnos_rank::words`], [`store`]); [`score`] merges them into one order,
 //! whose parts are told with each item. Each peer is a scope of its own.
 
-pub mod lexicon;
 pub mod score;
-pub mod stem;
 pub mod store;
 #[cfg(test)]
 mod tests;
 pub mod when;
-pub mod words;
 
 use metnos_proto::msg::common::Trust;
 use metnos_proto::msg::memoryd::MAX_QUESTION_BYTES;

@@ -8,13 +8,13 @@
 //! found by what surrounds it; kinds find their members; words that say little count less;
 //! and each further turn of one session stands a little behind those of others.
 
-use super::lexicon;
 use super::store::{Doc, MARK_NUMBER, MARK_QUESTION, MARK_TIME, Scope, Store, stems_of};
 use super::when::{self, Span};
-use super::words::words;
 use crate::chronicle::time::Day;
 use crate::error::Result;
 use metnos_proto::msg::common::Trust;
+use metnos_rank::lexicon;
+use metnos_rank::words::words;
 
 /// The weights of the parts, and the constants of BM25.
 #[derive(Debug, Clone, Copy)]

@@ -10,12 +10,12 @@ use std::path::Path;
 use metnos_proto::msg::common::Trust;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::lexicon;
 use super::when;
-use super::words::{Tongue, stemmed, tongue, words};
 use crate::chronicle::event::{trust_name, trust_named};
 use crate::chronicle::index::open_projection;
 use crate::error::{During, Error, Result};
+use metnos_rank::lexicon;
+use metnos_rank::words::{Tongue, stemmed, tongue, words};
 
 /// The version of the tables.
 pub const VERSION: i64 = 2;

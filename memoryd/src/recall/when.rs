@@ -3,8 +3,8 @@
 //! This is the chronological path's ear: `what did we do on 3 May`, `last week`, `ieri`. It
 //! also hears whether a question asks for a time, and whether a text tells one.
 
-use super::words::words;
 use crate::chronicle::time::{DAY_MS, Day};
+use metnos_rank::words::words;
 
 /// How long after an event it may still be what somebody tells of it, in days.
 const TOLD_AFTER_DAYS: u32 = 7;

@@ -17,8 +17,9 @@ use crate::faults::NoFaults;
 use crate::mnestome::clock::CALLS_PER_USE_DAY;
 use crate::mnestome::derive::Record;
 use crate::mnestome::graph::{Mnestome, Turns};
-use crate::tiers::rank::{Context, Fields, followers, order};
 use crate::traces::{Link, Traces};
+use metnos_rank::lexical::{Catalogue, Fields};
+use metnos_rank::order::{Context, followers, order};
 
 /// How many names of each order are given back.
 const SHOWN: usize = 10;
@@ -121,10 +122,13 @@ impl Steps {
             .tools
             .iter()
             .filter(|tool| seen.insert(tool.name.as_str()))
-            .map(|tool| Fields { name: &tool.name, summary: &tool.description, examples: &[] })
+            .map(|tool| Fields { name: &tool.name, summary: &tool.description, examples: &[], arguments: "" })
             .collect();
+        let catalogue = Catalogue::of(&tools);
+        let all: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
         let names = |context: &Context| {
-            order(&line.message, &tools, context).into_iter().take(SHOWN).map(|at| tools[at].name.to_owned()).collect()
+            let order = order(&line.message, &catalogue, &all, context);
+            order.into_iter().take(SHOWN).map(|at| tools[at].name.to_owned()).collect()
         };
         Ok(Ranked { call: call.to_owned(), without: names(&Context::default()), with: names(&self.context(last)?) })
     }
@@ -136,6 +140,7 @@ impl Steps {
         Ok(Context {
             followers: followers(mnests.into_iter().map(|one| (one.name, one.weight))),
             trace: trace.iter().map(|(name, _)| name.clone()).collect(),
+            ..Context::default()
         })
     }
 

@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::recall::lexicon;
-use crate::recall::words::{stemmed, tongue, words};
+use metnos_rank::lexicon;
+use metnos_rank::words::{stemmed, tongue, words};
 
 /// The longest sentence that is taken, in characters; a longer one is cut.
 pub const MAX_SENTENCE_CHARS: usize = 240;

@@ -8,12 +8,15 @@ use metnos_proto::msg::policyd::Literal;
 use serde_json::{Map, Value};
 
 use super::ability::{Ability, Slot, Want, bare_path};
+use super::grammar;
 use super::lexicon::Mark;
 use super::token::{Kind, Token};
 use super::when;
 
 /// What is known when arguments are filled.
 pub struct Words<'a> {
+    /// The request as it was typed.
+    pub text: &'a str,
     /// The request.
     pub tokens: &'a [Token<'a>],
     /// Names of folders that were seen before.
@@ -42,9 +45,9 @@ pub struct Filled {
 pub fn fill(ability: &Ability, words: &Words<'_>, used: &mut [bool]) -> Filled {
     let mut filled = Filled::default();
     // What is typed most strictly takes first, so that text takes only what is left.
-    for pass in 0..3 {
+    for pass in 0..4 {
         for (at, slot) in ability.slots.iter().enumerate() {
-            if pass_of(&slot.want) != pass {
+            if pass_of(slot) != pass {
                 continue;
             }
             match take(ability, slot, words, used) {
@@ -64,12 +67,20 @@ pub fn fill(ability: &Ability, words: &Words<'_>, used: &mut [bool]) -> Filled {
     filled
 }
 
-const fn pass_of(want: &Want) -> u8 {
-    match want {
+const fn pass_of(slot: &Slot) -> u8 {
+    match slot.want {
         Want::Path | Want::Url | Want::Address | Want::Date | Want::Time | Want::Duration => 0,
         Want::Number(_) | Want::Choice(_) | Want::Flag => 1,
-        Want::Text(_) | Want::Other => 2,
+        Want::Text(_) if slot.required => 2,
+        Want::Text(_) | Want::Other => 3,
     }
+}
+
+/// Whether a word says that a name follows.
+#[must_use]
+pub fn is_naming(word: &str) -> bool {
+    const WORDS: &str = "called named chiamato chiamata chiamati chiamate";
+    WORDS.split_whitespace().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 struct Taken {
@@ -102,7 +113,7 @@ fn take(ability: &Ability, slot: &Slot, words: &Words<'_>, used: &mut [bool]) ->
         Want::Time => {
             take_first(words, used, |token| if token.kind == Kind::Time { when::time(token.text) } else { None })
         }
-        Want::Text(_) => take_first(words, used, |token| (token.kind == Kind::Quoted).then(|| token.text.to_owned())),
+        Want::Text(_) => take_text(ability, slot, words, used),
         Want::Duration => take_duration(words, used),
         Want::Number(whole) => take_number(slot, *whole, words, used),
         Want::Choice(choices) => take_choice(choices, words, used),
@@ -117,6 +128,37 @@ fn free<'a>(words: &'a Words<'a>, used: &'a [bool]) -> impl Iterator<Item = (usi
 
 fn take_first(words: &Words<'_>, used: &mut [bool], read: impl Fn(&Token<'_>) -> Option<String>) -> Option<Taken> {
     let (at, text) = free(words, used).find_map(|(at, token)| Some((at, read(token)?)))?;
+    used[at] = true;
+    Some(Taken::literal(text))
+}
+
+/// A quotation; for an optional argument a pattern, or the word that is named as a name.
+fn take_text(ability: &Ability, slot: &Slot, words: &Words<'_>, used: &mut [bool]) -> Option<Taken> {
+    let needed = ability.slots.iter().any(|slot| slot.required && matches!(slot.want, Want::Text(_)));
+    if slot.is_switch {
+        return None;
+    }
+    if slot.required || !needed {
+        let quoted = take_first(words, used, |token| (token.kind == Kind::Quoted).then(|| token.text.to_owned()));
+        if quoted.is_some() || slot.required {
+            return quoted;
+        }
+    }
+    // Names and patterns are for the argument that is called so.
+    if !slot.marks.iter().any(|mark| matches!(mark, Mark::Stem(stem) if stem == "name")) {
+        return None;
+    }
+    let named = |at: usize| {
+        at.checked_sub(1).and_then(|before| words.tokens.get(before)).is_some_and(|before| is_naming(before.text))
+    };
+    let (at, text) = free(words, used)
+        .find(|(at, token)| {
+            token.kind == Kind::Pattern
+                || named(*at)
+                    && matches!(token.kind, Kind::Word | Kind::Quoted | Kind::File)
+                    && !matches!(token.mark, Mark::And)
+        })
+        .map(|(at, token)| (at, token.text.to_owned()))?;
     used[at] = true;
     Some(Taken::literal(text))
 }
@@ -154,13 +196,15 @@ fn take_number(slot: &Slot, whole: bool, words: &Words<'_>, used: &mut [bool]) -
             words.tokens.get(*beside).is_some_and(|t| t.kind == Kind::Word && slot.marks.contains(&t.mark))
         })
     };
-    let (at, name) = numbers
-        .iter()
-        .find_map(|at| named(*at).map(|name| (*at, Some(name))))
-        .or_else(|| (slot.required && numbers.len() == 1).then(|| (numbers[0], None)))?;
+    // "the three longest", "the first 5": how many there are to be.
+    let counts = slot.marks.iter().any(grammar::is_limit);
+    let (at, name) = numbers.iter().find_map(|at| named(*at).map(|name| (*at, Some(name)))).or_else(|| {
+        let said = |at: usize| words.tokens.get(at + 1).is_some_and(|after| after.kind == Kind::Word);
+        (numbers.len() == 1 && (slot.required || counts && said(numbers[0]))).then(|| (numbers[0], None))
+    })?;
     let text = words.tokens.get(at)?.text.replace(',', ".");
     let value = if whole {
-        Value::from(text.parse::<i64>().ok()?)
+        Value::from(when::whole(&text)?)
     } else {
         Value::Number(serde_json::Number::from_f64(text.parse().ok()?)?)
     };
@@ -178,15 +222,31 @@ fn take_duration(words: &Words<'_>, used: &mut [bool]) -> Option<Taken> {
     })?;
     used[at] = true;
     used[at + 1] = true;
-    Some(Taken::literal(text))
+    Some(Taken { value: text.into(), literal: false, path: None })
 }
 
 fn take_choice(choices: &[String], words: &Words<'_>, used: &mut [bool]) -> Option<Taken> {
+    let means = |at: usize, token: &Token<'_>| {
+        let before = at.checked_sub(1).and_then(|before| words.tokens.get(before)).map(|token| token.text);
+        let order = grammar::superlative(before, token.text);
+        let is_meant = |choice: &&String| {
+            choice.eq_ignore_ascii_case(token.text)
+                || order == Some(choice.as_str())
+                || matches!(token.mark, Mark::Concept(concept @ ("file" | "folder")) if concept == choice.as_str())
+        };
+        choices.iter().find(is_meant)
+    };
     let (at, choice) = free(words, used)
         .filter(|(_, token)| token.kind == Kind::Word)
-        .find_map(|(at, token)| Some((at, choices.iter().find(|choice| choice.eq_ignore_ascii_case(token.text))?)))?;
+        .find_map(|(at, token)| Some((at, means(at, token)?)))?;
     used[at] = true;
-    Some(Taken::literal(choice.as_str()))
+    if let Some(before) = at.checked_sub(1).filter(|before| grammar::is_before_superlative(words.tokens[*before].text))
+    {
+        used[before] = true;
+    }
+    // A word of either language for it is no literal of the request.
+    let literal = choice.eq_ignore_ascii_case(words.tokens[at].text);
+    Some(Taken { value: Value::from(choice.as_str()), literal, path: None })
 }
 
 fn take_flag(slot: &Slot, words: &Words<'_>, used: &mut [bool]) -> Option<Taken> {

@@ -7,7 +7,9 @@ use metnos_proto::envelope::Candidate;
 use metnos_proto::msg::common::Lang;
 use serde_json::Value;
 
+use super::frame::Form;
 use super::lexicon::{self, Grams, Mark};
+use super::slots::{Filled, Words, fill, is_naming};
 use super::token::{Kind, Token, tokens};
 
 /// The most examples of one executor that are looked at.
@@ -56,6 +58,8 @@ pub struct Slot {
     pub want: Want,
     /// The words of its name.
     pub marks: Vec<Mark>,
+    /// Whether it only switches something: words of a request never become one.
+    pub is_switch: bool,
 }
 
 impl Slot {
@@ -100,6 +104,8 @@ pub struct Ability {
     pub candidate: Candidate,
     /// Its examples.
     pub frames: Vec<Frame>,
+    /// Its examples, as forms that a request may have.
+    pub forms: Vec<Form>,
     /// All the words of its examples, and the names of the numbers it returns.
     vocabulary: Vec<Mark>,
     /// The letters of its words, for finding what comes near.
@@ -128,19 +134,17 @@ impl Ability {
         let takes_path = slots.iter().any(|slot| slot.want == Want::Path);
         let folders = example_folders(&examples, takes_path);
         let mut kinds = PathKinds::default();
-        let mut frames = Vec::new();
         let mut vocabulary = number_names(&candidate.output);
         for tokens in &examples {
             note_kinds(tokens, &folders, &mut kinds);
-            let marks = weighty_marks(tokens, |at| bare_path(tokens, at, &folders).is_some());
-            vocabulary.extend(marks.iter().cloned());
-            frames.push(Frame { marks });
+            vocabulary.extend(weighty_marks(tokens, |at| bare_path(tokens, at, &folders).is_some()));
         }
         vocabulary.sort_unstable();
         vocabulary.dedup();
         let words = format!("{} {}", candidate.name.replace('_', " "), candidate.summary);
-        Self {
-            frames,
+        let mut ability = Self {
+            frames: Vec::new(),
+            forms: examples.iter().filter_map(|tokens| Form::of(tokens, &slots, &folders)).collect(),
             vocabulary,
             spellings: spellings(candidate),
             languages: examples.iter().map(|tokens| lexicon::language(tokens)).collect(),
@@ -150,13 +154,38 @@ impl Ability {
             kinds,
             folders,
             candidate: candidate.clone(),
-        }
+        };
+        ability.frames =
+            examples.iter().zip(&candidate.examples).map(|(tokens, text)| ability.frame(tokens, text)).collect();
+        ability
+    }
+
+    /// What an example says beside its values.
+    fn frame(&self, tokens: &[Token<'_>], text: &str) -> Frame {
+        let words = Words { text, tokens, known: &self.folders, lang: lexicon::language(tokens).unwrap_or(Lang::En) };
+        let mut used = vec![false; tokens.len()];
+        // What the example says of its values is in them.
+        let _ = fill(self, &words, &mut used);
+        let marks = weighty_marks(tokens, |at| used[at] || bare_path(tokens, at, &self.folders).is_some());
+        Frame { marks }
     }
 
     /// Whether it takes a path.
     #[must_use]
     pub fn takes_path(&self) -> bool {
         self.slots.iter().any(|slot| slot.want == Want::Path)
+    }
+
+    /// Whether a call without a path is invalid.
+    #[must_use]
+    pub fn needs_path(&self) -> bool {
+        self.slots.iter().any(|slot| slot.want == Want::Path && slot.required)
+    }
+
+    /// Whether these arguments say what is looked for, where a place need not be named.
+    #[must_use]
+    pub fn finds(&self, filled: &Filled) -> bool {
+        !self.needs_path() && filled.arguments.len() > 1
     }
 
     /// How well the contract explains a word by itself, in [0, 1].
@@ -266,17 +295,22 @@ fn looks_like_name(word: &str) -> bool {
     word.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit() || matches!(c, '_' | '-'))
 }
 
-fn is_naming(word: &str) -> bool {
-    ["called", "named", "chiamato", "chiamata"].iter().any(|known| word.eq_ignore_ascii_case(known))
-}
-
 fn note_kinds(tokens: &[Token<'_>], known: &BTreeSet<String>, kinds: &mut PathKinds) {
     for (at, token) in tokens.iter().enumerate() {
         let kind = if token.is_path() { Some(token.path_kind()) } else { bare_path(tokens, at, known) };
         match kind {
             Some(Kind::File) => kinds.file = true,
             Some(Kind::Folder | Kind::Path) => kinds.folder = true,
-            Some(Kind::Word | Kind::Url | Kind::Address | Kind::Number | Kind::Date | Kind::Time | Kind::Quoted)
+            Some(
+                Kind::Word
+                | Kind::Url
+                | Kind::Address
+                | Kind::Number
+                | Kind::Date
+                | Kind::Time
+                | Kind::Quoted
+                | Kind::Pattern,
+            )
             | None => {}
         }
     }
@@ -314,7 +348,13 @@ fn slots(candidate: &Candidate) -> Vec<Slot> {
         .map(|(name, schema)| {
             let pointer = pointer(name);
             let role = candidate.roles.iter().find(|(at, _)| *at == pointer).map(|(_, role)| role.as_str());
-            Slot { name: name.clone(), required: required(name), want: want(schema, role), marks: name_marks(name) }
+            Slot {
+                name: name.clone(),
+                required: required(name),
+                want: want(schema, role),
+                marks: name_marks(name),
+                is_switch: role == Some("flag"),
+            }
         })
         .collect()
 }

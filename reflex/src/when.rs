@@ -82,7 +82,45 @@ pub fn duration(count: &str, unit: &str) -> Option<String> {
     Some(format!("PT{count}{unit}"))
 }
 
+/// What numbers up to twelve are called, but for those that are also other words.
+const NUMBER_WORDS: &[(&str, u32)] = &[
+    ("two", 2),
+    ("three", 3),
+    ("four", 4),
+    ("five", 5),
+    ("six", 6),
+    ("seven", 7),
+    ("eight", 8),
+    ("nine", 9),
+    ("ten", 10),
+    ("twelve", 12),
+    ("due", 2),
+    ("tre", 3),
+    ("quattro", 4),
+    ("cinque", 5),
+    ("sette", 7),
+    ("otto", 8),
+    ("nove", 9),
+    ("dieci", 10),
+    ("dodici", 12),
+];
+
+/// The number that a word names.
+#[must_use]
+pub fn number_word(word: &str) -> Option<u32> {
+    NUMBER_WORDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(word)).map(|(_, number)| *number)
+}
+
+/// A whole number, in digits or in a word.
+#[must_use]
+pub fn whole(text: &str) -> Option<i64> {
+    number_word(text).map(i64::from).or_else(|| text.parse().ok())
+}
+
 fn number(text: &str) -> Option<u32> {
+    if let Some(number) = number_word(text) {
+        return Some(number);
+    }
     if text.is_empty() || text.len() > 6 || !text.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }

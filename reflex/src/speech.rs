@@ -57,6 +57,13 @@ pub fn not_understood(lang: Lang, why: Doubt, examples: &[&str]) -> String {
         (Lang::It, Doubt::HasEffects) => {
             "Questo avrebbe un effetto, e cose simili non le tiro a indovinare: non ho fatto nulla."
         }
+        (Lang::En, Doubt::Later) => {
+            "I cannot do things later or again and again yet: there are no schedules. I did nothing now, and noted the wish."
+        }
+        (Lang::It, Doubt::Later) => {
+            "Non so ancora fare cose più tardi o a ripetizione: le pianificazioni non ci sono ancora. Ora non ho fatto nulla, e ho \
+             annotato il desiderio."
+        }
         (Lang::En, Doubt::Empty) => "You said nothing.",
         (Lang::It, Doubt::Empty) => "Non hai detto nulla.",
         (Lang::En, Doubt::TooLong) => "That is more than I can take in at once without a model, so I did nothing.",
@@ -86,6 +93,8 @@ pub enum Doubt {
     Ambiguous,
     /// It would be more than reading.
     HasEffects,
+    /// It is asked for at another time, or again and again.
+    Later,
     /// There were no words.
     Empty,
     /// There were too many.

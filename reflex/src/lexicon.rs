@@ -34,6 +34,7 @@ impl Mark {
             Self::Concept("in" | "file" | "folder" | "root") => 0.3,
             Self::Concept("have") => 0.1,
             Self::Concept("greeting" | "thanks") => 0.0,
+            Self::Concept("status") => 0.9,
             Self::Concept(_) | Self::Stem(_) => 1.0,
         }
     }
@@ -102,6 +103,11 @@ const CONCEPTS: &[(&str, &str, &str)] = &[
     ("greeting", "hello hi hey hiya greetings", "ciao salve buongiorno buonasera ehi"),
     ("thanks", "thanks thx cheers", "grazie"),
     ("help", "help", "aiuto aiutami"),
+    ("status", "status", "stato"),
+    ("delete", "delete remove erase", "cancella cancellare elimina eliminare rimuovi rimuovere"),
+    ("add", "add append", "aggiungi aggiungere accoda accodare appendi"),
+    ("rename", "rename move", "rinomina rinominare sposta spostare"),
+    ("find", "find search look", "trova trovare trovami cerca cercare cercami"),
 ];
 
 /// Several words that mean one thing.
@@ -440,7 +446,7 @@ mod tests {
     fn a_misspelt_word_is_recognised_and_a_different_one_is_not() {
         assert_eq!(forgiving_mark("directoy"), Some(Mark::Concept("folder")));
         assert_eq!(forgiving_mark("caratteeri"), Some(Mark::Concept("character")));
-        for other in ["listen", "ready", "delete", "counter", "worldwide", "mostro", "leggero", "reader"] {
+        for other in ["listen", "ready", "counter", "worldwide", "mostro", "leggero", "reader"] {
             assert_eq!(forgiving_mark(other), None, "{other}");
         }
     }

@@ -5,6 +5,8 @@
 
 pub mod ability;
 pub mod answer;
+pub mod frame;
+pub mod grammar;
 pub mod lexicon;
 pub mod matching;
 pub mod slots;
@@ -118,7 +120,7 @@ impl Repertoire {
             }
         }
         forgive_spelling(&mut tokens, &abilities, &known);
-        Reflex { envelope, abilities: &abilities, known: &known, lang }.reply(&tokens)
+        Reflex { envelope, text, abilities: &abilities, known: &known, lang }.reply(&tokens)
     }
 
     fn abilities(&mut self, candidates: &[Candidate]) -> Vec<Rc<Ability>> {
@@ -151,6 +153,7 @@ fn forgive_spelling(tokens: &mut [Token<'_>], abilities: &[Rc<Ability>], known: 
 
 struct Reflex<'a> {
     envelope: &'a Envelope,
+    text: &'a str,
     abilities: &'a [Rc<Ability>],
     known: &'a BTreeSet<String>,
     lang: Lang,
@@ -200,7 +203,13 @@ impl Reflex<'_> {
         if greets_in_the_middle(tokens) {
             return Err(Doubt::Unknown);
         }
-        let words = Words { tokens, known: self.known, lang: self.lang };
+        if grammar::is_for_later(tokens, grammar::told_from(tokens)) {
+            return Err(Doubt::Later);
+        }
+        let words = Words { text: self.text, tokens, known: self.known, lang: self.lang };
+        if let Some(found) = self.exactly(&words)? {
+            return Ok(found);
+        }
         let mut found = matching::matches(self.abilities, &self.envelope.mnests, &words).into_iter();
         let best = found.next().ok_or(Doubt::Unknown)?;
         if found.next().is_some_and(|second| second.score > best.score - MARGIN) {
@@ -210,6 +219,21 @@ impl Reflex<'_> {
             return Err(Doubt::HasEffects);
         }
         Ok(best)
+    }
+
+    /// The one ability of which an example has the very form of the request; the only way to a call that does more than read.
+    fn exactly(&self, words: &Words<'_>) -> Result<Option<Match>, Doubt> {
+        let mut found = frame::matches(self.abilities, words).into_iter();
+        let Some((ability, filled)) = found.next() else { return Ok(None) };
+        let reads = |at: usize| self.abilities[at].candidate.class == READ;
+        match found.next() {
+            Some((other, _)) if reads(ability) && reads(other) => Ok(None),
+            Some(_) => Err(Doubt::Ambiguous),
+            None => {
+                let asked = ability::weighty_marks(words.tokens, |_| false);
+                Ok(Some(Match { ability, filled, producer: None, asked, score: 1.0 }))
+            }
+        }
     }
 
     /// What the words ask for, taken as several requests: all of them are understood, or none.
@@ -241,7 +265,12 @@ impl Reflex<'_> {
                 (Some(pattern), true) => with_values_of(pattern, clause)?,
                 (_, _) => clause.clone(),
             };
-            found.push(self.whole(&clause).ok()?);
+            let one = self.whole(&clause).ok()?;
+            // What changes something is asked for by itself, or not understood.
+            if self.abilities[one.ability].candidate.class != READ {
+                return None;
+            }
+            found.push(one);
             pattern = Some(clause);
         }
         Some(found)
@@ -338,5 +367,7 @@ pub fn language_of(words: &str, usual: Lang) -> Lang {
     token::tokens(words).and_then(|tokens| lexicon::language(&tokens)).unwrap_or(usual)
 }
 
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;

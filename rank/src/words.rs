@@ -11,8 +11,7 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::lexicon;
-use super::stem;
+use super::{lexicon, stem};
 
 /// The longest word, in characters; the rest of a longer one is dropped.
 pub const MAX_WORD_CHARS: usize = 40;

@@ -30,6 +30,8 @@ pub enum Kind {
     Time,
     /// A quotation.
     Quoted,
+    /// A pattern of names, with a star in it.
+    Pattern,
 }
 
 /// One token.
@@ -43,6 +45,10 @@ pub struct Token<'a> {
     pub mark: Mark,
     /// Whether punctuation after it ends a clause.
     pub ends_clause: bool,
+    /// Whether a colon follows it.
+    pub colon: bool,
+    /// Where its text begins in the words, in bytes.
+    pub start: usize,
 }
 
 impl Token<'_> {
@@ -58,7 +64,7 @@ impl Token<'_> {
         match self.kind {
             Kind::File | Kind::Folder | Kind::Path => true,
             Kind::Quoted => !matches!(path_kind(self.text), None | Some(Kind::Url | Kind::Address)),
-            Kind::Word | Kind::Url | Kind::Address | Kind::Number | Kind::Date | Kind::Time => false,
+            Kind::Word | Kind::Url | Kind::Address | Kind::Number | Kind::Date | Kind::Time | Kind::Pattern => false,
         }
     }
 
@@ -68,7 +74,9 @@ impl Token<'_> {
         match self.kind {
             Kind::File | Kind::Folder | Kind::Path => self.kind,
             Kind::Quoted => path_kind(self.text).unwrap_or(Kind::Path),
-            Kind::Word | Kind::Url | Kind::Address | Kind::Number | Kind::Date | Kind::Time => Kind::Path,
+            Kind::Word | Kind::Url | Kind::Address | Kind::Number | Kind::Date | Kind::Time | Kind::Pattern => {
+                Kind::Path
+            }
         }
     }
 }
@@ -83,6 +91,11 @@ pub fn tokens(words: &str) -> Option<Vec<Token<'_>>> {
         }
     }
     let mut out = cutter.out;
+    let begin = words.as_ptr() as usize;
+    for token in &mut out {
+        // Each text is a part of the words.
+        token.start = (token.text.as_ptr() as usize).saturating_sub(begin);
+    }
     lexicon::join_phrases(&mut out);
     Some(out)
 }
@@ -142,6 +155,8 @@ impl<'a> Cutter<'a> {
             kind: Kind::Quoted,
             mark: Mark::FREE,
             ends_clause: after[..tail].contains(ends_clause),
+            colon: after[..tail].contains(':'),
+            start: 0,
         });
         self.rest = &after[tail..];
         self.at_start = true;
@@ -163,10 +178,13 @@ impl<'a> Cutter<'a> {
         if kind == Kind::Word {
             for part in lexicon::split_apostrophes(text) {
                 let mark = lexicon::mark(part);
-                self.out.push(Token { text: part, kind, mark, ends_clause: false });
+                self.out.push(Token { text: part, kind, mark, ends_clause: false, colon: false, start: 0 });
             }
         } else {
-            self.out.push(Token { text, kind, mark: Mark::FREE, ends_clause: false });
+            self.out.push(Token { text, kind, mark: Mark::FREE, ends_clause: false, colon: false, start: 0 });
+        }
+        if let (true, Some(last)) = (trailing.contains(':'), self.out.last_mut()) {
+            last.colon = true;
         }
         if let (true, Some(last)) = (ends, self.out.last_mut()) {
             last.ends_clause = true;
@@ -211,7 +229,10 @@ fn trim_punctuation(raw: &str) -> &str {
 fn value_kind(text: &str) -> Option<Kind> {
     // The common case, for which nothing has to be looked at closely.
     if text.chars().all(|c| c.is_alphabetic() || c == '\'') {
-        return None;
+        return super::when::number_word(text).map(|_| Kind::Number);
+    }
+    if text.contains('*') && text.len() > 1 {
+        return Some(Kind::Pattern);
     }
     if text.contains("://") && text.find("://").is_some_and(|at| is_scheme(&text[..at])) {
         return Some(Kind::Url);

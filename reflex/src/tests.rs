@@ -6,7 +6,7 @@ use metnos_proto::envelope::{Envelope, Known, Recent};
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{candidates, envelope as envelope_of};
+use crate::testing::{candidates, envelope as envelope_of, shipped};
 
 fn envelope() -> Envelope {
     envelope_of(candidates(), Lang::En)
@@ -95,10 +95,55 @@ fn what_is_not_understood_shows_the_nearest_abilities_in_the_language_of_the_wor
 }
 
 #[test]
+fn a_call_that_does_more_than_read_is_made_when_the_words_have_the_very_form_of_an_example() {
+    for (words, executor, arguments) in [
+        ("delete notes/old.md", "fs_delete", json!({"path": "notes/old.md"})),
+        ("per favore, potresti cancellare notes/old.md?", "fs_delete", json!({"path": "notes/old.md"})),
+        ("note: buy milk", "note_add", json!({"text": "buy milk"})),
+        ("send \"hi\" to anna@example.com", "mail_send", json!({"text": "hi", "to": "anna@example.com"})),
+    ] {
+        let pool = if executor == "mail_send" { candidates() } else { shipped() };
+        let Reply::Plan(plan) = plan(words, &envelope_of(pool, Lang::En)) else { panic!("{words}") };
+        assert_eq!(calls(&plan), [(executor.to_owned(), arguments)], "{words}");
+        assert_eq!(plan.calls[0].literals.len(), plan.calls[0].arguments.as_object().unwrap().len(), "{words}");
+    }
+}
+
+#[test]
 fn a_call_that_does_more_than_read_is_never_guessed() {
-    for words in ["delete notes/old.md", "note \"buy milk\"", "send \"hi\" to anna@example.com"] {
+    for words in [
+        "don't delete notes/old.md",
+        "did you delete notes/old.md?",
+        "delete notes/old.md?",
+        "delete notes/old.md or notes/new.md",
+        "delete notes/old.md unless it is needed",
+        "if it rains, delete notes/old.md",
+        "I deleted notes/old.md",
+        "ho cancellato notes/old.md",
+        "non cancellare notes/old.md",
+        "delete notes/old.md and read notes/new.md",
+        "delete it",
+        "note the time",
+        "send it to anna@example.com",
+    ] {
+        for pool in [candidates(), shipped()] {
+            let reply = plan(words, &envelope_of(pool, Lang::En));
+            let Reply::NotUnderstood(said) = reply else { panic!("{words}: {reply:?}") };
+            assert!(said.contains("nothing") || said.contains("nulla"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_for_later_is_not_done_now_and_that_is_said() {
+    for words in [
+        "every morning at 8 read notes/a.md",
+        "delete notes/old.md tomorrow",
+        "read notes/a.md at 8:30",
+        "ogni sera leggi notes/a.md",
+    ] {
         let Reply::NotUnderstood(said) = plan_of(words) else { panic!("{words}") };
-        assert!(said.contains("nothing"), "{said}");
+        assert!(said.contains("schedules") || said.contains("pianificazioni"), "{said}");
     }
 }
 
@@ -135,16 +180,21 @@ struct Utterance {
 }
 
 fn utterances() -> Vec<Utterance> {
-    include_str!("../../tests/data/utterances.jsonl")
-        .lines()
+    read_utterances(include_str!("../tests/data/utterances.jsonl"))
+}
+
+fn read_utterances(text: &str) -> Vec<Utterance> {
+    text.lines()
         .map(|line| {
             let row: Value = serde_json::from_str(line).unwrap();
             let args = &row["args"];
             let wanted = row["executor"].as_str().map(|executor| match args.get("$chain") {
                 Some(chain) => {
                     let (producer, arguments) = chain.as_object().unwrap().iter().next().unwrap();
-                    let reference = json!({"text": {"$ref": "c1#/content"}});
-                    vec![(producer.clone(), arguments.clone()), (executor.to_owned(), reference)]
+                    let mut own = args.clone();
+                    own.as_object_mut().unwrap().remove("$chain");
+                    own["text"] = json!({"$ref": "c1#/content"});
+                    vec![(producer.clone(), arguments.clone()), (executor.to_owned(), own)]
                 }
                 None => vec![(executor.to_owned(), args.clone())],
             });
@@ -169,6 +219,40 @@ fn every_utterance_of_the_file_is_called_rightly_or_left_alone_and_none_is_calle
     }
     println!("{right} of {} right, {} missed, {} wrong", utterances.len(), missed.len(), wrong.len());
     assert!(wrong.is_empty() && missed.is_empty(), "called wrongly: {wrong:?}\nnot understood: {missed:?}");
+}
+
+/// What becomes of a file: utterances, those that went right, and those that were called wrongly with an effect.
+fn measured(text: &str) -> (usize, usize, Vec<String>) {
+    let utterances = read_utterances(text);
+    let (mut right, mut effects) = (0, Vec::new());
+    for Utterance { text, lang, wanted } in &utterances {
+        match (plan(text, &envelope_of(shipped(), *lang)), wanted) {
+            (Reply::Plan(plan), Some(wanted)) if calls(&plan) == *wanted => right += 1,
+            (Reply::Plan(plan), _) => {
+                let class = |name: &str| shipped().into_iter().find(|one| one.name == name).unwrap().class;
+                if plan.calls.iter().any(|call| !matches!(class(&call.executor).as_str(), "read" | "net_read")) {
+                    effects.push(format!("{text}: {:?}", calls(&plan)));
+                }
+            }
+            (Reply::Say(_) | Reply::NotUnderstood(_), None) => right += 1,
+            (Reply::Say(_) | Reply::NotUnderstood(_), Some(_)) => {}
+        }
+    }
+    (utterances.len(), right, effects)
+}
+
+#[test]
+fn nothing_with_an_effect_is_called_wrongly_among_all_that_is_shipped_and_most_is_understood() {
+    for (file, least) in [
+        (include_str!("../tests/data/synthetic.jsonl"), 97),
+        // Written before any of it was tried, and never tuned on.
+        (include_str!("../tests/data/held-out.jsonl"), 93),
+    ] {
+        let (all, right, effects) = measured(file);
+        println!("{right} of {all}");
+        assert!(effects.is_empty(), "{effects:#?}");
+        assert!(all > 100 && right * 100 >= all * least, "{right} of {all}");
+    }
 }
 
 /// Names, and the order in which candidates come, must not matter.
@@ -285,7 +369,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn arbitrary_words_never_cause_a_panic_nor_a_call_that_does_more_than_read(words in any::<String>()) {
+    fn arbitrary_words_never_cause_a_panic_nor_a_call_that_nobody_asked_for(words in any::<String>()) {
         check(&words)?;
     }
 
@@ -307,11 +391,18 @@ proptest! {
     }
 }
 
+/// Whatever is called, each text of its arguments stands in the words.
 fn check(words: &str) -> Result<(), TestCaseError> {
     if let Reply::Plan(plan) = plan_of(words) {
         for call in &plan.calls {
             let class = candidates().into_iter().find(|c| c.name == call.executor).map(|c| c.class);
-            prop_assert_eq!(class.as_deref(), Some(READ));
+            if class.as_deref() != Some(READ) {
+                prop_assert_eq!(plan.calls.len(), 1);
+                let all = call.arguments.as_object().into_iter().flatten();
+                for text in all.filter_map(|(_, value)| value.as_str()) {
+                    prop_assert!(words.contains(text), "{text}");
+                }
+            }
         }
         prop_assert!(plan.calls.len() <= 2 * MAX_CLAUSES);
     }

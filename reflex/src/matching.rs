@@ -82,7 +82,8 @@ fn evaluate(abilities: &[Rc<Ability>], mnests: &[Known], words: &Words<'_>, at: 
     if !marks.iter().all(|mark| is_explained(mark, &marks, ability, helper)) {
         return None;
     }
-    if ability.takes_path() && filled.path.is_none() && !means_all(words.tokens, &marks) {
+    let leaves_open = filled.path.is_none() && (ability.needs_path() || filled.literals.is_empty());
+    if ability.takes_path() && leaves_open && !means_all(words.tokens, &marks) && !ability.finds(&filled) {
         return None;
     }
     let (likeness, acts) = likeness(ability, &marks)?;
@@ -160,9 +161,15 @@ fn kind_factor(ability: &Ability, kind: Option<Kind>, acts: bool) -> Option<f32>
         Kind::Folder => kinds.folder.then_some(1.0),
         Kind::File if kinds.file => Some(1.0),
         Kind::File => acts.then_some(OTHER_KIND),
-        Kind::Word | Kind::Path | Kind::Url | Kind::Address | Kind::Number | Kind::Date | Kind::Time | Kind::Quoted => {
-            Some(1.0)
-        }
+        Kind::Word
+        | Kind::Path
+        | Kind::Url
+        | Kind::Address
+        | Kind::Number
+        | Kind::Date
+        | Kind::Time
+        | Kind::Quoted
+        | Kind::Pattern => Some(1.0),
     }
 }
 

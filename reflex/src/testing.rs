@@ -1,0 +1,82 @@
+//! What the tests share: candidates and envelopes.
+
+#![allow(clippy::unwrap_used)]
+
+use metnos_proto::envelope::{Candidate, Envelope};
+use metnos_proto::executor::{Manifest, Schema};
+use metnos_proto::msg::common::{Channel, Lang};
+
+macro_rules! seed {
+    ($name:literal) => {
+        candidate(
+            include_bytes!(concat!("../../executors/", $name, "/manifest.toml")),
+            include_str!(concat!("../../executors/", $name, "/schema.json")),
+        )
+    };
+}
+
+/// The executors of the seed set, by their own files, among others that the reflex must not confuse
+/// them with.
+pub fn candidates() -> Vec<Candidate> {
+    let mut candidates = vec![seed!("fs_read"), seed!("fs_list"), seed!("text_stats")];
+    let others: Vec<Candidate> = serde_json::from_str(include_str!("../tests/data/others.json")).unwrap();
+    candidates.extend(others);
+    candidates
+}
+
+fn candidate(manifest: &[u8], schema: &str) -> Candidate {
+    let manifest = Manifest::parse(manifest).unwrap();
+    // As policyd hands it on: a document for each, which points at its definition.
+    let schema = Schema::parse(schema.as_bytes()).unwrap();
+    Candidate {
+        name: manifest.executor.name.clone(),
+        version: manifest.executor.version.clone(),
+        summary: manifest.executor.summary.clone(),
+        examples: manifest.executor.examples.clone(),
+        class: manifest.effects.class.name().to_owned(),
+        input: schema.input_document(),
+        output: schema.output_document(),
+        roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
+    }
+}
+
+/// An envelope with these candidates and nothing else.
+pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
+    Envelope {
+        nonce: 1,
+        identity: String::new(),
+        files: Vec::new(),
+        capsule: String::new(),
+        principal: "cli:uid:1000".into(),
+        channel: Channel::Cli,
+        lang,
+        recent: Vec::new(),
+        recalled: Vec::new(),
+        earlier: Vec::new(),
+        done: Vec::new(),
+        candidates,
+        mnests: Vec::new(),
+    }
+}
+
+/// Every executor that comes with a release.
+pub fn shipped() -> Vec<Candidate> {
+    vec![
+        seed!("clock_now"),
+        seed!("csv_query"),
+        seed!("fs_append"),
+        seed!("fs_count"),
+        seed!("fs_delete"),
+        seed!("fs_find"),
+        seed!("fs_list"),
+        seed!("fs_move"),
+        seed!("fs_read"),
+        seed!("fs_restore"),
+        seed!("fs_write"),
+        seed!("json_query"),
+        seed!("note_add"),
+        seed!("text_search"),
+        seed!("text_stats"),
+        seed!("web_fetch"),
+    ]
+}
