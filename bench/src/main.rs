@@ -11,13 +11,14 @@ mod recall;
 mod sandbox;
 mod set;
 mod stats;
+mod words;
 
 use stats::Table;
 
 /// A name, and what measures.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 8] = [
+const SECTIONS: [Section; 9] = [
     ("ask", echo::measure),
     ("act", decide::measure),
     ("decisions", engine::measure),
@@ -26,6 +27,7 @@ const SECTIONS: [Section; 8] = [
     ("call", call::measure),
     ("recall", recall::measure),
     ("sandbox", sandbox::measure),
+    ("words", words::measure),
 ];
 
 fn main() {

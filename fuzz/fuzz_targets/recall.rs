@@ -5,7 +5,8 @@
 use libfuzzer_sys::fuzz_target;
 use metnos_memoryd::chronicle::time::Day;
 use metnos_memoryd::recall::store::{Store, Turn};
-use metnos_memoryd::recall::{lexicon, search, words};
+use metnos_memoryd::recall::search;
+use metnos_rank::{lexicon, words};
 use metnos_proto::msg::common::Trust;
 use metnos_proto::msg::memoryd::Rehearse;
 

@@ -5,12 +5,12 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use metnos_gatewayd::reflex::{Reply, plan};
 use metnos_proto::envelope::Envelope;
+use metnos_reflex::{Reply, plan};
 
 static ENVELOPE: LazyLock<Envelope> = LazyLock::new(|| {
     serde_json::from_value(serde_json::json!({
-        "nonce": 1, "identity": "", "capsule": "", "principal": "cli:uid:1000", "channel": "Cli", "lang": "En",
+        "nonce": 1, "identity": "", "files": [], "capsule": "", "principal": "cli:uid:1000", "channel": "Cli", "lang": "En",
         "recent": [{"seq": 1, "text": "read notes/welcome.md"}],
         "candidates": [
             {

@@ -95,6 +95,8 @@ pub struct PathKinds {
 pub struct Frame {
     /// What its words mean, grammar left out.
     pub marks: Vec<Mark>,
+    /// Whether it gives more arguments than a place: a request that gives none is not of its kind.
+    pub gives_more: bool,
 }
 
 /// A candidate, as the reflex sees it.
@@ -165,9 +167,9 @@ impl Ability {
         let words = Words { text, tokens, known: &self.folders, lang: lexicon::language(tokens).unwrap_or(Lang::En) };
         let mut used = vec![false; tokens.len()];
         // What the example says of its values is in them.
-        let _ = fill(self, &words, &mut used);
+        let gives_more = fill(self, &words, &mut used).gives_more();
         let marks = weighty_marks(tokens, |at| used[at] || bare_path(tokens, at, &self.folders).is_some());
-        Frame { marks }
+        Frame { marks, gives_more }
     }
 
     /// Whether it takes a path.

@@ -169,7 +169,7 @@ impl Form {
         let mut begin = at;
         // What a text of several words follows at the end of a request: a colon, "that", a preposition.
         let mut marked = after_way || at > 0 && tokens.get(at - 1).is_some_and(|token| token.colon);
-        if let Some(next) = request.next(at, reads)
+        if let Some(next) = request.next_or_way(at)
             && reads
             && grammar::way(tokens[next].text).is_some()
         {
@@ -294,6 +294,12 @@ impl<'a> Request<'a> {
                 || !(grammar::is_filler(token.text, reads) || token.mark.is_path_noun() || is_naming(token.text))
         };
         (from..self.words.tokens.len()).find(|at| says(&self.words.tokens[*at]))
+    }
+
+    /// As [`Self::next`] where nothing is changed, and no preposition is passed over: "a" may be one.
+    fn next_or_way(&self, from: usize) -> Option<usize> {
+        let next = self.next(from, true)?;
+        (from..next).find(|at| grammar::way(self.words.tokens[*at].text).is_some()).or(Some(next))
     }
 
     /// The value that stands there, for this argument.

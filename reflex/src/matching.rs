@@ -86,7 +86,7 @@ fn evaluate(abilities: &[Rc<Ability>], mnests: &[Known], words: &Words<'_>, at: 
     if ability.takes_path() && leaves_open && !means_all(words.tokens, &marks) && !ability.finds(&filled) {
         return None;
     }
-    let (likeness, acts) = likeness(ability, &marks)?;
+    let (likeness, acts) = likeness(ability, &marks, filled.gives_more())?;
     let reader = helper.unwrap_or(ability);
     let path = producer.as_ref().map_or(&filled.path, |producer| &producer.filled.path);
     let kind = kind_factor(reader, path.as_ref().map(|(_, kind)| *kind), acts)?;
@@ -119,9 +119,9 @@ fn means_all(tokens: &[Token<'_>], marks: &[Mark]) -> bool {
 
 /// How like the nearest example the request is (the cosine of their weighted words), and whether a
 /// word of action or matter is shared, not only the form of a question. `None` without an anchor.
-fn likeness(ability: &Ability, marks: &[Mark]) -> Option<(f32, bool)> {
+fn likeness(ability: &Ability, marks: &[Mark], gives_more: bool) -> Option<(f32, bool)> {
     let mut best: Option<(f32, bool)> = None;
-    for frame in &ability.frames {
+    for frame in ability.frames.iter().filter(|frame| gives_more || !frame.gives_more) {
         let (mut dot, mut acts, mut asks_what, mut asks_in) = (0.0, false, false, false);
         for mark in marks {
             let Some((likeness, weight)) = frame

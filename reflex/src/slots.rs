@@ -40,6 +40,14 @@ pub struct Filled {
     pub quoted: bool,
 }
 
+impl Filled {
+    /// Whether there is an argument beside a place.
+    #[must_use]
+    pub fn gives_more(&self) -> bool {
+        self.arguments.len() > usize::from(self.path.is_some())
+    }
+}
+
 /// Fills what it can and marks the tokens that it used in `used`.
 #[must_use]
 pub fn fill(ability: &Ability, words: &Words<'_>, used: &mut [bool]) -> Filled {

@@ -1,0 +1,105 @@
+//! Words becoming calls among two hundred executors, and two hundred executors put in order for words: arithmetic in this process. The
+//! executors beyond those of the release are drawn: their contracts with other words in the examples.
+
+use std::path::Path;
+
+use metnos_proto::envelope::{Candidate, Envelope};
+use metnos_proto::executor::{Manifest, Schema};
+use metnos_proto::msg::common::{Channel, Lang};
+use metnos_rank::order::{Context, Shelf};
+use metnos_reflex::Repertoire;
+use serde_json::Value;
+
+use crate::stats::{Table, Times};
+
+const EXECUTORS: usize = 200;
+const ROUNDS: usize = 10;
+const SHOWN: usize = 16;
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../executors")
+}
+
+fn shipped() -> Vec<Candidate> {
+    let mut names: Vec<_> = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.retain(|place| place.join("manifest.toml").is_file());
+    names.sort();
+    let read = |place: &Path, file: &str| std::fs::read(place.join(file)).unwrap();
+    let of = |place: &std::path::PathBuf| {
+        let manifest = Manifest::parse(&read(place, "manifest.toml")).unwrap();
+        let schema = Schema::parse(&read(place, "schema.json")).unwrap();
+        Candidate {
+            name: manifest.executor.name.clone(),
+            version: manifest.executor.version.clone(),
+            summary: manifest.executor.summary.clone(),
+            examples: manifest.executor.examples.clone(),
+            class: manifest.effects.class.name().to_owned(),
+            input: schema.input_document(),
+            output: schema.output_document(),
+            roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
+        }
+    };
+    names.iter().map(of).collect()
+}
+
+/// As many as wanted: each further one has the contract of one of the release and a word of its own before each example.
+fn many() -> Vec<Candidate> {
+    let own = shipped();
+    let further = (own.len()..EXECUTORS).map(|n| {
+        let mut one = own[n % own.len()].clone();
+        one.name = format!("{}_{n}", one.name);
+        one.examples.iter_mut().for_each(|example| *example = format!("zorp{n} {example}"));
+        one
+    });
+    own.iter().cloned().chain(further).collect()
+}
+
+fn envelope(candidates: Vec<Candidate>) -> Envelope {
+    Envelope {
+        nonce: 0,
+        identity: String::new(),
+        files: Vec::new(),
+        capsule: String::new(),
+        principal: String::new(),
+        channel: Channel::Cli,
+        lang: Lang::En,
+        recent: Vec::new(),
+        recalled: Vec::new(),
+        earlier: Vec::new(),
+        done: Vec::new(),
+        candidates,
+        mnests: Vec::new(),
+    }
+}
+
+/// Measures both.
+pub fn measure(table: &mut Table) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../reflex/tests/data/synthetic.jsonl");
+    let text = std::fs::read_to_string(file).unwrap();
+    let words: Vec<String> = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["text"].as_str().unwrap().to_owned())
+        .collect();
+    let envelope = envelope(many());
+    let mut repertoire = Repertoire::default();
+    let mut times = Times::default();
+    // Contracts are read once for many turns.
+    let _ = repertoire.plan("", &envelope);
+    for _ in 0..ROUNDS {
+        for words in &words {
+            let _ = times.time(|| repertoire.plan(words, &envelope));
+        }
+    }
+    table.times(
+        "the reflex among 200 executors, an utterance",
+        &times,
+        format!("{} utterances", words.len()),
+        "≤ 2 ms p99",
+    );
+    let shelf = Shelf::of(many());
+    let mut times = Times::default();
+    for words in &words {
+        let _ = times.time(|| shelf.ranked(words, &Context::default(), SHOWN, 0));
+    }
+    table.times("200 executors put in order for an utterance", &times, String::new(), "–");
+}
