@@ -199,7 +199,7 @@ fn words_of_the_very_form_of_an_example_change_what_they_name_and_others_change_
     for (words, told) in [
         ("don't delete notes/list.md", "nothing"),
         ("delete notes/list.md?", "nothing"),
-        ("hai cancellato il file notes/list.md?", "non ho fatto nulla"),
+        ("non cancellare il documento notes/list.md", "non ho fatto nulla"),
         ("delete notes/list.md tomorrow", "no schedules"),
         ("ogni mattina alle 8 leggi notes/list.md", "pianificazioni"),
     ] {
