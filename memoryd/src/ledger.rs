@@ -272,6 +272,7 @@ mod tests {
             executor: String::new(),
             micro,
             role: "chat".into(),
+            sent: String::new(),
             stage: stage.into(),
             tokens_in: 10,
             tokens_out: 1,

@@ -8,12 +8,13 @@ use metnos_proto::edges::{
 };
 use metnos_proto::ids::{SessionId, TraceId};
 use metnos_proto::link::BlockingServer;
-use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    AgerProposalList, AgerProposals, Anchored, BeginTurn, ChainHead, CloseTurn, ConstitutionModified, Cost, Decision,
-    Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, GapList, Gaps, Look, Looked,
+    AgerProposalList, AgerProposals, Anchored, Asked, BeginTurn, ChainHead, CloseTurn, ConstitutionModified, Cost,
+    Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, GapList, Gaps, Look, Looked,
     MemoryReport, MemoryStatus, MnestCount, Mnests, OwnersAct, Received, Recollect, Recollected, Recorded, Redact,
-    Rehearse, Spending, Spent, Started, SystemEvent, Tail, Tailed, TurnBegun, TurnClosed, Verify, VerifyReport,
+    Rehearse, Spending, Spent, Started, SuspendTurn, SystemEvent, Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed,
+    TurnTakenUp, Verify, VerifyReport,
 };
 use metnos_proto::payload::{PayloadError, Sealed};
 use metnos_proto::role::RoleName;
@@ -112,6 +113,38 @@ impl planner_memoryd::ServeBlocking for Service<'_> {
     ) -> Served<TurnBegun, 1> {
         let (begun, envelope) = self.memory.begin_turn(self.teller(RoleName::Planner), &ask)?;
         Ok((begun, [seal(&envelope)?]))
+    }
+
+    fn asked(
+        &mut self,
+        _: &BlockingServer<PlannerMemoryd>,
+        _: TraceId,
+        ask: Asked,
+        [sent]: [Sealed; 1],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.asked(self.teller(RoleName::Planner), &ask, open(&sent)?)?, []))
+    }
+
+    fn suspend_turn(
+        &mut self,
+        _: &BlockingServer<PlannerMemoryd>,
+        _: TraceId,
+        ask: SuspendTurn,
+        [state]: [Sealed; 1],
+    ) -> Served<Done, 0> {
+        self.memory.suspend_turn(&ask, &open(&state)?)?;
+        Ok((Done {}, []))
+    }
+
+    fn take_up_turn(
+        &mut self,
+        _: &BlockingServer<PlannerMemoryd>,
+        _: TraceId,
+        ask: TakeUpTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnTakenUp, 1> {
+        let (taken, state) = self.memory.take_up_turn(&ask)?;
+        Ok((taken, [seal(&state)?]))
     }
 
     fn close_turn(

@@ -18,7 +18,7 @@ use crate::screen::{Ink, Screen};
 /// What a person may type.
 const QUESTION: &str = "Do it?  [y] yes, once   [t] yes, and the like of it in this turn   [n] no   [Enter] not now";
 
-/// Shows the cards of a turn and has them answered, if somebody is there who can.
+/// Shows the cards of a turn and has them answered, if somebody is there who can; how many were.
 ///
 /// # Errors
 /// When the output is gone, or the door.
@@ -26,11 +26,11 @@ pub fn answered(
     screen: &mut Screen,
     door: &mut BlockingClient<CtlDoor>,
     cards: Vec<CardWaits>,
-) -> Result<Exit, CtlError> {
+) -> Result<(Exit, usize), CtlError> {
     if !(std::io::stdin().is_terminal() && screen.watched() && screen.out_is_terminal()) {
-        return Ok(Exit::Waiting);
+        return Ok((Exit::Waiting, 0));
     }
-    let mut exit = Exit::Done;
+    let (mut exit, mut given) = (Exit::Done, 0);
     for card in cards {
         let shown: Value = serde_json::from_str(&card.shown).unwrap_or_default();
         approval::show(screen, &shown)?;
@@ -47,6 +47,7 @@ pub fn answered(
         let ask = AnswerHere { id: card.id.clone(), digest: card.digest.clone(), answer, code: String::new() };
         match door.answer(TraceId::NONE, ask, []) {
             Ok((answered, [results])) => {
+                given += 1;
                 let ended = approval::done(screen, &shown, &answered, &results)?;
                 exit = if exit == Exit::Done { ended } else { exit };
             }
@@ -57,7 +58,7 @@ pub fn answered(
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(exit)
+    Ok((exit, given))
 }
 
 /// What somebody has typed; nothing for everything that is no clear answer.

@@ -73,6 +73,9 @@ pub enum Command {
     /// The chronicle
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// What became of a turn, and what a model was asked in it
+    #[command(subcommand)]
+    Turn(TurnCommand),
     /// What followed on what, and worked
     #[command(subcommand)]
     Mnest(MnestCommand),
@@ -505,6 +508,19 @@ pub enum TotpCommand {
     Confirm,
     /// No code counts any more
     Remove,
+}
+
+/// See [`Command::Turn`].
+#[derive(Debug, Subcommand)]
+pub enum TurnCommand {
+    /// Its lines of the chronicle
+    Show {
+        /// The turn, or the end of its name
+        turn: String,
+        /// Instead of them the very bytes that were sent to a model, thought by thought
+        #[arg(long)]
+        prompt: bool,
+    },
 }
 
 /// See [`Command::Undo`].

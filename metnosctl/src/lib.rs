@@ -67,6 +67,7 @@ pub mod switches;
 pub mod table;
 pub mod trace;
 pub mod turn;
+mod turn_show;
 pub mod undo;
 pub mod up;
 pub mod vaglio;
@@ -118,6 +119,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Panic => switches::panic(screen, &place()?),
         Command::Resume => switches::resume(screen, &place()?),
         Command::Audit(command) => audit::audit(screen, &place()?, &command),
+        Command::Turn(command) => turn_show::turn(screen, &place()?, &command),
         Command::Mnest(command) => mnest::mnest(screen, &place()?, &command),
         Command::Approval(command) => approval::approval(screen, &place()?, &command),
         Command::Grant(command) => grant::grant(screen, &place()?, &command),

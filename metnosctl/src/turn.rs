@@ -75,28 +75,45 @@ pub fn turn(
     words: &str,
 ) -> Result<Exit, CtlError> {
     interrupt.arm();
-    let ended = listen(screen, door, interrupt, words);
+    let ended = say(screen, door, words).and_then(|turn| Ok((turn, listen(screen, door, interrupt, turn, false)?)));
     interrupt.disarm();
-    let (exit, cards) = ended?;
-    if cards.is_empty() || screen.json() {
-        return Ok(exit);
+    let (turn, (mut exit, mut cards)) = ended?;
+    // A turn that waits goes on as soon as its cards are answered; further ones may follow.
+    while !cards.is_empty() && !screen.json() {
+        let waits = exit == Exit::Waiting;
+        let shown = cards.len();
+        let (answered, given) = cards::answered(screen, door, cards)?;
+        if !waits || given < shown {
+            return Ok(answered);
+        }
+        interrupt.arm();
+        let ended = listen(screen, door, interrupt, turn, true);
+        interrupt.disarm();
+        (exit, cards) = ended?;
     }
-    cards::answered(screen, door, cards)
+    Ok(exit)
+}
+
+fn say(screen: &mut Screen, door: &mut BlockingClient<CtlDoor>, words: &str) -> Result<TurnId, CtlError> {
+    let sealed = Sealed::new(words.as_bytes()).map_err(|error| CtlError::Usage {
+        what: format!("these are too many words: {error}"),
+        remedy: "put the text into a file of the workspace, and ask about the file".to_owned(),
+    })?;
+    let (said, []) = door.say(TraceId::NONE, Say {}, [sealed])?;
+    if screen.json() {
+        screen.json_line(&json!({ "event": "turn", "turn": said.turn.to_string() }))?;
+    }
+    Ok(said.turn)
 }
 
 fn listen(
     screen: &mut Screen,
     door: &mut BlockingClient<CtlDoor>,
     interrupt: &Interrupt,
-    words: &str,
+    turn: TurnId,
+    again: bool,
 ) -> Result<(Exit, Vec<CardWaits>), CtlError> {
-    let sealed = Sealed::new(words.as_bytes()).map_err(|error| CtlError::Usage {
-        what: format!("these are too many words: {error}"),
-        remedy: "put the text into a file of the workspace, and ask about the file".to_owned(),
-    })?;
-    let (said, []) = door.say(TraceId::NONE, Say {}, [sealed])?;
-    let mut view = View { screen, turn: said.turn, open_line: false, cards: Vec::new() };
-    view.opened()?;
+    let mut view = View { screen, turn, open_line: false, cards: Vec::new(), again };
     let mut bound = Instant::now() + Duration::from_millis(SILENCE_MS);
     let mut cancelling = false;
     loop {
@@ -105,7 +122,7 @@ fn listen(
             // A second Ctrl-C does not wait for anybody.
             interrupt.disarm();
             view.screen.aside(Ink::Dim, "cancelling …")?;
-            let (_, []) = door.stop(TraceId::NONE, Stop { turn: said.turn }, [])?;
+            let (_, []) = door.stop(TraceId::NONE, Stop { turn }, [])?;
             bound = Instant::now() + Duration::from_millis(CANCEL_WITHIN_MS);
         }
         match door.next_note(Duration::from_millis(LOOK_UP_MS))? {
@@ -117,7 +134,7 @@ fn listen(
                     bound = Instant::now() + Duration::from_millis(SILENCE_MS);
                 }
             }
-            None if Instant::now() >= bound => return Err(silent(said.turn, cancelling)),
+            None if Instant::now() >= bound => return Err(silent(turn, cancelling)),
             None => {}
         }
     }
@@ -140,16 +157,11 @@ struct View<'a> {
     open_line: bool,
     /// Cards of this turn that wait, each as it was shown last.
     cards: Vec<CardWaits>,
+    /// Whether it goes on with a turn that waited.
+    again: bool,
 }
 
 impl View<'_> {
-    fn opened(&mut self) -> Result<(), CtlError> {
-        if self.screen.json() {
-            self.screen.json_line(&json!({ "event": "turn", "turn": self.turn.to_string() }))?;
-        }
-        Ok(())
-    }
-
     /// Shows a note; the exit when the turn is done. Notes of other turns are none of ours.
     fn note(&mut self, note: Note) -> Result<Option<Exit>, CtlError> {
         match note {
@@ -178,6 +190,10 @@ impl View<'_> {
 
     fn settled(&mut self, settled: &CardSettled) -> Result<(), CtlError> {
         self.cards.retain(|card| card.id != settled.id);
+        if self.again && settled.turn == self.turn {
+            // Answered right here, and told then.
+            return Ok(());
+        }
         let CardSettled { id, state, by, ran, .. } = settled;
         if self.screen.json() {
             let line = json!({ "event": "card_settled", "id": id, "state": state, "by": by, "ran": ran });
@@ -244,6 +260,7 @@ impl View<'_> {
     fn done(&mut self, done: &TurnDone) -> Result<Exit, CtlError> {
         let exit = match done.end {
             TurnEnd::Answered => Exit::Done,
+            TurnEnd::Suspended => Exit::Waiting,
             TurnEnd::NotUnderstood | TurnEnd::Denied | TurnEnd::Unsuccessful | TurnEnd::Cancelled | TurnEnd::Broken => {
                 Exit::Failed
             }
@@ -259,7 +276,7 @@ impl View<'_> {
         let why = if done.why.is_empty() { end_sentence(&done.end) } else { &done.why };
         let ink = match done.end {
             TurnEnd::Answered => return Ok(exit),
-            TurnEnd::NotUnderstood | TurnEnd::Cancelled => Ink::Plain,
+            TurnEnd::NotUnderstood | TurnEnd::Cancelled | TurnEnd::Suspended => Ink::Plain,
             TurnEnd::Denied | TurnEnd::Unsuccessful | TurnEnd::Broken => Ink::Bad,
         };
         self.screen.aside(ink, why)?;
@@ -283,6 +300,7 @@ const fn end_sentence(end: &TurnEnd) -> &'static str {
         TurnEnd::Denied => "it was denied",
         TurnEnd::Unsuccessful => "a call did not succeed",
         TurnEnd::Cancelled => "the turn was cancelled",
+        TurnEnd::Suspended => "it waits for an answer, and goes on then",
         TurnEnd::Broken => "a part that was needed went away in the middle",
     }
 }
@@ -314,8 +332,7 @@ mod tests {
     fn shown(json: bool, terminals: [bool; 2], end: TurnEnd) -> (String, String, Exit) {
         let (mut paper, out, err) = screen(json, terminals, false);
         let turn = TurnId::from_bytes([1; 16]);
-        let mut view = View { screen: &mut paper, turn, open_line: false, cards: Vec::new() };
-        view.opened().unwrap();
+        let mut view = View { screen: &mut paper, turn, open_line: false, cards: Vec::new(), again: false };
         let exits: Vec<Exit> = notes(turn, end).into_iter().filter_map(|note| view.note(note).unwrap()).collect();
         assert_eq!(exits.len(), 1);
         (out.text(), err.text(), exits[0])
@@ -347,8 +364,8 @@ mod tests {
         let (out, err, _) = shown(true, [false, false], TurnEnd::Answered);
         let events: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
-        assert_eq!(names, ["turn", "call", "call", "progress", "text", "text", "done"]);
-        assert_eq!(events[6]["end"], "answered");
+        assert_eq!(names, ["call", "call", "progress", "text", "text", "done"]);
+        assert_eq!(events[5]["end"], "answered");
         assert_eq!(err, "");
     }
 }

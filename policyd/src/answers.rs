@@ -302,9 +302,12 @@ impl Policy {
     }
 
     /// Has the door tell whoever asked what became of a card.
-    async fn settle(&self, card: &Card, answered: &Answered, by: &Principal) {
+    async fn settle(self: &Rc<Self>, card: &Card, answered: &Answered, by: &Principal) {
         let ran = answered.runs.iter().filter(|run| matches!(run.acted, Acted::Ran(_))).count();
+        self.open_anew(card);
+        let acts = self.settled_acts(card, answered);
         let note = CardSettled {
+            acts,
             turn: card.turn,
             id: card.id.clone(),
             state: answered.state.clone(),

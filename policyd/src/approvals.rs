@@ -5,7 +5,7 @@
 pub mod grants;
 pub mod totp;
 
-use metnos_proto::ids::{Blake3, TurnId};
+use metnos_proto::ids::{Blake3, TraceId, TurnId};
 use metnos_proto::json;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
 use serde::{Deserialize, Serialize};
@@ -125,6 +125,8 @@ pub struct Card {
     pub principal: String,
     /// The turn in which it was asked.
     pub turn: TurnId,
+    /// That turn's trace.
+    pub trace: TraceId,
     /// What waits, in the order in which it was asked for.
     pub acts: Vec<Asked>,
     /// When it was made, or last added to, in milliseconds since the epoch.
@@ -271,6 +273,7 @@ pub(crate) mod tests {
             id: id.into(),
             principal: "cli:uid:1000".into(),
             turn: TurnId::NONE,
+            trace: TraceId::NONE,
             acts: vec![asked()],
             made_ms: 1_000,
             expires_ms: 1_000 + CALL_EXPIRES_MS,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use metnos_policy::rules::Judgement;
 use metnos_proto::edge::AskError;
 use metnos_proto::executor::{Class, Role};
-use metnos_proto::ids::HandleId;
+use metnos_proto::ids::{HandleId, TraceId};
 use metnos_proto::json;
 use metnos_proto::msg::common::{CallRef, ExecutorId, Integrity, Outcome, Refusal, RefusalCode};
 use metnos_proto::msg::policyd::Acted;
@@ -164,6 +164,13 @@ impl Policy {
             id: approvals::name_of(random),
             principal: principal.to_owned(),
             turn: call.turn,
+            // Only a planner's turn goes on.
+            trace: self
+                .turns
+                .borrow()
+                .get(call.turn)
+                .filter(|_| call.notes.is_some())
+                .map_or(TraceId::NONE, |turn| turn.trace),
             acts: vec![asked],
             made_ms: now,
             expires_ms: now.saturating_add(CALL_EXPIRES_MS),

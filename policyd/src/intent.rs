@@ -64,6 +64,12 @@ fn leaves(value: &Value, pointer: String, found: &mut Vec<(String, Wanted)>) {
     }
 }
 
+/// What is said to an intent that comes too late.
+pub(crate) fn tainted() -> Refusal {
+    let why = "something else than the owner's words was read before";
+    Refusal::new(RefusalCode::Denied, "intent.tainted", why)
+}
+
 fn invalid(why: String) -> Refusal {
     Refusal::new(RefusalCode::Invalid, "intent.form", why)
 }

@@ -39,6 +39,7 @@ pub mod principal;
 pub mod rate;
 pub mod readmit;
 pub mod registry;
+mod resume;
 pub mod seeds;
 pub mod serve;
 pub mod store;

@@ -26,16 +26,15 @@ use metnos_proto::phase::Violation;
 
 use crate::act::{Call, internal, memory_gone};
 use crate::answers::Way;
-use crate::guard::shown;
-use crate::outcome::end_of;
-use metnos_policy::context::Who;
-use serde_json::Value;
-
 use crate::arguments::Arguments;
+use crate::guard::shown;
 use crate::intent;
+use crate::outcome::end_of;
 use crate::policy::{Policy, head};
 use crate::principal::{Principal, identify};
 use crate::turns::Turn;
+use metnos_policy::context::Who;
+use serde_json::Value;
 
 /// The most bytes a person may say at once.
 pub const MAX_WORDS: usize = 64 * 1024;
@@ -61,7 +60,7 @@ fn words(sealed: &Sealed) -> Result<String, Refusal> {
     Ok(text)
 }
 
-/// What is said to words that hold a secret: they are not registered, so nothing of them is kept.
+/// To words that hold a secret: nothing of them is kept.
 fn told(name: &str) -> Refusal {
     let why = format!("what was said holds the secret `{name}`, so it is neither read nor recorded");
     Refusal::new(RefusalCode::Denied, crate::vault::TOLD, why)
@@ -75,7 +74,8 @@ fn stranger(principal: &Principal) -> Refusal {
 }
 
 impl door_policyd::Serve for Policy {
-    async fn identify(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
+    async fn identify(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
+        self.door_is(cx.notes());
         let it = self.who(ask.channel, &ask.sender)?;
         let lang = self.setting.lang;
         Ok((Identified { principal: it.name, standing: it.standing, level: it.level, lang }, []))
@@ -136,8 +136,7 @@ impl planner_policyd::Serve for Policy {
             return Ok((IntentFrozen { frozen: 0, ignored: intent::listed(ignored) }, []));
         }
         if turn.flow.label.integrity != Integrity::Trusted {
-            let why = "something else than the owner's words was read before";
-            return Err(Refusal::new(RefusalCode::Denied, "intent.tainted", why).into());
+            return Err(intent::tainted().into());
         }
         let slots = intent::read(&ask.slots)?;
         let (registry, words) = (self.registry.borrow(), turn.flow.words.clone());
@@ -188,6 +187,7 @@ impl planner_policyd::Serve for Policy {
             turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
             turns.end(ask.turn);
         }
+        self.stays_over(ask.turn);
         self.forget(ask.turn);
         Ok((Done {}, []))
     }
@@ -456,7 +456,6 @@ impl Policy {
         arguments: Sealed,
         approved: Option<String>,
     ) -> Result<(CallRun, Sealed), Refusal> {
-        // A line about its begin is written before it is decided.
         if let Some(name) = self.secret_in(std::iter::once(executor.as_str())) {
             return Err(told(&name));
         }
@@ -474,6 +473,7 @@ impl Policy {
             self.forget(evicted);
         }
         let begun = DirectTurn { turn, trace, principal: name, executor: head(&executor, 64) };
+        let card = approved.clone();
         let call = Call { turn, place: CallRef(1), executor, arguments, notes: None, approved };
         // It is decided while that is being recorded. memoryd hears the one before the other, and takes no decision in a
         // turn that it has not recorded.
@@ -487,6 +487,7 @@ impl Policy {
             Ok(Acted::Ran(ran)) => self.turns.borrow_mut().get_mut(turn).map(|open| share(open, ran.handle)),
             Ok(Acted::Denied(_)) | Err(_) => None,
         };
+        self.hand_to_asker(turn, card.as_deref(), &acted);
         self.turns.borrow_mut().end(turn);
         self.forget(turn);
         if let Err(error) = self.memory.direct_turn_done(trace, DirectTurnDone { turn, end }, []).await {

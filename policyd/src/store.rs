@@ -20,9 +20,9 @@ use crate::{store_cards, undo, vault};
 /// The database's file, in policyd's own folder.
 pub const STORE_FILE: &str = "policy.sqlite";
 /// The form of the database this version writes.
-const FORM: i64 = 4;
+const FORM: i64 = 5;
 /// What each form has brought, oldest first: the first entry makes form 2 out of form 1.
-const STEPS: [&str; 3] = [store_cards::FIRST_TABLE, undo::store::TABLE, store_cards::TABLES];
+const STEPS: [&str; 4] = [store_cards::FIRST_TABLE, undo::store::TABLE, store_cards::TABLES, store_cards::TRACE_COLUMN];
 const _: () = assert!(STEPS.len() as i64 == FORM - 1, "every form has its step");
 /// The most words waiting for the thread.
 const MAX_WAITING: usize = 64;

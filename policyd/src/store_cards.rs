@@ -3,7 +3,7 @@
 //! to a card can both count; each act of a card is begun by another such statement, so that none is begun
 //! twice. All of it is durable before anything follows.
 
-use metnos_proto::ids::TurnId;
+use metnos_proto::ids::{TraceId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
 use crate::approvals::grants::Grant;
@@ -28,7 +28,10 @@ pub(crate) const TABLES: &str = "
         last_step INTEGER NOT NULL, wrong INTEGER NOT NULL, locked_until_ms INTEGER NOT NULL
     ) STRICT;";
 
-const COLUMNS: &str = "id, principal, turn, acts, made_ms, expires_ms, state, answered_by, begun";
+/// What a turn is opened anew with, when it is gone by the time its card is answered.
+pub(crate) const TRACE_COLUMN: &str = "ALTER TABLE cards ADD COLUMN trace TEXT NOT NULL DEFAULT '';";
+
+const COLUMNS: &str = "id, principal, turn, acts, made_ms, expires_ms, state, answered_by, begun, trace";
 
 /// What of this was in the database when it was opened.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -86,7 +89,9 @@ fn read(row: &SqlRow<'_>) -> rusqlite::Result<Option<Card>> {
         return Ok(None);
     };
     let (id, principal, answered_by) = (row.get(0)?, row.get(1)?, row.get(7)?);
-    Ok(Some(Card { id, principal, turn, acts, made_ms, expires_ms, state, answered_by, begun }))
+    // A card of before the column has none, and its turn is not opened anew.
+    let trace = row.get::<_, String>(9)?.parse::<TraceId>().unwrap_or(TraceId::NONE);
+    Ok(Some(Card { id, principal, turn, trace, acts, made_ms, expires_ms, state, answered_by, begun }))
 }
 
 fn signed(number: u64) -> i64 {
@@ -107,7 +112,7 @@ impl Store {
             connection.execute("DELETE FROM cards WHERE expires_ms < ?1", [signed(forget_before_ms)])?;
             connection
                 .execute(
-                    "INSERT INTO cards VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0)",
+                    "INSERT INTO cards VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10)",
                     params![
                         card.id,
                         card.principal,
@@ -118,6 +123,7 @@ impl Store {
                         signed(card.expires_ms),
                         card.state.name(),
                         card.answered_by,
+                        card.trace.to_string(),
                     ],
                 )
                 .map(|_| ())

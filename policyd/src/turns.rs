@@ -9,7 +9,7 @@ use metnos_policy::results::Output;
 use metnos_proto::edge::Word;
 use metnos_proto::edges::planner_policyd::Ask;
 use metnos_proto::ids::{CallId, HandleId, TraceId, TurnId};
-use metnos_proto::msg::common::{CallRef, Refusal, RefusalCode};
+use metnos_proto::msg::common::{CallRef, Integrity, Label, Readers, Refusal, RefusalCode};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{self, TurnPhase, Violation};
 
@@ -100,6 +100,35 @@ impl Turn {
         self.results.insert(place, handle);
         self.handles.insert(handle, kept);
         handle
+    }
+
+    /// Keeps the result of an act that somebody approved, under the name that it has: it can be released, and passed on
+    /// by no number.
+    pub fn adopt(&mut self, handle: HandleId, kept: Kept) {
+        self.handles.insert(handle, kept);
+    }
+
+    /// Gives a result away.
+    pub fn give(&mut self, handle: HandleId) -> Option<Kept> {
+        self.results.retain(|_, known| *known != handle);
+        self.handles.remove(&handle)
+    }
+
+    /// Whether a result of this name is here.
+    #[must_use]
+    pub fn has(&self, handle: HandleId) -> bool {
+        self.handles.contains_key(&handle)
+    }
+
+    /// A turn that goes on although what was known of it is gone: nobody knows what was read in it, so everything was,
+    /// and no words endorse anything.
+    #[must_use]
+    pub fn anew(trace: TraceId, principal: Principal, world: Rc<World>, now_ms: u64) -> Self {
+        let mut turn = Self::new(trace, principal, world, "", now_ms);
+        turn.flow.read(Label { integrity: Integrity::Untrusted, readers: Readers::Secret }, false);
+        // What was done before stays done: no intent is taken any more.
+        turn.phase = TurnPhase::Acting;
+        turn
     }
 
     /// The result that the call at `place` has left.
@@ -260,7 +289,7 @@ mod tests {
     use super::*;
     use crate::principal::identify;
     use crate::testing::world;
-    use metnos_proto::msg::common::{Channel, Integrity, Label, Readers};
+    use metnos_proto::msg::common::Channel;
     use metnos_proto::msg::policyd::{Act, EndTurn, Intent, Release};
     use proptest::prelude::*;
 
@@ -315,6 +344,32 @@ mod tests {
         assert!(turn.release(vouched).is_some());
         assert_eq!(turn.flow.label.integrity, Integrity::Untrusted);
         assert!(turn.release(HandleId::new()).is_none());
+    }
+
+    #[test]
+    fn a_turn_opened_anew_has_read_everything_and_takes_no_intent() {
+        let mut turns = Turns::default();
+        let id = TurnId::new();
+        let principal = identify(Channel::Cli, "uid:0", 0).unwrap();
+        let anew = Turn::anew(TraceId::new(), principal, world(), 0);
+        assert_eq!(anew.flow.label, Label { integrity: Integrity::Untrusted, readers: Readers::Secret });
+        assert!(!anew.flow.is_clean() && !anew.flow.words.mention("read"));
+        turns.open(id, anew, 0).unwrap();
+        let intent = Ask::Intent(Intent { turn: id, slots: Vec::new() });
+        assert!(turns.admit(id, &intent, 1, 0).is_err());
+        assert!(turns.admit(id, &act(id), 1, 0).is_ok());
+    }
+
+    #[test]
+    fn what_is_given_to_another_turn_is_there_and_here_no_more() {
+        let (mut from, mut to) = (turn(0), turn(0));
+        let handle = from.keep(CallRef(1), kept(Integrity::Untrusted));
+        let given = from.give(handle).unwrap();
+        to.adopt(handle, given);
+        assert!(!from.has(handle) && from.result_of(CallRef(1)).is_none() && from.release(handle).is_none());
+        assert!(to.has(handle) && to.result_of(CallRef(1)).is_none());
+        assert!(to.release(handle).is_some());
+        assert_eq!(to.flow.label.integrity, Integrity::Untrusted, "reading it raises the context");
     }
 
     #[test]

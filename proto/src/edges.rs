@@ -37,6 +37,7 @@ crate::edges! {
     DoorPlanner in door_planner = 2: Gatewayd => Planner {
         ask open_turn(OpenTurn, 1) -> (TurnOpened, 0) within 10_000;
         ask cancel_turn(CancelTurn, 0) -> (Cancelled, 0) within 5_000;
+        ask resume_turn(ResumeTurn, 0) -> (TurnResumed, 0) within 15_000;
         note Text;
         note Call;
         note Progress;
@@ -86,6 +87,9 @@ crate::edges! {
     /// The planner hears what is remembered, and says when a turn is over.
     PlannerMemoryd in planner_memoryd = 8: Planner => Memoryd {
         ask begin_turn(BeginTurn, 0) -> (TurnBegun, 1) within 10_000;
+        ask asked(Asked, 1) -> (Recorded, 0) within 10_000;
+        ask suspend_turn(SuspendTurn, 1) -> (Done, 0) within 10_000;
+        ask take_up_turn(TakeUpTurn, 0) -> (TurnTakenUp, 1) within 10_000;
         ask close_turn(CloseTurn, 0) -> (TurnClosed, 0) within 10_000;
     }
 

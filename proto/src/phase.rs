@@ -106,6 +106,8 @@ pub enum RecallPhase {
     Received,
     /// The envelope was handed over.
     Begun,
+    /// It is put aside until a card is answered.
+    Suspended,
 }
 
 /// May the planner say this about a turn in this phase? `None` when the turn is over.
@@ -117,9 +119,20 @@ pub fn planner_at_memoryd(phase: RecallPhase, ask: &planner_memoryd::Ask) -> Res
     let word = crate::edge::Word::name(ask);
     match (phase, ask) {
         (RecallPhase::Received, Ask::BeginTurn(_)) => Ok(Some(RecallPhase::Begun)),
-        (RecallPhase::Begun, Ask::BeginTurn(_)) => Err(Violation { word, state: "a second time" }),
-        (RecallPhase::Received, Ask::CloseTurn(_)) => Err(Violation { word, state: "before the turn began" }),
-        (RecallPhase::Begun, Ask::CloseTurn(_)) => Ok(None),
+        (RecallPhase::Begun | RecallPhase::Suspended, Ask::BeginTurn(_)) => {
+            Err(Violation { word, state: "a second time" })
+        }
+        (RecallPhase::Received, Ask::CloseTurn(_) | Ask::Asked(_) | Ask::SuspendTurn(_) | Ask::TakeUpTurn(_)) => {
+            Err(Violation { word, state: "before the turn began" })
+        }
+        (RecallPhase::Begun, Ask::Asked(_)) => Ok(Some(RecallPhase::Begun)),
+        (RecallPhase::Begun, Ask::SuspendTurn(_)) => Ok(Some(RecallPhase::Suspended)),
+        // The planner does not know whether a turn was put aside: what is not there is refused by who keeps it.
+        (RecallPhase::Begun | RecallPhase::Suspended, Ask::TakeUpTurn(_)) => Ok(Some(RecallPhase::Begun)),
+        (RecallPhase::Suspended, Ask::Asked(_) | Ask::SuspendTurn(_)) => {
+            Err(Violation { word, state: "of a turn that is put aside" })
+        }
+        (RecallPhase::Begun | RecallPhase::Suspended, Ask::CloseTurn(_)) => Ok(None),
     }
 }
 

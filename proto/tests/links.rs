@@ -12,7 +12,7 @@ use metnos_proto::link::{BlockingClient, Outgoing};
 use metnos_proto::link_async::{Client, Closed, Cx, MAX_IN_FLIGHT};
 use metnos_proto::msg::common::{Channel, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{Pair, Paired};
-use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, Text, TurnOpened};
+use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, ResumeTurn, Text, TurnOpened, TurnResumed};
 use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
 
@@ -40,6 +40,10 @@ impl door_planner::Serve for Echo {
         }
         cx.notes().send(door_planner::Note::Text(Text { turn: ask.turn, text })).await.unwrap();
         Ok((TurnOpened {}, []))
+    }
+
+    async fn resume_turn(self: Rc<Self>, _: Cx<DoorPlanner>, _: ResumeTurn, []: [Sealed; 0]) -> Served<TurnResumed, 0> {
+        Ok((TurnResumed {}, []))
     }
 
     async fn cancel_turn(self: Rc<Self>, _: Cx<DoorPlanner>, _: CancelTurn, []: [Sealed; 0]) -> Served<Cancelled, 0> {

@@ -181,6 +181,20 @@ mod a_planner {
     }
 
     #[test]
+    fn cannot_put_aside_or_take_up_anothers_turn_or_more_than_is_kept() {
+        let set = planner();
+        for what in ["suspend-foreign", "suspend-much", "take-up-foreign", "take-up-nothing", "asked-foreign"] {
+            let (steps, _) = attack(&set, what);
+            assert!(!matches!(steps[0].as_str(), "suspended" | "taken up" | "recorded"), "{what}: {steps:?}");
+        }
+        let (steps, lines) = attack(&set, "suspend-twice");
+        assert_eq!(steps[0], "suspended");
+        assert_ne!(steps[1], "suspended");
+        assert!(lines.iter().any(|line| line.to_text().contains("put aside")), "a violation is recorded");
+        set.verify();
+    }
+
+    #[test]
     fn cannot_fill_the_disk_with_refusals() {
         let set = planner();
         let (steps, lines) = attack(&set, "flood 2000");

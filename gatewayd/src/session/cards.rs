@@ -4,13 +4,19 @@
 
 use std::rc::Rc;
 
+use metnos_proto::edge::AskError;
 use metnos_proto::edges::{ctl_door, door_policyd};
+use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Notes;
-use metnos_proto::msg::policyd::{CardSettled, CardWaits};
+use metnos_proto::msg::common::{Channel, Lang};
+use metnos_proto::msg::planner::ResumeTurn;
+use metnos_proto::msg::policyd::{CardSettled, CardWaits, Identify};
 
 use super::Door;
-use super::relay::Item;
+use super::relay::{Item, Parked, Relay};
 
+/// How often the planner is asked to go on with a turn, when it went away over it.
+pub const RESUME_TRIES: u32 = 3;
 /// The most cards whose sessions are remembered.
 pub const MAX_CARDS: usize = 64;
 
@@ -42,12 +48,73 @@ impl Door {
         }
     }
 
-    fn card_settled(&self, settled: CardSettled) {
-        let Some(session) = self.cards.borrow_mut().remove(&settled.id) else { return };
+    fn card_settled(self: &Rc<Self>, settled: CardSettled) {
+        let session = self.cards.borrow_mut().remove(&settled.id);
+        let door = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            if session.send(ctl_door::Note::CardSettled(settled)).await.is_err() {
+            if let Some(session) = session
+                && session.send(ctl_door::Note::CardSettled(settled.clone())).await.is_err()
+            {
                 tracing::debug!("the session that had asked was gone when its card was answered");
             }
+            door.resume(settled).await;
         });
+    }
+
+    /// Has policyd know who is to hear of cards, also before anybody has said a word: a turn may wait from before this
+    /// door was started.
+    pub(super) async fn listen(self: Rc<Self>) {
+        let mut generations = self.peers.policyd.generations();
+        loop {
+            if *generations.borrow_and_update() != 0 {
+                let sender = format!("uid:{}", self.owner_uid.get().unwrap_or(0));
+                let identify = Identify { channel: Channel::Cli, sender };
+                if let Err(error) = self.peers.policyd.identify(TraceId::NONE, identify, []).await {
+                    tracing::debug!(%error, "policyd did not hear that the door is there");
+                }
+            }
+            if generations.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Has the planner go on with the turn that waited for this card, if one did.
+    pub(super) async fn resume(self: Rc<Self>, settled: CardSettled) {
+        let turn = settled.turn;
+        if self.turns.borrow().contains_key(&turn) {
+            // It was answered before the turn was put aside; a turn that ends otherwise has no use for it.
+            let mut early = self.early.borrow_mut();
+            early.retain(|turn, _| self.turns.borrow().contains_key(turn));
+            early.insert(turn, settled);
+            return;
+        }
+        let parked = self.parked.borrow_mut().remove(&turn);
+        let Parked { session, trace, lang, notes, said } = parked.unwrap_or(Parked {
+            session: u64::MAX,
+            trace: TraceId::NONE,
+            lang: Lang::En,
+            notes: None,
+            said: String::new(),
+        });
+        let (relay, handle) = Relay::new(&self, session, (turn, trace, lang), notes, said);
+        self.enter(turn, handle);
+        let planner = &self.peers.planner;
+        let mut resumed = planner.resume_turn(trace, ResumeTurn { turn, acts: settled.acts.clone() }, []).await;
+        for _ in 1..RESUME_TRIES {
+            // Only what the planner cannot have begun is asked for again.
+            let Err(AskError::Gone(_)) = resumed else { break };
+            resumed = planner.resume_turn(trace, ResumeTurn { turn, acts: settled.acts.clone() }, []).await;
+        }
+        match resumed {
+            Ok(_) => {
+                self.set_generation(turn, *planner.generations().borrow());
+                relay.run().await;
+            }
+            Err(error) => {
+                tracing::debug!(%turn, %error, "no turn goes on after this card");
+                self.leave(turn);
+            }
+        }
     }
 }

@@ -23,6 +23,7 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::{Client, Closed, Notes};
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::planner::CancelTurn;
+use metnos_proto::msg::policyd::CardSettled;
 use tokio::sync::watch;
 
 use relay::Handle;
@@ -64,6 +65,10 @@ pub struct Door {
     next_session: Cell<u64>,
     /// Bytes of answers that wait for their sessions or for the journal.
     held: Cell<usize>,
+    /// Turns that wait for the answer to a card.
+    parked: RefCell<HashMap<TurnId, relay::Parked>>,
+    /// Answers that came before their turn was put aside.
+    early: RefCell<HashMap<TurnId, CardSettled>>,
     /// Who was shown which card.
     cards: RefCell<HashMap<String, Notes<CtlDoor>>>,
     /// What mind says of the models, as last heard.
@@ -98,6 +103,8 @@ impl Door {
             sessions: Cell::new(0),
             next_session: Cell::new(0),
             held: Cell::new(0),
+            parked: RefCell::default(),
+            early: RefCell::default(),
             cards: RefCell::default(),
             models: RefCell::new("mind was not heard yet".to_owned()),
             is_draining: Cell::new(false),
@@ -135,6 +142,7 @@ impl Door {
     pub fn start(self: &Rc<Self>) {
         tokio::task::spawn_local(Rc::clone(self).route());
         tokio::task::spawn_local(Rc::clone(self).hear_cards());
+        tokio::task::spawn_local(Rc::clone(self).listen());
         tokio::task::spawn_local(Rc::clone(self).ask_for_health());
     }
 

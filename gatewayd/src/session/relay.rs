@@ -39,6 +39,20 @@ pub(super) enum Item {
     Done(TurnDone),
 }
 
+/// The most turns that are parked here; others go on with their answers, and without what was said before.
+pub const MAX_PARKED: usize = 64;
+/// How much of what a parked turn has said is kept, in bytes.
+pub const MAX_PARKED_SAID: usize = 256 * 1024;
+
+/// A turn that waits for the answer to a card.
+pub(super) struct Parked {
+    pub session: u64,
+    pub trace: TraceId,
+    pub lang: Lang,
+    pub notes: Option<Notes<CtlDoor>>,
+    pub said: String,
+}
+
 /// Why the door itself ends a turn, as soon as it does.
 type Cut = Rc<(RefCell<Option<String>>, Notify)>;
 
@@ -81,7 +95,9 @@ pub(super) struct Relay {
     pub turn: TurnId,
     pub trace: TraceId,
     pub lang: Lang,
-    pub session: Notes<CtlDoor>,
+    /// Where it goes; nowhere but into the journal, when the session is not known any more.
+    pub session: Option<Notes<CtlDoor>>,
+    number: u64,
     queue: mpsc::Receiver<Item>,
     cut: Cut,
     /// What was passed on so far.
@@ -94,16 +110,21 @@ impl Relay {
         door: &Rc<Door>,
         session: u64,
         (turn, trace, lang): (TurnId, TraceId, Lang),
-        notes: Notes<CtlDoor>,
+        notes: Option<Notes<CtlDoor>>,
+        said: String,
     ) -> (Self, Handle) {
         let (handle, queue, cut) = Handle::new(session, lang);
-        let relay = Self { door: Rc::clone(door), turn, trace, lang, session: notes, queue, cut, said: String::new() };
+        let relay =
+            Self { door: Rc::clone(door), turn, trace, lang, session: notes, number: session, queue, cut, said };
         (relay, handle)
     }
 
     /// Passes everything on until the turn is done, journals it, and says so.
     pub async fn run(mut self) {
         let mut done = self.pass_on().await;
+        if done.end == TurnEnd::Suspended {
+            return self.park(done).await;
+        }
         if let Err(error) = self.journal(&done).await {
             tracing::error!(turn = %self.turn, %error, "an answer could not be journalled");
             let why = says::not_recorded(self.lang, &error.to_string());
@@ -111,8 +132,24 @@ impl Relay {
         }
         let taken = self.door.leave(self.turn);
         self.door.held.set(self.door.held.get().saturating_sub(taken));
-        if self.session.send(ctl_door::Note::TurnDone(done)).await.is_err() {
-            tracing::debug!(turn = %self.turn, "the session was gone when its turn ended");
+        self.send(ctl_door::Note::TurnDone(done)).await;
+    }
+
+    /// The turn waits for the answer to a card: what was said is kept for the journal, and nobody is kept waiting.
+    async fn park(self, done: TurnDone) {
+        let taken = self.door.leave(self.turn);
+        self.door.held.set(self.door.held.get().saturating_sub(taken));
+        let said = crate::reflex::answer::shorten(&self.said, MAX_PARKED_SAID).to_owned();
+        let parked =
+            Parked { session: self.number, trace: self.trace, lang: self.lang, notes: self.session.clone(), said };
+        if self.door.parked.borrow().len() < MAX_PARKED {
+            self.door.parked.borrow_mut().insert(self.turn, parked);
+        }
+        self.send(ctl_door::Note::TurnDone(done)).await;
+        let early = self.door.early.borrow_mut().remove(&self.turn);
+        if let Some(settled) = early {
+            let door = Rc::clone(&self.door);
+            tokio::task::spawn_local(async move { door.resume(settled).await });
         }
     }
 
@@ -134,7 +171,9 @@ impl Relay {
                     Item::Call(call) => self.send(ctl_door::Note::Call(call)).await,
                     Item::Progress(progress) => self.send(ctl_door::Note::Progress(progress)).await,
                     Item::Card(card) => {
-                        self.door.was_shown(&card.id, self.session.clone());
+                        if let Some(session) = &self.session {
+                            self.door.was_shown(&card.id, session.clone());
+                        }
                         self.send(ctl_door::Note::CardWaits(card)).await;
                     }
                 },
@@ -152,7 +191,11 @@ impl Relay {
 
     /// A session that is gone is noticed elsewhere; the turn goes on to its end, for the journal.
     async fn send(&self, note: ctl_door::Note) {
-        let _ = self.session.send(note).await;
+        if let Some(session) = &self.session
+            && session.send(note).await.is_err()
+        {
+            tracing::debug!(turn = %self.turn, "the session is gone");
+        }
     }
 
     /// Has the answer made durable: what was said, and below it the reason when it is none.

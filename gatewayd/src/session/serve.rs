@@ -186,7 +186,8 @@ impl Session {
     /// the end of the turn, told and journalled like any other.
     async fn open(&self, cx: &Cx<CtlDoor>, who: &Identified, registered: &PromptRegistered, words: Sealed) {
         let PromptRegistered { turn, trace } = *registered;
-        let (relay, handle) = Relay::new(&self.door, self.number, (turn, trace, who.lang), cx.notes());
+        let (relay, handle) =
+            Relay::new(&self.door, self.number, (turn, trace, who.lang), Some(cx.notes()), String::new());
         self.door.enter(turn, handle);
         tokio::task::spawn_local(relay.run());
         let planner = &self.door.peers.planner;

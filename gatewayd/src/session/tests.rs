@@ -438,10 +438,53 @@ fn a_card_reaches_the_session_that_asked_from_policyd_and_its_answer_goes_back_u
         let answer = AnswerHere { id: card.id, digest: card.digest, answer: Answer::Once, code: String::new() };
         asking.door.answer(TraceId::NONE, answer, []).await.unwrap();
         assert_eq!(stage.script.asked("answer_card"), ["answer_card uid:1000 ab blake3:1 Once"]);
-        let settled = CardSettled { turn, id: "ab".into(), state: "approved".into(), by: "me".into(), ran: 1 };
+        let settled =
+            CardSettled { turn, id: "ab".into(), state: "approved".into(), by: "me".into(), ran: 1, acts: Vec::new() };
         policyd.send(door_policyd::Note::CardSettled(settled)).await.unwrap();
         let Some(ctl_door::Note::CardSettled(settled)) = asking.notes.recv().await else { panic!("not settled") };
         assert_eq!(settled.ran, 1);
         assert!(foreign.notes.try_recv().is_err(), "nobody else hears of it");
+    });
+}
+
+#[test]
+fn a_turn_that_waits_goes_on_when_its_card_is_answered_and_is_journalled_once_and_whole() {
+    run(async {
+        let stage = Stage::new();
+        let mut person = stage.person(1000);
+        let turn = person.say(b"tidy up").await.unwrap();
+        stage.planner_says(turn, "one\n").await;
+        stage.planner_ends(turn, TurnEnd::Suspended).await;
+        assert_eq!(person.listen().await.1.end, TurnEnd::Suspended);
+        assert!(stage.script.asked("delivered").is_empty());
+        let policyd = stage.script.policyd.borrow().clone().unwrap();
+        let settled =
+            CardSettled { turn, id: "ab".into(), state: "approved".into(), by: "me".into(), ran: 0, acts: Vec::new() };
+        policyd.send(door_policyd::Note::CardSettled(settled)).await.unwrap();
+        until(|| !stage.script.asked("resume_turn").is_empty()).await;
+        stage.planner_says(turn, "two\n").await;
+        stage.planner_ends(turn, TurnEnd::Answered).await;
+        let (said, done) = person.listen().await;
+        assert_eq!((said.as_str(), done.end), ("two\n", TurnEnd::Answered));
+        assert_eq!(stage.script.asked("delivered"), ["delivered answered one\ntwo\n"]);
+    });
+}
+
+#[test]
+fn an_answer_that_comes_before_the_turn_was_put_aside_is_not_lost() {
+    run(async {
+        let stage = Stage::new();
+        let mut person = stage.person(1000);
+        let turn = person.say(b"tidy up").await.unwrap();
+        let policyd = stage.script.policyd.borrow().clone().unwrap();
+        let settled =
+            CardSettled { turn, id: "ab".into(), state: "denied".into(), by: "me".into(), ran: 0, acts: Vec::new() };
+        policyd.send(door_policyd::Note::CardSettled(settled)).await.unwrap();
+        until(|| !stage.door.early.borrow().is_empty()).await;
+        stage.planner_ends(turn, TurnEnd::Suspended).await;
+        until(|| !stage.script.asked("resume_turn").is_empty()).await;
+        stage.planner_ends(turn, TurnEnd::Answered).await;
+        assert_eq!(person.listen().await.1.end, TurnEnd::Suspended);
+        assert_eq!(person.listen().await.1.end, TurnEnd::Answered);
     });
 }

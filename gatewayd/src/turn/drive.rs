@@ -15,16 +15,18 @@ use metnos_proto::msg::common::{CallRef, Lang, Outcome};
 use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn};
 use metnos_proto::msg::mind::StopThinking;
 use metnos_proto::msg::planner::{Call, CallState, MAX_TEXT, OpenTurn, Text, TurnDone, TurnEnd};
-use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, MAX_SLOTS, Release, Slot};
+use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, MAX_SLOTS, Release, SettledAct, Slot};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::progress::{Progress, State};
+use super::think::{Kept, settled};
 use super::{CLOSE_WITHIN_MS, MAX_WHY, MAX_WISH, Pieces, Planner, THINKING_WITHIN_MS};
 use crate::reflex::answer::{MAX_ANSWER, Told, pieces, shorten};
 use crate::reflex::{Plan, PlannedCall, Reply, language_of, speech};
+use crate::thinking::core::Event;
 
 /// How a turn ended, and why when it gave no answer.
 #[derive(Debug)]
@@ -66,15 +68,7 @@ impl Planner {
         words: String,
         (door, cancel, pieces): (Notes<DoorPlanner>, Rc<Notify>, Pieces),
     ) {
-        let turn = Turn {
-            id: open.turn,
-            trace: open.trace,
-            lang: open.lang,
-            planner: Rc::clone(&self),
-            door,
-            thinks: Cell::new(0),
-            open_line: Cell::new(false),
-        };
+        let turn = Turn::new(&self, (open.turn, open.trace, open.lang), door);
         // Not cut short, so that it is always known whether memoryd has a turn to close.
         let (has_begun, ended) = match turn.begin().await {
             Err(error) => (false, Ended::broken(speech::broken(&error, turn.lang))),
@@ -89,7 +83,36 @@ impl Planner {
                 (true, ended)
             }
         };
-        turn.close(has_begun, &ended).await;
+        self.finish(&turn, has_begun, ended).await;
+    }
+
+    /// Goes on with a turn that was put aside.
+    pub(super) async fn run_on(
+        self: Rc<Self>,
+        (turn, trace): (TurnId, TraceId),
+        mut kept: Kept,
+        acts: Vec<SettledAct>,
+        (door, cancel, pieces): (Notes<DoorPlanner>, Rc<Notify>, Pieces),
+    ) {
+        let turn = Turn::new(&self, (turn, trace, kept.lang), door);
+        turn.open_line.set(kept.open_line);
+        let asks = kept.turn.on(Event::Settled(settled(acts)));
+        let cancelled = || Ended::new(TurnEnd::Cancelled, speech::cancelled(turn.lang).to_owned());
+        let ended = tokio::select! {
+            biased;
+            () = cancel.notified() => cancelled(),
+            () = turn.door.closed() => cancelled(),
+            ended = turn.within(turn.go_through(kept.turn, asks, pieces)) => ended,
+        };
+        turn.stop_thinking().await;
+        self.finish(&turn, true, ended).await;
+    }
+
+    async fn finish(&self, turn: &Turn, has_begun: bool, ended: Ended) {
+        // What waits is not over: memoryd keeps it, and policyd what was read in it.
+        if ended.end != TurnEnd::Suspended {
+            turn.close(has_begun, &ended).await;
+        }
         self.turns.borrow_mut().remove(&turn.id);
         self.count.send_modify(|count| *count = count.saturating_sub(1));
         let why = shorten(ended.why.trim_end(), MAX_WHY).to_owned();
@@ -101,6 +124,11 @@ impl Planner {
 }
 
 impl Turn {
+    fn new(planner: &Rc<Planner>, (id, trace, lang): (TurnId, TraceId, Lang), door: Notes<DoorPlanner>) -> Self {
+        let (thinks, open_line) = (Cell::new(0), Cell::new(false));
+        Self { id, trace, lang, planner: Rc::clone(planner), door, thinks, open_line }
+    }
+
     /// Asks memoryd for the envelope.
     async fn begin(&self) -> Result<Option<Envelope>, AskError> {
         let begin = BeginTurn { turn: self.id };
@@ -154,14 +182,20 @@ impl Turn {
         let model = self.planner.model.borrow().clone();
         let (within, reflex) = match (reply, model) {
             (Reply::NotUnderstood(_), Some(model)) => {
-                let within = Duration::from_millis(THINKING_WITHIN_MS);
-                return tokio::time::timeout(within, self.think(words, &envelope, &model, pieces))
-                    .await
-                    .unwrap_or_else(|_| Ended::broken(speech::too_long(self.lang)));
+                return self.within(self.think(words, &envelope, &model, pieces)).await;
             }
             (reply, _) => (Duration::from_millis(self.planner.turn_within_ms), self.reflex(words, reply)),
         };
         tokio::time::timeout(within, reflex).await.unwrap_or_else(|_| Ended::broken(speech::too_long(self.lang)))
+    }
+
+    /// A turn with a model, as far as it comes in its time.
+    async fn within(&self, turn: impl Future<Output = Result<Ended, AskError>>) -> Ended {
+        match tokio::time::timeout(Duration::from_millis(THINKING_WITHIN_MS), turn).await {
+            Ok(Ok(ended)) => ended,
+            Ok(Err(error)) => self.broken(&error),
+            Err(_) => Ended::broken(speech::too_long(self.lang)),
+        }
     }
 
     /// Carries out what the reflex made of the words.

@@ -3,15 +3,18 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use metnos_proto::edge::{No, Served};
+use metnos_proto::edge::{AskError, No, Served};
 use metnos_proto::edges::{DoorPlanner, door_planner};
+use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
-use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, TurnOpened};
+use metnos_proto::msg::memoryd::TakeUpTurn;
+use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, ResumeTurn, TurnOpened, TurnResumed};
 use metnos_proto::payload::Sealed;
 use tokio::sync::{Notify, mpsc};
 
-use super::{MAX_DELTAS, MAX_TURNS, Open, Planner};
+use super::think::Kept;
+use super::{MAX_DELTAS, MAX_TURNS, Open, Pieces, Planner};
 use crate::reflex::MAX_WORDS;
 
 impl door_planner::Serve for Planner {
@@ -30,13 +33,39 @@ impl door_planner::Serve for Planner {
         }
         let words = read_words(&words)?;
         let cancel = Rc::new(Notify::new());
-        let (deltas, pieces) = mpsc::channel(MAX_DELTAS);
-        let lost_in = Rc::new(Cell::new(0));
-        let open = Open { cancel: Rc::clone(&cancel), notes: cx.notes(), deltas, lost_in: Rc::clone(&lost_in) };
-        self.turns.borrow_mut().insert(ask.turn, open);
-        self.count.send_modify(|count| *count += 1);
-        tokio::task::spawn_local(Rc::clone(&self).run(ask, words, (cx.notes(), cancel, (pieces, lost_in))));
+        let pieces = self.enter(ask.turn, &cx, &cancel);
+        tokio::task::spawn_local(Rc::clone(&self).run(ask, words, (cx.notes(), cancel, pieces)));
         Ok((TurnOpened {}, []))
+    }
+
+    async fn resume_turn(
+        self: Rc<Self>,
+        cx: Cx<DoorPlanner>,
+        ask: ResumeTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnResumed, 0> {
+        let busy = |why: String| Refusal::new(RefusalCode::Busy, "planner.turns", why).remedy("ask again in a moment");
+        if self.turns.borrow().contains_key(&ask.turn) {
+            return Err(busy(format!("turn {} is under way", ask.turn)).into());
+        }
+        if self.turns() >= MAX_TURNS {
+            return Err(busy(format!("{MAX_TURNS} turns are under way already")).into());
+        }
+        let cancel = Rc::new(Notify::new());
+        // Entered before anybody else is asked, so that of two answers only one finds it.
+        let pieces = self.enter(ask.turn, &cx, &cancel);
+        match self.take_up(ask.turn).await {
+            Ok((trace, kept)) => {
+                let turn = Rc::clone(&self).run_on((ask.turn, trace), kept, ask.acts, (cx.notes(), cancel, pieces));
+                tokio::task::spawn_local(turn);
+                Ok((TurnResumed {}, []))
+            }
+            Err(no) => {
+                self.turns.borrow_mut().remove(&ask.turn);
+                self.count.send_modify(|count| *count = count.saturating_sub(1));
+                Err(no.into())
+            }
+        }
     }
 
     async fn cancel_turn(
@@ -51,6 +80,29 @@ impl door_planner::Serve for Planner {
             open.cancel.notify_one();
         }
         Ok((Cancelled { was_open: open.is_some() }, []))
+    }
+}
+
+impl Planner {
+    /// Counts a turn as under way; what its thoughts will say comes there.
+    fn enter(&self, turn: TurnId, cx: &Cx<DoorPlanner>, cancel: &Rc<Notify>) -> Pieces {
+        let (deltas, pieces) = mpsc::channel(MAX_DELTAS);
+        let lost_in = Rc::new(Cell::new(0));
+        let open = Open { cancel: Rc::clone(cancel), notes: cx.notes(), deltas, lost_in: Rc::clone(&lost_in) };
+        self.turns.borrow_mut().insert(turn, open);
+        self.count.send_modify(|count| *count += 1);
+        (pieces, lost_in)
+    }
+
+    /// What memoryd has kept of a turn, which keeps it no longer.
+    async fn take_up(&self, turn: TurnId) -> Result<(TraceId, Kept), Refusal> {
+        let taken = self.memoryd.take_up_turn(TraceId::NONE, TakeUpTurn { turn }, []).await;
+        let (taken, [state]) = taken.map_err(AskError::into_refusal)?;
+        let unreadable = |why: String| {
+            Refusal::new(RefusalCode::Internal, "turn.kept", format!("what was kept of the turn cannot be read: {why}"))
+        };
+        let state = state.read().map_err(|error| unreadable(error.to_string()))?;
+        Ok((taken.trace, serde_json::from_slice(&state).map_err(|error| unreadable(error.to_string()))?))
     }
 }
 

@@ -11,10 +11,13 @@ use metnos_proto::edges::{
     DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, door_planner, planner_memoryd, planner_mind,
     planner_policyd,
 };
+use metnos_proto::ids::Sha256;
 use metnos_proto::ids::{CallId, HandleId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx};
 use metnos_proto::msg::common::{Channel, Done, Label, Lang, Outcome, Refusal, RefusalCode, Resources};
-use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn, TurnBegun, TurnClosed};
+use metnos_proto::msg::memoryd::{
+    Asked, BeginTurn, CloseTurn, Recorded, SuspendTurn, TakeUpTurn, TurnBegun, TurnClosed, TurnTakenUp,
+};
 use metnos_proto::msg::mind::{
     MindHealth, MindReport, RoleModel, StopThinking, Think, ThinkingStopped, Thought, ThoughtDelta, Usage,
 };
@@ -38,6 +41,7 @@ pub(super) enum Fate {
     Error(&'static str),
     Ends(Outcome),
     Denied,
+    Asks,
     Hangs,
 }
 
@@ -50,6 +54,8 @@ pub(super) struct Script {
     pub(super) has_begun: Cell<bool>,
     pub(super) closes: Cell<bool>,
     pub(super) reason: RefCell<String>,
+    /// What was put aside.
+    pub(super) aside: RefCell<HashMap<TurnId, Vec<u8>>>,
     /// The model, when there is one.
     pub(super) model: RefCell<Option<Model>>,
 }
@@ -107,6 +113,10 @@ impl planner_policyd::Serve for Script {
             }
             Some(Fate::Ends(outcome)) => (outcome, Value::Null),
             Some(Fate::Hangs) => std::future::pending().await,
+            Some(Fate::Asks) => {
+                let refusal = Refusal::new(RefusalCode::Denied, "approval.waiting", "it waits for the owner's word");
+                return Ok((Acted::Denied(refusal), []));
+            }
             Some(Fate::Denied) | None => {
                 let refusal =
                     Refusal::new(RefusalCode::Denied, "guard.path", "that path is forbidden").remedy("use another");
@@ -154,6 +164,35 @@ impl planner_memoryd::Serve for Script {
         self.note("begin_turn");
         self.has_begun.set(true);
         Ok((TurnBegun { nonce: 1 }, [sealed(&self.envelope.borrow())]))
+    }
+
+    async fn asked(self: Rc<Self>, _cx: Cx<PlannerMemoryd>, ask: Asked, [sent]: [Sealed; 1]) -> Served<Recorded, 0> {
+        assert!(!sent.is_empty());
+        self.note(format!("asked {} {}", ask.thought, ask.model));
+        Ok((Recorded { seq: 1, hash: Sha256([0; 32]) }, []))
+    }
+
+    async fn suspend_turn(
+        self: Rc<Self>,
+        _cx: Cx<PlannerMemoryd>,
+        ask: SuspendTurn,
+        [state]: [Sealed; 1],
+    ) -> Served<Done, 0> {
+        self.note("suspend_turn");
+        self.aside.borrow_mut().insert(ask.turn, state.read().unwrap());
+        Ok((Done {}, []))
+    }
+
+    async fn take_up_turn(
+        self: Rc<Self>,
+        _cx: Cx<PlannerMemoryd>,
+        ask: TakeUpTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnTakenUp, 1> {
+        self.note("take_up_turn");
+        let no = || Refusal::new(RefusalCode::Unknown, "turn.not_suspended", "nothing is put aside");
+        let state = self.aside.borrow_mut().remove(&ask.turn).ok_or_else(no)?;
+        Ok((TurnTakenUp { trace: TraceId::NONE }, [sealed(&state)]))
     }
 
     async fn close_turn(
@@ -265,8 +304,14 @@ impl Stage {
             has_begun: Cell::new(false),
             closes: Cell::new(true),
             reason: RefCell::default(),
+            aside: RefCell::default(),
             model: RefCell::new(model),
         });
+        Self::of(script)
+    }
+
+    /// A fresh planner among the peers of another.
+    pub(super) fn of(script: Rc<Script>) -> Self {
         let (policyd, end) = ends::<PlannerPolicyd>(1, None);
         let served = tokio::task::spawn_local(planner_policyd::serve(end, Rc::clone(&script)));
         let (memoryd, end) = ends::<PlannerMemoryd>(1, None);

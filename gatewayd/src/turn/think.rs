@@ -6,25 +6,48 @@ use std::rc::Rc;
 use metnos_proto::edge::AskError;
 use metnos_proto::envelope::Envelope;
 use metnos_proto::json::{self, Limits};
-use metnos_proto::msg::common::{CallRef, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::common::{CallRef, Lang, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::{Asked, SuspendTurn};
 use metnos_proto::msg::mind::{MAX_REPLY, RoleModel, Think, Thought, ThoughtDelta};
-use metnos_proto::msg::planner::CallState;
-use metnos_proto::msg::policyd::{Act, Acted, FundTurn, Intent, Release};
+use metnos_proto::msg::planner::{CallState, TurnEnd};
+use metnos_proto::msg::policyd::{Act, Acted, FundTurn, Intent, Release, SettledAct};
 use metnos_proto::payload::Sealed;
-use metnos_proto::prompt::{Prompt, Reply};
+use metnos_proto::prompt::Reply;
+use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
 use super::Pieces;
 use super::drive::{Ended, Turn};
 use crate::reflex::language_of;
 use crate::thinking::calls::{Left, State};
-use crate::thinking::core::{Ask, Event, Loop};
-use crate::thinking::data::spoken;
+use crate::thinking::core::{Ask, Event, Loop, Settled};
+use crate::thinking::data::{self, spoken};
 use crate::thinking::prompt::{Frame, opening};
 use crate::thinking::{ROLE, speech};
 
 /// What an ask has come to: an event for the loop, or the link to a peer that the turn cannot do without is gone.
 type Came = Result<Event, AskError>;
+
+/// The longest name of a model that is recorded, in characters.
+const MAX_MODEL: usize = 64;
+
+/// A turn that is put aside, as memoryd keeps it for the planner.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Kept {
+    pub(super) turn: Loop,
+    pub(super) lang: Lang,
+    /// Whether what was said so far ends inside a line.
+    pub(super) open_line: bool,
+}
+
+/// What became of the acts of a card, as the loop hears it.
+pub(super) fn settled(acts: Vec<SettledAct>) -> Vec<Settled> {
+    let one = |act: SettledAct| {
+        let left = Left { handle: act.handle, outcome: act.outcome, label: act.label, bytes: act.bytes };
+        Settled { executor: act.executor, left: act.ran.then_some(left) }
+    };
+    acts.into_iter().map(one).collect()
+}
 
 /// What of a thought's text was passed on already, as it came.
 #[derive(Debug, Default)]
@@ -37,15 +60,22 @@ struct Passed {
 
 impl Turn {
     /// Drives the loop to its end.
-    pub(super) async fn think(&self, words: &str, envelope: &Envelope, model: &RoleModel, pieces: Pieces) -> Ended {
+    pub(super) async fn think(
+        &self,
+        words: &str,
+        envelope: &Envelope,
+        model: &RoleModel,
+        pieces: Pieces,
+    ) -> Result<Ended, AskError> {
         let mut frame = Frame::new(envelope, model.tools);
         frame.lang = language_of(words, self.lang);
         let mut turn = Loop::new(frame, opening(envelope, words), model.context);
         let asks = turn.start();
-        self.go_through(turn, asks, pieces).await.unwrap_or_else(|error| self.broken(&error))
+        self.go_through(turn, asks, pieces).await
     }
 
-    async fn go_through(
+    /// Carries out asks and what follows from them, to the end or until it must be waited.
+    pub(super) async fn go_through(
         &self,
         mut turn: Loop,
         asks: Vec<Ask>,
@@ -107,12 +137,19 @@ impl Turn {
                 let (mind, think) =
                     (Rc::clone(&self.planner.mind), Think { turn: id, thought, role: ROLE.to_owned(), max_tokens });
                 let prompt = sealed(&prompt)?;
+                let memoryd = Rc::clone(&self.planner.memoryd);
                 under_way.spawn_local(async move {
                     // A mind that is gone is no reason to give up what was done.
-                    let thought = mind.think(trace, think, [prompt]).await.map_err(AskError::into_refusal);
-                    Ok(thought
-                        .and_then(|(thought, [reply, _sent])| heard(&thought, &reply))
-                        .unwrap_or_else(Event::NoThought))
+                    let (answer, [reply, sent]) = match mind.think(trace, think, [prompt]).await {
+                        Ok(answered) => answered,
+                        Err(error) => return Ok(Event::NoThought(error.into_refusal())),
+                    };
+                    let asked = Asked { turn: id, thought, model: data::line(&answer.model, MAX_MODEL) };
+                    // Nothing follows from a thought before the chronicle has what was sent for it.
+                    match memoryd.asked(trace, asked, [sent]).await {
+                        Ok(_) => Ok(heard(&answer, &reply).unwrap_or_else(Event::NoThought)),
+                        Err(error) => Ok(Event::NoThought(error.into_refusal())),
+                    }
                 });
             }
             Ask::Say(text) => self.say_rest(&text, passed).await?,
@@ -145,12 +182,27 @@ impl Turn {
                     or_no(released, |no| Event::NotReleased(place, no))
                 });
             }
-            Ask::Suspend => {
-                under_way.spawn_local(async { Ok(Event::NotSuspended) });
-            }
+            Ask::Suspend => return self.put_aside(turn, under_way).await,
             Ask::End { end, why, wish } => return Ok(Some(Ended { end, why, wish })),
         }
         Ok(None)
+    }
+
+    /// Has memoryd keep the turn until somebody has answered. Where that is not possible, it goes on without.
+    async fn put_aside(&self, turn: &Loop, under_way: &mut JoinSet<Came>) -> Result<Option<Ended>, AskError> {
+        let kept = Kept { turn: turn.clone(), lang: self.lang, open_line: self.open_line.get() };
+        let state = sealed(&kept)?;
+        match self.planner.memoryd.suspend_turn(self.trace, SuspendTurn { turn: self.id }, [state]).await {
+            Ok(_) => {
+                let why = speech::waits(self.lang).to_owned();
+                Ok(Some(Ended { end: TurnEnd::Suspended, why, wish: String::new() }))
+            }
+            Err(error) => {
+                tracing::warn!(turn = %self.id, %error, "the turn could not be put aside");
+                under_way.spawn_local(async { Ok(Event::NotSuspended) });
+                Ok(None)
+            }
+        }
     }
 
     async fn act(&self, place: CallRef, turn: &Loop, under_way: &mut JoinSet<Came>) -> Result<(), AskError> {
@@ -240,8 +292,8 @@ fn or_no(came: Result<Event, AskError>, no: impl FnOnce(Refusal) -> Event) -> Ca
     }
 }
 
-fn sealed(prompt: &Prompt) -> Result<Sealed, AskError> {
-    let bytes = serde_json::to_vec(prompt).map_err(|error| AskError::Unsendable(error.to_string()))?;
+fn sealed(document: &impl Serialize) -> Result<Sealed, AskError> {
+    let bytes = serde_json::to_vec(document).map_err(|error| AskError::Unsendable(error.to_string()))?;
     Sealed::new(&bytes).map_err(|error| AskError::Unsendable(error.to_string()))
 }
 

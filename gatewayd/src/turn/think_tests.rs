@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use metnos_proto::edge::AskError;
 use metnos_proto::edges::door_planner;
-use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::msg::planner::{CallState, CancelTurn, TurnEnd};
+use metnos_proto::ids::{HandleId, TraceId, TurnId};
+use metnos_proto::msg::common::{Label, Outcome};
+use metnos_proto::msg::planner::{CallState, CancelTurn, ResumeTurn, TurnEnd};
+use metnos_proto::msg::policyd::SettledAct;
 use serde_json::json;
 
 use super::stage::{Fate, Stage, Thinks, file, stats};
@@ -32,17 +35,19 @@ fn a_turn_with_a_model_is_funded_thought_foreseen_done_and_answered_in_this_orde
         assert_eq!((done.end, done.why.as_str()), (TurnEnd::Answered, ""));
         let mut asked = stage.script.asked.borrow().clone();
         asked.retain(|ask| ask != "health");
-        asked[7..].sort();
+        asked[9..].sort();
         assert_eq!(
             asked,
             [
                 "begin_turn",
                 "fund_turn",
                 "think 1 interface",
+                "asked 1 test/scripted",
                 "intent fs_read /path=\"notes/a.md\"",
                 "act c1 fs_read {\"path\":\"notes/a.md\"}",
                 "release true",
                 "think 2 interface",
+                "asked 2 test/scripted",
                 "close_turn answered ",
                 "end_turn",
             ]
@@ -195,5 +200,44 @@ fn a_missing_tool_is_wished_for_when_the_turn_closes() {
         until(|| !stage.script.asked("health").is_empty()).await;
         stage.ask(WORDS).await;
         assert_eq!(stage.script.asked("close_turn"), ["close_turn answered Paint a fence; takes colour: string"]);
+    });
+}
+
+#[test]
+fn a_turn_that_waits_is_put_aside_and_goes_on_at_another_planner_where_it_stood() {
+    run(async {
+        let calls = vec![("fs_read", json!({"path": "a"})), ("text_stats", json!({"text": "x"}))];
+        let thoughts = vec![Thinks::Says(vec!["One moment."], calls), says("All done.")];
+        let mut stage = Stage::thinking(&[("fs_read", file("x")), ("text_stats", Fate::Asks)], thoughts);
+        until(|| !stage.script.asked("health").is_empty()).await;
+        let turn = TurnId::new();
+        stage.open(turn, WORDS.as_bytes()).await.unwrap();
+        let (text, _, done) = stage.listen().await;
+        assert_eq!((text.as_str(), done.end), ("One moment.", TurnEnd::Suspended));
+        assert!(stage.script.asked("close_turn").is_empty() && stage.script.asked("end_turn").is_empty());
+        assert_eq!(stage.planner.turns(), 0);
+        // Another planner, which has never heard of it.
+        let script = std::rc::Rc::clone(&stage.script);
+        let mut stage = Stage::of(script);
+        until(|| stage.script.asked("health").len() == 2).await;
+        let act = SettledAct {
+            executor: "text_stats".into(),
+            ran: true,
+            outcome: Outcome::Ok,
+            handle: HandleId::NONE,
+            label: Label::CLEAN,
+            bytes: 3,
+        };
+        let resume = |acts| ResumeTurn { turn, acts };
+        stage.door.resume_turn(TraceId::NONE, resume(vec![act]), []).await.unwrap();
+        let (text, _, done) = stage.listen().await;
+        assert_eq!((text.as_str(), done.end), ("\nAll done.", TurnEnd::Answered));
+        assert_eq!(stage.script.asked("close_turn"), ["close_turn answered "]);
+        let prompts = stage.script.model.borrow().as_ref().unwrap().prompts.clone();
+        assert!(json!(prompts[1]).to_string().contains("c2 text_stats: done, with the person's word"));
+        // Once only.
+        let again = stage.door.resume_turn(TraceId::NONE, resume(Vec::new()), []).await;
+        assert!(matches!(again, Err(AskError::Refused(no)) if no.rule == "turn.not_suspended"));
+        assert_eq!(stage.planner.turns(), 0);
     });
 }

@@ -46,6 +46,8 @@ event_types! {
     ToolResult = "tool_result",
     /// An effect on the world outside.
     WorldAction = "world_action",
+    /// A model was asked.
+    Thought = "thought",
     /// What policyd decided about a call.
     PolicyDecision = "policy_decision",
     /// A person's word on a question.

@@ -241,12 +241,29 @@ payloads! {
         micro: u64,
         /// The role of the model; empty when it was an executor.
         role: String,
+        /// BLAKE3 of what was sent to the model, by mind's word; absent when nothing was.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        sent: String,
         /// `estimate`, `actual` or `unsettled`.
         stage: String,
         /// Tokens read.
         tokens_in: u64,
         /// Tokens written.
         tokens_out: u64,
+    }
+
+    /// `thought`: a model was asked.
+    Thought = "thought" {
+        /// BLAKE3 of the bytes as they came.
+        digest: String,
+        /// How `sent` carries them: `utf-8`, `hex` when they are no text, or [`CLEANED`].
+        encoding: String,
+        /// `substrate/model`.
+        model: String,
+        /// What was sent to it.
+        sent: String,
+        /// Which thought of the turn.
+        thought: u32,
     }
 
     /// `identity_check`: the six files were looked at, and some are others than when they were last recorded.
@@ -407,7 +424,8 @@ mod tests {
             SystemEvent { kind: s(), text: s() } => SystemEvent,
             PayloadRedacted { payload_sha256: s(), seq: 7, why: s() } => PayloadRedacted,
             Checkpoint { act: s(), at_seq: 3, digest: s(), id: s(), tag: s(), why: s() } => Checkpoint,
-            CostEntry { entry: s(), executor: s(), micro: 1, role: s(), stage: s(), tokens_in: 2, tokens_out: 3 } => CostEntry,
+            CostEntry { entry: s(), executor: s(), micro: 1, role: s(), sent: s(), stage: s(), tokens_in: 2, tokens_out: 3 } => CostEntry,
+            Thought { digest: s(), encoding: s(), model: s(), sent: s(), thought: 1 } => Thought,
             ConstitutionModified { from: s(), to: s(), why: s() } => ConstitutionModified,
         }
     }

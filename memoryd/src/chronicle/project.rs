@@ -35,7 +35,8 @@ impl Index {
             EventType::AssistantMessage => self.mark(placed, "delivered"),
             EventType::TurnClose => self.mark(placed, "closed"),
             EventType::Evolution => self.evolve(placed),
-            EventType::ToolCall
+            EventType::Thought
+            | EventType::ToolCall
             | EventType::ToolResult
             | EventType::WorldAction
             | EventType::PolicyDecision

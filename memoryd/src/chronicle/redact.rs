@@ -15,11 +15,12 @@ use crate::faults::Faults;
 
 /// The types whose payload may be taken out: those that carry words or values of people. What the witnesses
 /// compare of the others (who ran what, on which decision) stays.
-pub const REDACTABLE: [EventType; 9] = [
+pub const REDACTABLE: [EventType; 10] = [
     EventType::OwnerMessage,
     EventType::AssistantMessage,
     EventType::PolicyDecision,
     EventType::TurnClose,
+    EventType::Thought,
     EventType::ToolCall,
     EventType::ToolResult,
     EventType::WorldAction,

@@ -105,6 +105,7 @@ pub const fn tellers(kind: EventType) -> Option<&'static [RoleName]> {
         EventType::IdentityCheck => Some(&[RoleName::Memoryd]),
         EventType::Checkpoint => Some(&[RoleName::Ctl, RoleName::Memoryd]),
         EventType::TurnOpen | EventType::TurnClose => Some(&[RoleName::Planner, RoleName::Policyd]),
+        EventType::Thought => Some(&[RoleName::Planner]),
         EventType::ToolCall
         | EventType::ToolResult
         | EventType::WorldAction
@@ -150,6 +151,7 @@ impl Witness {
             EventType::RunEnded => RunEnded::decode(event.payload).map(|ended| self.ended(event, &ended, &mut noter)),
             EventType::TurnClose => TurnClose::decode(event.payload).map(|_| self.close(event)),
             EventType::AssistantMessage
+            | EventType::Thought
             | EventType::ToolCall
             | EventType::ToolResult
             | EventType::WorldAction

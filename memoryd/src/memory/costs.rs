@@ -89,6 +89,7 @@ impl Memory {
             executor: word.executor.clone(),
             micro: word.micro,
             role: word.role.clone(),
+            sent: word.sent.map(|digest| digest.to_string()).unwrap_or_default(),
             stage: word.stage.name().to_owned(),
             tokens_in: word.tokens_in,
             tokens_out: word.tokens_out,

@@ -27,6 +27,7 @@ mod recollect;
 #[cfg(test)]
 mod recollect_tests;
 mod record;
+mod suspended;
 #[cfg(test)]
 pub mod testing;
 #[cfg(test)]
@@ -91,6 +92,7 @@ pub struct Memory {
     shelf: (Vec<String>, Shelf),
     ledger: Ledger,
     medium: Medium,
+    aside: suspended::Aside,
     workspace: Workspace,
     files_due: late::FilesDue,
     rounds: u64,
@@ -121,6 +123,7 @@ impl Memory {
         let recall = recollect::open_store(&instance.join(".runtime").join("recall.sqlite"), &mut chronicle)?;
         let ledger = costs::open(instance, &mut chronicle)?;
         let medium = late::open(&instance.join(".runtime").join("medium.sqlite"), &mut chronicle)?;
+        let aside = suspended::open(&instance.join(".runtime").join("suspended.sqlite"), &mut chronicle)?;
         let workspace = Workspace::open(&instance.join("workspace"))?;
         let mut memory = Self {
             chronicle,
@@ -132,6 +135,7 @@ impl Memory {
             shelf: Default::default(),
             ledger,
             medium,
+            aside,
             workspace,
             files_due: late::FilesDue::default(),
             rounds: 0,

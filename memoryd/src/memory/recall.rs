@@ -12,7 +12,7 @@ use metnos_proto::phase;
 use metnos_rank::order::Shelf;
 
 use super::late::{shown_done, shown_earlier};
-use super::record::{clean, recall_phase, refused};
+use super::record::{clean, refused};
 use super::{Memory, Teller, Told};
 use crate::chronicle::event::EventType;
 use crate::chronicle::index::TurnFacts;
@@ -40,7 +40,7 @@ impl Memory {
     pub fn begin_turn(&mut self, teller: Teller, word: &BeginTurn) -> Told<(TurnBegun, Vec<u8>)> {
         let facts = self.turn(word.turn)?;
         let ask = metnos_proto::edges::planner_memoryd::Ask::BeginTurn(word.clone());
-        phase::planner_at_memoryd(recall_phase(word.turn, &facts)?, &ask)
+        phase::planner_at_memoryd(self.phase(word.turn, &facts)?, &ask)
             .map_err(|violation| No::Violation(violation.to_string()))?;
         let envelope = self.envelope(&facts)?;
         let open = payload::TurnOpen {

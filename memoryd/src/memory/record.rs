@@ -37,7 +37,7 @@ const fn lang_name(lang: Lang) -> &'static str {
 
 impl Memory {
     /// Stages an event of a turn.
-    fn stage_in(
+    pub(super) fn stage_in(
         &mut self,
         teller: Teller,
         turn: TurnId,
@@ -125,8 +125,9 @@ impl Memory {
         let facts = self.turn(word.turn)?;
         if facts.closed.is_none() {
             let ask = metnos_proto::edges::planner_memoryd::Ask::CloseTurn(word.clone());
-            phase::planner_at_memoryd(recall_phase(word.turn, &facts)?, &ask)
+            phase::planner_at_memoryd(self.phase(word.turn, &facts)?, &ask)
                 .map_err(|violation| No::Violation(violation.to_string()))?;
+            self.aside.forget(word.turn)?;
         }
         let payload = payload::TurnClose { end: word.end.name().to_owned(), wish: clean(word.wish.clone()) };
         self.close(teller, word.turn, &facts, &payload)

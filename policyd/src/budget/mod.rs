@@ -258,7 +258,8 @@ impl Policy {
         micro: u64,
     ) -> Result<(), Refusal> {
         let (principal, executor, role) = (principal.to_owned(), executor.name.clone(), String::new());
-        let cost = Cost { entry, stage, turn, principal, role, executor, micro, tokens_in: 0, tokens_out: 0 };
+        let cost =
+            Cost { entry, stage, turn, principal, role, executor, micro, tokens_in: 0, tokens_out: 0, sent: None };
         self.memory.cost(trace, cost, []).await.map(|_| ()).map_err(|error| memory_gone(&error))
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::policyd_mind;
 use metnos_proto::executor::is_name;
-use metnos_proto::ids::{CallId, TraceId, TurnId};
+use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{Cost, CostStage, Spending};
 use metnos_proto::msg::mind::{EndFund, Fund as Word, Funded, ThoughtUsed};
@@ -96,7 +96,7 @@ impl Policy {
                 return Err(Refusal::new(RefusalCode::Busy, "quota.thinking", why).remedy("ask anew"));
             }
             let entry = CallId::new();
-            self.enter(CostStage::Estimate, (entry, turn, trace), (principal, GRANTED), (more, 0)).await?;
+            self.enter(CostStage::Estimate, (entry, turn, trace), (principal, GRANTED), (more, 0, None)).await?;
             let mut funds = house.funds.borrow_mut();
             let fund = funds.0.entry(turn).or_insert_with(|| Fund::new(principal, trace, generation));
             fund.granted = granted;
@@ -135,7 +135,7 @@ impl Policy {
         stage: CostStage,
         (entry, turn, trace): (CallId, TurnId, TraceId),
         (principal, role): (&str, &str),
-        (amount, out): (Amount, u64),
+        (amount, out, sent): (Amount, u64, Option<Blake3>),
     ) -> Result<(), Refusal> {
         let cost = Cost {
             entry,
@@ -147,6 +147,7 @@ impl Policy {
             micro: amount.micro,
             tokens_in: amount.tokens.saturating_sub(out),
             tokens_out: amount.tokens.min(out),
+            sent,
         };
         self.memory.cost(trace, cost, []).await.map(|_| ()).map_err(|error| memory_gone(&error))
     }
@@ -191,7 +192,7 @@ impl Policy {
         for entry in &fund.estimates {
             let amount = std::mem::take(&mut rest);
             let settled = self
-                .enter(CostStage::Actual, (*entry, turn, fund.trace), (&fund.principal, GRANTED), (amount, 0))
+                .enter(CostStage::Actual, (*entry, turn, fund.trace), (&fund.principal, GRANTED), (amount, 0, None))
                 .await;
             if let Err(refusal) = settled {
                 tracing::warn!(why = refusal.why, "what a turn took could not be settled; the estimate counts");
@@ -225,7 +226,7 @@ impl Policy {
         let known = self.house().funds.borrow().0.get(&note.turn).map(|fund| (fund.principal.clone(), fund.trace));
         let Some((principal, trace)) = known else { return };
         let role = if is_name(&note.role) { note.role.as_str() } else { "unknown" };
-        let (entry, amount) = ((CallId::new(), note.turn, trace), (took, note.usage.tokens_out));
+        let (entry, amount) = ((CallId::new(), note.turn, trace), (took, note.usage.tokens_out, Some(note.sent)));
         match self.enter(CostStage::Actual, entry, (&principal, role), amount).await {
             Ok(()) => {
                 if let Some(fund) = self.house().funds.borrow_mut().0.get_mut(&note.turn) {

@@ -74,6 +74,35 @@ words! {
         pub wish: String,
     }
 
+    /// A model was asked in this turn. The very bytes that were sent to it come beside it.
+    pub struct Asked {
+        /// Which turn.
+        pub turn: TurnId,
+        /// Which thought of it.
+        pub thought: u32,
+        /// `substrate/model`, as mind has it.
+        pub model: String,
+    }
+
+    /// Put a turn aside until somebody has answered: what is needed to go on comes beside it, and is interpreted by
+    /// nobody here. At most [`MAX_SUSPENDED_BYTES`].
+    pub struct SuspendTurn {
+        /// Which.
+        pub turn: TurnId,
+    }
+
+    /// Hand over what was put aside for a turn. Once: it goes on from there, or not at all.
+    pub struct TakeUpTurn {
+        /// Which.
+        pub turn: TurnId,
+    }
+
+    /// What was put aside comes beside it.
+    pub struct TurnTakenUp {
+        /// The turn's trace.
+        pub trace: TraceId,
+    }
+
     /// What the turn left behind.
     pub struct TurnClosed {
         /// Mnests made or strengthened.
@@ -267,6 +296,8 @@ words! {
         pub tokens_in: u64,
         /// Tokens written by a model.
         pub tokens_out: u64,
+        /// The digest of what was sent to the model, as mind has it; `None` when it was none.
+        pub sent: Option<Blake3>,
     }
 
     /// Where an entry of the ledger stands.
@@ -590,6 +621,8 @@ pub const MAX_QUESTION_BYTES: usize = 8 * 1024;
 pub const MAX_WHY: usize = 1024;
 /// The longest tag, in bytes.
 pub const MAX_TAG: usize = 64;
+/// The most bytes of what is put aside for one turn.
+pub const MAX_SUSPENDED_BYTES: usize = 4 << 20;
 /// The most gaps listed.
 pub const MAX_GAPS: usize = 64;
 /// The most proposals of the ager in one answer.

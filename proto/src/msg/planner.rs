@@ -2,6 +2,7 @@
 
 use crate::ids::{TraceId, TurnId};
 use crate::msg::common::{CallRef, Channel, Lang};
+use crate::msg::policyd::SettledAct;
 use crate::words;
 
 words! {
@@ -19,6 +20,17 @@ words! {
 
     /// The turn has begun; notes follow.
     pub struct TurnOpened {}
+
+    /// Go on with a turn that was put aside: the card that it waits for was answered.
+    pub struct ResumeTurn {
+        /// Which.
+        pub turn: TurnId,
+        /// What became of the acts of the card, in its order.
+        pub acts: Vec<SettledAct>,
+    }
+
+    /// It goes on; notes follow.
+    pub struct TurnResumed {}
 
     /// Stop a turn: no further call is started, what runs is left to its quotas.
     pub struct CancelTurn {
@@ -100,6 +112,8 @@ words! {
         Unsuccessful,
         /// Somebody cancelled it.
         Cancelled,
+        /// It waits for the answer to a card, and goes on then: the only end that is none.
+        Suspended,
         /// A process that was needed went away, or a bound was hit.
         Broken,
     }
@@ -118,6 +132,7 @@ impl TurnEnd {
             Self::Denied => "denied",
             Self::Unsuccessful => "unsuccessful",
             Self::Cancelled => "cancelled",
+            Self::Suspended => "suspended",
             Self::Broken => "broken",
         }
     }

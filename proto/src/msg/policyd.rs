@@ -108,6 +108,24 @@ words! {
         pub by: String,
         /// How many of its acts ran.
         pub ran: u32,
+        /// What became of each of its acts, in its order.
+        pub acts: Vec<SettledAct>,
+    }
+
+    /// What became of one act of a card.
+    pub struct SettledAct {
+        /// The executor.
+        pub executor: String,
+        /// Whether it ran.
+        pub ran: bool,
+        /// How it ended, when it ran.
+        pub outcome: Outcome,
+        /// Names its result in the turn that had asked; [`HandleId::NONE`] when it is not there.
+        pub handle: HandleId,
+        /// What reading it would give the context.
+        pub label: Label,
+        /// The size of the result in bytes.
+        pub bytes: u64,
     }
 
     // ---- from the planner ----------------------------------------------

@@ -10,8 +10,10 @@ use metnos_proto::edges::{DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolic
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx, Notes};
 use metnos_proto::msg::common::CallRef;
-use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn};
-use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, Text, TurnDone, TurnEnd, TurnOpened};
+use metnos_proto::msg::memoryd::{Asked, BeginTurn, CloseTurn, MAX_SUSPENDED_BYTES, SuspendTurn, TakeUpTurn};
+use metnos_proto::msg::planner::{
+    CancelTurn, Cancelled, OpenTurn, ResumeTurn, Text, TurnDone, TurnEnd, TurnOpened, TurnResumed,
+};
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, Release, Slot};
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::Planner;
@@ -52,6 +54,15 @@ impl door_planner::Serve for Hostile {
         let words = String::from_utf8_lossy(&words.read().unwrap_or_default()).into_owned();
         tokio::task::spawn_local(self.turn(ask, words, cx.notes()));
         Ok((TurnOpened {}, []))
+    }
+
+    async fn resume_turn(
+        self: Rc<Self>,
+        _cx: Cx<DoorPlanner>,
+        _ask: ResumeTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnResumed, 0> {
+        Ok((TurnResumed {}, []))
     }
 
     async fn cancel_turn(
@@ -114,6 +125,12 @@ impl Turn {
             "begin-twice" => vec![self.begin(self.id).await],
             "begin-foreign" => vec![self.begin(TurnId::new()).await],
             "close-foreign" => vec![self.close(TurnId::new()).await],
+            "suspend-foreign" => vec![self.suspend(TurnId::new(), "{}").await],
+            "suspend-twice" => vec![self.suspend(self.id, "{}").await, self.suspend(self.id, "{}").await],
+            "suspend-much" => vec![self.suspend(self.id, &"x".repeat(MAX_SUSPENDED_BYTES + 1)).await],
+            "take-up-foreign" => vec![self.take_up(TurnId::new()).await],
+            "take-up-nothing" => vec![self.take_up(self.id).await],
+            "asked-foreign" => vec![self.asked(TurnId::new()).await],
             "act-after-end" => self.act_after_end().await,
             "flood" => self.flood().await,
             "open-file" => vec![format!("opened {:?}", std::fs::read_to_string(&self.argument))],
@@ -167,6 +184,23 @@ impl Turn {
     async fn close(&self, turn: TurnId) -> String {
         let close = CloseTurn { turn, end: TurnEnd::Answered, wish: String::new() };
         outcome(self.hostile.memoryd.close_turn(self.trace, close, []).await, |_| "closed".to_owned())
+    }
+
+    async fn suspend(&self, turn: TurnId, state: &str) -> String {
+        let Ok(state) = sealed(state) else { return "no memory".to_owned() };
+        let suspended = self.hostile.memoryd.suspend_turn(self.trace, SuspendTurn { turn }, [state]).await;
+        outcome(suspended, |_| "suspended".to_owned())
+    }
+
+    async fn take_up(&self, turn: TurnId) -> String {
+        let taken = self.hostile.memoryd.take_up_turn(self.trace, TakeUpTurn { turn }, []).await;
+        outcome(taken, |_| "taken up".to_owned())
+    }
+
+    async fn asked(&self, turn: TurnId) -> String {
+        let Ok(sent) = sealed("a prompt that was never sent") else { return "no memory".to_owned() };
+        let asked = Asked { turn, thought: 1, model: "no/model".to_owned() };
+        outcome(self.hostile.memoryd.asked(self.trace, asked, [sent]).await, |_| "recorded".to_owned())
     }
 
     /// Runs one call and keeps its handle beyond the turn.
