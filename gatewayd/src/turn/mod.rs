@@ -20,14 +20,16 @@ use std::rc::Rc;
 
 use metnos_proto::edges::{DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, planner_mind, planner_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::link_async::{Client, Notes};
+use metnos_proto::link_async::{Client, MAX_IN_FLIGHT, Notes};
 use metnos_proto::msg::mind::{MindHealth, RoleModel, ThoughtDelta};
 use metnos_proto::msg::planner::Progress;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
 use crate::reflex::Repertoire;
 use crate::thinking;
 
+/// The most thoughts at once; who comes later waits, first come, first served.
+pub const MAX_THINKING: usize = MAX_IN_FLIGHT - 8;
 /// The most turns at once.
 pub const MAX_TURNS: usize = 128;
 /// The longest a turn of the reflex may take from the envelope to the answer, in milliseconds.
@@ -64,6 +66,8 @@ pub struct Planner {
     turns: RefCell<HashMap<TurnId, Open>>,
     /// How many turns are under way, for whoever waits for the last.
     count: watch::Sender<usize>,
+    /// Places for thoughts: fewer than the link to mind takes at once, so that a stop never waits behind them.
+    places: Rc<Semaphore>,
     /// The model of the planner's role, as last heard; none when mind has none for it.
     model: RefCell<Option<RoleModel>>,
     repertoire: RefCell<Repertoire>,
@@ -85,6 +89,7 @@ impl Planner {
             mind,
             turns: RefCell::default(),
             count: watch::Sender::new(0),
+            places: Rc::new(Semaphore::new(MAX_THINKING)),
             model: RefCell::default(),
             repertoire: RefCell::default(),
             turn_within_ms,

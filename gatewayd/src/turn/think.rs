@@ -137,8 +137,10 @@ impl Turn {
                 let (mind, think) =
                     (Rc::clone(&self.planner.mind), Think { turn: id, thought, role: ROLE.to_owned(), max_tokens });
                 let prompt = sealed(&prompt)?;
-                let memoryd = Rc::clone(&self.planner.memoryd);
+                let (memoryd, places) = (Rc::clone(&self.planner.memoryd), Rc::clone(&self.planner.places));
                 under_way.spawn_local(async move {
+                    // It is never closed.
+                    let _place = places.acquire().await;
                     // A mind that is gone is no reason to give up what was done.
                     let (answer, [reply, sent]) = match mind.think(trace, think, [prompt]).await {
                         Ok(answered) => answered,
