@@ -14,13 +14,14 @@ const PER: u128 = 1_000_000;
 /// Milliseconds of a day.
 const DAY_MS: u64 = 86_400_000;
 /// Tokens that a model takes where nobody has said, by what its server speaks: those of each provider's smallest
-/// current model; a server of one's own is presumed small.
+/// current model; a server of one's own is presumed small, and one that makes room for as much as it is asked for, smaller.
 const fn usual_context(tongue: Tongue, original: bool) -> u32 {
     match tongue {
         Tongue::Anthropic => 200_000,
         Tongue::Xai => 128_000,
         Tongue::OpenAi if original => 128_000,
-        Tongue::OpenAi | Tongue::Ollama => 8_192,
+        Tongue::OpenAi => 32_768,
+        Tongue::Ollama => 8_192,
     }
 }
 
@@ -220,7 +221,7 @@ mod tests {
         assert_eq!(registry.takes(&name("local/l"), Some((Some(9), Some(true)))), (4_096, false));
         assert_eq!(registry.takes(&name("local/m"), Some((Some(9), None))), (9, true));
         assert_eq!(registry.takes(&name("claude/c"), None), (200_000, true));
-        assert_eq!(registry.takes(&name("local/m"), None), (8_192, true));
+        assert_eq!(registry.takes(&name("local/m"), None), (32_768, true));
     }
 
     proptest! {

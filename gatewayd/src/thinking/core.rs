@@ -19,8 +19,8 @@ use super::{BYTES_PER_TOKEN, FUND_TOKENS, MAX_PROMPT, MAX_SAID, MAX_THOUGHTS, MA
 
 /// The rule of policyd's that says a call waits for somebody's word.
 pub const WAITING: &str = "approval.waiting";
-/// How the rules begin by which a thought is refused for want of money.
-const FUNDS: &str = "fund";
+/// How mind's rules begin by which a thought is refused for want of funds; also when a new mind knows of none.
+const FUNDS: &str = "mind.fund";
 
 /// What has happened.
 #[derive(Debug, Clone)]

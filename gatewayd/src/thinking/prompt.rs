@@ -8,6 +8,7 @@ use metnos_proto::prompt::{Block, Message, Prompt, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::BYTES_PER_TOKEN;
 use super::data::{line, spoken};
 use super::tools::{self, LOOK, MISSING, PLAN};
 
@@ -43,10 +44,25 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The frame of a turn.
+    /// The frame of a turn for a model of that window, in tokens; 0 when it is not known. Of a small window half is left
+    /// to the conversation: then only those executors are shown that fit best.
     #[must_use]
-    pub fn new(envelope: &Envelope, native: bool) -> Self {
-        let tools = tools::of(&envelope.candidates);
+    pub fn within(envelope: &Envelope, native: bool, window: u32) -> Self {
+        let room = if window == 0 { usize::MAX } else { (window as usize / 2).saturating_mul(BYTES_PER_TOKEN) };
+        let mut shown = envelope.candidates.len();
+        loop {
+            let frame = Self::of(envelope, native, shown);
+            let fits = size(&frame.prompt(&[], true)) <= room;
+            if fits || shown <= 1 {
+                return frame;
+            }
+            shown -= 1;
+        }
+    }
+
+    /// The frame of a turn that shows the best so many candidates.
+    fn of(envelope: &Envelope, native: bool, shown: usize) -> Self {
+        let tools = tools::of(&envelope.candidates[..shown.min(envelope.candidates.len())]);
         let mut system =
             vec![Block { text: format!("{RULES}\n\nIdentity: {}", line(&envelope.identity, 128)), cache: false }];
         let files: Vec<String> = envelope
@@ -167,7 +183,7 @@ mod tests {
 
     /// The bytes up to the conversation, as they would be sent.
     fn prefix(envelope: &Envelope, words: &str, native: bool) -> (String, String) {
-        let frame = Frame::new(envelope, native);
+        let frame = Frame::within(envelope, native, 0);
         let prompt = frame.prompt(&[Message::User { text: opening(envelope, words) }], true);
         (json!([prompt.system, prompt.tools, prompt.schema]).to_string(), json!(prompt.messages).to_string())
     }
@@ -188,7 +204,7 @@ mod tests {
 
     #[test]
     fn identity_comes_before_the_files_and_the_mark_for_the_cache_after_what_is_stable() {
-        let frame = Frame::new(&household(1), true);
+        let frame = Frame::within(&household(1), true, 0);
         assert!(frame.system[0].text.contains(&"ab".repeat(32)));
         assert!(frame.system[1].text.starts_with("# IDENTITY.md\nI am the butler.\n\n# SOUL.md\nLaw 1"));
         assert_eq!(frame.system.iter().map(|block| block.cache).collect::<Vec<_>>(), [false, true]);
@@ -196,8 +212,18 @@ mod tests {
     }
 
     #[test]
+    fn a_small_window_is_shown_the_executors_that_fit_best_and_half_of_it_is_left() {
+        let all = Frame::within(&household(1), true, 0);
+        let few = Frame::within(&household(1), true, 4_000);
+        assert!(few.tools.len() < all.tools.len() && few.tools.len() > 3, "{}", few.tools.len());
+        assert!(size(&few.prompt(&[], true)) <= 2_000 * BYTES_PER_TOKEN);
+        assert!(few.knows(&household(1).candidates[0].name));
+        assert_eq!(Frame::within(&household(1), true, 1).tools.len(), 4, "one is always shown");
+    }
+
+    #[test]
     fn a_model_without_tools_gets_them_as_text_and_a_form_to_answer_in() {
-        let frame = Frame::new(&household(1), false);
+        let frame = Frame::within(&household(1), false, 0);
         let prompt = frame.prompt(&[], true);
         assert!(prompt.tools.is_empty());
         assert!(prompt.system.last().unwrap().text.contains("\"fs_read\""));

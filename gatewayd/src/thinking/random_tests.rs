@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use metnos_proto::msg::common::Label;
+use metnos_proto::msg::common::{Label, Refusal, RefusalCode};
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::prompt::{Message, ModelCall, Reply, Stop};
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::core::{Ask, Event};
 use super::tests::{Fate, begin, file, frame, live, says, script};
 use super::{MAX_CALLS, MAX_SAID, MAX_THOUGHTS, MAX_TOKENS};
 
@@ -103,4 +104,18 @@ fn a_plain_answer_ends_the_turn_and_nothing_was_asked_for_but_money() {
     let went = live(begin(true), script(vec![says("good morning")]), &[]);
     assert_eq!(went.order, ["fund 100000", "think 1"]);
     assert_eq!((went.said.as_str(), went.end()), ("good morning", &TurnEnd::Answered));
+}
+
+#[test]
+fn a_mind_that_knows_of_no_funds_any_more_is_funded_anew_once() {
+    let mut turn = begin(true);
+    turn.start();
+    let thought = |asks: &[Ask]| match asks {
+        [Ask::Think { thought, .. }] => *thought,
+        other => panic!("{other:?}"),
+    };
+    let first = thought(&turn.on(Event::Funded(1 << 19)));
+    let no = Refusal::new(RefusalCode::Denied, "mind.fund", "nobody has said that this turn may think");
+    assert!(matches!(turn.on(Event::NoThought(no.clone()))[..], [Ask::Fund(_)]));
+    assert_eq!(thought(&turn.on(Event::Funded(1 << 19))), first);
 }

@@ -57,7 +57,7 @@ impl Went {
 }
 
 pub(super) fn frame(native: bool) -> Frame {
-    Frame::new(&envelope(candidates(), Lang::En), native)
+    Frame::within(&envelope(candidates(), Lang::En), native, 0)
 }
 
 pub(super) fn begin(native: bool) -> Loop {
@@ -406,7 +406,7 @@ fn suspended() -> Went {
     let mut all = candidates();
     all[1].name = "web_get".to_owned();
     let envelope = envelope(all, Lang::En);
-    let turn = Loop::new(Frame::new(&envelope, true), opening(&envelope, "do it"), 0);
+    let turn = Loop::new(Frame::within(&envelope, true, 0), opening(&envelope, "do it"), 0);
     live(turn, script(replies), &[("fs_read", file("x")), ("web_get", Fate::Asks)])
 }
 
@@ -478,7 +478,7 @@ fn without_money_nobody_thinks_and_a_mind_that_is_gone_ends_the_turn_with_what_w
 #[test]
 fn what_was_shown_first_is_left_out_when_the_model_can_read_no_more() {
     let envelope = envelope(candidates(), Lang::En);
-    let turn = Loop::new(Frame::new(&envelope, true), opening(&envelope, "do it"), 20_000);
+    let turn = Loop::new(Frame::within(&envelope, true, 0), opening(&envelope, "do it"), 20_000);
     let mut path = 0;
     let went = live(
         turn,

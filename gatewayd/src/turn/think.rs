@@ -67,7 +67,7 @@ impl Turn {
         model: &RoleModel,
         pieces: Pieces,
     ) -> Result<Ended, AskError> {
-        let mut frame = Frame::new(envelope, model.tools);
+        let mut frame = Frame::within(envelope, model.tools, model.context);
         frame.lang = language_of(words, self.lang);
         let mut turn = Loop::new(frame, opening(envelope, words), model.context);
         let asks = turn.start();

@@ -1,0 +1,241 @@
+//! A request that the reflex does not understand, through a whole set and a server of models whose every reply is
+//! written down here: words, plan, calls, results, costs, and what was sent.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use metnos_tests::chronicle::Line;
+use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::minds::{Liar, STREAM, plain, say};
+use serde_json::{Value, json};
+
+/// How long a turn may take to go on.
+const WITHIN: Duration = Duration::from_secs(20);
+
+/// A reply of the model: text, or calls.
+#[derive(Clone)]
+enum Reply {
+    Says(&'static str),
+    Calls(Vec<(&'static str, Value)>),
+}
+
+/// How a server writes a reply.
+type Format = fn(usize, &Reply) -> String;
+
+/// As an OpenAI-compatible server streams it.
+fn openai(number: usize, reply: &Reply) -> String {
+    let piece = |delta: Value| format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": delta }] }));
+    let (pieces, reason): (Vec<String>, _) = match reply {
+        Reply::Says(text) => {
+            (text.split_inclusive(' ').map(|word| piece(json!({ "content": word }))).collect(), "stop")
+        }
+        Reply::Calls(calls) => {
+            let call = |(at, (name, arguments)): (usize, &(&str, Value))| {
+                let function = json!({ "name": name, "arguments": arguments.to_string() });
+                let id = format!("call_{number}_{at}");
+                piece(json!({ "tool_calls": [{ "index": at, "id": id, "type": "function", "function": function }] }))
+            };
+            (calls.iter().enumerate().map(call).collect(), "tool_calls")
+        }
+    };
+    let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] });
+    let usage =
+        json!({ "choices": [], "usage": { "prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050 } });
+    format!("{STREAM}{}data: {end}\n\ndata: {usage}\n\ndata: [DONE]\n\n", pieces.concat())
+}
+
+/// As Anthropic's server streams it.
+fn anthropic(number: usize, reply: &Reply) -> String {
+    let event = |value: Value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap());
+    let block = |at: usize, begins: Value, delta: Value| {
+        [
+            event(json!({ "type": "content_block_start", "index": at, "content_block": begins })),
+            event(json!({ "type": "content_block_delta", "index": at, "delta": delta })),
+            event(json!({ "type": "content_block_stop", "index": at })),
+        ]
+        .concat()
+    };
+    let (blocks, reason) = match reply {
+        Reply::Says(text) => {
+            let delta = json!({ "type": "text_delta", "text": text });
+            (block(0, json!({ "type": "text", "text": "" }), delta), "end_turn")
+        }
+        Reply::Calls(calls) => {
+            let one = |(at, (name, arguments)): (usize, &(&str, Value))| {
+                let begins =
+                    json!({ "type": "tool_use", "id": format!("toolu_{number}_{at}"), "name": name, "input": {} });
+                block(at, begins, json!({ "type": "input_json_delta", "partial_json": arguments.to_string() }))
+            };
+            (calls.iter().enumerate().map(one).collect::<String>(), "tool_use")
+        }
+    };
+    let message = json!({
+        "id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": "m", "content": [],
+        "usage": { "input_tokens": 1000, "output_tokens": 1 }
+    });
+    let end = json!({
+        "type": "message_delta", "delta": { "stop_reason": reason, "stop_sequence": null },
+        "usage": { "output_tokens": 50 }
+    });
+    [
+        STREAM.to_owned(),
+        event(json!({ "type": "message_start", "message": message })),
+        blocks,
+        event(end),
+        event(json!({ "type": "message_stop" })),
+    ]
+    .concat()
+}
+
+/// A server that gives these replies, one after the other, the last one again and again.
+fn server(format: Format, replies: Vec<Reply>) -> Liar {
+    let asked = AtomicUsize::new(0);
+    Liar::start(move |_, request: &str, stream: &mut TcpStream| {
+        if request.starts_with("GET ") {
+            let models = json!({ "object": "list", "data": [{ "id": "m", "object": "model" }] });
+            return say(stream, &plain("200 OK", "", &models.to_string()));
+        }
+        let number = asked.fetch_add(1, Ordering::SeqCst);
+        say(stream, &format(number, &replies[number.min(replies.len() - 1)]));
+    })
+}
+
+/// The two formats: a substrate's kind, its address below the port, and how a reply is written.
+const FORMATS: [(&str, &str, Format); 2] = [("openai", "/v1", openai), ("anthropic", "", anthropic)];
+
+fn set_with(kind: &str, path: &str, server: &Liar) -> Instance {
+    let port = server.port;
+    Plan::new()
+        .config(&format!(
+            "[models]\nsubstrates = [\"there {kind} http://127.0.0.1:{port}{path}\"]\ninterface = [\"there/m\"]\n\
+             prices = [\"there/m 2020-01-01 3.00 15.00\"]\n"
+        ))
+        .start()
+}
+
+fn put(set: &Instance, path: &str, text: &str) {
+    let file = set.workspace(path);
+    std::fs::write(&file, text).unwrap();
+    std::os::unix::fs::chown(&file, Some(set.owner()), Some(set.owner())).unwrap();
+}
+
+/// The last request, without its head.
+fn last_body(server: &Liar) -> Value {
+    let heard = server.heard();
+    let body = heard.last().unwrap().split_once("\r\n\r\n").unwrap().1;
+    serde_json::from_str(body).unwrap()
+}
+
+const REQUEST: &str = "find the three longest notes, summarise each in a line, and put the result in notes/summary.md";
+
+fn replies() -> Vec<Reply> {
+    let read =
+        |at: u8| json!({ "tool": "fs_read", "arguments": { "path": { "$ref": format!("c1#/entries/{at}/path") } } });
+    let find = json!({ "path": "notes", "kind": "file", "sort": "longest", "limit": 3 });
+    vec![
+        Reply::Calls(vec![(
+            "plan",
+            json!({
+                "calls": [{ "tool": "fs_find", "arguments": find }, read(0), read(1), read(2)],
+                "look": ["c2", "c3", "c4"],
+                "later": [{ "tool": "fs_write", "arguments": { "path": "notes/summary.md", "content": null } }]
+            }),
+        )]),
+        Reply::Calls(vec![(
+            "fs_write",
+            json!({ "path": "notes/summary.md", "content": "- whales\n- bees\n- owls\n" }),
+        )]),
+        Reply::Says("The three summaries stand in notes/summary.md."),
+    ]
+}
+
+#[test]
+fn the_three_longest_notes_are_found_read_summarised_and_written_down_with_a_model_of_either_format() {
+    for (kind, path, format) in FORMATS {
+        let server = server(format, replies());
+        let set = set_with(kind, path, &server);
+        for (name, words) in [("whales", 900), ("bees", 800), ("owls", 700), ("ants", 3)] {
+            put(&set, &format!("notes/{name}.md"), &format!("About {name}. ").repeat(words));
+        }
+        let (said, lines) = set.recording(|| set.ask(REQUEST));
+        assert!(said.contains("The three summaries stand in notes/summary.md."), "{kind}: {said}");
+        let written = std::fs::read_to_string(set.workspace("notes/summary.md")).unwrap();
+        assert_eq!(written, "- whales\n- bees\n- owls\n", "{kind}");
+        // What was looked at was shown, and as data; what was not, was not.
+        let shown = last_body(&server).to_string();
+        assert!(
+            shown.contains("About whales.") && shown.contains("<data-") && !shown.contains("About ants."),
+            "{shown}"
+        );
+        seen(&set, &lines, kind);
+        set.verify();
+    }
+}
+
+/// What a turn with a model leaves: its calls, a chain of mnests, its costs, and what was sent, byte for byte.
+fn seen(set: &Instance, lines: &[Line], kind: &str) {
+    let ran: Vec<&str> =
+        lines.iter().filter(|line| line.kind() == "run_started").map(|line| line.payload("executor")).collect();
+    assert_eq!(ran, ["fs_find", "fs_read", "fs_read", "fs_read", "fs_write"], "{kind}");
+    let (_, mnests) = set.json(&["mnest", "list"]);
+    assert!(mnests.to_string().contains("fs_find"), "{kind}: {mnests:#}");
+    let (_, spent) = set.json(&["spend"]);
+    // Three thoughts of 1,000 tokens at 3.00 and 50 at 15.00 a million.
+    assert!(spent.to_string().contains("11250"), "{kind}: {spent:#}");
+    let turn = lines.iter().find(|line| line.kind() == "owner_message").unwrap().text("turn_id");
+    let (code, shown) = set.json(&["turn", "show", turn, "--prompt"]);
+    assert_eq!(code, 0, "{kind}: {shown:#}");
+    let thoughts = shown.as_array().unwrap();
+    assert_eq!(thoughts.len(), 3, "{kind}: {shown:#}");
+    for thought in thoughts {
+        assert_eq!(thought["mind"], "agrees", "{kind}: {thought:#}");
+        let sent: Value = serde_json::from_str(thought["sent"].as_str().unwrap()).unwrap();
+        assert!(sent.to_string().contains(REQUEST), "{kind}: {sent:#}");
+    }
+}
+
+/// The only card that waits.
+fn waiting(set: &Instance) -> String {
+    let (_, cards) = set.json(&["approval", "list"]);
+    let waits = |card: &&Value| card["state"] == "waiting";
+    cards.as_array().unwrap().iter().find(waits).unwrap_or_else(|| panic!("{cards:#}"))["id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[test]
+fn a_turn_that_waits_for_a_card_goes_on_where_it_stood_also_when_every_daemon_was_started_anew() {
+    for restarted in [&[][..], &["planner", "memoryd", "policyd", "mind", "sandboxd"]] {
+        let delete = json!({ "calls": [{ "tool": "fs_delete", "arguments": { "path": "old", "folder": true } }] });
+        let server = server(openai, vec![Reply::Calls(vec![("plan", delete)]), Reply::Says("The folder old is gone.")]);
+        let set = set_with("openai", "/v1", &server);
+        std::fs::create_dir(set.workspace("old")).unwrap();
+        std::os::unix::fs::chown(set.workspace("old"), Some(set.owner()), Some(set.owner())).unwrap();
+        for n in 0..12 {
+            put(&set, &format!("old/{n}.md"), "x");
+        }
+        let asked = set.ctl(&["ask", "tidy up: away with the folder old, whatever is in it"]);
+        assert_eq!(asked.status.code(), Some(4), "{asked:?}");
+        assert!(set.workspace("old/11.md").exists(), "nothing happened yet");
+        assert_eq!(server.asked(), 1);
+        for daemon in restarted {
+            assert!(set.ctl(&["daemon", "restart", daemon]).status.success(), "{daemon}");
+        }
+        let card = waiting(&set);
+        let ((code, done), _) = set.recording(|| set.json(&["approval", "approve", &card]));
+        assert_eq!(code, 0, "{done:#}");
+        assert!(!set.workspace("old").exists());
+        // The turn hears of it and answers.
+        metnos_tests::until("the turn has gone on", WITHIN, || {
+            set.chronicle().iter().any(|line| line.payload("text") == "The folder old is gone.").then_some(())
+        });
+        assert_eq!(server.asked(), 2, "{restarted:?}");
+        assert!(last_body(&server).to_string().contains("fs_delete"));
+        let again = set.json(&["approval", "approve", &card]);
+        assert_eq!(again.0, 1, "{again:?}");
+        set.verify();
+    }
+}
