@@ -148,7 +148,15 @@ fn the_four_daemons_without_files_are_killed_by_every_act() {
     for role in ["gatewayd", "planner", "mind", "syntd"] {
         for act in Attempt::ALL {
             let ended = targets.attempt(role, &[], *act);
-            assert_eq!(ended, Ended::KilledByFilter, "{role}: {act}");
+            // mind speaks to the servers of models: it may make a socket, and Landlock says where that may lead, which
+            // here is nowhere.
+            let expected = match (role, act) {
+                _ if act.is_left_to(role) => Ended::Succeeded,
+                ("mind", Attempt::InetConnect) if abi(&targets.ground) < landlock_since(*act) => Ended::Succeeded,
+                ("mind", Attempt::InetConnect) => Ended::Stopped(rustix::io::Errno::ACCESS.raw_os_error()),
+                _ => Ended::KilledByFilter,
+            };
+            assert_eq!(ended, expected, "{role}: {act}");
         }
     }
 }

@@ -269,7 +269,7 @@ mod tests {
         for kind in EventType::ALL {
             assert_eq!(EventType::parse(kind.name()), Some(*kind));
         }
-        assert_eq!(EventType::ALL.len(), 26);
+        assert_eq!(EventType::ALL.len(), 27);
         assert_eq!(EventType::parse("owner_messag"), None);
         for trust in ["owner", "paired", "guest", "tool", "web", "system"] {
             assert_eq!(trust_named(trust).map(trust_name), Some(trust));
