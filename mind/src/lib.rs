@@ -3,7 +3,7 @@
 //! so, and never makes an answer up; where one is, no other answers in its place unless the owner has written that down.
 //!
 //! # Map
-//! [`registry`] what is configured · [`keys`] · [`net`] the way to a server · [`format`] what servers speak, without
+//! [`registry`] what is configured · [`keys`] · [`net`] the way to a server · [`mod@format`] what servers speak, without
 //! I/O, over [`lines`], [`json`] and [`gather`] · [`substrate`] one server · [`lanes`] places · [`funds`] what a turn
 //! may take · [`thinking`] one thought from its ask to its end · [`serve`] who may ask what · [`report`] what is told.
 
