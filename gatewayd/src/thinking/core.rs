@@ -144,6 +144,8 @@ pub struct Loop {
     useless: u32,
     used: u64,
     funded: u64,
+    /// The last thought was refused for want of funds: a second time in a row ends the turn.
+    begged: bool,
     said: usize,
     wish: String,
     reply_tokens: u32,
@@ -169,6 +171,7 @@ impl Loop {
             useless: 0,
             used: 0,
             funded: 0,
+            begged: false,
             said: 0,
             wish: String::new(),
             reply_tokens,
@@ -327,7 +330,8 @@ impl Loop {
 
     fn has_not_thought(&mut self, no: &Refusal) -> Vec<Ask> {
         // What was given may have been used up by what came before; more is asked for once.
-        if no.rule.starts_with(FUNDS) && self.funded > self.used {
+        if no.rule.starts_with(FUNDS) && !self.begged {
+            self.begged = true;
             self.funded = self.used;
             self.thoughts -= 1;
             return self.think();
@@ -337,6 +341,7 @@ impl Loop {
 
     fn has_thought(&mut self, reply: &Reply, tokens: u64) -> Vec<Ask> {
         self.used = self.used.saturating_add(tokens.max(1));
+        self.begged = false;
         let heard = hear(reply, &self.frame);
         let mut asks = Vec::new();
         if !heard.text.is_empty() {

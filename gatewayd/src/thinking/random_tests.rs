@@ -118,4 +118,6 @@ fn a_mind_that_knows_of_no_funds_any_more_is_funded_anew_once() {
     let no = Refusal::new(RefusalCode::Denied, "mind.fund", "nobody has said that this turn may think");
     assert!(matches!(turn.on(Event::NoThought(no.clone()))[..], [Ask::Fund(_)]));
     assert_eq!(thought(&turn.on(Event::Funded(1 << 19))), first);
+    // A second refusal in a row is the end, whatever policyd gives: else the two would be asked for ever.
+    assert!(matches!(turn.on(Event::NoThought(no))[..], [Ask::End { end: TurnEnd::Broken, .. }]));
 }
