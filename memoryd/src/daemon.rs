@@ -100,6 +100,8 @@ impl Daemon {
                 return Ok(self.memory.settle()?);
             }
             if hurried && self.more_to_come()? {
+                // The head is told as often as ever: it needs nothing that is derived.
+                self.tell()?;
                 continue;
             }
             if self.memory.due() > 0 {

@@ -8,6 +8,7 @@ use metnos_proto::edges::planner_memoryd::Ask as Word;
 use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::msg::common::{RefusalCode, Trust};
 use metnos_proto::msg::memoryd::{Asked, MAX_SUSPENDED_BYTES, Recorded, SuspendTurn, TakeUpTurn, TurnTakenUp};
+use metnos_proto::msg::mind::MAX_PROMPT;
 use metnos_proto::phase::{self, RecallPhase};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -15,7 +16,7 @@ use super::record::{clean, recall_phase, refused};
 use super::{Memory, Teller, Told};
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::EventType;
-use crate::chronicle::index::{TurnFacts, open_projection};
+use crate::chronicle::index::{IndexRow, TurnFacts, open_projection};
 use crate::chronicle::payload::{self, PolicyDecision};
 use crate::chronicle::store::is_damage;
 use crate::error::{During, Result};
@@ -24,6 +25,10 @@ use crate::error::{During, Result};
 pub const MAX_SUSPENDED: usize = 64;
 /// How long a turn may be put aside, in milliseconds: longer than a card for a call can be answered.
 pub const SUSPENDED_MS: u64 = 3_600_000;
+/// The most thoughts of one turn of which it is kept what was sent: more than a planner that keeps to its bounds has.
+pub const MAX_ASKED: usize = 64;
+/// The most bytes of what was sent for one thought that are kept: a prompt, as its provider has it.
+pub const MAX_SENT: usize = MAX_PROMPT + (1 << 20);
 /// The longest name of a model that is kept, in bytes.
 const MAX_MODEL: usize = 256;
 
@@ -139,6 +144,17 @@ impl Memory {
             let why = format!("the name of a model has at most {MAX_MODEL} bytes");
             return Err(refused(RefusalCode::Invalid, "thought.model", why));
         }
+        // The planner is presumed hijacked: what it may have written down is bounded.
+        if sent.len() > MAX_SENT {
+            let why = format!("{} bytes were sent for one thought; at most {MAX_SENT} are kept", sent.len());
+            return Err(refused(RefusalCode::Invalid, "thought.size", why));
+        }
+        let is_thought = |row: &IndexRow| row.kind == Some(EventType::Thought);
+        let before = self.chronicle.index().of_turn(word.turn, u64::MAX)?;
+        if before.iter().filter(|row| is_thought(row)).count() >= MAX_ASKED {
+            let why = format!("of one turn the prompts of {MAX_ASKED} thoughts are kept, and these are there");
+            return Err(refused(RefusalCode::Busy, "thought.count", why));
+        }
         let digest = Blake3::of(&sent).to_string();
         let (sent, encoding) = PolicyDecision::spell_arguments(sent);
         let model = clean(word.model.clone());
@@ -195,6 +211,27 @@ mod tests {
         assert!(aside.has(turn, 1_000).unwrap());
         assert_eq!(aside.take(turn, 2_000).unwrap().unwrap(), b"state");
         assert!(aside.take(turn, 2_000).unwrap().is_none() && !aside.has(turn, 2_000).unwrap());
+    }
+
+    #[test]
+    fn a_planner_has_only_so_much_written_down_about_what_was_sent() {
+        let instance = crate::memory::testing::Instance::new();
+        let mut memory = instance.open();
+        memory.say(1, "do it");
+        memory.begin(1);
+        let planner = crate::memory::testing::teller(metnos_proto::role::RoleName::Planner);
+        let turn = crate::memory::testing::turn(1);
+        let asked = |thought| Asked { turn, thought, model: "a/b".to_owned() };
+        for thought in 1..=u32::try_from(MAX_ASKED).unwrap() {
+            memory.asked(planner, &asked(thought), b"{}".to_vec()).unwrap();
+        }
+        let no = |told| crate::memory::testing::no(told);
+        assert_eq!(no(memory.asked(planner, &asked(99), b"{}".to_vec())), "thought.count");
+        memory.say(2, "do it");
+        memory.begin(2);
+        let other = Asked { turn: crate::memory::testing::turn(2), thought: 1, model: String::new() };
+        assert_eq!(no(memory.asked(planner, &other, vec![b'x'; MAX_SENT + 1])), "thought.size");
+        assert!(memory.asked(planner, &other, b"{}".to_vec()).is_ok());
     }
 
     #[test]
