@@ -1,109 +1,35 @@
-//! Strict reading of a server's JSON: one value, no key twice, no deeper than [`MAX_DEPTH`], nothing behind it. Two
-//! readers of a key that stands twice may each see another value, so such a text is none.
+//! A server's JSON, read as strictly as everything else that comes from outside: [`metnos_proto::json`]. What is wrong with
+//! it is said without a word of it, for it may be anything.
 
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value};
+use metnos_proto::json::{JsonError, Limits, parse_strict};
+use serde_json::Value;
 
 use crate::bad::Bad;
 
 /// How deep values may be nested.
-pub const MAX_DEPTH: usize = 32;
+pub const MAX_DEPTH: u8 = 32;
 
-/// The value of a whole text.
+/// The value of a whole text, whose length is bounded by whoever has read it.
 ///
 /// # Errors
 /// [`Class::Broken`](crate::bad::Class::Broken), without the text.
 pub fn parse(text: &[u8]) -> Result<Value, Bad> {
-    let mut reader = serde_json::Deserializer::from_slice(text);
-    let value = Strict { left: MAX_DEPTH }.deserialize(&mut reader);
-    // The position says enough; the text itself may be anything.
-    let refused =
-        |error: serde_json::Error| Bad::broken(format!("JSON of the server is not sound: {}", reason(&error)));
-    let value = value.map_err(refused)?;
-    reader.end().map_err(refused)?;
-    Ok(value)
+    let limits = Limits { max_bytes: text.len(), max_depth: MAX_DEPTH };
+    parse_strict(text, limits)
+        .map_err(|error| Bad::broken(format!("JSON of the server is not sound: {}", reason(&error))))
 }
 
-fn reason(error: &serde_json::Error) -> String {
-    let kind = match error.classify() {
-        serde_json::error::Category::Eof => "it ends in the middle",
-        serde_json::error::Category::Data => "a key twice, or nested too deep",
-        serde_json::error::Category::Syntax | serde_json::error::Category::Io => "it is none",
-    };
-    format!("{kind}, at its byte {}", error.column())
-}
-
-#[derive(Clone, Copy)]
-struct Strict {
-    left: usize,
-}
-
-impl Strict {
-    fn deeper<E: Error>(self) -> Result<Self, E> {
-        self.left.checked_sub(1).map(|left| Self { left }).ok_or_else(|| E::custom("nested too deep"))
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Strict {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Strict {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let inner = self.deeper()?;
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(inner)? {
-            list.push(item);
-        }
-        Ok(list.into())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let inner = self.deeper()?;
-        let mut map = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            let value = entries.next_value_seed(inner)?;
-            if map.insert(key, value).is_some() {
-                return Err(A::Error::custom("a key twice"));
-            }
-        }
-        Ok(map.into())
+/// What is wrong, without the text: a key that stands twice is the server's, too.
+const fn reason(error: &JsonError) -> &'static str {
+    match error {
+        JsonError::DuplicateKey { .. } => "a key twice",
+        JsonError::TooDeep { .. } => "nested too deep",
+        JsonError::NotUtf8 { .. } => "it is no text",
+        JsonError::TooLong { .. } => "too long",
+        JsonError::Syntax { .. }
+        | JsonError::NotAnObject { .. }
+        | JsonError::BadReference { .. }
+        | JsonError::TooManyReferences { .. } => "it is none",
     }
 }
 
@@ -121,7 +47,9 @@ mod tests {
         {
             assert!(parse(bad).is_err(), "{}", String::from_utf8_lossy(bad));
         }
-        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let why = parse(br#"{"sk-secret":1,"sk-secret":2}"#).unwrap_err().why;
+        assert!(why.contains("a key twice") && !why.contains("sk-secret"), "{why}");
+        let nested = |depth: u8| format!("{}{}", "[".repeat(depth.into()), "]".repeat(depth.into()));
         assert!(parse(nested(MAX_DEPTH).as_bytes()).is_ok());
         assert!(parse(nested(MAX_DEPTH + 1).as_bytes()).is_err());
     }
