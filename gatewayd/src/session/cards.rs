@@ -5,19 +5,19 @@
 use std::rc::Rc;
 
 use metnos_proto::edge::AskError;
-use metnos_proto::edges::{ctl_door, door_policyd};
+use metnos_proto::edges::door_policyd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{Channel, Lang};
 use metnos_proto::msg::planner::ResumeTurn;
 use metnos_proto::msg::policyd::{CardSettled, CardWaits, Identify};
 
 use super::Door;
 use super::relay::{Item, Parked, Relay};
+use super::voice::{Ear, Told};
 
 /// How often the planner is asked to go on with a turn, when it went away over it.
 pub const RESUME_TRIES: u32 = 3;
-/// The most cards whose sessions are remembered.
+/// The most cards for which it is remembered who was shown them.
 pub const MAX_CARDS: usize = 64;
 
 impl Door {
@@ -40,22 +40,22 @@ impl Door {
     }
 
     /// Remembers who was shown a card, so that he hears what became of it.
-    pub(super) fn was_shown(&self, id: &str, session: Notes<metnos_proto::edges::CtlDoor>) {
+    pub(super) fn was_shown(&self, id: &str, ear: Rc<dyn Ear>) {
         let mut cards = self.cards.borrow_mut();
-        cards.retain(|_, session| session.is_open());
+        cards.retain(|_, ear| ear.is_open());
         if cards.len() < MAX_CARDS {
-            cards.insert(id.to_owned(), session);
+            cards.insert(id.to_owned(), ear);
         }
     }
 
     fn card_settled(self: &Rc<Self>, settled: CardSettled) {
-        let session = self.cards.borrow_mut().remove(&settled.id);
+        let ear = self.cards.borrow_mut().remove(&settled.id);
         let door = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            if let Some(session) = session
-                && session.send(ctl_door::Note::CardSettled(settled.clone())).await.is_err()
+            if let Some(ear) = ear
+                && !ear.tell(Told::CardSettled(settled.clone())).await
             {
-                tracing::debug!("the session that had asked was gone when its card was answered");
+                tracing::debug!("whoever had asked was gone when his card was answered");
             }
             door.resume(settled).await;
         });
@@ -90,14 +90,14 @@ impl Door {
             return;
         }
         let parked = self.parked.borrow_mut().remove(&turn);
-        let Parked { session, trace, lang, notes, said } = parked.unwrap_or(Parked {
+        let Parked { session, trace, lang, ear, said } = parked.unwrap_or(Parked {
             session: u64::MAX,
             trace: TraceId::NONE,
             lang: Lang::En,
-            notes: None,
+            ear: None,
             said: String::new(),
         });
-        let (relay, handle) = Relay::new(&self, session, (turn, trace, lang), notes, said);
+        let (relay, handle) = Relay::new(&self, session, (turn, trace, lang), ear, said);
         self.enter(turn, handle);
         let planner = &self.peers.planner;
         let mut resumed = planner.resume_turn(trace, ResumeTurn { turn, acts: settled.acts.clone() }, []).await;

@@ -1,11 +1,16 @@
-//! The door's daemon side: sessions at the terminal, the turns they opened, and what is passed back
-//! to them. It registers what a sender really said before any planner reads it, and hands a note to
-//! no session but the one that opened the turn. It never chooses a call.
+//! The door's daemon side: who speaks, on whatever channel, the turns that were opened, and what is passed back.
+//! It registers what a sender really said before any planner reads it, and hands a note to
+//! nobody but the one who opened the turn. It never chooses a call.
+//!
+//! [`voice`] is what the door needs to know of a channel, [`say`] what is the same on all of them, and [`serve`] the
+//! channel of the terminal.
 
 pub mod cards;
 pub mod relay;
 pub mod router;
+pub mod say;
 pub mod serve;
+pub mod voice;
 
 #[cfg(test)]
 mod stage;
@@ -20,13 +25,15 @@ use std::rc::Rc;
 use metnos_proto::edge::AnswererEnd;
 use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolicyd, ctl_door};
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::link_async::{Client, Closed, Notes};
+use metnos_proto::link_async::{Client, Closed};
 use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::door::DoorReport;
 use metnos_proto::msg::planner::CancelTurn;
 use metnos_proto::msg::policyd::CardSettled;
 use tokio::sync::watch;
 
 use relay::Handle;
+use voice::Ear;
 
 /// The most sessions of users that are not the owner, together and of one.
 pub const MAX_OTHERS: u32 = 32;
@@ -70,13 +77,13 @@ pub struct Door {
     /// Answers that came before their turn was put aside.
     early: RefCell<HashMap<TurnId, CardSettled>>,
     /// Who was shown which card.
-    cards: RefCell<HashMap<String, Notes<CtlDoor>>>,
+    cards: RefCell<HashMap<String, Rc<dyn Ear>>>,
     /// What mind says of the models, as last heard.
     models: RefCell<String>,
-    /// Set when the daemon is to end: no further turn is opened.
     /// Whose instance it is, and how many sessions each other user has.
     owner_uid: Cell<Option<u32>>,
     others: RefCell<BTreeMap<u32, u32>>,
+    /// Set when the daemon is to end: no further turn is opened.
     is_draining: Cell<bool>,
     turn_within_ms: u64,
 }
@@ -88,7 +95,7 @@ pub struct Session {
     /// Whether there was no room for it: it is told so at each ask.
     is_turned_away: bool,
     /// Turns that are being opened.
-    opening: Cell<usize>,
+    opening: Rc<Cell<usize>>,
 }
 
 impl Door {
@@ -150,16 +157,12 @@ impl Door {
     pub fn session(self: &Rc<Self>, end: AnswererEnd<CtlDoor>) -> impl Future<Output = Closed> + use<> {
         let door = Rc::clone(self);
         let count = door.sessions.get();
-        let number = door.next_session.get();
-        let other = end
-            .peer()
-            .map(|peer| peer.uid)
-            .filter(|uid| self.owner_uid.get().is_some_and(|owner| owner != *uid && *uid != 0));
+        let uid = end.peer().map(|peer| peer.uid);
+        let other = uid.filter(|uid| self.owner_uid.get().is_some_and(|owner| owner != *uid && *uid != 0));
         let room_of_others = other.is_none_or(|uid| door.take_place_of(uid));
         let has_room = room_of_others && count < MAX_SESSIONS + MAX_TURNED_AWAY;
         if has_room {
             door.sessions.set(count + 1);
-            door.next_session.set(number + 1);
         }
         async move {
             if !has_room {
@@ -169,8 +172,8 @@ impl Door {
                 tracing::warn!("a session was closed unheard: there are too many");
                 return Closed::Gone;
             }
-            let is_turned_away = count >= MAX_SESSIONS;
-            let session = Rc::new(Session { door: Rc::clone(&door), number, is_turned_away, opening: Cell::new(0) });
+            let (number, is_turned_away) = (door.number(), count >= MAX_SESSIONS);
+            let session = Rc::new(Session { door: Rc::clone(&door), number, is_turned_away, opening: Rc::default() });
             let closed = ctl_door::serve(end, session).await;
             door.sessions.set(door.sessions.get().saturating_sub(1));
             if let Some(uid) = other {
@@ -178,6 +181,17 @@ impl Door {
             }
             door.cancel_turns_of(number);
             closed
+        }
+    }
+
+    /// What it is doing.
+    #[must_use]
+    pub fn report(&self) -> DoorReport {
+        DoorReport {
+            sessions: self.sessions.get(),
+            turns: u32::try_from(self.turns.borrow().len()).unwrap_or(u32::MAX),
+            turns_total: self.turns_total.get(),
+            models: self.models.borrow().clone(),
         }
     }
 
@@ -193,7 +207,8 @@ impl Door {
         self.turns.borrow().iter().filter(|(_, handle)| handle.session == session).map(|(turn, _)| *turn).collect()
     }
 
-    fn cancel_turns_of(self: &Rc<Self>, session: u64) {
+    /// Cancels what is open of a session: nobody hears it any more.
+    pub fn cancel_turns_of(self: &Rc<Self>, session: u64) {
         for turn in self.turns_of(session) {
             self.cancel(turn);
         }

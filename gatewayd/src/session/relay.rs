@@ -1,4 +1,4 @@
-//! Passes one turn's notes on to the session that opened it, journals what was delivered, and only
+//! Passes one turn's notes on to the one who opened it, journals what was delivered, and only
 //! then says that the turn is done.
 
 use std::cell::{Cell, RefCell};
@@ -6,9 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_proto::edge::AskError;
-use metnos_proto::edges::{CtlDoor, ctl_door};
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::memoryd::Delivered;
 use metnos_proto::msg::planner::{Call, Progress, Text, TurnDone, TurnEnd};
@@ -16,6 +14,7 @@ use metnos_proto::msg::policyd::CardWaits;
 use metnos_proto::payload::{MAX_PAYLOAD, Sealed};
 use tokio::sync::{Notify, mpsc};
 
+use super::voice::{Ear, Told};
 use super::{Door, says};
 
 /// The most notes of one turn that wait for its session.
@@ -49,7 +48,7 @@ pub(super) struct Parked {
     pub session: u64,
     pub trace: TraceId,
     pub lang: Lang,
-    pub notes: Option<Notes<CtlDoor>>,
+    pub ear: Option<Rc<dyn Ear>>,
     pub said: String,
 }
 
@@ -96,7 +95,7 @@ pub(super) struct Relay {
     pub trace: TraceId,
     pub lang: Lang,
     /// Where it goes; nowhere but into the journal, when the session is not known any more.
-    pub session: Option<Notes<CtlDoor>>,
+    pub ear: Option<Rc<dyn Ear>>,
     number: u64,
     queue: mpsc::Receiver<Item>,
     cut: Cut,
@@ -110,12 +109,11 @@ impl Relay {
         door: &Rc<Door>,
         session: u64,
         (turn, trace, lang): (TurnId, TraceId, Lang),
-        notes: Option<Notes<CtlDoor>>,
+        ear: Option<Rc<dyn Ear>>,
         said: String,
     ) -> (Self, Handle) {
         let (handle, queue, cut) = Handle::new(session, lang);
-        let relay =
-            Self { door: Rc::clone(door), turn, trace, lang, session: notes, number: session, queue, cut, said };
+        let relay = Self { door: Rc::clone(door), turn, trace, lang, ear, number: session, queue, cut, said };
         (relay, handle)
     }
 
@@ -132,7 +130,7 @@ impl Relay {
         }
         let taken = self.door.leave(self.turn);
         self.door.held.set(self.door.held.get().saturating_sub(taken));
-        self.send(ctl_door::Note::TurnDone(done)).await;
+        self.send(Told::TurnDone(done)).await;
     }
 
     /// The turn waits for the answer to a card: what was said is kept for the journal, and nobody is kept waiting.
@@ -140,12 +138,11 @@ impl Relay {
         let taken = self.door.leave(self.turn);
         self.door.held.set(self.door.held.get().saturating_sub(taken));
         let said = crate::reflex::answer::shorten(&self.said, MAX_PARKED_SAID).to_owned();
-        let parked =
-            Parked { session: self.number, trace: self.trace, lang: self.lang, notes: self.session.clone(), said };
+        let parked = Parked { session: self.number, trace: self.trace, lang: self.lang, ear: self.ear.clone(), said };
         if self.door.parked.borrow().len() < MAX_PARKED {
             self.door.parked.borrow_mut().insert(self.turn, parked);
         }
-        self.send(ctl_door::Note::TurnDone(done)).await;
+        self.send(Told::TurnDone(done)).await;
         let early = self.door.early.borrow_mut().remove(&self.turn);
         if let Some(settled) = early {
             let door = Rc::clone(&self.door);
@@ -166,15 +163,15 @@ impl Relay {
                     }
                     Item::Text(text) => {
                         self.said.push_str(&text.text);
-                        self.send(ctl_door::Note::Text(text)).await;
+                        self.send(Told::Text(text)).await;
                     }
-                    Item::Call(call) => self.send(ctl_door::Note::Call(call)).await,
-                    Item::Progress(progress) => self.send(ctl_door::Note::Progress(progress)).await,
+                    Item::Call(call) => self.send(Told::Call(call)).await,
+                    Item::Progress(progress) => self.send(Told::Progress(progress)).await,
                     Item::Card(card) => {
-                        if let Some(session) = &self.session {
-                            self.door.was_shown(&card.id, session.clone());
+                        if let Some(ear) = &self.ear {
+                            self.door.was_shown(&card.id, Rc::clone(ear));
                         }
-                        self.send(ctl_door::Note::CardWaits(card)).await;
+                        self.send(Told::CardWaits(card)).await;
                     }
                 },
                 () = self.cut.1.notified() => {
@@ -189,12 +186,12 @@ impl Relay {
         TurnDone { turn: self.turn, end: TurnEnd::Broken, why }
     }
 
-    /// A session that is gone is noticed elsewhere; the turn goes on to its end, for the journal.
-    async fn send(&self, note: ctl_door::Note) {
-        if let Some(session) = &self.session
-            && session.send(note).await.is_err()
+    /// One who is gone is noticed elsewhere; the turn goes on to its end, for the journal.
+    async fn send(&self, told: Told) {
+        if let Some(ear) = &self.ear
+            && !ear.tell(told).await
         {
-            tracing::debug!(turn = %self.turn, "the session is gone");
+            tracing::debug!(turn = %self.turn, "nobody hears this turn any more");
         }
     }
 

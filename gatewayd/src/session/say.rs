@@ -1,0 +1,199 @@
+//! What is the same on every channel. The order is the point: who it is, then what he said, then the journal, and only
+//! then the planner. It must never take a word of a stranger, nor acknowledge one that is not durable.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
+use metnos_proto::msg::door::AnswerHere;
+use metnos_proto::msg::memoryd::Received;
+use metnos_proto::msg::people::{Pair, Paired};
+use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn};
+use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
+use metnos_proto::payload::Sealed;
+
+use super::relay::Relay;
+use super::voice::{Speaker, Voice};
+use super::{Door, MAX_TURNS_PER_SESSION, says};
+use crate::reflex::speech;
+use crate::turn::serve::read_words;
+
+/// The longest text that can be a code, in bytes.
+const MAX_CODE: usize = 16;
+
+/// Whether this may be a code, such as `K7-DELTA-19`: policyd says whether it is one.
+#[must_use]
+pub fn has_the_form_of_a_code(said: &str) -> bool {
+    let said = said.trim();
+    said.len() <= MAX_CODE
+        && said.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        && said.bytes().filter(|b| *b == b'-').count() == 2
+}
+
+/// What became of words at the door.
+#[derive(Debug)]
+pub enum Taken {
+    /// They have opened a turn.
+    Opened(TurnId),
+    /// They came from a stranger: nothing of them was taken but what has the form of a code.
+    Stranger(Paired),
+}
+
+/// A turn that is about to be opened.
+struct Opening<'a>(&'a Cell<usize>);
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
+impl Door {
+    /// A number for a new session.
+    pub fn number(&self) -> u64 {
+        let number = self.next_session.get();
+        self.next_session.set(number + 1);
+        number
+    }
+
+    /// Takes what somebody says: from here on his turn is durable, and its notes go to his ear.
+    ///
+    /// # Errors
+    /// When there is no room, the words are none, or a peer that is needed says no. Nothing was taken then.
+    pub async fn say(self: &Rc<Self>, voice: &Voice, words: Sealed) -> Result<Taken, Refusal> {
+        let opening = self.take_room(voice)?;
+        // Checked before anybody else is asked; the words themselves are not looked at here.
+        let said = read_words(&words)?;
+        let who = self.identify(&voice.speaker).await?;
+        match who.standing {
+            Standing::Owner | Standing::Guest => {}
+            Standing::Stranger => return Ok(Taken::Stranger(self.pair(&voice.speaker, &said).await?)),
+        }
+        drop(said);
+        let (registered, words) = self.register(&voice.speaker, &who, words).await?;
+        drop(opening);
+        voice.ear.opens(registered.turn);
+        self.open(voice, &who, &registered, words).await;
+        Ok(Taken::Opened(registered.turn))
+    }
+
+    /// Stops a turn of this session. Somebody else's turn looks exactly like one that does not exist.
+    ///
+    /// # Errors
+    /// When the planner cannot be told.
+    pub async fn stop(&self, number: u64, turn: TurnId) -> Result<Cancelled, Refusal> {
+        if !self.turns_of(number).contains(&turn) {
+            return Ok(Cancelled { was_open: false });
+        }
+        let stopped = self.peers.planner.cancel_turn(TraceId::NONE, CancelTurn { turn }, []).await;
+        stopped.map(|(cancelled, [])| cancelled).map_err(AskError::into_refusal)
+    }
+
+    /// Hands on what somebody answers to a card, under his own name: policyd says whether it counts.
+    ///
+    /// # Errors
+    /// When it does not count.
+    pub async fn answer(&self, speaker: &Speaker, ask: AnswerHere) -> Result<(Answered, [Sealed; 1]), Refusal> {
+        let Speaker { channel, sender } = speaker.clone();
+        let AnswerHere { id, digest, answer, code } = ask;
+        let answer = AnswerCard { channel, sender, id, digest, answer, code };
+        self.peers.policyd.answer_card(TraceId::NONE, answer, []).await.map_err(AskError::into_refusal)
+    }
+
+    /// Who somebody is: only policyd knows, and it is asked each time.
+    ///
+    /// # Errors
+    /// When policyd does not say.
+    pub async fn identify(&self, speaker: &Speaker) -> Result<Identified, Refusal> {
+        let Speaker { channel, sender } = speaker.clone();
+        let asked = self.peers.policyd.identify(TraceId::NONE, Identify { channel, sender }, []).await;
+        asked.map(|(who, [])| who).map_err(AskError::into_refusal)
+    }
+
+    /// A stranger said something: of it only a code goes on.
+    ///
+    /// # Errors
+    /// When policyd does not answer.
+    pub async fn pair(&self, speaker: &Speaker, said: &str) -> Result<Paired, Refusal> {
+        let code = if has_the_form_of_a_code(said) { said.trim().to_owned() } else { String::new() };
+        let Speaker { channel, sender } = speaker.clone();
+        let asked = self.peers.policyd.pair(TraceId::NONE, Pair { channel, sender, code }, []).await;
+        asked.map(|(paired, [])| paired).map_err(AskError::into_refusal)
+    }
+
+    /// Counts the turn from here on, so that many asks at once open no more turns than one after the other.
+    fn take_room<'a>(&self, voice: &'a Voice) -> Result<Opening<'a>, Refusal> {
+        let busy = |rule, why: String| Refusal::new(RefusalCode::Busy, rule, why);
+        if self.is_draining.get() {
+            return Err(busy("door.draining", "Metnos is stopping".to_owned()));
+        }
+        if voice.opening.get() + self.turns_of(voice.number).len() >= MAX_TURNS_PER_SESSION {
+            let why = format!("this session has {MAX_TURNS_PER_SESSION} turns under way already");
+            return Err(busy("door.turns", why).remedy("wait for one to end, or stop it"));
+        }
+        voice.opening.set(voice.opening.get() + 1);
+        Ok(Opening(&voice.opening))
+    }
+
+    /// Fixes the words with policyd, and has them journalled; what is acknowledged later is durable now.
+    async fn register(
+        &self,
+        speaker: &Speaker,
+        who: &Identified,
+        words: Sealed,
+    ) -> Result<(PromptRegistered, Sealed), Refusal> {
+        let share = |words: &Sealed| {
+            let no = |error| Refusal::new(RefusalCode::Internal, "words.share", format!("{error}"));
+            words.share().map_err(no)
+        };
+        let Speaker { channel, sender } = speaker.clone();
+        let (registered, []) = self
+            .peers
+            .policyd
+            .register_prompt(TraceId::NONE, RegisterPrompt { channel, sender }, [share(&words)?])
+            .await
+            .map_err(AskError::into_refusal)?;
+        let received = Received {
+            turn: registered.turn,
+            trace: registered.trace,
+            channel,
+            principal: who.principal.clone(),
+            standing: who.standing,
+            lang: who.lang,
+        };
+        let journalled = self.peers.memoryd.received(registered.trace, received, [share(&words)?]).await;
+        journalled.map_err(AskError::into_refusal)?;
+        Ok((registered, words))
+    }
+
+    /// Opens the turn at the planner. The words are registered and journalled, so from here on a failure is
+    /// the end of the turn, told and journalled like any other.
+    async fn open(self: &Rc<Self>, voice: &Voice, who: &Identified, registered: &PromptRegistered, words: Sealed) {
+        let PromptRegistered { turn, trace } = *registered;
+        let ear = Some(Rc::clone(&voice.ear));
+        let (relay, handle) = Relay::new(self, voice.number, (turn, trace, who.lang), ear, String::new());
+        self.enter(turn, handle);
+        tokio::task::spawn_local(relay.run());
+        let planner = &self.peers.planner;
+        let generation = || *planner.generations().borrow();
+        let before = generation();
+        let open = OpenTurn { turn, trace, channel: voice.speaker.channel, lang: who.lang };
+        let opened = planner.open_turn(trace, open, [words]).await;
+        let now = if before == 0 { generation() } else { before };
+        self.set_generation(turn, now);
+        let why = match opened {
+            Ok(_) if generation() == now => None,
+            Ok(_) => Some(says::planner_gone(who.lang).to_owned()),
+            Err(error) => Some(speech::broken(&error, who.lang)),
+        };
+        if let (Some(why), Some(handle)) = (why, self.turns.borrow().get(&turn)) {
+            handle.cut(why);
+        }
+        // He may have gone while this was under way: nobody else would cancel the turn then.
+        if !voice.ear.is_open() {
+            self.cancel(turn);
+        }
+    }
+}

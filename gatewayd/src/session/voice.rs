@@ -1,0 +1,83 @@
+//! Who speaks to the door, and the way back to him: all that the door needs to know of a channel. A note goes to the
+//! one who opened its turn and to nobody else, whatever the channel is.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use metnos_proto::edges::{CtlDoor, ctl_door};
+use metnos_proto::ids::TurnId;
+use metnos_proto::link_async::Notes;
+use metnos_proto::msg::common::Channel;
+
+/// What the door tells whoever opened a turn.
+pub type Told = ctl_door::Note;
+
+/// Telling somebody: gives whether he was still there.
+pub type Telling<'a> = Pin<Box<dyn Future<Output = bool> + 'a>>;
+
+/// The way back to somebody. It must bound what it keeps for one who does not listen.
+pub trait Ear {
+    /// Tells him; waits no longer than the channel allows to one who does not listen.
+    fn tell(&self, told: Told) -> Telling<'_>;
+
+    /// Whether he is still there. Once he is not, he never is again.
+    fn is_open(&self) -> bool;
+
+    /// His words are durable and have opened this turn; no planner has heard of it yet. For channels that must know
+    /// before the first note.
+    fn opens(&self, _turn: TurnId) {}
+}
+
+impl Ear for Notes<CtlDoor> {
+    fn tell(&self, told: Told) -> Telling<'_> {
+        Box::pin(async move { self.send(told).await.is_ok() })
+    }
+
+    fn is_open(&self) -> bool {
+        Notes::is_open(self)
+    }
+}
+
+/// A sender as his channel names him. Only policyd knows who that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Speaker {
+    /// The channel that his words come in on.
+    pub channel: Channel,
+    /// As the channel names him: `uid:1000` at the terminal.
+    pub sender: String,
+}
+
+/// Somebody who speaks, with the way back to him.
+#[derive(Clone)]
+pub struct Voice {
+    /// Who it is.
+    pub speaker: Speaker,
+    /// His session: turns are counted, stopped and cancelled by it. From [`super::Door::number`].
+    pub number: u64,
+    /// Where notes of his turns go.
+    pub ear: Rc<dyn Ear>,
+    /// Turns of this session that are being opened.
+    pub(super) opening: Rc<Cell<usize>>,
+}
+
+impl Voice {
+    /// A voice that has said nothing yet.
+    #[must_use]
+    pub fn new(speaker: Speaker, number: u64, ear: Rc<dyn Ear>) -> Self {
+        Self { speaker, number, ear, opening: Rc::default() }
+    }
+
+    /// The same voice of the same session, with another ear: for a channel on which each turn is heard by itself.
+    #[must_use]
+    pub fn with_ear(&self, ear: Rc<dyn Ear>) -> Self {
+        Self { ear, ..self.clone() }
+    }
+}
+
+impl std::fmt::Debug for Voice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Voice").field("speaker", &self.speaker).field("number", &self.number).finish_non_exhaustive()
+    }
+}
