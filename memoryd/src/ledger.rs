@@ -166,7 +166,9 @@ impl Ledger {
             principal_month: sum("micro", "month = ?1 AND principal = ?2", &[&month, &principal])?,
             day: sum("micro", "day = ?1", &[&day])?,
             month: sum("micro", "month = ?1", &[&month])?,
+            turn_tokens: sum("tokens", "turn = ?1", &[&turn.to_bytes()])?,
             principal_day_tokens: sum("tokens", "day = ?1 AND principal = ?2", &[&day, &principal])?,
+            principal_month_tokens: sum("tokens", "month = ?1 AND principal = ?2", &[&month, &principal])?,
         })
     }
 
@@ -305,7 +307,9 @@ mod tests {
             .unwrap();
         let now = spent(&ledger);
         assert_eq!((now.turn, now.principal_day, now.day, now.month, now.principal_month), (120, 120, 120, 120, 120));
-        assert_eq!(now.principal_day_tokens, 22);
+        assert_eq!((now.turn_tokens, now.principal_day_tokens, now.principal_month_tokens), (22, 22, 22));
+        let later = ledger.spent(TurnId::from_bytes([2; 16]), PEER, Day(today().0 + 1)).unwrap();
+        assert_eq!((later.turn_tokens, later.principal_day_tokens, later.principal_month_tokens), (0, 0, 22));
         ledger.apply(&[cost(5, 1, "actual", 9_999, 0), cost(6, 1, "unsettled", 0, 0)], 6).unwrap();
         assert_eq!(spent(&ledger).turn, 120, "what is settled stays settled");
         assert_eq!(ledger.spent(TurnId::NONE, "cli:uid:1", today()).unwrap().principal_day, 0);

@@ -1,7 +1,6 @@
 //! The links as the loop holds them: asks come in, answers are held back until what they promise is on the disk.
 
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
 
 use metnos_proto::edge::{AnswererEnd, Edge, No, RawEnd, Word};
 use metnos_proto::edges::{
@@ -11,7 +10,6 @@ use metnos_proto::edges::{
 use metnos_proto::ids::{SessionId, TraceId};
 use metnos_proto::link::{BlockingServer, Incoming, LinkError, Outgoing};
 use metnos_proto::msg::memoryd::{AgerCame, ChainHead};
-use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::chronicle::store::MAX_ROUND_BYTES;
 use crate::chronicle::verify::Verify;
@@ -148,12 +146,11 @@ impl<E: Edge> EdgeLink<E> {
 
     /// Sends one answer. An asker that lets its answers pile up is not waited for.
     fn send(&self, outgoing: Outgoing<E>) -> Result<(), Ending> {
-        let timeout = Timespec::try_from(Duration::from_millis(ANSWER_WITHIN_MS)).unwrap_or_default();
-        let mut fds = [PollFd::new(&self.server, PollFlags::OUT)];
-        match rustix::event::poll(&mut fds, Some(&timeout)) {
-            Ok(0) => Err(Ending::Gone(format!("it has not read its answers for {ANSWER_WITHIN_MS} ms"))),
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(self.server.answer(outgoing)?),
-            Err(errno) => Err(Ending::Gone(errno.to_string())),
+        match self.server.answer_within(outgoing, ANSWER_WITHIN_MS) {
+            Err(LinkError::Stuck) => {
+                Err(Ending::Gone(format!("it has not read its answers for {ANSWER_WITHIN_MS} ms")))
+            }
+            sent => Ok(sent?),
         }
     }
 }

@@ -134,6 +134,29 @@ fn a_cap_that_is_reached_refuses_says_which_and_many_at_once_do_not_pass_it() {
 }
 
 #[test]
+fn a_turn_and_a_month_have_tokens_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        BUDGETS.with(|set| {
+            let mut set = set.borrow_mut();
+            (set.tokens_per_turn, set.tokens_per_month) = (300, 500);
+        });
+        let world = world(folder.path(), 1_000, 500).await;
+        let planner = world.planner(1).await;
+        let (turn, next) = (world.say("a").await, world.say("b").await);
+        assert_eq!(fund(&planner, turn, 900).await.unwrap(), 300);
+        world.mind.thought(turn, 1, usage(300, 0, 0)).await;
+        let over = fund(&planner, turn, 1).await.unwrap_err();
+        assert_eq!(over.rule, "budget.tokens.turn", "what this turn took counts, not what it was granted once more");
+        assert_eq!(fund(&planner, next, 900).await.unwrap(), 200, "of the month's 500");
+        world.mind.thought(next, 1, usage(200, 0, 0)).await;
+        let over = fund(&planner, next, 1).await.unwrap_err();
+        assert_eq!(over.rule, "budget.tokens.month");
+        assert!(over.remedy.contains("metnosctl budget raise cli:uid:1000 tokens.month"), "{over:?}");
+    });
+}
+
+#[test]
 fn what_a_mind_that_is_gone_does_not_tell_counts_as_it_was_granted() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
@@ -169,11 +192,13 @@ fn nothing_is_thought_that_could_not_be_written_down_nor_after_panic_and_what_is
         assert!(!world.took().iter().any(|line| line.starts_with("fund")));
         world.memory.mood.set(peers::memory::Mood::Honest);
         fund(&planner, turn, 10).await.unwrap();
-        // A mind that lies as much as it can costs this day, and nothing wraps.
+        let next = world.say("pensa ancora").await;
+        // A mind that lies as much as it can costs this turn and this day, and nothing wraps.
         world.mind.tell(turn, 1, usage(u64::MAX, u64::MAX, u64::MAX)).await;
         world.mind.tell(turn, 1, usage(1, 0, 0)).await;
         world.until("event violation").await;
-        assert_eq!(fund(&planner, turn, 10).await.unwrap_err().rule, "budget.tokens.day");
+        assert_eq!(fund(&planner, turn, 10).await.unwrap_err().rule, "budget.tokens.turn");
+        assert_eq!(fund(&planner, next, 10).await.unwrap_err().rule, "budget.tokens.day");
         let owner = world.owner(OWNER).await;
         world.took();
         owner.panic(NO, Panic {}, []).await.unwrap();

@@ -119,6 +119,10 @@ words! {
         pub house_day_micro: u32,
         /// Money of everybody a month.
         pub house_month_micro: u32,
+        /// Tokens in one turn.
+        pub tokens_per_turn: u32,
+        /// Tokens of one principal a month.
+        pub tokens_per_month: u32,
         /// Tokens of one principal a day.
         pub tokens_per_day: u32,
         /// What costs more is asked for.

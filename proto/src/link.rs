@@ -226,12 +226,14 @@ fn wait(socket: BorrowedFd<'_>, flags: PollFlags, until: Instant) -> Result<bool
     }
 }
 
-fn send_within(socket: BorrowedFd<'_>, bytes: &[u8], fds: &[Sealed]) -> Result<(), LinkError> {
-    let until = Instant::now() + Duration::from_millis(SEND_WITHIN_MS);
+fn send_within(socket: BorrowedFd<'_>, bytes: &[u8], fds: &[Sealed], within_ms: u64) -> Result<(), LinkError> {
+    let mut until = None;
     loop {
         match socket::send(socket, bytes, &borrow(fds)) {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                // No clock is looked at for the packets that leave at once, which are nearly all.
+                let until = *until.get_or_insert_with(|| Instant::now() + Duration::from_millis(within_ms));
                 if !wait(socket, PollFlags::OUT, until)? && Instant::now() >= until {
                     return Err(LinkError::Stuck);
                 }
@@ -265,7 +267,7 @@ impl<E: Edge> BlockingClient<E> {
     /// # Errors
     /// When the other side is gone already.
     pub fn new(end: AskerEnd<E>) -> Result<Self, LinkError> {
-        send_within(end.raw.fd.as_fd(), &hello::<E>()?, &[])?;
+        send_within(end.raw.fd.as_fd(), &hello::<E>()?, &[], SEND_WITHIN_MS)?;
         Ok(Self {
             fd: end.raw.fd,
             buffer: socket::buffer(),
@@ -287,7 +289,7 @@ impl<E: Edge> BlockingClient<E> {
         self.request += 1;
         let packet = encode::<E, _>(Kind::Ask, self.request, trace, &ask, &fds)
             .map_err(|error| AskError::Unsendable(error.to_string()))?;
-        send_within(self.fd.as_fd(), &packet, &fds).map_err(|error| Self::failed(&error))?;
+        send_within(self.fd.as_fd(), &packet, &fds, SEND_WITHIN_MS).map_err(|error| Self::failed(&error))?;
         // The bound of a word is always the same, so the kernel need not be told each time.
         let mut left = within;
         loop {
@@ -401,7 +403,7 @@ impl<E: Edge> BlockingServer<E> {
     /// When the other side is gone already.
     pub fn new(end: AnswererEnd<E>) -> Result<Self, LinkError> {
         socket::set_nonblocking(&end.raw.fd)?;
-        send_within(end.raw.fd.as_fd(), &hello::<E>()?, &[])?;
+        send_within(end.raw.fd.as_fd(), &hello::<E>()?, &[], SEND_WITHIN_MS)?;
         let (generation, peer) = (end.generation(), end.peer());
         Ok(Self { fd: end.raw.fd, generation, peer, greeted: false, edge: std::marker::PhantomData })
     }
@@ -446,8 +448,16 @@ impl<E: Edge> BlockingServer<E> {
     /// # Errors
     /// When the answer cannot be sent; the link must be dropped then.
     pub fn answer(&self, outgoing: Outgoing<E>) -> Result<(), LinkError> {
+        self.answer_within(outgoing, SEND_WITHIN_MS)
+    }
+
+    /// The same, for a loop that cannot wait as long for one of many.
+    ///
+    /// # Errors
+    /// As [`BlockingServer::answer`]; [`LinkError::Stuck`] after `within_ms` milliseconds.
+    pub fn answer_within(&self, outgoing: Outgoing<E>, within_ms: u64) -> Result<(), LinkError> {
         let Outgoing { request, trace, answer, fds } = outgoing;
-        send_within(self.fd.as_fd(), &encode::<E, _>(Kind::Answer, request, trace, &answer, &fds)?, &fds)
+        send_within(self.fd.as_fd(), &encode::<E, _>(Kind::Answer, request, trace, &answer, &fds)?, &fds, within_ms)
     }
 
     /// Tells the asker something, if it can be told without waiting.

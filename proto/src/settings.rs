@@ -14,6 +14,8 @@ impl Default for BudgetSettings {
             month_micro: 20_000_000,
             house_day_micro: 5_000_000,
             house_month_micro: 50_000_000,
+            tokens_per_turn: 500_000,
+            tokens_per_month: 20_000_000,
             tokens_per_day: 2_000_000,
             ask_above_micro: 100_000,
             warn_percent: 80,

@@ -155,7 +155,16 @@ impl policyd_memoryd::ServeBlocking for Memory {
     }
 
     fn spending(&mut self, _: &FromPolicyd, _: TraceId, _: Spending, []: [Sealed; 0]) -> Served<Spent, 0> {
-        let none = Spent { turn: 0, principal_day: 0, principal_month: 0, day: 0, month: 0, principal_day_tokens: 0 };
+        let none = Spent {
+            turn: 0,
+            principal_day: 0,
+            principal_month: 0,
+            day: 0,
+            month: 0,
+            turn_tokens: 0,
+            principal_day_tokens: 0,
+            principal_month_tokens: 0,
+        };
         Ok((none, []))
     }
 

@@ -31,13 +31,17 @@ pub enum Budget {
     HouseDay,
     /// Money of everybody this month.
     HouseMonth,
+    /// Tokens of a turn.
+    TurnTokens,
     /// Tokens of a principal today.
     Tokens,
+    /// Tokens of a principal this month.
+    MonthTokens,
 }
 
 impl Budget {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Running,
         Self::Calls,
         Self::Writes,
@@ -46,7 +50,9 @@ impl Budget {
         Self::Month,
         Self::HouseDay,
         Self::HouseMonth,
+        Self::TurnTokens,
         Self::Tokens,
+        Self::MonthTokens,
     ];
 
     /// Its name.
@@ -61,7 +67,9 @@ impl Budget {
             Self::Month => "money.month",
             Self::HouseDay => "money.house_day",
             Self::HouseMonth => "money.house_month",
+            Self::TurnTokens => "tokens.turn",
             Self::Tokens => "tokens.day",
+            Self::MonthTokens => "tokens.month",
         }
     }
 
@@ -76,7 +84,7 @@ impl Budget {
     pub const fn is_money(self) -> bool {
         match self {
             Self::Turn | Self::Day | Self::Month | Self::HouseDay | Self::HouseMonth => true,
-            Self::Running | Self::Calls | Self::Writes | Self::Tokens => false,
+            Self::Running | Self::Calls | Self::Writes | Self::TurnTokens | Self::Tokens | Self::MonthTokens => false,
         }
     }
 
@@ -98,7 +106,9 @@ impl Budget {
             Self::Month => set.month_micro,
             Self::HouseDay => set.house_day_micro,
             Self::HouseMonth => set.house_month_micro,
+            Self::TurnTokens => set.tokens_per_turn,
             Self::Tokens => set.tokens_per_day,
+            Self::MonthTokens => set.tokens_per_month,
         })
     }
 }
@@ -278,8 +288,13 @@ impl Used {
     }
 
     /// Tokens that are nearly used up, when the owner was not warned of it before.
-    pub fn near_tokens(&mut self, set: &BudgetSettings, principal: &str, by_then: u64) -> Option<Over> {
-        let (budget, limit) = (Budget::Tokens, self.limit(set, principal, Budget::Tokens).0);
+    pub fn near_tokens(
+        &mut self,
+        set: &BudgetSettings,
+        principal: &str,
+        (budget, by_then): (Budget, u64),
+    ) -> Option<Over> {
+        let limit = self.limit(set, principal, budget).0;
         let near = u128::from(by_then) * 100 >= u128::from(limit) * u128::from(set.warn_percent);
         (near && self.warned.insert((principal.to_owned(), budget))).then_some(Over { budget, wanted: by_then, limit })
     }
@@ -333,7 +348,9 @@ mod tests {
             principal_month: principal_day,
             day: principal_day,
             month: principal_day,
+            turn_tokens: 0,
             principal_day_tokens: 0,
+            principal_month_tokens: 0,
         }
     }
 

@@ -144,14 +144,20 @@ impl Funds {
         let stands = own.granted.plus(own.entered);
         // What everybody else has taken or was granted.
         let others = |sum: u64, stands: u64, twice: u64| sum.saturating_sub(stands).saturating_sub(twice);
-        let tokens = others(spent.principal_day_tokens, stands.tokens, mine.tokens);
         let has = own.granted.or_more(own.told);
-        let room = limit(Budget::Tokens).saturating_sub(tokens).saturating_sub(has.tokens);
         let left = own.granted.minus(own.told).tokens;
-        let more = want.saturating_sub(left).min(room);
-        if left == 0 && more == 0 {
-            let wanted = tokens.saturating_add(has.tokens).saturating_add(want.max(1));
-            return Err(Over { budget: Budget::Tokens, wanted, limit: limit(Budget::Tokens) });
+        let mut more = want.saturating_sub(left);
+        for (budget, sum, twice) in [
+            (Budget::TurnTokens, spent.turn_tokens, 0),
+            (Budget::Tokens, spent.principal_day_tokens, mine.tokens),
+            (Budget::MonthTokens, spent.principal_month_tokens, mine.tokens),
+        ] {
+            let (taken, most) = (others(sum, stands.tokens, twice).saturating_add(has.tokens), limit(budget));
+            let room = most.saturating_sub(taken);
+            if left == 0 && room == 0 {
+                return Err(Over { budget, wanted: taken.saturating_add(want.max(1)), limit: most });
+            }
+            more = more.min(room);
         }
         let mut micro = u64::MAX;
         for (budget, sum, twice) in [
@@ -203,13 +209,15 @@ mod tests {
                 principal_month: mine.micro,
                 day: all.micro,
                 month: all.micro,
+                turn_tokens: of.tokens,
                 principal_day_tokens: mine.tokens,
+                principal_month_tokens: mine.tokens,
             }
         }
     }
 
     fn limit(tokens: u64, micro: u64) -> impl Fn(Budget) -> u64 {
-        move |budget| if budget == Budget::Tokens { tokens } else { micro }
+        move |budget| if budget.is_money() { micro } else { tokens }
     }
 
     fn usage(tokens: u64, micro: u64) -> Usage {
@@ -246,6 +254,31 @@ mod tests {
             funds.grant(turn, ME, 10, &spent.spent(turn, ME), limit(1, 900)).unwrap_err().budget,
             Budget::Tokens
         );
+    }
+
+    #[test]
+    fn each_budget_of_tokens_holds_by_itself_and_the_one_without_room_is_named() {
+        let (funds, turn) = (Funds::default(), TurnId::new());
+        let mut spent = Ledger::default();
+        spent.0.insert(CallId::new(), (turn, ME.into(), Amount { tokens: 30, micro: 0 }));
+        spent.0.insert(CallId::new(), (TurnId::new(), ME.into(), Amount { tokens: 20, micro: 0 }));
+        let grant = |most: [u64; 3]| {
+            let limit = move |budget| match budget {
+                Budget::TurnTokens => most[0],
+                Budget::Tokens => most[1],
+                Budget::MonthTokens => most[2],
+                _ => 0,
+            };
+            funds.grant(turn, ME, 40, &spent.spent(turn, ME), limit)
+        };
+        assert_eq!(grant([100, 100, 100]).unwrap().tokens, 40);
+        assert_eq!(grant([45, 100, 100]).unwrap().tokens, 15, "of the turn's 45, 30 are taken");
+        assert_eq!(grant([100, 60, 100]).unwrap().tokens, 10);
+        assert_eq!(grant([100, 100, 55]).unwrap().tokens, 5);
+        let over = |most| grant(most).map_err(|over| (over.budget, over.wanted, over.limit));
+        assert_eq!(over([30, 100, 100]), Err((Budget::TurnTokens, 70, 30)));
+        assert_eq!(over([100, 50, 100]), Err((Budget::Tokens, 90, 50)));
+        assert_eq!(over([100, 100, 50]), Err((Budget::MonthTokens, 90, 50)));
     }
 
     #[derive(Debug, Clone)]

@@ -372,6 +372,7 @@ impl Policy {
                 (Budget::Day, spent.principal_day),
                 (Budget::Month, spent.principal_month),
                 (Budget::Tokens, spent.principal_day_tokens),
+                (Budget::MonthTokens, spent.principal_month_tokens),
             ] {
                 rows.push(row(&used, set, principal, budget, number));
             }

@@ -14,7 +14,7 @@ use metnos_proto::msg::mind::{EndFund, Fund as Word, Funded, ThoughtUsed};
 use metnos_proto::msg::policyd::{FundTurn, TurnFunded};
 use metnos_proto::role::RoleName;
 
-use super::count::Over;
+use super::count::{Budget, Over};
 use super::funds::{Amount, Fund, MAX_GRANTS};
 use super::no_room;
 use crate::act::memory_gone;
@@ -103,7 +103,13 @@ impl Policy {
             fund.generation = generation;
             fund.estimates.push(entry);
         }
-        self.warn_of_tokens(principal, spent.principal_day_tokens.saturating_add(more.tokens));
+        for (budget, before) in [
+            (Budget::TurnTokens, spent.turn_tokens),
+            (Budget::Tokens, spent.principal_day_tokens),
+            (Budget::MonthTokens, spent.principal_month_tokens),
+        ] {
+            self.warn_of_tokens(principal, (budget, before.saturating_add(more.tokens)));
+        }
         if self.turns.borrow().get(turn).is_none() {
             // It ended while this was being written: what ends it has found nothing, or will.
             self.end_thinking(turn);
@@ -117,7 +123,7 @@ impl Policy {
         no_room(over, principal).refusal()
     }
 
-    fn warn_of_tokens(self: &Rc<Self>, principal: &str, by_then: u64) {
+    fn warn_of_tokens(self: &Rc<Self>, principal: &str, by_then: (Budget, u64)) {
         let near = self.house().used.borrow_mut().near_tokens(&self.setting.budget, principal, by_then);
         if let Some(Over { budget, wanted, limit }) = near {
             let name = budget.name();

@@ -193,7 +193,10 @@ impl Serve for FakeMemory {
         let sum = |fits: &dyn Fn(&Entry) -> bool| -> u64 {
             ledger.values().filter(|entry| fits(entry)).map(|entry| entry.2).sum()
         };
-        let tokens = ledger.values().filter(|entry| entry.1 == ask.principal).map(|entry| entry.3).sum();
+        let tokens = |fits: &dyn Fn(&Entry) -> bool| -> u64 {
+            ledger.values().filter(|entry| fits(entry)).map(|entry| entry.3).sum()
+        };
+        let (turn_tokens, my_tokens) = (tokens(&|it| it.0 == ask.turn), tokens(&|it| it.1 == ask.principal));
         let (turn, mine, all) = (sum(&|it| it.0 == ask.turn), sum(&|it| it.1 == ask.principal), sum(&|_| true));
         let spent = Spent {
             turn,
@@ -201,7 +204,9 @@ impl Serve for FakeMemory {
             principal_month: mine,
             day: all,
             month: all,
-            principal_day_tokens: tokens,
+            turn_tokens,
+            principal_day_tokens: my_tokens,
+            principal_month_tokens: my_tokens,
         };
         Ok((spent, []))
     }

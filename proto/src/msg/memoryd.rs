@@ -330,8 +330,12 @@ words! {
         pub day: u64,
         /// By everybody this month.
         pub month: u64,
-        /// Tokens, read and written, by that principal today.
+        /// Tokens, read and written, in that turn.
+        pub turn_tokens: u64,
+        /// By that principal today.
         pub principal_day_tokens: u64,
+        /// By that principal this month.
+        pub principal_month_tokens: u64,
     }
 
     // ---- from sandboxd -------------------------------------------------
