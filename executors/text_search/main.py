@@ -231,7 +231,8 @@ class Search:
     def text_of(self, file):
         """The text of an open file, or nothing when it is none that is searched."""
         status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_FILE_BYTES:
+        # What has a second name may be any file of this disk, also one that nobody has granted.
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1 or status.st_size > MOST_FILE_BYTES:
             return None
         parts, size = [], 0
         while size <= MOST_FILE_BYTES:

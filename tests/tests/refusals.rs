@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use metnos_tests::chronicle::count;
 use metnos_tests::instance::{Instance, Plan};
@@ -153,6 +153,21 @@ fn a_hard_link_into_the_workspace_is_no_way_to_a_foreign_file() {
     std::fs::hard_link(&key, set.workspace("notes/hard.md")).unwrap();
     let (code, value) = set.run("fs_read", &["path=notes/hard.md"]);
     assert_eq!(code, 1, "{value:#}");
+    std::fs::remove_file(set.workspace("notes/hard.md")).unwrap();
+    // A file that anybody may read, so that nothing but its second name stands in the way.
+    let foreign = set.home().join("foreign.txt");
+    std::fs::write(&foreign, "the swordfish is foreign\n").unwrap();
+    std::fs::set_permissions(&foreign, std::fs::Permissions::from_mode(0o644)).unwrap();
+    std::fs::hard_link(&foreign, set.workspace("notes/hard.md")).unwrap();
+    for executor in ["fs_read", "fs_count"] {
+        let (code, value) = set.run(executor, &["path=notes/hard.md"]);
+        assert_eq!((code, value["error"]["rule"].as_str()), (1, Some("sandbox.hard_link")), "{executor}: {value:#}");
+    }
+    let (code, value) = set.run("text_search", &["pattern=swordfish"]);
+    assert_eq!((code, value["result"]["matches"].as_array().map(Vec::len)), (0, Some(0)), "{value:#}");
+    std::fs::remove_file(&foreign).unwrap();
+    let (code, value) = set.run("fs_read", &["path=notes/hard.md"]);
+    assert_eq!(code, 0, "with its last other name gone it is the workspace's own: {value:#}");
     std::fs::remove_file(set.workspace("notes/hard.md")).unwrap();
 }
 

@@ -16,6 +16,7 @@ use metnos_proto::msg::sandboxd::{Run, RunProgress, RunReport};
 use metnos_proto::payload::Sealed;
 use tokio::sync::{oneshot, watch};
 
+use super::named::one_name_each;
 use super::output::{Judged, judge};
 use super::registry::Denial;
 use super::results::Resolved;
@@ -125,6 +126,7 @@ impl<S: Sandbox> Service<S> {
                 format!("the arguments of {}, with their references resolved, do not fit its schema: {fault}", ask.id);
             return Err(Refusal::new(RefusalCode::Invalid, "schema.input", why));
         }
+        one_name_each(&verified.executor.manifest, &arguments)?;
         Ok(Prepared { verified, arguments: bytes, inputs, slot, secrets })
     }
 

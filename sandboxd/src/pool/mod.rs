@@ -12,6 +12,7 @@ pub mod birth;
 pub mod call;
 pub mod contract;
 pub mod files;
+pub mod named;
 pub mod output;
 pub mod registry;
 pub mod results;

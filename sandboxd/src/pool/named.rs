@@ -1,0 +1,138 @@
+//! What the arguments of a call name, looked at once more before it runs: a file of the workspace that has a second name
+//! may be any file of this disk, whatever the first one looks like (design: sandbox §1, hard links). No executor can make
+//! such a name; whoever can has an account here.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use metnos_proto::executor::forbidden::{Places, within_workspace};
+use metnos_proto::executor::{Manifest, Role};
+use metnos_proto::json;
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use serde_json::Value;
+
+use crate::plan::WORKSPACE;
+
+/// The most texts of one call that are looked at; no schema of the pool allows more paths.
+pub const MAX_NAMED: usize = 256;
+
+/// Whether every file that a call names has one name only.
+///
+/// # Errors
+/// The file that has more, with what to do; or that it could not be looked at.
+pub fn one_name_each(manifest: &Manifest, arguments: &Value) -> Result<(), Refusal> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat(CWD, WORKSPACE, flags, Mode::empty()) {
+        Ok(workspace) => one_name_each_below(&workspace, manifest, arguments),
+        // Nothing is granted then either.
+        Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(not_seen("the workspace", errno)),
+    }
+}
+
+fn one_name_each_below(workspace: &OwnedFd, manifest: &Manifest, arguments: &Value) -> Result<(), Refusal> {
+    let mut named = Vec::new();
+    collect(arguments, String::new(), &mut |pointer, text| {
+        if matches!(manifest.role(pointer), Role::Path | Role::Selector | Role::Dest)
+            && let Some(path) = within_workspace(text, &Places::default())
+            && !path.is_empty()
+        {
+            named.push(path);
+        }
+    });
+    if named.len() > MAX_NAMED {
+        let why = format!("the call names {} files; at most {MAX_NAMED} are looked at", named.len());
+        return Err(Refusal::new(RefusalCode::Invalid, "sandbox.named", why));
+    }
+    named.iter().try_for_each(|path| one_name(workspace, path))
+}
+
+fn collect(value: &Value, pointer: String, found: &mut impl FnMut(&str, &str)) {
+    match value {
+        Value::String(text) => found(&pointer, text),
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                collect(item, json::child(&pointer, &at.to_string()), found);
+            }
+        }
+        Value::Object(map) => {
+            for (key, item) in map {
+                collect(item, json::child(&pointer, key), found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn one_name(workspace: &OwnedFd, path: &str) -> Result<(), Refusal> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let file = match rustix::fs::openat2(workspace.as_fd(), path, flags, Mode::empty(), resolve) {
+        Ok(file) => file,
+        // What is not there, or no way for sandboxd, is none for what it runs: the executor says so in its own words.
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS | Errno::XDEV | Errno::NAMETOOLONG) => {
+            return Ok(());
+        }
+        Err(errno) => return Err(not_seen(path, errno)),
+    };
+    let status = rustix::fs::fstat(&file).map_err(|errno| not_seen(path, errno))?;
+    if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile || status.st_nlink <= 1 {
+        return Ok(());
+    }
+    let why = format!(
+        "{path} has {} names, and where the others lie cannot be seen from the workspace: it may be any file of this disk",
+        status.st_nlink
+    );
+    let remedy = "copy it to a file of its own (`cp FILE NEW && mv NEW FILE`)";
+    Err(Refusal::new(RefusalCode::Denied, "sandbox.hard_link", why).remedy(remedy))
+}
+
+fn not_seen(what: &str, errno: Errno) -> Refusal {
+    Refusal::new(RefusalCode::Internal, "sandbox.named", format!("{what} could not be looked at: {errno}"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::json;
+    use std::os::unix::fs::symlink;
+
+    fn manifest() -> Manifest {
+        let text = include_str!("../../../executors/fs_read/manifest.toml");
+        let text = text.replace("[args]", "[args]\n\"/more/*\" = \"path\"");
+        Manifest::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_file_with_a_second_name_is_refused_however_the_path_to_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir_in(folder.path()).unwrap();
+        let workspace = folder.path().join("workspace");
+        std::fs::create_dir_all(workspace.join("notes")).unwrap();
+        std::fs::write(outside.path().join("key"), "x").unwrap();
+        std::fs::write(workspace.join("notes/own.md"), "x").unwrap();
+        std::fs::hard_link(outside.path().join("key"), workspace.join("notes/hard.md")).unwrap();
+        symlink("hard.md", workspace.join("notes/soft.md")).unwrap();
+        let fd = rustix::fs::open(&workspace, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+        let manifest = manifest();
+        let look = |arguments: Value| one_name_each_below(&fd, &manifest, &arguments).map_err(|no| no.rule);
+        for path in ["notes/hard.md", "./notes//hard.md", "notes/../notes/hard.md"] {
+            assert_eq!(look(json!({"path": path})), Err("sandbox.hard_link".into()), "{path}");
+            assert_eq!(look(json!({"path": "notes/own.md", "more": ["a", path]})), Err("sandbox.hard_link".into()));
+        }
+        // A link is followed by nobody, and what is only mentioned is no access.
+        for path in ["notes/own.md", "notes", "", "none", "notes/soft.md", "../key", "/etc/passwd"] {
+            assert_eq!(look(json!({"path": path, "text": "notes/hard.md"})), Ok(()), "{path}");
+        }
+        std::fs::remove_file(outside.path().join("key")).unwrap();
+        assert_eq!(
+            look(json!({"path": "notes/hard.md"})),
+            Ok(()),
+            "with its last other name gone it is one of its own"
+        );
+        let many: Vec<String> = (0..=MAX_NAMED).map(|n| n.to_string()).collect();
+        assert_eq!(look(json!({"more": many})), Err("sandbox.named".into()));
+    }
+}
