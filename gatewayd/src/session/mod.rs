@@ -247,43 +247,27 @@ impl Door {
 
 /// What the door itself says, in the person's language.
 pub(crate) mod says {
+    use metnos_lingua::{Key, say, tell};
+
     use super::Lang;
 
     /// The planner went away in the middle.
-    pub const fn planner_gone(lang: Lang) -> &'static str {
-        match lang {
-            Lang::En => {
-                "The planner stopped in the middle of the turn. It is restarted by itself: ask again in a moment."
-            }
-            Lang::It => {
-                "Il planner si è fermato a metà del turno. Viene riavviato da solo: chiedi di nuovo tra un momento."
-            }
-        }
+    pub fn planner_gone(lang: Lang) -> String {
+        say(lang, Key::PlannerGone)
     }
 
     /// The planner says nothing any more.
-    pub const fn too_long(lang: Lang) -> &'static str {
-        match lang {
-            Lang::En => "The planner did not end the turn in time, so it was broken off.",
-            Lang::It => "Il planner non ha concluso il turno in tempo, quindi è stato interrotto.",
-        }
+    pub fn too_long(lang: Lang) -> String {
+        say(lang, Key::PlannerLate)
     }
 
     /// More was said than can be held.
-    pub const fn too_much(lang: Lang) -> &'static str {
-        match lang {
-            Lang::En => "The answer is larger than an answer may be, so it was cut off.",
-            Lang::It => "La risposta è più grande di quanto possa essere, quindi è stata tagliata.",
-        }
+    pub fn too_much(lang: Lang) -> String {
+        say(lang, Key::AnswerCut)
     }
 
     /// The answer could not be journalled.
     pub fn not_recorded(lang: Lang, error: &str) -> String {
-        match lang {
-            Lang::En => format!("The answer could not be recorded, so the turn counts as broken: {error}."),
-            Lang::It => {
-                format!("La risposta non si è potuta registrare, quindi il turno vale come interrotto: {error}.")
-            }
-        }
+        tell(lang, Key::NotRecorded, &[("why", error.into())])
     }
 }

@@ -207,7 +207,7 @@ impl Turn {
             },
             Reply::NotUnderstood(mut why) => {
                 if self.planner.model.borrow().is_none() {
-                    why.push_str(speech::no_model(language_of(words, self.lang)));
+                    why.push_str(&speech::no_model(language_of(words, self.lang)));
                 }
                 Ended { end: TurnEnd::NotUnderstood, why, wish: words.to_owned() }
             }

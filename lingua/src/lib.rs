@@ -1,0 +1,113 @@
+//! What Metnos says to people, in English and Italian (design: interfaces §8). The texts stand in `texts/*.ftl`, which are
+//! [Fluent](https://projectfluent.org) files, so that who translates needs no compiler; the program names them by [`Key`],
+//! so that who programs cannot name one that there is not.
+//!
+//! A test compares both files with the keys: a message that is missing, left over, or has other variables fails it.
+
+mod keys;
+
+use std::cell::OnceCell;
+
+use fluent_bundle::{FluentArgs, FluentBundle, FluentResource, FluentValue};
+use metnos_proto::msg::common::Lang;
+
+pub use keys::Key;
+
+/// Something that stands in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// As it is.
+    Text(&'a str),
+    /// A number, which may choose between singular and plural.
+    Number(u64),
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(text: &'a String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<u64> for Value<'_> {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+/// The texts of a language, as they stand in its file.
+const fn source(lang: Lang) -> &'static str {
+    match lang {
+        Lang::En => include_str!("../texts/en.ftl"),
+        Lang::It => include_str!("../texts/it.ftl"),
+    }
+}
+
+type Texts = OnceCell<FluentBundle<FluentResource>>;
+
+thread_local! {
+    // Read when something is first said in that language: a daemon that says nothing holds no texts.
+    static ENGLISH: Texts = const { OnceCell::new() };
+    static ITALIAN: Texts = const { OnceCell::new() };
+}
+
+fn load(lang: Lang) -> FluentBundle<FluentResource> {
+    let (name, source) = (if lang == Lang::En { "en" } else { "it" }, source(lang));
+    // A test sees to it that nothing of a file is left out; here what can be read is.
+    let resource = FluentResource::try_new(source.to_owned()).unwrap_or_else(|(resource, _)| resource);
+    let mut texts = FluentBundle::new(name.parse().into_iter().collect());
+    // Invisible marks around what is put in would be copied along with a path or a command.
+    texts.set_use_isolating(false);
+    // Numbers are counts, told as they are: a thousand has no dot.
+    texts.set_formatter(Some(|value, _| match value {
+        FluentValue::Number(number) => Some(number.value.to_string()),
+        _ => None,
+    }));
+    texts.add_resource_overriding(resource);
+    texts
+}
+
+fn with<T>(lang: Lang, then: impl FnOnce(&FluentBundle<FluentResource>) -> T) -> T {
+    match lang {
+        Lang::En => ENGLISH.with(|texts| then(texts.get_or_init(|| load(lang)))),
+        Lang::It => ITALIAN.with(|texts| then(texts.get_or_init(|| load(lang)))),
+    }
+}
+
+/// The text of a key that holds nothing else.
+#[must_use]
+pub fn say(lang: Lang, key: Key) -> String {
+    tell(lang, key, &[])
+}
+
+/// The text of a key with what stands in it, by name.
+#[must_use]
+pub fn tell(lang: Lang, key: Key, with_values: &[(&str, Value<'_>)]) -> String {
+    debug_assert!(
+        key.variables().len() == with_values.len()
+            && key.variables().iter().all(|name| with_values.iter().any(|(given, _)| given == name)),
+        "{key:?} takes {:?}",
+        key.variables()
+    );
+    let mut values = FluentArgs::with_capacity(with_values.len());
+    for (name, value) in with_values {
+        match value {
+            Value::Text(text) => values.set(*name, *text),
+            Value::Number(number) => values.set(*name, *number),
+        }
+    }
+    with(lang, |texts| {
+        let Some(pattern) = texts.get_message(key.name()).and_then(|message| message.value()) else {
+            return key.name().to_owned();
+        };
+        texts.format_pattern(pattern, Some(&values), &mut Vec::new()).into_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+#![allow(clippy::unwrap_used, clippy::panic)]
+use std::collections::{BTreeMap, BTreeSet};
+
+use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
+
+use super::*;
+
+const LANGS: [Lang; 2] = [Lang::En, Lang::It];
+
+fn variables(pattern: &Pattern<&str>, found: &mut BTreeSet<String>) {
+    for element in &pattern.elements {
+        let PatternElement::Placeable { expression } = element else { continue };
+        let mut inline = |it: &InlineExpression<&str>| match it {
+            InlineExpression::VariableReference { id } => drop(found.insert(id.name.to_owned())),
+            InlineExpression::StringLiteral { .. } => {}
+            other => panic!("{other:?} is nothing that a text of this project needs"),
+        };
+        match expression {
+            Expression::Inline(it) => inline(it),
+            Expression::Select { selector, variants } => {
+                inline(selector);
+                variants.iter().for_each(|variant| variables(&variant.value, found));
+            }
+        }
+    }
+}
+
+/// Every message of a file, with its variables.
+fn messages(lang: Lang) -> BTreeMap<String, BTreeSet<String>> {
+    let file = fluent_syntax::parser::parse(source(lang)).unwrap_or_else(|(_, errors)| panic!("{lang:?}: {errors:?}"));
+    let mut all = BTreeMap::new();
+    for entry in file.body {
+        match entry {
+            Entry::Message(message) => {
+                let mut found = BTreeSet::new();
+                variables(&message.value.unwrap(), &mut found);
+                assert!(message.attributes.is_empty());
+                assert_eq!(all.insert(message.id.name.to_owned(), found), None, "{} twice", message.id.name);
+            }
+            Entry::Comment(_) | Entry::GroupComment(_) | Entry::ResourceComment(_) => {}
+            Entry::Term(_) | Entry::Junk { .. } => panic!("{lang:?}: {entry:?}"),
+        }
+    }
+    all
+}
+
+#[test]
+fn both_languages_have_every_text_with_its_variables_and_no_other() {
+    let keys: BTreeMap<String, BTreeSet<String>> = Key::ALL
+        .iter()
+        .map(|key| (key.name().to_owned(), key.variables().iter().map(|&name| name.to_owned()).collect()))
+        .collect();
+    for lang in LANGS {
+        assert_eq!(messages(lang), keys, "{lang:?}");
+    }
+}
+
+#[test]
+fn what_is_put_in_comes_out_as_it_is_in_every_text() {
+    for lang in LANGS {
+        for key in Key::ALL {
+            let odd = "a{ $b }\u{202e}\"\\\n*1.000*";
+            let values: Vec<(&str, Value<'_>)> = key.variables().iter().map(|name| (*name, odd.into())).collect();
+            let text = tell(lang, *key, &values);
+            assert!(!text.is_empty(), "{key:?} in {lang:?}");
+            assert_eq!(text.matches(odd).count(), values.len(), "{key:?} in {lang:?}: {text}");
+            assert!(!text.contains('\u{2068}'), "no invisible marks: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn a_number_is_told_as_it_is() {
+    let shown = |lang| tell(lang, Key::Truncated, &[("shown", 1000_u64.into()), ("total", 1_234_567_u64.into())]);
+    assert_eq!(shown(Lang::En), "… 1000 of 1234567 shown");
+    assert_eq!(shown(Lang::It), "… 1000 di 1234567 mostrati");
+    assert_eq!(tell(Lang::It, Key::ErrorClass, &[("class", "NotFound".into())]), "non trovato");
+    assert_eq!(tell(Lang::It, Key::ErrorClass, &[("class", "Odd".into())]), "Odd");
+}
