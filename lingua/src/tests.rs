@@ -1,3 +1,4 @@
+//! Both languages against the keys, and what comes out of them.
 #![allow(clippy::unwrap_used, clippy::panic)]
 use std::collections::{BTreeMap, BTreeSet};
 

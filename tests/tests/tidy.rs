@@ -113,8 +113,16 @@ fn no_daemon_depends_on_a_daemon() {
     for daemon in DAEMONS {
         let known = dependencies.get(daemon).unwrap_or_else(|| panic!("{daemon} is no crate of the workspace"));
         let allowed = BTreeSet::from(
-            ["metnos-proto", "metnos-jail", "metnos-policy", "metnos-egress", "metnos-rank", "metnos-reflex"]
-                .map(str::to_owned),
+            [
+                "metnos-proto",
+                "metnos-jail",
+                "metnos-policy",
+                "metnos-egress",
+                "metnos-rank",
+                "metnos-reflex",
+                "metnos-lingua",
+            ]
+            .map(str::to_owned),
         );
         let foreign: Vec<_> = known.difference(&allowed).collect();
         assert!(foreign.is_empty(), "{daemon} depends on {foreign:?}");
