@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 
 use metnos_gatewayd::daemon;
+use metnos_gatewayd::http::{self, Http};
 use metnos_gatewayd::session::{Door, Peers, TURN_WITHIN_MS};
 use metnos_proto::boot::{BootError, Daemon};
 use metnos_proto::edges::CtlDoor;
@@ -21,5 +22,29 @@ fn open(daemon: &mut Daemon<Gatewayd>) -> Result<Rc<Door>, BootError> {
     let sessions = Rc::clone(&door);
     daemon.answers::<CtlDoor, _, _>(move |end| sessions.session(end))?;
     door.start();
+    listen(&door, &daemon.start.settings.http.listen);
     Ok(door)
+}
+
+/// Takes the door's place on the loopback, before the lock. A place that cannot be had leaves the other channels as they
+/// are: `status` says why there is no HTTP.
+fn listen(door: &Rc<Door>, listen: &str) {
+    if listen.is_empty() {
+        return;
+    }
+    let bound = listen.parse().map_err(std::io::Error::other).and_then(|address| {
+        let listener = http::bind(address)?;
+        Ok((listener.local_addr()?, listener))
+    });
+    match bound {
+        Ok((address, listener)) => {
+            door.listens(address.to_string());
+            let http = Http::new(door, address.port());
+            tokio::task::spawn_local(http.listen(listener));
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the door does not listen on {listen}: there is no HTTP");
+            door.listens(format!("not on {listen}: {error}"));
+        }
+    }
 }

@@ -10,11 +10,11 @@ use metnos_proto::ids::{SessionId, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    AgerProposalList, AgerProposals, Anchored, Asked, BeginTurn, ChainHead, CloseTurn, ConstitutionModified, Cost,
-    Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, GapList, Gaps, Look, Looked,
-    MemoryReport, MemoryStatus, MnestCount, Mnests, OwnersAct, Received, Recollect, Recollected, Recorded, Redact,
-    Rehearse, Spending, Spent, Started, SuspendTurn, SystemEvent, Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed,
-    TurnTakenUp, Verify, VerifyReport,
+    AgerProposalList, AgerProposals, Anchored, AnswerFound, AnswerOf, Asked, BeginTurn, ChainHead, CloseTurn,
+    ConstitutionModified, Cost, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost,
+    GapList, Gaps, Look, Looked, MemoryReport, MemoryStatus, MnestCount, Mnests, OwnersAct, Received, Recollect,
+    Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started, SuspendTurn, SystemEvent, Tail, Tailed,
+    TakeUpTurn, TurnBegun, TurnClosed, TurnTakenUp, Verify, VerifyReport,
 };
 use metnos_proto::payload::{PayloadError, Sealed};
 use metnos_proto::role::RoleName;
@@ -90,6 +90,17 @@ impl door_memoryd::ServeBlocking for Service<'_> {
         [text]: [Sealed; 1],
     ) -> Served<Recorded, 0> {
         Ok((self.memory.delivered(self.teller(RoleName::Gatewayd), &ask, open(&text)?)?, []))
+    }
+
+    fn answer_of(
+        &mut self,
+        _: &BlockingServer<DoorMemoryd>,
+        _: TraceId,
+        ask: AnswerOf,
+        []: [Sealed; 0],
+    ) -> Served<AnswerFound, 1> {
+        let (found, text) = self.memory.answer_of(&ask)?;
+        Ok((found, [seal(&text)?]))
     }
 
     fn system_event(

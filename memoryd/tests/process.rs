@@ -67,6 +67,7 @@ impl Process {
                 net: metnos_proto::control::NetSettings::default(),
                 budget: metnos_proto::control::BudgetSettings::default(),
                 models: metnos_proto::control::ModelSettings::default(),
+                http: metnos_proto::control::HttpSettings::default(),
             },
         };
         control::send(control.as_fd(), &Order::Start(start), None).unwrap();

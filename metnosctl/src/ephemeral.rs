@@ -127,6 +127,7 @@ impl Ephemeral {
                 net: metnos_proto::control::NetSettings::default(),
                 budget: metnos_proto::control::BudgetSettings::default(),
                 models: metnos_proto::control::ModelSettings::default(),
+                http: metnos_proto::control::HttpSettings::default(),
             },
         })
     }

@@ -102,6 +102,7 @@ fn document(whole: &Whole) -> Value {
         "edges": survey.edges.iter().map(survey::edge_document).collect::<Vec<_>>(),
         "door": whole.door.as_ref().map(|door| json!({
             "sessions": door.sessions, "turns": door.turns, "turns_total": door.turns_total, "models": door.models,
+            "http": door.http,
         })),
         "policy": whole.policy.as_ref().map(|policy| json!({
             "turns": policy.turns, "running": policy.running, "decisions_total": policy.decisions_total,
@@ -264,7 +265,7 @@ mod tests {
     fn whole() -> Whole {
         Whole {
             survey: well(),
-            door: Some(DoorReport { sessions: 1, turns: 0, turns_total: 5, models: "none".into() }),
+            door: Some(DoorReport { sessions: 1, turns: 0, turns_total: 5, models: "none".into(), http: "off".into() }),
             policy: Some(PolicyReport {
                 turns: 0,
                 running: 0,

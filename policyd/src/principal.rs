@@ -33,7 +33,7 @@ pub fn identify(channel: Channel, sender: &str, owner_uid: u32) -> Result<Princi
     }
     let known = match channel {
         Channel::Cli => uid_of(sender).is_some_and(|uid| uid == owner_uid || uid == 0),
-        // Pairing these is not part of this version.
+        // Known by pairing only.
         Channel::Http | Channel::Telegram | Channel::Scheduler | Channel::Metnos => false,
     };
     let (standing, level) =

@@ -65,6 +65,7 @@ impl Started {
             net: metnos_proto::control::NetSettings::default(),
             budget: metnos_proto::control::BudgetSettings::default(),
             models: metnos_proto::control::ModelSettings::default(),
+            http: metnos_proto::control::HttpSettings::default(),
         };
         let instance = instance.to_str().unwrap().to_owned();
         let started = Self { child, control, generation: 1 };

@@ -73,6 +73,14 @@ words! {
         pub budget: BudgetSettings,
         /// Which language models there are, and who uses which.
         pub models: ModelSettings,
+        /// Where the door listens.
+        pub http: HttpSettings,
+    }
+
+    /// See [`Settings::http`].
+    pub struct HttpSettings {
+        /// Address and port on the loopback; port 0 for any that is free; empty: nowhere.
+        pub listen: String,
     }
 
     /// See [`Settings::models`]. What the lines hold is read by [`crate::models`].

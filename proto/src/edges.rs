@@ -52,6 +52,7 @@ crate::edges! {
         ask answer_card(AnswerCard, 0) -> (Answered, 1) within 110_000;
         note CardWaits;
         note CardSettled;
+        note Revoked;
     }
 
     /// The door asks which models can be called, for `status` and its greeting.
@@ -63,6 +64,7 @@ crate::edges! {
     DoorMemoryd in door_memoryd = 5: Gatewayd => Memoryd {
         ask received(Received, 1) -> (Recorded, 0) within 10_000;
         ask delivered(Delivered, 1) -> (Recorded, 0) within 10_000;
+        ask answer_of(AnswerOf, 0) -> (AnswerFound, 1) within 10_000;
         ask system_event(SystemEvent, 0) -> (Recorded, 0) within 10_000;
     }
 

@@ -1,6 +1,6 @@
 //! What holds where the configuration says nothing, for settings that have a sensible whole.
 
-use crate::control::{BudgetSettings, ModelSettings, NetSettings};
+use crate::control::{BudgetSettings, HttpSettings, ModelSettings, NetSettings};
 
 impl Default for BudgetSettings {
     /// What a household needs, and a runaway turn does not get far with.
@@ -21,6 +21,13 @@ impl Default for BudgetSettings {
             warn_percent: 80,
             prices: Vec::new(),
         }
+    }
+}
+
+impl Default for HttpSettings {
+    /// Nowhere.
+    fn default() -> Self {
+        Self { listen: String::new() }
     }
 }
 

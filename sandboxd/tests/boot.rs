@@ -145,6 +145,7 @@ fn order_start(instance: &Path) -> Order {
             net: metnos_proto::control::NetSettings::default(),
             budget: metnos_proto::control::BudgetSettings::default(),
             models: metnos_proto::control::ModelSettings::default(),
+            http: metnos_proto::control::HttpSettings::default(),
         },
     })
 }

@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use metnos_proto::control::{BudgetSettings, ModelSettings, NetSettings, RoleSetting, Settings};
+use metnos_proto::control::{BudgetSettings, HttpSettings, ModelSettings, NetSettings, RoleSetting, Settings};
 use metnos_proto::executor::{is_host_name, is_name};
 use metnos_proto::models;
 use metnos_proto::msg::common::Lang;
@@ -26,6 +26,8 @@ pub enum Kind {
     NumberOr(u32, u32, &'static str),
     /// A list of these words.
     SomeOf(&'static [&'static str]),
+    /// An address of this machine alone, with its port; or nothing.
+    Listen,
     /// A list of at most so many addresses with a port.
     Addresses(usize),
     /// A list of at most so many hosts, each with its scheme.
@@ -191,6 +193,14 @@ pub const KEYS: &[Key] = &[
         doc: "The Python interpreter that executors run in, as an absolute path.",
         kind: Kind::Path,
         default: "\"/usr/bin/python3\"",
+    },
+    Key {
+        table: "http",
+        name: "listen",
+        doc: "Where programs and pages of this machine speak to the door, over HTTP; \"\": nowhere. Port 0: any that is\n\
+              # free, which `metnosctl status` names. For other machines put a proxy with TLS before it.",
+        kind: Kind::Listen,
+        default: "\"127.0.0.1:42618\"",
     },
     Key {
         table: "jail",
@@ -426,6 +436,7 @@ impl Config {
             },
             budget: self.budget(),
             models: self.models(),
+            http: HttpSettings { listen: self.text("http", "listen").to_owned() },
         }
     }
 
@@ -571,6 +582,10 @@ fn fit(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
         (Kind::SomeOf(words), DeValue::Array(items)) => {
             list(items, usize::MAX, |text| words.contains(&text).then(|| text.to_owned()))
         }
+        (Kind::Listen, DeValue::String(text)) => {
+            let here = text.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_loopback());
+            (text.is_empty() || here).then(|| Value::Text(text.clone().into_owned()))
+        }
         (Kind::Addresses(most), DeValue::Array(items)) => {
             list(items, most, |text| Some(text.parse::<SocketAddr>().ok()?.to_string()))
         }
@@ -625,6 +640,7 @@ fn wanted(kind: Kind) -> String {
         Kind::Number(least, most) => format!("a number from {least} to {most}"),
         Kind::NumberOr(least, most, word) => format!("a number from {least} to {most}, or \"{word}\""),
         Kind::SomeOf(words) => format!("a list of some of {}", words.join(", ")),
+        Kind::Listen => "an address of this machine such as \"127.0.0.1:42618\", or \"\"".to_owned(),
         Kind::Addresses(most) => format!("a list of at most {most} addresses such as \"192.168.1.10:443\""),
         Kind::Prices(most) => format!("a list of at most {most} prices such as \"web_search 5000\""),
         Kind::Hosts(most) => format!("a list of at most {most} hosts such as \"https://example.org\", without a path"),
@@ -728,6 +744,7 @@ mod tests {
                 net: NetSettings::default(),
                 budget: BudgetSettings::default(),
                 models: ModelSettings::default(),
+                http: HttpSettings { listen: "127.0.0.1:42618".into() },
             }
         );
         assert_eq!(Config::parse("").unwrap().uid_range(), (60_600, 256));

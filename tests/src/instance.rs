@@ -102,9 +102,7 @@ impl Plan {
             std::os::unix::fs::chown(folder.path(), Some(id), Some(id)).unwrap();
         }
         let instance = Instance { folder, home, bins, ids, up: None, watched: false };
-        if let Some(text) = &self.config {
-            instance.write_config(text);
-        }
+        instance.write_config(self.config.as_deref().unwrap_or_default());
         instance
     }
 
@@ -156,8 +154,11 @@ impl Instance {
         self.ids.unwrap_or_else(|| rustix::process::getuid().as_raw())
     }
 
-    /// Writes `metnos.toml`.
+    /// Writes `metnos.toml`. Sets run beside each other, so none listens at the usual place: nowhere, where `text` does
+    /// not say.
     pub fn write_config(&self, text: &str) {
+        let quiet = if text.contains("[http]") { "" } else { "\n[http]\nlisten = \"\"\n" };
+        let text = format!("{text}{quiet}");
         std::fs::create_dir_all(&self.home).unwrap();
         let path = self.home.join("metnos.toml");
         std::fs::write(&path, text).unwrap();

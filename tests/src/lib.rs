@@ -5,11 +5,12 @@
 //! [`bins`] which binaries · [`instance`] a whole set · [`solo`] one daemon, the test playing the
 //! supervisor and all its peers · [`peers`] honest ones of those · [`liar`] packets that no honest peer sends · [`procfs`] and
 //! [`sockets`] what the kernel says from outside · [`chronicle`] the recorded lines · [`rng`] seeded
-//! chance.
+//! chance · [`http`] programs and pages.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on ends with the reason")]
 
 pub mod bins;
 pub mod chronicle;
+pub mod http;
 pub mod instance;
 pub mod liar;
 pub mod minds;

@@ -325,6 +325,7 @@ fn start_word(setup: &Setup) -> Start {
             net: metnos_proto::control::NetSettings::default(),
             budget: metnos_proto::control::BudgetSettings::default(),
             models: setup.models.clone(),
+            http: metnos_proto::control::HttpSettings::default(),
         },
     }
 }

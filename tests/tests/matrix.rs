@@ -169,6 +169,32 @@ mod as_root {
         }
     }
 
+    /// Inodes of sockets that this process holds.
+    fn sockets_of(pid: u32) -> Vec<u64> {
+        let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
+        let targets = files
+            .filter_map(|entry| std::fs::read_link(entry.path()).ok())
+            .filter_map(|target| target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok());
+        targets.collect()
+    }
+
+    #[test]
+    fn the_door_alone_has_an_internet_socket_which_listens_on_the_loopback() {
+        let set = Plan::new().as_root().config("[http]\nlisten = \"127.0.0.1:0\"\n").start();
+        // `sl local_address rem_address st … inode`: 0100007F is 127.0.0.1, 0A is LISTEN (proc(5)).
+        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+        for (name, pid) in set.pids() {
+            let unix: BTreeSet<u64> = sockets::unix().into_iter().map(|socket| socket.inode).collect();
+            let inet: Vec<u64> = sockets_of(pid).into_iter().filter(|inode| !unix.contains(inode)).collect();
+            assert_eq!(inet.len(), usize::from(name == "gatewayd"), "{name}: {inet:?}");
+            for inode in inet {
+                let row = rows.iter().find(|row| row[9] == inode.to_string()).unwrap_or_else(|| panic!("{inode}"));
+                assert!(row[1].starts_with("0100007F:") && row[3] == "0A", "{row:?}");
+            }
+        }
+    }
+
     #[test]
     fn no_daemon_has_an_internet_socket() {
         let set = Plan::new().as_root().start();

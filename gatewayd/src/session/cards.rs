@@ -28,6 +28,9 @@ impl Door {
             match note {
                 door_policyd::Note::CardWaits(card) => self.card_waits(card),
                 door_policyd::Note::CardSettled(settled) => self.card_settled(settled),
+                door_policyd::Note::Revoked(revoked) => {
+                    self.revocations.borrow().iter().for_each(|hear| hear(&revoked.principal));
+                }
             }
         }
     }

@@ -13,7 +13,7 @@ pub mod serve;
 pub mod voice;
 
 #[cfg(test)]
-mod stage;
+pub(crate) mod stage;
 #[cfg(test)]
 mod tests;
 
@@ -80,6 +80,10 @@ pub struct Door {
     cards: RefCell<HashMap<String, Rc<dyn Ear>>>,
     /// What mind says of the models, as last heard.
     models: RefCell<String>,
+    /// Where the door listens, or why it does not.
+    http: RefCell<String>,
+    /// Who wants to hear that somebody is a stranger again.
+    revocations: RefCell<Vec<OnRevoked>>,
     /// Whose instance it is, and how many sessions each other user has.
     owner_uid: Cell<Option<u32>>,
     others: RefCell<BTreeMap<u32, u32>>,
@@ -87,6 +91,9 @@ pub struct Door {
     is_draining: Cell<bool>,
     turn_within_ms: u64,
 }
+
+/// Hears that a principal is a stranger again.
+type OnRevoked = Box<dyn Fn(&str)>;
 
 /// One session at the terminal.
 pub struct Session {
@@ -114,6 +121,8 @@ impl Door {
             early: RefCell::default(),
             cards: RefCell::default(),
             models: RefCell::new("mind was not heard yet".to_owned()),
+            http: RefCell::new("off".to_owned()),
+            revocations: RefCell::default(),
             is_draining: Cell::new(false),
             owner_uid: Cell::new(None),
             others: RefCell::default(),
@@ -142,6 +151,16 @@ impl Door {
             Some(his) if *his > 1 => *his -= 1,
             Some(_) | None => drop(others.remove(&uid)),
         }
+    }
+
+    /// Has `hear` called with each principal that is a stranger again: a channel tells him nothing more.
+    pub fn on_revoked(&self, hear: impl Fn(&str) + 'static) {
+        self.revocations.borrow_mut().push(Box::new(hear));
+    }
+
+    /// Notes where the door listens, or why it does not, for `status`.
+    pub fn listens(&self, where_or_why: String) {
+        *self.http.borrow_mut() = where_or_why;
     }
 
     /// Starts what runs beside the sessions: routing the planner's notes, and asking mind for its health
@@ -192,6 +211,7 @@ impl Door {
             turns: u32::try_from(self.turns.borrow().len()).unwrap_or(u32::MAX),
             turns_total: self.turns_total.get(),
             models: self.models.borrow().clone(),
+            http: self.http.borrow().clone(),
         }
     }
 

@@ -8,11 +8,13 @@ use metnos_proto::edge::AskError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::AnswerHere;
-use metnos_proto::msg::memoryd::Received;
+use metnos_proto::msg::memoryd::{AnswerOf, Received};
 use metnos_proto::msg::people::{Pair, Paired};
-use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn};
+use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, TurnEnd};
 use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
+
+use tokio::sync::watch;
 
 use super::relay::Relay;
 use super::voice::{Speaker, Voice};
@@ -110,6 +112,25 @@ impl Door {
         let Speaker { channel, sender } = speaker.clone();
         let asked = self.peers.policyd.identify(TraceId::NONE, Identify { channel, sender }, []).await;
         asked.map(|(who, [])| who).map_err(AskError::into_refusal)
+    }
+
+    /// What was answered in a turn of this principal, as the journal has it, and how the turn ended; no end as long as
+    /// it is open.
+    ///
+    /// # Errors
+    /// When he has opened no such turn, or the journal cannot be asked.
+    pub async fn answer_of(&self, turn: TurnId, principal: &str) -> Result<(Option<TurnEnd>, String), Refusal> {
+        let ask = AnswerOf { turn, principal: principal.to_owned() };
+        let asked = self.peers.memoryd.answer_of(TraceId::NONE, ask, []).await;
+        let (found, [text]) = asked.map_err(AskError::into_refusal)?;
+        let internal = |why: String| Refusal::new(RefusalCode::Internal, "door.answer", why);
+        let text = text.read().map_err(|error| internal(error.to_string()))?;
+        Ok((found.end, String::from_utf8(text).map_err(|error| internal(error.to_string()))?))
+    }
+
+    /// Every change of the link to policyd: what was said of somebody counts no longer than that.
+    pub fn policyd_generations(&self) -> watch::Receiver<u32> {
+        self.peers.policyd.generations()
     }
 
     /// A stranger said something: of it only a code goes on.

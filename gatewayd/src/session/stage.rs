@@ -15,7 +15,7 @@ use metnos_proto::ids::{Sha256, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Closed, Cx, Notes};
 use metnos_proto::msg::common::{Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::{DoorReport, DoorStatus, Say};
-use metnos_proto::msg::memoryd::{Delivered, Received, Recorded, SystemEvent};
+use metnos_proto::msg::memoryd::{AnswerFound, AnswerOf, Delivered, Received, Recorded, SystemEvent};
 use metnos_proto::msg::mind::{MindHealth, MindReport};
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::planner::{
@@ -30,23 +30,24 @@ use super::{Door, Peers, TURN_WITHIN_MS};
 use crate::testing::{client, ends, sealed};
 
 /// The peers of the door. The planner opens turns and says nothing by itself: the test speaks for it.
-pub(super) struct Script {
-    pub(super) asked: RefCell<Vec<String>>,
-    pub(super) standing: Cell<Standing>,
-    pub(super) paired: RefCell<Paired>,
-    pub(super) journals: Cell<bool>,
-    pub(super) opens: Cell<bool>,
-    pub(super) planner: RefCell<Option<Notes<DoorPlanner>>>,
-    pub(super) policyd: RefCell<Option<Notes<DoorPolicyd>>>,
+pub(crate) struct Script {
+    pub(crate) asked: RefCell<Vec<String>>,
+    pub(crate) standing: Cell<Standing>,
+    pub(crate) paired: RefCell<Paired>,
+    pub(crate) journals: Cell<bool>,
+    pub(crate) answers: RefCell<Option<(Option<TurnEnd>, String)>>,
+    pub(crate) opens: Cell<bool>,
+    pub(crate) planner: RefCell<Option<Notes<DoorPlanner>>>,
+    pub(crate) policyd: RefCell<Option<Notes<DoorPolicyd>>>,
     opened: RefCell<Vec<TurnId>>,
 }
 
 impl Script {
-    pub(super) fn note(&self, what: impl Into<String>) {
+    pub(crate) fn note(&self, what: impl Into<String>) {
         self.asked.borrow_mut().push(what.into());
     }
 
-    pub(super) fn asked(&self, word: &str) -> Vec<String> {
+    pub(crate) fn asked(&self, word: &str) -> Vec<String> {
         self.asked.borrow().iter().filter(|ask| ask.starts_with(word)).cloned().collect()
     }
 
@@ -123,6 +124,14 @@ impl door_memoryd::Serve for Script {
         Ok((self.recorded()?, []))
     }
 
+    async fn answer_of(self: Rc<Self>, _cx: Cx<DoorMemoryd>, ask: AnswerOf, []: [Sealed; 0]) -> Served<AnswerFound, 1> {
+        self.note(format!("answer_of {} {}", ask.turn, ask.principal));
+        let found = self.answers.borrow().clone();
+        let (end, text) =
+            found.ok_or_else(|| Refusal::new(RefusalCode::Unknown, "turn.unknown", "nobody said anything in it"))?;
+        Ok((AnswerFound { end }, [sealed(text.as_bytes())]))
+    }
+
     async fn system_event(
         self: Rc<Self>,
         _cx: Cx<DoorMemoryd>,
@@ -179,18 +188,18 @@ impl door_mind::Serve for Script {
 }
 
 /// A person at the terminal.
-pub(super) struct Person {
-    pub(super) door: Rc<Client<CtlDoor>>,
-    pub(super) notes: mpsc::Receiver<ctl_door::Note>,
-    pub(super) link: JoinHandle<Closed>,
+pub(crate) struct Person {
+    pub(crate) door: Rc<Client<CtlDoor>>,
+    pub(crate) notes: mpsc::Receiver<ctl_door::Note>,
+    pub(crate) link: JoinHandle<Closed>,
 }
 
 impl Person {
-    pub(super) async fn say(&self, words: &[u8]) -> Result<TurnId, AskError> {
+    pub(crate) async fn say(&self, words: &[u8]) -> Result<TurnId, AskError> {
         self.door.say(TraceId::NONE, Say {}, [sealed(words)]).await.map(|(said, [])| said.turn)
     }
 
-    pub(super) async fn listen(&mut self) -> (String, TurnDone) {
+    pub(crate) async fn listen(&mut self) -> (String, TurnDone) {
         let mut said = String::new();
         loop {
             match self.notes.recv().await.unwrap() {
@@ -205,37 +214,38 @@ impl Person {
     }
 
     /// Closes the session: a client lets go of its end when it is given another.
-    pub(super) fn hang_up(self) {
+    pub(crate) fn hang_up(self) {
         self.door.attach(ends::<CtlDoor>(2, None).0).unwrap();
     }
 
-    pub(super) async fn status(&self) -> DoorReport {
+    pub(crate) async fn status(&self) -> DoorReport {
         self.door.door_status(TraceId::NONE, DoorStatus {}, []).await.unwrap().0
     }
 }
 
-pub(super) fn refusal<T: std::fmt::Debug>(answer: Result<T, AskError>) -> Refusal {
+pub(crate) fn refusal<T: std::fmt::Debug>(answer: Result<T, AskError>) -> Refusal {
     match answer {
         Err(AskError::Refused(refusal)) => refusal,
         other => panic!("{other:?}"),
     }
 }
 
-pub(super) struct Stage {
-    pub(super) door: Rc<Door>,
-    pub(super) script: Rc<Script>,
-    pub(super) planner: Rc<Client<DoorPlanner>>,
-    pub(super) planner_link: JoinHandle<Closed>,
-    pub(super) memoryd_link: JoinHandle<Closed>,
+pub(crate) struct Stage {
+    pub(crate) door: Rc<Door>,
+    pub(crate) script: Rc<Script>,
+    pub(crate) planner: Rc<Client<DoorPlanner>>,
+    pub(crate) planner_link: JoinHandle<Closed>,
+    pub(crate) memoryd_link: JoinHandle<Closed>,
 }
 
 impl Stage {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let script = Rc::new(Script {
             asked: RefCell::default(),
             standing: Cell::new(Standing::Owner),
             paired: RefCell::new(Paired::Silence),
             journals: Cell::new(true),
+            answers: RefCell::default(),
             opens: Cell::new(true),
             planner: RefCell::default(),
             policyd: RefCell::default(),
@@ -261,7 +271,7 @@ impl Stage {
         Self { door, script, planner, planner_link, memoryd_link }
     }
 
-    pub(super) fn person(&self, uid: u32) -> Person {
+    pub(crate) fn person(&self, uid: u32) -> Person {
         let (asker, end) = ends::<CtlDoor>(1, Some(uid));
         let link = tokio::task::spawn_local(self.door.session(end));
         let door = client(asker);
@@ -269,16 +279,21 @@ impl Stage {
         Person { door, notes, link }
     }
 
-    pub(super) fn planner(&self) -> Notes<DoorPlanner> {
+    /// The turns that were opened, in order.
+    pub(crate) fn opened(&self) -> Vec<TurnId> {
+        self.script.opened.borrow().clone()
+    }
+
+    pub(crate) fn planner(&self) -> Notes<DoorPlanner> {
         self.script.planner.borrow().clone().unwrap()
     }
 
-    pub(super) async fn planner_says(&self, turn: TurnId, text: &str) {
+    pub(crate) async fn planner_says(&self, turn: TurnId, text: &str) {
         let text = Text { turn, text: text.to_owned() };
         self.planner().send(door_planner::Note::Text(text)).await.unwrap();
     }
 
-    pub(super) async fn planner_ends(&self, turn: TurnId, end: TurnEnd) {
+    pub(crate) async fn planner_ends(&self, turn: TurnId, end: TurnEnd) {
         let done = TurnDone { turn, end, why: String::new() };
         self.planner().send(door_planner::Note::TurnDone(done)).await.unwrap();
     }

@@ -11,6 +11,7 @@ fn named(turn: TurnId) -> Result<(), No> {
     Ok(())
 }
 
+mod answer;
 mod costs;
 mod head;
 #[cfg(test)]

@@ -116,7 +116,10 @@ impl ctl_door::ServeBlocking for Daemon {
         _: DoorStatus,
         _: [Sealed; 0],
     ) -> Served<DoorReport, 0> {
-        Ok((DoorReport { sessions: 1, turns: 0, turns_total: 3, models: "none".into() }, []))
+        Ok((
+            DoorReport { sessions: 1, turns: 0, turns_total: 3, models: "none".into(), http: "127.0.0.1:42618".into() },
+            [],
+        ))
     }
 }
 

@@ -7,9 +7,10 @@ pub mod code;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use metnos_proto::edges::door_policyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Standing};
-use metnos_proto::msg::people::{Pair, Paired, PairingAsk, StrangersCode};
+use metnos_proto::msg::people::{Pair, Paired, PairingAsk, Revoked, StrangersCode};
 use metnos_proto::msg::sandboxd::Kill;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
@@ -263,6 +264,7 @@ impl Policy {
             return Err(Refusal::new(RefusalCode::Unknown, "pairing.unknown", why)
                 .remedy("`metnosctl pairing list` shows who is known"));
         }
+        self.tell_door_revoked(name);
         let turns = self.turns.borrow_mut().end_of_principal(name);
         let ended = turns.len();
         for turn in turns {
@@ -283,6 +285,19 @@ impl Policy {
         self.house().levels.borrow_mut().forget(name);
         self.chronicled("revoked", &format!("{by} has made {name} a stranger again")).await?;
         Ok(json!({"principal": name, "standing": "stranger", "turns_ended": ended}))
+    }
+}
+
+impl Policy {
+    /// Has the door tell him nothing more, without waiting for it: one that does not listen loses its link.
+    fn tell_door_revoked(&self, name: &str) {
+        let Some(door) = self.door.borrow().clone() else { return };
+        let note = door_policyd::Note::Revoked(Revoked { principal: name.to_owned() });
+        tokio::task::spawn_local(async move {
+            if let Err(error) = door.send(note).await {
+                tracing::debug!(%error, "no door hears that somebody was revoked");
+            }
+        });
     }
 }
 

@@ -45,5 +45,7 @@ words! {
         pub turns_total: u64,
         /// What mind says of the configured models, as last heard.
         pub models: String,
+        /// Where it listens, as `127.0.0.1:42618`; else why it does not.
+        pub http: String,
     }
 }

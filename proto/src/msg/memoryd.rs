@@ -50,6 +50,20 @@ words! {
         pub end: TurnEnd,
     }
 
+    /// What was answered in a turn, for whoever had opened it and comes back. Somebody else's turn is unknown.
+    pub struct AnswerOf {
+        /// The turn.
+        pub turn: TurnId,
+        /// Who had opened it.
+        pub principal: String,
+    }
+
+    /// How that turn stands. The answer comes beside it; nothing does as long as there is none.
+    pub struct AnswerFound {
+        /// How it ended; none as long as it is open.
+        pub end: Option<TurnEnd>,
+    }
+
     // ---- from the planner ----------------------------------------------
 
     /// Hand over what the planner may read for this turn, its clean part. Once a turn.

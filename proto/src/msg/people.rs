@@ -25,6 +25,12 @@ words! {
         Silence,
     }
 
+    /// Note to the door: somebody is a stranger again from now on, so nothing more is told to him.
+    pub struct Revoked {
+        /// `channel:sender`.
+        pub principal: String,
+    }
+
     /// See [`Paired::Code`].
     pub struct StrangersCode {
         /// As `K7-DELTA-19`.

@@ -123,6 +123,22 @@ words! {
 pub const MAX_TEXT: usize = 32 * 1024;
 
 impl TurnEnd {
+    const ALL: [Self; 7] = [
+        Self::Answered,
+        Self::NotUnderstood,
+        Self::Denied,
+        Self::Unsuccessful,
+        Self::Cancelled,
+        Self::Suspended,
+        Self::Broken,
+    ];
+
+    /// The end of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|end| end.name() == name).cloned()
+    }
+
     /// The name used in JSON and in the chronicle.
     #[must_use]
     pub const fn name(&self) -> &'static str {

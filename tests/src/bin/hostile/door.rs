@@ -66,7 +66,7 @@ impl ctl_door::Serve for Hostile {
 
     async fn door_status(self: Rc<Self>, _cx: Cx<CtlDoor>, _ask: DoorStatus, []: [Sealed; 0]) -> Served<DoorReport, 0> {
         let models = "\u{1b}[31mall is well\u{1b}[0m".to_owned();
-        Ok((DoorReport { sessions: u32::MAX, turns: 0, turns_total: u64::MAX, models }, []))
+        Ok((DoorReport { sessions: u32::MAX, turns: 0, turns_total: u64::MAX, http: models.clone(), models }, []))
     }
 }
 

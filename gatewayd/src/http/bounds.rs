@@ -1,0 +1,50 @@
+//! Every bound of the HTTP channel, each with its reason. Nothing here grows with what a client does.
+
+use std::time::Duration;
+
+/// The most connections at once: a thousand pages that listen, and room for what they ask.
+pub const MAX_CONNECTIONS: usize = 1_200;
+/// The most connections that have not shown yet who they are. When one more comes, the oldest of them is closed: whoever
+/// stalls keeps nobody else out.
+pub const MAX_UNHEARD: usize = 64;
+/// The most streams of one client at once: fewer than there are connections, so that he can still ask for something.
+pub const MAX_STREAMS_OF_ONE: usize = 1_024;
+/// The longest head of a request, in bytes: a token, a cookie and what browsers add fit several times.
+pub const MAX_HEAD: usize = 16 * 1024;
+/// The most lines in the head of a request; browsers send about twenty.
+pub const MAX_HEADERS: usize = 64;
+/// The longest body, in bytes: the longest words that are taken (64 KiB), with room for how JSON writes them.
+pub const MAX_BODY: usize = 256 * 1024;
+/// How deep a body may be nested; a conversation of a chat client is four deep.
+pub const MAX_DEPTH: u8 = 16;
+/// How much of a body that is refused is still read, in bytes, so that the client hears why.
+pub const MAX_DISCARDED: usize = 1024 * 1024;
+/// How long the head of a request may take: it is one packet on a loopback.
+pub const HEAD_WITHIN: Duration = Duration::from_secs(10);
+/// How long the body of a request may take.
+pub const BODY_WITHIN: Duration = Duration::from_secs(15);
+/// How long a client may read nothing of what is written to it.
+pub const WRITE_WITHIN: Duration = Duration::from_secs(30);
+/// How often a stream on which nothing happens says that it is there. Shorter than proxies wait (60 s), so that a client
+/// that went away is noticed.
+pub const ALIVE_EVERY: Duration = Duration::from_secs(45);
+/// Pieces of a stream that wait for the client; further ones wait in the turn's record.
+pub const MAX_PIECES: usize = 4;
+/// After how long a client whose turn is still open elsewhere asks again, in milliseconds.
+pub const AGAIN_MS: u64 = 3_000;
+/// Requests of one client in a minute; also how many it may make at once.
+pub const PER_MINUTE: u32 = 300;
+/// Requests with a token that nobody knew before, of all clients together in a minute: policyd is asked about each.
+pub const UNKNOWN_PER_MINUTE: u32 = 60;
+/// Codes shown, of all clients together in a minute. Five wrong ones void an invitation at policyd, and each try makes a
+/// name that policyd remembers for an hour (256 of them): so few that these never fill.
+pub const PAIRINGS_PER_MINUTE: u32 = 4;
+/// The most clients that are remembered between requests; policyd knows no more than 128 people.
+pub const MAX_CALLERS: usize = 256;
+/// The most turns whose events are kept for clients that come back; older ones are in the journal.
+pub const MAX_RECORDS: usize = 256;
+/// The most bytes of events that are kept for all turns together: of what a turn says beyond that, the journal's copy
+/// is given when it is over.
+pub const MAX_KEPT: usize = 32 * 1024 * 1024;
+/// What an event takes beside its text, in bytes, roughly.
+pub const EVENT_BYTES: usize = 256;

@@ -1,0 +1,278 @@
+//! The door's channel for programs and pages of this machine: HTTP on the loopback. It keeps no token: whoever speaks
+//! is known by a digest, which policyd is asked about at each request. It must never take a word under a name that it
+//! was not shown the token of, nor hold more for a client than [`bounds`] says.
+//!
+//! A connection carries one request and is closed: there is no second request that something could be smuggled into.
+//! [`route`] says what there is, [`guard`] who may ask at all, [`serve`] does it, [`stream`] and [`record`] tell a turn
+//! to whoever comes back.
+
+mod body;
+pub mod bounds;
+pub mod chat;
+pub mod describe;
+pub mod guard;
+pub mod patience;
+pub mod problem;
+pub mod rate;
+pub mod record;
+pub mod route;
+pub mod serve;
+pub mod stream;
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use hyper::rt::{Read, Write};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use metnos_proto::ids::TurnId;
+use metnos_proto::msg::common::Channel;
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::{Notify, watch};
+
+use crate::session::Door;
+use crate::session::voice::{Speaker, Voice};
+use bounds::{
+    HEAD_WITHIN, MAX_CALLERS, MAX_CONNECTIONS, MAX_HEAD, MAX_HEADERS, MAX_RECORDS, MAX_UNHEARD, PAIRINGS_PER_MINUTE,
+    PER_MINUTE, UNKNOWN_PER_MINUTE,
+};
+use guard::Names;
+use patience::Patient;
+use rate::Bucket;
+use record::Record;
+use stream::Counted;
+
+/// Connections that wait to be taken.
+const BACKLOG: u32 = 128;
+/// How long the door waits when it has no descriptor left for another connection.
+const FULL_PAUSE: Duration = Duration::from_millis(200);
+
+/// The HTTP channel.
+pub struct Http {
+    door: Rc<Door>,
+    names: Names,
+    callers: RefCell<HashMap<String, Rc<Caller>>>,
+    records: RefCell<Records>,
+    /// Bytes of events kept.
+    kept: Rc<Cell<usize>>,
+    connections: Rc<Cell<usize>>,
+    /// Connections that have not shown yet who they are, oldest first.
+    unheard: Rc<RefCell<VecDeque<Rc<Notify>>>>,
+    unknown: Bucket,
+    pairings: Bucket,
+    /// Answers by status, and connections that were turned away.
+    answered: RefCell<BTreeMap<u16, u64>>,
+    turned_away: Cell<u64>,
+}
+
+/// Turns by name, and in the order in which they were opened.
+#[derive(Default)]
+struct Records {
+    of: HashMap<TurnId, Rc<Record>>,
+    order: VecDeque<TurnId>,
+}
+
+/// Somebody whose token policyd knows.
+pub struct Caller {
+    /// What his token is known by.
+    pub digest: String,
+    /// As policyd names him.
+    pub principal: String,
+    voice: Voice,
+    bucket: Bucket,
+    streams: Rc<Cell<usize>>,
+    /// True once nothing more is told on streams that were opened before.
+    gone: RefCell<watch::Sender<bool>>,
+}
+
+/// Takes a place at this address, before the lock. Port 0 takes any that is free.
+///
+/// # Errors
+/// When the kernel does not give it.
+pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A door that was started anew finds connections of the one before it.
+    socket.set_reuseaddr(true)?;
+    // Connections have it from here: each event goes at once.
+    socket.set_nodelay(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+impl Http {
+    /// The channel of a door that listens at this port.
+    #[must_use]
+    pub fn new(door: &Rc<Door>, port: u16) -> Rc<Self> {
+        let http = Rc::new(Self {
+            door: Rc::clone(door),
+            names: Names::new(port),
+            callers: RefCell::default(),
+            records: RefCell::default(),
+            kept: Rc::default(),
+            connections: Rc::default(),
+            unheard: Rc::default(),
+            unknown: Bucket::new(UNKNOWN_PER_MINUTE),
+            pairings: Bucket::new(PAIRINGS_PER_MINUTE),
+            answered: RefCell::default(),
+            turned_away: Cell::new(0),
+        });
+        let hears = Rc::downgrade(&http);
+        door.on_revoked(move |principal| {
+            if let Some(http) = hears.upgrade() {
+                http.forget(principal);
+            }
+        });
+        http
+    }
+
+    /// Takes connections for as long as the daemon lives. Must run inside a [`tokio::task::LocalSet`].
+    pub async fn listen(self: Rc<Self>, listener: TcpListener) {
+        tokio::task::spawn_local(Rc::clone(&self).watch_policyd());
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    if self.connections.get() >= MAX_CONNECTIONS {
+                        self.turned_away.set(self.turned_away.get() + 1);
+                        continue;
+                    }
+                    tokio::task::spawn_local(Rc::clone(&self).connection(TokioIo::new(stream)));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be taken");
+                    tokio::time::sleep(FULL_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Serves one connection: one request.
+    pub async fn connection<I: Read + Write + Unpin + 'static>(self: Rc<Self>, io: I) {
+        let _counted = Counted::new(&self.connections);
+        let unheard = Unheard::enter(&self);
+        let cut = Rc::clone(&unheard.cut);
+        let unheard = Rc::new(unheard);
+        let http = Rc::clone(&self);
+        let service = service_fn(move |request| {
+            let (http, unheard) = (Rc::clone(&http), Rc::clone(&unheard));
+            // What was begun is done, also when the client does not wait for it.
+            let serving = tokio::task::spawn_local(serve::serve(http, request, unheard));
+            async move { serving.await.map_err(|error| io::Error::other(error.to_string())) }
+        });
+        let connection = http1::Builder::new()
+            .keep_alive(false)
+            .auto_date_header(false)
+            .max_headers(MAX_HEADERS)
+            .max_buf_size(MAX_HEAD)
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_WITHIN)
+            .serve_connection(Patient::new(io), service);
+        tokio::select! {
+            ended = connection => if let Err(error) = ended {
+                tracing::debug!(%error, "a connection ended early");
+            },
+            () = cut.notified() => self.turned_away.set(self.turned_away.get() + 1),
+        }
+    }
+
+    /// Whoever is known by this digest as that principal.
+    fn caller(&self, digest: &str, principal: &str) -> Option<Rc<Caller>> {
+        let mut callers = self.callers.borrow_mut();
+        if let Some(caller) = callers.get(digest) {
+            return Some(Rc::clone(caller));
+        }
+        if callers.len() >= MAX_CALLERS {
+            let idle = |caller: &Rc<Caller>| Rc::strong_count(caller) == 1 && caller.streams.get() == 0;
+            let gone = callers.iter().find(|(_, caller)| idle(caller)).map(|(digest, _)| digest.clone())?;
+            callers.remove(&gone);
+        }
+        let speaker = Speaker { channel: Channel::Http, sender: digest.to_owned() };
+        let nobody = Rc::new(Record::new(digest.to_owned(), 0, Rc::default()));
+        let caller = Rc::new(Caller {
+            digest: digest.to_owned(),
+            principal: principal.to_owned(),
+            voice: Voice::new(speaker, self.door.number(), nobody),
+            bucket: Bucket::new(PER_MINUTE),
+            streams: Rc::default(),
+            gone: RefCell::new(watch::Sender::new(false)),
+        });
+        callers.insert(digest.to_owned(), Rc::clone(&caller));
+        Some(caller)
+    }
+
+    /// He is a stranger: his streams end, his turns are cancelled, and nothing of them is kept.
+    fn forget(&self, principal: &str) {
+        let known = self.callers.borrow().values().find(|caller| caller.principal == principal).cloned();
+        let Some(caller) = known else { return };
+        self.callers.borrow_mut().remove(&caller.digest);
+        caller.gone.borrow().send_replace(true);
+        self.door.cancel_turns_of(caller.voice.number);
+        let mut records = self.records.borrow_mut();
+        records.of.retain(|_, record| record.owner != caller.digest);
+    }
+
+    /// What a policyd that went away said of somebody nobody can say now: streams end, and whoever comes back is asked
+    /// for anew.
+    async fn watch_policyd(self: Rc<Self>) {
+        let mut generations = self.door.policyd_generations();
+        while generations.changed().await.is_ok() {
+            for caller in self.callers.borrow().values() {
+                caller.gone.replace(watch::Sender::new(false)).send_replace(true);
+            }
+        }
+    }
+
+    /// Keeps what is told in a turn, for whoever comes back.
+    fn keep(&self, turn: TurnId, record: &Rc<Record>) {
+        let mut records = self.records.borrow_mut();
+        while records.of.len() >= MAX_RECORDS || records.order.len() >= 2 * MAX_RECORDS {
+            let Some(oldest) = records.order.pop_front() else { break };
+            records.of.remove(&oldest);
+        }
+        records.order.push_back(turn);
+        records.of.insert(turn, Rc::clone(record));
+    }
+
+    /// What was kept of a turn of this caller. Somebody else's looks like one that there is not.
+    fn record(&self, turn: TurnId, caller: &Caller) -> Option<Rc<Record>> {
+        self.records.borrow().of.get(&turn).filter(|record| record.owner == caller.digest).cloned()
+    }
+}
+
+/// A connection that has not shown yet who it is.
+pub struct Unheard {
+    queue: Rc<RefCell<VecDeque<Rc<Notify>>>>,
+    cut: Rc<Notify>,
+}
+
+impl Unheard {
+    fn enter(http: &Http) -> Self {
+        let mut queue = http.unheard.borrow_mut();
+        if queue.len() >= MAX_UNHEARD
+            && let Some(oldest) = queue.pop_front()
+        {
+            oldest.notify_one();
+        }
+        let cut = Rc::new(Notify::new());
+        queue.push_back(Rc::clone(&cut));
+        Self { queue: Rc::clone(&http.unheard), cut }
+    }
+
+    /// It has shown who it is.
+    pub fn is_heard(&self) {
+        self.queue.borrow_mut().retain(|one| !Rc::ptr_eq(one, &self.cut));
+    }
+}
+
+impl Drop for Unheard {
+    fn drop(&mut self) {
+        self.is_heard();
+    }
+}

@@ -1,0 +1,331 @@
+//! What was told in one turn, kept for a client that comes back. It never waits for anybody: what is more than can be
+//! kept is dropped, and the journal's copy is given in its place when the turn is over.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use metnos_proto::ids::TurnId;
+use metnos_proto::msg::planner::{TurnDone, TurnEnd};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::bounds::{EVENT_BYTES, MAX_KEPT};
+use crate::session::voice::{Ear, Telling, Told};
+
+/// How far a client has heard: the number of the event, and how many bytes of the answer came with it and before it.
+/// The second number means the same to the journal, which knows no events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// The event's number, from 1.
+    pub event: u64,
+    /// Bytes of text up to and with it.
+    pub said: usize,
+}
+
+impl Heard {
+    /// Reads what [`std::fmt::Display`] writes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (event, said) = text.split_once('.')?;
+        let heard = Self { event: event.parse().ok()?, said: said.parse().ok()? };
+        (heard.to_string() == text).then_some(heard)
+    }
+}
+
+impl std::fmt::Display for Heard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.event, self.said)
+    }
+}
+
+/// How a turn stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stand {
+    /// It is under way.
+    Open,
+    /// It waits for the answer to a card.
+    Suspended,
+    /// It is over.
+    Done(TurnEnd),
+}
+
+impl Stand {
+    /// The name used in JSON.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Suspended => "suspended",
+            Self::Done(_) => "done",
+        }
+    }
+}
+
+/// What was told in one turn.
+#[derive(Debug)]
+pub struct Record {
+    /// The digest of whoever had opened it.
+    pub owner: String,
+    /// The session that it is stopped by.
+    pub number: u64,
+    told: RefCell<VecDeque<(Heard, Told)>>,
+    bytes: Cell<usize>,
+    last: Cell<Heard>,
+    stand: RefCell<Stand>,
+    /// Whether something was dropped.
+    is_torn: Cell<bool>,
+    /// Changes with each event.
+    changed: watch::Sender<u64>,
+    /// Bytes kept for all turns together.
+    kept: Rc<Cell<usize>>,
+}
+
+impl Record {
+    /// A turn of this session in which nothing was told. `kept` is shared by all records.
+    #[must_use]
+    pub fn new(owner: String, number: u64, kept: Rc<Cell<usize>>) -> Rc<Self> {
+        Rc::new(Self {
+            owner,
+            number,
+            told: RefCell::default(),
+            bytes: Cell::new(0),
+            last: Cell::default(),
+            stand: RefCell::new(Stand::Open),
+            is_torn: Cell::new(false),
+            changed: watch::Sender::new(0),
+            kept,
+        })
+    }
+
+    /// The next event after what was heard.
+    #[must_use]
+    pub fn after(&self, heard: Heard) -> Option<(Heard, Told)> {
+        // They are numbered from 1 without a gap.
+        self.told.borrow().get(usize::try_from(heard.event).ok()?).cloned()
+    }
+
+    /// How it stands.
+    #[must_use]
+    pub fn stand(&self) -> Stand {
+        self.stand.borrow().clone()
+    }
+
+    /// Whether not everything is there any more: the journal has it, once the turn is over.
+    #[must_use]
+    pub fn is_torn(&self) -> bool {
+        self.is_torn.get()
+    }
+
+    /// Every change from now on.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// The answer so far.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let told = self.told.borrow();
+        let texts =
+            told.iter().filter_map(|(_, told)| if let Told::Text(text) = told { Some(&*text.text) } else { None });
+        texts.collect()
+    }
+
+    /// Why it ended, when it did not with an answer.
+    #[must_use]
+    pub fn why(&self) -> String {
+        let told = self.told.borrow();
+        let done =
+            told.iter().rev().find_map(|(_, told)| if let Told::TurnDone(done) = told { Some(done) } else { None });
+        done.map(|done| done.why.clone()).unwrap_or_default()
+    }
+
+    fn take(&self, told: Told) {
+        let mut heard = self.last.get();
+        heard.event += 1;
+        if let Told::Text(text) = &told {
+            heard.said += text.text.len();
+        }
+        match &told {
+            Told::TurnDone(TurnDone { end: TurnEnd::Suspended, .. }) => *self.stand.borrow_mut() = Stand::Suspended,
+            Told::TurnDone(done) => *self.stand.borrow_mut() = Stand::Done(done.end.clone()),
+            Told::Text(_) | Told::Call(_) | Told::Progress(_) | Told::CardWaits(_) | Told::CardSettled(_) => {
+                let mut stand = self.stand.borrow_mut();
+                if *stand == Stand::Suspended && !matches!(told, Told::CardSettled(_)) {
+                    *stand = Stand::Open;
+                }
+            }
+        }
+        self.last.set(heard);
+        let bytes = weight(&told);
+        if self.is_torn.get() || self.kept.get() + bytes > MAX_KEPT {
+            self.tear();
+        } else {
+            self.kept.set(self.kept.get() + bytes);
+            self.bytes.set(self.bytes.get() + bytes);
+            self.told.borrow_mut().push_back((heard, told));
+        }
+        self.changed.send_modify(|count| *count += 1);
+    }
+
+    fn tear(&self) {
+        self.is_torn.set(true);
+        self.told.borrow_mut().clear();
+        self.kept.set(self.kept.get().saturating_sub(self.bytes.replace(0)));
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        self.kept.set(self.kept.get().saturating_sub(self.bytes.get()));
+    }
+}
+
+fn weight(told: &Told) -> usize {
+    EVENT_BYTES
+        + match told {
+            Told::Text(text) => text.text.len(),
+            Told::Call(call) => call.executor.len() + call.detail.len(),
+            Told::Progress(_) => 0,
+            Told::CardWaits(card) => card.shown.len(),
+            Told::CardSettled(settled) => settled.by.len(),
+            Told::TurnDone(done) => done.why.len(),
+        }
+}
+
+impl Ear for Rc<Record> {
+    fn tell(&self, told: Told) -> Telling<'_> {
+        self.take(told);
+        Box::pin(std::future::ready(true))
+    }
+
+    /// A client that went away may come back: its turn goes on.
+    fn is_open(&self) -> bool {
+        true
+    }
+}
+
+/// An event's name and its document; none for what a client has no use for.
+#[must_use]
+pub fn shown(told: &Told) -> Option<(&'static str, Value)> {
+    let of = |turn: &TurnId| turn.to_string();
+    Some(match told {
+        Told::Text(text) => ("text", json!({"turn": of(&text.turn), "text": text.text})),
+        Told::Call(call) => (
+            "call",
+            json!({
+                "turn": of(&call.turn), "call": call.call.to_string(), "executor": call.executor,
+                "state": state(&call.state), "detail": call.detail,
+            }),
+        ),
+        Told::Progress(progress) => (
+            "progress",
+            json!({
+                "turn": of(&progress.turn), "call": progress.call.to_string(), "done": progress.done,
+                "total": progress.total,
+            }),
+        ),
+        Told::CardWaits(card) => (
+            "card",
+            json!({
+                "turn": of(&card.turn), "card": card.id, "state": "waiting", "digest": card.digest,
+                "shown": serde_json::from_str::<Value>(&card.shown).unwrap_or(Value::Null),
+            }),
+        ),
+        Told::CardSettled(settled) => (
+            "card",
+            json!({
+                "turn": of(&settled.turn), "card": settled.id, "state": settled.state, "by": settled.by,
+                "ran": settled.ran,
+            }),
+        ),
+        // It goes on: the card has said what it waits for.
+        Told::TurnDone(TurnDone { end: TurnEnd::Suspended, .. }) => return None,
+        Told::TurnDone(done) => ("done", json!({"turn": of(&done.turn), "end": done.end.name(), "why": done.why})),
+    })
+}
+
+const fn state(state: &metnos_proto::msg::planner::CallState) -> &'static str {
+    use metnos_proto::msg::planner::CallState;
+    match state {
+        CallState::Started => "started",
+        CallState::Succeeded => "succeeded",
+        CallState::Unsuccessful => "unsuccessful",
+        CallState::Denied => "denied",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use metnos_proto::msg::planner::Text;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(text: &str) -> Told {
+        Told::Text(Text { turn: TurnId::NONE, text: text.to_owned() })
+    }
+
+    fn done(end: TurnEnd) -> Told {
+        Told::TurnDone(TurnDone { turn: TurnId::NONE, end, why: String::new() })
+    }
+
+    #[test]
+    fn whoever_comes_back_hears_what_he_has_not_heard_and_nothing_twice() {
+        let record = Record::new("me".into(), 1, Rc::default());
+        for piece in ["one ", "two ", "three"] {
+            record.take(text(piece));
+        }
+        record.take(done(TurnEnd::Answered));
+        for from in 0..=4 {
+            let (mut heard, mut said) = (Heard { event: from, said: 0 }, String::new());
+            while let Some((at, told)) = record.after(heard) {
+                assert_eq!(at.event, heard.event + 1);
+                heard = at;
+                if let Told::Text(text) = told {
+                    said.push_str(&text.text);
+                }
+            }
+            let whole: String = ["one ", "two ", "three"].into_iter().skip(usize::try_from(from).unwrap()).collect();
+            assert_eq!(said, whole);
+            assert!(from > 3 || heard == Heard { event: 4, said: 13 });
+        }
+        assert_eq!((record.stand(), record.text().as_str()), (Stand::Done(TurnEnd::Answered), "one two three"));
+    }
+
+    #[test]
+    fn a_turn_that_waits_for_a_card_is_not_over() {
+        let record = Record::new("me".into(), 1, Rc::default());
+        record.take(done(TurnEnd::Suspended));
+        assert_eq!(record.stand(), Stand::Suspended);
+        record.take(text("goes on"));
+        assert_eq!(record.stand(), Stand::Open);
+    }
+
+    #[test]
+    fn as_much_as_the_limit_is_kept_for_all_turns_and_what_tears_gives_back_its_room() {
+        let kept: Rc<Cell<usize>> = Rc::default();
+        let (one, other) =
+            (Record::new("me".into(), 1, Rc::clone(&kept)), Record::new("me".into(), 1, Rc::clone(&kept)));
+        one.take(text(&"x".repeat(MAX_KEPT - 2 * EVENT_BYTES - 1)));
+        other.take(text("x"));
+        assert_eq!((kept.get(), other.is_torn()), (MAX_KEPT, false));
+        other.take(text(""));
+        assert!(other.is_torn() && !one.is_torn() && other.after(Heard::default()).is_none());
+        assert_eq!(kept.get(), MAX_KEPT - EVENT_BYTES - 1);
+        drop((one, other));
+        assert_eq!(kept.get(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn how_far_somebody_has_heard_is_read_back_as_written(event: u64, said: usize, other in "[0-9.+ -]{0,12}") {
+            let heard = Heard { event, said };
+            prop_assert_eq!(Heard::parse(&heard.to_string()), Some(heard));
+            if let Some(heard) = Heard::parse(&other) {
+                prop_assert_eq!(heard.to_string(), other);
+            }
+        }
+    }
+}
