@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::process::Command;
 
 use metnos_tests::chronicle::count;
 use metnos_tests::instance::{Instance, Plan};
@@ -177,5 +179,35 @@ mod as_root {
     #[test]
     fn every_path_that_must_not_be_read_has_an_error_of_its_own() {
         assert_all_refused(&Plan::new().as_root().start());
+    }
+
+    /// Something of the machine's, shown in the workspace; taken away when the test ends, however that is.
+    struct Bound(PathBuf);
+
+    impl Drop for Bound {
+        fn drop(&mut self) {
+            let _ = Command::new("umount").arg(&self.0).status();
+        }
+    }
+
+    #[test]
+    fn what_is_mounted_into_the_workspace_is_not_part_of_it() {
+        let set = Plan::new().as_root().start();
+        let place = set.workspace("notes/bound");
+        std::fs::create_dir(&place).unwrap();
+        let mounted = Command::new("mount").args(["--bind", "/etc"]).arg(&place).status().unwrap();
+        assert!(mounted.success(), "root may mount");
+        let bound = Bound(place);
+        assert!(bound.0.join("passwd").exists());
+        let refused = || {
+            for (executor, argument) in [("fs_read", "path=notes/bound/passwd"), ("fs_list", "path=notes/bound/ssl")] {
+                let (code, value) = set.run(executor, &[argument]);
+                assert_eq!((code, value["error"]["rule"].as_str()), (1, Some("NotFound")), "{executor}: {value:#}");
+            }
+        };
+        refused();
+        // Also when it was there before sandboxd looked.
+        assert_eq!(set.json(&["daemon", "restart", "sandboxd"]).0, 0);
+        refused();
     }
 }
