@@ -37,6 +37,7 @@ fn shipped() -> Vec<Candidate> {
             input: schema.input_document(),
             output: schema.output_document(),
             roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
+            contract: String::new(),
         }
     };
     names.iter().map(of).collect()
@@ -51,7 +52,7 @@ fn many() -> Vec<Candidate> {
         one.examples.iter_mut().for_each(|example| *example = format!("zorp{n} {example}"));
         one
     });
-    own.iter().cloned().chain(further).collect()
+    own.iter().cloned().chain(further).map(Candidate::with_digest).collect()
 }
 
 fn envelope(candidates: Vec<Candidate>) -> Envelope {

@@ -199,7 +199,7 @@ fn tell_reflex(screen: &mut Screen, heard: &Heard, executors: usize) -> Result<E
 fn candidate(manifest: &[u8], schema: &[u8]) -> Result<Candidate, String> {
     let manifest = Manifest::parse(manifest).map_err(|error| error.to_string())?;
     let schema = Schema::parse(schema).map_err(|error| error.to_string())?;
-    Ok(Candidate {
+    let candidate = Candidate {
         name: manifest.executor.name.clone(),
         version: manifest.executor.version.clone(),
         summary: manifest.executor.summary.clone(),
@@ -208,7 +208,9 @@ fn candidate(manifest: &[u8], schema: &[u8]) -> Result<Candidate, String> {
         input: schema.input_document(),
         output: schema.output_document(),
         roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
-    })
+        contract: String::new(),
+    };
+    Ok(candidate.with_digest())
 }
 
 /// The executors of this release.

@@ -103,7 +103,7 @@ impl Signed {
             properties.retain(|name, _| !own(name));
         }
         let roles = it.args.iter().filter(|(pointer, _)| !pointer.strip_prefix('/').is_some_and(own));
-        Candidate {
+        let candidate = Candidate {
             name: it.executor.name.clone(),
             version: it.executor.version.clone(),
             summary: it.executor.summary.clone(),
@@ -112,7 +112,9 @@ impl Signed {
             input,
             output: self.shown_schema(self.schema.output()),
             roles: roles.map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
-        }
+            contract: String::new(),
+        };
+        candidate.with_digest()
     }
 }
 

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::ids::Blake3;
 use crate::msg::common::{Channel, Lang};
 
 /// The clean part of an envelope.
@@ -120,6 +121,21 @@ pub struct Candidate {
     pub output: Value,
     /// The role of each argument by JSON pointer: `path`, `payload`, ….
     pub roles: Vec<(String, String)>,
+    /// The digest of all this, as policyd has it from what was signed; empty where nobody has said so. Whoever has read a
+    /// contract once need not read, nor compare, it again.
+    #[serde(default)]
+    pub contract: String,
+}
+
+impl Candidate {
+    /// The same with the digest of what it says.
+    #[must_use]
+    pub fn with_digest(mut self) -> Self {
+        self.contract.clear();
+        // It is made of texts and JSON, which can always be written.
+        self.contract = serde_json::to_vec(&self).map(|bytes| Blake3::of(&bytes).hex()).unwrap_or_default();
+        self
+    }
 }
 
 /// A mnest, as far as routing needs it.

@@ -244,6 +244,7 @@ mod tests {
             input: json!({}),
             output,
             roles: Vec::new(),
+            contract: String::new(),
         };
         let mut template = Template::of(&candidate, lang);
         template.tell_of(subject, vec![Mark::Concept("word")]);

@@ -164,7 +164,7 @@ const BEFORE_TIME: &str = "at alle all' dalle by entro ore";
 const AHEAD: &str = "in after every fra tra dopo ogni each";
 
 fn is_one_of(word: &str, words: &str) -> bool {
-    words.split_whitespace().any(|known| known.eq_ignore_ascii_case(word))
+    words.split_ascii_whitespace().any(|known| known.len() == word.len() && known.eq_ignore_ascii_case(word))
 }
 
 /// Which way this word points, if it is a preposition.

@@ -313,7 +313,7 @@ pub fn is_plural_of_file(word: &str) -> bool {
 }
 
 fn is_one_of(word: &str, words: &str) -> bool {
-    words.split_whitespace().any(|known| known.eq_ignore_ascii_case(word))
+    words.split_ascii_whitespace().any(|known| known.len() == word.len() && known.eq_ignore_ascii_case(word))
 }
 
 /// Whether a text with a slash is an idiom and no path.

@@ -127,16 +127,30 @@ impl Repertoire {
         let abilities: Vec<Rc<Ability>> = candidates
             .iter()
             .map(|candidate| match self.read.get(&candidate.name) {
-                Some(ability) if ability.candidate == *candidate => Rc::clone(ability),
+                Some(ability) if is_same(&ability.candidate, candidate) => Rc::clone(ability),
                 Some(_) | None => Rc::new(Ability::of(candidate)),
             })
             .collect();
         if self.read.len() > MAX_CANDIDATES {
             self.read.clear();
         }
-        self.read.extend(abilities.iter().map(|ability| (ability.candidate.name.clone(), Rc::clone(ability))));
+        for ability in &abilities {
+            match self.read.get_mut(&ability.candidate.name) {
+                Some(known) if Rc::ptr_eq(known, ability) => {}
+                Some(known) => *known = Rc::clone(ability),
+                None => drop(self.read.insert(ability.candidate.name.clone(), Rc::clone(ability))),
+            }
+        }
         abilities
     }
+}
+
+/// Whether two contracts are the same: by what policyd says of them, word by word where it has said nothing.
+fn is_same(known: &Candidate, other: &Candidate) -> bool {
+    if known.contract.is_empty() || other.contract.is_empty() {
+        return known == other;
+    }
+    known.contract == other.contract
 }
 
 /// Gives long unknown words the meaning of the known word that they resemble, unless some contract

@@ -88,7 +88,7 @@ const fn pass_of(slot: &Slot) -> u8 {
 #[must_use]
 pub fn is_naming(word: &str) -> bool {
     const WORDS: &str = "called named chiamato chiamata chiamati chiamate";
-    WORDS.split_whitespace().any(|known| word.eq_ignore_ascii_case(known))
+    word.len() >= 5 && WORDS.split_ascii_whitespace().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 struct Taken {

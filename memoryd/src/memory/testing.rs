@@ -144,6 +144,7 @@ pub fn candidate(name: &str, examples: &[&str]) -> Candidate {
         input: serde_json::json!({ "type": "object", "properties": { "path": { "type": "string" } } }),
         output: serde_json::json!({ "type": "object" }),
         roles: vec![("/path".to_owned(), "path".to_owned())],
+        contract: String::new(),
     }
 }
 
