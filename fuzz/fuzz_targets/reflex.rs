@@ -11,7 +11,7 @@ use metnos_reflex::{Reply, plan};
 static ENVELOPE: LazyLock<Envelope> = LazyLock::new(|| {
     serde_json::from_value(serde_json::json!({
         "nonce": 1, "identity": "", "files": [], "capsule": "", "principal": "cli:uid:1000", "channel": "Cli", "lang": "En",
-        "recent": [{"seq": 1, "text": "read notes/welcome.md"}],
+        "recent": [{"seq": 1, "text": "read notes/welcome.md"}], "recalled": [], "earlier": [], "done": [],
         "candidates": [
             {
                 "name": "fs_read", "version": "1.0.0", "summary": "Read a file of the workspace and return its content.",

@@ -353,7 +353,7 @@ pub fn pointer_fits(pattern: &str, pointer: &str) -> bool {
 }
 
 /// The leaves of a value, in canonical order: each scalar and each empty container, by pointer
-/// and digest. When there are more than `max`, the last entry has the pointer `""` and the
+/// and digest. When there are more than `max`, or one that no pointer can name, the last entry has the pointer `""` and the
 /// digest of the whole value, and stands for all that are not listed.
 #[must_use]
 pub fn leaves(value: &Value, max: usize) -> Vec<Leaf> {
@@ -379,7 +379,8 @@ fn collect_leaves(value: &Value, pointer: String, max: usize, found: &mut Vec<Le
             entries.into_iter().all(|(key, item)| collect_leaves(item, child(&pointer, key), max, found))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-            if found.len() >= max || pointer.len() > MAX_POINTER_BYTES {
+            // Also what no pointer can name: an executor chooses the keys of its result.
+            if found.len() >= max || !is_pointer(&pointer) {
                 return false;
             }
             found.push(Leaf { pointer, digest: digest(value) });

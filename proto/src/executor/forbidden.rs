@@ -103,12 +103,13 @@ pub fn check(path: &str, places: &Places) -> Option<Forbidden> {
 }
 
 /// What `path` is below the workspace, without `.`, `..` and repeated slashes; empty for the
-/// workspace itself, `None` when it leads out of it. A file that is called `~` comes out as
+/// workspace itself, `None` when it leads out of it or can be no path. A file that is called `~` comes out as
 /// `~`: what is returned is a name below the workspace, not a path to be read again.
 #[must_use]
 pub fn within_workspace(path: &str, places: &Places) -> Option<String> {
     let reading = read(path, places);
-    reading.inside.then(|| reading.parts.join("/"))
+    // No file has a NUL in its name.
+    (reading.inside && !path.contains('\0')).then(|| reading.parts.join("/"))
 }
 
 /// Whether granting the whole folder `path` (absolute, or `~/…`) would open a closed place that

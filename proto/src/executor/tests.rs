@@ -409,7 +409,7 @@ fn a_path_below_the_workspace_is_told_from_one_that_leaves_it() {
     assert_eq!(within("notes/../a.md").as_deref(), Some("a.md"));
     assert_eq!(within("/root/.local/share/metnos/workspace/a").as_deref(), Some("a"));
     assert_eq!(within("").as_deref(), Some(""));
-    for path in ["..", "a/../../b", "/srv/x", "/root/.local/share/metnos/workspace2/a", "~/a"] {
+    for path in ["..", "a/../../b", "/srv/x", "/root/.local/share/metnos/workspace2/a", "~/a", "a\0"] {
         assert_eq!(within(path), None, "{path}");
     }
 }

@@ -129,6 +129,9 @@ fn leaves_beyond_the_limit_are_one_leaf_for_the_whole() {
     assert_eq!(cut.len(), 2);
     assert_eq!(cut[1], Leaf { pointer: String::new(), digest: digest(&value) });
     // A scalar is its own only leaf.
+    let unnamed = leaves(&json!({"a": 1, "b": {"\0": 2, "c": 3}}), 16);
+    assert!(unnamed.iter().all(|leaf| is_pointer(&leaf.pointer)), "{unnamed:?}");
+    assert_eq!(unnamed.iter().map(|leaf| leaf.pointer.as_str()).collect::<Vec<_>>(), ["/a", ""]);
     assert_eq!(leaves(&json!(7), 4), [Leaf { pointer: String::new(), digest: Blake3::of(b"7") }]);
 }
 
