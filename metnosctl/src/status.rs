@@ -227,7 +227,12 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
         let sessions = counted(door.sessions.into(), "session", "sessions");
         facts.push((
             "door",
-            format!("{sessions}, {} of {} open", door.turns, counted(door.turns_total, "turn", "turns")),
+            format!(
+                "{sessions}, {} of {} open, HTTP {}",
+                door.turns,
+                counted(door.turns_total, "turn", "turns"),
+                escape::line(&door.http)
+            ),
         ));
     }
     if let Some(policy) = &whole.policy {

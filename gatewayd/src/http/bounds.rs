@@ -9,6 +9,8 @@ pub const MAX_CONNECTIONS: usize = 1_200;
 pub const MAX_UNHEARD: usize = 64;
 /// The most streams of one client at once: fewer than there are connections, so that he can still ask for something.
 pub const MAX_STREAMS_OF_ONE: usize = 1_024;
+/// The most streams of one guest at once: a household's guests together leave the owner his connections.
+pub const MAX_STREAMS_OF_GUEST: usize = 8;
 /// The longest head of a request, in bytes: a token, a cookie and what browsers add fit several times.
 pub const MAX_HEAD: usize = 16 * 1024;
 /// The most lines in the head of a request; browsers send about twenty.

@@ -88,6 +88,8 @@ pub struct Caller {
     pub principal: String,
     voice: Voice,
     bucket: Bucket,
+    /// How many streams he may have at once.
+    most_streams: Cell<usize>,
     streams: Rc<Cell<usize>>,
     /// True once nothing more is told on streams that were opened before.
     gone: RefCell<watch::Sender<bool>>,
@@ -200,6 +202,7 @@ impl Http {
             principal: principal.to_owned(),
             voice: Voice::new(speaker, self.door.number(), nobody),
             bucket: Bucket::new(PER_MINUTE),
+            most_streams: Cell::new(0),
             streams: Rc::default(),
             gone: RefCell::new(watch::Sender::new(false)),
         });

@@ -20,7 +20,7 @@ use metnos_proto::payload::Sealed;
 use serde_json::{Map, Value, json};
 
 use super::body::{Fields, discard, object};
-use super::bounds::MAX_STREAMS_OF_ONE;
+use super::bounds::{MAX_STREAMS_OF_GUEST, MAX_STREAMS_OF_ONE};
 use super::guard::{Shown, Token};
 use super::problem::Problem;
 use super::record::{Heard, Record, Stand};
@@ -118,7 +118,6 @@ async fn answer(http: &Rc<Http>, head: &Parts, body: &mut Incoming, unheard: &Un
     }
     let (caller, who) = known(http, head, from_page).await?;
     unheard.is_heard();
-    caller.bucket.take().map_err(|again| Problem::too_often("http.rate", again))?;
     match route {
         Route::Health | Route::Metrics | Route::OpenApi | Route::Pair => Err(Problem::nothing_here()),
         Route::Status => ok(&status(http, &who)),
@@ -158,19 +157,24 @@ async fn known(http: &Http, head: &Parts, from_page: bool) -> Result<(Rc<Caller>
         Shown::Bearer(token) | Shown::Cookie(token) => token,
     };
     let digest = token.digest();
-    if !http.callers.borrow().contains_key(&digest) {
-        http.unknown.take().map_err(|again| Problem::too_often("http.unknown", again))?;
+    // Before policyd is asked: whoever asks too often makes no work for it.
+    let known = http.callers.borrow().get(&digest).cloned();
+    match &known {
+        Some(caller) => caller.bucket.take().map_err(|again| Problem::too_often("http.rate", again))?,
+        None => http.unknown.take().map_err(|again| Problem::too_often("http.unknown", again))?,
     }
     let who = http.door.identify(&speaker(&digest)).await?;
-    match who.standing {
-        Standing::Owner | Standing::Guest => {}
+    let most_streams = match who.standing {
+        Standing::Owner => MAX_STREAMS_OF_ONE,
+        Standing::Guest => MAX_STREAMS_OF_GUEST,
         Standing::Stranger => {
             http.forget(&who.principal);
             return Err(Problem::stranger());
         }
-    }
+    };
     let full = || Problem::new(StatusCode::SERVICE_UNAVAILABLE, "http.callers", "too many clients are known here");
     let caller = http.caller(&digest, &who.principal).ok_or_else(full)?;
+    caller.most_streams.set(most_streams);
     Ok((caller, who))
 }
 
@@ -300,10 +304,11 @@ fn accepts(head: &Parts, kind: &str) -> bool {
 }
 
 fn has_room(caller: &Caller) -> Result<(), Problem> {
-    if caller.streams.get() < MAX_STREAMS_OF_ONE {
+    let most = caller.most_streams.get();
+    if caller.streams.get() < most {
         return Ok(());
     }
-    let why = format!("{MAX_STREAMS_OF_ONE} streams of this client are open already");
+    let why = format!("{most} streams of this client are open already");
     Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "http.streams", why))
 }
 

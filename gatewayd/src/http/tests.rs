@@ -175,14 +175,46 @@ fn whoever_has_shown_who_he_is_gives_way_to_nobody() {
 fn a_client_asks_so_often_in_a_minute_and_others_are_not_kept_by_it() {
     run(async {
         let scene = Scene::new();
-        for _ in 0..PER_MINUTE {
+        // The first, with which nobody knew him yet, counts for all together.
+        for _ in 0..=PER_MINUTE {
             assert!(scene.get("/v1/status", 1).await.starts_with("HTTP/1.1 200"));
         }
+        let asked = scene.stage.script.asked("identify").len();
         let refused = scene.get("/v1/status", 1).await;
+        assert_eq!(scene.stage.script.asked("identify").len(), asked, "policyd is not asked");
         assert!(refused.starts_with("HTTP/1.1 429") && refused.contains("retry-after: 1\r\n"), "{refused}");
         assert!(scene.get("/v1/status", 2).await.starts_with("HTTP/1.1 200"));
         tokio::time::advance(Duration::from_secs(1)).await;
         assert!(scene.get("/v1/status", 1).await.starts_with("HTTP/1.1 200"));
+    });
+}
+
+#[test]
+fn a_guest_has_as_many_streams_as_the_limit_and_the_owner_more() {
+    run(async {
+        let scene = Scene::new();
+        let turn = {
+            let _stream = scene.stream(1).await;
+            scene.stage.opened().remove(0)
+        };
+        let listen = async |token: u8| {
+            let mut stream = scene.connect(1 << 16);
+            let head = head("GET", &format!("/v1/turns/{turn}"), token);
+            stream.write_all(format!("{head}Accept: text/event-stream\r\n\r\n").as_bytes()).await.unwrap();
+            let got = read_until(&mut stream, "\r\n\r\n").await;
+            (stream, got.split(' ').nth(1).unwrap().to_owned())
+        };
+        until(|| scene.http.connections.get() == 0).await;
+        scene.stage.script.standing.set(Standing::Guest);
+        let mut streams = Vec::new();
+        for _ in 0..MAX_STREAMS_OF_GUEST {
+            let (stream, status) = listen(1).await;
+            assert_eq!(status, "200");
+            streams.push(stream);
+        }
+        assert_eq!(listen(1).await.1, "429");
+        scene.stage.script.standing.set(Standing::Owner);
+        assert_eq!(listen(1).await.1, "200");
     });
 }
 
