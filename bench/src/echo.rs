@@ -11,9 +11,12 @@ use metnos_proto::edges::{DoorPolicyd, door_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::{BlockingClient, BlockingServer};
 use metnos_proto::link_async::{Client, Cx};
-use metnos_proto::msg::common::{Channel, Lang, Level, Standing};
+use metnos_proto::msg::common::{Channel, Done, Lang, Level, Standing};
 use metnos_proto::msg::people::{Pair, Paired};
-use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
+use metnos_proto::msg::policyd::{
+    AnswerCard, Answered, CardsHere, Identified, Identify, PanicHere, Panicked, PromptRegistered, RegisterPrompt,
+    UndoHere,
+};
 use metnos_proto::payload::Sealed;
 use metnos_proto::socket;
 use rustix::event::{PollFd, PollFlags};
@@ -151,6 +154,36 @@ impl door_policyd::ServeBlocking for Answers {
     ) -> Served<Answered, 1> {
         Ok((Answered { state: String::new(), runs: Vec::new() }, [Sealed::new(b"[]").unwrap()]))
     }
+
+    fn cards_here(
+        &mut self,
+        _: &BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: CardsHere,
+        []: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        Ok((Done {}, [Sealed::new(b"[]").unwrap()]))
+    }
+
+    fn undo_here(
+        &mut self,
+        _: &BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: UndoHere,
+        []: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        Ok((Done {}, [Sealed::new(b"{}").unwrap()]))
+    }
+
+    fn panic_here(
+        &mut self,
+        _: &BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: PanicHere,
+        []: [Sealed; 0],
+    ) -> Served<Panicked, 0> {
+        Ok((Panicked { killed: 0 }, []))
+    }
 }
 
 fn typed_polled(times: &mut Times) {
@@ -242,6 +275,18 @@ impl door_policyd::Serve for Answers {
         []: [Sealed; 0],
     ) -> Served<Answered, 1> {
         Ok((Answered { state: String::new(), runs: Vec::new() }, [Sealed::new(b"[]").unwrap()]))
+    }
+
+    async fn cards_here(self: Rc<Self>, _: Cx<DoorPolicyd>, _: CardsHere, []: [Sealed; 0]) -> Served<Done, 1> {
+        Ok((Done {}, [Sealed::new(b"[]").unwrap()]))
+    }
+
+    async fn undo_here(self: Rc<Self>, _: Cx<DoorPolicyd>, _: UndoHere, []: [Sealed; 0]) -> Served<Done, 1> {
+        Ok((Done {}, [Sealed::new(b"{}").unwrap()]))
+    }
+
+    async fn panic_here(self: Rc<Self>, _: Cx<DoorPolicyd>, _: PanicHere, []: [Sealed; 0]) -> Served<Panicked, 0> {
+        Ok((Panicked { killed: 0 }, []))
     }
 }
 

@@ -64,6 +64,7 @@ fn received() -> Received {
         principal: "cli:uid:1000".to_owned(),
         standing: Standing::Owner,
         lang: Lang::En,
+        mark: String::new(),
     }
 }
 

@@ -28,9 +28,31 @@ pub enum DaemonError {
     Runtime(#[from] std::io::Error),
 }
 
-/// Lives as role `R`. `open` takes the ends and starts to serve; what it returns is handed to `drain`
+/// What a daemon has opened before its lock.
+#[derive(Debug)]
+pub struct Opened<S> {
+    /// What serves.
+    pub service: S,
+    /// The TCP ports that it connects to: no others are left to it.
+    pub ports: Vec<u16>,
+    /// System calls of its profile that this start has no use for.
+    pub spared: &'static [&'static str],
+}
+
+impl<S> Opened<S> {
+    /// What connects nowhere.
+    #[must_use]
+    pub fn inward(service: S) -> Self {
+        Self { service, ports: Vec::new(), spared: &[] }
+    }
+}
+
+/// Lives as role `R`. `open` takes the ends and starts to serve; its service is handed to `drain`
 /// when the daemon is to end.
-pub fn live<R, S, D>(open: impl FnOnce(&mut Daemon<R>) -> Result<S, BootError>, drain: impl FnOnce(S) -> D) -> ExitCode
+pub fn live<R, S, D>(
+    open: impl FnOnce(&mut Daemon<R>) -> Result<Opened<S>, BootError>,
+    drain: impl FnOnce(S) -> D,
+) -> ExitCode
 where
     R: Role,
     D: Future<Output = ()>,
@@ -52,7 +74,7 @@ where
 }
 
 fn boot<R, S, D>(
-    open: impl FnOnce(&mut Daemon<R>) -> Result<S, BootError>,
+    open: impl FnOnce(&mut Daemon<R>) -> Result<Opened<S>, BootError>,
     drain: impl FnOnce(S) -> D,
 ) -> Result<(), DaemonError>
 where
@@ -76,7 +98,7 @@ where
 async fn serve<R, S, D>(
     daemon: &mut Daemon<R>,
     pss: &Pss,
-    open: impl FnOnce(&mut Daemon<R>) -> Result<S, BootError>,
+    open: impl FnOnce(&mut Daemon<R>) -> Result<Opened<S>, BootError>,
     drain: impl FnOnce(S) -> D,
 ) -> Result<(), DaemonError>
 where
@@ -84,9 +106,10 @@ where
     D: Future<Output = ()>,
 {
     // Nothing that `open` starts runs before the first wait below, so the lock comes first.
-    let service = open(daemon)?;
+    let Opened { service, ports, spared } = open(daemon)?;
     let waivers = Waivers::from_names(&daemon.start.settings.waive)?;
-    let locked = lock(&Profile::load(R::NAME.text())?, &Places::new(), &waivers)?;
+    let profile = Profile::load(R::NAME.text())?.without(spared);
+    let locked = lock(&profile, &Places::new().with_ports(&ports), &waivers)?;
     daemon.ready(locked.report().to_lines(), locked.report().waived.clone())?;
     daemon.control(|| pss.kib().unwrap_or(0)).await?;
     if tokio::time::timeout(Duration::from_millis(DRAIN_WITHIN_MS), drain(service)).await.is_err() {

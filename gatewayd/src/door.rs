@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use metnos_gatewayd::daemon;
+use metnos_gatewayd::daemon::{self, Opened};
 use metnos_gatewayd::http::{self, Http};
 use metnos_gatewayd::session::{Door, Peers, TURN_WITHIN_MS};
+use metnos_gatewayd::telegram;
 use metnos_proto::boot::{BootError, Daemon};
 use metnos_proto::edges::CtlDoor;
 use metnos_proto::role::Gatewayd;
@@ -14,7 +15,7 @@ fn main() -> ExitCode {
     daemon::live::<Gatewayd, _, _>(open, |door| async move { door.drain().await })
 }
 
-fn open(daemon: &mut Daemon<Gatewayd>) -> Result<Rc<Door>, BootError> {
+fn open(daemon: &mut Daemon<Gatewayd>) -> Result<Opened<Rc<Door>>, BootError> {
     let peers =
         Peers { policyd: daemon.asks()?, memoryd: daemon.asks()?, planner: daemon.asks()?, mind: daemon.asks()? };
     let door = Door::new(peers, TURN_WITHIN_MS);
@@ -23,7 +24,9 @@ fn open(daemon: &mut Daemon<Gatewayd>) -> Result<Rc<Door>, BootError> {
     daemon.answers::<CtlDoor, _, _>(move |end| sessions.session(end))?;
     door.start();
     listen(&door, &daemon.start.settings.http.listen);
-    Ok(door)
+    let ports = telegram::open(&daemon.start, &door);
+    let spared: &[&str] = if ports.is_empty() { &["socket", "connect"] } else { &[] };
+    Ok(Opened { service: door, ports, spared })
 }
 
 /// Takes the door's place on the loopback, before the lock. A place that cannot be had leaves the other channels as they

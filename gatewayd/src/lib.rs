@@ -7,6 +7,7 @@
 pub mod daemon;
 pub mod http;
 pub mod session;
+pub mod telegram;
 pub mod thinking;
 pub mod turn;
 

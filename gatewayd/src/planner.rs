@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use metnos_gatewayd::daemon;
+use metnos_gatewayd::daemon::{self, Opened};
 use metnos_gatewayd::turn::{Planner as Turns, TURN_WITHIN_MS};
 use metnos_proto::boot::{BootError, Daemon};
 use metnos_proto::edges::{DoorPlanner, door_planner};
@@ -14,10 +14,10 @@ fn main() -> ExitCode {
     daemon::live::<Planner, _, _>(open, |turns| async move { turns.idle().await })
 }
 
-fn open(daemon: &mut Daemon<Planner>) -> Result<Rc<Turns>, BootError> {
+fn open(daemon: &mut Daemon<Planner>) -> Result<Opened<Rc<Turns>>, BootError> {
     let turns = Turns::new(daemon.asks()?, daemon.asks()?, daemon.asks()?, TURN_WITHIN_MS);
     let service = Rc::clone(&turns);
     daemon.answers::<DoorPlanner, _, _>(move |end| door_planner::serve(end, Rc::clone(&service)))?;
     turns.start();
-    Ok(turns)
+    Ok(Opened::inward(turns))
 }

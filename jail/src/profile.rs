@@ -189,6 +189,13 @@ enum Arch {
 }
 
 impl Profile {
+    /// The same without these calls: what this start of the daemon has no use for, it does not keep.
+    #[must_use]
+    pub fn without(mut self, calls: &[&str]) -> Self {
+        self.calls.retain(|call| !calls.contains(&call.name.as_str()));
+        self
+    }
+
     /// The profile of a role.
     ///
     /// # Errors

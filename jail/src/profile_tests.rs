@@ -46,19 +46,32 @@ fn only_sandboxd_starts_processes_or_programs() {
 }
 
 #[test]
-fn only_mind_makes_or_connects_a_socket_and_nobody_listens() {
+fn only_mind_and_the_door_make_or_connect_a_socket_and_nobody_listens() {
     for call in ["socket", "connect"] {
-        assert_eq!(grantees(call), ["mind"], "{call}");
+        assert_eq!(grantees(call), ["gatewayd", "mind"], "{call}");
     }
-    for call in ["bind", "listen", "accept", "accept4"] {
+    for call in ["bind", "listen", "accept"] {
         assert!(grantees(call).is_empty(), "{call}");
     }
+    // At the place that was bound before the lock.
+    assert_eq!(grantees("accept4"), ["gatewayd"]);
     let connects: Vec<String> =
         all().into_iter().filter(|profile| profile.landlock.connect).map(|one| one.role).collect();
-    assert_eq!(connects, ["mind"]);
+    assert_eq!(connects, ["gatewayd", "mind"]);
     // Of TCP alone.
-    let mind = Profile::load("mind").unwrap();
-    assert_eq!(mind.calls.iter().find(|call| call.name == "socket").unwrap().checks.len(), 2);
+    for role in connects {
+        let profile = Profile::load(&role).unwrap();
+        assert_eq!(profile.calls.iter().find(|call| call.name == "socket").unwrap().checks.len(), 2, "{role}");
+    }
+}
+
+#[test]
+fn what_a_start_has_no_use_for_is_not_kept() {
+    let door = Profile::load("gatewayd").unwrap();
+    let calls = door.calls.len();
+    let without = door.without(&["socket", "connect"]);
+    assert_eq!(without.calls.len(), calls - 2);
+    assert!(!without.calls.iter().any(|call| call.name == "socket" || call.name == "connect"));
 }
 
 #[test]
@@ -102,8 +115,12 @@ fn only_the_keepers_of_files_open_any() {
     for call in ["open", "openat2", "unlink", "unlinkat", "rename", "newfstatat"] {
         assert!(grantees(call).iter().all(|role| KEEPERS.contains(&role.as_str())), "{call}");
     }
-    // mind cuts files that were open before its lock.
-    assert!(grantees("ftruncate").iter().all(|role| role == "mind" || KEEPERS.contains(&role.as_str())));
+    // mind and the door cut files that were open before their lock.
+    assert!(
+        grantees("ftruncate")
+            .iter()
+            .all(|role| ["gatewayd", "mind"].contains(&role.as_str()) || KEEPERS.contains(&role.as_str()))
+    );
 }
 
 #[test]

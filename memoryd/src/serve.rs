@@ -12,9 +12,9 @@ use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
     AgerProposalList, AgerProposals, Anchored, AnswerFound, AnswerOf, Asked, BeginTurn, ChainHead, CloseTurn,
     ConstitutionModified, Cost, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost,
-    GapList, Gaps, Look, Looked, MemoryReport, MemoryStatus, MnestCount, Mnests, OwnersAct, Received, Recollect,
-    Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started, SuspendTurn, SystemEvent, Tail, Tailed,
-    TakeUpTurn, TurnBegun, TurnClosed, TurnTakenUp, Verify, VerifyReport,
+    GapList, Gaps, Look, Looked, MarkKnown, Marked, MemoryReport, MemoryStatus, MnestCount, Mnests, OwnersAct,
+    Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started, SuspendTurn, SystemEvent,
+    Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed, TurnTakenUp, Verify, VerifyReport,
 };
 use metnos_proto::payload::{PayloadError, Sealed};
 use metnos_proto::role::RoleName;
@@ -80,6 +80,17 @@ impl door_memoryd::ServeBlocking for Service<'_> {
         [words]: [Sealed; 1],
     ) -> Served<Recorded, 0> {
         Ok((self.memory.received(self.teller(RoleName::Gatewayd), &ask, open(&words)?)?, []))
+    }
+
+    fn marked(
+        &mut self,
+        _: &BlockingServer<DoorMemoryd>,
+        _: TraceId,
+        ask: Marked,
+        []: [Sealed; 0],
+    ) -> Served<MarkKnown, 1> {
+        let (known, answer) = self.memory.marked(&ask)?;
+        Ok((known, [seal(answer.as_bytes())?]))
     }
 
     fn delivered(

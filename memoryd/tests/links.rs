@@ -93,6 +93,7 @@ fn received(n: u8) -> Received {
         principal: "cli:uid:1000".into(),
         standing: Standing::Owner,
         lang: Lang::En,
+        mark: String::new(),
     }
 }
 

@@ -68,6 +68,7 @@ impl Process {
                 budget: metnos_proto::control::BudgetSettings::default(),
                 models: metnos_proto::control::ModelSettings::default(),
                 http: metnos_proto::control::HttpSettings::default(),
+                telegram_api: String::new(),
             },
         };
         control::send(control.as_fd(), &Order::Start(start), None).unwrap();
@@ -111,6 +112,7 @@ fn say(door: &mut BlockingClient<DoorMemoryd>, n: u8) -> u64 {
         principal: "cli:uid:1000".to_owned(),
         standing: Standing::Owner,
         lang: Lang::En,
+        mark: String::new(),
     };
     door.received(TRACE, word, [Sealed::new(b"hello").unwrap()]).unwrap().0.seq
 }
@@ -208,6 +210,7 @@ fn killed_at_any_moment_of_its_work_it_comes_back_with_all_that_it_promised() {
                 principal: "cli:uid:1000".to_owned(),
                 standing: Standing::Owner,
                 lang: Lang::En,
+                mark: String::new(),
             };
             let Ok((recorded, [])) = door.received(TRACE, word, [Sealed::new(b"hello").unwrap()]) else { break };
             promised = recorded.seq;

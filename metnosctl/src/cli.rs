@@ -10,7 +10,8 @@ use metnos_proto::msg::memoryd::{MAX_RECALLED, MAX_TAIL};
 use metnos_proto::role::RoleName;
 
 use crate::nouns::{
-    AutonomyCommand, BudgetCommand, ModelsCommand, PairingCommand, RiteCommand, SecretCommand, VaglioCommand,
+    AutonomyCommand, BudgetCommand, ModelsCommand, PairingCommand, RiteCommand, SecretCommand, TelegramCommand,
+    VaglioCommand,
 };
 
 const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
@@ -111,6 +112,9 @@ pub enum Command {
     /// Language models: which there are, which serves what, and their keys
     #[command(subcommand)]
     Models(ModelsCommand),
+    /// The bot of Telegram: its token, and how it does
+    #[command(subcommand)]
+    Telegram(TelegramCommand),
     /// What may be used up, and what was
     #[command(subcommand)]
     Budget(BudgetCommand),

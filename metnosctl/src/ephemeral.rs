@@ -128,6 +128,7 @@ impl Ephemeral {
                 budget: metnos_proto::control::BudgetSettings::default(),
                 models: metnos_proto::control::ModelSettings::default(),
                 http: metnos_proto::control::HttpSettings::default(),
+                telegram_api: String::new(),
             },
         })
     }

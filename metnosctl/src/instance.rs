@@ -19,7 +19,8 @@ pub const SOCKET: &str = "control.sock";
 /// How the name of a directory begins in which a workspace is being built.
 pub const NEW: &str = ".new-";
 /// What else belongs to an instance, whether it has a workspace or not.
-const PARTS: [&str; 9] = [CONFIG, RUN, ".policy", ".mind", ".audit", ".mnestome", ".soul", ".runtime", "lost+found"];
+const PARTS: [&str; 10] =
+    [CONFIG, RUN, ".policy", ".gateway", ".mind", ".audit", ".mnestome", ".soul", ".runtime", "lost+found"];
 /// The supervisor's log, inside [`RUN`].
 pub const LOG: &str = "supervisor.log";
 

@@ -12,7 +12,7 @@
 //! directory · [`reach`] the way to the daemons · `up`, `down`, `status`, `daemon`, `doctor`,
 //! `ask`, `chat`, `run`, `executor` (and its [`record`]), [`switches`], `audit` (its [`audit_look`] and
 //! [`audit_proof`], and [`witness`], which checks by itself), `mnest` (and [`mnest_look`]),
-//! [`approval`], [`mod@check`], [`replay`], [`mod@vaglio`], [`mod@rite`], [`people`], [`mod@secret`], [`mod@models`], [`mod@budget`], `memory`, `trace`, `bench` (and its [`measure`]
+//! [`approval`], [`mod@check`], [`replay`], [`mod@vaglio`], [`mod@rite`], [`people`], [`mod@secret`], [`mod@models`], [`mod@telegram`], [`mod@budget`], `memory`, `trace`, `bench` (and its [`measure`]
 //! and [`ephemeral`]), `spend`, `completions` the commands; [`backup`] alone reads an instance's files, as the
 //! owner who may.
 
@@ -65,6 +65,7 @@ pub mod status;
 pub mod survey;
 pub mod switches;
 pub mod table;
+pub mod telegram;
 pub mod trace;
 pub mod turn;
 mod turn_show;
@@ -133,6 +134,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Autonomy(command) => people::autonomy(screen, &place()?, &command),
         Command::Secret(command) => secret::secret(screen, &place()?, &command),
         Command::Models(command) => models::models(screen, &place()?, &command),
+        Command::Telegram(command) => telegram::telegram(screen, &place()?, &command),
         Command::Budget(command) => budget::budget(screen, &place()?, &command),
         Command::Memory(command) => memory::memory(screen, &place()?, &command),
         Command::Trace(command) => trace::trace(screen, &place()?, &command),

@@ -59,6 +59,15 @@ pub enum ModelsCommand {
     },
 }
 
+/// The bot of Telegram
+#[derive(Debug, Subcommand)]
+pub enum TelegramCommand {
+    /// Give the door the token of a bot, typed or from standard input; an empty one takes it away. The door is started anew
+    Token,
+    /// How the bot does
+    Status,
+}
+
 fn model_roles() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(metnos_proto::models::ROLES)
 }

@@ -103,6 +103,7 @@ fn document(whole: &Whole) -> Value {
         "door": whole.door.as_ref().map(|door| json!({
             "sessions": door.sessions, "turns": door.turns, "turns_total": door.turns_total, "models": door.models,
             "http": door.http,
+            "telegram": door.telegram,
         })),
         "policy": whole.policy.as_ref().map(|policy| json!({
             "turns": policy.turns, "running": policy.running, "decisions_total": policy.decisions_total,
@@ -234,6 +235,9 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
                 escape::line(&door.http)
             ),
         ));
+        if !door.telegram.is_empty() {
+            facts.push(("telegram", escape::line(&door.telegram)));
+        }
     }
     if let Some(policy) = &whole.policy {
         let decisions = counted(policy.decisions_total, "decision", "decisions");
@@ -270,7 +274,14 @@ mod tests {
     fn whole() -> Whole {
         Whole {
             survey: well(),
-            door: Some(DoorReport { sessions: 1, turns: 0, turns_total: 5, models: "none".into(), http: "off".into() }),
+            door: Some(DoorReport {
+                sessions: 1,
+                turns: 0,
+                turns_total: 5,
+                models: "none".into(),
+                http: "off".into(),
+                telegram: String::new(),
+            }),
             policy: Some(PolicyReport {
                 turns: 0,
                 running: 0,

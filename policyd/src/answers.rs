@@ -42,6 +42,19 @@ fn no(rule: &str, why: String) -> Refusal {
     Refusal::new(RefusalCode::Denied, rule, why)
 }
 
+/// A card as a channel shows it: what is too long for one is shortened.
+fn shown_card(card: &Card, now_ms: u64) -> Value {
+    let mut shown = card.document(now_ms);
+    if shown.to_string().len() > MAX_SHOWN {
+        for act in shown["acts"].as_array_mut().into_iter().flatten() {
+            act["arguments"] = json!(head(&act["arguments"].to_string(), 512));
+            act["fields"] = json!([]);
+            act["always"] = Value::Null;
+        }
+    }
+    shown
+}
+
 impl Policy {
     /// The cards, newest first.
     pub(crate) fn cards(&self) -> Value {
@@ -49,6 +62,16 @@ impl Policy {
         let mut cards: Vec<Card> = self.cards.borrow().values().cloned().collect();
         cards.sort_by_key(|card| std::cmp::Reverse(card.made_ms));
         cards.iter().take(MAX_LISTED).map(|card| card.document(now)).collect()
+    }
+
+    /// The cards of this principal that can still be answered, the oldest first.
+    pub(crate) fn cards_of(&self, principal: &str) -> Value {
+        let now = self.clock.wall_ms();
+        let cards = self.cards.borrow();
+        let mut open: Vec<&Card> =
+            cards.values().filter(|card| card.is_open(now) && card.principal == principal).collect();
+        open.sort_by_key(|card| card.made_ms);
+        open.iter().take(MAX_LISTED).map(|card| shown_card(card, now)).collect()
     }
 
     /// One card.
@@ -284,14 +307,7 @@ impl Policy {
 
     /// Has the door show a card to whoever is in the turn.
     pub(crate) async fn tell_door_of(&self, card: &Card) {
-        let mut shown = card.document(self.clock.wall_ms());
-        if shown.to_string().len() > MAX_SHOWN {
-            for act in shown["acts"].as_array_mut().into_iter().flatten() {
-                act["arguments"] = json!(head(&act["arguments"].to_string(), 512));
-                act["fields"] = json!([]);
-                act["always"] = Value::Null;
-            }
-        }
+        let shown = shown_card(card, self.clock.wall_ms());
         let note = CardWaits {
             turn: card.turn,
             id: card.id.clone(),

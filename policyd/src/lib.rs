@@ -42,6 +42,7 @@ pub mod registry;
 mod resume;
 pub mod seeds;
 pub mod serve;
+mod serve_door;
 pub mod store;
 pub mod store_cards;
 pub mod strikes;

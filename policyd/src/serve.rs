@@ -1,24 +1,23 @@
-//! Who may ask policyd what: the door, the planner, syntd and the owner. Each handler checks
+//! Who may ask policyd what: the planner, syntd and the owner. Each handler checks
 //! the form of the ask, moves the state, and leaves the deciding to the cores.
 
 use std::rc::Rc;
 
 use metnos_proto::edge::{No, Served};
-use metnos_proto::edges::{CtlPolicyd, DoorPolicyd, PlannerPolicyd, SyntdPolicyd};
-use metnos_proto::edges::{ctl_policyd, door_policyd, planner_policyd, syntd_policyd};
+use metnos_proto::edges::{CtlPolicyd, PlannerPolicyd, SyntdPolicyd};
+use metnos_proto::edges::{ctl_policyd, planner_policyd, syntd_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::house::{BudgetAsk, VaultAsk, VaultPut};
 use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone, MAX_WHY, Redact};
-use metnos_proto::msg::people::{AutonomyAsk, Pair, Paired, PairingAsk};
+use metnos_proto::msg::people::{AutonomyAsk, PairingAsk};
 use metnos_proto::msg::policyd::{
-    Act, Acted, AnchorList, Anchors, AnswerCard, Answered, Approvals, CallRun, CheckPolicy, CodesConfirm, CodesEnrol,
+    Act, Acted, AnchorList, Anchors, Answered, Approvals, CallRun, CheckPolicy, CodesConfirm, CodesEnrol,
     CodesEnrolled, CodesRemove, CopyRegistry, Decide, EndTurn, ExecutorList, Executors, FundTurn, Grants, GrowthLeft,
-    GrowthQuota, Identified, Identify, Intent, IntentFrozen, MAX_ANCHORS, Panic, Panicked, PolicyCanaried,
-    PolicyCanaries, PolicyReport, PolicyStatus, PromptRegistered, Readmit, RedactPayload, Redacted, RegisterPrompt,
-    Release, Released, Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, TurnFunded,
-    Undo, Undoable,
+    GrowthQuota, Intent, IntentFrozen, MAX_ANCHORS, Panic, Panicked, PolicyCanaried, PolicyCanaries, PolicyReport,
+    PolicyStatus, Readmit, RedactPayload, Redacted, Release, Released, Resume, RevokeGrant, RunCall, ShowApproval,
+    ShowExecutor, SwitchExecutor, Switched, TurnFunded, Undo, Undoable,
 };
 use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
 use metnos_proto::payload::Sealed;
@@ -44,7 +43,7 @@ fn violation(violation: Violation) -> No {
 }
 
 /// The words a person said, if they are words.
-fn words(sealed: &Sealed) -> Result<String, Refusal> {
+pub(crate) fn words(sealed: &Sealed) -> Result<String, Refusal> {
     let invalid = |why: String| Refusal::new(RefusalCode::Invalid, "prompt.form", why);
     if sealed.len() > MAX_WORDS {
         return Err(invalid(format!("{} bytes were said at once; the limit is {MAX_WORDS}", sealed.len())));
@@ -61,67 +60,16 @@ fn words(sealed: &Sealed) -> Result<String, Refusal> {
 }
 
 /// To words that hold a secret: nothing of them is kept.
-fn told(name: &str) -> Refusal {
+pub(crate) fn told(name: &str) -> Refusal {
     let why = format!("what was said holds the secret `{name}`, so it is neither read nor recorded");
     Refusal::new(RefusalCode::Denied, crate::vault::TOLD, why)
         .remedy("say it without; an executor is given it by policyd")
 }
 
-fn stranger(principal: &Principal) -> Refusal {
+pub(crate) fn stranger(principal: &Principal) -> Refusal {
     let why = format!("{} is not known to this instance, so what it says is not heard", shown(&principal.name));
     Refusal::new(RefusalCode::Denied, "principal.unpaired", why)
         .remedy("speak as the owner of the instance, at its own terminal")
-}
-
-impl door_policyd::Serve for Policy {
-    async fn identify(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
-        self.door_is(cx.notes());
-        let it = self.who(ask.channel, &ask.sender)?;
-        let lang = self.setting.lang;
-        Ok((Identified { principal: it.name, standing: it.standing, level: it.level, lang }, []))
-    }
-
-    async fn register_prompt(
-        self: Rc<Self>,
-        cx: Cx<DoorPolicyd>,
-        ask: RegisterPrompt,
-        [said]: [Sealed; 1],
-    ) -> Served<PromptRegistered, 0> {
-        let principal = self.who(ask.channel, &ask.sender)?;
-        match principal.standing {
-            Standing::Owner | Standing::Guest => {}
-            Standing::Stranger => return Err(stranger(&principal).into()),
-        }
-        let words = words(&said)?;
-        if let Some(name) = self.secret_in(std::iter::once(words.as_str())) {
-            return Err(told(&name).into());
-        }
-        self.door_is(cx.notes());
-        let (turn, trace) = (TurnId::new(), TraceId::new());
-        let now = self.clock.monotonic_ms();
-        let world = self.world(&principal);
-        let evicted = self.turns.borrow_mut().open(turn, Turn::new(trace, principal, world, &words, now), now)?;
-        if let Some(evicted) = evicted {
-            self.forget(evicted);
-        }
-        Ok((PromptRegistered { turn, trace }, []))
-    }
-
-    async fn pair(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
-        Ok((Policy::pair(&self, ask).await?, []))
-    }
-
-    async fn answer_card(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: AnswerCard, []: [Sealed; 0]) -> Served<Answered, 1> {
-        let principal = self.who(ask.channel, &ask.sender)?;
-        match principal.standing {
-            Standing::Owner | Standing::Guest => {}
-            Standing::Stranger => return Err(stranger(&principal).into()),
-        }
-        self.door_is(cx.notes());
-        let (answered, results) =
-            Policy::answer(&self, principal, Way::Soft, (&ask.id, &ask.digest), &ask.answer, &ask.code).await?;
-        Ok((answered, [results]))
-    }
 }
 
 impl planner_policyd::Serve for Policy {
@@ -430,7 +378,7 @@ impl ctl_policyd::Serve for Policy {
 }
 
 /// A document to be handed over.
-fn sealed(document: &Value) -> Result<Sealed, Refusal> {
+pub(crate) fn sealed(document: &Value) -> Result<Sealed, Refusal> {
     Sealed::new(document.to_string().as_bytes()).map_err(|error| internal(&error.to_string()))
 }
 

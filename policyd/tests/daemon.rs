@@ -66,6 +66,7 @@ impl Started {
             budget: metnos_proto::control::BudgetSettings::default(),
             models: metnos_proto::control::ModelSettings::default(),
             http: metnos_proto::control::HttpSettings::default(),
+            telegram_api: String::new(),
         };
         let instance = instance.to_str().unwrap().to_owned();
         let started = Self { child, control, generation: 1 };

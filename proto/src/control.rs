@@ -75,6 +75,8 @@ words! {
         pub models: ModelSettings,
         /// Where the door listens.
         pub http: HttpSettings,
+        /// Where Telegram's servers are: an address such as `https://api.telegram.org`.
+        pub telegram_api: String,
     }
 
     /// See [`Settings::http`].

@@ -25,6 +25,7 @@ crate::edges! {
         ask stop(Stop, 0) -> (Cancelled, 0) within 5_000;
         ask answer(AnswerHere, 0) -> (Answered, 1) within 115_000;
         ask door_status(DoorStatus, 0) -> (DoorReport, 0) within 5_000;
+        ask put_token(PutToken, 1) -> (Done, 0) within 5_000;
         note Text;
         note Call;
         note Progress;
@@ -50,6 +51,9 @@ crate::edges! {
         ask register_prompt(RegisterPrompt, 1) -> (PromptRegistered, 0) within 5_000;
         ask pair(Pair, 0) -> (Paired, 0) within 10_000;
         ask answer_card(AnswerCard, 0) -> (Answered, 1) within 110_000;
+        ask cards_here(CardsHere, 0) -> (Done, 1) within 5_000;
+        ask undo_here(UndoHere, 0) -> (Done, 1) within 110_000;
+        ask panic_here(PanicHere, 0) -> (Panicked, 0) within 10_000;
         note CardWaits;
         note CardSettled;
         note Revoked;
@@ -63,6 +67,7 @@ crate::edges! {
     /// The door journals what came in and what went out.
     DoorMemoryd in door_memoryd = 5: Gatewayd => Memoryd {
         ask received(Received, 1) -> (Recorded, 0) within 10_000;
+        ask marked(Marked, 0) -> (MarkKnown, 1) within 10_000;
         ask delivered(Delivered, 1) -> (Recorded, 0) within 10_000;
         ask answer_of(AnswerOf, 0) -> (AnswerFound, 1) within 10_000;
         ask system_event(SystemEvent, 0) -> (Recorded, 0) within 10_000;

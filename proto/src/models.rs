@@ -89,6 +89,45 @@ pub struct SubstrateLine {
     pub path: String,
 }
 
+/// Where a server is, as the owner writes it down: `https://NAME[:PORT][/PATH]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerAddress {
+    /// Whether the way there is encrypted.
+    pub tls: bool,
+    /// Where it is.
+    pub host: Host,
+    /// On which port.
+    pub port: u16,
+    /// What stands before every path, without a slash at its end.
+    pub path: String,
+}
+
+impl ServerAddress {
+    /// Reads an address.
+    #[must_use]
+    pub fn parse(url: &str) -> Option<Self> {
+        let (tls, rest) = match url.split_once("://")? {
+            ("https", rest) => (true, rest),
+            ("http", rest) => (false, rest),
+            _ => return None,
+        };
+        let (place, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let (host, port) = host_and_port(place)?;
+        let path = path.trim_end_matches('/');
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.');
+        let sound = path.len() <= MAX_PATH && path.bytes().all(plain) && !path.contains("..");
+        let port = port.unwrap_or(if tls { 443 } else { 80 });
+        (sound && port != 0).then(|| Self { tls, host, port, path: path.to_owned() })
+    }
+
+    /// The address, as it is written back.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.tls { "https" } else { "http" };
+        format!("{scheme}://{}:{}{}", self.host, self.port, self.path)
+    }
+}
+
 /// Whether this can be a substrate's name.
 #[must_use]
 pub fn is_substrate_name(name: &str) -> bool {
@@ -103,25 +142,8 @@ impl SubstrateLine {
     pub fn parse(line: &str) -> Option<Self> {
         let [name, kind, url] = words(line)?;
         let tongue = Tongue::ALL.into_iter().find(|tongue| tongue.name() == kind)?;
-        let (tls, rest) = match url.split_once("://")? {
-            ("https", rest) => (true, rest),
-            ("http", rest) => (false, rest),
-            _ => return None,
-        };
-        let (place, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let (host, port) = host_and_port(place)?;
-        let path = path.trim_end_matches('/');
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.');
-        let sound = path.len() <= MAX_PATH && path.bytes().all(plain) && !path.contains("..");
-        let port = port.unwrap_or(if tls { 443 } else { 80 });
-        (is_substrate_name(name) && sound && port != 0).then(|| Self {
-            name: name.to_owned(),
-            tongue,
-            tls,
-            host,
-            port,
-            path: path.to_owned(),
-        })
+        let ServerAddress { tls, host, port, path } = ServerAddress::parse(url)?;
+        is_substrate_name(name).then(|| Self { name: name.to_owned(), tongue, tls, host, port, path })
     }
 
     /// Its address, as it is written back.

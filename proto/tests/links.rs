@@ -10,10 +10,13 @@ use metnos_proto::edges::{DoorPlanner, DoorPolicyd, door_planner, door_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::{BlockingClient, Outgoing};
 use metnos_proto::link_async::{Client, Closed, Cx, MAX_IN_FLIGHT};
-use metnos_proto::msg::common::{Channel, Lang, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{Channel, Done, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, ResumeTurn, Text, TurnOpened, TurnResumed};
-use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
+use metnos_proto::msg::policyd::{
+    AnswerCard, Answered, CardsHere, Identified, Identify, PanicHere, Panicked, PromptRegistered, RegisterPrompt,
+    UndoHere,
+};
 use metnos_proto::payload::Sealed;
 
 /// Opens every turn, telling its words back as a note; cancels none, and counts how many asks run at once.
@@ -252,6 +255,36 @@ impl door_policyd::ServeBlocking for Doorman {
         _: AnswerCard,
         []: [Sealed; 0],
     ) -> Served<Answered, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
+    }
+
+    fn cards_here(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: CardsHere,
+        []: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
+    }
+
+    fn undo_here(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: UndoHere,
+        []: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
+    }
+
+    fn panic_here(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: PanicHere,
+        []: [Sealed; 0],
+    ) -> Served<Panicked, 0> {
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }
 }

@@ -146,6 +146,7 @@ fn order_start(instance: &Path) -> Order {
             budget: metnos_proto::control::BudgetSettings::default(),
             models: metnos_proto::control::ModelSettings::default(),
             http: metnos_proto::control::HttpSettings::default(),
+            telegram_api: String::new(),
         },
     })
 }

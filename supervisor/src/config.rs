@@ -34,6 +34,8 @@ pub enum Kind {
     Hosts(usize),
     /// A list of at most so many executors, each with what a call of it costs.
     Prices(usize),
+    /// The address of a server.
+    Server,
     /// A list of servers of models.
     Substrates,
     /// A list of models, each of a substrate.
@@ -339,6 +341,13 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Number(8, 4_096),
         default: "256",
     },
+    Key {
+        table: "telegram",
+        name: "api",
+        doc: "Where the bot speaks to Telegram: its own servers, or one of yours. The bot is on when it has a token:\n# `metnosctl telegram token`.",
+        kind: Kind::Server,
+        default: "\"https://api.telegram.org\"",
+    },
 ];
 
 /// Where a value comes from.
@@ -437,6 +446,7 @@ impl Config {
             budget: self.budget(),
             models: self.models(),
             http: HttpSettings { listen: self.text("http", "listen").to_owned() },
+            telegram_api: self.text("telegram", "api").to_owned(),
         }
     }
 
@@ -599,6 +609,10 @@ fn fit(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
             let micro: u32 = micro.parse().ok()?;
             is_name(name).then(|| format!("{name} {micro}"))
         }),
+        (Kind::Server, DeValue::String(text)) => {
+            let address = models::ServerAddress::parse(text);
+            address.is_some().then(|| Value::Text(text.clone().into_owned()))
+        }
         (Kind::Substrates, DeValue::Array(items)) => {
             list(items, models::MAX_SUBSTRATES, |text| kept(text, models::SubstrateLine::parse(text).is_some()))
         }
@@ -644,6 +658,7 @@ fn wanted(kind: Kind) -> String {
         Kind::Addresses(most) => format!("a list of at most {most} addresses such as \"192.168.1.10:443\""),
         Kind::Prices(most) => format!("a list of at most {most} prices such as \"web_search 5000\""),
         Kind::Hosts(most) => format!("a list of at most {most} hosts such as \"https://example.org\", without a path"),
+        Kind::Server => "an address such as \"https://api.telegram.org\" or \"http://127.0.0.1:8081\"".to_owned(),
         Kind::Substrates => format!(
             "a list of at most {} servers such as \"local openai http://127.0.0.1:8080/v1\": a name, a kind ({}), an \
              address (this machine's is 127.0.0.1)",
@@ -745,6 +760,7 @@ mod tests {
                 budget: BudgetSettings::default(),
                 models: ModelSettings::default(),
                 http: HttpSettings { listen: "127.0.0.1:42618".into() },
+                telegram_api: "https://api.telegram.org".into(),
             }
         );
         assert_eq!(Config::parse("").unwrap().uid_range(), (60_600, 256));

@@ -49,6 +49,7 @@ const PARTS: &[Part] = &[
     Part { path: "run", whose: Whose::Owner, dir_mode: 0o711, file_mode: None },
     Part { path: "workspace", whose: Whose::Daemon(RoleName::Sandboxd), dir_mode: 0o2750, file_mode: Some(0o640) },
     private(".policy", RoleName::Policyd),
+    private(".gateway", RoleName::Gatewayd),
     private(".mind", RoleName::Mind),
     private(".audit", RoleName::Memoryd),
     private(".mnestome", RoleName::Memoryd),

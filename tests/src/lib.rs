@@ -5,7 +5,7 @@
 //! [`bins`] which binaries · [`instance`] a whole set · [`solo`] one daemon, the test playing the
 //! supervisor and all its peers · [`peers`] honest ones of those · [`liar`] packets that no honest peer sends · [`procfs`] and
 //! [`sockets`] what the kernel says from outside · [`chronicle`] the recorded lines · [`rng`] seeded
-//! chance · [`http`] programs and pages.
+//! chance · [`http`] programs and pages · [`telegram`] a server of the Bot API.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on ends with the reason")]
 
 pub mod bins;
@@ -19,6 +19,7 @@ pub mod procfs;
 pub mod rng;
 pub mod sockets;
 pub mod solo;
+pub mod telegram;
 pub mod watch;
 
 use std::time::{Duration, Instant};

@@ -326,6 +326,7 @@ fn start_word(setup: &Setup) -> Start {
             budget: metnos_proto::control::BudgetSettings::default(),
             models: setup.models.clone(),
             http: metnos_proto::control::HttpSettings::default(),
+            telegram_api: String::new(),
         },
     }
 }

@@ -121,6 +121,7 @@ fn no_daemon_depends_on_a_daemon() {
                 "metnos-rank",
                 "metnos-reflex",
                 "metnos-lingua",
+                "metnos-way",
             ]
             .map(str::to_owned),
         );

@@ -43,7 +43,7 @@ impl Door {
     }
 
     /// Remembers who was shown a card, so that he hears what became of it.
-    pub(super) fn was_shown(&self, id: &str, ear: Rc<dyn Ear>) {
+    pub(crate) fn was_shown(&self, id: &str, ear: Rc<dyn Ear>) {
         let mut cards = self.cards.borrow_mut();
         cards.retain(|_, ear| ear.is_open());
         if cards.len() < MAX_CARDS {
@@ -51,16 +51,21 @@ impl Door {
         }
     }
 
+    /// Whether somebody who is still there was shown this card.
+    pub(crate) fn is_shown(&self, id: &str) -> bool {
+        self.cards.borrow().get(id).is_some_and(|ear| ear.is_open())
+    }
+
     fn card_settled(self: &Rc<Self>, settled: CardSettled) {
         let ear = self.cards.borrow_mut().remove(&settled.id);
         let door = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            if let Some(ear) = ear
+            if let Some(ear) = &ear
                 && !ear.tell(Told::CardSettled(settled.clone())).await
             {
                 tracing::debug!("whoever had asked was gone when his card was answered");
             }
-            door.resume(settled).await;
+            door.resume(settled, ear).await;
         });
     }
 
@@ -82,8 +87,9 @@ impl Door {
         }
     }
 
-    /// Has the planner go on with the turn that waited for this card, if one did.
-    pub(super) async fn resume(self: Rc<Self>, settled: CardSettled) {
+    /// Has the planner go on with the turn that waited for this card, if one did. When it is not known any more who had
+    /// opened it, whoever was shown the card hears it.
+    pub(super) async fn resume(self: Rc<Self>, settled: CardSettled, shown: Option<Rc<dyn Ear>>) {
         let turn = settled.turn;
         if self.turns.borrow().contains_key(&turn) {
             // It was answered before the turn was put aside; a turn that ends otherwise has no use for it.
@@ -97,7 +103,7 @@ impl Door {
             session: u64::MAX,
             trace: TraceId::NONE,
             lang: Lang::En,
-            ear: None,
+            ear: shown,
             said: String::new(),
         });
         let (relay, handle) = Relay::new(&self, session, (turn, trace, lang), ear, said);

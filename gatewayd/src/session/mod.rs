@@ -30,6 +30,7 @@ use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::door::DoorReport;
 use metnos_proto::msg::planner::CancelTurn;
 use metnos_proto::msg::policyd::CardSettled;
+use metnos_way::hold::Holder;
 use tokio::sync::watch;
 
 use relay::Handle;
@@ -84,6 +85,10 @@ pub struct Door {
     http: RefCell<String>,
     /// Who wants to hear that somebody is a stranger again.
     revocations: RefCell<Vec<OnRevoked>>,
+    /// How the bot does, in a line; empty when there is none.
+    telegram: RefCell<String>,
+    /// Where the bot's token is kept.
+    token: RefCell<Result<Holder, String>>,
     /// Whose instance it is, and how many sessions each other user has.
     owner_uid: Cell<Option<u32>>,
     others: RefCell<BTreeMap<u32, u32>>,
@@ -123,6 +128,8 @@ impl Door {
             models: RefCell::new("mind was not heard yet".to_owned()),
             http: RefCell::new("off".to_owned()),
             revocations: RefCell::default(),
+            telegram: RefCell::default(),
+            token: RefCell::new(Err("the door has no file for it".to_owned())),
             is_draining: Cell::new(false),
             owner_uid: Cell::new(None),
             others: RefCell::default(),
@@ -212,7 +219,23 @@ impl Door {
             turns_total: self.turns_total.get(),
             models: self.models.borrow().clone(),
             http: self.http.borrow().clone(),
+            telegram: self.telegram.borrow().clone(),
         }
+    }
+
+    /// Whom it asks.
+    pub(crate) const fn peers(&self) -> &Peers {
+        &self.peers
+    }
+
+    /// Notes how the bot does, in a line.
+    pub fn telegram_is(&self, line: &str) {
+        line.clone_into(&mut self.telegram.borrow_mut());
+    }
+
+    /// Keeps the file of the bot's token, for when the owner gives one.
+    pub fn keeps_token(&self, token: Result<Holder, String>) {
+        *self.token.borrow_mut() = token;
     }
 
     /// Opens no further turn, and waits until the last one has ended.

@@ -146,7 +146,7 @@ impl Relay {
         let early = self.door.early.borrow_mut().remove(&self.turn);
         if let Some(settled) = early {
             let door = Rc::clone(&self.door);
-            tokio::task::spawn_local(async move { door.resume(settled).await });
+            tokio::task::spawn_local(async move { door.resume(settled, None).await });
         }
     }
 

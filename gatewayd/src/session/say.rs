@@ -74,7 +74,7 @@ impl Door {
             Standing::Stranger => return Ok(Taken::Stranger(self.pair(&voice.speaker, &said).await?)),
         }
         drop(said);
-        let (registered, words) = self.register(&voice.speaker, &who, words).await?;
+        let (registered, words) = self.register((&voice.speaker, &voice.mark), &who, words).await?;
         drop(opening);
         voice.ear.opens(registered.turn);
         self.open(voice, &who, &registered, words).await;
@@ -159,9 +159,12 @@ impl Door {
     }
 
     /// Fixes the words with policyd, and has them journalled; what is acknowledged later is durable now.
-    async fn register(
+    ///
+    /// # Errors
+    /// When a peer that is needed says no.
+    pub(crate) async fn register(
         &self,
-        speaker: &Speaker,
+        (speaker, mark): (&Speaker, &str),
         who: &Identified,
         words: Sealed,
     ) -> Result<(PromptRegistered, Sealed), Refusal> {
@@ -183,6 +186,7 @@ impl Door {
             principal: who.principal.clone(),
             standing: who.standing,
             lang: who.lang,
+            mark: mark.to_owned(),
         };
         let journalled = self.peers.memoryd.received(registered.trace, received, [share(&words)?]).await;
         journalled.map_err(AskError::into_refusal)?;

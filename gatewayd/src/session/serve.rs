@@ -5,16 +5,18 @@ use std::rc::Rc;
 use metnos_proto::edge::{No, Served};
 use metnos_proto::edges::{CtlDoor, ctl_door};
 use metnos_proto::link_async::Cx;
-use metnos_proto::msg::common::{Channel, Refusal, RefusalCode};
-use metnos_proto::msg::door::{AnswerHere, DoorReport, DoorStatus, Said, Say, Stop};
+use metnos_proto::msg::common::{Channel, Done, Refusal, RefusalCode};
+use metnos_proto::msg::door::{AnswerHere, DoorReport, DoorStatus, MAX_TOKEN, PutToken, Said, Say, Stop};
 use metnos_proto::msg::people::{Paired, StrangersCode};
 use metnos_proto::msg::planner::Cancelled;
 use metnos_proto::msg::policyd::Answered;
 use metnos_proto::payload::Sealed;
+use zeroize::Zeroizing;
 
 use super::say::Taken;
 use super::voice::{Speaker, Voice};
 use super::{MAX_SESSIONS, Session};
+use crate::telegram::api::is_token;
 
 impl ctl_door::Serve for Session {
     async fn say(self: Rc<Self>, cx: Cx<CtlDoor>, Say {}: Say, [words]: [Sealed; 1]) -> Served<Said, 0> {
@@ -39,22 +41,54 @@ impl ctl_door::Serve for Session {
         Ok(self.door.answer(&voice.speaker, ask).await?)
     }
 
+    async fn put_token(
+        self: Rc<Self>,
+        cx: Cx<CtlDoor>,
+        PutToken {}: PutToken,
+        [token]: [Sealed; 1],
+    ) -> Served<Done, 0> {
+        self.only_owner(&cx, "the bot's token, only the owner gives")?;
+        let invalid = |why: String| Refusal::new(RefusalCode::Invalid, "door.token", why);
+        if token.len() > MAX_TOKEN {
+            return Err(invalid(format!("a token has at most {MAX_TOKEN} bytes")).into());
+        }
+        let bytes = Zeroizing::new(token.read().map_err(|error| invalid(error.to_string()))?);
+        let text = std::str::from_utf8(&bytes).map_err(|_| invalid("what came is no text".to_owned()))?.trim();
+        if !text.is_empty() && !is_token(text) {
+            let why =
+                "what came has not the form of a bot's token: digits, a colon, and about 35 letters, digits and signs";
+            return Err(invalid(why.to_owned())
+                .remedy("@BotFather shows it after /newbot, and again after /token")
+                .into());
+        }
+        let mut kept = self.door.token.borrow_mut();
+        let holder = kept.as_mut().map_err(|why| Refusal::new(RefusalCode::Unavailable, "door.token", why.clone()))?;
+        holder
+            .put(text.as_bytes())
+            .map_err(|error| Refusal::new(RefusalCode::Unavailable, "door.token", error.to_string()))?;
+        Ok((Done {}, []))
+    }
+
     async fn door_status(
         self: Rc<Self>,
         cx: Cx<CtlDoor>,
         DoorStatus {}: DoorStatus,
         []: [Sealed; 0],
     ) -> Served<DoorReport, 0> {
-        let mine = |uid| uid == 0 || self.door.owner_uid.get().is_none_or(|owner| owner == uid);
-        if !cx.peer.is_some_and(|peer| mine(peer.uid)) {
-            let why = "how the door is, only the owner hears";
-            return Err(Refusal::new(RefusalCode::Denied, "door.owner", why).into());
-        }
+        self.only_owner(&cx, "how the door is, only the owner hears")?;
         Ok((self.door.report(), []))
     }
 }
 
 impl Session {
+    fn only_owner(&self, cx: &Cx<CtlDoor>, why: &str) -> Result<(), Refusal> {
+        let mine = |uid| uid == 0 || self.door.owner_uid.get().is_none_or(|owner| owner == uid);
+        if cx.peer.is_some_and(|peer| mine(peer.uid)) {
+            return Ok(());
+        }
+        Err(Refusal::new(RefusalCode::Denied, "door.owner", why))
+    }
+
     /// Who speaks here, as the supervisor vouches for him.
     fn voice(&self, cx: &Cx<CtlDoor>) -> Result<Voice, No> {
         let Some(peer) = cx.peer else {
@@ -62,7 +96,7 @@ impl Session {
         };
         let speaker = Speaker { channel: Channel::Cli, sender: format!("uid:{}", peer.uid) };
         let (ear, opening) = (Rc::new(cx.notes()), Rc::clone(&self.opening));
-        Ok(Voice { speaker, number: self.number, ear, opening })
+        Ok(Voice { speaker, number: self.number, ear, mark: String::new(), opening })
     }
 }
 

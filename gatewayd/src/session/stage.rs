@@ -13,15 +13,20 @@ use metnos_proto::edges::{
 };
 use metnos_proto::ids::{Sha256, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Closed, Cx, Notes};
-use metnos_proto::msg::common::{Lang, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{Done, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::{DoorReport, DoorStatus, Say};
-use metnos_proto::msg::memoryd::{AnswerFound, AnswerOf, Delivered, Received, Recorded, SystemEvent};
+use metnos_proto::msg::memoryd::{
+    AnswerFound, AnswerOf, Delivered, MarkKnown, Marked, Received, Recorded, SystemEvent,
+};
 use metnos_proto::msg::mind::{MindHealth, MindReport};
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::planner::{
     CancelTurn, Cancelled, OpenTurn, ResumeTurn, Text, TurnDone, TurnEnd, TurnOpened, TurnResumed,
 };
-use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
+use metnos_proto::msg::policyd::{
+    AnswerCard, Answered, CardsHere, Identified, Identify, PanicHere, Panicked, PromptRegistered, RegisterPrompt,
+    UndoHere,
+};
 use metnos_proto::payload::Sealed;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -34,6 +39,7 @@ pub(crate) struct Script {
     pub(crate) asked: RefCell<Vec<String>>,
     pub(crate) standing: Cell<Standing>,
     pub(crate) paired: RefCell<Paired>,
+    pub(crate) known: RefCell<std::collections::HashMap<String, MarkKnown>>,
     pub(crate) journals: Cell<bool>,
     pub(crate) answers: RefCell<Option<(Option<TurnEnd>, String)>>,
     pub(crate) opens: Cell<bool>,
@@ -100,6 +106,21 @@ impl door_policyd::Serve for Script {
         self.note(format!("answer_card {} {} {} {:?}", ask.sender, ask.id, ask.digest, ask.answer));
         Ok((Answered { state: "approved".into(), runs: Vec::new() }, [sealed(b"[]")]))
     }
+
+    async fn cards_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: CardsHere, []: [Sealed; 0]) -> Served<Done, 1> {
+        self.note(format!("cards_here {}", ask.sender));
+        Ok((Done {}, [sealed(b"[]")]))
+    }
+
+    async fn undo_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: UndoHere, []: [Sealed; 0]) -> Served<Done, 1> {
+        self.note(format!("undo_here {}", ask.sender));
+        Ok((Done {}, [sealed(br#"{"undone":1,"acts":[]}"#)]))
+    }
+
+    async fn panic_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: PanicHere, []: [Sealed; 0]) -> Served<Panicked, 0> {
+        self.note(format!("panic_here {}", ask.sender));
+        Ok((Panicked { killed: 0 }, []))
+    }
 }
 
 impl door_memoryd::Serve for Script {
@@ -111,6 +132,12 @@ impl door_memoryd::Serve for Script {
     ) -> Served<Recorded, 0> {
         self.note(format!("received {} {}", ask.principal, text(&words)));
         Ok((self.recorded()?, []))
+    }
+
+    async fn marked(self: Rc<Self>, _: Cx<DoorMemoryd>, ask: Marked, []: [Sealed; 0]) -> Served<MarkKnown, 1> {
+        self.note(format!("marked {} {}", ask.principal, ask.mark));
+        let unknown = MarkKnown { turn: None, trace: TraceId::NONE, acted: false, aside: false, delivered: false };
+        Ok((self.known.borrow().get(&ask.mark).cloned().unwrap_or(unknown), [sealed(b"")]))
     }
 
     async fn delivered(
@@ -244,6 +271,7 @@ impl Stage {
             asked: RefCell::default(),
             standing: Cell::new(Standing::Owner),
             paired: RefCell::new(Paired::Silence),
+            known: RefCell::default(),
             journals: Cell::new(true),
             answers: RefCell::default(),
             opens: Cell::new(true),

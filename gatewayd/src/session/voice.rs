@@ -58,6 +58,8 @@ pub struct Voice {
     pub number: u64,
     /// Where notes of his turns go.
     pub ear: Rc<dyn Ear>,
+    /// What the channel calls his next words, where it may say them twice; else empty.
+    pub mark: String,
     /// Turns of this session that are being opened.
     pub(super) opening: Rc<Cell<usize>>,
 }
@@ -66,7 +68,13 @@ impl Voice {
     /// A voice that has said nothing yet.
     #[must_use]
     pub fn new(speaker: Speaker, number: u64, ear: Rc<dyn Ear>) -> Self {
-        Self { speaker, number, ear, opening: Rc::default() }
+        Self { speaker, number, ear, mark: String::new(), opening: Rc::default() }
+    }
+
+    /// The same voice, saying what its channel calls so.
+    #[must_use]
+    pub fn with_mark(self, mark: String) -> Self {
+        Self { mark, ..self }
     }
 
     /// The same voice of the same session, with another ear: for a channel on which each turn is heard by itself.

@@ -21,7 +21,7 @@ use super::time::Day;
 use crate::error::{During, Error, Result};
 
 /// The version of the tables below.
-pub const VERSION: i64 = 2;
+pub const VERSION: i64 = 3;
 
 const TABLES: &str = include_str!("index.sql");
 
@@ -330,6 +330,31 @@ impl Index {
         self.db
             .prepare_cached(sql)
             .and_then(|mut one| one.query_row([turn.to_bytes()], read).optional())
+            .during("reading the turns")
+    }
+
+    /// The last turn that was opened by words of this mark.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn marked(&self, peer: &str, mark: &str) -> Result<Option<TurnId>> {
+        let sql = "SELECT turn FROM marks WHERE peer = ?1 AND mark = ?2 ORDER BY said DESC LIMIT 1";
+        self.db
+            .prepare_cached(sql)
+            .and_then(|mut one| one.query_row([peer, mark], |row| row.get(0)).optional())
+            .map(|turn: Option<[u8; 16]>| turn.map(TurnId::from_bytes))
+            .during("reading the marks")
+    }
+
+    /// Whether a call was decided in this turn.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn has_decision(&self, turn: TurnId) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM events WHERE turn = ?1 AND type = 'policy_decision')";
+        self.db
+            .prepare_cached(sql)
+            .and_then(|mut one| one.query_row([turn.to_bytes()], |row| row.get(0)))
             .during("reading the turns")
     }
 

@@ -50,3 +50,12 @@ CREATE TABLE redacted (
     seq    INTEGER PRIMARY KEY CHECK (seq >= 1),
     by_seq INTEGER NOT NULL
 ) STRICT;
+-- What channels that may say words twice call them: which turn they have opened.
+CREATE TABLE marks (
+    peer TEXT NOT NULL,
+    mark TEXT NOT NULL,
+    said INTEGER NOT NULL,
+    turn BLOB NOT NULL CHECK (length(turn) = 16),
+    PRIMARY KEY (peer, mark, said)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX marks_by_said ON marks (said);

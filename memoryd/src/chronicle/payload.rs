@@ -49,6 +49,9 @@ payloads! {
     OwnerMessage = "owner_message" {
         /// The language the person is spoken to in: `en`, `it`.
         lang: String,
+        /// What the channel calls these words, where it may say them twice.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        mark: String,
         /// `owner` or `guest`.
         standing: String,
         /// The words.
@@ -326,7 +329,9 @@ impl OwnerMessage {
     /// When it is not of this shape.
     pub fn check(text: &str) -> Result<(), PayloadError> {
         // In its canonical form the keys stand in this order, and nowhere is a blank.
-        if canonical::is_object_of_texts(text, &["lang", "standing", "text"]) {
+        if canonical::is_object_of_texts(text, &["lang", "standing", "text"])
+            || canonical::is_object_of_texts(text, &["lang", "mark", "standing", "text"])
+        {
             Ok(())
         } else {
             Self::decode(text).map(|_| ())
@@ -410,7 +415,7 @@ mod tests {
         let visit = Visit { address: s(), host: s(), port: 1, received: 1, refused: s(), sent: 1 };
         let candidate = serde_json::json!({ "z": 1, "a": [ { "y": null, "b": 1.5 } ] });
         holds! {
-            OwnerMessage { lang: s(), standing: s(), text: s() } => OwnerMessage,
+            OwnerMessage { lang: s(), mark: s(), standing: s(), text: s() } => OwnerMessage,
             AssistantMessage { end: s(), text: s() } => AssistantMessage,
             TurnOpen { candidates: vec![s()], direct: true, executor: s(), identity: s(), nonce: s(), shown: vec![1] } => TurnOpen,
             TurnClose { end: s(), wish: s() } => TurnClose,

@@ -20,7 +20,10 @@ impl Index {
         let event = &placed.event;
         match event.kind {
             EventType::OwnerMessage => match payload::OwnerMessage::decode(&event.payload) {
-                Ok(words) => self.open_turn(placed, &words.lang, false, "said"),
+                Ok(words) => {
+                    self.open_turn(placed, &words.lang, false, "said")?;
+                    self.name_words(placed, &words.mark)
+                }
                 Err(_) if event.is_redacted() => self.open_turn(placed, LANG_OF_REDACTED, false, "said"),
                 Err(_) => Ok(()),
             },
@@ -81,6 +84,15 @@ impl Index {
         Ok(())
     }
 
+    /// Notes what the channel calls the words.
+    fn name_words(&self, placed: &Placed, mark: &str) -> rusqlite::Result<()> {
+        let event = &placed.event;
+        let Some(turn) = event.turn_id.filter(|_| !mark.is_empty()) else { return Ok(()) };
+        let sql = "INSERT OR IGNORE INTO marks VALUES (?1, ?2, ?3, ?4)";
+        let row = params![event.peer, mark, signed(event.seq), turn.to_bytes()];
+        self.db.prepare_cached(sql)?.execute(row).map(|_| ())
+    }
+
     /// Forgets what only the payload said, so that an index that is built anew afterwards is the same.
     fn redact(&self, placed: &Placed) -> rusqlite::Result<()> {
         let Ok(done) = payload::PayloadRedacted::decode(&placed.event.payload) else { return Ok(()) };
@@ -89,6 +101,7 @@ impl Index {
             .prepare_cached("INSERT OR IGNORE INTO redacted VALUES (?1, ?2)")?
             .execute([seq, signed(placed.event.seq)])?;
         self.db.prepare_cached("UPDATE events SET call = NULL WHERE seq = ?1")?.execute([seq])?;
+        self.db.prepare_cached("DELETE FROM marks WHERE said = ?1")?.execute([seq])?;
         self.db
             .prepare_cached("UPDATE turns SET lang = ?2 WHERE said = ?1")?
             .execute(params![seq, LANG_OF_REDACTED])?;

@@ -25,7 +25,8 @@ fn told(role: RoleName, kind: EventType, payload: String) -> Draft {
 }
 
 fn words() -> Draft {
-    let payload = OwnerMessage { lang: "en".into(), standing: "owner".into(), text: "read it".into() };
+    let payload =
+        OwnerMessage { lang: "en".into(), mark: String::new(), standing: "owner".into(), text: "read it".into() };
     told(RoleName::Gatewayd, EventType::OwnerMessage, payload.encode())
 }
 

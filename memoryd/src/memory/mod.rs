@@ -20,6 +20,9 @@ mod head_tests;
 mod history_tests;
 mod late;
 mod look;
+mod marked;
+#[cfg(test)]
+mod marked_tests;
 pub mod owner;
 #[cfg(test)]
 mod owner_tests;

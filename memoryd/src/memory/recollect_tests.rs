@@ -18,8 +18,15 @@ const GUEST: &str = "telegram:7";
 fn say(memory: &mut Memory, n: u8, peer: &str, words: &str, answer: &str) -> Envelope {
     let standing = if peer == PEER { Standing::Owner } else { Standing::Guest };
     let channel = if peer == PEER { Channel::Cli } else { Channel::Telegram };
-    let word =
-        Received { turn: turn(n), trace: trace(n), channel, principal: peer.to_owned(), standing, lang: Lang::En };
+    let word = Received {
+        turn: turn(n),
+        trace: trace(n),
+        channel,
+        principal: peer.to_owned(),
+        standing,
+        lang: Lang::En,
+        mark: String::new(),
+    };
     memory.received(teller(RoleName::Gatewayd), &word, words.as_bytes().to_vec()).unwrap();
     let (_, envelope) = memory.begin_turn(teller(RoleName::Planner), &BeginTurn { turn: turn(n) }).unwrap();
     let delivered = Delivered { turn: turn(n), end: TurnEnd::Answered };

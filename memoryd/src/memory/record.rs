@@ -6,7 +6,7 @@ use metnos_proto::ids::{Blake3, CallId, TurnId};
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode, Standing, Trust};
 use metnos_proto::msg::memoryd::{
     CloseTurn, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, MAX_EVENT_TEXT,
-    Received, Recorded, Started, SystemEvent, TurnClosed,
+    MAX_MARK, Received, Recorded, Started, SystemEvent, TurnClosed,
 };
 use metnos_proto::phase::{self, RecallPhase};
 
@@ -75,6 +75,9 @@ impl Memory {
         let Ok(text) = String::from_utf8(words) else {
             return Err(refused(RefusalCode::Invalid, "words.text", "the words are not UTF-8"));
         };
+        if word.mark.len() > MAX_MARK || !word.mark.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(refused(RefusalCode::Invalid, "words.mark", "the mark of the words is none"));
+        }
         let text = clean(text);
         let (standing, trust) = match word.standing {
             Standing::Owner => ("owner", Trust::Owner),
@@ -85,7 +88,8 @@ impl Memory {
             }
         };
         let lang = lang_name(word.lang).to_owned();
-        let payload = payload::OwnerMessage { lang, standing: standing.to_owned(), text }.encode();
+        let payload =
+            payload::OwnerMessage { lang, mark: word.mark.clone(), standing: standing.to_owned(), text }.encode();
         self.chronicle.fit()?;
         self.settle_turn(word.turn)?;
         if let Some(known) = self.chronicle.index().turn(word.turn)? {

@@ -70,7 +70,7 @@ impl Aside {
         Ok(Self { db })
     }
 
-    fn has(&self, turn: TurnId, now_ms: u64) -> Result<bool> {
+    pub(super) fn has(&self, turn: TurnId, now_ms: u64) -> Result<bool> {
         let since = ms(now_ms.saturating_sub(SUSPENDED_MS));
         let sql = "SELECT 1 FROM aside WHERE turn = ?1 AND at_ms >= ?2";
         let found = self

@@ -86,6 +86,7 @@ pub fn received(n: u8) -> Received {
         principal: PEER.to_owned(),
         standing: Standing::Owner,
         lang: Lang::It,
+        mark: String::new(),
     }
 }
 

@@ -109,6 +109,17 @@ impl ctl_door::ServeBlocking for Daemon {
         Ok((Cancelled { was_open: true }, []))
     }
 
+    fn put_token(
+        &mut self,
+        _: &BlockingServer<CtlDoor>,
+        _: TraceId,
+        _: PutToken,
+        [token]: [Sealed; 1],
+    ) -> Served<Done, 0> {
+        self.heard(format!("token of {} bytes", token.read().unwrap().len()));
+        Ok((Done {}, []))
+    }
+
     fn door_status(
         &mut self,
         _: &BlockingServer<CtlDoor>,
@@ -117,7 +128,14 @@ impl ctl_door::ServeBlocking for Daemon {
         _: [Sealed; 0],
     ) -> Served<DoorReport, 0> {
         Ok((
-            DoorReport { sessions: 1, turns: 0, turns_total: 3, models: "none".into(), http: "127.0.0.1:42618".into() },
+            DoorReport {
+                sessions: 1,
+                turns: 0,
+                turns_total: 3,
+                models: "none".into(),
+                http: "127.0.0.1:42618".into(),
+                telegram: String::new(),
+            },
             [],
         ))
     }

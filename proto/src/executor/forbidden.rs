@@ -73,6 +73,7 @@ pub const CLOSED_NAMES: &[(&str, &str)] = &[
     (".runtime", STATE),
     (".policy", STATE),
     (".mind", STATE),
+    (".gateway", STATE),
     (".vault", STATE),
 ];
 

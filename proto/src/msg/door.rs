@@ -32,6 +32,10 @@ words! {
         pub code: String,
     }
 
+    /// The owner gives the door the token of a bot, which comes beside it; an empty one takes it away. It counts from the
+    /// door's next start.
+    pub struct PutToken {}
+
     /// What the door is doing, for `status`.
     pub struct DoorStatus {}
 
@@ -47,5 +51,10 @@ words! {
         pub models: String,
         /// Where it listens, as `127.0.0.1:42618`; else why it does not.
         pub http: String,
+        /// How the bot does, in a line; empty when there is none.
+        pub telegram: String,
     }
 }
+
+/// The longest token of a bot, in bytes.
+pub const MAX_TOKEN: usize = 128;

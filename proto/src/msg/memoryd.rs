@@ -40,6 +40,32 @@ words! {
         pub standing: Standing,
         /// Its language.
         pub lang: Lang,
+        /// What its channel calls these words, so that they are known when they come again; empty where they never do.
+        /// At most [`MAX_MARK`] bytes.
+        pub mark: String,
+    }
+
+    /// Did a principal say what its channel calls so, and how does it stand?
+    pub struct Marked {
+        /// The principal.
+        pub principal: String,
+        /// As in [`Received::mark`]; never empty.
+        pub mark: String,
+    }
+
+    /// See [`Marked`]; of several turns on the same words, the last. Its answer as it was delivered comes beside it, empty
+    /// when there is none.
+    pub struct MarkKnown {
+        /// The turn that the words have opened; none when they were never received.
+        pub turn: Option<TurnId>,
+        /// Its trace.
+        pub trace: TraceId,
+        /// Whether a call was decided in it.
+        pub acted: bool,
+        /// Whether it was put aside until somebody answers.
+        pub aside: bool,
+        /// Whether its answer was delivered.
+        pub delivered: bool,
     }
 
     /// The answer reached the person. The text comes beside it.
@@ -627,6 +653,8 @@ words! {
 
 /// The longest text of a [`SystemEvent`], in bytes.
 pub const MAX_EVENT_TEXT: usize = 4096;
+/// The longest mark of what was said, in bytes.
+pub const MAX_MARK: usize = 64;
 /// The most lines [`Tail`] gives.
 pub const MAX_TAIL: u32 = 10_000;
 /// The most findings reported.

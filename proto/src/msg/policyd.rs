@@ -62,6 +62,30 @@ words! {
         pub code: String,
     }
 
+    /// The cards of a principal that wait for an answer, as a JSON array beside the answer.
+    pub struct CardsHere {
+        /// As in [`Identify`].
+        pub channel: Channel,
+        /// As in [`Identify`].
+        pub sender: String,
+    }
+
+    /// Takes back the last turn of a principal that can be. What became of it comes beside the answer, as JSON.
+    pub struct UndoHere {
+        /// As in [`Identify`].
+        pub channel: Channel,
+        /// As in [`Identify`].
+        pub sender: String,
+    }
+
+    /// The owner says from elsewhere that everything is to stop, as [`Panic`] does. To go on is said at the machine.
+    pub struct PanicHere {
+        /// As in [`Identify`].
+        pub channel: Channel,
+        /// As in [`Identify`].
+        pub sender: String,
+    }
+
     /// What may be answered to a card (design: policy §4).
     pub enum Answer {
         /// Yes, this once.

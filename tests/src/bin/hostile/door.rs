@@ -9,8 +9,8 @@ use metnos_proto::edge::Served;
 use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolicyd, ctl_door, door_planner};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx, Notes};
-use metnos_proto::msg::common::{Channel, Lang, Refusal, RefusalCode, Standing};
-use metnos_proto::msg::door::{AnswerHere, DoorReport, DoorStatus, Said, Say, Stop};
+use metnos_proto::msg::common::{Channel, Done, Lang, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::door::{AnswerHere, DoorReport, DoorStatus, PutToken, Said, Say, Stop};
 use metnos_proto::msg::memoryd::{Delivered, Received, SystemEvent};
 use metnos_proto::msg::planner::{Cancelled, OpenTurn, Text, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{Answered, Identify, RegisterPrompt};
@@ -64,9 +64,23 @@ impl ctl_door::Serve for Hostile {
         Err(Refusal::new(RefusalCode::Denied, "door.hostile", "nothing is passed on").into())
     }
 
+    async fn put_token(self: Rc<Self>, _cx: Cx<CtlDoor>, _ask: PutToken, [_token]: [Sealed; 1]) -> Served<Done, 0> {
+        Ok((Done {}, []))
+    }
+
     async fn door_status(self: Rc<Self>, _cx: Cx<CtlDoor>, _ask: DoorStatus, []: [Sealed; 0]) -> Served<DoorReport, 0> {
         let models = "\u{1b}[31mall is well\u{1b}[0m".to_owned();
-        Ok((DoorReport { sessions: u32::MAX, turns: 0, turns_total: u64::MAX, http: models.clone(), models }, []))
+        Ok((
+            DoorReport {
+                sessions: u32::MAX,
+                turns: 0,
+                turns_total: u64::MAX,
+                http: models.clone(),
+                telegram: models.clone(),
+                models,
+            },
+            [],
+        ))
     }
 }
 
@@ -136,6 +150,7 @@ impl Hostile {
             principal: principal.to_owned(),
             standing: Standing::Owner,
             lang: Lang::En,
+            mark: String::new(),
         };
         match sealed(text) {
             Ok(words) => outcome(self.memoryd.received(TraceId::NONE, ask, [words]).await, |_| "recorded".to_owned()),

@@ -1,0 +1,319 @@
+//! The words to Telegram's servers, and how often they are said. The token stands in the path of every request, so no
+//! error of the library below is shown or kept: each becomes a class of its own here, without an address.
+
+use std::time::Duration;
+
+use metnos_way::hold::Key;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+use super::card::Button;
+use super::pace::{self, Chance, TRIES};
+use super::update::{self, KINDS, MAX_REPLY, Reply, Update};
+
+/// How long a poll waits at the server when nothing happens, in seconds.
+pub const POLL_SECONDS: u64 = 50;
+/// How long an answer may take beyond that, in milliseconds.
+pub const ANSWER_WITHIN_MS: u64 = 15_000;
+/// The most updates of one poll.
+pub const MAX_BATCH: usize = 100;
+/// What separates the parts of an upload; no text of ours holds it.
+const BOUNDARY: &str = "metnos-part-5b1d8c0e7f3a4296";
+
+/// Why a word did not get through. No variant holds an address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The servers say no, and would again.
+    #[error("Telegram says no ({code}): {why}")]
+    No {
+        /// As in HTTP.
+        code: u16,
+        /// In their words.
+        why: String,
+    },
+    /// They cannot be reached, are in trouble, or want to be left alone.
+    #[error("Telegram cannot be reached: {0}")]
+    Away(&'static str),
+    /// They want to be left alone.
+    #[error("Telegram wants to be left alone for {0} s")]
+    Later(u64),
+}
+
+/// A bot at its servers.
+pub struct Api {
+    client: reqwest::Client,
+    /// The address, with the token.
+    base: Zeroizing<String>,
+    chance: Box<Chance>,
+}
+
+impl std::fmt::Debug for Api {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Api(..)")
+    }
+}
+
+/// Whether this can be a bot's token, and nothing that changes a path.
+#[must_use]
+pub fn is_token(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    text.split_once(':').is_some_and(|(id, secret)| {
+        (1..=20).contains(&id.len())
+            && id.bytes().all(|byte| byte.is_ascii_digit())
+            && (10..=100).contains(&secret.len())
+            && secret.bytes().all(plain)
+    })
+}
+
+/// The commands in a language, or for whoever speaks none of those that are named: each with what it does.
+pub type Commands<'a> = (Option<&'a str>, &'a [(&'a str, &'a str)]);
+
+/// What a message is sent with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outgoing {
+    /// The text, with marks.
+    pub html: String,
+    /// Buttons below it, in rows.
+    pub buttons: Vec<Vec<Button>>,
+}
+
+impl Outgoing {
+    fn fill(&self, mut body: Value) -> Value {
+        let row = |row: &Vec<Button>| -> Value {
+            row.iter().map(|(text, data)| json!({"text": text, "callback_data": data})).collect()
+        };
+        body["text"] = json!(self.html);
+        body["parse_mode"] = json!("HTML");
+        body["link_preview_options"] = json!({"is_disabled": true});
+        body["reply_markup"] = json!({"inline_keyboard": self.buttons.iter().map(row).collect::<Vec<_>>()});
+        body
+    }
+}
+
+impl Api {
+    /// A bot with this token at this address.
+    #[must_use]
+    pub fn new(client: reqwest::Client, url: &str, token: &Key, chance: Box<Chance>) -> Self {
+        Self { client, base: Zeroizing::new(format!("{url}/bot{}", token.reveal())), chance }
+    }
+
+    /// A number below the one that is given, drawn by chance.
+    pub fn chance(&self) -> &Chance {
+        &*self.chance
+    }
+
+    /// Says one word, once.
+    async fn once(&self, method: &str, body: (HeaderValue, Vec<u8>), within: Duration) -> Result<Value, Fault> {
+        let url = Zeroizing::new(format!("{}/{method}", self.base.as_str()));
+        let request = self.client.post(url.as_str()).header(CONTENT_TYPE, body.0).body(body.1);
+        let asked = async {
+            let mut answer = request.send().await.map_err(|error| Fault::Away(class(&error)))?;
+            let status = answer.status();
+            let mut bytes = Vec::new();
+            while let Some(chunk) = answer.chunk().await.map_err(|error| Fault::Away(class(&error)))? {
+                if bytes.len() + chunk.len() > MAX_REPLY {
+                    return Err(Fault::Away("its answer is larger than an answer may be"));
+                }
+                bytes.extend_from_slice(&chunk);
+            }
+            match update::reply(&bytes) {
+                Some(Reply::Ok(_)) if !status.is_success() => Err(Fault::Away("its answer contradicts itself")),
+                Some(Reply::Ok(value)) => Ok(value),
+                Some(Reply::No { retry_after: Some(seconds), .. }) => Err(Fault::Later(seconds)),
+                Some(Reply::No { code: 429, .. }) => Err(Fault::Later(1)),
+                Some(Reply::No { code, .. }) if code >= 500 || status.is_server_error() => {
+                    Err(Fault::Away("its servers are in trouble"))
+                }
+                Some(Reply::No { code, why, .. }) => Err(Fault::No { code, why }),
+                None if status.is_client_error() => {
+                    Err(Fault::No { code: status.as_u16(), why: "it says no more".to_owned() })
+                }
+                None => Err(Fault::Away("its answer is none")),
+            }
+        };
+        tokio::time::timeout(within, asked).await.unwrap_or(Err(Fault::Away("it did not answer in time")))
+    }
+
+    /// Says one word until it gets through, a bounded number of times.
+    async fn call(&self, method: &str, kind: HeaderValue, body: Vec<u8>) -> Result<Value, Fault> {
+        let mut tried = 0;
+        loop {
+            let within = Duration::from_millis(ANSWER_WITHIN_MS);
+            let fault = match self.once(method, (kind.clone(), body.clone()), within).await {
+                Ok(value) => return Ok(value),
+                Err(no @ Fault::No { .. }) => return Err(no),
+                Err(fault @ (Fault::Away(_) | Fault::Later(_))) => fault,
+            };
+            tried += 1;
+            if tried >= TRIES {
+                return Err(fault);
+            }
+            let wish = match fault {
+                Fault::Later(seconds) => Some(seconds),
+                Fault::Away(_) | Fault::No { .. } => None,
+            };
+            tokio::time::sleep(pace::pause(tried, wish, self.chance())).await;
+        }
+    }
+
+    async fn say(&self, method: &str, body: &Value) -> Result<Value, Fault> {
+        self.call(method, HeaderValue::from_static("application/json"), body.to_string().into_bytes()).await
+    }
+
+    /// Who the bot is: its name.
+    ///
+    /// # Errors
+    /// As all of these: [`Fault`].
+    pub async fn me(&self) -> Result<String, Fault> {
+        let me = self
+            .once(
+                "getMe",
+                (HeaderValue::from_static("application/json"), b"{}".to_vec()),
+                Duration::from_millis(ANSWER_WITHIN_MS),
+            )
+            .await?;
+        let plain = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+        Ok(me["username"].as_str().unwrap_or_default().chars().filter(plain).take(64).collect())
+    }
+
+    /// What has happened from `floor` on; waits at the server when nothing has. Tried once.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub async fn updates(&self, floor: u64, seconds: u64) -> Result<Vec<Update>, Fault> {
+        let mut body = json!({"timeout": seconds, "limit": MAX_BATCH, "allowed_updates": KINDS});
+        if floor > 0 {
+            body["offset"] = json!(floor);
+        }
+        let within = Duration::from_millis(seconds * 1_000 + ANSWER_WITHIN_MS);
+        let kind = HeaderValue::from_static("application/json");
+        let result = self.once("getUpdates", (kind, body.to_string().into_bytes()), within).await?;
+        Ok(update::updates(&result))
+    }
+
+    /// Sends a message; gives its number.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub async fn send(&self, chat: i64, out: &Outgoing) -> Result<i64, Fault> {
+        let sent = self.say("sendMessage", &out.fill(json!({"chat_id": chat}))).await?;
+        Ok(sent["message_id"].as_i64().unwrap_or(0))
+    }
+
+    /// Puts another text in the place of a message. One that stands there already is no fault.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub async fn edit(&self, chat: i64, message: i64, out: &Outgoing) -> Result<(), Fault> {
+        match self.say("editMessageText", &out.fill(json!({"chat_id": chat, "message_id": message}))).await {
+            Ok(_) => Ok(()),
+            Err(Fault::No { why, .. }) if why.contains("message is not modified") => Ok(()),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Takes the buttons away below a message.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub async fn bare(&self, chat: i64, message: i64) -> Result<(), Fault> {
+        let none: [Value; 0] = [];
+        let body = json!({"chat_id": chat, "message_id": message, "reply_markup": {"inline_keyboard": none}});
+        match self.say("editMessageReplyMarkup", &body).await {
+            Ok(_) => Ok(()),
+            Err(Fault::No { why, .. }) if why.contains("message is not modified") => Ok(()),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Acknowledges a press.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub async fn acknowledge(&self, query: &str, text: &str) -> Result<(), Fault> {
+        self.say("answerCallbackQuery", &json!({"callback_query_id": query, "text": text})).await.map(|_| ())
+    }
+
+    /// Has the commands shown, and takes nothing from another way of hearing: a bot that polls has no webhook.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub async fn introduce(&self, sets: &[Commands<'_>]) -> Result<(), Fault> {
+        self.say("deleteWebhook", &json!({"drop_pending_updates": false})).await?;
+        for (language, commands) in sets {
+            let commands: Value =
+                commands.iter().map(|(command, says)| json!({"command": command, "description": says})).collect();
+            let mut body = json!({"commands": commands, "scope": {"type": "all_private_chats"}});
+            if let Some(language) = language {
+                body["language_code"] = json!(language);
+            }
+            self.say("setMyCommands", &body).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends a text as a file.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub async fn send_file(&self, chat: i64, name: &str, caption: &str, bytes: &[u8]) -> Result<(), Fault> {
+        let kind = HeaderValue::from_static("multipart/form-data; boundary=metnos-part-5b1d8c0e7f3a4296");
+        let mut body = Vec::with_capacity(bytes.len() + 512);
+        let chat = chat.to_string();
+        for (key, value) in [("chat_id", chat.as_str()), ("caption", caption)] {
+            let part = format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{key}\"\r\n\r\n{value}\r\n");
+            body.extend_from_slice(part.as_bytes());
+        }
+        let head = format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"document\"; filename=\"{name}\"\r\n\
+             Content-Type: text/plain; charset=utf-8\r\n\r\n"
+        );
+        body.extend_from_slice(head.as_bytes());
+        body.extend_from_slice(bytes);
+        body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+        self.call("sendDocument", kind, body).await.map(|_| ())
+    }
+}
+
+/// What was wrong, without an address.
+fn class(error: &reqwest::Error) -> &'static str {
+    if error.is_connect() {
+        "no connection"
+    } else if error.is_timeout() {
+        "it did not answer in time"
+    } else {
+        "the connection broke"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_a_number_and_a_secret_that_changes_no_path() {
+        assert!(is_token("123456789:AAE-abcdefghijklmnopqrstuvwxyz_012345"));
+        for bad in [
+            "",
+            "1:",
+            "1:short",
+            ":abcdefghijk",
+            "x1:abcdefghijkl",
+            "1:abcdef/ghijkl",
+            "1:abcdef..?hijkl",
+            "1:abc def ghij",
+        ] {
+            assert!(!is_token(bad), "{bad}");
+        }
+        assert!(!is_token(&format!("1:{}", "x".repeat(101))));
+    }
+
+    #[test]
+    fn no_fault_has_room_for_an_address() {
+        for fault in [Fault::Away("no connection"), Fault::Later(3), Fault::No { code: 400, why: "Bad Request".into() }]
+        {
+            assert!(!format!("{fault} {fault:?}").contains("bot"));
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! The bot: it polls, hands each update to its own task, and confirms it when it is dealt with. An update is dealt with
+//! when its answer was shown, or when nothing is to be shown; until then Telegram says it again, and whatever was
+//! already done of it the chronicle knows.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::time::Duration;
+
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::common::{Channel, Lang, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::memoryd::{Delivered, MarkKnown, Marked};
+use metnos_proto::msg::people::Paired;
+use metnos_proto::msg::planner::{CancelTurn, TurnEnd};
+use metnos_proto::msg::policyd::Identified;
+use metnos_proto::payload::Sealed;
+use tokio::sync::{Mutex, Notify, oneshot};
+use tokio::time::Instant;
+
+use super::api::{Api, Fault, Outgoing, POLL_SECONDS};
+use super::pace::{self, Strangers};
+use super::scribe::Scribe;
+use super::sent::Sent;
+use super::sequence::Sequence;
+use super::text::{MAX_UNITS, escape, spans, split};
+use super::update::{Kind, Message, Update};
+use super::view::View;
+use super::{commands, says};
+use crate::session::Door;
+use crate::session::say::{Taken, has_the_form_of_a_code};
+use crate::session::voice::{Speaker, Voice};
+
+/// How long until Telegram is asked again while something is being dealt with, in milliseconds.
+pub const ASK_AGAIN_MS: u64 = 1_000;
+/// The most messages of one chat that wait for the one before.
+pub const MAX_WAITING: usize = 8;
+/// The most chats whose sessions are kept.
+pub const MAX_CHATS: usize = 256;
+/// How often words are said to the other daemons, when one of them is just being started anew.
+pub const SAY_TRIES: u32 = 5;
+/// After so long without an update its numbers may begin anew, in seconds.
+pub const FORGET_AFTER_SECONDS: u64 = 86_400;
+
+/// One chat with one person.
+pub(super) struct Chat {
+    pub(super) voice: Voice,
+    /// One message after the other.
+    turn: Mutex<()>,
+    waiting: Cell<usize>,
+}
+
+/// See the module.
+pub struct Bot {
+    pub(super) door: Rc<Door>,
+    pub(super) api: Rc<Api>,
+    /// The number of the bot, which stands before every mark.
+    number: String,
+    lang: Lang,
+    chats: RefCell<BTreeMap<i64, Rc<Chat>>>,
+    sequence: RefCell<Sequence>,
+    sent: Sent,
+    wake: Notify,
+    strangers: RefCell<Strangers>,
+    groups: RefCell<BTreeSet<i64>>,
+    began: Instant,
+}
+
+impl Bot {
+    /// A bot that hears nothing yet.
+    #[must_use]
+    pub fn new(door: Rc<Door>, api: Rc<Api>, number: &str, lang: Lang, sent: Sent) -> Rc<Self> {
+        Rc::new(Self {
+            door,
+            api,
+            number: number.to_owned(),
+            lang,
+            chats: RefCell::default(),
+            sequence: RefCell::default(),
+            sent,
+            wake: Notify::new(),
+            strangers: RefCell::default(),
+            groups: RefCell::default(),
+            began: Instant::now(),
+        })
+    }
+
+    /// Hears for as long as the daemon lives, or until Telegram says that the token is none.
+    pub async fn run(self: Rc<Self>) {
+        let name = match self.begin().await {
+            Ok(name) => name,
+            Err(fault) => return self.gives_up(&fault),
+        };
+        let says = format!("@{name} hears");
+        self.door.telegram_is(&says);
+        tracing::info!("the bot {says}");
+        let (mut tried, mut heard) = (0_u32, Instant::now());
+        loop {
+            let (floor, open) = (self.sequence.borrow().floor(), self.sequence.borrow().open());
+            let seconds = if open == 0 { POLL_SECONDS } else { 0 };
+            match self.api.updates(floor, seconds).await {
+                Ok(updates) => {
+                    if tried > 0 {
+                        self.door.telegram_is(&says);
+                    }
+                    tried = 0;
+                    let took = updates.into_iter().filter(|update| self.take(update)).count();
+                    if took > 0 {
+                        heard = Instant::now();
+                    } else if heard.elapsed() > Duration::from_secs(FORGET_AFTER_SECONDS) {
+                        self.sequence.borrow_mut().forget();
+                        heard = Instant::now();
+                    }
+                }
+                Err(Fault::No { code: 401 | 404, why }) => return self.gives_up(&Fault::No { code: 401, why }),
+                Err(fault) => self.rest(&fault, &mut tried).await,
+            }
+            if self.sequence.borrow().open() > 0 {
+                tokio::select! {
+                    () = self.wake.notified() => {}
+                    () = tokio::time::sleep(Duration::from_millis(ASK_AGAIN_MS)) => {}
+                }
+            }
+        }
+    }
+
+    /// Learns the bot's name and shows its commands, however long it takes to reach Telegram.
+    async fn begin(&self) -> Result<String, Fault> {
+        let mut tried = 0;
+        loop {
+            let begun = async {
+                let name = self.api.me().await?;
+                let (mine, other, code) = match self.lang {
+                    Lang::En => (Lang::En, Lang::It, "it"),
+                    Lang::It => (Lang::It, Lang::En, "en"),
+                };
+                let (mine, other) = (says::commands(mine), says::commands(other));
+                self.api.introduce(&[(None, &mine), (Some(code), &other)]).await?;
+                Ok::<_, Fault>(name)
+            };
+            match begun.await {
+                Ok(name) => return Ok(name),
+                Err(no @ Fault::No { code: 401 | 404, .. }) => return Err(no),
+                Err(fault) => self.rest(&fault, &mut tried).await,
+            }
+        }
+    }
+
+    fn gives_up(&self, fault: &Fault) {
+        let line = format!("is not served: {fault}. `metnosctl telegram token` gives another token");
+        tracing::error!("the bot {line}");
+        self.door.telegram_is(&line);
+    }
+
+    async fn rest(&self, fault: &Fault, tried: &mut u32) {
+        let wish = match fault {
+            Fault::Later(seconds) => Some(*seconds),
+            Fault::Away(_) | Fault::No { .. } => None,
+        };
+        let line = match fault {
+            Fault::No { code: 409, .. } => {
+                "another program hears this bot, too: end it, or make a bot of its own".to_owned()
+            }
+            Fault::No { .. } | Fault::Away(_) | Fault::Later(_) => fault.to_string(),
+        };
+        if *tried == 0 {
+            tracing::warn!("the bot does not hear: {line}");
+        }
+        self.door.telegram_is(&format!("does not hear: {line}"));
+        let pause = pace::pause(*tried, wish, self.api.chance());
+        *tried = tried.saturating_add(1);
+        tokio::time::sleep(pause).await;
+    }
+
+    /// Takes an update, unless it is being dealt with already; whether it did.
+    fn take(self: &Rc<Self>, update: &Update) -> bool {
+        if !self.sequence.borrow_mut().take(update.id) {
+            return false;
+        }
+        let (bot, Update { id, kind }) = (Rc::clone(self), update.clone());
+        tokio::task::spawn_local(async move {
+            match kind {
+                Kind::Message(message) => bot.message(id, message).await,
+                Kind::Press(press) => bot.pressed(press).await,
+                Kind::Other => {}
+            }
+            bot.sequence.borrow_mut().done(id);
+            bot.wake.notify_one();
+        });
+        true
+    }
+
+    /// Says a line, and lets it be when that cannot be.
+    pub(super) async fn say(&self, chat: i64, text: &str) -> bool {
+        for piece in split(&spans(text), MAX_UNITS) {
+            let out = Outgoing { html: piece.html, buttons: Vec::new() };
+            if let Err(fault) = self.api.send(chat, &out).await {
+                tracing::warn!(%fault, "a line could not be said in a chat");
+                return false;
+            }
+        }
+        true
+    }
+
+    async fn message(self: &Rc<Self>, update: u64, message: Message) {
+        let Some(from) = message.from else { return };
+        let speaker = Speaker { channel: Channel::Telegram, sender: from.to_string() };
+        let Some(who) = self.identify(&speaker).await else { return };
+        let known = who.standing != Standing::Stranger;
+        if !message.private || message.chat != from {
+            let fresh =
+                known && self.groups.borrow().len() < MAX_CHATS && self.groups.borrow_mut().insert(message.chat);
+            if fresh {
+                self.say(message.chat, says::private_only(who.lang)).await;
+            }
+            return;
+        }
+        if !known {
+            return self.stranger(&speaker, from, &message.text, who.lang).await;
+        }
+        if message.passed_on {
+            self.say(from, says::passed_on(who.lang)).await;
+        } else if message.attached || message.text.trim().is_empty() {
+            self.say(from, says::no_files(who.lang)).await;
+        } else {
+            self.words(update, from, &speaker, &who, &message.text).await;
+        }
+    }
+
+    /// Who it is; a policyd that is just being started anew is waited for.
+    pub(super) async fn identify(&self, speaker: &Speaker) -> Option<Identified> {
+        let mut tried = 0;
+        loop {
+            match self.door.identify(speaker).await {
+                Ok(who) => return Some(who),
+                Err(refusal) if tried + 1 < SAY_TRIES && may_pass(&refusal) => {
+                    tokio::time::sleep(pace::pause(tried, None, self.api.chance())).await;
+                    tried += 1;
+                }
+                Err(refusal) => {
+                    tracing::warn!(%refusal, "a sender was not identified, so he is not heard");
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn stranger(&self, speaker: &Speaker, from: i64, text: &str, lang: Lang) {
+        // A link of the bot carries the code behind the word `start`.
+        let text = text.strip_prefix("/start ").unwrap_or(text).trim();
+        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if !self.strangers.borrow_mut().may(from, has_the_form_of_a_code(text), now) {
+            return;
+        }
+        let line = match self.door.pair(speaker, text).await {
+            Ok(Paired::Code(code)) => says::stranger(lang, &code.code, code.seconds),
+            Ok(Paired::Known) => says::known(lang).to_owned(),
+            Ok(Paired::Silence) => return,
+            Err(refusal) => {
+                tracing::debug!(%refusal, "a stranger could not be paired");
+                return;
+            }
+        };
+        self.say(from, &line).await;
+    }
+
+    /// The session of somebody who is known.
+    pub(super) fn chat(&self, from: i64, speaker: &Speaker) -> Rc<Chat> {
+        let mut chats = self.chats.borrow_mut();
+        if chats.len() >= MAX_CHATS && !chats.contains_key(&from) {
+            chats.retain(|_, chat| Rc::strong_count(chat) > 1);
+        }
+        let fresh = || {
+            let voice = Voice::new(speaker.clone(), self.door.number(), Rc::new(View::new(self.lang)));
+            Rc::new(Chat { voice, turn: Mutex::new(()), waiting: Cell::new(0) })
+        };
+        Rc::clone(chats.entry(from).or_insert_with(fresh))
+    }
+
+    async fn words(self: &Rc<Self>, update: u64, from: i64, speaker: &Speaker, who: &Identified, text: &str) {
+        let command = commands::read(text);
+        // Nobody waits for an answer to be told to stop.
+        if command == Some(commands::Command::Pause) {
+            return self.command(commands::Command::Pause, from, speaker, who).await;
+        }
+        let chat = self.chat(from, speaker);
+        if chat.waiting.get() >= MAX_WAITING {
+            self.say(from, says::too_many(who.lang)).await;
+            return;
+        }
+        chat.waiting.set(chat.waiting.get() + 1);
+        let one = chat.turn.lock().await;
+        chat.waiting.set(chat.waiting.get() - 1);
+        let mark = format!("bot{}:{update}", self.number);
+        if let Some(go_on) = self.before(update, from, who, &mark, command.is_some()).await {
+            if !go_on {
+                return;
+            }
+        } else {
+            self.say(from, says::interrupted(who.lang)).await;
+            return;
+        }
+        match command {
+            Some(commands::Command::Undo) => self.undo(update, from, speaker, who, text, &mark).await,
+            Some(command) => self.command(command, from, speaker, who).await,
+            None => self.turn(update, from, &chat, who, text, mark).await,
+        }
+        drop(one);
+    }
+
+    /// What became of these words before this door was started: whether they are to be heard now. `None` when nobody can say.
+    async fn before(&self, update: u64, from: i64, who: &Identified, mark: &str, is_command: bool) -> Option<bool> {
+        let memoryd = &self.door.peers().memoryd;
+        let ask = || Marked { principal: who.principal.clone(), mark: mark.to_owned() };
+        let mut tried = 0;
+        let (known, answer) = loop {
+            match memoryd.marked(TraceId::NONE, ask(), []).await {
+                Ok((known, [answer])) => break (known, answer),
+                Err(_) if tried + 1 < SAY_TRIES => {
+                    tokio::time::sleep(pace::pause(tried, None, self.api.chance())).await;
+                    tried += 1;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "memoryd does not say what became of a message");
+                    return None;
+                }
+            }
+        };
+        let MarkKnown { turn: Some(turn), trace, acted, aside, delivered } = known else { return Some(true) };
+        if delivered || aside {
+            if delivered && !self.sent.has(update) {
+                let text = answer.read().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+                if self.say(from, &text).await {
+                    self.sent.note(update);
+                }
+            }
+            return Some(false);
+        }
+        // It goes on for nobody: whatever it has not begun is not begun any more.
+        if let Err(error) = self.door.peers().planner.cancel_turn(trace, CancelTurn { turn }, []).await {
+            tracing::debug!(%turn, %error, "the planner has no such turn");
+        }
+        let acted = acted
+            || is_command
+            || match memoryd.marked(TraceId::NONE, ask(), []).await {
+                Ok((known, [_])) => known.acted,
+                Err(_) => true,
+            };
+        if !acted {
+            return Some(true);
+        }
+        let text = says::interrupted(who.lang);
+        self.delivered(update, from, (turn, trace), TurnEnd::Broken, text).await;
+        Some(false)
+    }
+
+    /// Has an answer recorded, then says it.
+    pub(super) async fn delivered(
+        &self,
+        update: u64,
+        from: i64,
+        (turn, trace): (metnos_proto::ids::TurnId, TraceId),
+        end: TurnEnd,
+        text: &str,
+    ) {
+        match Sealed::new(text.as_bytes()) {
+            Ok(sealed) => {
+                if let Err(error) = self.door.peers().memoryd.delivered(trace, Delivered { turn, end }, [sealed]).await
+                {
+                    tracing::warn!(%turn, %error, "an answer could not be recorded");
+                }
+            }
+            Err(error) => tracing::warn!(%turn, %error, "an answer could not be recorded"),
+        }
+        if self.say(from, text).await {
+            self.sent.note(update);
+        }
+    }
+
+    /// A turn like any other: its answer is shown as it comes.
+    async fn turn(&self, update: u64, from: i64, chat: &Chat, who: &Identified, text: &str, mark: String) {
+        let mut tried = 0;
+        let (view, words) = loop {
+            let view = Rc::new(View::new(who.lang));
+            let ear: Rc<dyn crate::session::voice::Ear> = Rc::clone(&view) as _;
+            let voice = chat.voice.with_ear(ear).with_mark(mark.clone());
+            let taken = match Sealed::new(text.as_bytes()) {
+                Ok(words) => self.door.say(&voice, words).await,
+                Err(error) => Err(Refusal::new(RefusalCode::Internal, "words.share", error.to_string())),
+            };
+            match taken {
+                Ok(taken) => break (view, taken),
+                Err(refusal) if tried + 1 < SAY_TRIES && may_pass(&refusal) => {
+                    tokio::time::sleep(pace::pause(tried, None, self.api.chance())).await;
+                    tried += 1;
+                }
+                Err(refusal) => {
+                    self.say(from, &refusal.to_string()).await;
+                    return;
+                }
+            }
+        };
+        match words {
+            Taken::Opened(_) => {
+                let (first, done) = oneshot::channel();
+                tokio::task::spawn_local(Scribe::new(Rc::clone(&self.api), from, who.lang, view).run(first));
+                if done.await == Ok(true) {
+                    self.sent.note(update);
+                }
+            }
+            // He was revoked in this very moment.
+            Taken::Stranger(_) => {}
+        }
+    }
+}
+
+/// Whether what stands in the way may be gone in a moment.
+fn may_pass(refusal: &Refusal) -> bool {
+    match refusal.code {
+        RefusalCode::Unavailable | RefusalCode::Busy => true,
+        RefusalCode::Denied | RefusalCode::Invalid | RefusalCode::Unknown | RefusalCode::Internal => false,
+    }
+}
+
+/// A line of ours as HTML.
+pub(super) fn line(text: &str) -> Outgoing {
+    Outgoing { html: escape(text), buttons: Vec::new() }
+}

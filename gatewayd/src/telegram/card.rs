@@ -1,0 +1,207 @@
+//! A card as a message: what would be done, on what, how many, whether it can be taken back, and where its values came
+//! from; and the buttons below it, each with the card's name and the end of its digest. Purely; policyd alone says
+//! whether a press counts.
+
+use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::policyd::Answer;
+use serde_json::Value;
+
+use super::says;
+use super::text::{Span, Style};
+
+/// The most bytes that a button carries (Bot API, `InlineKeyboardButton`).
+pub const MAX_DATA: usize = 64;
+/// How many digits of the digest a button carries.
+const SHORT: usize = 16;
+/// The most of one value that is shown, in characters.
+const MAX_VALUE: usize = 300;
+/// The longest name of a card, in bytes.
+const MAX_ID: usize = 24;
+
+/// The end of a digest.
+#[must_use]
+pub fn short(digest: &str) -> &str {
+    digest.get(digest.len().saturating_sub(SHORT)..).unwrap_or(digest)
+}
+
+/// What a button means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pressed {
+    /// The card's name.
+    pub id: String,
+    /// The end of the digest of what was shown.
+    pub short: String,
+    /// What is answered.
+    pub answer: Answer,
+}
+
+impl Pressed {
+    /// What the button carries.
+    #[must_use]
+    pub fn data(id: &str, digest: &str, letter: char) -> String {
+        format!("card:{id}:{}:{letter}", short(digest))
+    }
+
+    /// Reads what a button carried. It came over the net, so it may be anything.
+    #[must_use]
+    pub fn parse(data: &str) -> Option<Self> {
+        if data.len() > MAX_DATA {
+            return None;
+        }
+        let mut parts = data.split(':');
+        let (kind, id, digits, letter) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let is_id = (1..=MAX_ID).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        let is_short = digits.len() == SHORT && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        let answer = match letter {
+            "y" => Answer::Once,
+            "t" => Answer::Turn,
+            "n" => Answer::No,
+            _ => return None,
+        };
+        let whole = kind == "card" && is_id && is_short && parts.next().is_none();
+        whole.then(|| Self { id: id.to_owned(), short: digits.to_owned(), answer })
+    }
+}
+
+/// One button: what stands on it, and what it carries.
+pub type Button = (&'static str, String);
+
+/// The buttons below a card; none where a press could not count.
+#[must_use]
+pub fn buttons(shown: &Value, id: &str, digest: &str, lang: Lang) -> Vec<Vec<Button>> {
+    if shown["hard"] != false {
+        return Vec::new();
+    }
+    let button = |text, letter| (text, Pressed::data(id, digest, letter));
+    let [yes, turn, no] = says::buttons(lang);
+    vec![vec![button(yes, 'y'), button(no, 'n')], vec![button(turn, 't')]]
+}
+
+fn head(text: &str) -> String {
+    let mut out: String = text.chars().take(MAX_VALUE).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(MAX_VALUE).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+fn value_of(value: &Value) -> String {
+    head(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+/// What a card shows. What policyd could not put into a note is said to stand at the machine.
+#[must_use]
+pub fn spans(shown: &Value, id: &str, lang: Lang) -> Vec<Span> {
+    let mut spans = vec![Span::new(Style::Bold, says::asks(lang)), Span::new(Style::Plain, format!("  {id}\n"))];
+    let acts = shown["acts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if acts.is_empty() {
+        spans.push(Span::new(Style::Plain, says::too_long_here(lang, id)));
+        return spans;
+    }
+    for act in acts {
+        spans.push(Span::new(Style::Plain, "\n"));
+        spans.push(Span::new(Style::Code, value_of(&act["executor"])));
+        spans.push(Span::new(Style::Plain, format!(" {}\n", value_of(&act["version"]))));
+        match act["arguments"].as_object() {
+            Some(arguments) => {
+                for (key, value) in arguments {
+                    spans.push(Span::new(Style::Plain, format!("  {}: ", head(key))));
+                    spans.push(Span::new(Style::Code, value_of(value)));
+                    let pointer = format!("/{key}");
+                    let field =
+                        act["fields"].as_array().into_iter().flatten().find(|field| field["pointer"] == pointer);
+                    let from =
+                        field.map_or_else(String::new, |field| says::comes_from(lang, &value_of(&field["source"])));
+                    spans.push(Span::new(Style::Plain, format!("{from}\n")));
+                }
+            }
+            None => spans.push(Span::new(Style::Code, value_of(&act["arguments"]))),
+        }
+        let count = &act["count"];
+        if let (Some(files), Some(folders)) = (count["files"].as_u64(), count["folders"].as_u64()) {
+            spans.push(Span::new(Style::Bold, says::touches(lang, files, folders)));
+            spans.push(Span::new(Style::Plain, "\n"));
+        }
+        spans.push(Span::new(Style::Plain, format!("{}\n", says::reversible(lang, act["reversible"] == true))));
+        spans.push(Span::new(Style::Plain, format!("{}\n", value_of(&act["why"]))));
+    }
+    if shown["hard"] != false {
+        spans.push(Span::new(Style::Plain, format!("\n{}", says::at_the_machine(lang, id))));
+    }
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::telegram::text::{MAX_UNITS, split};
+
+    fn shown() -> Value {
+        json!({"hard": false, "acts": [{
+            "executor": "fs_delete", "version": "1.0.0", "arguments": {"path": "old & <b>tired</b>", "folder": true},
+            "fields": [{"pointer": "/path", "role": "path", "label": "trusted", "source": "prompt"}],
+            "count": {"files": 681, "folders": 3, "bytes": 9}, "reversible": true, "why": "nobody pointed at it",
+        }]})
+    }
+
+    #[test]
+    fn a_card_says_what_on_what_how_many_and_where_from_and_none_of_it_is_a_mark() {
+        let pieces = split(&spans(&shown(), "abcd-efgh", Lang::En), MAX_UNITS);
+        assert_eq!(pieces.len(), 1);
+        for part in
+            ["abcd-efgh", "fs_delete", "681 files", "old &amp; &lt;b&gt;tired&lt;/b&gt;", "nobody pointed at it"]
+        {
+            assert!(pieces[0].html.contains(part), "{part}: {}", pieces[0].html);
+        }
+        assert!(!pieces[0].html.contains("<b>tired"));
+    }
+
+    #[test]
+    fn a_card_that_a_press_cannot_answer_has_no_buttons_and_says_where_it_is_answered() {
+        let mut hard = shown();
+        hard["hard"] = json!(true);
+        assert!(buttons(&hard, "a-b", "0123456789abcdef", Lang::En).is_empty());
+        assert!(buttons(&json!(null), "a-b", "0123456789abcdef", Lang::It).is_empty());
+        let text = split(&spans(&hard, "a-b", Lang::It), MAX_UNITS).remove(0).text;
+        assert!(text.contains("metnosctl approval show a-b"), "{text}");
+        assert!(spans(&json!("cut off"), "a-b", Lang::En).iter().any(|span| span.text.contains("approval show a-b")));
+    }
+
+    #[test]
+    fn what_a_button_carries_is_read_back_fits_and_nothing_else_is_taken() {
+        let digest = format!("blake3:{}", "0123456789abcdef".repeat(4));
+        for (letter, answer) in [('y', Answer::Once), ('t', Answer::Turn), ('n', Answer::No)] {
+            let data = Pressed::data(&"x".repeat(MAX_ID), &digest, letter);
+            assert!(data.len() <= MAX_DATA, "{data}");
+            let pressed = Pressed::parse(&data).unwrap();
+            assert_eq!((pressed.short.as_str(), pressed.answer), ("0123456789abcdef", answer));
+        }
+        for bad in [
+            "",
+            "card",
+            "card:a:0123456789abcdef:x",
+            "card:a:0123456789abcde:y",
+            "card:a b:0123456789abcdef:y",
+            "card:a:0123456789abcdef:y:y",
+            "kard:a:0123456789abcdef:y",
+            "card::0123456789abcdef:y",
+        ] {
+            assert_eq!(Pressed::parse(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_data_and_any_card_are_read_without_a_panic(data in "\\PC{0,80}", key in "\\PC{0,20}", text in "\\PC{0,900}") {
+            let _ = Pressed::parse(&data);
+            let card = json!({"hard": false, "acts": [{"executor": text, "arguments": {key: text}, "why": text}]});
+            for piece in split(&spans(&card, &data, Lang::En), MAX_UNITS) {
+                prop_assert!(crate::telegram::text::units(&piece.text) <= MAX_UNITS);
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The commands, and the presses of buttons: what the door itself answers. What has an effect goes to policyd under the
+//! sender's own name, and nothing counts here but what policyd says of it.
+
+use std::rc::Rc;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::common::{Channel, Lang, Refusal, Standing};
+use metnos_proto::msg::door::AnswerHere;
+use metnos_proto::msg::planner::TurnEnd;
+use metnos_proto::msg::policyd::{CardsHere, Identified, PanicHere, UndoHere};
+use metnos_proto::payload::Sealed;
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::bot::{Bot, line};
+use super::card::{self, Pressed};
+use super::says;
+use super::scribe::{Scribe, outgoing};
+use super::update::Press;
+use super::view::View;
+use crate::session::voice::{Ear, Speaker};
+
+/// What can be commanded (design: interfaces §4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// What can be said.
+    Help,
+    /// How Metnos is.
+    Status,
+    /// Take back the last thing.
+    Undo,
+    /// What waits.
+    Approvals,
+    /// Stop.
+    Pause,
+}
+
+/// Reads a command, also one that names the bot. What only looks like one is words like any other.
+#[must_use]
+pub fn read(text: &str) -> Option<Command> {
+    let word = text.trim().strip_prefix('/')?;
+    match word.split('@').next()? {
+        // The word that every conversation with a bot begins with, as its button or behind a link.
+        "start" => Some(Command::Help),
+        start if start.starts_with("start ") => Some(Command::Help),
+        "help" => Some(Command::Help),
+        "status" => Some(Command::Status),
+        "undo" => Some(Command::Undo),
+        "approvals" => Some(Command::Approvals),
+        "pause" => Some(Command::Pause),
+        _ => None,
+    }
+}
+
+/// A refusal, as it is said to the sender.
+fn told(refusal: &Refusal) -> String {
+    refusal.to_string()
+}
+
+impl Bot {
+    /// Answers a command that needs no record.
+    pub(super) async fn command(&self, command: Command, from: i64, speaker: &Speaker, who: &Identified) {
+        let text = match command {
+            Command::Help => help(who.lang),
+            Command::Status => self.status(speaker, who).await,
+            Command::Pause => self.pause(from, speaker, who).await,
+            Command::Approvals => return self.approvals(from, speaker, who).await,
+            Command::Undo => return,
+        };
+        self.say(from, &text).await;
+    }
+
+    async fn status(&self, speaker: &Speaker, who: &Identified) -> String {
+        let waiting = self.cards(speaker).await.map_or(0, |cards| cards.len());
+        let report = self.door.report();
+        match who.standing {
+            Standing::Owner => says::status(who.lang, report.turns, waiting, Some(&report.models)),
+            // How the house is, only the owner hears.
+            Standing::Guest | Standing::Stranger => says::status(who.lang, 0, waiting, None),
+        }
+    }
+
+    async fn pause(&self, from: i64, speaker: &Speaker, who: &Identified) -> String {
+        match who.standing {
+            Standing::Owner => {
+                let ask = PanicHere { channel: Channel::Telegram, sender: speaker.sender.clone() };
+                match self.door.peers().policyd.panic_here(TraceId::NONE, ask, []).await {
+                    Ok((panicked, [])) => says::stopped(who.lang, panicked.killed),
+                    Err(error) => told(&error.into_refusal()),
+                }
+            }
+            Standing::Guest | Standing::Stranger => {
+                self.door.cancel_turns_of(self.chat(from, speaker).voice.number);
+                says::own_stopped(who.lang).to_owned()
+            }
+        }
+    }
+
+    /// The sender's own cards that wait.
+    async fn cards(&self, speaker: &Speaker) -> Result<Vec<Value>, Refusal> {
+        let ask = CardsHere { channel: Channel::Telegram, sender: speaker.sender.clone() };
+        let asked = self.door.peers().policyd.cards_here(TraceId::NONE, ask, []).await;
+        let (_, [cards]) = asked.map_err(AskError::into_refusal)?;
+        Ok(cards.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+    }
+
+    async fn approvals(&self, from: i64, speaker: &Speaker, who: &Identified) {
+        let cards = match self.cards(speaker).await {
+            Ok(cards) => cards,
+            Err(refusal) => {
+                self.say(from, &told(&refusal)).await;
+                return;
+            }
+        };
+        if cards.is_empty() {
+            self.say(from, says::nothing_waits(who.lang)).await;
+        }
+        for shown in cards.iter().take(super::sequence::MAX_OPEN) {
+            let (id, digest) = (shown["id"].as_str().unwrap_or_default(), shown["digest"].as_str().unwrap_or_default());
+            let out = outgoing(&card::spans(shown, id, who.lang), card::buttons(shown, id, digest, who.lang));
+            if let Err(fault) = self.api.send(from, &out).await {
+                tracing::warn!(%fault, "a card could not be shown");
+            }
+        }
+    }
+
+    /// Takes back, and records that it was asked for: a restart does not take back twice.
+    pub(super) async fn undo(
+        &self,
+        update: u64,
+        from: i64,
+        speaker: &Speaker,
+        who: &Identified,
+        text: &str,
+        mark: &str,
+    ) {
+        let registered = match Sealed::new(text.as_bytes()) {
+            Ok(words) => self.door.register((speaker, mark), who, words).await,
+            Err(error) => {
+                Err(Refusal::new(metnos_proto::msg::common::RefusalCode::Internal, "words.share", error.to_string()))
+            }
+        };
+        let registered = match registered {
+            Ok((registered, _)) => registered,
+            Err(refusal) => {
+                self.say(from, &told(&refusal)).await;
+                return;
+            }
+        };
+        let ask = UndoHere { channel: Channel::Telegram, sender: speaker.sender.clone() };
+        let (end, text) = match self.door.peers().policyd.undo_here(registered.trace, ask, []).await {
+            Ok((_, [told])) => {
+                let told: Value =
+                    told.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+                (TurnEnd::Answered, says::undone(who.lang, &told))
+            }
+            Err(error) => (TurnEnd::Denied, told(&error.into_refusal())),
+        };
+        self.delivered(update, from, (registered.turn, registered.trace), end, &text).await;
+    }
+
+    /// Somebody pressed a button. It counts where it stands in his own chat, under a card of his own, as it was shown.
+    pub(super) async fn pressed(self: &Rc<Self>, press: Press) {
+        let speaker = Speaker { channel: Channel::Telegram, sender: press.from.to_string() };
+        let Some(who) = self.identify(&speaker).await else { return };
+        let own = press.under.filter(|(chat, _)| *chat == press.from && who.standing != Standing::Stranger);
+        let wanted = Pressed::parse(&press.data);
+        let found = match (own, &wanted) {
+            (Some(_), Some(wanted)) => self.cards(&speaker).await.unwrap_or_default().into_iter().find(|shown| {
+                let digest = shown["digest"].as_str().unwrap_or_default();
+                shown["id"] == wanted.id.as_str() && card::short(digest) == wanted.short
+            }),
+            (None, _) | (_, None) => None,
+        };
+        let (Some((_, message)), Some(wanted), Some(shown)) = (own, wanted, found) else {
+            let says = if who.standing == Standing::Stranger { "" } else { says::stale(who.lang) };
+            self.acknowledge(&press.query, says).await;
+            if let Some((chat, message)) = own
+                && let Err(fault) = self.api.bare(chat, message).await
+            {
+                tracing::debug!(%fault, "the buttons of a stale card stay");
+            }
+            return;
+        };
+        self.acknowledge(&press.query, says::heard(who.lang)).await;
+        self.watch(press.from, message, &shown, &wanted.id, who.lang);
+        let digest = shown["digest"].as_str().unwrap_or_default().to_owned();
+        let ask = AnswerHere { id: wanted.id, digest, answer: wanted.answer, code: String::new() };
+        if let Err(refusal) = self.door.answer(&speaker, ask).await
+            && let Err(fault) = self.api.send(press.from, &line(&told(&refusal))).await
+        {
+            tracing::warn!(%fault, "a refusal could not be said");
+        }
+    }
+
+    async fn acknowledge(&self, query: &str, text: &str) {
+        // Telegram takes an acknowledgement for a short while only; a late one is nobody's loss.
+        if let Err(fault) = self.api.acknowledge(query, text).await {
+            tracing::debug!(%fault, "a press could not be acknowledged");
+        }
+    }
+
+    /// A card from before this door, or one that was shown again: nobody watches the message under which it was pressed.
+    fn watch(&self, chat: i64, message: i64, shown: &Value, id: &str, lang: Lang) {
+        if self.door.is_shown(id) {
+            return;
+        }
+        let view = Rc::new(View::new(lang));
+        let ear: Rc<dyn Ear> = Rc::clone(&view) as _;
+        self.door.was_shown(id, ear);
+        let scribe = Scribe::new(Rc::clone(&self.api), chat, lang, view);
+        let (first, _) = oneshot::channel();
+        tokio::task::spawn_local(scribe.with_card(id, message, card::spans(shown, id, lang)).run(first));
+    }
+}
+
+fn help(lang: Lang) -> String {
+    let mut text = says::help(lang).to_owned();
+    text.push('\n');
+    for (command, says) in says::commands(lang) {
+        text.push_str(&format!("\n/{command} – {says}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_one_alone_also_with_the_name_of_the_bot() {
+        let all = ["help", "status", "undo", "approvals", "pause"].map(|word| read(&format!("/{word}")));
+        let wanted = [Command::Help, Command::Status, Command::Undo, Command::Approvals, Command::Pause];
+        assert_eq!(all, wanted.map(Some));
+        assert_eq!(
+            [read("/undo@metnos_bot"), read(" /start "), read("/start K7-DELTA-19")],
+            [Some(Command::Undo), Some(Command::Help), Some(Command::Help)]
+        );
+        for words in ["undo", "/undone", "/undo that", "what is /help", "", "/", "/Undo"] {
+            assert_eq!(read(words), None, "{words}");
+        }
+    }
+
+    #[test]
+    fn the_help_names_every_command_in_both_languages() {
+        for lang in [Lang::En, Lang::It] {
+            let text = help(lang);
+            assert!(says::commands(lang).iter().all(|(command, _)| text.contains(&format!("/{command}"))), "{text}");
+        }
+    }
+}

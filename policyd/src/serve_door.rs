@@ -1,0 +1,106 @@
+//! What the door may ask policyd, always under the name of a sender on a channel: who he is, what he said, and what he
+//! may answer, see, take back or stop.
+
+use std::rc::Rc;
+
+use metnos_proto::edge::Served;
+use metnos_proto::edges::{DoorPolicyd, door_policyd};
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::link_async::Cx;
+use metnos_proto::msg::common::{Channel, Done, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::people::{Pair, Paired};
+use metnos_proto::msg::policyd::{
+    AnswerCard, Answered, CardsHere, Identified, Identify, PanicHere, Panicked, PromptRegistered, RegisterPrompt,
+    UndoHere,
+};
+use metnos_proto::payload::Sealed;
+
+use crate::answers::Way;
+use crate::policy::Policy;
+use crate::principal::Principal;
+use crate::serve::{sealed, stranger, told, words};
+use crate::turns::Turn;
+
+impl door_policyd::Serve for Policy {
+    async fn identify(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
+        self.door_is(cx.notes());
+        let it = self.who(ask.channel, &ask.sender)?;
+        let lang = self.setting.lang;
+        Ok((Identified { principal: it.name, standing: it.standing, level: it.level, lang }, []))
+    }
+
+    async fn register_prompt(
+        self: Rc<Self>,
+        cx: Cx<DoorPolicyd>,
+        ask: RegisterPrompt,
+        [said]: [Sealed; 1],
+    ) -> Served<PromptRegistered, 0> {
+        let principal = self.who(ask.channel, &ask.sender)?;
+        match principal.standing {
+            Standing::Owner | Standing::Guest => {}
+            Standing::Stranger => return Err(stranger(&principal).into()),
+        }
+        let words = words(&said)?;
+        if let Some(name) = self.secret_in(std::iter::once(words.as_str())) {
+            return Err(told(&name).into());
+        }
+        self.door_is(cx.notes());
+        let (turn, trace) = (TurnId::new(), TraceId::new());
+        let now = self.clock.monotonic_ms();
+        let world = self.world(&principal);
+        let evicted = self.turns.borrow_mut().open(turn, Turn::new(trace, principal, world, &words, now), now)?;
+        if let Some(evicted) = evicted {
+            self.forget(evicted);
+        }
+        Ok((PromptRegistered { turn, trace }, []))
+    }
+
+    async fn pair(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
+        Ok((Policy::pair(&self, ask).await?, []))
+    }
+
+    async fn answer_card(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: AnswerCard, []: [Sealed; 0]) -> Served<Answered, 1> {
+        let principal = self.who(ask.channel, &ask.sender)?;
+        match principal.standing {
+            Standing::Owner | Standing::Guest => {}
+            Standing::Stranger => return Err(stranger(&principal).into()),
+        }
+        self.door_is(cx.notes());
+        let (answered, results) =
+            Policy::answer(&self, principal, Way::Soft, (&ask.id, &ask.digest), &ask.answer, &ask.code).await?;
+        Ok((answered, [results]))
+    }
+
+    async fn cards_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: CardsHere, []: [Sealed; 0]) -> Served<Done, 1> {
+        let principal = self.known(ask.channel, &ask.sender)?;
+        Ok((Done {}, [sealed(&self.cards_of(&principal.name))?]))
+    }
+
+    async fn undo_here(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: UndoHere, []: [Sealed; 0]) -> Served<Done, 1> {
+        let principal = self.known(ask.channel, &ask.sender)?;
+        self.door_is(cx.notes());
+        Ok((Done {}, [sealed(&Policy::undo(&self, &principal, None).await?)?]))
+    }
+
+    async fn panic_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: PanicHere, []: [Sealed; 0]) -> Served<Panicked, 0> {
+        let principal = self.known(ask.channel, &ask.sender)?;
+        match principal.standing {
+            Standing::Owner => Ok((Panicked { killed: self.stop_all(&principal).await? }, [])),
+            Standing::Guest | Standing::Stranger => {
+                let why = "only the owner stops everything";
+                Err(Refusal::new(RefusalCode::Denied, "panic.owner", why).into())
+            }
+        }
+    }
+}
+
+impl Policy {
+    /// A known sender on a channel: whoever is a stranger is told so.
+    fn known(&self, channel: Channel, sender: &str) -> Result<Principal, Refusal> {
+        let principal = self.who(channel, sender)?;
+        match principal.standing {
+            Standing::Owner | Standing::Guest => Ok(principal),
+            Standing::Stranger => Err(stranger(&principal)),
+        }
+    }
+}
