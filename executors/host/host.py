@@ -11,7 +11,7 @@ Frames to it: one letter, the length as four bytes (little endian), the body.
   S  the order of the seal; read by the seal, with the mounts beside it
   C  the code, as text, or
   M  the code, compiled: `marshal`
-  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args, and secrets where there are any
+  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args, and secrets and thought where there are any
 Frames from it:
   S  it is sealed; said by the seal
   P  progress: done and total, eight bytes each (little endian)
@@ -95,7 +95,7 @@ def encode(value):
 class ExecutorCtx:
     """What an executor may know of its surroundings. Nothing else from outside exists."""
 
-    __slots__ = ("workspace", "tmp", "deadline", "_net", "_secrets")
+    __slots__ = ("workspace", "tmp", "deadline", "_net", "_secrets", "_thought")
 
     def __init__(self, request):
         #: The workspace, as seen from inside.
@@ -106,6 +106,7 @@ class ExecutorCtx:
         self.deadline = time.monotonic() + request["wall_s"]
         self._net = load_net(request.get("connections", 0))
         self._secrets = request.pop("secrets", {})
+        self._thought = request.pop("thought", None)
 
     def remaining(self):
         """Seconds left."""
@@ -128,6 +129,12 @@ class ExecutorCtx:
             return self._secrets[name]
         except KeyError:
             raise PermissionError(f"the secret {name!r} was not granted") from None
+
+    def thought(self):
+        """What a model has said about the arguments, as the manifest's [mind] asks: `text`, and why it stopped, `stop`."""
+        if self._thought is None:
+            raise PermissionError("no model was asked for this call")
+        return self._thought
 
     def connect(self, host, port):
         """A connection to a place that was granted; like a socket. `http.client` and `urllib` use it by themselves."""

@@ -197,6 +197,16 @@ impl syntd_memoryd::ServeBlocking for Service<'_> {
 }
 
 impl policyd_memoryd::ServeBlocking for Service<'_> {
+    fn asked(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: Asked,
+        [sent]: [Sealed; 1],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.asked(self.teller(RoleName::Policyd), &ask, open(&sent)?)?, []))
+    }
+
     fn decision(
         &mut self,
         _: &BlockingServer<PolicydMemoryd>,

@@ -1,10 +1,8 @@
-//! What an answer is beside its meaning: its body within bounds, how long its server wants to be left alone, and why there
-//! is none.
+//! What an answer is beside its meaning: its body within bounds, and why there is none.
 
 use std::time::{Duration, Instant};
 
 use reqwest::Response;
-use reqwest::header::HeaderMap;
 
 use crate::bad::{Bad, Class};
 
@@ -21,14 +19,6 @@ pub(crate) async fn all(response: &mut Response, most: usize, within: Duration) 
             Err(error) => return Err(Bad::broken(format!("the connection broke: {}", innermost(&error)))),
         }
     }
-}
-
-/// `Retry-After` in seconds, or what providers have in its place.
-pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    let number =
-        |name: &str| text(name)?.parse::<f64>().ok().filter(|number| number.is_finite() && (0.0..1e9).contains(number));
-    number("retry-after-ms").map(|ms| ms / 1_000.0).or_else(|| number("retry-after")).map(Duration::from_secs_f64)
 }
 
 /// No connection came about, or it ended before an answer began.

@@ -19,6 +19,8 @@ pub enum Thinker {
     Planner,
     /// syntd.
     Syntd,
+    /// policyd, for an executor: it counts for itself.
+    Executor,
 }
 
 /// What a thought may take at most.
@@ -82,7 +84,9 @@ impl Funds {
             return Err(Refusal::new(RefusalCode::Denied, "mind.fund", why)
                 .remedy("a turn is funded by policyd before its first thought, and again after a restart"));
         };
-        if funded.latest.get(&thinker).is_some_and(|latest| thought <= *latest) {
+        // policyd numbers what it asks for itself, and has it asked in whatever order.
+        let counted = thinker != Thinker::Executor;
+        if counted && funded.latest.get(&thinker).is_some_and(|latest| thought <= *latest) {
             let why = format!("thought {thought} of this turn was asked for before");
             return Err(Refusal::new(RefusalCode::Invalid, "mind.thought", why));
         }

@@ -15,6 +15,8 @@ pub enum Lane {
     Judge,
     /// syntd's drafts.
     Synth,
+    /// Executors'.
+    Executor,
     /// The owner's tests.
     Owner,
 }
@@ -24,9 +26,10 @@ impl Lane {
     #[must_use]
     pub const fn places(self) -> usize {
         match self {
-            Self::Planner => 104,
+            Self::Planner => 88,
             Self::Judge => 8,
             Self::Synth => 12,
+            Self::Executor => 16,
             Self::Owner => 4,
         }
     }
@@ -37,6 +40,7 @@ impl Lane {
         match self {
             Self::Planner => parallel,
             Self::Judge | Self::Synth => 2,
+            Self::Executor => 4,
             Self::Owner => 1,
         }
     }
@@ -46,6 +50,7 @@ impl Lane {
     pub const fn waiting(self) -> usize {
         match self {
             Self::Planner => 128,
+            Self::Executor => 64,
             Self::Judge | Self::Synth | Self::Owner => 16,
         }
     }
@@ -55,19 +60,20 @@ impl Lane {
             Self::Planner => 0,
             Self::Judge => 1,
             Self::Synth => 2,
-            Self::Owner => 3,
+            Self::Executor => 3,
+            Self::Owner => 4,
         }
     }
 
-    const ALL: [Self; 4] = [Self::Planner, Self::Judge, Self::Synth, Self::Owner];
+    const ALL: [Self; 5] = [Self::Planner, Self::Judge, Self::Synth, Self::Executor, Self::Owner];
 }
 
 /// The places of the whole, or of one substrate.
 #[derive(Debug)]
 pub struct Places {
-    lanes: [Arc<Semaphore>; 4],
+    lanes: [Arc<Semaphore>; 5],
     /// Who is in the lane at all, thinking or waiting.
-    queues: [Arc<Semaphore>; 4],
+    queues: [Arc<Semaphore>; 5],
 }
 
 /// A place, free again when it is dropped.

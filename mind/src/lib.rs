@@ -5,9 +5,10 @@
 //! # Map
 //! [`registry`] what is configured · [`keys`] · [`net`] the way to a server · [`mod@format`] what servers speak, without
 //! I/O, over [`lines`], [`json`] and [`gather`] · [`substrate`] one server · [`lanes`] places · [`funds`] what a turn
-//! may take · [`thinking`] one thought from its ask to its end · [`serve`] who may ask what · [`report`] what is told.
+//! may take · [`thinking`] one thought from its ask to its end · [`assist`] those for executors · [`serve`] who may ask what · [`report`] what is told.
 
 mod answer;
+pub mod assist;
 pub mod bad;
 pub mod daemon;
 pub mod format;
@@ -16,6 +17,7 @@ pub mod gather;
 pub mod json;
 pub mod keys;
 pub mod lanes;
+pub mod limits;
 pub mod lines;
 pub mod net;
 pub mod registry;

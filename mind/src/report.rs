@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use metnos_proto::edge::Edge;
+use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::link_async::Notes;
 use metnos_proto::models::{ModelName, ROLES};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
-use metnos_proto::msg::mind::{MindReport, RoleModel};
+use metnos_proto::msg::mind::{MindReport, RoleModel, TEST_ROLE, ThoughtUsed};
 use metnos_proto::prompt::{Message, Prompt};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -182,6 +183,18 @@ impl Mind {
         let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let usage =
             came.counted.map(|counted| self.registry.usage(&model, now_ms(), counted, came.sent.len(), came.written));
+        if let Some(usage) = &usage {
+            self.tell(ThoughtUsed {
+                turn: TurnId::NONE,
+                thought: 0,
+                role: TEST_ROLE.to_owned(),
+                model: model.to_string(),
+                usage: usage.clone(),
+                sent: Blake3::of(&came.sent),
+                failed: came.reply.as_ref().err().map_or("", |bad| bad.class.name()).to_owned(),
+            })
+            .await;
+        }
         let usage = usage.map(|usage| json!({
             "tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "micro": usage.micro, "counted": usage.counted,
         }));

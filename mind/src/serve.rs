@@ -9,16 +9,18 @@ use metnos_proto::edge::Served;
 use metnos_proto::edges::{
     CtlMind, DoorMind, PlannerMind, PolicydMind, SyntdMind, ctl_mind, door_mind, planner_mind, policyd_mind, syntd_mind,
 };
+use metnos_proto::executor::thinking::ROLE as EXECUTORS_ROLE;
 use metnos_proto::link_async::{Cx, Notes};
 use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::mind::{
-    Draft, EndFund, Fund, Funded, Judge, ListModels, MAX_KEY, MindHealth, MindReport, PutKey, ScanModels, StopThinking,
-    TestModel, Think, ThinkingStopped, Thought, ThoughtUsed,
+    Assist, Draft, EndFund, Fund, Funded, Judge, ListModels, MAX_KEY, MindHealth, MindReport, PutKey, ScanModels,
+    StopThinking, TestModel, Think, ThinkingStopped, Thought, ThoughtUsed,
 };
 use metnos_proto::payload::Sealed;
 use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
+use crate::assist;
 use crate::bad::quoted;
 use crate::funds::{Funds, Thinker};
 use crate::lanes::Places;
@@ -203,6 +205,7 @@ impl planner_mind::Serve for Mind {
 
     async fn think(self: Rc<Self>, cx: Cx<PlannerMind>, ask: Think, [prompt]: [Sealed; 1]) -> Served<Thought, 2> {
         let Think { turn, thought, role, max_tokens } = ask;
+        assist::not_assisted(thought)?;
         if matches!(role.as_str(), "judge" | "synth") {
             let why = format!("the role `{role}` is not the planner's");
             return Err(Refusal::new(RefusalCode::Denied, "mind.role", why).into());
@@ -234,6 +237,20 @@ impl policyd_mind::Serve for Mind {
         Ok(self.judged(max_tokens, &prompt, cx.notes()).await?)
     }
 
+    async fn assist(self: Rc<Self>, cx: Cx<PolicydMind>, ask: Assist, [arguments]: [Sealed; 1]) -> Served<Thought, 2> {
+        self.heard(&cx).await;
+        let Assist { turn, thought, role, instruction, max_tokens } = ask;
+        if role != EXECUTORS_ROLE {
+            let why = format!("the role `{}` is not that of executors, `{EXECUTORS_ROLE}`", quoted(&role));
+            return Err(Refusal::new(RefusalCode::Denied, "mind.role", why).into());
+        }
+        self.models_of(&role)?;
+        let prompt = assist::prompt(&instruction, &arguments)?;
+        drop(arguments);
+        let which = (Thinker::Executor, turn, thought);
+        Ok(self.funded(which, (&role, max_tokens), &prompt, (cx.notes(), |_| None)).await?)
+    }
+
     async fn fund(self: Rc<Self>, cx: Cx<PolicydMind>, ask: Fund, []: [Sealed; 0]) -> Served<Funded, 0> {
         self.heard(&cx).await;
         Ok((self.funds.borrow_mut().fund(&ask)?, []))
@@ -253,6 +270,7 @@ impl policyd_mind::Serve for Mind {
 
 impl syntd_mind::Serve for Mind {
     async fn draft(self: Rc<Self>, cx: Cx<SyntdMind>, ask: Draft, [prompt]: [Sealed; 1]) -> Served<Thought, 2> {
+        assist::not_assisted(ask.thought)?;
         let which = (Thinker::Syntd, ask.turn, ask.thought);
         Ok(self.funded(which, ("synth", ask.max_tokens), &prompt, (cx.notes(), |_| None)).await?)
     }

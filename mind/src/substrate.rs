@@ -5,19 +5,21 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use metnos_proto::models::{SubstrateLine, Tongue};
+use metnos_proto::msg::sandboxd::LEAST_TOLD;
 use metnos_proto::prompt::{Prompt, Reply, Stop};
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, Response};
 
-use crate::answer::{all, innermost, retry_after, unreachable};
+use crate::answer::{all, innermost, unreachable};
 use crate::bad::{Bad, Class};
 use crate::format::{self, Asked, Listed, Reader};
 use crate::gather::Counted;
 use crate::keys::{Holder, Origin};
 use crate::lanes::Places;
+use crate::limits::{exhausted, retry_after};
 use crate::net;
 
 /// How often a server is asked for one thought.
@@ -304,6 +306,9 @@ impl Substrate {
         let no_first = || late("the server has not begun to reply", self.patience.first);
         let response = tokio::time::timeout_at(first.into(), request.send()).await.map_err(|_| no_first())?;
         let mut response = response.map_err(|error| unreachable(&error))?;
+        if let Some(after) = exhausted(response.headers(), SystemTime::now()) {
+            self.leave_alone(after);
+        }
         self.admissible(&mut response, format::stream_type(tongue)).await?;
         *began = true;
         let (mut read, mut told) = (0_usize, 0_usize);
@@ -337,6 +342,12 @@ impl Substrate {
         }
     }
 
+    /// Nobody asks it for so long; for at most [`MAX_PAUSE_MS`], whatever it says.
+    fn leave_alone(&self, after: Duration) {
+        let until = Instant::now().checked_add(after.min(Duration::from_millis(MAX_PAUSE_MS)));
+        self.alone_until.set(until.max(self.alone_until.get()));
+    }
+
     fn left_alone(&self) -> Result<(), Bad> {
         let left = self.alone_until.get().map(|until| until.saturating_duration_since(Instant::now()));
         match left.filter(|left| !left.is_zero()) {
@@ -352,12 +363,10 @@ impl Substrate {
     async fn admissible(&self, response: &mut Response, wanted: &str) -> Result<(), Bad> {
         let status = response.status().as_u16();
         if status != 200 {
-            let after = retry_after(response.headers());
-            if status == 429
-                && let Some(after) = after
-            {
-                let after = after.min(Duration::from_millis(MAX_PAUSE_MS));
-                self.alone_until.set(Instant::now().checked_add(after));
+            let spent = || exhausted(response.headers(), SystemTime::now()).filter(|_| status == 429);
+            let after = retry_after(response.headers(), SystemTime::now()).or_else(spent);
+            if let (429, Some(after)) = (status, after) {
+                self.leave_alone(after);
             }
             if (300..400).contains(&status) {
                 return Err(Bad::new(
@@ -387,6 +396,14 @@ impl Substrate {
         } else {
             Err(Bad::broken(format!("the server announces `{}` instead of `{wanted}`", crate::bad::quoted(&kind))))
         }
+    }
+
+    /// Whether its key stands in these bytes: then they are sent to nobody.
+    #[must_use]
+    pub fn key_in(&self, prompt: &str) -> bool {
+        let holder = self.key.borrow();
+        let key = holder.as_ref().ok().and_then(Holder::key);
+        key.is_some_and(|key| key.reveal().len() >= LEAST_TOLD && prompt.contains(key.reveal()))
     }
 
     /// A server can repeat the key that it was sent: then its words are not passed on.

@@ -26,6 +26,8 @@ use crate::substrate::{Came, Hears, Wanted, nothing_said};
 pub const THINK_WITHIN_MS: u64 = 290_000;
 /// The same for a judgement.
 pub const JUDGE_WITHIN_MS: u64 = 55_000;
+/// The same for a thought for an executor.
+pub const ASSIST_WITHIN_MS: u64 = 55_000;
 /// The most tokens that may be asked for in one reply.
 pub const MAX_TOKENS: u32 = 1_000_000;
 
@@ -186,13 +188,14 @@ impl Mind {
         let models = self.registry.roles.get(role).map(Vec::as_slice);
         models.ok_or_else(|| {
             let why = format!("no language model is configured for role `{}`", quoted(role));
-            Refusal::new(RefusalCode::Unavailable, "mind.no_model", why).remedy(
-                "Metnos works without one, by its reflex; `metnosctl models set ROLE SUBSTRATE/MODEL` gives a role one",
-            )
+            Refusal::new(RefusalCode::Unavailable, "mind.no_model", why).remedy(format!(
+                "Metnos works without one, by its reflex; `metnosctl models set {} SUBSTRATE/MODEL` gives the role one",
+                quoted(role)
+            ))
         })
     }
 
-    /// A funded thought: the planner's, or syntd's.
+    /// A funded thought: the planner's, syntd's, or an executor's.
     ///
     /// # Errors
     /// Why it did not begin, or has no reply.
@@ -207,8 +210,10 @@ impl Mind {
         let lane = match thinker {
             Thinker::Planner => Lane::Planner,
             Thinker::Syntd => Lane::Synth,
+            Thinker::Executor => Lane::Executor,
         };
-        let until = Instant::now() + Duration::from_millis(THINK_WITHIN_MS);
+        let within = if thinker == Thinker::Executor { ASSIST_WITHIN_MS } else { THINK_WITHIN_MS };
+        let until = Instant::now() + Duration::from_millis(within);
         let models = self.models_of(role)?;
         let (prompt, bytes) = self.admitted(max_tokens, sealed).await?;
         let tokens = tokens_of(bytes).saturating_add(max_tokens.into());
@@ -267,6 +272,20 @@ impl Mind {
         answer(self.outcome(plan, &hears).await?, ROLE)
     }
 
+    /// Refuses a prompt in which one of the keys stands, wherever its writer has it from: it is sent to nobody.
+    fn holds_no_key(&self, sealed: &Sealed) -> Result<(), Refusal> {
+        let bytes =
+            sealed.read().map_err(|error| Refusal::new(RefusalCode::Invalid, "mind.prompt", error.to_string()))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let Some(name) = self.substrates.iter().find(|(_, one)| one.key_in(&text)).map(|(name, _)| name) else {
+            return Ok(());
+        };
+        let why = format!("the prompt holds the key of `{name}`, so it was sent to nobody");
+        Err(Refusal::new(RefusalCode::Denied, "mind.told", why).remedy(format!(
+            "take it out of what was said or read; `metnosctl models key {name}` gives it another one"
+        )))
+    }
+
     /// Reads a prompt. One at a time, so that a flood of large ones never keeps others from being heard.
     async fn admitted(&self, max_tokens: u32, sealed: &Sealed) -> Result<(Prompt, usize), Refusal> {
         if !(1..=MAX_TOKENS).contains(&max_tokens) {
@@ -275,7 +294,9 @@ impl Mind {
         }
         let _turn = self.reading.acquire().await;
         tokio::task::yield_now().await;
-        read_prompt(sealed)
+        let read = read_prompt(sealed)?;
+        self.holds_no_key(sealed)?;
+        Ok(read)
     }
 
     /// Asks the models of the role in the owner's order, until one answers.

@@ -9,7 +9,7 @@ use metnos_proto::json::JsonError;
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::CostStage;
 use metnos_proto::msg::policyd::Acted;
-use metnos_proto::msg::sandboxd::{Kill, Run, RunKeyed, RunReport};
+use metnos_proto::msg::sandboxd::{Kill, Run, RunAdvised, RunKeyed, RunReport};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
@@ -19,14 +19,19 @@ use crate::policy::Policy;
 use crate::registry::Signed;
 
 impl Policy {
-    /// To sandboxd, with the secrets that the owner gives this executor in this very moment, and only for this call.
+    /// To sandboxd, with what a model says about the arguments where the manifest asks for that, or with the secrets that the owner gives this executor in this very moment, and only for this call.
     pub(crate) async fn hand_over(
-        &self,
+        self: &Rc<Self>,
         signed: &Signed,
         trace: TraceId,
         run: Run,
         arguments: Sealed,
     ) -> Result<(RunReport, [Sealed; 1]), AskError> {
+        if let Some(thinking) = &signed.manifest.mind {
+            let thought = self.thought_about(signed, thinking, &run, &arguments).await?;
+            let ask = RunAdvised { run };
+            return self.ask_sandbox(self.sandbox.run_advised(trace, ask, [arguments, thought])).await;
+        }
         match self.secrets_for(signed).map_err(AskError::Refused)? {
             None => self.ask_sandbox(self.sandbox.run(trace, run, [arguments])).await,
             Some(secrets) => {

@@ -17,6 +17,7 @@ pub mod anchors;
 mod answers;
 pub mod approvals;
 pub mod arguments;
+mod assist;
 pub mod autonomy;
 pub mod births;
 pub mod budget;

@@ -111,6 +111,9 @@ impl planner_policyd::Serve for Policy {
         let now = self.clock.monotonic_ms();
         let mut turns = self.turns.borrow_mut();
         let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+        if let Some(result) = turn.behind(ask.handle) {
+            self.holds_no_secret(&result)?;
+        }
         let bytes = share(turn, ask.handle)?;
         Ok((Released { context: turn.flow.label }, [bytes]))
     }

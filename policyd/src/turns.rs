@@ -149,6 +149,12 @@ impl Turn {
         self.handles.values()
     }
 
+    /// The bytes behind a handle, for a look at whether they may be given at all: nothing is given.
+    #[must_use]
+    pub fn behind(&self, handle: HandleId) -> Option<Rc<Sealed>> {
+        self.handles.get(&handle).map(|kept| Rc::clone(&kept.result))
+    }
+
     /// Raises the context by what reading this result means, and only then gives the bytes.
     #[must_use]
     pub fn release(&mut self, handle: HandleId) -> Option<Rc<Sealed>> {

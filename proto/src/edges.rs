@@ -126,18 +126,21 @@ crate::edges! {
         ask install(Install, 0) -> (Done, 0) within 10_000;
         ask pardon(Pardon, 0) -> (Done, 0) within 10_000;
         ask resolve(Resolve, 0) -> (Resolved, 1) within 5_000;
+        ask fill(Fill, 1) -> (Done, 1) within 5_000;
         ask run(Run, 1) -> (RunReport, 1) within 110_000;
         ask run_keyed(RunKeyed, 2) -> (RunReport, 1) within 110_000;
+        ask run_advised(RunAdvised, 2) -> (RunReport, 1) within 110_000;
         ask kill(Kill, 0) -> (KilledCount, 0) within 5_000;
         ask forget(Forget, 0) -> (Done, 0) within 5_000;
         note Quarantined;
         note RunProgress;
     }
 
-    /// policyd has spontaneous proposals judged, where their author cannot hear it, says how much others may think,
-    /// and hears what it took.
+    /// policyd has spontaneous proposals judged, where their author cannot hear it, has thought about the arguments of
+    /// calls whose executors need that, says how much others may think, and hears what it took.
     PolicydMind in policyd_mind = 13: Policyd => Mind {
         ask judge(Judge, 1) -> (Thought, 2) within 60_000;
+        ask assist(Assist, 1) -> (Thought, 2) within 60_000;
         ask fund(Fund, 0) -> (Funded, 0) within 5_000;
         ask end_fund(EndFund, 0) -> (Funded, 0) within 5_000;
         note ThoughtUsed;
@@ -154,6 +157,7 @@ crate::edges! {
         ask anchored(Anchored, 0) -> (ChainHead, 0) within 60_000;
         ask redact(Redact, 0) -> (Recorded, 0) within 60_000;
         ask constitution(ConstitutionModified, 0) -> (Recorded, 0) within 10_000;
+        ask asked(Asked, 1) -> (Recorded, 0) within 10_000;
         ask cost(Cost, 0) -> (Recorded, 0) within 10_000;
         ask spending(Spending, 0) -> (Spent, 0) within 10_000;
         note ChainHead;

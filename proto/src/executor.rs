@@ -16,6 +16,7 @@ pub mod grant;
 pub mod lint;
 pub mod names;
 pub mod schema;
+pub mod thinking;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use grant::{Capability, NetGrant, PathGrant, is_host_name};
 pub use lint::{LintFinding, lint};
 pub use names::{Class, Role};
 pub use schema::{Schema, SchemaError};
+pub use thinking::Thinking;
 
 /// The longest manifest accepted, in bytes.
 pub const MAX_MANIFEST_BYTES: usize = 16 << 10;
@@ -105,6 +107,9 @@ pub struct Manifest {
     /// The integrity of each part of the output.
     #[serde(default)]
     pub output: Output,
+    /// What a model thinks about its arguments before it runs. Missing means that none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mind: Option<Thinking>,
     /// How it is recorded.
     pub audit: Audit,
 }
@@ -329,6 +334,7 @@ impl Manifest {
         self.validate_contract()?;
         grant::validate_sandbox(&self.sandbox)?;
         self.sandbox.quotas.validate()?;
+        self.mind.as_ref().map_or(Ok(()), Thinking::validate)?;
         if self.args.len() > MAX_POINTERS || self.output.vouched.len() > MAX_POINTERS {
             let found = self.args.len().max(self.output.vouched.len());
             return Err(ManifestError::field("args, output.V", found, format!("at most {MAX_POINTERS} pointers")));

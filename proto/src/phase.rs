@@ -79,8 +79,10 @@ pub fn policyd_at_sandboxd(phase: TrustPhase, ask: &policyd_sandboxd::Ask) -> Re
             | Ask::Install(_)
             | Ask::Pardon(_)
             | Ask::Resolve(_)
+            | Ask::Fill(_)
             | Ask::Run(_)
             | Ask::RunKeyed(_)
+            | Ask::RunAdvised(_)
             | Ask::Kill(_)
             | Ask::Forget(_),
         ) => Err(Violation { word, state: "before the key" }),
@@ -91,8 +93,10 @@ pub fn policyd_at_sandboxd(phase: TrustPhase, ask: &policyd_sandboxd::Ask) -> Re
             | Ask::Install(_)
             | Ask::Pardon(_)
             | Ask::Resolve(_)
+            | Ask::Fill(_)
             | Ask::Run(_)
             | Ask::RunKeyed(_)
+            | Ask::RunAdvised(_)
             | Ask::Kill(_)
             | Ask::Forget(_),
         ) => Ok(TrustPhase::Trusted),

@@ -291,7 +291,7 @@ pub async fn try_all<S: Sandbox>(
             }
             let scratch = sandbox.scratch(&stage())?;
             let plan = plan.with_stage(scratch.folder()).map_err(|error| error.to_string())?;
-            let (code, entry) = (case.whole(), Entry::Call { args: args.clone() });
+            let (code, entry) = (case.whole(), Entry::Call { args: args.clone(), thought: None });
             let (code, kill) = (code.as_bytes(), kill());
             let secrets = &Secrets::none();
             let job = Job { turn: None, plan: &plan, code, entry, secrets, progress: &|_, _| {}, kill, begin: None };

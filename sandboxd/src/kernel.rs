@@ -178,9 +178,9 @@ impl Kernel {
 /// The request to the host script: canonical JSON around `args`, which are JSON already.
 #[must_use]
 pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
-    let (name, args): (&str, &[u8]) = match entry {
-        Entry::Call { args } => ("run", args),
-        Entry::Cases => ("cases", b"{}"),
+    let (name, args, thought): (&str, &[u8], Option<&Vec<u8>>) = match entry {
+        Entry::Call { args, thought } => ("run", args, thought.as_ref()),
+        Entry::Cases => ("cases", b"{}", None),
     };
     let head = json!({
         "connections": plan.egress().map_or(0, |egress| egress.connections),
@@ -191,6 +191,10 @@ pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
     body.pop();
     body.extend_from_slice(b",\"args\":");
     body.extend_from_slice(args);
+    if let Some(thought) = thought {
+        body.extend_from_slice(b",\"thought\":");
+        body.extend_from_slice(thought);
+    }
     body.push(b'}');
     body
 }
@@ -240,7 +244,7 @@ impl Sandbox for Kernel {
         let quotas = Quotas { wall_s: 10, cpu_s: 5, ..Quotas::default() };
         let finished = match self.installation.pure_plan("pure", &quotas) {
             Ok(plan) => {
-                let request = request(&plan, &Entry::Call { args: b"{}".to_vec() });
+                let request = request(&plan, &Entry::Call { args: b"{}".to_vec(), thought: None });
                 self.execute(&plan, None, canary::CODE, &request, std::future::pending(), |_, _| {}).await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
@@ -292,7 +296,7 @@ impl Sandbox for Kernel {
                 self.pool.missed();
                 // Without a turn it is a birth test, which reaches nothing.
                 let arguments = match &entry {
-                    Entry::Call { args } if turn.is_some() => Some(args.as_slice()),
+                    Entry::Call { args, .. } if turn.is_some() => Some(args.as_slice()),
                     Entry::Call { .. } | Entry::Cases => None,
                 };
                 (self.execute(plan, arguments, code, &body, stop, progress).await, Carrier::Execed)

@@ -15,16 +15,16 @@ use metnos_proto::link_async::{Client, Closed, Cx, Notes};
 use metnos_proto::msg::common::{Done, ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
 use metnos_proto::msg::sandboxd::{
-    Birth, Born, Canaries, CanaryReport, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing,
-    Profiled, ProfilesOf, Quarantined, Resolve, Resolved, Run, RunKeyed, RunReport, SandboxReport, SandboxStatus,
-    Selftest, Selftested, TrustKey, Verified, VerifyExecutor,
+    Birth, Born, Canaries, CanaryReport, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry,
+    PoolListing, Profiled, ProfilesOf, Quarantined, Resolve, Resolved, Run, RunAdvised, RunKeyed, RunReport,
+    SandboxReport, SandboxStatus, Selftest, Selftested, TrustKey, Verified, VerifyExecutor,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{self, TrustPhase};
 use serde_json::{Value, json as value};
 
 use crate::escape;
-use crate::pool::call::not_admitted;
+use crate::pool::call::{Comes, not_admitted};
 use crate::pool::files::FileError;
 use crate::pool::registry::Registry;
 use crate::pool::results::Results;
@@ -262,7 +262,22 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
 
     async fn run(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Run, [arguments]: [Sealed; 1]) -> Served<RunReport, 1> {
         self.admits(&Ask::Run(ask.clone()))?;
-        self.service.call(cx.notes(), cx.generation, ask, arguments, None).await
+        self.service.call(cx.notes(), cx.generation, ask, arguments, Comes::Nothing).await
+    }
+
+    async fn fill(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Fill, [arguments]: [Sealed; 1]) -> Served<Done, 1> {
+        self.admits(&Ask::Fill(ask.clone()))?;
+        self.service.fill(&ask, &arguments).await
+    }
+
+    async fn run_advised(
+        self: Rc<Self>,
+        cx: Cx<PolicydSandboxd>,
+        ask: RunAdvised,
+        [arguments, thought]: [Sealed; 2],
+    ) -> Served<RunReport, 1> {
+        self.admits(&Ask::RunAdvised(ask.clone()))?;
+        self.service.call(cx.notes(), cx.generation, ask.run, arguments, Comes::Thought(thought)).await
     }
 
     async fn run_keyed(
@@ -272,7 +287,7 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         [arguments, secrets]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         self.admits(&Ask::RunKeyed(ask.clone()))?;
-        self.service.call(cx.notes(), cx.generation, ask.run, arguments, Some(secrets)).await
+        self.service.call(cx.notes(), cx.generation, ask.run, arguments, Comes::Secrets(secrets)).await
     }
 
     async fn kill(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Kill, []: [Sealed; 0]) -> Served<KilledCount, 0> {

@@ -12,12 +12,12 @@ use metnos_proto::ids::{Blake3, Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, ExecutorDigests, ExecutorId, Outcome, Resources};
 use metnos_proto::msg::memoryd::{
-    Anchored, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, Ended, ExecutorBorn,
+    Anchored, Asked, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, Ended, ExecutorBorn,
     ExecutorLost, Recorded, Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
 };
 use metnos_proto::msg::sandboxd::{
-    Birth, Born, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve, Resolved, Run,
-    RunKeyed, RunReport, TrustKey,
+    Birth, Born, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve, Resolved,
+    Run, RunAdvised, RunKeyed, RunReport, TrustKey,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
@@ -150,6 +150,10 @@ impl policyd_memoryd::ServeBlocking for Memory {
         Ok((ChainHead { seq: word.seq, hash: word.hash, root: Sha256([0; 32]) }, []))
     }
 
+    fn asked(&mut self, _: &FromPolicyd, _: TraceId, _: Asked, [_sent]: [Sealed; 1]) -> Served<Recorded, 0> {
+        self.recorded()
+    }
+
     fn cost(&mut self, _: &FromPolicyd, _: TraceId, _: Cost, []: [Sealed; 0]) -> Served<Recorded, 0> {
         self.recorded()
     }
@@ -275,6 +279,20 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
             resources: Resources { wall_us: 0, cpu_us: 0, peak_kib: 0, output_bytes: 0, ..Resources::NONE },
         };
         Ok((report, [document(result)?]))
+    }
+
+    fn fill(&mut self, _: &ToSandboxd, _: TraceId, _: Fill, [arguments]: [Sealed; 1]) -> Served<Done, 1> {
+        Ok((Done {}, [arguments]))
+    }
+
+    fn run_advised(
+        &mut self,
+        to: &ToSandboxd,
+        trace: TraceId,
+        RunAdvised { run }: RunAdvised,
+        [arguments, _thought]: [Sealed; 2],
+    ) -> Served<RunReport, 1> {
+        policyd_sandboxd::ServeBlocking::run(self, to, trace, run, [arguments])
     }
 
     fn run_keyed(

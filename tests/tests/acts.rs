@@ -7,7 +7,7 @@ use metnos_tests::instance::{Instance, Plan};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 16] = [
+const SEEDS: [&str; 18] = [
     "clock_now",
     "csv_query",
     "fs_append",
@@ -20,6 +20,8 @@ const SEEDS: [&str; 16] = [
     "fs_restore",
     "fs_write",
     "json_query",
+    "llm_classify",
+    "llm_summarise",
     "note_add",
     "text_search",
     "text_stats",

@@ -21,6 +21,17 @@ enum Reply {
     Calls(Vec<(&'static str, Value)>),
 }
 
+/// What a model of the role `fast` says of a note: the first name in it.
+fn summary(request: &str) -> Reply {
+    let found = ["whales", "bees", "owls"].into_iter().find(|name| request.contains(&format!("About {name}.")));
+    match found {
+        Some("whales") => Reply::Says("A note about whales."),
+        Some("bees") => Reply::Says("A note about bees."),
+        Some(_) => Reply::Says("A note about owls."),
+        None => Reply::Says("A note about nothing."),
+    }
+}
+
 /// How a server writes a reply.
 type Format = fn(usize, &Reply) -> String;
 
@@ -94,22 +105,49 @@ fn server(format: Format, replies: Vec<Reply>) -> Liar {
     let asked = AtomicUsize::new(0);
     Liar::start(move |_, request: &str, stream: &mut TcpStream| {
         if request.starts_with("GET ") {
-            let models = json!({ "object": "list", "data": [{ "id": "m", "object": "model" }] });
+            let models =
+                json!({ "object": "list", "data": [{ "id": "m", "object": "model" }], "models": [{ "name": "m" }] });
             return say(stream, &plain("200 OK", "", &models.to_string()));
+        }
+        if request.contains("You do one small task") {
+            return say(stream, &format(0, &summary(request)));
         }
         let number = asked.fetch_add(1, Ordering::SeqCst);
         say(stream, &format(number, &replies[number.min(replies.len() - 1)]));
     })
 }
 
-/// The two formats: a substrate's kind, its address below the port, and how a reply is written.
-const FORMATS: [(&str, &str, Format); 2] = [("openai", "/v1", openai), ("anthropic", "", anthropic)];
+/// As Ollama's server streams it.
+fn ollama(_number: usize, reply: &Reply) -> String {
+    let line = |message: Value, rest: Value| {
+        let mut line = json!({ "model": "m", "created_at": "2026-01-01T00:00:00Z", "message": message, "done": false });
+        line.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        format!("{line}\n")
+    };
+    let said = |text: &str| json!({ "role": "assistant", "content": text });
+    let pieces: String = match reply {
+        Reply::Says(text) => text.split_inclusive(' ').map(|word| line(said(word), json!({}))).collect(),
+        Reply::Calls(calls) => {
+            let calls: Vec<Value> = calls
+                .iter()
+                .map(|(name, arguments)| json!({ "function": { "name": name, "arguments": arguments } }))
+                .collect();
+            line(json!({ "role": "assistant", "content": "", "tool_calls": calls }), json!({}))
+        }
+    };
+    let end = json!({ "done": true, "done_reason": "stop", "prompt_eval_count": 1000, "eval_count": 50 });
+    format!("{}{pieces}{}", STREAM.replace("text/event-stream", "application/x-ndjson"), line(said(""), end))
+}
+
+/// The four kinds of server: a substrate's kind, its address below the port, and how a reply is written.
+const FORMATS: [(&str, &str, Format); 4] =
+    [("openai", "/v1", openai), ("anthropic", "", anthropic), ("xai", "/v1", openai), ("ollama", "", ollama)];
 
 fn set_with(kind: &str, path: &str, server: &Liar) -> Instance {
     let port = server.port;
     Plan::new()
         .config(&format!(
-            "[models]\nsubstrates = [\"there {kind} http://127.0.0.1:{port}{path}\"]\ninterface = [\"there/m\"]\n\
+            "[models]\nsubstrates = [\"there {kind} http://127.0.0.1:{port}{path}\"]\ninterface = [\"there/m\"]\nfast = [\"there/m\"]\n\
              prices = [\"there/m 2020-01-01 3.00 15.00\"]\n"
         ))
         .start()
@@ -152,7 +190,7 @@ fn replies() -> Vec<Reply> {
 }
 
 #[test]
-fn the_three_longest_notes_are_found_read_summarised_and_written_down_with_a_model_of_either_format() {
+fn the_three_longest_notes_are_found_read_summarised_and_written_down_with_a_server_of_any_kind_by_one_line() {
     for (kind, path, format) in FORMATS {
         let server = server(format, replies());
         let set = set_with(kind, path, &server);
@@ -172,6 +210,97 @@ fn the_three_longest_notes_are_found_read_summarised_and_written_down_with_a_mod
         seen(&set, &lines, kind);
         set.verify();
     }
+}
+
+#[test]
+fn summaries_that_another_model_makes_for_an_executor_are_funded_recorded_and_passed_on() {
+    for (kind, path, format) in [FORMATS[0], FORMATS[1]] {
+        let read = |at: u8| json!({ "tool": "fs_read", "arguments": { "path": { "$ref": format!("c1#/entries/{at}/path") } } });
+        let summarise = |from: u8| {
+            let text = json!({ "$ref": format!("c{from}#/content") });
+            json!({ "tool": "llm_summarise", "arguments": { "text": text } })
+        };
+        let find = json!({ "path": "notes", "kind": "file", "sort": "longest", "limit": 3 });
+        let plan = json!({
+            "calls": [
+                { "tool": "fs_find", "arguments": find }, read(0), read(1), read(2), summarise(2), summarise(3), summarise(4)
+            ],
+            "look": ["c5", "c6", "c7"],
+            "later": [{ "tool": "fs_write", "arguments": { "path": "notes/summary.md", "content": null } }]
+        });
+        let content = "- A note about whales.\n- A note about bees.\n- A note about owls.\n";
+        let replies = vec![
+            Reply::Calls(vec![("plan", plan)]),
+            Reply::Calls(vec![("fs_write", json!({ "path": "notes/summary.md", "content": content }))]),
+            Reply::Says("The three summaries stand in notes/summary.md."),
+        ];
+        let server = server(format, replies);
+        let set = set_with(kind, path, &server);
+        for (name, words) in [("whales", 900), ("bees", 800), ("owls", 700), ("ants", 3)] {
+            put(&set, &format!("notes/{name}.md"), &format!("About {name}. ").repeat(words));
+        }
+        let (said, lines) = set.recording(|| set.ask(REQUEST));
+        assert!(said.contains("The three summaries stand in notes/summary.md."), "{kind}: {said}");
+        assert_eq!(std::fs::read_to_string(set.workspace("notes/summary.md")).unwrap(), content, "{kind}");
+        // The planner's model has read the summaries and not the notes; the other one each note, as data, and nothing else.
+        let heard = server.heard();
+        let (small, large): (Vec<&String>, Vec<&String>) =
+            heard.iter().filter(|one| !one.starts_with("GET ")).partition(|one| one.contains("You do one small task"));
+        assert_eq!((small.len(), large.len()), (3, 3), "{kind}");
+        assert!(large.iter().all(|one| !one.contains("About whales.")), "{kind}");
+        assert!(large[1].contains("A note about bees.") && large[1].contains("<data-"), "{kind}: {}", large[1]);
+        assert!(small.iter().all(|one| one.contains("<data-") && !one.contains(REQUEST)), "{kind}");
+        let ran: Vec<&str> =
+            lines.iter().filter(|line| line.kind() == "run_started").map(|line| line.payload("executor")).collect();
+        assert_eq!(ran.iter().filter(|name| **name == "llm_summarise").count(), 3, "{kind}: {ran:?}");
+        let (_, mnests) = set.json(&["mnest", "list"]);
+        let pair = |from: &str, to: &str| {
+            mnests
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|one| one["src"].to_string().contains(from) && one["dst"].to_string().contains(to))
+        };
+        assert!(pair("fs_find", "fs_read") && pair("fs_read", "llm_summarise"), "{kind}: {mnests:#}");
+        let fast: Vec<&Line> =
+            lines.iter().filter(|line| line.kind() == "cost_entry" && line.payload("role") == "fast").collect();
+        assert_eq!(fast.len(), 3, "{kind}");
+        assert!(fast.iter().all(|line| line.payload("executor") == "llm_summarise"), "{kind}: {:#}", fast[0].0);
+        let turn = lines.iter().find(|line| line.kind() == "owner_message").unwrap().text("turn_id");
+        let (code, shown) = set.json(&["turn", "show", turn, "--prompt"]);
+        assert_eq!((code, shown.as_array().unwrap().len()), (0, 6), "{kind}: {shown:#}");
+        assert!(shown.as_array().unwrap().iter().all(|thought| thought["mind"] == "agrees"), "{kind}: {shown:#}");
+        set.verify();
+    }
+}
+
+#[test]
+fn an_executor_whose_role_has_no_model_says_which_and_how_to_give_it_one() {
+    let set = Instance::start();
+    let (code, refused) = set.run("llm_summarise", &["text=Whales are large."]);
+    assert_ne!(code, 0, "{refused:#}");
+    assert_eq!(refused["error"]["rule"], "mind.no_model", "{refused:#}");
+    let remedy = refused["error"]["remedy"].as_str().unwrap();
+    assert!(remedy.contains("metnosctl models set fast"), "{remedy}");
+    let (code, refused) = set.run("llm_classify", &["text=Whales are large.", "labels=[\"whales\",\"bees\"]"]);
+    assert_eq!((code, &refused["error"]["rule"]), (1, &json!("mind.no_model")), "{refused:#}");
+    set.verify();
+}
+
+#[test]
+fn a_model_classifies_by_hand_with_no_planner_and_only_by_the_given_labels() {
+    let server = server(openai, vec![Reply::Says("unused")]);
+    let set = set_with("openai", "/v1", &server);
+    let classify = |labels: &str| set.run("llm_classify", &["text=About bees.", &format!("labels={labels}")]);
+    let (code, done) = classify("[\"bees\",\"owls\"]");
+    assert_eq!((code, &done["result"]["label"]), (0, &json!("bees")), "{done:#}");
+    let (code, none) = classify("[\"cats\",\"dogs\"]");
+    assert_ne!(code, 0, "{none:#}");
+    assert!(none.to_string().contains("NoAnswer"), "{none:#}");
+    let (_, spent) = set.json(&["spend"]);
+    // Two thoughts of 1,000 tokens at 3.00 and 50 at 15.00 a million.
+    assert!(spent.to_string().contains("7500"), "{spent:#}");
+    set.verify();
 }
 
 /// What a turn with a model leaves: its calls, a chain of mnests, its costs, and what was sent, byte for byte.

@@ -13,6 +13,7 @@ pub mod prompt;
 pub mod reply;
 pub mod speech;
 pub mod tools;
+pub mod veil;
 
 #[cfg(test)]
 mod random_tests;

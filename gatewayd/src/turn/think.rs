@@ -23,6 +23,7 @@ use crate::thinking::calls::{Left, State};
 use crate::thinking::core::{Ask, Event, Loop, Settled};
 use crate::thinking::data::{self, spoken};
 use crate::thinking::prompt::{Frame, opening};
+use crate::thinking::veil::Veil;
 use crate::thinking::{ROLE, speech};
 
 /// What an ask has come to: an event for the loop, or the link to a peer that the turn cannot do without is gone.
@@ -54,6 +55,8 @@ pub(super) fn settled(acts: Vec<SettledAct>) -> Vec<Settled> {
 struct Passed {
     thought: u32,
     text: String,
+    /// What of it is not for people.
+    veil: Veil,
     /// A piece was lost or the turn was never told of one: what follows is told at the end.
     lost: bool,
 }
@@ -262,22 +265,29 @@ impl Turn {
         }
         self.begin_line(passed).await?;
         passed.text.push_str(&piece.text);
-        self.say(&spoken(&piece.text)).await
+        let shown = passed.veil.shown(&piece.text);
+        self.say_shown(&shown).await
     }
 
     /// What of a reply's text was not passed on as it came.
     async fn say_rest(&self, text: &str, passed: &mut Passed) -> Result<(), AskError> {
         match text.strip_prefix(passed.text.as_str()) {
-            Some(rest) if !rest.is_empty() => {
-                self.begin_line(passed).await?;
-                self.say(&spoken(rest)).await
+            Some(rest) => {
+                let shown = passed.veil.shown(rest) + &passed.veil.rest();
+                if !shown.is_empty() {
+                    self.begin_line(passed).await?;
+                }
+                self.say_shown(&shown).await
             }
-            Some(_) => Ok(()),
             None => {
                 tracing::warn!(turn = %self.id, "what the model wrote in pieces is not what its reply says");
                 Ok(())
             }
         }
+    }
+
+    async fn say_shown(&self, shown: &str) -> Result<(), AskError> {
+        if shown.is_empty() { Ok(()) } else { self.say(&spoken(shown)).await }
     }
 
     /// What another thought says begins on a line of its own.

@@ -10,6 +10,7 @@ use metnos_proto::msg::common::{RefusalCode, Trust};
 use metnos_proto::msg::memoryd::{Asked, MAX_SUSPENDED_BYTES, Recorded, SuspendTurn, TakeUpTurn, TurnTakenUp};
 use metnos_proto::msg::mind::MAX_PROMPT;
 use metnos_proto::phase::{self, RecallPhase};
+use metnos_proto::role::RoleName;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::record::{clean, recall_phase, refused};
@@ -134,12 +135,16 @@ impl Memory {
         Ok(facts)
     }
 
-    /// The planner: a model was asked, and this was sent to it.
+    /// The planner, or policyd for an executor: a model was asked, and this was sent to it.
     ///
     /// # Errors
     /// When the turn is unknown or closed; a violation when it has not begun or is put aside.
     pub fn asked(&mut self, teller: Teller, word: &Asked, sent: Vec<u8>) -> Told<Recorded> {
-        let facts = self.admit(word.turn, &Word::Asked(word.clone()))?;
+        let facts = match teller.role {
+            RoleName::Policyd => self.turn(word.turn)?,
+            // Whoever else holds an edge with this word is the planner.
+            _ => self.admit(word.turn, &Word::Asked(word.clone()))?,
+        };
         if word.model.len() > MAX_MODEL {
             let why = format!("the name of a model has at most {MAX_MODEL} bytes");
             return Err(refused(RefusalCode::Invalid, "thought.model", why));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use metnos_proto::ids::{CallId, TraceId, TurnId};
 use metnos_proto::msg::memoryd::Spent;
-use metnos_proto::msg::mind::Usage;
+use metnos_proto::msg::mind::{FIRST_ASSISTED, Usage};
 
 use super::count::{Budget, Over};
 
@@ -78,6 +78,10 @@ pub struct Fund {
     pub entered: Amount,
     /// The entries of what was granted.
     pub estimates: Vec<CallId>,
+    /// Tokens that thoughts for executors may still take: they are under way, and mind has not told of them.
+    pub held: u64,
+    /// Whom each thought for an executor was for.
+    executors: Vec<String>,
     thoughts: BTreeSet<u32>,
 }
 
@@ -96,8 +100,24 @@ impl Fund {
             told: zero,
             entered: zero,
             estimates,
+            held: 0,
+            executors: Vec::new(),
             thoughts,
         }
+    }
+
+    /// The number of a thought for an executor; `None` when there were too many of one turn.
+    pub fn assist(&mut self, executor: &str) -> Option<u32> {
+        let number = u32::try_from(self.executors.len()).ok().filter(|_| self.executors.len() < MAX_THOUGHTS)?;
+        self.executors.push(executor.to_owned());
+        Some(FIRST_ASSISTED.saturating_add(number))
+    }
+
+    /// Whom a thought was for; nothing for the planner's own.
+    #[must_use]
+    pub fn executor_of(&self, thought: u32) -> &str {
+        let at = thought.checked_sub(FIRST_ASSISTED).and_then(|at| usize::try_from(at).ok());
+        at.and_then(|at| self.executors.get(at)).map_or("", String::as_str)
     }
 
     /// A thought has ended; `None` when it was told of before, or is one too many.

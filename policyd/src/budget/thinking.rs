@@ -10,7 +10,7 @@ use metnos_proto::executor::is_name;
 use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{Cost, CostStage, Spending};
-use metnos_proto::msg::mind::{EndFund, Fund as Word, Funded, ThoughtUsed};
+use metnos_proto::msg::mind::{EndFund, Fund as Word, Funded, TEST_ROLE, ThoughtUsed};
 use metnos_proto::msg::policyd::{FundTurn, TurnFunded};
 use metnos_proto::role::RoleName;
 
@@ -26,6 +26,8 @@ use crate::turns;
 pub const MAX_WANT: u64 = 10_000_000;
 /// The role under which the ledger has what was granted and not yet taken.
 const GRANTED: &str = "granted";
+/// Under whom the ledger has what the owner tries.
+const TRIED: &str = "metnos:test";
 /// How many strange notes of mind are recorded.
 const MAX_STRANGE: u32 = 16;
 
@@ -46,7 +48,7 @@ impl Policy {
             let why = format!("{principal} has asked as often as it may in a minute");
             return Err(Refusal::new(RefusalCode::Busy, "quota.rate", why).remedy("wait a moment"));
         }
-        let word = self.reserve_thinking(turn, &principal, trace, ask.tokens.clamp(1, MAX_WANT)).await?;
+        let word = self.reserve_thinking((turn, trace), &principal, ask.tokens.clamp(1, MAX_WANT), false).await?;
         let told = self.mind.fund(trace, word, []).await;
         // Its end may have come meanwhile: then mind must not keep what it was told.
         let Some((granted, used)) = self.house().funds.borrow().0.get(&turn).map(|fund| (fund.granted, fund.told))
@@ -63,13 +65,14 @@ impl Policy {
         }
     }
 
-    /// Writes down what the turn may take, and what mind is to be told.
-    async fn reserve_thinking(
+    /// Writes down what the turn may take, and what mind is to be told. What is `held` is wanted beside what others want,
+    /// until it is given back.
+    pub(crate) async fn reserve_thinking(
         self: &Rc<Self>,
-        turn: TurnId,
+        (turn, trace): (TurnId, TraceId),
         principal: &str,
-        trace: TraceId,
         want: u64,
+        held: bool,
     ) -> Result<Word, Refusal> {
         let house = self.house();
         let _alone = house.spending.lock().await;
@@ -81,7 +84,8 @@ impl Policy {
         }
         let limit = |budget| house.used.borrow().limit(&self.setting.budget, principal, budget).0;
         house.used.borrow_mut().turn_to(self.clock.wall_ms());
-        let granted = house.funds.borrow().grant(turn, principal, want, &spent, limit);
+        let all = house.funds.borrow().0.get(&turn).map_or(0, |fund| fund.held).saturating_add(want);
+        let granted = house.funds.borrow().grant(turn, principal, all, &spent, limit);
         let granted = granted.map_err(|over| self.no_thinking(over, principal))?;
         let before = house
             .funds
@@ -96,12 +100,15 @@ impl Policy {
                 return Err(Refusal::new(RefusalCode::Busy, "quota.thinking", why).remedy("ask anew"));
             }
             let entry = CallId::new();
-            self.enter(CostStage::Estimate, (entry, turn, trace), (principal, GRANTED), (more, 0, None)).await?;
+            self.enter(CostStage::Estimate, (entry, turn, trace), (principal, GRANTED, ""), (more, 0, None)).await?;
             let mut funds = house.funds.borrow_mut();
             let fund = funds.0.entry(turn).or_insert_with(|| Fund::new(principal, trace, generation));
             fund.granted = granted;
             fund.generation = generation;
             fund.estimates.push(entry);
+        }
+        if let (true, Some(fund)) = (held, house.funds.borrow_mut().0.get_mut(&turn)) {
+            fund.held = fund.held.saturating_add(want);
         }
         for (budget, before) in [
             (Budget::TurnTokens, spent.turn_tokens),
@@ -140,7 +147,7 @@ impl Policy {
         &self,
         stage: CostStage,
         (entry, turn, trace): (CallId, TurnId, TraceId),
-        (principal, role): (&str, &str),
+        (principal, role, executor): (&str, &str, &str),
         (amount, out, sent): (Amount, u64, Option<Blake3>),
     ) -> Result<(), Refusal> {
         let cost = Cost {
@@ -149,7 +156,7 @@ impl Policy {
             turn,
             principal: principal.to_owned(),
             role: role.to_owned(),
-            executor: String::new(),
+            executor: executor.to_owned(),
             micro: amount.micro,
             tokens_in: amount.tokens.saturating_sub(out),
             tokens_out: amount.tokens.min(out),
@@ -198,7 +205,7 @@ impl Policy {
         for entry in &fund.estimates {
             let amount = std::mem::take(&mut rest);
             let settled = self
-                .enter(CostStage::Actual, (*entry, turn, fund.trace), (&fund.principal, GRANTED), (amount, 0, None))
+                .enter(CostStage::Actual, (*entry, turn, fund.trace), (&fund.principal, GRANTED, ""), (amount, 0, None))
                 .await;
             if let Err(refusal) = settled {
                 tracing::warn!(why = refusal.why, "what a turn took could not be settled; the estimate counts");
@@ -215,6 +222,7 @@ impl Policy {
                 self.house().funds.borrow_mut().0.get_mut(&note.turn).map(|fund| fund.heard(note.thought, &note.usage));
             match took {
                 Some(Some(took)) => self.thought(&note, took).await,
+                None if note.turn == TurnId::NONE && note.role == TEST_ROLE => self.tried(&note).await,
                 // Of a turn that is over, and settled.
                 None => tracing::debug!(turn = %note.turn, "a thought of a turn that is not funded"),
                 Some(None) => {
@@ -227,13 +235,31 @@ impl Policy {
         }
     }
 
+    /// The owner has tried a model: it was paid for, so it stands in the ledger. A mind that says so without end is not heard.
+    async fn tried(&self, note: &ThoughtUsed) {
+        if self.rate.borrow_mut().admit(TRIED, self.clock.monotonic_ms()) != Room::Yes {
+            return;
+        }
+        let entry = (CallId::new(), TurnId::NONE, TraceId::NONE);
+        let amount = (Amount::of(&note.usage), note.usage.tokens_out, Some(note.sent));
+        if let Err(refusal) = self.enter(CostStage::Actual, entry, (TRIED, TEST_ROLE, ""), amount).await {
+            tracing::warn!(why = refusal.why, "what a try of a model took is not in the ledger");
+        }
+    }
+
     async fn thought(&self, note: &ThoughtUsed, took: Amount) {
         let _alone = self.house().spending.lock().await;
-        let known = self.house().funds.borrow().0.get(&note.turn).map(|fund| (fund.principal.clone(), fund.trace));
-        let Some((principal, trace)) = known else { return };
+        let known = self
+            .house()
+            .funds
+            .borrow()
+            .0
+            .get(&note.turn)
+            .map(|fund| (fund.principal.clone(), fund.trace, fund.executor_of(note.thought).to_owned()));
+        let Some((principal, trace, executor)) = known else { return };
         let role = if is_name(&note.role) { note.role.as_str() } else { "unknown" };
         let (entry, amount) = ((CallId::new(), note.turn, trace), (took, note.usage.tokens_out, Some(note.sent)));
-        match self.enter(CostStage::Actual, entry, (&principal, role), amount).await {
+        match self.enter(CostStage::Actual, entry, (&principal, role, &executor), amount).await {
             Ok(()) => {
                 if let Some(fund) = self.house().funds.borrow_mut().0.get_mut(&note.turn) {
                     fund.entered = fund.entered.plus(took);

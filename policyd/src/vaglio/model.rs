@@ -156,7 +156,7 @@ impl Policy {
         }
         let (entry, amount) = (CallId::new(), Amount { tokens, micro: 0 });
         let place = (entry, TurnId::NONE, TraceId::NONE);
-        self.enter(CostStage::Estimate, place, (JUDGE, ROLE), (amount, 0, None))
+        self.enter(CostStage::Estimate, place, (JUDGE, ROLE, ""), (amount, 0, None))
             .await
             .map_err(|refusal| refusal.why)?;
         Ok(entry)
@@ -164,7 +164,7 @@ impl Policy {
 
     async fn judgement_took(&self, entry: CallId, amount: Amount, out: u64) {
         let place = (entry, TurnId::NONE, TraceId::NONE);
-        if let Err(refusal) = self.enter(CostStage::Actual, place, (JUDGE, ROLE), (amount, out, None)).await {
+        if let Err(refusal) = self.enter(CostStage::Actual, place, (JUDGE, ROLE, ""), (amount, out, None)).await {
             tracing::warn!(why = refusal.why, "what a judgement took could not be settled; the estimate counts");
         }
     }

@@ -206,7 +206,10 @@ impl Vault {
         self.entries.keys().map(String::as_str).find(|name| {
             let Some(value) = self.value(name) else { return false };
             let Ok(value) = std::str::from_utf8(&value) else { return false };
-            value.len() >= LEAST_TOLD && texts.clone().any(|text| text.contains(value))
+            // As it is, and as JSON writes it.
+            let spelled = Zeroizing::new(serde_json::to_string(value).unwrap_or_default());
+            let spelled = spelled.get(1..spelled.len().saturating_sub(1)).unwrap_or(value);
+            value.len() >= LEAST_TOLD && texts.clone().any(|text| text.contains(value) || text.contains(spelled))
         })
     }
 
@@ -400,6 +403,26 @@ impl Policy {
         let line = format!("{by} gives {} the secret {} no more", ask.executor, ask.secret);
         self.chronicled("secret_withdrawn", &line).await?;
         Ok(json!({"name": ask.secret, "executor": ask.executor}))
+    }
+
+    /// Refuses bytes that hold a secret: they are shown to no planner and to no model. They are searched, and not read.
+    ///
+    /// # Errors
+    /// Which secret, never its value.
+    pub(crate) fn holds_no_secret(&self, sealed: &Sealed) -> Result<(), Refusal> {
+        if self.house().vault.borrow().is_empty() {
+            return Ok(());
+        }
+        let bytes = sealed.read().map_err(|error| crate::act::internal(&error.to_string()))?;
+        match self.secret_in(std::iter::once(&*String::from_utf8_lossy(&bytes))) {
+            None => Ok(()),
+            Some(name) => Err(Refusal::new(
+                RefusalCode::Denied,
+                TOLD,
+                format!("it holds the secret `{name}`, which is shown to nobody"),
+            )
+            .remedy("take it out of where it stands; an executor that needs it is given it by policyd")),
+        }
     }
 
     /// The secret that stands in one of these texts, if one does.

@@ -11,8 +11,8 @@ use metnos_proto::ids::{Blake3, CallId, Sha256, TurnId};
 use metnos_proto::link_async::{Cx, Notes};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    Anchored, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn, ExecutorLost,
-    Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed,
+    Anchored, Asked, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn,
+    ExecutorLost, Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed,
 };
 use metnos_proto::payload::Sealed;
 use tokio::sync::Semaphore;
@@ -178,6 +178,10 @@ impl Serve for FakeMemory {
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
         self.note(format!("constitution_modified {} {}", ask.from, ask.to))
+    }
+
+    async fn asked(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: Asked, [sent]: [Sealed; 1]) -> Served<Recorded, 0> {
+        self.note(format!("asked {} {}", ask.model, sent.len()))
     }
 
     async fn cost(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: Cost, []: [Sealed; 0]) -> Served<Recorded, 0> {

@@ -10,7 +10,7 @@ use metnos_proto::edges::policyd_mind::{Note, Serve};
 use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::link_async::{Cx, Notes};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
-use metnos_proto::msg::mind::{EndFund, Fund, Funded, Judge, Thought, ThoughtUsed, Usage};
+use metnos_proto::msg::mind::{Assist, EndFund, Fund, Funded, Judge, Thought, ThoughtUsed, Usage};
 use metnos_proto::payload::Sealed;
 use metnos_proto::prompt::{Prompt, Reply, Stop};
 
@@ -95,6 +95,28 @@ impl Serve for FakeMind {
             Says::Text(text) => serde_json::to_vec(&Reply { text, calls: Vec::new(), stop: Stop::End }).unwrap(),
         };
         let thought = Thought { model: "fake/fake".to_owned(), usage: usage(100, 20, 7) };
+        Ok((thought, [Sealed::new(&reply).unwrap(), Sealed::new(b"sent").unwrap()]))
+    }
+
+    async fn assist(self: Rc<Self>, cx: Cx<PolicydMind>, ask: Assist, [arguments]: [Sealed; 1]) -> Served<Thought, 2> {
+        self.notes.replace(Some(cx.notes()));
+        let arguments = String::from_utf8(arguments.read().unwrap()).unwrap();
+        self.log.borrow_mut().push(format!("assist {} {} {arguments}", ask.role, ask.thought));
+        let says = self.says.borrow().clone();
+        let text = match says {
+            Says::Text(text) => text,
+            Says::Dies => return Err(No::Violation("dies".to_owned())),
+            Says::Nothing => return std::future::pending().await,
+            Says::NoModel | Says::Bytes(_) => {
+                return Err(Refusal::new(RefusalCode::Unavailable, "mind.no_model", "no model")
+                    .remedy("set one")
+                    .into());
+            }
+        };
+        let took = usage(100, 20, 7);
+        self.thought(ask.turn, ask.thought, took.clone()).await;
+        let reply = serde_json::to_vec(&Reply { text, calls: Vec::new(), stop: Stop::End }).unwrap();
+        let thought = Thought { model: "fake/fake".to_owned(), usage: took };
         Ok((thought, [Sealed::new(&reply).unwrap(), Sealed::new(b"sent").unwrap()]))
     }
 

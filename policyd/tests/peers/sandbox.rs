@@ -14,8 +14,8 @@ use metnos_proto::msg::common::{
     Done, ExecutorDigests, ExecutorId, InputRef, Leaf, Outcome, Refusal, RefusalCode, Resources,
 };
 use metnos_proto::msg::sandboxd::{
-    Birth, BirthCase, Born, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve,
-    Resolved, Run, RunKeyed, RunReport, TrustKey,
+    Birth, BirthCase, Born, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve,
+    Resolved, Run, RunAdvised, RunKeyed, RunReport, TrustKey,
 };
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
@@ -235,6 +235,22 @@ impl Serve for FakeSandbox {
         [arguments, secrets]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         self.note(format!("keyed {}", String::from_utf8(secrets.read().unwrap()).unwrap()));
+        Serve::run(self, cx, run, [arguments]).await
+    }
+
+    async fn fill(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Fill, [arguments]: [Sealed; 1]) -> Served<Done, 1> {
+        self.admit(&cx, "fill")?;
+        self.note(format!("fill {}", ask.id.name));
+        Ok((Done {}, [arguments]))
+    }
+
+    async fn run_advised(
+        self: Rc<Self>,
+        cx: Cx<PolicydSandboxd>,
+        RunAdvised { run }: RunAdvised,
+        [arguments, thought]: [Sealed; 2],
+    ) -> Served<RunReport, 1> {
+        self.note(format!("advised {}", String::from_utf8(thought.read().unwrap()).unwrap()));
         Serve::run(self, cx, run, [arguments]).await
     }
 

@@ -92,6 +92,15 @@ fn class_findings(manifest: &Manifest) -> Vec<(&'static str, String)> {
     if manifest.contract.undo.is_some() && !manifest.effects.reversible {
         findings.push(("lint.undo", "contract.undo names how it is undone; effects.reversible denies it".to_owned()));
     }
+    if manifest.mind.is_some() {
+        if class != Class::Read || !manifest.sandbox.capabilities.is_empty() {
+            let what = "what is given a model's words may be granted nothing else, and is of class `read`".to_owned();
+            findings.push(("lint.mind", what));
+        }
+        if !manifest.output.vouched.is_empty() {
+            findings.push(("lint.mind", "[output] V vouches for what a model has said".to_owned()));
+        }
+    }
     let secrets = manifest.sandbox.capabilities.iter().any(|capability| matches!(capability, Capability::Secret(_)));
     if secrets && class == Class::Read {
         findings.push(("lint.class", "what receives a secret may not be of class `read`".to_owned()));

@@ -101,7 +101,22 @@ words! {
         pub max_tokens: u32,
     }
 
-    /// A note to policyd: a thought of the planner or of syntd has ended, and this is what it took.
+    /// Think about the arguments beside it, which a call was decided on with, as the manifest of its executor says: the reply
+    /// is given to the run of that call, and to nobody else. The reply and what was sent come beside the answer, a [`Thought`].
+    pub struct Assist {
+        /// The turn of the call, which policyd has funded.
+        pub turn: TurnId,
+        /// policyd's number of this thought in its turn: each once, [`FIRST_ASSISTED`] or more.
+        pub thought: u32,
+        /// The role that the manifest names.
+        pub role: String,
+        /// What the manifest says is to be done with the arguments.
+        pub instruction: String,
+        /// The most tokens to answer with.
+        pub max_tokens: u32,
+    }
+
+    /// A note to policyd: a thought of the planner, of syntd or of an executor has ended, and this is what it took.
     pub struct ThoughtUsed {
         /// The turn.
         pub turn: TurnId,
@@ -177,6 +192,10 @@ words! {
     }
 }
 
+/// The role of what the owner has tried: it belongs to no turn ([`TurnId::NONE`]) and is funded by his own hand.
+pub const TEST_ROLE: &str = "test";
+/// Thoughts for executors have numbers from here on, so that they are never the planner's.
+pub const FIRST_ASSISTED: u32 = 1 << 20;
 /// The most bytes of text in one delta, so that it always fits a frame.
 pub const MAX_DELTA: usize = 16 * 1024;
 /// The most bytes of a substrate's key.

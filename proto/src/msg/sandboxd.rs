@@ -98,6 +98,17 @@ words! {
         pub digests: Vec<Blake3>,
     }
 
+    /// Fill the references of the arguments beside it, as the run of this executor would, and hand them back whole: for
+    /// mind, to whom policyd passes them on unread.
+    pub struct Fill {
+        /// Which turn.
+        pub turn: TurnId,
+        /// Which executor: what does not fit its schema is refused.
+        pub id: ExecutorId,
+        /// What policyd's registry holds of it.
+        pub digests: ExecutorDigests,
+    }
+
     /// Execute what was decided. The arguments come beside it, the very bytes decided on.
     pub struct Run {
         /// The call.
@@ -121,6 +132,13 @@ words! {
     /// The same, for an executor that was granted secrets: they come as the second descriptor, a JSON object of texts,
     /// exactly those that its manifest names. They are for this one call and kept nowhere.
     pub struct RunKeyed {
+        /// The call.
+        pub run: Run,
+    }
+
+    /// The same, for an executor whose manifest has a model think about its arguments: mind's reply comes as the second
+    /// descriptor, a JSON object, for this one call.
+    pub struct RunAdvised {
         /// The call.
         pub run: Run,
     }

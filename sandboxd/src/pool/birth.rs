@@ -39,6 +39,9 @@ pub struct Case {
     pub files: Map<String, Value>,
     /// What it is called with.
     pub args: Map<String, Value>,
+    /// What a model has said about that, where the manifest asks for it: a reply as mind hands it on.
+    #[serde(default)]
+    pub thought: Option<Map<String, Value>>,
     /// What must come.
     pub expect: Expect,
 }
@@ -199,7 +202,11 @@ async fn run_case<S: Sandbox>(
     let scratch = sandbox.scratch(&Value::Object(case.files.clone()))?;
     let plan = executor.plan.with_scratch(scratch.folder()).map_err(|error| error.to_string())?;
     let args = json::canonical(&Value::Object(case.args.clone()));
-    let entry = Entry::Call { args };
+    if case.thought.is_some() != executor.manifest.mind.is_some() {
+        return Err("a case has a `thought` exactly where the manifest has [mind]".to_owned());
+    }
+    let thought = case.thought.clone().map(|thought| json::canonical(&Value::Object(thought)));
+    let entry = Entry::Call { args, thought };
     let (code, secrets) = (&executor.code, &Secrets::of_birth(&plan.spec().secrets));
     let job = Job { turn: None, plan: &plan, code, entry, secrets, progress: &|_, _| {}, kill, begin: None };
     let finished = sandbox.run(job).await;

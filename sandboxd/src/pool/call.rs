@@ -9,11 +9,15 @@ use std::time::Duration;
 use metnos_proto::edge::{AskError, No, Served};
 use metnos_proto::edges::{PolicydSandboxd, policyd_sandboxd};
 use metnos_proto::ids::{Blake3, CallId, TurnId};
+use metnos_proto::json::{self, Limits};
 use metnos_proto::link_async::Notes;
-use metnos_proto::msg::common::{InputRef, Outcome, Refusal, RefusalCode, Resources};
+use metnos_proto::msg::common::{
+    Done, ExecutorDigests, ExecutorId, InputRef, Outcome, Refusal, RefusalCode, Resources,
+};
 use metnos_proto::msg::memoryd::{Ended, Started};
-use metnos_proto::msg::sandboxd::{Run, RunProgress, RunReport};
+use metnos_proto::msg::sandboxd::{Fill, Run, RunProgress, RunReport};
 use metnos_proto::payload::Sealed;
+use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
 use super::named::one_name_each;
@@ -38,7 +42,56 @@ struct Prepared {
     arguments: Vec<u8>,
     inputs: Vec<InputRef>,
     slot: Slot,
+    given: Given,
+}
+
+/// What comes with the arguments of a call, sealed.
+#[derive(Debug)]
+pub enum Comes {
+    /// Nothing.
+    Nothing,
+    /// The secrets that its executor was granted.
+    Secrets(Sealed),
+    /// What a model has said about the arguments.
+    Thought(Sealed),
+}
+
+/// The same, read.
+struct Given {
     secrets: Secrets,
+    thought: Option<Vec<u8>>,
+}
+
+/// The most bytes of what a model has said.
+const MAX_THOUGHT: usize = metnos_proto::msg::mind::MAX_REPLY;
+
+impl Given {
+    /// Exactly what the manifest asks for, no more and no less.
+    fn read(comes: Comes, verified: &Verified, id: &ExecutorId) -> Result<Self, Refusal> {
+        let executor = &verified.executor;
+        let (secrets, thought) = match comes {
+            Comes::Nothing => (None, None),
+            Comes::Secrets(sealed) => (Some(sealed), None),
+            Comes::Thought(sealed) => (None, Some(sealed)),
+        };
+        let secrets = Secrets::read(secrets, &executor.plan.spec().secrets).map_err(|why| {
+            Refusal::new(RefusalCode::Denied, "secret.other", format!("{id} does not run: {why}"))
+                .remedy("`metnosctl secret list` shows what is kept, and for whom")
+        })?;
+        let other =
+            |why: String| Refusal::new(RefusalCode::Denied, "thought.other", format!("{id} does not run: {why}"));
+        if thought.is_some() != executor.manifest.mind.is_some() {
+            return Err(other("a model's words come exactly where its manifest has [mind]".to_owned()));
+        }
+        let read = |sealed: Sealed| {
+            let bytes = sealed.read().map_err(|error| other(error.to_string()))?;
+            let limits = Limits { max_bytes: MAX_THOUGHT, max_depth: 4 };
+            let object =
+                json::parse_object(&bytes, limits).map_err(|error| other(format!("the model's words: {error}")))?;
+            Ok(json::canonical(&Value::Object(object)))
+        };
+        Ok(Self { secrets, thought: thought.map(read).transpose()? })
+    }
 }
 
 impl<S: Sandbox> Service<S> {
@@ -49,7 +102,7 @@ impl<S: Sandbox> Service<S> {
         link: u32,
         ask: Run,
         arguments: Sealed,
-        secrets: Option<Sealed>,
+        comes: Comes,
     ) -> Served<RunReport, 1> {
         let arguments = arguments.read().map_err(|error| internal(&error.to_string()))?;
         if Blake3::of(&arguments) != ask.arguments {
@@ -58,8 +111,9 @@ impl<S: Sandbox> Service<S> {
                 ask.call
             )));
         }
-        let prepared = self.prepare(link, &ask, &arguments, secrets).await?;
-        let Prepared { verified, arguments, inputs, slot, secrets } = prepared;
+        let prepared = self.prepare(link, &ask, &arguments, comes).await?;
+        let Prepared { verified, arguments, inputs, slot, given } = prepared;
+        let Given { secrets, thought } = given;
         let began = self.results.borrow_mut().begin(ask.turn, ask.place);
         began.map_err(|error| error.refusal())?;
         let (recorded, begin) = oneshot::channel();
@@ -70,7 +124,8 @@ impl<S: Sandbox> Service<S> {
             let _ = recorded.send(());
             Ok::<u64, Refusal>(seq)
         };
-        let running = self.execute(&verified, (arguments, &secrets), &slot, (ask.turn, ask.call), notes, begin);
+        let entry = Entry::Call { args: arguments, thought };
+        let running = self.execute(&verified, (entry, &secrets), &slot, (ask.turn, ask.call), notes, begin);
         // Made ready while its start is recorded; what runs has heard of that.
         let (started, judged) = tokio::join!(start, running);
         let started_seq = match started {
@@ -98,36 +153,61 @@ impl<S: Sandbox> Service<S> {
         link: u32,
         ask: &Run,
         arguments: &[u8],
-        secrets: Option<Sealed>,
+        comes: Comes,
     ) -> Result<Prepared, Refusal> {
         if self.draining.get() {
             return Err(Refusal::new(RefusalCode::Busy, "sandboxd.stopping", "sandboxd is stopping")
                 .remedy("try again in a moment"));
         }
         let slot = self.running.admit(Whose { link, turn: Some(ask.turn) }, Some(ask.call)).map_err(not_admitted)?;
-        let found = self.registry.borrow_mut().for_run(&ask.id, &ask.digests);
-        let verified = match found {
-            Ok(verified) => verified,
+        let verified = self.verified(ask.turn, &ask.id, &ask.digests).await?;
+        let given = Given::read(comes, &verified, &ask.id)?;
+        let (bytes, inputs) = self.filled(ask.turn, &ask.id, &verified, arguments)?;
+        Ok(Prepared { verified, arguments: bytes, inputs, slot, given })
+    }
+
+    async fn verified(
+        self: &Rc<Self>,
+        turn: TurnId,
+        id: &ExecutorId,
+        digests: &ExecutorDigests,
+    ) -> Result<Rc<Verified>, Refusal> {
+        let found = self.registry.borrow_mut().for_run(id, digests);
+        match found {
+            Ok(verified) => Ok(verified),
             Err(denial) => {
                 if let Denial::Found(why) = &denial {
-                    self.set_aside(&ask.id, why, Some(ask.turn)).await;
+                    self.set_aside(id, why, Some(turn)).await;
                 }
-                return Err(denial.refusal(&ask.id));
+                Err(denial.refusal(id))
             }
-        };
-        let secrets = Secrets::read(secrets, &verified.executor.plan.spec().secrets).map_err(|why| {
-            Refusal::new(RefusalCode::Denied, "secret.other", format!("{} does not run: {why}", ask.id))
-                .remedy("`metnosctl secret list` shows what is kept, and for whom")
-        })?;
-        let resolved = self.results.borrow_mut().resolve(ask.turn, arguments);
+        }
+    }
+
+    /// The arguments with their references resolved, as the executor gets them, and where those came from.
+    fn filled(
+        &self,
+        turn: TurnId,
+        id: &ExecutorId,
+        verified: &Verified,
+        arguments: &[u8],
+    ) -> Result<(Vec<u8>, Vec<InputRef>), Refusal> {
+        let resolved = self.results.borrow_mut().resolve(turn, arguments);
         let Resolved { arguments, bytes, inputs } = resolved.map_err(|error| error.refusal())?;
         if let Some(fault) = verified.executor.contract.input_fault(&arguments) {
-            let why =
-                format!("the arguments of {}, with their references resolved, do not fit its schema: {fault}", ask.id);
+            let why = format!("the arguments of {id}, with their references resolved, do not fit its schema: {fault}");
             return Err(Refusal::new(RefusalCode::Invalid, "schema.input", why));
         }
         one_name_each(&verified.executor.manifest, &arguments)?;
-        Ok(Prepared { verified, arguments: bytes, inputs, slot, secrets })
+        Ok((bytes, inputs))
+    }
+
+    /// The arguments of a call that a model is to think about first. Nothing runs, and nothing is recorded.
+    pub(crate) async fn fill(self: &Rc<Self>, ask: &Fill, arguments: &Sealed) -> Served<Done, 1> {
+        let arguments = arguments.read().map_err(|error| internal(&error.to_string()))?;
+        let verified = self.verified(ask.turn, &ask.id, &ask.digests).await?;
+        let (bytes, _) = self.filled(ask.turn, &ask.id, &verified, &arguments)?;
+        Ok((Done {}, [Sealed::new(&bytes).map_err(|error| internal(&error.to_string()))?]))
     }
 
     /// Has the start made durable; the number of its line.
@@ -156,7 +236,7 @@ impl<S: Sandbox> Service<S> {
     async fn execute(
         &self,
         verified: &Verified,
-        (args, secrets): (Vec<u8>, &Secrets),
+        (entry, secrets): (Entry, &Secrets),
         slot: &Slot,
         (turn, call): (TurnId, CallId),
         notes: Notes<PolicydSandboxd>,
@@ -171,7 +251,6 @@ impl<S: Sandbox> Service<S> {
         let tell = |done, total| {
             progress.send_replace((done, total));
         };
-        let entry = Entry::Call { args };
         let (plan, code) = (&executor.plan, executor.code.as_slice());
         let (turn, kill, begin) = (Some(turn), slot.kill(), Some(begin));
         let job = Job { turn, plan, code, entry, secrets, progress: &tell, kill, begin };

@@ -14,6 +14,8 @@ pub enum Entry {
     Call {
         /// A JSON object.
         args: Vec<u8>,
+        /// What a model has said about them, a JSON object, where the manifest asks for it.
+        thought: Option<Vec<u8>>,
     },
     /// `cases`, of birth tests.
     Cases,

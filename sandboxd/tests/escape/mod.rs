@@ -74,7 +74,7 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     let launched = idle.take().ok_or("the child has ended")?;
     let arguments = metnos_proto::json::canonical(&arguments());
     let mut words = frame(Word::Source, case.whole().as_bytes());
-    words.extend(frame(Word::Request, &kernel::request(&plan, &Entry::Call { args: arguments })));
+    words.extend(frame(Word::Request, &kernel::request(&plan, &Entry::Call { args: arguments, thought: None })));
     let mut limits = plan.spec().limits;
     let granted = Duration::from_secs(limits.wall_s.into());
     let mut patience = Duration::from_secs(60);

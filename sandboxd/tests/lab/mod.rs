@@ -89,7 +89,7 @@ impl Lab {
         kill: oneshot::Receiver<()>,
         progress: &dyn Fn(u64, u64),
     ) -> Finished {
-        let entry = Entry::Call { args: json::canonical(args) };
+        let entry = Entry::Call { args: json::canonical(args), thought: None };
         let secrets = &Secrets::of_birth(&plan.spec().secrets);
         let job = Job { turn: None, plan, code: code.as_bytes(), entry, secrets, progress, kill, begin: None };
         self.kernel_of(plan).run(job).await

@@ -26,7 +26,7 @@ fn code(says: &str) -> String {
 
 async fn call(lab: &Lab, turn: Option<TurnId>, plan: &Plan, code: &str) -> Finished {
     let (_keep, kill) = oneshot::channel();
-    let entry = Entry::Call { args: json::canonical(&json!({})) };
+    let entry = Entry::Call { args: json::canonical(&json!({})), thought: None };
     let (code, secrets) = (code.as_bytes(), &Secrets::none());
     lab.kernel.run(Job { turn, plan, code, entry, secrets, progress: &|_, _| {}, kill, begin: None }).await
 }
@@ -144,7 +144,7 @@ pub async fn unrecorded(lab: &Lab) -> Verdict {
         for record in [false, true] {
             let (_keep, kill) = oneshot::channel();
             let (recorded, begin) = oneshot::channel();
-            let entry = Entry::Call { args: json::canonical(&json!({})) };
+            let entry = Entry::Call { args: json::canonical(&json!({})), thought: None };
             let (code, progress) = (code.as_bytes(), &|_, _| {});
             let job = Job {
                 turn: None,

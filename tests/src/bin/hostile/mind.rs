@@ -12,7 +12,7 @@ use metnos_proto::edges::{
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::Done;
 use metnos_proto::msg::mind::{
-    Draft, EndFund, Fund, Funded, Judge, ListModels, MindHealth, MindReport, PutKey, RoleModel, ScanModels,
+    Assist, Draft, EndFund, Fund, Funded, Judge, ListModels, MindHealth, MindReport, PutKey, RoleModel, ScanModels,
     StopThinking, TestModel, Think, ThinkingStopped, Thought, Usage,
 };
 use metnos_proto::payload::Sealed;
@@ -115,6 +115,15 @@ impl syntd_mind::Serve for Hostile {
 
 impl policyd_mind::Serve for Hostile {
     async fn judge(self: Rc<Self>, _cx: Cx<PolicydMind>, _ask: Judge, [_prompt]: [Sealed; 1]) -> Served<Thought, 2> {
+        self.thought()
+    }
+
+    async fn assist(
+        self: Rc<Self>,
+        _cx: Cx<PolicydMind>,
+        _ask: Assist,
+        [_arguments]: [Sealed; 1],
+    ) -> Served<Thought, 2> {
         self.thought()
     }
 
