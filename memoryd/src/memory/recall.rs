@@ -2,7 +2,7 @@
 
 use metnos_proto::edge::No;
 use metnos_proto::envelope::{Candidate, Envelope, File, Known, Recent};
-use metnos_proto::ids::SessionId;
+use metnos_proto::ids::{Blake3, SessionId};
 use metnos_proto::msg::common::{Lang, RefusalCode, Trust};
 use metnos_proto::msg::memoryd::{
     AgerProposal, AgerProposalList, AgerProposals, BeginTurn, Gap, GapList, MAX_AGER_PROPOSALS, MAX_AGER_TEXT,
@@ -17,6 +17,7 @@ use super::{Memory, Teller, Told};
 use crate::chronicle::event::EventType;
 use crate::chronicle::index::TurnFacts;
 use crate::chronicle::payload;
+use crate::mnestome::weight::USE_DAY;
 use crate::tiers::envelope::{MAX_CANDIDATES, MAX_FILE_SHOWN, MAX_RECENT, Parts, build};
 use crate::tiers::workspace::FILES;
 
@@ -76,7 +77,9 @@ impl Memory {
         let context = self.context(facts, &hits)?;
         self.shelve()?;
         let nonce = nonce();
-        let candidates = self.shelf.1.ranked(&words, &context, MAX_CANDIDATES, nonce);
+        // The same all day: what is drawn anew in each turn would make every prompt another one to a provider's cache.
+        let draw = drawn(&facts.peer, self.mnestome.now() / USE_DAY);
+        let candidates = self.shelf.1.ranked(&words, &context, MAX_CANDIDATES, draw);
         let mnests = self.between(&candidates)?;
         Ok(build(Parts {
             nonce,
@@ -251,6 +254,12 @@ fn shown(envelope: &Envelope) -> Vec<u64> {
 }
 
 /// Random bits out of a fresh id.
+/// Which of those that were beaten is offered in a conversation on a day of use.
+fn drawn(peer: &str, day: u64) -> u64 {
+    let Blake3([a, b, c, d, e, f, g, h, ..]) = Blake3::of(format!("{day} {peer}").as_bytes());
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
+
 fn nonce() -> u64 {
     let [.., a, b, c, d, e, f, g, h] = SessionId::new().to_bytes();
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
