@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use metnos_proto::edge::AskError;
-use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
+use metnos_proto::ids::{Blake3, CallId, HandleId, TraceId, TurnId};
 use metnos_proto::json::JsonError;
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::CostStage;
@@ -17,6 +17,8 @@ use crate::act::{Call, internal};
 use crate::arguments::Arguments;
 use crate::policy::Policy;
 use crate::registry::Signed;
+use crate::turns::Turn;
+use crate::vault;
 
 impl Policy {
     /// To sandboxd, with what a model says about the arguments where the manifest asks for that, or with the secrets that the owner gives this executor in this very moment, and only for this call.
@@ -70,6 +72,37 @@ impl Policy {
         Ok((Arguments::parse(nothing), Some(name)))
     }
 
+    /// Refuses bytes that hold a secret: they are shown to no planner and to no model. They are searched, and not read.
+    ///
+    /// # Errors
+    /// Which secret, never its value.
+    pub(crate) fn holds_no_secret(&self, sealed: &Sealed) -> Result<(), Refusal> {
+        if self.house().vault.borrow().is_empty() {
+            return Ok(());
+        }
+        let bytes = sealed.read().map_err(|error| internal(&error.to_string()))?;
+        match self.secret_in(std::iter::once(&*String::from_utf8_lossy(&bytes))) {
+            None => Ok(()),
+            Some(name) => Err(Refusal::new(
+                RefusalCode::Denied,
+                vault::TOLD,
+                format!("it holds the secret `{name}`, which is shown to nobody"),
+            )
+            .remedy("take it out of where it stands; an executor that needs it is given it by policyd")),
+        }
+    }
+
+    /// Gives the planner the bytes behind a handle, if no secret stands in them.
+    ///
+    /// # Errors
+    /// When there is no such result, or it holds a secret.
+    pub(crate) fn show(&self, turn: &mut Turn, handle: HandleId) -> Result<Sealed, Refusal> {
+        if let Some(result) = turn.behind(handle) {
+            self.holds_no_secret(&result)?;
+        }
+        share(turn, handle)
+    }
+
     /// What a call did cost: its price when it ran or may have, nothing when it certainly did not.
     pub(crate) async fn settle_cost(
         &self,
@@ -104,6 +137,16 @@ impl Policy {
         Refusal::new(RefusalCode::Unavailable, "interrupted", format!("{executor} was interrupted: {error}"))
             .remedy("whether it came to its end is in the chronicle; ask again")
     }
+}
+
+/// Raises the label, then gives the bytes.
+///
+/// # Errors
+/// When there is no such result.
+pub(crate) fn share(turn: &mut Turn, handle: HandleId) -> Result<Sealed, Refusal> {
+    let unknown = || Refusal::new(RefusalCode::Unknown, "handle.unknown", format!("this turn has no result {handle}"));
+    let result = turn.release(handle).ok_or_else(unknown)?;
+    result.share().map_err(|error| internal(&error.to_string()))
 }
 
 /// Every text of a document: keys and values.

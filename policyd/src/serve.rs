@@ -111,10 +111,7 @@ impl planner_policyd::Serve for Policy {
         let now = self.clock.monotonic_ms();
         let mut turns = self.turns.borrow_mut();
         let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
-        if let Some(result) = turn.behind(ask.handle) {
-            self.holds_no_secret(&result)?;
-        }
-        let bytes = share(turn, ask.handle)?;
+        let bytes = self.show(turn, ask.handle)?;
         Ok((Released { context: turn.flow.label }, [bytes]))
     }
 
@@ -142,13 +139,6 @@ impl planner_policyd::Serve for Policy {
         self.forget(ask.turn);
         Ok((Done {}, []))
     }
-}
-
-/// Raises the label, then gives the bytes.
-fn share(turn: &mut Turn, handle: metnos_proto::ids::HandleId) -> Result<Sealed, Refusal> {
-    let unknown = || Refusal::new(RefusalCode::Unknown, "handle.unknown", format!("this turn has no result {handle}"));
-    let result = turn.release(handle).ok_or_else(unknown)?;
-    result.share().map_err(|error| internal(&error.to_string()))
 }
 
 impl syntd_policyd::Serve for Policy {
@@ -435,7 +425,9 @@ impl Policy {
         };
         let end = end_of(&acted);
         let result = match &acted {
-            Ok(Acted::Ran(ran)) => self.turns.borrow_mut().get_mut(turn).map(|open| share(open, ran.handle)),
+            Ok(Acted::Ran(ran)) => {
+                self.turns.borrow_mut().get_mut(turn).map(|open| crate::given::share(open, ran.handle))
+            }
             Ok(Acted::Denied(_)) | Err(_) => None,
         };
         self.hand_to_asker(turn, card.as_deref(), &acted);

@@ -200,16 +200,15 @@ impl Vault {
         Sealed::new(&document).map(Some).map_err(|error| internal(&error.to_string()))
     }
 
-    /// The name of a secret whose value stands in one of these texts.
+    /// The name of a secret whose value stands in one of these texts, as it is or as JSON writes it.
     #[must_use]
     pub fn told_in<'a>(&self, texts: impl Iterator<Item = &'a str> + Clone) -> Option<&str> {
         self.entries.keys().map(String::as_str).find(|name| {
             let Some(value) = self.value(name) else { return false };
             let Ok(value) = std::str::from_utf8(&value) else { return false };
-            // As it is, and as JSON writes it.
-            let spelled = Zeroizing::new(serde_json::to_string(value).unwrap_or_default());
-            let spelled = spelled.get(1..spelled.len().saturating_sub(1)).unwrap_or(value);
-            value.len() >= LEAST_TOLD && texts.clone().any(|text| text.contains(value) || text.contains(spelled))
+            let json = Zeroizing::new(serde_json::to_string(value).unwrap_or_default());
+            value.len() >= LEAST_TOLD
+                && texts.clone().any(|text| text.contains(value) || text.contains(json.trim_matches('"')))
         })
     }
 
@@ -388,11 +387,11 @@ impl Policy {
     async fn withdraw_secret(self: &Rc<Self>, by: &str, ask: SecretFor) -> Result<Value, Refusal> {
         let house = self.house();
         let _one = house.keeping.lock().await;
-        if house.vault.borrow_mut().given.remove(&(ask.secret.clone(), ask.executor.clone())).is_none() {
+        let row = (ask.secret.clone(), ask.executor.clone());
+        if house.vault.borrow_mut().given.remove(&row).is_none() {
             let why = format!("{} was not given the secret {}", shown(&ask.executor), shown(&ask.secret));
             return Err(Refusal::new(RefusalCode::Unknown, "secret.unknown", why));
         }
-        let row = (ask.secret.clone(), ask.executor.clone());
         self.store
             .run(move |connection| {
                 let gone = "DELETE FROM vault_grants WHERE secret = ?1 AND executor = ?2";
@@ -403,26 +402,6 @@ impl Policy {
         let line = format!("{by} gives {} the secret {} no more", ask.executor, ask.secret);
         self.chronicled("secret_withdrawn", &line).await?;
         Ok(json!({"name": ask.secret, "executor": ask.executor}))
-    }
-
-    /// Refuses bytes that hold a secret: they are shown to no planner and to no model. They are searched, and not read.
-    ///
-    /// # Errors
-    /// Which secret, never its value.
-    pub(crate) fn holds_no_secret(&self, sealed: &Sealed) -> Result<(), Refusal> {
-        if self.house().vault.borrow().is_empty() {
-            return Ok(());
-        }
-        let bytes = sealed.read().map_err(|error| crate::act::internal(&error.to_string()))?;
-        match self.secret_in(std::iter::once(&*String::from_utf8_lossy(&bytes))) {
-            None => Ok(()),
-            Some(name) => Err(Refusal::new(
-                RefusalCode::Denied,
-                TOLD,
-                format!("it holds the secret `{name}`, which is shown to nobody"),
-            )
-            .remedy("take it out of where it stands; an executor that needs it is given it by policyd")),
-        }
     }
 
     /// The secret that stands in one of these texts, if one does.
