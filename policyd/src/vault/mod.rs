@@ -200,15 +200,13 @@ impl Vault {
         Sealed::new(&document).map(Some).map_err(|error| internal(&error.to_string()))
     }
 
-    /// The name of a secret whose value stands in one of these texts, as it is or as JSON writes it.
+    /// The name of a secret whose value stands in one of these texts.
     #[must_use]
     pub fn told_in<'a>(&self, texts: impl Iterator<Item = &'a str> + Clone) -> Option<&str> {
         self.entries.keys().map(String::as_str).find(|name| {
             let Some(value) = self.value(name) else { return false };
             let Ok(value) = std::str::from_utf8(&value) else { return false };
-            let json = Zeroizing::new(serde_json::to_string(value).unwrap_or_default());
-            value.len() >= LEAST_TOLD
-                && texts.clone().any(|text| text.contains(value) || text.contains(json.trim_matches('"')))
+            value.len() >= LEAST_TOLD && texts.clone().any(|text| text.contains(value))
         })
     }
 
@@ -387,11 +385,11 @@ impl Policy {
     async fn withdraw_secret(self: &Rc<Self>, by: &str, ask: SecretFor) -> Result<Value, Refusal> {
         let house = self.house();
         let _one = house.keeping.lock().await;
-        let row = (ask.secret.clone(), ask.executor.clone());
-        if house.vault.borrow_mut().given.remove(&row).is_none() {
+        if house.vault.borrow_mut().given.remove(&(ask.secret.clone(), ask.executor.clone())).is_none() {
             let why = format!("{} was not given the secret {}", shown(&ask.executor), shown(&ask.secret));
             return Err(Refusal::new(RefusalCode::Unknown, "secret.unknown", why));
         }
+        let row = (ask.secret.clone(), ask.executor.clone());
         self.store
             .run(move |connection| {
                 let gone = "DELETE FROM vault_grants WHERE secret = ?1 AND executor = ?2";
