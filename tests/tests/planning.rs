@@ -148,7 +148,7 @@ fn set_with(kind: &str, path: &str, server: &Liar) -> Instance {
     Plan::new()
         .config(&format!(
             "[models]\nsubstrates = [\"there {kind} http://127.0.0.1:{port}{path}\"]\ninterface = [\"there/m\"]\nfast = [\"there/m\"]\n\
-             prices = [\"there/m 2020-01-01 3.00 15.00\"]\n"
+             prices = [\"there/m 2020-01-01 3.00 15.00\"]\ncontexts = [\"there/m 64000\"]\n"
         ))
         .start()
 }
@@ -255,11 +255,7 @@ fn summaries_that_another_model_makes_for_an_executor_are_funded_recorded_and_pa
         assert_eq!(ran.iter().filter(|name| **name == "llm_summarise").count(), 3, "{kind}: {ran:?}");
         let (_, mnests) = set.json(&["mnest", "list"]);
         let pair = |from: &str, to: &str| {
-            mnests
-                .as_array()
-                .unwrap()
-                .iter()
-                .any(|one| one["src"].to_string().contains(from) && one["dst"].to_string().contains(to))
+            mnests.as_array().unwrap().iter().any(|one| one["src_executor"] == from && one["dst_executor"] == to)
         };
         assert!(pair("fs_find", "fs_read") && pair("fs_read", "llm_summarise"), "{kind}: {mnests:#}");
         let fast: Vec<&Line> =
@@ -283,7 +279,8 @@ fn an_executor_whose_role_has_no_model_says_which_and_how_to_give_it_one() {
     let remedy = refused["error"]["remedy"].as_str().unwrap();
     assert!(remedy.contains("metnosctl models set fast"), "{remedy}");
     let (code, refused) = set.run("llm_classify", &["text=Whales are large.", "labels=[\"whales\",\"bees\"]"]);
-    assert_eq!((code, &refused["error"]["rule"]), (1, &json!("mind.no_model")), "{refused:#}");
+    assert_ne!(code, 0);
+    assert_eq!(refused["error"]["rule"], "mind.no_model", "{refused:#}");
     set.verify();
 }
 

@@ -105,7 +105,7 @@ pub const fn tellers(kind: EventType) -> Option<&'static [RoleName]> {
         EventType::IdentityCheck => Some(&[RoleName::Memoryd]),
         EventType::Checkpoint => Some(&[RoleName::Ctl, RoleName::Memoryd]),
         EventType::TurnOpen | EventType::TurnClose => Some(&[RoleName::Planner, RoleName::Policyd]),
-        EventType::Thought => Some(&[RoleName::Planner]),
+        EventType::Thought => Some(&[RoleName::Planner, RoleName::Policyd]),
         EventType::ToolCall
         | EventType::ToolResult
         | EventType::WorldAction
