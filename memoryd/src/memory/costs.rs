@@ -78,10 +78,12 @@ impl Memory {
     /// When the entry makes no sense, or nothing can be recorded.
     pub fn cost(&mut self, teller: Teller, word: &Cost) -> Told<Recorded> {
         let fits = word.micro <= MAX_MICRO
-            && (word.role.is_empty() != word.executor.is_empty())
+            && !(word.role.is_empty() && word.executor.is_empty())
             && [&word.role, &word.executor, &word.principal].iter().all(|text| text.len() <= MAX_FIELD_BYTES);
         if !fits {
-            let why = format!("an entry is about a role or an executor, and of at most {MAX_MICRO} millionths");
+            let why = format!(
+                "an entry is about a role, an executor, or a role that worked for one, and of at most {MAX_MICRO} millionths"
+            );
             return Err(refused(RefusalCode::Invalid, "cost.format", why));
         }
         let payload = CostEntry {

@@ -326,9 +326,9 @@ words! {
         pub turn: TurnId,
         /// For whom.
         pub principal: String,
-        /// Which model role it was, `chat`, `judge`, …; empty when it was an executor.
+        /// Which model role it was, `interface`, `judge`, …; empty when it was no model.
         pub role: String,
-        /// Which executor it was; empty when it was a model.
+        /// Which executor it was, or which one a model worked for; empty when it was none.
         pub executor: String,
         /// How much, in millionths of the instance's currency.
         pub micro: u64,
