@@ -30,6 +30,7 @@ fn closed(turn: &str) -> Vec<(&'static str, String, Option<Value>)> {
         ("POST", "/v1/turns".into(), Some(json!({"text": WELCOME}))),
         ("GET", format!("/v1/turns/{turn}"), None),
         ("DELETE", format!("/v1/turns/{turn}"), None),
+        ("GET", "/v1/approvals".into(), None),
         ("POST", "/v1/approvals/abc".into(), Some(json!({"digest": "blake3:0", "answer": "once"}))),
         ("GET", "/v1/models".into(), None),
         (
@@ -207,6 +208,10 @@ fn a_card_is_answered_by_the_client_that_was_shown_it_and_by_no_other() {
     let (path, digest) = card(&listening.until("card"));
     let turn = listening.turn();
     let answer = |digest: &Value, answer: &str| json!({"digest": digest, "answer": answer});
+    let waiting = owner.get("/v1/approvals").json()["cards"].as_array().unwrap().clone();
+    assert_eq!((waiting.len(), &waiting[0]["digest"]), (1, &digest), "{waiting:#?}");
+    assert_eq!(format!("/v1/approvals/{}", waiting[0]["id"].as_str().unwrap()), path);
+    assert_eq!(other.get("/v1/approvals").json(), json!({"cards": []}), "nobody else's");
     // Another client's card, even the owner's other client's, is one that there is not.
     assert_eq!(other.post(&path, &answer(&digest, "once")).status, 404);
     assert_eq!(other.get(&format!("/v1/turns/{turn}")).status, 404);
@@ -232,6 +237,7 @@ fn a_card_is_answered_by_the_client_that_was_shown_it_and_by_no_other() {
     assert!(said(&rest).contains("The folder old is gone."), "{rest:#?}");
     assert!(rest.iter().any(|event| event.name == "card" && event.data["state"] == "approved"), "{rest:#?}");
     assert_eq!(owner.post(&path, &answer(&digest, "once")).status, 403, "once");
+    assert_eq!(owner.get("/v1/approvals").json(), json!({"cards": []}));
     set.verify();
 }
 
@@ -260,6 +266,12 @@ fn a_guests_card_is_not_answered_here_and_nothing_of_the_owners_is_shown_to_him(
     // What a guest would change is hard: his own word does not do it.
     let mut asking = guest.say("delete notes/old.md");
     let (path, digest) = card(&asking.until("card"));
+    assert_eq!(guest.get("/v1/approvals").json()["cards"][0]["digest"], digest);
+    assert_eq!(
+        owner.get("/v1/approvals").json(),
+        json!({"cards": []}),
+        "a card is shown to whoever asked; the owner has it at the machine"
+    );
     let reply = guest.post(&path, &json!({"digest": digest, "answer": "once"}));
     assert_eq!(reply.status, 403, "{reply:?}");
     assert!(set.workspace("notes/old.md").exists());

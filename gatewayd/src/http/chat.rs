@@ -4,6 +4,7 @@
 
 use hyper::StatusCode;
 use hyper::body::Bytes;
+use metnos_proto::ids::TurnId;
 use metnos_proto::msg::planner::{TurnDone, TurnEnd};
 use serde_json::{Map, Value, json};
 
@@ -12,8 +13,10 @@ use crate::session::voice::Told;
 
 /// The one model there is.
 pub const MODEL: &str = "metnos";
-/// When it came to be, in seconds since the epoch: clients want a number.
-const CREATED: u64 = 1_767_225_600;
+/// When the first Metnos came to be, in seconds since the epoch: clients want a number for their list.
+const SINCE: u64 = 1_767_225_600;
+/// What the name of an answer begins with.
+const NAME: &str = "chatcmpl-";
 
 /// What a client asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,19 +63,24 @@ fn said(content: &Value) -> Option<String> {
 /// The name of a turn's answer.
 #[must_use]
 pub fn name(turn: &str) -> String {
-    format!("chatcmpl-{turn}")
+    format!("{NAME}{turn}")
 }
 
-/// A whole answer.
+/// When the turn of an answer was opened, in seconds since the epoch: its name says so.
+fn created(id: &str) -> u64 {
+    let turn = id.strip_prefix(NAME).and_then(|turn| turn.parse::<TurnId>().ok());
+    turn.map_or(0, |turn| (u128::from_be_bytes(turn.to_bytes()) >> 80) as u64 / 1_000)
+}
+
+/// A whole answer. What it took is not told: the ledger has it, and whoever asks here does not pay it.
 #[must_use]
 pub fn completion(id: &str, text: &str) -> Value {
     json!({
-        "id": id, "object": "chat.completion", "created": CREATED, "model": MODEL,
+        "id": id, "object": "chat.completion", "created": created(id), "model": MODEL,
         "choices": [{
             "index": 0, "message": {"role": "assistant", "content": text, "refusal": null},
             "logprobs": null, "finish_reason": "stop",
         }],
-        "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
     })
 }
 
@@ -94,7 +102,7 @@ pub fn chunk(id: &str, told: &Told) -> Option<Bytes> {
     };
     let chunk = |delta: Value, finish: Value| {
         let document = json!({
-            "id": id, "object": "chat.completion.chunk", "created": CREATED, "model": MODEL,
+            "id": id, "object": "chat.completion.chunk", "created": created(id), "model": MODEL,
             "choices": [{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}],
         });
         format!("data: {document}\n\n")
@@ -113,7 +121,7 @@ pub fn chunk(id: &str, told: &Told) -> Option<Bytes> {
 /// The list of models.
 #[must_use]
 pub fn models() -> Value {
-    json!({"object": "list", "data": [{"id": MODEL, "object": "model", "created": CREATED, "owned_by": MODEL}]})
+    json!({"object": "list", "data": [{"id": MODEL, "object": "model", "created": SINCE, "owned_by": MODEL}]})
 }
 
 /// A problem in the words of these clients.
@@ -147,6 +155,14 @@ mod tests {
         ]);
         let body = json!({"model": "metnos", "messages": conversation, "temperature": 0.2, "stream": true});
         assert_eq!(asked(body).unwrap(), Asked { words: "read a.md".into(), stream: true });
+    }
+
+    #[test]
+    fn an_answer_says_when_its_turn_was_opened() {
+        let id = name("01M8252K3K3RKDZMJ5WN526DEN");
+        assert_eq!(completion(&id, "hi")["created"], created(&id));
+        assert_eq!(created(&id), 1_795_368_766);
+        assert_eq!(created("chatcmpl-odd"), 0);
     }
 
     #[test]

@@ -123,6 +123,14 @@ const OPERATIONS: &[Operation] = &[
         answers: &[(200, JSON, "Stopped")],
     },
     Operation {
+        path: "/v1/approvals",
+        method: "get",
+        summary: "The cards of this client that wait for an answer.",
+        is_open: false,
+        takes: None,
+        answers: &[(200, JSON, "Cards")],
+    },
+    Operation {
         path: "/v1/approvals/{card}",
         method: "post",
         summary: "Answers a card that a turn of this client has shown.",
@@ -188,6 +196,7 @@ fn schemas() -> Value {
             "why": {"type": "string"},
         })),
         "Stopped": object(&["turn", "was_open"], json!({"turn": {"type": "string"}, "was_open": {"type": "boolean"}})),
+        "Cards": object(&["cards"], json!({"cards": {"type": "array", "items": {"type": "object"}}})),
         "Answer": object(&["digest", "answer"], json!({
             "digest": text("As the card was shown with."), "answer": {"enum": ["once", "turn", "no"]},
             "code": text("A one-time code, for a card that needs one."),
@@ -291,7 +300,7 @@ mod tests {
             }
         }
         // As many as there are routes: who adds one describes it.
-        assert_eq!(OPERATIONS.len(), 11);
+        assert_eq!(OPERATIONS.len(), 12);
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub enum Route {
     Turn(TurnId),
     /// `DELETE /v1/turns/{turn}`.
     Stop(TurnId),
+    /// `GET /v1/approvals`.
+    Cards,
     /// `POST /v1/approvals/{card}`.
     Answer(String),
     /// `GET /v1/models`.
@@ -58,6 +60,7 @@ pub fn find(method: &Method, path: &str) -> Result<Route, Lost> {
         "/v1/pair" => only(Method::POST, "POST", Route::Pair),
         "/v1/status" => only(Method::GET, "GET", Route::Status),
         "/v1/turns" => only(Method::POST, "POST", Route::Say),
+        "/v1/approvals" => only(Method::GET, "GET", Route::Cards),
         "/v1/models" => only(Method::GET, "GET", Route::Models),
         "/v1/chat/completions" => only(Method::POST, "POST", Route::Chat),
         _ => match (path.strip_prefix("/v1/turns/"), path.strip_prefix("/v1/approvals/")) {
@@ -96,6 +99,7 @@ mod tests {
             ("POST", "/v1/turns".to_owned(), Route::Say),
             ("GET", format!("/v1/turns/{turn}"), Route::Turn(turn)),
             ("DELETE", format!("/v1/turns/{turn}"), Route::Stop(turn)),
+            ("GET", "/v1/approvals".to_owned(), Route::Cards),
             ("POST", "/v1/approvals/k7-abc".to_owned(), Route::Answer("k7-abc".into())),
         ];
         for (method, path, route) in &all {

@@ -112,6 +112,7 @@ async fn answer(http: &Rc<Http>, head: &Parts, body: &mut Incoming, unheard: &Un
         | Route::Say
         | Route::Turn(_)
         | Route::Stop(_)
+        | Route::Cards
         | Route::Answer(_)
         | Route::Models
         | Route::Chat => {}
@@ -127,6 +128,7 @@ async fn answer(http: &Rc<Http>, head: &Parts, body: &mut Incoming, unheard: &Un
         }
         Route::Turn(turn) => show(http, head, &caller, turn).await,
         Route::Stop(turn) => stop(http, &caller, turn).await,
+        Route::Cards => ok(&json!({"cards": http.door.cards_of(&caller.voice.speaker).await?})),
         Route::Answer(card) => {
             let body = object(head, body).await?;
             settle(http, &caller, card, &body).await

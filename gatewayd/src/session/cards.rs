@@ -7,13 +7,14 @@ use std::rc::Rc;
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::door_policyd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::common::{Channel, Lang};
+use metnos_proto::msg::common::{Channel, Lang, Refusal, RefusalCode};
 use metnos_proto::msg::planner::ResumeTurn;
-use metnos_proto::msg::policyd::{CardSettled, CardWaits, Identify};
+use metnos_proto::msg::policyd::{CardSettled, CardWaits, CardsHere, Identify};
+use serde_json::Value;
 
 use super::Door;
 use super::relay::{Item, Parked, Relay};
-use super::voice::{Ear, Told};
+use super::voice::{Ear, Speaker, Told};
 
 /// How often the planner is asked to go on with a turn, when it went away over it.
 pub const RESUME_TRIES: u32 = 3;
@@ -40,6 +41,19 @@ impl Door {
         if let Some(handle) = self.turns.borrow().get(&card.turn) {
             self.queue(handle, 0, Item::Card(card));
         }
+    }
+
+    /// The cards of somebody that wait for an answer, as policyd shows them.
+    ///
+    /// # Errors
+    /// When policyd does not know him, or does not answer.
+    pub(crate) async fn cards_of(&self, speaker: &Speaker) -> Result<Vec<Value>, Refusal> {
+        let ask = CardsHere { channel: speaker.channel, sender: speaker.sender.clone() };
+        let asked = self.peers.policyd.cards_here(TraceId::NONE, ask, []).await;
+        let (_, [cards]) = asked.map_err(AskError::into_refusal)?;
+        let unread = |why: String| Refusal::new(RefusalCode::Internal, "door.cards", why);
+        let bytes = cards.read().map_err(|error| unread(error.to_string()))?;
+        serde_json::from_slice(&bytes).map_err(|error| unread(error.to_string()))
     }
 
     /// Remembers who was shown a card, so that he hears what became of it.

@@ -3,12 +3,11 @@
 
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Channel, Lang, Refusal, Standing};
 use metnos_proto::msg::door::AnswerHere;
 use metnos_proto::msg::planner::TurnEnd;
-use metnos_proto::msg::policyd::{CardsHere, Identified, PanicHere, UndoHere};
+use metnos_proto::msg::policyd::{Identified, PanicHere, UndoHere};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -72,7 +71,7 @@ impl Bot {
     }
 
     async fn status(&self, speaker: &Speaker, who: &Identified) -> String {
-        let waiting = self.cards(speaker).await.map_or(0, |cards| cards.len());
+        let waiting = self.door.cards_of(speaker).await.map_or(0, |cards| cards.len());
         let report = self.door.report();
         match who.standing {
             Standing::Owner => says::status(who.lang, report.turns, waiting, Some(&report.models)),
@@ -97,16 +96,8 @@ impl Bot {
         }
     }
 
-    /// The sender's own cards that wait.
-    async fn cards(&self, speaker: &Speaker) -> Result<Vec<Value>, Refusal> {
-        let ask = CardsHere { channel: Channel::Telegram, sender: speaker.sender.clone() };
-        let asked = self.door.peers().policyd.cards_here(TraceId::NONE, ask, []).await;
-        let (_, [cards]) = asked.map_err(AskError::into_refusal)?;
-        Ok(cards.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
-    }
-
     async fn approvals(&self, from: i64, speaker: &Speaker, who: &Identified) {
-        let cards = match self.cards(speaker).await {
+        let cards = match self.door.cards_of(speaker).await {
             Ok(cards) => cards,
             Err(refusal) => {
                 self.say(from, &told(&refusal)).await;
@@ -167,10 +158,12 @@ impl Bot {
         let own = press.under.filter(|(chat, _)| *chat == press.from && who.standing != Standing::Stranger);
         let wanted = Pressed::parse(&press.data);
         let found = match (own, &wanted) {
-            (Some(_), Some(wanted)) => self.cards(&speaker).await.unwrap_or_default().into_iter().find(|shown| {
-                let digest = shown["digest"].as_str().unwrap_or_default();
-                shown["id"] == wanted.id.as_str() && card::short(digest) == wanted.short
-            }),
+            (Some(_), Some(wanted)) => {
+                self.door.cards_of(&speaker).await.unwrap_or_default().into_iter().find(|shown| {
+                    let digest = shown["digest"].as_str().unwrap_or_default();
+                    shown["id"] == wanted.id.as_str() && card::short(digest) == wanted.short
+                })
+            }
             (None, _) | (_, None) => None,
         };
         let (Some((_, message)), Some(wanted), Some(shown)) = (own, wanted, found) else {
