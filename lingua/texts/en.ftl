@@ -72,3 +72,56 @@ model-unasked = The model could not be asked: { $why }
 model-unfunded = The model may not be asked: { $why }
 done-until-then = Done until then: { $executors }.
 waits-for-card = It waits for an answer to the card, and then goes on.
+
+## Cards
+
+card-asks = May this be done?
+card-yes = Yes, once
+card-yes-turn = Yes, and the like of it this turn
+card-no = No
+card-too-long = It is too long to be shown here: metnosctl approval show { $card }
+card-from = (from: { $source })
+card-touches = { $files ->
+    [one] { $files } file
+   *[other] { $files } files
+} in { $folders ->
+    [one] { $folders } folder
+   *[other] { $folders } folders
+}
+card-reversible = It can be taken back.
+card-irreversible = It cannot be taken back.
+card-at-the-machine = The owner answers this at the machine: metnosctl approval show { $card }
+card-approved = Approved by { $by }; { $ran } done.
+card-denied = Denied by { $by }; nothing was done.
+card-stale = This does not wait for your word, or not any more. Nothing was done.
+card-heard = Heard.
+card-none = Nothing waits for your word.
+
+## A chat
+
+command-help = what can be said here
+command-status = how Metnos is
+command-undo = take back the last thing that was done
+command-approvals = what waits for your word
+command-pause = stop everything now
+chat-help = Write what you wish in your own words. What needs your word comes with buttons.
+chat-stranger = I do not know you, so I hear nothing of what you write. Your code, for { $minutes ->
+    [one] { $minutes } minute
+   *[other] { $minutes } minutes
+}: { $code }. The owner types: metnosctl pairing approve telegram { $code }
+chat-known = The code was good: you are known here from now on. /help says what can be said.
+chat-private-only = I speak in private chats only: what is said in a group is not heard.
+chat-passed-on = That is somebody else's text, passed on: I do not take it for your words. Write what you wish yourself.
+chat-no-files = Files are not taken over this channel, and this message was not read. Put the file into the workspace folder at home, then name it here.
+chat-too-many = Too many messages at once: this one was not heard. Send it again when the others are answered.
+chat-interrupted = I was interrupted in the middle of this. What had been done stands in the record, and nothing is done a second time: look, and say again what is still to be done.
+chat-nothing-said = Done, without a word.
+chat-as-a-file = The whole answer, as a file.
+chat-working = Working on it
+chat-stopped = Everything is stopped; { $killed ->
+    [one] { $killed } call was
+   *[other] { $killed } calls were
+} ended. To go on, at the machine: metnosctl resume
+chat-own-stopped = What was under way for you is stopped.
+chat-status = Metnos is up. Turns under way: { $turns }. Waiting for your word: { $waiting }.
+chat-undone = Taken back: { $done }; left as they are: { $left }.

@@ -72,3 +72,56 @@ model-unasked = Non è stato possibile interpellare il modello: { $why }
 model-unfunded = Il modello non può essere interpellato: { $why }
 done-until-then = Fatto fino a quel punto: { $executors }.
 waits-for-card = Aspetta una risposta alla richiesta, e poi prosegue.
+
+## Cards
+
+card-asks = Si può fare?
+card-yes = Sì, una volta
+card-yes-turn = Sì, e anche le simili in questo turno
+card-no = No
+card-too-long = È troppo lunga per essere mostrata qui: metnosctl approval show { $card }
+card-from = (da: { $source })
+card-touches = { $files } file in { $folders ->
+    [one] { $folders } cartella
+   *[other] { $folders } cartelle
+}
+card-reversible = Si può annullare.
+card-irreversible = Non si può annullare.
+card-at-the-machine = Risponde il proprietario, alla macchina: metnosctl approval show { $card }
+card-approved = Approvata da { $by }; { $ran ->
+    [one] { $ran } eseguita
+   *[other] { $ran } eseguite
+}.
+card-denied = Rifiutata da { $by }; non è stato fatto nulla.
+card-stale = Questo non aspetta la tua parola, o non più. Non è stato fatto nulla.
+card-heard = Ricevuto.
+card-none = Nulla aspetta la tua parola.
+
+## A chat
+
+command-help = che cosa si può dire qui
+command-status = come sta Metnos
+command-undo = annulla l'ultima cosa fatta
+command-approvals = che cosa aspetta la tua parola
+command-pause = ferma tutto subito
+chat-help = Scrivi che cosa desideri con parole tue. Ciò che richiede la tua parola arriva con dei pulsanti.
+chat-stranger = Non ti conosco, quindi non ascolto nulla di ciò che scrivi. Il tuo codice, per { $minutes ->
+    [one] { $minutes } minuto
+   *[other] { $minutes } minuti
+}: { $code }. Il proprietario scrive: metnosctl pairing approve telegram { $code }
+chat-known = Il codice era giusto: da adesso sei conosciuto qui. /help dice che cosa si può dire.
+chat-private-only = Parlo solo in chat private: ciò che si dice in un gruppo non viene ascoltato.
+chat-passed-on = Quello è testo di qualcun altro, inoltrato: non lo prendo per parole tue. Scrivi tu che cosa desideri.
+chat-no-files = Su questo canale non prendo file, e questo messaggio non è stato letto. Metti il file nella cartella workspace a casa, poi nominalo qui.
+chat-too-many = Troppi messaggi insieme: questo non è stato ascoltato. Rimandalo quando gli altri hanno risposta.
+chat-interrupted = Sono stato interrotto a metà. Ciò che era già fatto sta nel registro, e nulla si fa una seconda volta: guarda, e ripeti ciò che resta da fare.
+chat-nothing-said = Fatto, senza parole.
+chat-as-a-file = La risposta intera, in un file.
+chat-working = Ci sto lavorando
+chat-stopped = Tutto è fermo; { $killed ->
+    [one] { $killed } chiamata è stata interrotta
+   *[other] { $killed } chiamate sono state interrotte
+}. Per riprendere, alla macchina: metnosctl resume
+chat-own-stopped = Ciò che era in corso per te è fermo.
+chat-status = Metnos è in funzione. Turni in corso: { $turns }. In attesa della tua parola: { $waiting }.
+chat-undone = Annullate: { $done }; lasciate come sono: { $left }.

@@ -67,7 +67,7 @@ pub fn is_token(text: &str) -> bool {
 }
 
 /// The commands in a language, or for whoever speaks none of those that are named: each with what it does.
-pub type Commands<'a> = (Option<&'a str>, &'a [(&'a str, &'a str)]);
+pub type Commands<'a> = (Option<&'a str>, &'a [(&'a str, String)]);
 
 /// What a message is sent with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

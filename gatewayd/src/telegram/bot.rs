@@ -210,7 +210,7 @@ impl Bot {
             let fresh =
                 known && self.groups.borrow().len() < MAX_CHATS && self.groups.borrow_mut().insert(message.chat);
             if fresh {
-                self.say(message.chat, says::private_only(who.lang)).await;
+                self.say(message.chat, &says::private_only(who.lang)).await;
             }
             return;
         }
@@ -218,9 +218,9 @@ impl Bot {
             return self.stranger(&speaker, from, &message.text, who.lang).await;
         }
         if message.passed_on {
-            self.say(from, says::passed_on(who.lang)).await;
+            self.say(from, &says::passed_on(who.lang)).await;
         } else if message.attached || message.text.trim().is_empty() {
-            self.say(from, says::no_files(who.lang)).await;
+            self.say(from, &says::no_files(who.lang)).await;
         } else {
             self.words(update, from, &speaker, &who, &message.text).await;
         }
@@ -253,7 +253,7 @@ impl Bot {
         }
         let line = match self.door.pair(speaker, text).await {
             Ok(Paired::Code(code)) => says::stranger(lang, &code.code, code.seconds),
-            Ok(Paired::Known) => says::known(lang).to_owned(),
+            Ok(Paired::Known) => says::known(lang),
             Ok(Paired::Silence) => return,
             Err(refusal) => {
                 tracing::debug!(%refusal, "a stranger could not be paired");
@@ -284,7 +284,7 @@ impl Bot {
         }
         let chat = self.chat(from, speaker);
         if chat.waiting.get() >= MAX_WAITING {
-            self.say(from, says::too_many(who.lang)).await;
+            self.say(from, &says::too_many(who.lang)).await;
             return;
         }
         chat.waiting.set(chat.waiting.get() + 1);
@@ -296,7 +296,7 @@ impl Bot {
                 return;
             }
         } else {
-            self.say(from, says::interrupted(who.lang)).await;
+            self.say(from, &says::interrupted(who.lang)).await;
             return;
         }
         match command {
@@ -349,7 +349,7 @@ impl Bot {
             return Some(true);
         }
         let text = says::interrupted(who.lang);
-        self.delivered(update, from, (turn, trace), TurnEnd::Broken, text).await;
+        self.delivered(update, from, (turn, trace), TurnEnd::Broken, &text).await;
         Some(false)
     }
 

@@ -64,7 +64,7 @@ impl Pressed {
 }
 
 /// One button: what stands on it, and what it carries.
-pub type Button = (&'static str, String);
+pub type Button = (String, String);
 
 /// The buttons below a card; none where a press could not count.
 #[must_use]

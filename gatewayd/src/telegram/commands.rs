@@ -91,7 +91,7 @@ impl Bot {
             }
             Standing::Guest | Standing::Stranger => {
                 self.door.cancel_turns_of(self.chat(from, speaker).voice.number);
-                says::own_stopped(who.lang).to_owned()
+                says::own_stopped(who.lang)
             }
         }
     }
@@ -105,7 +105,7 @@ impl Bot {
             }
         };
         if cards.is_empty() {
-            self.say(from, says::nothing_waits(who.lang)).await;
+            self.say(from, &says::nothing_waits(who.lang)).await;
         }
         for shown in cards.iter().take(super::sequence::MAX_OPEN) {
             let (id, digest) = (shown["id"].as_str().unwrap_or_default(), shown["digest"].as_str().unwrap_or_default());
@@ -167,8 +167,8 @@ impl Bot {
             (None, _) | (_, None) => None,
         };
         let (Some((_, message)), Some(wanted), Some(shown)) = (own, wanted, found) else {
-            let says = if who.standing == Standing::Stranger { "" } else { says::stale(who.lang) };
-            self.acknowledge(&press.query, says).await;
+            let says = if who.standing == Standing::Stranger { String::new() } else { says::stale(who.lang) };
+            self.acknowledge(&press.query, &says).await;
             if let Some((chat, message)) = own
                 && let Err(fault) = self.api.bare(chat, message).await
             {
@@ -176,7 +176,7 @@ impl Bot {
             }
             return;
         };
-        self.acknowledge(&press.query, says::heard(who.lang)).await;
+        self.acknowledge(&press.query, &says::heard(who.lang)).await;
         self.watch(press.from, message, &shown, &wanted.id, who.lang);
         let digest = shown["digest"].as_str().unwrap_or_default().to_owned();
         let ask = AnswerHere { id: wanted.id, digest, answer: wanted.answer, code: String::new() };
@@ -209,7 +209,7 @@ impl Bot {
 }
 
 fn help(lang: Lang) -> String {
-    let mut text = says::help(lang).to_owned();
+    let mut text = says::help(lang);
     text.push('\n');
     for (command, says) in says::commands(lang) {
         text.push_str(&format!("\n/{command} – {says}"));

@@ -138,7 +138,7 @@ impl Scribe {
             }
         }
         if as_file {
-            self.api.send_file(self.chat, "answer.txt", says::as_a_file(self.lang), text.as_bytes()).await?;
+            self.api.send_file(self.chat, "answer.txt", &says::as_a_file(self.lang), text.as_bytes()).await?;
         }
         Ok(())
     }
@@ -156,7 +156,7 @@ impl Scribe {
             text.push_str(&done.why);
         }
         if text.trim().is_empty() {
-            says::nothing_said(self.lang).clone_into(&mut text);
+            text = says::nothing_said(self.lang);
         }
         self.write(&text).await
     }
