@@ -13,6 +13,8 @@ use super::count::{Budget, Over};
 pub const MAX_GRANTS: usize = 32;
 /// The most thoughts of one turn that are entered one by one.
 pub const MAX_THOUGHTS: usize = 512;
+/// The part of the money that is left which a turn is given at first.
+pub const PARTS: u64 = 32;
 /// More than this, of tokens or of millionths, no single thought is believed to have taken: sums must stay numbers.
 pub const MOST: u64 = 1 << 40;
 
@@ -166,6 +168,8 @@ impl Funds {
         let others = |sum: u64, stands: u64, twice: u64| sum.saturating_sub(stands).saturating_sub(twice);
         let has = own.granted.or_more(own.told);
         let left = own.granted.minus(own.told).tokens;
+        // Whoever has tokens enough and asks again was refused a thought for its price.
+        let begs = left > 0 && left >= want;
         let mut more = want.saturating_sub(left);
         for (budget, sum, twice) in [
             (Budget::TurnTokens, spent.turn_tokens, 0),
@@ -179,7 +183,7 @@ impl Funds {
             }
             more = more.min(room);
         }
-        let mut micro = u64::MAX;
+        let (had, mut micro) = (own.granted.or_more(own.told).micro, u64::MAX);
         for (budget, sum, twice) in [
             (Budget::Turn, spent.turn, 0),
             (Budget::Day, spent.principal_day, mine.micro),
@@ -196,11 +200,14 @@ impl Funds {
                     limit: most,
                 });
             }
-            micro = micro.min(most.saturating_sub(others));
+            let room = most.saturating_sub(others).saturating_sub(had);
+            // What a thought will cost is not known here. Of what is for more than this turn it is given a part, so that
+            // the turns beside it find something left, and all that there is when it asks again.
+            micro = micro.min(if begs || budget == Budget::Turn { room } else { room.div_ceil(PARTS) });
         }
         Ok(Amount {
             tokens: own.granted.tokens.max(own.told.tokens).saturating_add(more),
-            micro: own.granted.micro.max(micro),
+            micro: had.saturating_add(micro),
         })
     }
 }
@@ -274,6 +281,29 @@ mod tests {
             funds.grant(turn, ME, 10, &spent.spent(turn, ME), limit(1, 900)).unwrap_err().budget,
             Budget::Tokens
         );
+    }
+
+    #[test]
+    fn turns_side_by_side_find_money_left_and_no_cap_is_passed() {
+        let (mut funds, mut ledger) = (Funds::default(), Ledger::default());
+        let most = |budget| match budget {
+            Budget::Turn => 500,
+            budget if budget.is_money() => 2_000,
+            _ => 1_000_000,
+        };
+        let mut ask = |turn, want| {
+            let granted = funds.grant(turn, ME, want, &ledger.spent(turn, ME), most).unwrap();
+            let fund = funds.0.entry(turn).or_insert_with(|| Fund::new(ME, TraceId::NONE, 1));
+            ledger.0.insert(CallId::new(), (turn, ME.into(), granted.minus(fund.granted)));
+            fund.granted = granted;
+            granted.micro
+        };
+        let turns: Vec<TurnId> = (0..64).map(|_| TurnId::new()).collect();
+        let first: Vec<u64> = turns.iter().map(|turn| ask(*turn, 10)).collect();
+        assert!(first.iter().all(|micro| (1..=63).contains(micro)), "{first:?}");
+        let left = 2_000 - first.iter().sum::<u64>();
+        assert_eq!(ask(turns[0], 10), (first[0] + left).min(500), "whoever asks again has all that there is");
+        assert!(ledger.spent(TurnId::NONE, ME).principal_day <= 2_000);
     }
 
     #[test]
