@@ -168,8 +168,9 @@ impl Funds {
         let others = |sum: u64, stands: u64, twice: u64| sum.saturating_sub(stands).saturating_sub(twice);
         let has = own.granted.or_more(own.told);
         let left = own.granted.minus(own.told).tokens;
-        // Whoever has tokens enough and asks again was refused a thought for its price.
-        let begs = left > 0 && left >= want;
+        // Whoever has tokens enough and asks again was refused a thought for its price; whoever was granted something that
+        // is known here no more, after a restart, has asked before.
+        let begs = left > 0 && left >= want || own.estimates.is_empty() && spent.turn_tokens > 0;
         let mut more = want.saturating_sub(left);
         for (budget, sum, twice) in [
             (Budget::TurnTokens, spent.turn_tokens, 0),
