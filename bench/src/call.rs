@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 
 use metnos_proto::control::{self, Connect, CtlAnswer, CtlAsk};
-use metnos_proto::edge::AskerEnd;
+use metnos_proto::edge::{AskerEnd, Edge};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
@@ -47,12 +47,17 @@ pub fn measure(table: &mut Table) {
     set.verify();
 }
 
-/// An end of the owner's edge to policyd, as `metnosctl` gets it.
+/// An end of the owner's edge to policyd.
 pub fn policyd(set: &Instance) -> BlockingClient<CtlPolicyd> {
+    end(set, RoleName::Policyd)
+}
+
+/// An end of one of the owner's edges, as `metnosctl` gets it.
+pub fn end<E: Edge>(set: &Instance, role: RoleName) -> BlockingClient<E> {
     let supervisor =
         rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
     rustix::net::connect(&supervisor, &SocketAddrUnix::new(set.home().join("run/control.sock")).unwrap()).unwrap();
-    control::send(supervisor.as_fd(), &CtlAsk::Connect(Connect { role: RoleName::Policyd }), None).unwrap();
+    control::send(supervisor.as_fd(), &CtlAsk::Connect(Connect { role }), None).unwrap();
     let mut buffer = socket::buffer();
     let within = std::time::Duration::from_secs(5);
     match control::receive_within::<CtlAnswer>(supervisor.as_fd(), &mut buffer, within).unwrap() {

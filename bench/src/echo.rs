@@ -11,11 +11,11 @@ use metnos_proto::edges::{DoorPolicyd, door_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::{BlockingClient, BlockingServer};
 use metnos_proto::link_async::{Client, Cx};
-use metnos_proto::msg::common::{Channel, Done, Lang, Level, Standing};
+use metnos_proto::msg::common::{Channel, Done, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::policyd::{
-    AnswerCard, Answered, CardsHere, Identified, Identify, PanicHere, Panicked, PromptRegistered, RegisterPrompt,
-    UndoHere,
+    AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
+    RegisterPrompt, UndoHere,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::socket;
@@ -60,7 +60,7 @@ fn rows(table: &mut Table, kind: &str, raw: &Times, typed: &Times) {
 
 /// An ask whose packet is about as large as the raw one.
 fn identify() -> Identify {
-    Identify { channel: Channel::Cli, sender: "s".repeat(BYTES - 33) }
+    Identify { channel: Channel::Cli, sender: "s".repeat(BYTES - 34), lang: None }
 }
 
 fn identified() -> Identified {
@@ -121,6 +121,28 @@ fn end(ours: OwnedFd, server: JoinHandle<()>) {
 struct Answers;
 
 impl door_policyd::ServeBlocking for Answers {
+    fn fire(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<metnos_proto::edges::DoorPolicyd>,
+        _: metnos_proto::ids::TraceId,
+        _: metnos_proto::msg::people::Fire,
+        []: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::people::Fired, 1> {
+        Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
+            .into())
+    }
+
+    fn look_here(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<metnos_proto::edges::DoorPolicyd>,
+        _: metnos_proto::ids::TraceId,
+        _: metnos_proto::msg::people::LookHere,
+        []: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::memoryd::Looked, 1> {
+        Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
+            .into())
+    }
+
     fn identify(
         &mut self,
         _link: &BlockingServer<DoorPolicyd>,
@@ -163,6 +185,16 @@ impl door_policyd::ServeBlocking for Answers {
         []: [Sealed; 0],
     ) -> Served<Done, 1> {
         Ok((Done {}, [Sealed::new(b"[]").unwrap()]))
+    }
+
+    fn keep_file(
+        &mut self,
+        _: &BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: KeepFile,
+        _: [Sealed; 1],
+    ) -> Served<CallRun, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
     }
 
     fn undo_here(
@@ -251,6 +283,26 @@ fn raw_tokio(times: &mut Times) {
 }
 
 impl door_policyd::Serve for Answers {
+    async fn fire(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        _: metnos_proto::msg::people::Fire,
+        []: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::people::Fired, 1> {
+        Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
+            .into())
+    }
+
+    async fn look_here(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        _: metnos_proto::msg::people::LookHere,
+        []: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::memoryd::Looked, 1> {
+        Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
+            .into())
+    }
+
     async fn identify(self: Rc<Self>, _cx: Cx<DoorPolicyd>, _ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
         Ok((identified(), []))
     }
@@ -279,6 +331,10 @@ impl door_policyd::Serve for Answers {
 
     async fn cards_here(self: Rc<Self>, _: Cx<DoorPolicyd>, _: CardsHere, []: [Sealed; 0]) -> Served<Done, 1> {
         Ok((Done {}, [Sealed::new(b"[]").unwrap()]))
+    }
+
+    async fn keep_file(self: Rc<Self>, _: Cx<DoorPolicyd>, _: KeepFile, _: [Sealed; 1]) -> Served<CallRun, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
     }
 
     async fn undo_here(self: Rc<Self>, _: Cx<DoorPolicyd>, _: UndoHere, []: [Sealed; 0]) -> Served<Done, 1> {

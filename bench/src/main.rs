@@ -6,9 +6,12 @@ mod call;
 mod decide;
 mod echo;
 mod engine;
+mod layers;
 mod memory;
+mod mind;
 mod recall;
 mod sandbox;
+mod saturate;
 mod set;
 mod stats;
 mod words;
@@ -18,7 +21,7 @@ use stats::Table;
 /// A name, and what measures.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 9] = [
+const SECTIONS: [Section; 12] = [
     ("ask", echo::measure),
     ("act", decide::measure),
     ("decisions", engine::measure),
@@ -27,11 +30,19 @@ const SECTIONS: [Section; 9] = [
     ("call", call::measure),
     ("recall", recall::measure),
     ("sandbox", sandbox::measure),
+    ("layers", layers::measure),
+    ("saturate", saturate::measure),
     ("words", words::measure),
+    ("mind", mind::measure),
 ];
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if let [word, instance] = wanted.as_slice()
+        && word == layers::INSIDE
+    {
+        return layers::inside(std::path::Path::new(instance));
+    }
     if let Some(unknown) = wanted.iter().find(|name| SECTIONS.iter().all(|(known, _)| known != name)) {
         eprintln!("no section is named `{unknown}`; there are: {}", SECTIONS.map(|(name, _)| name).join(", "));
         std::process::exit(2);

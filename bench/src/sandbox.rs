@@ -1,8 +1,9 @@
 //! A whole granted call by the step of the ladder that carried it (a process that waited for this executor, one that waited for
-//! any, one that was forked for it), beside `bwrap --unshare-all … python3 -I -S -c pass`, in alternation in one run; how many
-//! calls a second; and what the waiting processes cost.
+//! any, one that was forked for it), beside `bwrap --unshare-all … python3 -I -S -c pass`, a bare Python, `posix_spawn` of
+//! `/bin/true` and other sandboxes where they are installed, in alternation in one run; and what the waiting processes cost.
 
 use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use metnos_proto::edges::CtlPolicyd;
@@ -23,32 +24,36 @@ const ROUNDS: usize = 100;
 const REFILL: Duration = Duration::from_millis(40);
 /// Calls of one burst, which is longer than anything that waits.
 const BURST: usize = 24;
-/// How long calls follow each other without a pause, for the rate.
-const RATE_FOR: Duration = Duration::from_secs(5);
+/// The owner asks for nothing but speed here: no bound on calls.
+pub const CONFIG: &str = "[policy]\ncalls_per_minute = 100000\n";
 
+/// An executor and its arguments.
+pub type What = (&'static str, &'static [u8]);
 /// The two executors that take turns.
-const READ: (&str, &[u8]) = ("fs_read", br#"{"path":"notes/welcome.md"}"#);
-const COUNT: (&str, &[u8]) = ("text_stats", br#"{"text":"one two three"}"#);
+pub const READ: What = ("fs_read", br#"{"path":"notes/welcome.md"}"#);
+const COUNT: What = ("text_stats", br#"{"text":"one two three"}"#);
 
 /// Measures calls by carrier.
 pub fn measure(table: &mut Table) {
-    let set = Plan::new().in_memory().config("[policy]\ncalls_per_minute = 100000\n").start();
+    let set = Plan::new().in_memory().config(CONFIG).start();
     let mut policyd = policyd(&set);
     let mut by_carrier: BTreeMap<&'static str, Times> = BTreeMap::new();
+    let mut others = others();
     let mut bwrap = Times::default();
     // The first calls have what follows compiled.
     for _ in 0..10 {
-        call(&mut policyd, READ);
-        call(&mut policyd, COUNT);
+        called(&mut policyd, READ);
+        called(&mut policyd, COUNT);
         std::thread::sleep(REFILL);
     }
     let mut timed = |policyd: &mut BlockingClient<CtlPolicyd>, what| {
         let began = Instant::now();
-        let carrier = call(policyd, what);
+        let carrier = called(policyd, what);
         by_carrier.entry(carrier.name()).or_default().push(began.elapsed());
     };
     for _ in 0..ROUNDS {
         bwrap.time(bubblewrap);
+        others.iter_mut().for_each(|(_, run, times)| times.time(run));
         std::thread::sleep(REFILL);
         // The same again is expected; another one is not.
         timed(&mut policyd, READ);
@@ -66,6 +71,9 @@ pub fn measure(table: &mut Table) {
         std::thread::sleep(REFILL);
     }
     table.times("`bwrap --unshare-all … python3 -I -S -c pass`", &bwrap, String::new(), "");
+    for (name, _, times) in &others {
+        table.times(name, times, format!("{:.3} × bwrap", times.ratio_to(&bwrap)), "");
+    }
     for (carrier, goal) in [
         (Carrier::Predicted, "≤ 0.03 ×"),
         (Carrier::Warm, "≤ 0.06 ×"),
@@ -76,12 +84,37 @@ pub fn measure(table: &mut Table) {
         let beside = format!("{:.3} × bwrap, of {} calls", times.ratio_to(&bwrap), times.count());
         table.times(&format!("whole granted call, {}", carrier.name()), times, beside, goal);
     }
-    rate(table, &set);
     memory(table, &set);
     set.verify();
 }
 
-fn call(policyd: &mut BlockingClient<CtlPolicyd>, (executor, arguments): (&str, &[u8])) -> Carrier {
+/// What else the same could be done with: a name, what does it once, its times.
+type Other = (String, Box<dyn FnMut()>, Times);
+
+fn others() -> Vec<Other> {
+    const PYTHON: [&str; 5] = ["/usr/bin/python3", "-I", "-S", "-c", "pass"];
+    let ways: [(&str, Vec<&str>); 4] = [
+        ("`posix_spawn` of `/bin/true`", vec!["/bin/true"]),
+        ("`python3 -I -S -c pass`, bare", PYTHON.to_vec()),
+        ("nsjail with Python", [&["nsjail", "-Mo", "-q", "-R/usr", "-R/lib", "-R/lib64", "--"], &PYTHON[..]].concat()),
+        ("firejail with Python", [&["firejail", "--quiet", "--net=none", "--private"], &PYTHON[..]].concat()),
+    ];
+    let run = |words: &[&str]| {
+        let mut command = Command::new(words.first().copied().unwrap_or_default());
+        let command = command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    // What this machine does not have, or does not let run, is not measured.
+    let there = ways.into_iter().filter(|(_, words)| run(words));
+    there
+        .map(|(name, words)| {
+            (name.to_owned(), Box::new(move || assert!(run(&words))) as Box<dyn FnMut()>, Times::default())
+        })
+        .collect()
+}
+
+/// Calls it once; ends this program with the reason when that goes wrong.
+pub fn called(policyd: &mut BlockingClient<CtlPolicyd>, (executor, arguments): What) -> Carrier {
     let arguments = Sealed::new(arguments).unwrap();
     let ask = RunCall { executor: executor.to_owned() };
     let (answer, [_result]) = policyd.run_call(TraceId::NONE, ask, [arguments]).unwrap();
@@ -94,36 +127,18 @@ fn call(policyd: &mut BlockingClient<CtlPolicyd>, (executor, arguments): (&str, 
     }
 }
 
-/// Calls a second, from as many askers as the machine has processors.
-fn rate(table: &mut Table, set: &Instance) {
-    let askers = std::thread::available_parallelism().map_or(4, std::num::NonZero::get);
-    let began = Instant::now();
-    let calls: usize = std::thread::scope(|scope| {
-        let asker = || {
-            let mut policyd = policyd(set);
-            let mut calls = 0;
-            while began.elapsed() < RATE_FOR {
-                call(&mut policyd, READ);
-                calls += 1;
-            }
-            calls
-        };
-        let handles: Vec<_> = (0..askers).map(|_| scope.spawn(asker)).collect();
-        handles.into_iter().map(|handle| handle.join().unwrap()).sum()
-    });
-    #[allow(clippy::cast_precision_loss)]
-    let per_second = calls as f64 / began.elapsed().as_secs_f64();
-    table.row("calls a second", format!("{per_second:.0}"), format!("{askers} askers"), "1,000 on 4 cores");
+/// The process that is sandboxd, of this set.
+pub fn sandboxd(set: &Instance) -> Option<u32> {
+    procfs::descendants(set.supervisor()).into_iter().find(|pid| {
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "metnos-sandboxd")
+    })
 }
 
 /// What sandboxd and everything below it take while nobody calls.
 fn memory(table: &mut Table, set: &Instance) {
     // Until it counts as calm.
     std::thread::sleep(Duration::from_secs(25));
-    let sandboxd = procfs::descendants(set.supervisor()).into_iter().find(|pid| {
-        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "metnos-sandboxd")
-    });
-    let Some(sandboxd) = sandboxd else { return };
+    let Some(sandboxd) = sandboxd(set) else { return };
     let below = procfs::descendants(sandboxd);
     let kib = |pids: &[u32]| pids.iter().filter_map(|pid| procfs::pss_kib(*pid)).sum::<u64>();
     #[allow(clippy::cast_precision_loss)]
@@ -135,4 +150,18 @@ fn memory(table: &mut Table, set: &Instance) {
         format!("{} processes", below.len()),
         "",
     );
+    // The zygote is the oldest interpreter; the others wait for calls.
+    let is_python =
+        |pid: &&u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.starts_with("python"));
+    let mut interpreters: Vec<u32> = below.iter().filter(is_python).copied().collect();
+    interpreters.sort_unstable();
+    let waiting: Vec<u64> = interpreters.iter().skip(1).filter_map(|pid| procfs::private_kib(*pid)).collect();
+    if let Some(most) = waiting.iter().max() {
+        table.row(
+            "memory of a waiting process that is its own alone",
+            mib(*most),
+            format!("the largest of {}", waiting.len()),
+            "≤ 1.5 MB",
+        );
+    }
 }

@@ -24,6 +24,11 @@ impl Times {
         self.0.push(time);
     }
 
+    /// Adds all times of another.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
     /// The time below which this share of all lies.
     pub fn quantile(&self, share: f64) -> Duration {
         let mut sorted = self.0.clone();

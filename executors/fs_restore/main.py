@@ -206,6 +206,16 @@ def unwrite(folder, name, path, keep, note):
     return "restored", aside
 
 
+def unkeep(folder, path, keep, note):
+    """Puts a file that was sent aside, under whichever name it was kept; one that was there before stays."""
+    name = note.get("name")
+    if not isinstance(name, str) or "/" in name or name in ("", ".", ".."):
+        raise Refused("Changed", f"the record of what was kept as {path} cannot be read; nothing was changed")
+    if note.get("made") is None:
+        return "nothing", ""
+    return unwrite(folder, name, path, keep, note)
+
+
 def unnote(folder, name, path, keep, note):
     """Takes a note out again; a notebook that was made for it, and holds nothing else, goes aside with it."""
     if not note.get("made"):
@@ -273,6 +283,8 @@ def act(args, ctx):
             what, aside = unmove(folder, names[-1], path, to[-1], note)
         elif of == "fs_write":
             what, aside = unwrite(folder, names[-1], path, keep, note)
+        elif of == "inbox_add":
+            what, aside = unkeep(folder, path, keep, note)
         elif of == "note_add":
             what, aside = unnote(folder, names[-1], path, keep, note)
         else:

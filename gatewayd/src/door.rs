@@ -1,13 +1,17 @@
 //! The door's process: the only one that channels lead to. It must never choose a call, nor open a file.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 
 use metnos_gatewayd::daemon::{self, Opened};
+use metnos_gatewayd::hooks::Hooks;
+use metnos_gatewayd::hooks::kept::Kept;
 use metnos_gatewayd::http::{self, Http};
 use metnos_gatewayd::session::{Door, Peers, TURN_WITHIN_MS};
 use metnos_gatewayd::telegram;
 use metnos_proto::boot::{BootError, Daemon};
+use metnos_proto::control::HttpSettings;
 use metnos_proto::edges::CtlDoor;
 use metnos_proto::role::Gatewayd;
 
@@ -23,7 +27,9 @@ fn open(daemon: &mut Daemon<Gatewayd>) -> Result<Opened<Rc<Door>>, BootError> {
     let sessions = Rc::clone(&door);
     daemon.answers::<CtlDoor, _, _>(move |end| sessions.session(end))?;
     door.start();
-    listen(&door, &daemon.start.settings.http.listen);
+    let folder = Path::new(&daemon.start.instance).join(telegram::FOLDER);
+    door.keeps_hooks(Hooks::new(Kept::open(&folder).map_err(|error| error.to_string())));
+    listen(&door, &daemon.start.settings.http);
     let ports = telegram::open(&daemon.start, &door);
     let spared: &[&str] = if ports.is_empty() { &["socket", "connect"] } else { &[] };
     Ok(Opened { service: door, ports, spared })
@@ -31,7 +37,8 @@ fn open(daemon: &mut Daemon<Gatewayd>) -> Result<Opened<Rc<Door>>, BootError> {
 
 /// Takes the door's place on the loopback, before the lock. A place that cannot be had leaves the other channels as they
 /// are: `status` says why there is no HTTP.
-fn listen(door: &Rc<Door>, listen: &str) {
+fn listen(door: &Rc<Door>, settings: &HttpSettings) {
+    let listen = &settings.listen;
     if listen.is_empty() {
         return;
     }
@@ -42,7 +49,7 @@ fn listen(door: &Rc<Door>, listen: &str) {
     match bound {
         Ok((address, listener)) => {
             door.listens(address.to_string());
-            let http = Http::new(door, address.port());
+            let http = Http::new(door, address.port(), settings.per_minute);
             tokio::task::spawn_local(http.listen(listener));
         }
         Err(error) => {

@@ -93,6 +93,18 @@ impl Check {
         self.0.iter().all(|term| term.holds(pid, arguments))
     }
 
+    /// Whether it is one equality, so that its opposite can be told by one comparison.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.0.as_slice(), [term] if term.op == Op::Eq && term.mask.is_none())
+    }
+
+    /// The rule that holds exactly when none of these plain checks does.
+    pub(crate) fn none_of(checks: &[&Self], pid: u32) -> Result<SeccompRule, seccompiler::BackendError> {
+        let terms = checks.iter().flat_map(|check| &check.0);
+        let conditions = terms.map(|term| Term { op: Op::Ne, ..*term }.condition(pid)).collect::<Result<_, _>>()?;
+        SeccompRule::new(conditions)
+    }
+
     /// The check as a rule of the compiler of filters, for the process `pid`.
     pub(crate) fn rule(&self, pid: u32) -> Result<SeccompRule, seccompiler::BackendError> {
         let conditions = self.0.iter().map(|term| term.condition(pid)).collect::<Result<_, _>>()?;
@@ -193,6 +205,15 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn only_an_equality_without_a_mask_is_plain() {
+        let plain = |text| Check::parse(text).unwrap().is_plain();
+        assert!(plain("low(arg1) == F_GETFL"));
+        assert!(
+            !plain("low(arg1) != F_GETFL") && !plain("low(arg2) & PROT_EXEC == 0") && !plain("arg0 == 1 and arg1 == 2")
+        );
+    }
 
     #[test]
     fn a_masked_check_means_what_it_says() {

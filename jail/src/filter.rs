@@ -13,7 +13,7 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetA
 use crate::condition::Check;
 use crate::error::JailError;
 use crate::names::{self, Number};
-use crate::profile::{Errno, Profile};
+use crate::profile::{Call, Errno, Profile};
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
@@ -29,36 +29,43 @@ pub(crate) fn programs(profile: &Profile, pid: u32) -> Result<Vec<BpfProgram>, J
 fn compile(profile: &Profile, pid: u32) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     let mut programs = Vec::new();
     let errors: BTreeSet<Errno> = errors(profile);
+    let for_assertions = for_assertions();
     for errno in errors {
-        programs.push(program(
-            refused(profile, Some(errno)),
-            SeccompAction::Allow,
-            SeccompAction::Errno(errno.number()),
-        )?);
+        let mut rules = refused(profile, Some(errno));
+        for call in profile.calls.iter().filter(|call| call.otherwise == Some(errno)) {
+            if let Number::Here(number) = call.number {
+                rules.insert(number, vec![Check::none_of(&checks(call, for_assertions.as_ref()), pid)?]);
+            }
+        }
+        programs.push(program(rules, SeccompAction::Allow, SeccompAction::Errno(errno.number()))?);
     }
     let mut known = refused(profile, None);
     for call in &profile.calls {
         if let Number::Here(number) = call.number {
-            let mut rules = call.checks.iter().map(|check| check.rule(pid)).collect::<Result<Vec<_>, _>>()?;
-            if call.name == "fcntl" && !rules.is_empty() {
-                rules.extend(for_assertions(pid)?);
-            }
-            known.insert(number, rules);
+            // What satisfies no check of it is answered by another program; here it is known.
+            let checks = if call.otherwise.is_some() { Vec::new() } else { checks(call, for_assertions.as_ref()) };
+            known.insert(number, checks.iter().map(|check| check.rule(pid)).collect::<Result<_, _>>()?);
         }
     }
     programs.push(program(known, SeccompAction::KillProcess, SeccompAction::Allow)?);
     Ok(programs)
 }
 
+/// The checks of a call.
+fn checks<'a>(call: &'a Call, for_assertions: Option<&'a Check>) -> Vec<&'a Check> {
+    let more = for_assertions.filter(|_| call.name == "fcntl" && !call.checks.is_empty());
+    call.checks.iter().chain(more).collect()
+}
+
 /// What a build with assertions needs beside its profile: the standard library then asks for the flags of each
 /// descriptor that it is about to close. A release has no such rule.
-fn for_assertions(pid: u32) -> Result<Option<SeccompRule>, seccompiler::BackendError> {
-    let asking = Check::parse("low(arg1) == F_GETFD").ok().filter(|_| cfg!(debug_assertions));
-    asking.map(|check| check.rule(pid)).transpose()
+fn for_assertions() -> Option<Check> {
+    Check::parse("low(arg1) == F_GETFD").ok().filter(|_| cfg!(debug_assertions))
 }
 
 fn errors(profile: &Profile) -> BTreeSet<Errno> {
-    profile.refuse.iter().map(|refusal| refusal.errno).chain(profile.unnamed).collect()
+    let otherwise = profile.calls.iter().filter_map(|call| call.otherwise);
+    profile.refuse.iter().map(|refusal| refusal.errno).chain(profile.unnamed).chain(otherwise).collect()
 }
 
 /// The calls that are answered with this error, or with any.

@@ -92,6 +92,8 @@ pub struct Call {
     /// When it happens, for a call that an ordinary hour of the daemon does not show. A test watches the
     /// shipped daemons and finds every rule used, but for these.
     pub rare: Option<String>,
+    /// The error for arguments that satisfy no check; `None`: they kill.
+    pub otherwise: Option<Errno>,
     /// Its number here, or that it exists on another architecture only.
     pub(crate) number: Number,
 }
@@ -170,6 +172,7 @@ struct RawCall {
     #[serde(default)]
     when: Vec<String>,
     rare: Option<String>,
+    otherwise: Option<Errno>,
     arch: Option<Arch>,
 }
 
@@ -275,9 +278,13 @@ fn check_call(call: RawCall) -> Result<Call, String> {
         .when
         .iter()
         .map(|text| Check::parse(text).map_err(|why| format!("{}: {why}", call.name)))
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<Vec<_>, _>>()?;
+    if call.otherwise.is_some() && (checks.is_empty() || !checks.iter().all(Check::is_plain)) {
+        return Err(format!("{}: `otherwise` needs checks, each one equality without a mask", call.name));
+    }
     Ok(Call {
         number: number(&call.name, call.arch.as_ref())?,
+        otherwise: call.otherwise,
         name: call.name,
         why: call.why,
         checks,

@@ -221,3 +221,16 @@ fn places_beside_a_namespace_are_refused() {
     let place = "fs = \"namespace\"\n[[landlock.place]]\nname = \"a\"\naccess = \"read\"\nwhy = \"b\"";
     assert!(refused("fs = \"handled\"", place).contains("namespace"));
 }
+
+#[test]
+fn arguments_that_satisfy_no_check_are_answered_only_where_that_can_be_told_exactly() {
+    let checked = "when = [\"low(arg1) == 1\", \"low(arg1) == 2\"], otherwise = \"EPERM\", why =";
+    let profile = parse("mind", &SMALL.replace("why =", checked)).unwrap();
+    assert_eq!(profile.calls[0].otherwise, Some(Errno::NotPermitted));
+    assert!(refused("why =", "otherwise = \"EPERM\", why =").contains("needs checks"));
+    assert!(refused("why =", "when = [\"low(arg1) & 4 == 0\"], otherwise = \"EPERM\", why =").contains("equality"));
+    // Nobody but sandboxd, whose executors start below its filter.
+    let spared = |profile: &&Profile| profile.calls.iter().any(|call| call.otherwise.is_some());
+    let roles: Vec<String> = all().iter().filter(spared).map(|profile| profile.role.clone()).collect();
+    assert_eq!(roles, ["sandboxd"]);
+}

@@ -4,12 +4,13 @@
 //!
 //! A test compares both files with the keys: a message that is missing, left over, or has other variables fails it.
 
+pub mod card;
 mod keys;
 
 use std::cell::OnceCell;
 
 use fluent_bundle::{FluentArgs, FluentBundle, FluentResource, FluentValue};
-use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::common::{Lang, Refusal};
 
 pub use keys::Key;
 
@@ -38,6 +39,25 @@ impl From<u64> for Value<'_> {
     fn from(number: u64) -> Self {
         Self::Number(number)
     }
+}
+
+/// The language that a tag such as `it-IT`, or the first one of a list such as a browser sends, names: if it is one of ours.
+#[must_use]
+pub fn of_tag(tags: &str) -> Option<Lang> {
+    let first = tags.split([',', ';']).next()?.trim();
+    let name = first.split(['-', '_']).next()?;
+    [("en", Lang::En), ("it", Lang::It)]
+        .into_iter()
+        .find(|(ours, _)| name.eq_ignore_ascii_case(ours))
+        .map(|(_, lang)| lang)
+}
+
+/// Why somebody was told no, and what to do: as the language has it for that rule, else in the words of the daemon that said it.
+#[must_use]
+pub fn refusal(lang: Lang, refusal: &Refusal) -> String {
+    let rule = refusal.rule.replace('.', "-");
+    let known = tell(lang, Key::Refusal, &[("rule", (&rule).into())]);
+    if known == rule { refusal.to_string() } else { known }
 }
 
 /// The texts of a language, as they stand in its file.

@@ -71,6 +71,25 @@ fn what_is_put_in_comes_out_as_it_is_in_every_text() {
 }
 
 #[test]
+fn a_language_is_known_by_its_tag_also_as_the_first_of_a_list() {
+    for (tag, lang) in [("it", Some(Lang::It)), ("IT_it.UTF-8", Some(Lang::It)), ("en-GB,it;q=0.9", Some(Lang::En))] {
+        assert_eq!(of_tag(tag), lang, "{tag}");
+    }
+    for none in ["", "de", "italian", "*", ",it", "de,it"] {
+        assert_eq!(of_tag(none), None, "{none}");
+    }
+}
+
+#[test]
+fn a_refusal_is_told_in_the_language_where_its_rule_is_known_and_else_as_it_came() {
+    use metnos_proto::msg::common::{Refusal, RefusalCode};
+    let no = |rule| Refusal::new(RefusalCode::Denied, rule, "why").remedy("do");
+    assert_eq!(refusal(Lang::It, &no("panic.owner")), "solo il proprietario può fermare tutto");
+    assert_eq!(refusal(Lang::It, &no("odd.rule")), "why (do)");
+    assert_eq!(refusal(Lang::En, &no("panic.owner")), "why (do)");
+}
+
+#[test]
 fn a_number_is_told_as_it_is() {
     let shown = |lang| tell(lang, Key::Truncated, &[("shown", 1000_u64.into()), ("total", 1_234_567_u64.into())]);
     assert_eq!(shown(Lang::En), "… 1000 of 1234567 shown");

@@ -3,6 +3,9 @@
 ## The reflex
 
 greeting = Hello, I am Metnos.
+how-it-is = I am here: your words were just registered, written down and planned for. { $abilities } things can be asked of me; "help" shows some. `metnosctl status` tells how each of my processes is.
+what-waits = What waits for your word has been shown as a card where it was asked for. All of them: `metnosctl approval list` at the machine, /approvals on Telegram, GET /v1/approvals for programs.
+words-approve-nothing = Words like these approve nothing, so that nobody's text can. Answer the card itself: where it was shown, or by `metnosctl approval list` and `metnosctl approval approve`.
 greeting-example = Ask me something, for instance "{ $example }", or say "help".
 welcome = You are welcome.
 help = I can do what you ask in words like these:
@@ -10,7 +13,7 @@ help-nothing = I have no executor that I could call yet; `metnosctl executor lis
 doubt-unknown = I am not sure what you mean, so I did nothing.
 doubt-ambiguous = This could mean more than one thing, so I did nothing.
 doubt-effects = This would have an effect, and I do not guess such things: I did nothing.
-doubt-later = I cannot do things later or again and again yet: there are no schedules. I did nothing now, and noted the wish.
+doubt-later = I cannot do things later or again and again yet: there are no schedules. I did nothing now, and noted the wish. Until then the machine's cron can say it to me: metnosctl ask "…".
 doubt-empty = You said nothing.
 doubt-too-long = That is more than I can take in at once without a model, so I did nothing.
 nearest = The nearest things I can do:
@@ -76,11 +79,69 @@ waits-for-card = It waits for an answer to the card, and then goes on.
 ## Cards
 
 card-asks = May this be done?
+card-what = What
+card-on-what = On what
+card-how-many = How many
+card-where-from = From where
+card-way-back = Way back
+card-cost = Cost
+card-why = Why it is asked
+card-who = Who may answer
+card-class = { $class ->
+    [read] reads
+    [net_read] reads from the net
+    [self_create] makes something new
+    [self_modify] changes something
+    [destroy] removes something
+    [send] sends something
+    [share] shares something
+    [publish] publishes something
+    [acl] changes who may see something
+    [money] spends money
+    [account] changes an account
+    [book] books something
+    [shell] runs a command
+    [schedule] does something later
+    [confirm] confirms something
+    [mark] marks something
+   *[other] { $class }
+}
+card-not-counted = not counted
+card-no-arguments = nothing is named
+card-source = { $source ->
+    [intent] typed by you, for this
+    [prompt] typed by you
+    [slot] foreseen, but not in your words
+    [owner] your own
+    [designated] found by what you typed
+    [contact] somebody you know
+    [result] a part of something that was read
+    [ctx] nobody: the planner made it up
+   *[other] { $source }
+}
+card-label = { $label ->
+    [trusted] trusted
+    [vouched] vouched for
+    [untrusted] from a source that is not trusted
+   *[other] { $label }
+}
+card-cost-nothing = nothing
+card-reason = { $rule }
+card-who-asked = { $principal }, where it was asked; or the owner at the machine
+card-one-of = { $number } of { $total }
+card-state = { $state ->
+    [waiting] waiting
+    [approved] approved
+    [denied] denied
+    [expired] expired
+   *[other] { $state }
+}
+card-prompt = Do it?  [y] yes, once   [t] yes, and the like of it this turn   [n] no   [Enter] not now
+card-later = it waits: metnosctl approval show { $card }
 card-yes = Yes, once
 card-yes-turn = Yes, and the like of it this turn
 card-no = No
 card-too-long = It is too long to be shown here: metnosctl approval show { $card }
-card-from = (from: { $source })
 card-touches = { $files ->
     [one] { $files } file
    *[other] { $files } files
@@ -112,7 +173,12 @@ chat-stranger = I do not know you, so I hear nothing of what you write. Your cod
 chat-known = The code was good: you are known here from now on. /help says what can be said.
 chat-private-only = I speak in private chats only: what is said in a group is not heard.
 chat-passed-on = That is somebody else's text, passed on: I do not take it for your words. Write what you wish yourself.
-chat-no-files = Files are not taken over this channel, and this message was not read. Put the file into the workspace folder at home, then name it here.
+chat-no-files = I cannot take in a message of this kind, and it was not read. Write it in words, or send it as a file.
+file-kept = Kept as { $path } ({ $bytes } bytes).
+file-there = The very same file was there already: { $path }.
+file-too-large = A file that is sent here has at most { $most } KiB, and this one was not taken. Put it into the workspace folder at home, then name it here.
+file-not-fetched = The file could not be fetched, so nothing was kept. Send it again.
+file-not-kept = The file was not kept: { $why }
 chat-too-many = Too many messages at once: this one was not heard. Send it again when the others are answered.
 chat-interrupted = I was interrupted in the middle of this. What had been done stands in the record, and nothing is done a second time: look, and say again what is still to be done.
 chat-nothing-said = Done, without a word.
@@ -125,3 +191,35 @@ chat-stopped = Everything is stopped; { $killed ->
 chat-own-stopped = What was under way for you is stopped.
 chat-status = Metnos is up. Turns under way: { $turns }. Waiting for your word: { $waiting }.
 chat-undone = Taken back: { $done }; left as they are: { $left }.
+
+## Refusals, by their rule: what is not here is said as the daemon says it
+
+refusal = { $rule }
+
+## The terminal
+
+term-listens = Metnos listens. /help for help, Ctrl-D to end.
+term-help = Say what you want done: "read notes/welcome.md", "what can you do".
+    A backslash at the end of a line begins another line of the same message; so does an open ```, and what is pasted stays one.
+    Ctrl-C cancels a turn, or the line being typed. Ctrl-D or /quit ends the conversation.
+    /approvals shows what waits for your word. A line that begins with a blank is not remembered.
+term-unknown = { $word } is nothing that can be said here: /help, /approvals, /quit.
+term-cancelling = cancelling …
+term-unsuccessful = did not succeed
+term-denied = was denied
+term-steps = { $count ->
+    [one] { $count } step
+   *[other] { $count } steps
+}
+term-settled = card { $card }: { $what }
+term-end-not-understood = It was not clear what is wanted.
+term-end-denied = It was denied.
+term-end-unsuccessful = A call did not succeed.
+term-end-cancelled = The turn was cancelled.
+term-end-suspended = It waits for an answer, and goes on then.
+term-end-broken = A part that was needed went away in the middle.
+term-silent = nothing was heard of the turn { $turn } for { $seconds } s
+term-silent-remedy = look at `metnosctl status`; what has happened so far stands in `metnosctl audit tail`
+term-too-many-words = these are too many words: { $why }
+term-too-many-words-remedy = put the text into a file of the workspace, and ask about the file
+term-not-remembered = the lines of this conversation are not remembered: { $file }: { $why }

@@ -3,6 +3,9 @@
 ## The reflex
 
 greeting = Ciao, sono Metnos.
+how-it-is = Ci sono: le tue parole sono appena state registrate, scritte e pianificate. Mi si possono chiedere { $abilities } cose; «aiuto» ne mostra alcune. `metnosctl status` dice come sta ciascuno dei miei processi.
+what-waits = Ciò che attende una tua parola è stato mostrato come scheda dove è stato chiesto. Tutte le schede: `metnosctl approval list` sulla macchina, /approvals su Telegram, GET /v1/approvals per i programmi.
+words-approve-nothing = Parole come queste non approvano nulla, perché nessun testo altrui possa farlo. Rispondi alla scheda stessa: dove è stata mostrata, oppure con `metnosctl approval list` e `metnosctl approval approve`.
 greeting-example = Chiedimi qualcosa, per esempio «{ $example }», oppure di' «aiuto».
 welcome = Prego.
 help = So fare quello che chiedi con parole come queste:
@@ -10,7 +13,7 @@ help-nothing = Non ho ancora nessun executor da chiamare; `metnosctl executor li
 doubt-unknown = Non sono sicuro di aver capito, quindi non ho fatto nulla.
 doubt-ambiguous = Può voler dire più di una cosa, quindi non ho fatto nulla.
 doubt-effects = Questo avrebbe un effetto, e cose simili non le tiro a indovinare: non ho fatto nulla.
-doubt-later = Non so ancora fare cose più tardi o a ripetizione: le pianificazioni non ci sono ancora. Ora non ho fatto nulla, e ho annotato il desiderio.
+doubt-later = Non so ancora fare cose più tardi o a ripetizione: le pianificazioni non ci sono ancora. Ora non ho fatto nulla, e ho annotato il desiderio. Intanto può dirmelo il cron della macchina: metnosctl ask "…".
 doubt-empty = Non hai detto nulla.
 doubt-too-long = È più di quanto riesca a capire in una volta senza un modello: non ho fatto nulla.
 nearest = Le cose più vicine che so fare:
@@ -76,11 +79,91 @@ waits-for-card = Aspetta una risposta alla richiesta, e poi prosegue.
 ## Cards
 
 card-asks = Si può fare?
+card-what = Cosa
+card-on-what = Su cosa
+card-how-many = Quanti
+card-where-from = Da dove
+card-way-back = Ritorno
+card-cost = Costo
+card-why = Perché si chiede
+card-who = Chi può rispondere
+card-class = { $class ->
+    [read] legge
+    [net_read] legge dalla rete
+    [self_create] crea qualcosa di nuovo
+    [self_modify] cambia qualcosa
+    [destroy] toglie qualcosa
+    [send] manda qualcosa
+    [share] condivide qualcosa
+    [publish] pubblica qualcosa
+    [acl] cambia chi può vedere qualcosa
+    [money] spende denaro
+    [account] cambia un conto
+    [book] prenota qualcosa
+    [shell] esegue un comando
+    [schedule] fa qualcosa più tardi
+    [confirm] conferma qualcosa
+    [mark] segna qualcosa
+   *[other] { $class }
+}
+card-not-counted = non contati
+card-no-arguments = niente è nominato
+card-source = { $source ->
+    [intent] scritto da te, per questo
+    [prompt] scritto da te
+    [slot] previsto, ma non nelle tue parole
+    [owner] tuo
+    [designated] trovato con ciò che hai scritto
+    [contact] qualcuno che conosci
+    [result] parte di qualcosa che è stato letto
+    [ctx] da nessuno: l'ha composto il pianificatore
+   *[other] { $source }
+}
+card-label = { $label ->
+    [trusted] fidato
+    [vouched] garantito
+    [untrusted] da una fonte non fidata
+   *[other] { $label }
+}
+card-cost-nothing = niente
+card-reason = { $rule ->
+    [guest-write] un ospite chiede un effetto: decide il proprietario
+    [level-readonly] a questo livello si può solo leggere: decide il proprietario
+    [net_read-url] l'indirizzo non è nelle tue parole
+    [destroy-irreversible] non si può annullare
+    [destroy-many] può togliere più di una cosa alla volta
+    [destroy-selector] niente dice che cosa toglie
+    [send-derived] è stato composto dopo aver letto dati non fidati
+    [account-frozen] niente di questo è stato scritto dal proprietario
+    [money-payee] niente dice chi viene pagato
+    [money-amount] l'importo non è un importo
+    [money-cap] è più di quanto si paga senza chiedere
+    [shell-tainted] esegue un comando, e in questo turno sono stati letti dati non fidati
+    [shell-unlisted] esegue un comando che non è nell'elenco
+    [confirm-alone] subito prima non c'è niente che potrebbe confermare
+    [confirm-card] ha un effetto verso l'esterno, e si conferma sempre
+    [mark-lasting] non si può annullare
+    [intent-spent] era previsto, ed è già stato fatto tante volte quante previsto
+    [intent-none] non era previsto prima di leggere dati non fidati
+    [budget-cost] costa più di quanto si spende senza chiedere
+    [undo-missing] non è stato conservato ciò che serve per annullare
+   *[other] { $rule }
+}
+card-who-asked = { $principal }, dove è stato chiesto; o il proprietario alla macchina
+card-one-of = { $number } di { $total }
+card-state = { $state ->
+    [waiting] in attesa
+    [approved] approvata
+    [denied] negata
+    [expired] scaduta
+   *[other] { $state }
+}
+card-prompt = Farlo?  [s] sì, una volta   [t] sì, e simili in questo turno   [n] no   [Invio] non ora
+card-later = resta in attesa: metnosctl approval show { $card }
 card-yes = Sì, una volta
 card-yes-turn = Sì, e anche le simili in questo turno
 card-no = No
 card-too-long = È troppo lunga per essere mostrata qui: metnosctl approval show { $card }
-card-from = (da: { $source })
 card-touches = { $files } file in { $folders ->
     [one] { $folders } cartella
    *[other] { $folders } cartelle
@@ -112,7 +195,12 @@ chat-stranger = Non ti conosco, quindi non ascolto nulla di ciò che scrivi. Il 
 chat-known = Il codice era giusto: da adesso sei conosciuto qui. /help dice che cosa si può dire.
 chat-private-only = Parlo solo in chat private: ciò che si dice in un gruppo non viene ascoltato.
 chat-passed-on = Quello è testo di qualcun altro, inoltrato: non lo prendo per parole tue. Scrivi tu che cosa desideri.
-chat-no-files = Su questo canale non prendo file, e questo messaggio non è stato letto. Metti il file nella cartella workspace a casa, poi nominalo qui.
+chat-no-files = Un messaggio di questo tipo non lo posso accogliere, e non è stato letto. Scrivilo a parole, o mandalo come file.
+file-kept = Conservato come { $path } ({ $bytes } byte).
+file-there = Lo stesso identico file c'era già: { $path }.
+file-too-large = Un file mandato qui ha al massimo { $most } KiB, e questo non è stato preso. Mettilo nella cartella dello spazio di lavoro a casa, poi nominalo qui.
+file-not-fetched = Il file non si è potuto prendere, quindi non è stato conservato nulla. Mandalo di nuovo.
+file-not-kept = Il file non è stato conservato: { $why }
 chat-too-many = Troppi messaggi insieme: questo non è stato ascoltato. Rimandalo quando gli altri hanno risposta.
 chat-interrupted = Sono stato interrotto a metà. Ciò che era già fatto sta nel registro, e nulla si fa una seconda volta: guarda, e ripeti ciò che resta da fare.
 chat-nothing-said = Fatto, senza parole.
@@ -125,3 +213,71 @@ chat-stopped = Tutto è fermo; { $killed ->
 chat-own-stopped = Ciò che era in corso per te è fermo.
 chat-status = Metnos è in funzione. Turni in corso: { $turns }. In attesa della tua parola: { $waiting }.
 chat-undone = Annullate: { $done }; lasciate come sono: { $left }.
+
+## Refusals, by their rule: what is not here is said as the daemon says it
+
+refusal = { $rule ->
+    [approval-waiting] aspetta la tua parola: la scheda dice di che cosa si tratta
+    [approval-denied] è stato negato sulla sua scheda
+    [approvals-answered] a questa scheda è già stato risposto; non è stato fatto nulla
+    [approvals-expired] questa scheda è scaduta; non è stato fatto nulla
+    [approvals-altered] ciò a cui si è risposto non è ciò di cui tratta la scheda; non è stato fatto nulla
+    [approvals-unknown] una scheda così non c'è
+    [approvals-hard] questo si risponde solo alla macchina; non è stato fatto nulla
+    [approvals-code] ci vuole un codice monouso; non è stato fatto nulla
+    [approvals-full] troppe schede aspettano già una risposta: rispondi prima a qualcuna
+    [approvals-changed] l'esecutore non è più quello di quando la scheda è stata fatta: chiedi di nuovo
+    [guard-path] quel percorso è vietato, e nessuna impostazione o approvazione lo permette
+    [guard-climb] quel percorso esce dallo spazio di lavoro, e nessuna impostazione o approvazione lo permette
+    [guard-passage] quel percorso passa per un luogo vietato
+    [guard-spelling] quel percorso è scritto in un modo che non si accetta
+    [law-constitution] è contro le Leggi di questa casa
+    [law-perimeter] è fuori da ciò che questa casa permette
+    [level-readonly] a questo livello si può solo leggere
+    [grant-never] il proprietario ha detto mai
+    [panic-stopped] tutto è fermo; il proprietario lo fa ripartire alla macchina con metnosctl resume
+    [panic-owner] solo il proprietario può fermare tutto
+    [schema-input] gli argomenti non sono quelli che l'esecutore si aspetta
+    [executor-unknown] un esecutore così non c'è
+    [executor-disabled] questo esecutore è disattivato
+    [executor-quarantined] questo esecutore è in quarantena
+    [turn-questions] troppe domande in un turno: si è fermato
+    [quota-rate] troppe chiamate in poco tempo: riprova tra un momento
+    [quota-concurrent] troppe chiamate insieme: riprova tra un momento
+    [budget-day] il denaro di oggi è finito
+    [undo-nothing] non c'è niente che si possa annullare
+    [door-turns] troppi turni sono già in corso: aspetta che uno finisca
+    [door-sessions] troppe sessioni sono aperte: riprova tra un momento
+    [door-draining] Metnos si sta fermando
+    [planner-turns] troppi turni insieme: riprova tra un momento
+    [secret-sink] un segreto non si dà a questo
+   *[other] { $rule }
+}
+
+## The terminal
+
+term-listens = Metnos ascolta. /help per aiuto, Ctrl-D per finire.
+term-help = Di' che cosa vuoi: "leggi notes/welcome.md", "che cosa sai fare".
+    Una barra rovescia in fondo alla riga comincia un'altra riga dello stesso messaggio; così anche un ``` aperto, e ciò che si incolla resta uno.
+    Ctrl-C annulla un turno, o la riga che si sta scrivendo. Ctrl-D o /quit finisce la conversazione.
+    /approvals mostra che cosa aspetta la tua parola. Una riga che comincia con uno spazio non viene ricordata.
+term-unknown = { $word } non è niente che si possa dire qui: /help, /approvals, /quit.
+term-cancelling = annullo …
+term-unsuccessful = non è riuscito
+term-denied = è stato negato
+term-steps = { $count ->
+    [one] { $count } passo
+   *[other] { $count } passi
+}
+term-settled = scheda { $card }: { $what }
+term-end-not-understood = Non era chiaro che cosa si vuole.
+term-end-denied = È stato negato.
+term-end-unsuccessful = Una chiamata non è riuscita.
+term-end-cancelled = Il turno è stato annullato.
+term-end-suspended = Aspetta una risposta, e poi continua.
+term-end-broken = Una parte che serviva è venuta a mancare nel mezzo.
+term-silent = del turno { $turn } non si è sentito nulla per { $seconds } s
+term-silent-remedy = guarda `metnosctl status`; ciò che è successo finora sta in `metnosctl audit tail`
+term-too-many-words = sono troppe parole: { $why }
+term-too-many-words-remedy = metti il testo in un file dello spazio di lavoro, e chiedi del file
+term-not-remembered = le righe di questa conversazione non vengono ricordate: { $file }: { $why }

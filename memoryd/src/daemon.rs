@@ -17,9 +17,9 @@ use crate::memory::Memory;
 pub const MAX_LINKS: usize = 32;
 /// How many events may wait to be derived from while more come.
 pub const MAX_DUE: usize = 256;
-/// How soon somebody who was answered must say the next thing to be taken for one who tells much: several times what a
-/// process takes to hear an answer and to speak again.
-const MORE_WITHIN: Duration = Duration::from_micros(200);
+/// How soon somebody who was answered must say the next thing to be taken for one who tells much: what a process takes to
+/// hear an answer and to speak again, and about what a call takes between one of its lines and the next.
+const MORE_WITHIN: Duration = Duration::from_millis(1);
 /// The longest description of a breach that is reported, in characters.
 const MAX_BREACH_CHARS: usize = 2_000;
 

@@ -12,7 +12,7 @@ use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
     AgerProposalList, AgerProposals, Anchored, AnswerFound, AnswerOf, Asked, BeginTurn, ChainHead, CloseTurn,
     ConstitutionModified, Cost, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost,
-    GapList, Gaps, Look, Looked, MarkKnown, Marked, MemoryReport, MemoryStatus, MnestCount, Mnests, OwnersAct,
+    GapList, Gaps, Look, LookFor, Looked, MarkKnown, Marked, MemoryReport, MemoryStatus, MnestCount, Mnests, OwnersAct,
     Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started, SuspendTurn, SystemEvent,
     Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed, TurnTakenUp, Verify, VerifyReport,
 };
@@ -197,6 +197,17 @@ impl syntd_memoryd::ServeBlocking for Service<'_> {
 }
 
 impl policyd_memoryd::ServeBlocking for Service<'_> {
+    fn look_for(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: LookFor,
+        []: [Sealed; 0],
+    ) -> Served<Looked, 1> {
+        let (looked, page) = self.memory.look_for(&ask)?;
+        Ok((looked, [seal(&page)?]))
+    }
+
     fn asked(
         &mut self,
         _: &BlockingServer<PolicydMemoryd>,

@@ -18,6 +18,7 @@ use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, InputRef, Lang, Outcome, Resources, Standing};
 use metnos_proto::msg::memoryd::{
     BeginTurn, CloseTurn, Decision, Ended, Gaps, MemoryStatus, Mnests, Received, Started, Tail, Verdict, Verify,
+    WishedSignature,
 };
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::payload::Sealed;
@@ -169,7 +170,8 @@ fn a_turn_told_by_all_its_witnesses_is_recorded_derived_and_verified() {
     assert_eq!(envelope.nonce, begun.nonce);
     call(&mut policyd, &mut sandboxd, 1, "fs_read", None);
     call(&mut policyd, &mut sandboxd, 2, "text_stats", Some(1));
-    let close = CloseTurn { turn: turn(1), end: TurnEnd::Answered, wish: "sing".into() };
+    let close =
+        CloseTurn { turn: turn(1), end: TurnEnd::Answered, wish: "sing".into(), signature: WishedSignature::default() };
     assert_eq!(planner.close_turn(TRACE, close, []).unwrap().0.mnests, 2);
     assert_eq!(syntd.gaps(TRACE, Gaps {}, []).unwrap().0.gaps[0].wish, "sing");
     let (report, []) = owner.verify(TRACE, Verify { since: 0 }, [Sealed::new(b"").unwrap()]).unwrap();

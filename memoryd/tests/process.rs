@@ -14,7 +14,7 @@ use metnos_proto::edges::{CtlMemoryd, DoorMemoryd, PlannerMemoryd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::common::{Channel, Lang, Standing};
-use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn, MemoryStatus, Mnests, Received, Tail, Verify};
+use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn, MemoryStatus, Mnests, Received, Tail, Verify, WishedSignature};
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
@@ -127,7 +127,12 @@ fn the_locked_process_does_everything_that_it_is_for() {
     for n in 1..=3 {
         say(&mut door, n);
         planner.begin_turn(TRACE, BeginTurn { turn: turn(n) }, []).unwrap();
-        let close = CloseTurn { turn: turn(n), end: TurnEnd::NotUnderstood, wish: "sing".to_owned() };
+        let close = CloseTurn {
+            turn: turn(n),
+            end: TurnEnd::NotUnderstood,
+            wish: "sing".to_owned(),
+            signature: WishedSignature::default(),
+        };
         planner.close_turn(TRACE, close, []).unwrap();
     }
     // A file of the workspace that appears while it runs.
@@ -215,7 +220,8 @@ fn killed_at_any_moment_of_its_work_it_comes_back_with_all_that_it_promised() {
             let Ok((recorded, [])) = door.received(TRACE, word, [Sealed::new(b"hello").unwrap()]) else { break };
             promised = recorded.seq;
             let _ = planner.begin_turn(TRACE, BeginTurn { turn }, []);
-            let close = CloseTurn { turn, end: TurnEnd::NotUnderstood, wish: format!("wish {life}") };
+            let signature = WishedSignature::default();
+            let close = CloseTurn { turn, end: TurnEnd::NotUnderstood, wish: format!("wish {life}"), signature };
             let _ = planner.close_turn(TRACE, close, []);
         }
         killer.join().unwrap();

@@ -1,19 +1,21 @@
 //! `approval`: the cards that wait, and the owner's word on them. It shows what policyd says the
 //! card is about, and sends back the digest of exactly what it has shown.
 
+use metnos_lingua::{Key, card, tell};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::policyd::{Answer, Answered, Approvals, Decide, ShowApproval};
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
 
 use crate::cli::ApprovalCommand;
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
-use crate::table::{Table, cell, inked};
+use crate::table::{Table, cell, inked, wrapped};
 use crate::{escape, human, run};
 
 /// Does what the command says.
@@ -28,7 +30,7 @@ pub fn approval(screen: &mut Screen, instance: &Instance, command: &ApprovalComm
             list_cards(screen, &document(&list)?)
         }
         ApprovalCommand::Show { id } => {
-            let card = card(&mut policyd, id)?;
+            let card = fetch(&mut policyd, id)?;
             if screen.json() {
                 screen.document(&card)?;
             } else {
@@ -37,7 +39,7 @@ pub fn approval(screen: &mut Screen, instance: &Instance, command: &ApprovalComm
             Ok(Exit::Done)
         }
         ApprovalCommand::Approve { id, digest, turn, always } => {
-            let card = card(&mut policyd, id)?;
+            let card = fetch(&mut policyd, id)?;
             if !screen.json() {
                 show(screen, &card)?;
             }
@@ -52,7 +54,7 @@ pub fn approval(screen: &mut Screen, instance: &Instance, command: &ApprovalComm
             done(screen, &card, &answered, &results)
         }
         ApprovalCommand::Deny { id, never } => {
-            let card = card(&mut policyd, id)?;
+            let card = fetch(&mut policyd, id)?;
             let answer = if *never { Answer::Never } else { Answer::No };
             policyd.decide_approval(
                 TraceId::NONE,
@@ -124,7 +126,7 @@ fn all_done(screen: &mut Screen, card: &Value, answered: &Answered, results: &Va
     Ok(if ok { Exit::Done } else { Exit::Failed })
 }
 
-fn card(policyd: &mut BlockingClient<CtlPolicyd>, id: &str) -> Result<Value, CtlError> {
+fn fetch(policyd: &mut BlockingClient<CtlPolicyd>, id: &str) -> Result<Value, CtlError> {
     let (_, [card]) = policyd.show_approval(TraceId::NONE, ShowApproval { id: id.to_owned() }, [])?;
     document(&card)
 }
@@ -170,47 +172,57 @@ fn list_cards(screen: &mut Screen, cards: &Value) -> Result<Exit, CtlError> {
     Ok(Exit::Done)
 }
 
-/// Everything that the card's digest covers.
+/// The card as it is shown on every channel, and behind it what only somebody at the machine asks for: together, everything
+/// that the card's digest covers.
 ///
 /// # Errors
 /// When the output is gone.
 pub(crate) fn show(screen: &mut Screen, card: &Value) -> Result<(), CtlError> {
-    let acts = card["acts"].as_array().map(Vec::as_slice).unwrap_or_default();
-    screen.line(&format!("card {} ({})", text(&card["id"]), text(&card["state"])))?;
-    screen.line(&format!("  for whom {}, in turn {}", text(&card["principal"]), text(&card["turn"])))?;
-    for (act, number) in acts.iter().zip(1..) {
-        if acts.len() > 1 {
-            screen.line(&format!("  {number} of {}", acts.len()))?;
+    show_face(screen, card)?;
+    for act in card["acts"].as_array().into_iter().flatten() {
+        let always: Vec<String> = act["always"].as_array().into_iter().flatten().map(target).collect();
+        if !always.is_empty() {
+            let always = always.join(", ");
+            screen.line(&format!("  always: {} with {}", text(&act["executor"]), escape::line(&always)))?;
         }
-        show_act(screen, act)?;
+        screen.line(&format!("  rule {}, signed {}", escape::line(&text(&act["rule"])), act["signed"]))?;
     }
-    if card["hard"] == true {
-        screen.line("  answered at the machine, or with a one-time code")?;
-    }
-    screen.line(&format!("  times    made {} ms, expires {} ms", card["made_ms"], card["expires_ms"]))?;
-    screen.line(&format!("  digest   {}", text(&card["digest"])))
+    let left = card["expires_ms"].as_u64().unwrap_or(0).saturating_sub(human::now_ms()) / 1_000;
+    screen.line(&format!("  turn {}; it can be answered for {left} s more", text(&card["turn"])))?;
+    screen.line(&format!("  digest {}", text(&card["digest"])))
 }
 
-fn show_act(screen: &mut Screen, act: &Value) -> Result<(), CtlError> {
-    let way_back = if act["reversible"] == true { "it can be undone" } else { "it cannot be undone" };
-    let (executor, version, class) = (text(&act["executor"]), text(&act["version"]), text(&act["class"]));
-    screen.line(&format!("  what     {executor} {version}, class {class}, {way_back}"))?;
-    screen.line(&format!("  on what  {}", escape::line(&act["arguments"].to_string())))?;
-    let how_many = match &act["count"] {
-        Value::Null => "not counted".to_owned(),
-        count => format!("{} files, {} folders, {} bytes", count["files"], count["folders"], count["bytes"]),
-    };
-    screen.line(&format!("  how many {how_many}"))?;
-    screen.line(&format!("  why      {} [{}]", escape::line(&text(&act["why"])), text(&act["rule"])))?;
-    for field in act["fields"].as_array().into_iter().flatten() {
-        let from = format!("{}, {}", text(&field["label"]), text(&field["source"]));
-        screen.line(&format!("  from     {} ({}): {from}", text(&field["pointer"]), text(&field["role"])))?;
+/// The card as it is shown on every channel.
+///
+/// # Errors
+/// When the output is gone.
+pub(crate) fn show_face(screen: &mut Screen, shown: &Value) -> Result<(), CtlError> {
+    let lang = card::lang(shown);
+    let face = card::face(shown, &text(&shown["id"]), lang);
+    let colour = screen.colour();
+    let state = if face.state.is_empty() { String::new() } else { format!(" ({})", face.state) };
+    screen.line(&format!("{}  {}{state}", Ink::Bold.on(&face.asks, colour), escape::line(&face.id)))?;
+    if face.parts.is_empty() {
+        return screen.line(&format!("  {}", face.too_long));
     }
-    let always: Vec<String> = act["always"].as_array().into_iter().flatten().map(target).collect();
-    if !always.is_empty() {
-        screen.line(&format!("  always   would mean {executor} with {}", escape::line(&always.join(", "))))?;
+    let wide = face.parts.iter().map(|part| part.label.width()).max().unwrap_or(0);
+    let room = screen.width().map_or(usize::MAX, |width| width.saturating_sub(wide + 4));
+    let mut act = 0;
+    for part in &face.parts {
+        if part.act != act && face.acts > 1 && part.act != 0 {
+            let (number, total) = (part.act as u64, face.acts as u64);
+            let of = tell(lang, Key::CardOneOf, &[("number", number.into()), ("total", total.into())]);
+            screen.line(&format!("  {}", Ink::Dim.on(&of, colour)))?;
+        }
+        act = part.act;
+        let blanks = wide - part.label.width();
+        let mut label = format!("  {}{:blanks$}  ", Ink::Dim.on(&part.label, colour), "");
+        for line in wrapped(&escape::line(&part.text), room) {
+            screen.line(&format!("{label}{line}"))?;
+            label = format!("{:1$}", "", wide + 4);
+        }
     }
-    screen.line(&format!("  signed   {}", act["signed"]))
+    Ok(())
 }
 
 /// One argument of a stored word, in words.

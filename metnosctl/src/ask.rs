@@ -2,14 +2,12 @@
 
 use std::io::Read;
 
-use metnos_proto::edges::CtlDoor;
 use metnos_proto::payload::MAX_PAYLOAD;
 use serde_json::json;
 
 use crate::cli::Ask;
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
-use crate::reach::Reach;
 use crate::screen::Screen;
 use crate::turn::{Interrupt, turn};
 
@@ -21,7 +19,7 @@ pub fn ask(screen: &mut Screen, instance: &Instance, ask: &Ask) -> Result<Exit, 
     let words = words(&ask.words)?;
     streamed(screen, |screen| {
         let interrupt = Interrupt::take_over()?;
-        let mut door = Reach::to(instance)?.open::<CtlDoor>()?;
+        let mut door = crate::chat::greeted(screen, instance)?;
         let exit = turn(screen, &mut door, &interrupt, &words)?;
         if screen.watched() && screen.out_is_terminal() {
             crate::vaglio::say_due(screen, instance)?;

@@ -36,7 +36,7 @@ struct Utterance {
     #[serde(default)]
     executor: Option<String>,
     #[serde(default)]
-    args: Map<String, Value>,
+    args: Option<Map<String, Value>>,
 }
 
 /// How a file of utterances went.
@@ -127,7 +127,7 @@ fn mark(heard: &mut Heard, one: &Utterance, reply: &Reply, effects: &HashMap<Str
 /// The calls that are right: the executor, and before it what `$chain` names.
 fn wanted(one: &Utterance) -> Option<Vec<(String, Map<String, Value>)>> {
     let executor = one.executor.clone()?;
-    let mut arguments = one.args.clone();
+    let mut arguments = one.args.clone().unwrap_or_default();
     let chain = arguments.remove("$chain");
     let before = chain.as_ref().and_then(Value::as_object).into_iter().flatten();
     let mut calls: Vec<(String, Map<String, Value>)> =

@@ -3,17 +3,24 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal, Read};
-use std::path::PathBuf;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
-use metnos_proto::edges::CtlDoor;
+use metnos_lingua::{Key, say, tell};
+use metnos_proto::edges::{CtlDoor, CtlPolicyd};
+use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
+use metnos_proto::msg::door::Greet;
+use metnos_proto::msg::policyd::Approvals;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
 
+use crate::approval;
 use crate::ask::streamed;
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
+use crate::lines::{Lines, joined};
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
 use crate::turn::{Interrupt, turn};
@@ -24,10 +31,6 @@ pub const MAX_HISTORY: usize = 1000;
 pub const MAX_LINE: u64 = 1024 * 1024;
 
 const PROMPT: &str = "› ";
-const HELP: &str = "\
-Say what you want done: \"read notes/welcome.md\", \"leggi notes/welcome.md\", \"what can you do\".
-Ctrl-C cancels a turn, or the line being typed. Ctrl-D or /quit ends the conversation.
-A line that begins with a blank is not remembered.";
 
 /// Talks until the lines end.
 ///
@@ -36,8 +39,7 @@ A line that begins with a blank is not remembered.";
 pub fn chat(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
     streamed(screen, |screen| {
         let interrupt = Interrupt::take_over()?;
-        let mut reach = Reach::to(instance)?;
-        let door = Some(reach.open::<CtlDoor>()?);
+        let door = Some(greeted(screen, instance)?);
         let mut talk = Talk { instance, interrupt, door, all_answered: true };
         if std::io::stdin().is_terminal() && screen.watched() && screen.out_is_terminal() {
             talk.with_a_person(screen)?;
@@ -48,6 +50,17 @@ pub fn chat(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> 
     })
 }
 
+/// The door's end, which has said in which language whoever sits here is spoken to.
+///
+/// # Errors
+/// When the door cannot be reached.
+pub(crate) fn greeted(screen: &mut Screen, instance: &Instance) -> Result<BlockingClient<CtlDoor>, CtlError> {
+    let mut door = Reach::to(instance)?.open::<CtlDoor>()?;
+    let (greeted, []) = door.greet(TraceId::NONE, Greet {}, [])?;
+    screen.speak(greeted.lang);
+    Ok(door)
+}
+
 /// A conversation: its channel is made anew when the door was.
 struct Talk<'a> {
     instance: &'a Instance,
@@ -56,27 +69,31 @@ struct Talk<'a> {
     all_answered: bool,
 }
 
+type Typing = Editor<Lines, FileHistory>;
+
 impl Talk<'_> {
     fn with_a_person(&mut self, screen: &mut Screen) -> Result<(), CtlError> {
-        let config = Config::builder().max_history_size(MAX_HISTORY).map_err(no_line)?;
-        let config = config.history_ignore_dups(true).map_err(no_line)?.history_ignore_space(true).build();
-        let mut editor: Editor<(), FileHistory> = Editor::with_config(config).map_err(no_line)?;
+        let mut editor = editor()?;
         let history = history_file(|name| std::env::var_os(name));
         if let Some(file) = &history {
             // A history that cannot be read is an empty one.
             let _read = editor.load_history(file);
         }
-        screen.aside(Ink::Dim, "Metnos listens. /help for help, Ctrl-D to end.")?;
+        screen.aside(Ink::Dim, &say(screen.lang(), Key::TermListens))?;
+        let mut remembers = true;
         loop {
             crate::vaglio::say_due(screen, self.instance)?;
             screen.flush()?;
             match editor.readline(PROMPT) {
                 Ok(line) => {
-                    if !line.starts_with('/') {
-                        // A line that cannot be remembered is still said.
-                        let _added = editor.add_history_entry(&line);
+                    if !line.starts_with('/') && !line.trim().is_empty() {
+                        // A line that cannot be remembered is still said; one that is outlives a terminal that goes away.
+                        let added = editor.add_history_entry(&line).unwrap_or(false);
+                        if let (true, true, Some(file)) = (added, remembers, &history) {
+                            remembers = save(&mut editor, file, screen)?;
+                        }
                     }
-                    if self.line(screen, &line)? {
+                    if self.line(screen, &joined(&line))? {
                         break;
                     }
                 }
@@ -84,9 +101,6 @@ impl Talk<'_> {
                 Err(ReadlineError::Eof) => break,
                 Err(error) => return Err(no_line(error)),
             }
-        }
-        if let Some(file) = &history {
-            save(&mut editor, file, screen)?;
         }
         Ok(())
     }
@@ -122,7 +136,16 @@ impl Talk<'_> {
             "" => return Ok(false),
             "/quit" | "/exit" => return Ok(true),
             "/help" => {
-                screen.aside(Ink::Plain, HELP)?;
+                screen.aside(Ink::Plain, &say(screen.lang(), Key::TermHelp))?;
+                return Ok(false);
+            }
+            "/approvals" => {
+                self.approvals(screen)?;
+                return Ok(false);
+            }
+            // What is no word of the terminal's is none of Metnos's either: it is told, and not guessed at.
+            word if is_command(word) => {
+                screen.aside(Ink::Warn, &tell(screen.lang(), Key::TermUnknown, &[("word", word.into())]))?;
                 return Ok(false);
             }
             words => match self.turn(screen, words) {
@@ -142,10 +165,34 @@ impl Talk<'_> {
         Ok(false)
     }
 
+    /// Shows what waits; only the owner is told.
+    fn approvals(&self, screen: &mut Screen) -> Result<(), CtlError> {
+        let cards =
+            Reach::to(self.instance).and_then(|mut reach| reach.open::<CtlPolicyd>()).and_then(|mut policyd| {
+                let (_, [cards]) = policyd.approvals(TraceId::NONE, Approvals {}, [])?;
+                approval::document(&cards)
+            });
+        let cards = match cards {
+            Ok(cards) => cards,
+            Err(error) => return screen.error(&error),
+        };
+        let waiting: Vec<_> =
+            cards.as_array().into_iter().flatten().filter(|card| card["state"] == "waiting").collect();
+        if waiting.is_empty() {
+            return screen.aside(Ink::Plain, &say(screen.lang(), Key::CardNone));
+        }
+        for card in waiting {
+            approval::show_face(screen, card)?;
+            let id = card["id"].as_str().unwrap_or_default();
+            screen.aside(Ink::Dim, &tell(screen.lang(), Key::CardLater, &[("card", id.into())]))?;
+        }
+        Ok(())
+    }
+
     fn turn(&mut self, screen: &mut Screen, words: &str) -> Result<Exit, CtlError> {
         let mut door = match self.door.take() {
             Some(door) => door,
-            None => Reach::to(self.instance)?.open::<CtlDoor>()?,
+            None => greeted(screen, self.instance)?,
         };
         let exit = turn(screen, &mut door, &self.interrupt, words)?;
         self.door = Some(door);
@@ -168,21 +215,39 @@ fn history_file(var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     Some(state.join("metnos").join("chat_history"))
 }
 
-fn save(editor: &mut Editor<(), FileHistory>, file: &std::path::Path, screen: &mut Screen) -> Result<(), CtlError> {
-    let saved = file.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(ReadlineError::from);
-    if let Err(error) = saved.and_then(|()| editor.save_history(file)) {
-        screen.aside(
-            Ink::Dim,
-            &format!("the lines of this conversation are not remembered: {}: {error}", file.display()),
-        )?;
+/// A line editor that knows what a message of several lines is.
+fn editor() -> Result<Typing, CtlError> {
+    let config = Config::builder().max_history_size(MAX_HISTORY).map_err(no_line)?;
+    let config = config.history_ignore_dups(true).map_err(no_line)?.history_ignore_space(true).build();
+    let mut editor = Typing::with_config(config).map_err(no_line)?;
+    editor.set_helper(Some(Lines));
+    Ok(editor)
+}
+
+/// Whether this looks like a word for the terminal itself, such as `/quit`: a path does not.
+fn is_command(word: &str) -> bool {
+    word.strip_prefix('/').is_some_and(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase()))
+}
+
+/// Writes down what was typed, for nobody but whoever typed it; whether that works.
+fn save(editor: &mut Typing, file: &Path, screen: &mut Screen) -> Result<bool, CtlError> {
+    let folder = |folder: &Path| std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    let made = file.parent().map_or(Ok(()), folder).map_err(ReadlineError::from);
+    let saved = made.and_then(|()| editor.append_history(file)).and_then(|()| {
+        // One that was there before may have been readable for others.
+        Ok(std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600))?)
+    });
+    if let Err(error) = &saved {
+        let (file, why) = (file.display().to_string(), error.to_string());
+        let values = [("file", (&file).into()), ("why", (&why).into())];
+        screen.aside(Ink::Dim, &tell(screen.lang(), Key::TermNotRemembered, &values))?;
     }
-    Ok(())
+    Ok(saved.is_ok())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn lines_are_remembered_with_the_user_and_nowhere_without_a_home() {
@@ -197,5 +262,13 @@ mod tests {
         );
         assert_eq!(of(&[("HOME", "relative")]), None);
         assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn a_word_for_the_terminal_is_told_from_a_path_and_from_words() {
+        assert!(["/quit", "/hlep", "/status"].into_iter().all(is_command));
+        assert!(
+            ["/", "/etc/passwd", "/Users", "read /tmp", "/1", "/quit now"].into_iter().all(|word| !is_command(word))
+        );
     }
 }

@@ -10,8 +10,8 @@ use metnos_proto::msg::memoryd::{MAX_RECALLED, MAX_TAIL};
 use metnos_proto::role::RoleName;
 
 use crate::nouns::{
-    AutonomyCommand, BudgetCommand, ModelsCommand, PairingCommand, RiteCommand, SecretCommand, TelegramCommand,
-    VaglioCommand,
+    AutonomyCommand, BudgetCommand, HookCommand, ModelsCommand, PairingCommand, RiteCommand, SecretCommand,
+    TelegramCommand, TimerCommand, VaglioCommand,
 };
 
 const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
@@ -115,6 +115,12 @@ pub enum Command {
     /// The bot of Telegram: its token, and how it does
     #[command(subcommand)]
     Telegram(TelegramCommand),
+    /// What others' programs set off, over HTTP
+    #[command(subcommand)]
+    Hook(HookCommand),
+    /// What the clock of this machine sets off
+    #[command(subcommand)]
+    Timer(TimerCommand),
     /// What may be used up, and what was
     #[command(subcommand)]
     Budget(BudgetCommand),
@@ -153,6 +159,11 @@ pub enum Command {
     },
     /// Print the completion script of a shell
     Completions(Completions),
+    /// Write a manual page for each command into a folder
+    Man {
+        /// The folder, such as ~/.local/share/man/man1; made when it is missing
+        folder: PathBuf,
+    },
 }
 
 /// See [`Command::Up`].

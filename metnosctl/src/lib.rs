@@ -12,7 +12,7 @@
 //! directory · [`reach`] the way to the daemons · `up`, `down`, `status`, `daemon`, `doctor`,
 //! `ask`, `chat`, `run`, `executor` (and its [`record`]), [`switches`], `audit` (its [`audit_look`] and
 //! [`audit_proof`], and [`witness`], which checks by itself), `mnest` (and [`mnest_look`]),
-//! [`approval`], [`mod@check`], [`replay`], [`mod@vaglio`], [`mod@rite`], [`people`], [`mod@secret`], [`mod@models`], [`mod@telegram`], [`mod@budget`], `memory`, `trace`, `bench` (and its [`measure`]
+//! [`approval`], [`mod@check`], [`replay`], [`mod@vaglio`], [`mod@rite`], [`people`], [`mod@secret`], [`mod@models`], [`mod@telegram`], [`automation`], [`mod@budget`], `memory`, `trace`, `bench` (and its [`measure`]
 //! and [`ephemeral`]), `spend`, `completions` the commands; [`backup`] alone reads an instance's files, as the
 //! owner who may.
 
@@ -21,6 +21,7 @@ pub mod ask;
 pub mod audit;
 pub mod audit_look;
 pub mod audit_proof;
+pub mod automation;
 pub mod backup;
 pub mod bench;
 mod bench_words;
@@ -42,6 +43,7 @@ pub mod grant;
 pub mod host;
 pub mod human;
 pub mod instance;
+pub mod lines;
 pub mod measure;
 pub mod memory;
 pub mod mnest;
@@ -135,6 +137,8 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Secret(command) => secret::secret(screen, &place()?, &command),
         Command::Models(command) => models::models(screen, &place()?, &command),
         Command::Telegram(command) => telegram::telegram(screen, &place()?, &command),
+        Command::Hook(command) => automation::hook(screen, &place()?, &command),
+        Command::Timer(command) => automation::timer(screen, &place()?, &command),
         Command::Budget(command) => budget::budget(screen, &place()?, &command),
         Command::Memory(command) => memory::memory(screen, &place()?, &command),
         Command::Trace(command) => trace::trace(screen, &place()?, &command),
@@ -144,6 +148,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Restore { folder } => backup::restore(screen, &place()?, &folder),
         Command::Freeze { why } => mnest::freeze(screen, &place()?, true, why),
         Command::Defrost { why } => mnest::freeze(screen, &place()?, false, why),
+        Command::Man { folder } => completions::man(screen, &folder),
         Command::Completions(which) => completions::completions(screen, which.shell),
     }
 }

@@ -123,11 +123,12 @@ fn show(screen: &mut Screen, mnests: &[Value], now_ms: u64) -> Result<(), CtlErr
         let weight =
             mnest.get("weight").and_then(Value::as_f64).map_or_else(String::new, |weight| format!("{weight:.3}"));
         let last = mnest.get("ts_last").and_then(Value::as_u64).map_or_else(String::new, |then| ago(then, now_ms));
+        let to = both("dst_executor", "dst_version") + &wished(&mnest["desired_signature"]);
         // A wish may come from nothing but words.
         let from = Some(both("src_executor", "src_version")).filter(|from| !from.is_empty());
         table.row(vec![
             cell(from.as_deref().unwrap_or("–")),
-            cell(both("dst_executor", "dst_version")),
+            cell(to),
             cell(weight),
             cell(text("uses")),
             cell(text("state")),
@@ -136,6 +137,22 @@ fn show(screen: &mut Screen, mnests: &[Value], now_ms: u64) -> Result<(), CtlErr
         ]);
     }
     table.show(screen, 0)
+}
+
+/// What something wished for would take and give, as far as that was said: ` (path: string → text: string)`.
+fn wished(signature: &Value) -> String {
+    let fields = |key: &str| -> String {
+        let one = |field: &Value| format!("{}: {}", scalar(&field["name"]), scalar(&field["kind"]));
+        let list: Vec<String> = signature[key].as_array().into_iter().flatten().map(one).collect();
+        list.join(", ")
+    };
+    let (takes, gives) = (fields("inputs"), fields("outputs"));
+    match (takes.is_empty(), gives.is_empty()) {
+        (true, true) => String::new(),
+        (false, true) => format!(" ({takes})"),
+        (true, false) => format!(" (→ {gives})"),
+        (false, false) => format!(" ({takes} → {gives})"),
+    }
 }
 
 #[cfg(test)]
@@ -152,11 +169,17 @@ mod tests {
              "dst_version": "1.0.0", "weight": 0.15, "uses": 2, "state": "active", "ts_last": 1000},
             {"id": "mnest_2", "src_executor": "", "src_version": "", "dst_executor": "wish", "dst_version": null,
              "weight": 0.1, "uses": 1, "state": "proto", "ts_last": 1000},
+            {"id": "mnest_3", "src_executor": "", "src_version": "", "dst_executor": "pdf to text", "dst_version": null,
+             "weight": 0.1, "uses": 1, "state": "proto", "ts_last": 1000, "desired_signature": {
+                "inputs": [{"name": "path", "kind": "string"}], "outputs": [{"name": "text", "kind": "string"}]}},
         ]);
         show(&mut paper, mnests.as_array().unwrap(), 61_000).unwrap();
         let lines: Vec<String> = out.text().lines().map(str::to_owned).collect();
-        assert!(lines[1].starts_with("fs_read 1.0.0  text_stats 1.0.0  0.150   2"), "{}", lines[1]);
+        // The column is as wide as the longest wish.
+        assert!(lines[1].starts_with("fs_read 1.0.0  text_stats 1.0.0 "), "{}", lines[1]);
+        assert!(lines[1].contains("  0.150   2"), "{}", lines[1]);
         assert!(lines[1].contains("active  1 min"), "{}", lines[1]);
-        assert!(lines[2].starts_with("–              wish              0.100   1"), "{}", lines[2]);
+        assert!(lines[2].starts_with("–              wish  "), "{}", lines[2]);
+        assert!(lines[3].contains("pdf to text (path: string → text: string)"), "{}", lines[3]);
     }
 }

@@ -3,7 +3,7 @@
 
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use metnos_proto::msg::common::{Channel, Level, Standing};
+use metnos_proto::msg::common::{Channel, Lang, Level, Standing};
 
 /// What Metnos would do of its own accord, and how that was weighed
 #[derive(Debug, Subcommand)]
@@ -83,6 +83,56 @@ pub enum RiteCommand {
     },
 }
 
+/// What others' programs set off
+#[derive(Debug, Subcommand)]
+pub enum HookCommand {
+    /// Which there are, and what each does
+    List,
+    /// Set one up, with what is to be done when it fires; its secret is shown once
+    Add {
+        /// Its name: small letters, digits and hyphens
+        name: String,
+        /// What is to be done, in your words
+        #[arg(required = true)]
+        words: Vec<String>,
+    },
+    /// Give it another secret, which is shown once; the one before opens nothing any more
+    Rotate {
+        /// Which
+        name: String,
+    },
+    /// It fires no more
+    Remove {
+        /// Which
+        name: String,
+    },
+}
+
+/// What the clock of the machine sets off
+#[derive(Debug, Subcommand)]
+pub enum TimerCommand {
+    /// Which there are, and what each does
+    List,
+    /// Set one up, with what is to be done when it fires
+    Add {
+        /// Its name: small letters, digits and hyphens
+        name: String,
+        /// What is to be done, in your words
+        #[arg(required = true)]
+        words: Vec<String>,
+    },
+    /// It is time: do what was set up, and show what comes of it
+    Fire {
+        /// Which
+        name: String,
+    },
+    /// It fires no more
+    Remove {
+        /// Which
+        name: String,
+    },
+}
+
 /// Who may speak to this instance
 #[derive(Debug, Subcommand)]
 pub enum PairingCommand {
@@ -107,6 +157,14 @@ pub enum PairingCommand {
         /// What its bearer becomes
         #[arg(long = "as", value_name = "ROLE", default_value = "guest", value_parser = standings())]
         standing: Standing,
+    },
+    /// Have somebody spoken to in a language, whatever his channel says
+    Language {
+        /// Who, as `channel:sender`, or `owner`
+        principal: String,
+        /// Which
+        #[arg(value_parser = languages())]
+        lang: Lang,
     },
     /// Make somebody a stranger again, at once
     Revoke {
@@ -210,6 +268,10 @@ fn channels() -> impl TypedValueParser<Value = Channel> {
 
 fn standings() -> impl TypedValueParser<Value = Standing> {
     named(&[("guest", Standing::Guest), ("owner", Standing::Owner)])
+}
+
+fn languages() -> impl TypedValueParser<Value = Lang> {
+    named(&[("en", Lang::En), ("it", Lang::It)])
 }
 
 fn levels() -> impl TypedValueParser<Value = Level> {

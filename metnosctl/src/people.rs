@@ -2,7 +2,7 @@
 
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::people::{ApprovePairing, AutonomyAsk, Invite, PairingAsk, SetLevel};
+use metnos_proto::msg::people::{ApprovePairing, AutonomyAsk, Invite, PairingAsk, SetLevel, Speaks};
 use serde_json::Value;
 
 use crate::error::{CtlError, Exit};
@@ -30,6 +30,9 @@ pub fn pairing(screen: &mut Screen, instance: &Instance, command: &PairingComman
         PairingCommand::Invite { channel, standing } => {
             PairingAsk::Invite(Invite { channel: *channel, standing: *standing })
         }
+        PairingCommand::Language { principal, lang } => {
+            PairingAsk::Speaks(Speaks { principal: principal.clone(), lang: *lang })
+        }
         PairingCommand::Revoke { principal } => PairingAsk::Revoke(principal.clone()),
     };
     let (_, [answer]) = policyd.pairing(TraceId::NONE, ask, [])?;
@@ -54,6 +57,10 @@ pub fn pairing(screen: &mut Screen, instance: &Instance, command: &PairingComman
             answer["seconds"],
             text(&answer["standing"])
         ))?,
+        PairingCommand::Language { .. } => {
+            let (who, lang) = (text(&answer["principal"]), text(&answer["lang"]));
+            screen.line(&format!("{who} is spoken to in {lang} from now on."))?;
+        }
         PairingCommand::Revoke { .. } => {
             screen.line(&format!(
                 "{} is a stranger again; {} turns were ended.",

@@ -71,6 +71,12 @@ fn words(plan: &Value) -> Vec<String> {
     if !guards.is_empty() {
         lines.push(format!("but only read: {}", guards.join(", ")));
     }
+    let covered = plan["masks"].as_array().map_or(0, Vec::len);
+    if covered > 0 {
+        lines.push(format!(
+            "but nothing of: {covered} closed places directly below that (.ssh, .netrc, …), where they are"
+        ));
+    }
     lines.extend([
         match number(plan, "/egress/connections") {
             0 => "network:     none: an empty one, and no call to make a socket".to_owned(),
@@ -262,11 +268,13 @@ mod tests {
                 {"purpose": "write_grant", "target": "/workspace"}, {"purpose": "guard", "target": "/workspace/executors"},
                 {"purpose": "stdlib", "target": "/usr/lib/python3.11"},
             ],
+            "masks": ["/workspace/.ssh", "/workspace/.netrc"],
         });
         let words = words(&plan).join("\n");
         for part in [
             "may write:   /workspace, and /tmp",
             "but only read: /workspace/executors",
+            "but nothing of: 2 closed places",
             "2 s, 1 s of processor",
             "warm, then execed",
         ] {

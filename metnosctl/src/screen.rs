@@ -4,6 +4,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+use metnos_proto::msg::common::Lang;
 use serde_json::{Value, json};
 
 use crate::error::CtlError;
@@ -62,6 +63,16 @@ pub struct Screen {
     colour: bool,
     progress: bool,
     flow: escape::Flow,
+    /// How many columns standard output has, where a person reads it.
+    width: Option<usize>,
+    /// In which language whoever sits there is spoken to.
+    lang: Lang,
+}
+
+/// How wide a terminal is: as `COLUMNS` says, else as the kernel does.
+fn columns(var: impl Fn(&str) -> Option<std::ffi::OsString>, kernel: impl Fn() -> Option<u16>) -> Option<usize> {
+    let said = var("COLUMNS").and_then(|text| text.to_str()?.parse::<usize>().ok());
+    said.or_else(|| kernel().map(usize::from)).filter(|columns| *columns > 0)
 }
 
 /// Whether colours are wanted at all (<https://no-color.org>).
@@ -76,7 +87,10 @@ impl Screen {
         let (out, err) = (io::stdout(), io::stderr());
         let (out_is_terminal, err_is_terminal) = (out.is_terminal(), err.is_terminal());
         let colour = colours_wanted(|name| std::env::var_os(name));
-        Self::new(json, Box::new(BufWriter::new(out)), Box::new(err), [out_is_terminal, err_is_terminal], colour)
+        let kernel = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col);
+        let width = if out_is_terminal { columns(|name| std::env::var_os(name), kernel) } else { None };
+        let out = Box::new(BufWriter::new(out));
+        Self { width, ..Self::new(json, out, Box::new(err), [out_is_terminal, err_is_terminal], colour) }
     }
 
     /// Any two streams; `terminals` says of each whether a terminal reads it.
@@ -92,7 +106,26 @@ impl Screen {
             colour,
             progress: false,
             flow: escape::Flow::default(),
+            width: None,
+            lang: Lang::En,
         }
+    }
+
+    /// How many columns a table may have; as many as it likes where no terminal reads it.
+    #[must_use]
+    pub const fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    /// The language of whoever sits there.
+    #[must_use]
+    pub const fn lang(&self) -> Lang {
+        self.lang
+    }
+
+    /// From now on whoever sits there is spoken to in this language.
+    pub const fn speak(&mut self, lang: Lang) {
+        self.lang = lang;
     }
 
     /// Whether a program reads, and JSON is wanted.
@@ -235,6 +268,12 @@ impl Screen {
         if self.json {
             return self.document(&json!({ "ok": false, "error": error.document() }));
         }
+        if let (CtlError::Refused(refusal), Lang::It) = (error, self.lang) {
+            let told = metnos_lingua::refusal(self.lang, refusal);
+            if told != refusal.to_string() {
+                return self.complaint(&told, error.rule(), "");
+            }
+        }
         self.complaint(&error.to_string(), error.rule(), &error.remedy())
     }
 
@@ -344,6 +383,15 @@ mod tests {
         assert!(!colours_wanted(with("NO_COLOR", "1")));
         assert!(colours_wanted(with("NO_COLOR", "")));
         assert!(!colours_wanted(with("TERM", "dumb")));
+    }
+
+    #[test]
+    fn a_terminal_is_as_wide_as_columns_says_and_else_as_the_kernel_does() {
+        let said = |value: &'static str| move |asked: &str| (asked == "COLUMNS").then(|| value.into());
+        assert_eq!(columns(said("40"), || Some(80)), Some(40));
+        assert_eq!(columns(said("wide"), || Some(80)), Some(80));
+        assert_eq!(columns(|_| None, || Some(80)), Some(80));
+        assert_eq!((columns(said("0"), || None), columns(|_| None, || Some(0))), (None, None));
     }
 
     #[test]

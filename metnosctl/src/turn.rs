@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use metnos_lingua::{Key, card, say as lingua, tell};
 use metnos_proto::edges::CtlDoor;
 use metnos_proto::edges::ctl_door::Note;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::BlockingClient;
-use metnos_proto::msg::door::{Say, Stop};
+use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::door::{FireTimer, Say, Stop};
 use metnos_proto::msg::planner::{Call, CallState, Progress, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{CardSettled, CardWaits};
 use metnos_proto::payload::Sealed;
@@ -18,7 +20,6 @@ use signal_hook::consts::SIGINT;
 
 use crate::cards;
 use crate::error::{CtlError, Exit};
-use crate::human::counted;
 use crate::screen::{Ink, Screen};
 
 /// How long nothing may be heard of a turn, in milliseconds: longer than any single step may take.
@@ -26,7 +27,10 @@ pub const SILENCE_MS: u64 = 330_000;
 /// How long a cancelled turn has to end, in milliseconds.
 pub const CANCEL_WITHIN_MS: u64 = 5_000;
 /// How often to look up while waiting, in milliseconds.
-const LOOK_UP_MS: u64 = 1_000;
+const LOOK_UP_MS: u64 = 200;
+/// The longest bar, in columns; a shorter one than the other is none.
+const MAX_BAR: usize = 40;
+const MIN_BAR: usize = 5;
 
 /// Ctrl-C: during a turn the first one cancels the turn, everywhere else it ends the program.
 #[derive(Debug)]
@@ -49,17 +53,17 @@ impl Interrupt {
     }
 
     /// From now on the next Ctrl-C only cancels.
-    fn arm(&self) {
+    pub(crate) fn arm(&self) {
         self.pressed.store(false, Ordering::SeqCst);
         self.deadly.store(false, Ordering::SeqCst);
     }
 
     /// From now on Ctrl-C ends the program again.
-    fn disarm(&self) {
+    pub(crate) fn disarm(&self) {
         self.deadly.store(true, Ordering::SeqCst);
     }
 
-    fn was_pressed(&self) -> bool {
+    pub(crate) fn was_pressed(&self) -> bool {
         self.pressed.load(Ordering::SeqCst)
     }
 }
@@ -74,15 +78,40 @@ pub fn turn(
     interrupt: &Interrupt,
     words: &str,
 ) -> Result<Exit, CtlError> {
+    follow(screen, door, interrupt, |screen, door| say(screen, door, words))
+}
+
+/// Has a timer fire, and shows what comes of it.
+///
+/// # Errors
+/// As [`turn`].
+pub fn fired(
+    screen: &mut Screen,
+    door: &mut BlockingClient<CtlDoor>,
+    interrupt: &Interrupt,
+    name: &str,
+) -> Result<Exit, CtlError> {
+    follow(screen, door, interrupt, |screen, door| {
+        let (said, []) = door.fire_timer(TraceId::NONE, FireTimer { name: name.to_owned() }, [])?;
+        told(screen, said.turn)
+    })
+}
+
+fn follow(
+    screen: &mut Screen,
+    door: &mut BlockingClient<CtlDoor>,
+    interrupt: &Interrupt,
+    open: impl FnOnce(&mut Screen, &mut BlockingClient<CtlDoor>) -> Result<TurnId, CtlError>,
+) -> Result<Exit, CtlError> {
     interrupt.arm();
-    let ended = say(screen, door, words).and_then(|turn| Ok((turn, listen(screen, door, interrupt, turn, false)?)));
+    let ended = open(screen, door).and_then(|turn| Ok((turn, listen(screen, door, interrupt, turn, false)?)));
     interrupt.disarm();
     let (turn, (mut exit, mut cards)) = ended?;
     // A turn that waits goes on as soon as its cards are answered; further ones may follow.
     while !cards.is_empty() && !screen.json() {
         let waits = exit == Exit::Waiting;
         let shown = cards.len();
-        let (answered, given) = cards::answered(screen, door, cards)?;
+        let (answered, given) = cards::answered(screen, door, interrupt, cards)?;
         if !waits || given < shown {
             return Ok(answered);
         }
@@ -96,14 +125,18 @@ pub fn turn(
 
 fn say(screen: &mut Screen, door: &mut BlockingClient<CtlDoor>, words: &str) -> Result<TurnId, CtlError> {
     let sealed = Sealed::new(words.as_bytes()).map_err(|error| CtlError::Usage {
-        what: format!("these are too many words: {error}"),
-        remedy: "put the text into a file of the workspace, and ask about the file".to_owned(),
+        what: tell(screen.lang(), Key::TermTooManyWords, &[("why", (&error.to_string()).into())]),
+        remedy: lingua(screen.lang(), Key::TermTooManyWordsRemedy),
     })?;
     let (said, []) = door.say(TraceId::NONE, Say {}, [sealed])?;
+    told(screen, said.turn)
+}
+
+fn told(screen: &mut Screen, turn: TurnId) -> Result<TurnId, CtlError> {
     if screen.json() {
-        screen.json_line(&json!({ "event": "turn", "turn": said.turn.to_string() }))?;
+        screen.json_line(&json!({ "event": "turn", "turn": turn.to_string() }))?;
     }
-    Ok(said.turn)
+    Ok(turn)
 }
 
 fn listen(
@@ -113,7 +146,7 @@ fn listen(
     turn: TurnId,
     again: bool,
 ) -> Result<(Exit, Vec<CardWaits>), CtlError> {
-    let mut view = View { screen, turn, open_line: false, cards: Vec::new(), again };
+    let mut view = View { screen, turn, open_line: false, cards: Vec::new(), again, doing: String::new() };
     let mut bound = Instant::now() + Duration::from_millis(SILENCE_MS);
     let mut cancelling = false;
     loop {
@@ -121,7 +154,8 @@ fn listen(
             cancelling = true;
             // A second Ctrl-C does not wait for anybody.
             interrupt.disarm();
-            view.screen.aside(Ink::Dim, "cancelling …")?;
+            let cancelling = lingua(view.screen.lang(), Key::TermCancelling);
+            view.screen.aside(Ink::Dim, &cancelling)?;
             let (_, []) = door.stop(TraceId::NONE, Stop { turn }, [])?;
             bound = Instant::now() + Duration::from_millis(CANCEL_WITHIN_MS);
         }
@@ -134,18 +168,19 @@ fn listen(
                     bound = Instant::now() + Duration::from_millis(SILENCE_MS);
                 }
             }
-            None if Instant::now() >= bound => return Err(silent(turn, cancelling)),
+            None if Instant::now() >= bound => return Err(silent(view.screen.lang(), turn, cancelling)),
             None => {}
         }
     }
 }
 
-fn silent(turn: TurnId, cancelling: bool) -> CtlError {
+fn silent(lang: Lang, turn: TurnId, cancelling: bool) -> CtlError {
     let ms = if cancelling { CANCEL_WITHIN_MS } else { SILENCE_MS };
+    let (turn, seconds) = (turn.to_string(), ms / 1000);
     CtlError::Unreachable {
         who: "the door".to_owned(),
-        why: format!("nothing was heard of the turn {turn} for {} s", ms / 1000),
-        remedy: "look at `metnosctl status`; what has happened so far stands in `metnosctl audit tail`".to_owned(),
+        why: tell(lang, Key::TermSilent, &[("turn", (&turn).into()), ("seconds", seconds.into())]),
+        remedy: lingua(lang, Key::TermSilentRemedy),
     }
 }
 
@@ -159,6 +194,8 @@ struct View<'a> {
     cards: Vec<CardWaits>,
     /// Whether it goes on with a turn that waited.
     again: bool,
+    /// The executor that was called last.
+    doing: String,
 }
 
 impl View<'_> {
@@ -200,8 +237,7 @@ impl View<'_> {
             return self.screen.json_line(&line);
         }
         self.end_line()?;
-        let ran = counted(u64::from(*ran), "act ran", "acts ran");
-        self.screen.aside(Ink::Dim, &format!("the card {id} was {state} by {by}; {ran}"))
+        self.screen.aside(Ink::Dim, &settled_line(self.screen.lang(), id, state, by, *ran))
     }
 
     fn text(&mut self, text: &str) -> Result<(), CtlError> {
@@ -225,12 +261,13 @@ impl View<'_> {
         if !self.screen.watched() {
             return Ok(());
         }
+        call.executor.clone_into(&mut self.doing);
         // The reason of what did not succeed is told once, at the end of the turn.
         let (sign, ink, detail) = match call.state {
             CallState::Started => ("·", Ink::Dim, crate::escape::line(&call.detail)),
             CallState::Succeeded => return Ok(()),
-            CallState::Unsuccessful => ("✗", Ink::Warn, "did not succeed".to_owned()),
-            CallState::Denied => ("✗", Ink::Warn, "was denied".to_owned()),
+            CallState::Unsuccessful => ("✗", Ink::Warn, lingua(self.screen.lang(), Key::TermUnsuccessful)),
+            CallState::Denied => ("✗", Ink::Warn, lingua(self.screen.lang(), Key::TermDenied)),
         };
         let text = format!("{sign} {} {} {detail}", call.call, crate::escape::line(&call.executor));
         self.end_line()?;
@@ -243,11 +280,9 @@ impl View<'_> {
             let line = json!({ "event": "progress", "call": call.to_string(), "done": done, "total": total });
             return self.screen.json_line(&line);
         }
-        let text = match (*done).saturating_mul(100).checked_div(*total) {
-            Some(percent) => format!("  {call} {done}/{total} ({percent} %)"),
-            None => format!("  {call} {}", counted(*done, "step", "steps")),
-        };
-        self.screen.progress(&text)
+        let steps = tell(self.screen.lang(), Key::TermSteps, &[("count", (*done).into())]);
+        let head = format!("{call} {}", crate::escape::line(&self.doing));
+        self.screen.progress(&bar(head.trim_end(), *done, *total, &steps, self.screen.width()))
     }
 
     /// On a terminal, whatever follows begins on a line of its own.
@@ -273,13 +308,13 @@ impl View<'_> {
             return Ok(if self.cards.is_empty() { exit } else { Exit::Waiting });
         }
         self.end_line()?;
-        let why = if done.why.is_empty() { end_sentence(&done.end) } else { &done.why };
+        let why = if done.why.is_empty() { end_sentence(self.screen.lang(), &done.end) } else { done.why.clone() };
         let ink = match done.end {
             TurnEnd::Answered => return Ok(exit),
             TurnEnd::NotUnderstood | TurnEnd::Cancelled | TurnEnd::Suspended => Ink::Plain,
             TurnEnd::Denied | TurnEnd::Unsuccessful | TurnEnd::Broken => Ink::Bad,
         };
-        self.screen.aside(ink, why)?;
+        self.screen.aside(ink, &why)?;
         Ok(exit)
     }
 }
@@ -293,16 +328,38 @@ const fn state_name(state: &CallState) -> &'static str {
     }
 }
 
-const fn end_sentence(end: &TurnEnd) -> &'static str {
-    match end {
-        TurnEnd::Answered => "answered",
-        TurnEnd::NotUnderstood => "it was not clear what is wanted",
-        TurnEnd::Denied => "it was denied",
-        TurnEnd::Unsuccessful => "a call did not succeed",
-        TurnEnd::Cancelled => "the turn was cancelled",
-        TurnEnd::Suspended => "it waits for an answer, and goes on then",
-        TurnEnd::Broken => "a part that was needed went away in the middle",
+fn end_sentence(lang: Lang, end: &TurnEnd) -> String {
+    let key = match end {
+        TurnEnd::Answered => return String::new(),
+        TurnEnd::NotUnderstood => Key::TermEndNotUnderstood,
+        TurnEnd::Denied => Key::TermEndDenied,
+        TurnEnd::Unsuccessful => Key::TermEndUnsuccessful,
+        TurnEnd::Cancelled => Key::TermEndCancelled,
+        TurnEnd::Suspended => Key::TermEndSuspended,
+        TurnEnd::Broken => Key::TermEndBroken,
+    };
+    lingua(lang, key)
+}
+
+/// What became of a card, in a line that names it.
+pub(crate) fn settled_line(lang: Lang, id: &str, state: &str, by: &str, ran: u32) -> String {
+    let what = card::settled(lang, state, by, ran);
+    tell(lang, Key::TermSettled, &[("card", id.into()), ("what", (&what).into())])
+}
+
+/// How far something is, in a line that fits the terminal: a bar where the end is known, else the steps so far.
+fn bar(head: &str, done: u64, total: u64, steps: &str, columns: Option<usize>) -> String {
+    let most = columns.unwrap_or(80).saturating_sub(1);
+    let Some(percent) = done.min(total).saturating_mul(100).checked_div(total) else {
+        return crate::human::shortened(&format!("  {head} {steps}"), most);
+    };
+    let counts = format!("{percent:>3} %  {done}/{total}");
+    let room = most.saturating_sub(head.chars().count() + counts.chars().count() + 6).min(MAX_BAR);
+    if room < MIN_BAR {
+        return crate::human::shortened(&format!("  {head} {counts}"), most);
     }
+    let full = usize::try_from(percent).unwrap_or(100) * room / 100;
+    format!("  {head} [{}{}] {counts}", "█".repeat(full), "░".repeat(room - full))
 }
 
 #[cfg(test)]
@@ -332,7 +389,8 @@ mod tests {
     fn shown(json: bool, terminals: [bool; 2], end: TurnEnd) -> (String, String, Exit) {
         let (mut paper, out, err) = screen(json, terminals, false);
         let turn = TurnId::from_bytes([1; 16]);
-        let mut view = View { screen: &mut paper, turn, open_line: false, cards: Vec::new(), again: false };
+        let mut view =
+            View { screen: &mut paper, turn, open_line: false, cards: Vec::new(), again: false, doing: String::new() };
         let exits: Vec<Exit> = notes(turn, end).into_iter().filter_map(|note| view.note(note).unwrap()).collect();
         assert_eq!(exits.len(), 1);
         (out.text(), err.text(), exits[0])
@@ -356,7 +414,22 @@ mod tests {
     fn a_person_at_a_terminal_sees_calls_and_progress_and_whole_lines() {
         let (out, err, _) = shown(false, [true, true], TurnEnd::Answered);
         assert_eq!(out, "one\ntwo\n");
-        assert_eq!(err, "· c1 fs_read a\\nb\n✗ c1 fs_read was denied\n\r\x1b[K  c1 1/4 (25 %)\r\x1b[K");
+        assert_eq!(
+            err,
+            "· c1 fs_read a\\nb\n✗ c1 fs_read was denied\n\r\x1b[K  c1 fs_read [██████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░]  25 %  1/4\r\x1b[K"
+        );
+    }
+
+    #[test]
+    fn a_bar_fits_the_terminal_and_is_never_fuller_than_full() {
+        for columns in [None, Some(10), Some(30), Some(80), Some(300)] {
+            for (done, total) in [(0, 9), (3, 9), (9, 9), (20, 9), (5, 0), (u64::MAX, u64::MAX)] {
+                let line = bar("c1 fs_find", done, total, "5 steps", columns);
+                assert!(line.chars().count() <= columns.unwrap_or(80), "{line}");
+            }
+        }
+        assert_eq!(bar("c1 fs_find", 5, 0, "5 steps", Some(80)), "  c1 fs_find 5 steps");
+        assert!(bar("c1 fs_find", 20, 9, "", Some(80)).contains("] 100 %"));
     }
 
     #[test]

@@ -22,11 +22,11 @@ pub enum Lane {
 }
 
 impl Lane {
-    /// The most thoughts of this lane under way at once, 128 in all.
+    /// The most thoughts of this lane under way at once, 160 in all: the planner's are as many as it ever asks for.
     #[must_use]
     pub const fn places(self) -> usize {
         match self {
-            Self::Planner => 88,
+            Self::Planner => 120,
             Self::Judge => 8,
             Self::Synth => 12,
             Self::Executor => 16,
@@ -125,7 +125,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_lane_that_is_full_makes_nobody_else_wait_and_its_queue_has_an_end() {
-        assert_eq!(Lane::ALL.into_iter().map(Lane::places).sum::<usize>(), 128);
+        assert_eq!(Lane::ALL.into_iter().map(Lane::places).sum::<usize>(), 160);
         let places = Arc::new(Places::of_one(2));
         let mut taken = vec![places.take(Lane::Planner).await.unwrap(), places.take(Lane::Planner).await.unwrap()];
         let waiting: Vec<_> = (0..Lane::Planner.waiting())

@@ -3,9 +3,10 @@
 //! so, and never makes an answer up; where one is, no other answers in its place unless the owner has written that down.
 //!
 //! # Map
-//! [`registry`] what is configured · [`keys`] · [`net`] the way to a server · [`mod@format`] what servers speak, without
+//! [`registry`] what is configured · [`keys`] what they are called · [`mod@format`] what servers speak, without
 //! I/O, over [`lines`], [`json`] and [`gather`] · [`substrate`] one server · [`lanes`] places · [`funds`] what a turn
-//! may take · [`thinking`] one thought from its ask to its end · [`assist`] those for executors · [`serve`] who may ask what · [`report`] what is told.
+//! may take · [`thinking`] one thought from its ask to its end · [`assist`] those for executors · [`serve`] who may ask
+//! what · [`report`] what is told. The way to a server, and its key, are [`metnos_way`]'s.
 
 mod answer;
 pub mod assist;
@@ -19,7 +20,6 @@ pub mod keys;
 pub mod lanes;
 pub mod limits;
 pub mod lines;
-pub mod net;
 pub mod registry;
 pub mod report;
 pub mod serve;

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_mind::daemon::{self, Opened};
-use metnos_mind::keys::{CREDENTIALS, FOLDER, Holder};
-use metnos_mind::net::Net;
+use metnos_mind::keys::{FOLDER, name_of};
+use metnos_mind::lanes::Lane;
 use metnos_mind::registry::Registry;
 use metnos_mind::serve::Mind as Service;
 use metnos_mind::substrate::{Patience, Substrate};
@@ -18,6 +18,8 @@ use metnos_proto::edges::{
     CtlMind, DoorMind, PlannerMind, PolicydMind, SyntdMind, ctl_mind, door_mind, planner_mind, policyd_mind, syntd_mind,
 };
 use metnos_proto::role::Mind;
+use metnos_way::hold::{CREDENTIALS, Holder};
+use metnos_way::net::Net;
 
 fn main() -> ExitCode {
     daemon::live::<Mind, _, _>(open, |mind: Rc<Service>| async move { mind.drain().await })
@@ -40,23 +42,25 @@ fn open(daemon: &mut Daemon<Mind>) -> Result<Opened<Rc<Service>>, BootError> {
 fn prepare(start: &Start) -> Result<(Service, Vec<u16>), String> {
     let settings = &start.settings.models;
     let registry = Registry::read(settings)?;
-    let net = Net::open(&start.settings.net, &registry.substrates);
+    let servers: Vec<_> = registry.substrates.iter().map(|line| line.server.clone()).collect();
+    let net = Net::open(&start.settings.net, &servers);
     let folder = Path::new(&start.instance).join(FOLDER);
     let credentials = std::env::var_os(CREDENTIALS).map(PathBuf::from);
     let seconds = |seconds: u32| Duration::from_secs(seconds.into());
     let patience = Patience { first: seconds(settings.first_seconds), between: seconds(settings.between_seconds) };
     let substrates = registry.substrates.iter().map(|line| {
-        let key = Holder::open(&folder, credentials.as_deref(), &line.name).map_err(|error| error.to_string());
+        let key =
+            Holder::open(&folder, credentials.as_deref(), &name_of(&line.name)).map_err(|error| error.to_string());
         if let Err(why) = &key {
             tracing::error!("{why}");
         }
-        let client = net.client(line);
+        let client = net.client(&line.server, Lane::Planner.places());
         if let Err(why) = &client {
             tracing::error!(substrate = line.name, "{why}");
         }
         Substrate::new(line.clone(), settings.parallel, patience, client, key)
     });
     let substrates = substrates.collect();
-    let ports = net.ports(&registry.substrates);
+    let ports = net.ports(&servers);
     Ok((Service::new(registry, substrates), ports))
 }

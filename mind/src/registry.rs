@@ -137,7 +137,7 @@ impl Registry {
 /// Whether this is OpenAI's own server.
 #[must_use]
 pub fn is_original(line: &SubstrateLine) -> bool {
-    line.tongue == Tongue::OpenAi && line.host.to_string() == "api.openai.com"
+    line.tongue == Tongue::OpenAi && line.server.host.to_string() == "api.openai.com"
 }
 
 /// How many tokens so many bytes are likely to be: hardly any text has more than one in three bytes.

@@ -9,13 +9,13 @@ use metnos_proto::models::{ModelName, ROLES};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::mind::{MindReport, RoleModel, TEST_ROLE, ThoughtUsed};
 use metnos_proto::prompt::{Message, Prompt};
+use metnos_way::hold::Origin;
+use metnos_way::net::takes_key;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::bad::quoted;
-use crate::keys::Origin;
 use crate::lanes::Lane;
-use crate::net::takes_key;
 use crate::serve::Mind;
 use crate::substrate::{Substrate, Wanted};
 use crate::thinking::{Listener, now_ms, refusal};
@@ -97,8 +97,8 @@ impl Mind {
             Err(why) => (Origin::None.name(), why),
         };
         json!({
-            "name": line.name, "kind": line.tongue.name(), "url": line.url(), "key": key, "key_problem": problem,
-            "takes_key": takes_key(line), "reachable": substrate.reachable(),
+            "name": line.name, "kind": line.tongue.name(), "url": line.server.url(), "key": key, "key_problem": problem,
+            "takes_key": takes_key(&line.server), "reachable": substrate.reachable(),
         })
     }
 

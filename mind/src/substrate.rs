@@ -10,6 +10,8 @@ use std::time::{Duration, Instant, SystemTime};
 use metnos_proto::models::{SubstrateLine, Tongue};
 use metnos_proto::msg::sandboxd::LEAST_TOLD;
 use metnos_proto::prompt::{Prompt, Reply, Stop};
+use metnos_way::hold::{Holder, Origin};
+use metnos_way::net::takes_key;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, Response};
 
@@ -17,10 +19,8 @@ use crate::answer::{all, innermost, unreachable};
 use crate::bad::{Bad, Class};
 use crate::format::{self, Asked, Listed, Reader};
 use crate::gather::Counted;
-use crate::keys::{Holder, Origin};
 use crate::lanes::Places;
 use crate::limits::{exhausted, retry_after};
-use crate::net;
 
 /// How often a server is asked for one thought.
 pub const TRIES: u32 = 3;
@@ -148,8 +148,8 @@ impl Substrate {
     /// # Errors
     /// In a sentence, which never holds the key.
     pub fn put_key(&self, bytes: &[u8]) -> Result<(), String> {
-        if !bytes.trim_ascii().is_empty() && !net::takes_key(&self.line) {
-            return Err(format!("the way to {} is not encrypted: a key is not sent there", self.line.url()));
+        if !bytes.trim_ascii().is_empty() && !takes_key(&self.line.server) {
+            return Err(format!("the way to {} is not encrypted: a key is not sent there", self.line.server.url()));
         }
         match &mut *self.key.borrow_mut() {
             Ok(holder) => holder.put(bytes).map_err(|error| error.to_string()),
@@ -449,7 +449,7 @@ impl Substrate {
         accept: &'static str,
     ) -> Result<reqwest::RequestBuilder, Bad> {
         let client = self.client.as_ref().map_err(|why| Bad::new(Class::Unreachable, why.clone()))?;
-        let url = format!("{}{path}", self.line.url());
+        let url = format!("{}{path}", self.line.server.url());
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -457,7 +457,7 @@ impl Substrate {
             headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
         }
         let holder = self.key.borrow();
-        if let Some(key) = holder.as_ref().ok().and_then(Holder::key).filter(|_| net::takes_key(&self.line)) {
+        if let Some(key) = holder.as_ref().ok().and_then(Holder::key).filter(|_| takes_key(&self.line.server)) {
             let bearer = self.line.tongue != Tongue::Anthropic;
             let text = zeroize::Zeroizing::new(if bearer {
                 format!("Bearer {}", key.reveal())

@@ -13,7 +13,7 @@ use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Level, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{self as memory, CostStage, Decision};
 use metnos_proto::msg::policyd::{Acted, Ran};
-use metnos_proto::msg::sandboxd::{MAX_LEAVES, Reference, Resolve, Run, RunReport};
+use metnos_proto::msg::sandboxd::{MAX_LEAVES, Reference, Resolve, Run, RunReport, SeenFolder};
 use metnos_proto::payload::Sealed;
 
 use crate::approvals::grants::Question;
@@ -21,6 +21,7 @@ use crate::arguments::{Arguments, Resolved};
 use crate::budget::Purse;
 use crate::cards::Asking;
 use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, MAX_WHY, State, Verdict, Weighed, decide};
+use crate::opening::Opening;
 use crate::outcome::{known_digest, labelled, passed_on, values_of, without_values};
 use crate::policy::{Policy, Running, head};
 use crate::rate::Room;
@@ -41,6 +42,8 @@ pub(crate) struct Call {
     pub(crate) notes: Option<Notes<PlannerPolicyd>>,
     /// The card on which the owner has approved exactly this.
     pub(crate) approved: Option<String>,
+    /// The first line of its turn, where that is still due.
+    pub(crate) opening: Rc<Opening>,
 }
 
 /// A place among the running calls, given back when it is dropped.
@@ -90,6 +93,8 @@ struct Granted {
     judgement: Judgement,
     /// How it will be taken back, when it can be.
     back: Option<WayBack>,
+    /// What its manifest grants of the workspace, as it was seen when this was decided.
+    folders: Vec<SeenFolder>,
 }
 
 impl Decided {
@@ -118,7 +123,7 @@ impl Policy {
         self.sandbox_soon().await;
         let (arguments, told) = self.without_secret(&mut call, &mut digest, arguments)?;
         let resolved = self.resolve(&call, &arguments).await;
-        let purse = self.purse(call.turn, &call.executor).await?;
+        let purse = self.purse_of(&call).await?;
         let decided = self.decided(&call, id, (&arguments, &resolved), told.as_deref(), purse.as_ref())?;
         // What is not carried out spends nothing: others may.
         let purse = purse.filter(|_| decided.granted.is_some());
@@ -314,7 +319,7 @@ impl Policy {
                 turn.flow.carried_out(&judgement);
             }
             self.will_write(&signed.manifest);
-            Granted { signed, reserved: Reserved::take(self, call.turn), judgement, back }
+            Granted { folders: self.seen(&signed), signed, reserved: Reserved::take(self, call.turn), judgement, back }
         });
         Ok(Decided { verdict, granted, asking, id, trace, principal, channel, silent })
     }
@@ -358,9 +363,7 @@ impl Policy {
             why: decided.verdict.why.clone(),
         };
         let copy = call.arguments.share().map_err(|error| internal(&error.to_string()))?;
-        let (recorded, []) =
-            self.memory.decision(decided.trace, word, [copy]).await.map_err(|error| memory_gone(&error))?;
-        Ok(recorded.seq)
+        Ok(self.open_and_decide(&call.opening, decided.trace, word, copy).await?.seq)
     }
 
     /// Has sandboxd run what was decided, and keeps the result.
@@ -375,7 +378,7 @@ impl Policy {
         executor: ExecutorId,
         granted: Granted,
     ) -> Result<Acted, Refusal> {
-        let Granted { signed, reserved, judgement, back } = granted;
+        let Granted { signed, reserved, judgement, back, folders } = granted;
         if self.turns.borrow().get(call.turn).is_none() {
             return Err(turns::unknown(call.turn));
         }
@@ -397,6 +400,7 @@ impl Policy {
             digests: signed.digests.clone(),
             arguments: digest,
             decision_seq: seq,
+            folders,
         };
         let principal = self.turns.borrow().get(call.turn).map(|turn| turn.principal.name.clone()).unwrap_or_default();
         self.keep_used(&principal, &executor.name).await?;

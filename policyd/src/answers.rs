@@ -8,23 +8,19 @@ use std::rc::Rc;
 use metnos_proto::edges::door_policyd;
 use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
-use metnos_proto::msg::policyd::{Acted, Answer, Answered, CardSettled, CardWaits, CodesEnrolled};
+use metnos_proto::msg::policyd::{Acted, Answer, Answered, CardSettled, CodesEnrolled};
 use metnos_proto::payload::Sealed;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::approvals::grants::{DAYS, Grant, MAX_DAYS, MAX_GRANTS};
 use crate::approvals::totp::{self, Enrolled, SECRET_BYTES};
 use crate::approvals::{self, CALL_EXPIRES_MS, Card, CardState};
 use crate::cards::not_durable;
 use crate::clock::DAY_MS;
-use crate::policy::{Policy, head};
+use crate::policy::Policy;
 use crate::principal::Principal;
 use crate::registry::Signed;
-
-/// The most cards in a listing.
-const MAX_LISTED: usize = 256;
-/// The most bytes of a card that is shown over a channel.
-const MAX_SHOWN: usize = 16 * 1024;
+use crate::serve::By;
 
 /// How an answer reached policyd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,47 +38,7 @@ fn no(rule: &str, why: String) -> Refusal {
     Refusal::new(RefusalCode::Denied, rule, why)
 }
 
-/// A card as a channel shows it: what is too long for one is shortened.
-fn shown_card(card: &Card, now_ms: u64) -> Value {
-    let mut shown = card.document(now_ms);
-    if shown.to_string().len() > MAX_SHOWN {
-        for act in shown["acts"].as_array_mut().into_iter().flatten() {
-            act["arguments"] = json!(head(&act["arguments"].to_string(), 512));
-            act["fields"] = json!([]);
-            act["always"] = Value::Null;
-        }
-    }
-    shown
-}
-
 impl Policy {
-    /// The cards, newest first.
-    pub(crate) fn cards(&self) -> Value {
-        let now = self.clock.wall_ms();
-        let mut cards: Vec<Card> = self.cards.borrow().values().cloned().collect();
-        cards.sort_by_key(|card| std::cmp::Reverse(card.made_ms));
-        cards.iter().take(MAX_LISTED).map(|card| card.document(now)).collect()
-    }
-
-    /// The cards of this principal that can still be answered, the oldest first.
-    pub(crate) fn cards_of(&self, principal: &str) -> Value {
-        let now = self.clock.wall_ms();
-        let cards = self.cards.borrow();
-        let mut open: Vec<&Card> =
-            cards.values().filter(|card| card.is_open(now) && card.principal == principal).collect();
-        open.sort_by_key(|card| card.made_ms);
-        open.iter().take(MAX_LISTED).map(|card| shown_card(card, now)).collect()
-    }
-
-    /// One card.
-    ///
-    /// # Errors
-    /// When there is none of this name.
-    pub(crate) fn show_card(&self, id: &str) -> Result<Value, Refusal> {
-        let cards = self.cards.borrow();
-        cards.get(id).map(|card| card.document(self.clock.wall_ms())).ok_or_else(|| approvals::unknown(id))
-    }
-
     /// Takes an answer, once, and does what it says: exactly the acts of the card, or nothing.
     ///
     /// # Errors
@@ -183,7 +139,7 @@ impl Policy {
             }
             let arguments = Sealed::new(act.arguments.as_bytes()).map_err(|error| not_durable(&error.to_string()))?;
             let (mut run, out) =
-                self.direct(principal.clone(), act.executor.name.clone(), arguments, Some(card.id.clone())).await?;
+                self.direct(principal.clone(), act.executor.name.clone(), arguments, By::Card(card.id.clone())).await?;
             let ran = match &mut run.acted {
                 Acted::Ran(ran) => {
                     ran.leaves = Vec::new();
@@ -305,18 +261,6 @@ impl Policy {
         Ok(())
     }
 
-    /// Has the door show a card to whoever is in the turn.
-    pub(crate) async fn tell_door_of(&self, card: &Card) {
-        let shown = shown_card(card, self.clock.wall_ms());
-        let note = CardWaits {
-            turn: card.turn,
-            id: card.id.clone(),
-            digest: card.digest().to_string(),
-            shown: head(&shown.to_string(), MAX_SHOWN),
-        };
-        self.note_to_door(door_policyd::Note::CardWaits(note)).await;
-    }
-
     /// Has the door tell whoever asked what became of a card.
     async fn settle(self: &Rc<Self>, card: &Card, answered: &Answered, by: &Principal) {
         let ran = answered.runs.iter().filter(|run| matches!(run.acted, Acted::Ran(_))).count();
@@ -334,7 +278,7 @@ impl Policy {
     }
 
     /// It is on its way when this returns; a door that does not listen misses it, and nobody waits.
-    async fn note_to_door(&self, note: door_policyd::Note) {
+    pub(crate) async fn note_to_door(&self, note: door_policyd::Note) {
         let Some(door) = self.door.borrow().clone() else { return };
         tokio::select! {
             biased;

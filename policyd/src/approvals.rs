@@ -86,6 +86,9 @@ pub struct Asked {
     pub fields: Vec<[String; 4]>,
     /// What would be touched.
     pub count: Option<Count>,
+    /// What one call of it costs, in millionths of the budget's money.
+    #[serde(default)]
+    pub cost_micro: u64,
     /// What "always" would mean; none where that cannot be said.
     pub always: Option<grants::Scope>,
 }
@@ -104,6 +107,7 @@ impl Asked {
                 json!({"pointer": pointer, "role": role, "label": label, "source": source})
             }).collect::<Vec<_>>(),
             "count": self.count.map(|count| json!({"files": count.files, "folders": count.folders, "bytes": count.bytes})),
+            "cost_micro": self.cost_micro,
             "always": self.always.as_ref().map(grants::Scope::document),
         })
     }
@@ -264,6 +268,7 @@ pub(crate) mod tests {
             why: "it may be many".into(),
             fields: vec![["/path".into(), "path".into(), "trusted".into(), "intent".into()]],
             count: Some(Count { files: 681, folders: 3, bytes: 9 }),
+            cost_micro: 0,
             always: None,
         }
     }

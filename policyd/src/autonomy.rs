@@ -125,6 +125,7 @@ impl Policy {
         let owner = format!("cli:uid:{}", self.setting.owner_uid);
         let mut names: Vec<String> = vec![owner];
         names.extend(house.people.borrow().names().map(str::to_owned));
+        names.extend(house.automations.borrow().names().map(str::to_owned));
         names.extend(house.levels.borrow().0.keys().cloned());
         names.sort();
         names.dedup();

@@ -180,8 +180,15 @@ impl Policy {
             self.turns.borrow_mut().end(turn);
             return Err(memory_gone(&error));
         }
-        let call =
-            Call { turn, place: CallRef(1), executor: executor.to_owned(), arguments, notes: None, approved: None };
+        let call = Call {
+            turn,
+            place: CallRef(1),
+            executor: executor.to_owned(),
+            arguments,
+            notes: None,
+            approved: None,
+            opening: Rc::default(),
+        };
         let acted = self.mediate(call).await;
         self.turns.borrow_mut().end(turn);
         self.forget(turn);

@@ -149,6 +149,7 @@ impl Policy {
             why: verdict.why.clone(),
             fields: asking.judgement.fields.iter().map(origin).collect(),
             count,
+            cost_micro: self.price_of(&executor.name),
             always,
         }
     }
@@ -239,8 +240,15 @@ impl Policy {
         let path = asking.filled.value.pointer(&field.pointer)?.as_str()?.to_owned();
         let place = CallRef(COUNTS_FROM.saturating_add(call.place.0));
         let arguments = Sealed::new(json!({ "path": path }).to_string().as_bytes()).ok()?;
-        let counting =
-            Call { turn: call.turn, place, executor: COUNTER.to_owned(), arguments, notes: None, approved: None };
+        let counting = Call {
+            turn: call.turn,
+            place,
+            executor: COUNTER.to_owned(),
+            arguments,
+            notes: None,
+            approved: None,
+            opening: Rc::default(),
+        };
         // One level deep: what only reads never asks.
         let acted = Box::pin(self.mediate(counting)).await;
         match acted {

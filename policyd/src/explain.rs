@@ -99,10 +99,8 @@ impl Policy {
     pub(crate) fn named_principal(&self, text: &str) -> Result<Principal, Refusal> {
         let owner = format!("cli:uid:{}", self.setting.owner_uid);
         let text = if text == "owner" { &owner } else { text };
-        let channels = [Channel::Cli, Channel::Http, Channel::Telegram, Channel::Scheduler, Channel::Metnos];
-        let named = text.split_once(':').and_then(|(channel, sender)| {
-            channels.into_iter().find(|known| known.name() == channel).map(|channel| (channel, sender))
-        });
+        let named =
+            text.split_once(':').and_then(|(channel, sender)| Channel::named(channel).map(|channel| (channel, sender)));
         let Some((channel, sender)) = named else {
             let why = format!("{} is no principal: it is written as channel and sender", shown(text));
             return Err(Refusal::new(RefusalCode::Invalid, "principal.sender", why)

@@ -16,9 +16,11 @@ use crate::budget::funds::Funds;
 use crate::daily::Daily;
 use crate::key::Kept;
 use crate::pairing::People;
+use crate::pairing::automations::{self, Automations};
 use crate::pairing::book::Book;
 use crate::policy::Policy;
 use crate::store::StoreError;
+use crate::tongue::{self, Tongues};
 use crate::vaglio::Vaglio;
 use crate::vaglio::constitution::Constitution;
 use crate::vaglio::files::OwnersFiles;
@@ -49,10 +51,12 @@ pub struct House {
     pub(crate) constitution: RefCell<Constitution>,
     pub(crate) vaglio: RefCell<Vaglio>,
     pub(crate) people: RefCell<People>,
+    pub(crate) automations: RefCell<Automations>,
     pub(crate) book: RefCell<Book>,
     /// Who was locked out before, until when on the wall's clock.
     pub(crate) locked: Vec<(Channel, String, u64)>,
     pub(crate) levels: RefCell<Levels>,
+    pub(crate) tongues: RefCell<Tongues>,
     pub(crate) daily: RefCell<Daily>,
     pub(crate) vault: RefCell<Vault>,
     /// Held by whoever changes the vault.
@@ -74,7 +78,7 @@ impl House {
     /// # Errors
     /// When a row is damaged, or the database says no.
     pub(crate) fn load(connection: &Connection, key: &Kept) -> Result<Self, StoreError> {
-        for tables in [TABLES, vault::TABLES, budget::TABLES] {
+        for tables in [TABLES, automations::TABLES, tongue::TABLES, vault::TABLES, budget::TABLES] {
             connection.execute_batch(tables)?;
         }
         Ok(Self {
@@ -82,9 +86,11 @@ impl House {
             constitution: RefCell::new(Constitution::load(connection)?),
             vaglio: RefCell::new(Vaglio::load(connection)?),
             people: RefCell::new(People::load(connection)?),
+            automations: RefCell::new(Automations::load(connection)?),
             book: RefCell::default(),
             locked: pairing::locked(connection)?,
             levels: RefCell::new(Levels::load(connection)?),
+            tongues: RefCell::new(Tongues::load(connection)?),
             daily: RefCell::new(Daily::load(connection)?),
             vault: RefCell::new(Vault::load(connection, key)?),
             keeping: Mutex::default(),

@@ -34,7 +34,9 @@ pub fn identify(channel: Channel, sender: &str, owner_uid: u32) -> Result<Princi
     let known = match channel {
         Channel::Cli => uid_of(sender).is_some_and(|uid| uid == owner_uid || uid == 0),
         // Known by pairing only.
-        Channel::Http | Channel::Telegram | Channel::Scheduler | Channel::Metnos => false,
+        Channel::Http | Channel::Telegram | Channel::Scheduler | Channel::Hook | Channel::Timer | Channel::Metnos => {
+            false
+        }
     };
     let (standing, level) =
         if known { (Standing::Owner, Level::Supervised) } else { (Standing::Stranger, Level::ReadOnly) };
@@ -60,7 +62,7 @@ mod tests {
     fn the_owner_and_root_are_known_at_the_terminal_and_nowhere_else() {
         assert_eq!(standing(Channel::Cli, "uid:1000"), Standing::Owner);
         assert_eq!(standing(Channel::Cli, "uid:0"), Standing::Owner);
-        for channel in [Channel::Http, Channel::Telegram, Channel::Scheduler, Channel::Metnos] {
+        for channel in Channel::ALL.into_iter().filter(|channel| *channel != Channel::Cli) {
             assert_eq!(standing(channel, "uid:1000"), Standing::Stranger);
         }
         let owner = identify(Channel::Cli, "uid:1000", 1000).unwrap();

@@ -13,9 +13,8 @@ use crate::policy::Policy;
 /// The channel and the sender of a principal's name.
 fn channel_of(principal: &str) -> Option<(Channel, &str)> {
     let (channel, sender) = principal.split_once(':')?;
-    [Channel::Cli, Channel::Http, Channel::Telegram]
-        .into_iter()
-        .find(|known| known.name() == channel)
+    Channel::named(channel)
+        .filter(|known| !matches!(known, Channel::Scheduler | Channel::Metnos))
         .map(|channel| (channel, sender))
 }
 

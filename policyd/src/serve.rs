@@ -8,10 +8,10 @@ use metnos_proto::edges::{CtlPolicyd, PlannerPolicyd, SyntdPolicyd};
 use metnos_proto::edges::{ctl_policyd, planner_policyd, syntd_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
-use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Label, Readers, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::house::{BudgetAsk, VaultAsk, VaultPut};
 use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone, MAX_WHY, Redact};
-use metnos_proto::msg::people::{AutonomyAsk, PairingAsk};
+use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk};
 use metnos_proto::msg::policyd::{
     Act, Acted, AnchorList, Anchors, Answered, Approvals, CallRun, CheckPolicy, CodesConfirm, CodesEnrol,
     CodesEnrolled, CodesRemove, CopyRegistry, Decide, EndTurn, ExecutorList, Executors, FundTurn, Grants, GrowthLeft,
@@ -28,6 +28,7 @@ use crate::answers::Way;
 use crate::arguments::Arguments;
 use crate::guard::shown;
 use crate::intent;
+use crate::opening::Opening;
 use crate::outcome::end_of;
 use crate::policy::{Policy, head};
 use crate::principal::{Principal, identify};
@@ -102,7 +103,15 @@ impl planner_policyd::Serve for Policy {
             turn.number(ask.call).map_err(violation)?;
         }
         let notes = Some(cx.notes());
-        let call = Call { turn: ask.turn, place: ask.call, executor: ask.executor, arguments, notes, approved: None };
+        let call = Call {
+            turn: ask.turn,
+            place: ask.call,
+            executor: ask.executor,
+            arguments,
+            notes,
+            approved: None,
+            opening: Rc::default(),
+        };
         Ok((self.mediate(call).await?, []))
     }
 
@@ -156,6 +165,16 @@ impl syntd_policyd::Serve for Policy {
     }
 }
 
+/// How a call came about that no planner asked for.
+pub(crate) enum By {
+    /// The owner has typed it, every argument of it.
+    Typed,
+    /// This card was approved.
+    Card(String),
+    /// Somebody has sent a file over a channel.
+    Sent,
+}
+
 impl ctl_policyd::Serve for Policy {
     async fn run_call(
         self: Rc<Self>,
@@ -164,7 +183,7 @@ impl ctl_policyd::Serve for Policy {
         [arguments]: [Sealed; 1],
     ) -> Served<CallRun, 1> {
         let principal = self.at_the_machine(&cx)?;
-        Ok(self.direct(principal, ask.executor, arguments, None).await.map(|(run, result)| (run, [result]))?)
+        Ok(self.direct(principal, ask.executor, arguments, By::Typed).await.map(|(run, result)| (run, [result]))?)
     }
 
     async fn executors(self: Rc<Self>, _: Cx<CtlPolicyd>, _: Executors, []: [Sealed; 0]) -> Served<ExecutorList, 0> {
@@ -368,6 +387,11 @@ impl ctl_policyd::Serve for Policy {
         let by = self.at_the_machine(&cx)?.name;
         Ok((Done {}, [sealed(&Policy::autonomy(&self, &by, ask).await?)?]))
     }
+
+    async fn automation(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: AutomationAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::automation(&self, &by, ask).await?)?]))
+    }
 }
 
 /// A document to be handed over.
@@ -395,7 +419,7 @@ impl Policy {
         principal: Principal,
         executor: String,
         arguments: Sealed,
-        approved: Option<String>,
+        by: By,
     ) -> Result<(CallRun, Sealed), Refusal> {
         if let Some(name) = self.secret_in(std::iter::once(executor.as_str())) {
             return Err(told(&name));
@@ -408,6 +432,14 @@ impl Policy {
         if let Some(typed) = arguments.read().ok().and_then(|bytes| Arguments::parse(&bytes).ok()) {
             opened.flow.intent = metnos_policy::intent::Intent::typed(intent::typed(&executor, typed.value()));
         }
+        if matches!(by, By::Sent) {
+            // What was sent is somebody else's until the owner has looked at it.
+            opened.flow.read(Label { integrity: Integrity::Untrusted, readers: Readers::Private }, true);
+        }
+        let approved = match by {
+            By::Card(card) => Some(card),
+            By::Typed | By::Sent => None,
+        };
         opened.number(CallRef(1)).map_err(|why| internal(&why.to_string()))?;
         let evicted = self.turns.borrow_mut().open(turn, opened, now)?;
         if let Some(evicted) = evicted {
@@ -415,12 +447,14 @@ impl Policy {
         }
         let begun = DirectTurn { turn, trace, principal: name, executor: head(&executor, 64) };
         let card = approved.clone();
-        let call = Call { turn, place: CallRef(1), executor, arguments, notes: None, approved };
-        // It is decided while that is being recorded. memoryd hears the one before the other, and takes no decision in a
-        // turn that it has not recorded.
-        let (opened, acted) = tokio::join!(biased; self.memory.direct_turn(trace, begun, []), self.mediate(call));
+        let opening = Opening::due(trace, begun);
+        let known = Rc::clone(&opening);
+        let call = Call { turn, place: CallRef(1), executor, arguments, notes: None, approved, opening: known };
+        let acted = self.mediate(call).await;
+        // What was not even decided opens its turn all the same: its end must have something to end.
+        let opened = self.open_turn(&opening).await;
         let acted = match (opened, acted) {
-            (Err(error), Err(_)) => Err(memory_gone(&error)),
+            (Err(refusal), Err(_)) => Err(refusal),
             (_, acted) => acted,
         };
         let end = end_of(&acted);
@@ -432,10 +466,7 @@ impl Policy {
         };
         self.hand_to_asker(turn, card.as_deref(), &acted);
         self.turns.borrow_mut().end(turn);
-        self.forget(turn);
-        if let Err(error) = self.memory.direct_turn_done(trace, DirectTurnDone { turn, end }, []).await {
-            tracing::error!(%error, %turn, "the end of a direct turn could not be recorded");
-        }
+        self.close_direct(trace, DirectTurnDone { turn, end }).await;
         let nothing = || Sealed::new(b"{}").map_err(|error| internal(&error.to_string()));
         let result = result.unwrap_or_else(nothing)?;
         Ok((CallRun { turn, acted: acted? }, result))

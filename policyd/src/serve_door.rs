@@ -8,24 +8,27 @@ use metnos_proto::edges::{DoorPolicyd, door_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Done, Refusal, RefusalCode, Standing};
-use metnos_proto::msg::people::{Pair, Paired};
+use metnos_proto::msg::memoryd::Looked;
+use metnos_proto::msg::people::{Fire, Fired, LookHere, Pair, Paired};
 use metnos_proto::msg::policyd::{
-    AnswerCard, Answered, CardsHere, Identified, Identify, PanicHere, Panicked, PromptRegistered, RegisterPrompt,
-    UndoHere,
+    AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
+    RegisterPrompt, UndoHere,
 };
 use metnos_proto::payload::Sealed;
 
 use crate::answers::Way;
+use crate::inbox;
+use crate::pairing::automations::is_automatic;
 use crate::policy::Policy;
 use crate::principal::Principal;
-use crate::serve::{sealed, stranger, told, words};
+use crate::serve::{By, sealed, stranger, told, words};
 use crate::turns::Turn;
 
 impl door_policyd::Serve for Policy {
     async fn identify(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
         self.door_is(cx.notes());
         let it = self.who(ask.channel, &ask.sender)?;
-        let lang = self.setting.lang;
+        let lang = self.speaks(&it, ask.lang);
         Ok((Identified { principal: it.name, standing: it.standing, level: it.level, lang }, []))
     }
 
@@ -37,8 +40,9 @@ impl door_policyd::Serve for Policy {
     ) -> Served<PromptRegistered, 0> {
         let principal = self.who(ask.channel, &ask.sender)?;
         match principal.standing {
-            Standing::Owner | Standing::Guest => {}
-            Standing::Stranger => return Err(stranger(&principal).into()),
+            // Nobody speaks on the channel of hooks and timers: they fire.
+            Standing::Owner | Standing::Guest if !is_automatic(ask.channel) => {}
+            Standing::Owner | Standing::Guest | Standing::Stranger => return Err(stranger(&principal).into()),
         }
         let words = words(&said)?;
         if let Some(name) = self.secret_in(std::iter::once(words.as_str())) {
@@ -53,6 +57,19 @@ impl door_policyd::Serve for Policy {
             self.forget(evicted);
         }
         Ok((PromptRegistered { turn, trace }, []))
+    }
+
+    async fn fire(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Fire, []: [Sealed; 0]) -> Served<Fired, 1> {
+        self.door_is(cx.notes());
+        let (fired, says) = Policy::fire(&self, &ask)?;
+        let says = Sealed::new(says.as_bytes())
+            .map_err(|error| Refusal::new(RefusalCode::Internal, "words.seal", error.to_string()))?;
+        Ok((fired, [says]))
+    }
+
+    async fn look_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: LookHere, []: [Sealed; 0]) -> Served<Looked, 1> {
+        let (looked, page) = Policy::look_here(&self, &ask).await?;
+        Ok((looked, [page]))
     }
 
     async fn pair(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
@@ -73,7 +90,20 @@ impl door_policyd::Serve for Policy {
 
     async fn cards_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: CardsHere, []: [Sealed; 0]) -> Served<Done, 1> {
         let principal = self.known(ask.channel, &ask.sender)?;
-        Ok((Done {}, [sealed(&self.cards_of(&principal.name))?]))
+        Ok((Done {}, [sealed(&self.cards_of(&principal))?]))
+    }
+
+    async fn keep_file(
+        self: Rc<Self>,
+        cx: Cx<DoorPolicyd>,
+        ask: KeepFile,
+        [content]: [Sealed; 1],
+    ) -> Served<CallRun, 1> {
+        let principal = self.known(ask.channel, &ask.sender)?;
+        self.door_is(cx.notes());
+        let arguments = inbox::arguments(&ask.name, &content)?;
+        let run = self.direct(principal, inbox::KEEPER.to_owned(), arguments, By::Sent).await;
+        Ok(run.map(|(run, result)| (run, [result]))?)
     }
 
     async fn undo_here(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: UndoHere, []: [Sealed; 0]) -> Served<Done, 1> {

@@ -257,7 +257,7 @@ fn strangers_are_not_heard_and_words_must_be_words() {
     run(async {
         let world = World::usual(folder.path()).await;
         let door = world.door().await;
-        let identify = |sender: &str| Identify { channel: Channel::Cli, sender: sender.to_owned() };
+        let identify = |sender: &str| Identify { channel: Channel::Cli, sender: sender.to_owned(), lang: None };
         assert_eq!(door.identify(NO, identify("uid:1000"), []).await.unwrap().0.standing, Standing::Owner);
         assert_eq!(door.identify(NO, identify("uid:1001"), []).await.unwrap().0.standing, Standing::Stranger);
         let register = |sender: &str, words: &[u8]| {
@@ -297,7 +297,7 @@ fn the_owners_own_call_goes_the_same_way_as_a_turn_of_its_own() {
         );
         let (run_, [result]) = call("/etc/shadow").await.unwrap();
         assert_eq!((denied(run_.acted).as_str(), result.read().unwrap().as_slice()), ("guard.path", b"{}".as_slice()));
-        assert!(world.took().contains(&"direct_turn_done denied".to_owned()));
+        world.until("direct_turn_done denied").await;
         let stranger = world.owner(OWNER + 1).await;
         let ask = RunCall { executor: "fs_read".to_owned() };
         let error = stranger.run_call(NO, ask, [sealed(&json!({"path": "a.md"}))]).await.unwrap_err();

@@ -83,6 +83,8 @@ words! {
     pub struct HttpSettings {
         /// Address and port on the loopback; port 0 for any that is free; empty: nowhere.
         pub listen: String,
+        /// Requests of one client in a minute.
+        pub per_minute: u32,
     }
 
     /// See [`Settings::models`]. What the lines hold is read by [`crate::models`].

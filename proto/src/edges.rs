@@ -21,11 +21,14 @@ mod vocabulary {
 crate::edges! {
     /// A person at the terminal speaks. The supervisor vouches for who it is.
     CtlDoor in ctl_door = 1: Ctl => Gatewayd {
+        ask greet(Greet, 0) -> (Greeted, 0) within 5_000;
         ask say(Say, 1) -> (Said, 0) within 15_000;
         ask stop(Stop, 0) -> (Cancelled, 0) within 5_000;
         ask answer(AnswerHere, 0) -> (Answered, 1) within 115_000;
         ask door_status(DoorStatus, 0) -> (DoorReport, 0) within 5_000;
         ask put_token(PutToken, 1) -> (Done, 0) within 5_000;
+        ask hook_secret(HookSecret, 0) -> (Done, 1) within 5_000;
+        ask fire_timer(FireTimer, 0) -> (Said, 0) within 15_000;
         note Text;
         note Call;
         note Progress;
@@ -37,6 +40,7 @@ crate::edges! {
     /// The door opens turns at the planner and hears how they go.
     DoorPlanner in door_planner = 2: Gatewayd => Planner {
         ask open_turn(OpenTurn, 1) -> (TurnOpened, 0) within 10_000;
+        ask open_fired(OpenFired, 2) -> (TurnOpened, 0) within 10_000;
         ask cancel_turn(CancelTurn, 0) -> (Cancelled, 0) within 5_000;
         ask resume_turn(ResumeTurn, 0) -> (TurnResumed, 0) within 15_000;
         note Text;
@@ -49,9 +53,12 @@ crate::edges! {
     DoorPolicyd in door_policyd = 3: Gatewayd => Policyd {
         ask identify(Identify, 0) -> (Identified, 0) within 5_000;
         ask register_prompt(RegisterPrompt, 1) -> (PromptRegistered, 0) within 5_000;
+        ask fire(Fire, 0) -> (Fired, 1) within 5_000;
+        ask look_here(LookHere, 0) -> (Looked, 1) within 15_000;
         ask pair(Pair, 0) -> (Paired, 0) within 10_000;
         ask answer_card(AnswerCard, 0) -> (Answered, 1) within 110_000;
         ask cards_here(CardsHere, 0) -> (Done, 1) within 5_000;
+        ask keep_file(KeepFile, 1) -> (CallRun, 1) within 110_000;
         ask undo_here(UndoHere, 0) -> (Done, 1) within 110_000;
         ask panic_here(PanicHere, 0) -> (Panicked, 0) within 10_000;
         note CardWaits;
@@ -160,6 +167,7 @@ crate::edges! {
         ask asked(Asked, 1) -> (Recorded, 0) within 10_000;
         ask cost(Cost, 0) -> (Recorded, 0) within 10_000;
         ask spending(Spending, 0) -> (Spent, 0) within 10_000;
+        ask look_for(LookFor, 0) -> (Looked, 1) within 10_000;
         note ChainHead;
     }
 
@@ -181,6 +189,7 @@ crate::edges! {
         ask rite(Rite, 0) -> (Done, 1) within 15_000;
         ask pairing(PairingAsk, 0) -> (Done, 1) within 15_000;
         ask autonomy(AutonomyAsk, 0) -> (Done, 1) within 15_000;
+        ask automation(AutomationAsk, 0) -> (Done, 1) within 15_000;
         ask vault(VaultAsk, 0) -> (Done, 1) within 15_000;
         ask vault_put(VaultPut, 1) -> (Done, 1) within 15_000;
         ask budget(BudgetAsk, 0) -> (Done, 1) within 15_000;

@@ -25,7 +25,7 @@ use crate::role::Role;
 use crate::socket;
 
 /// The most asks of one link that are served, or awaited, at once. A peer that sends more is simply not read.
-pub const MAX_IN_FLIGHT: usize = 64;
+pub const MAX_IN_FLIGHT: usize = 128;
 /// The most notes that wait to be read.
 pub const MAX_NOTES: usize = 1024;
 /// How long an ask waits for a peer that is being restarted, in milliseconds. Nothing was sent yet, so

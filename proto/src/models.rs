@@ -79,14 +79,8 @@ pub struct SubstrateLine {
     pub name: String,
     /// What it speaks.
     pub tongue: Tongue,
-    /// Whether the way there is encrypted.
-    pub tls: bool,
     /// Where it is.
-    pub host: Host,
-    /// On which port.
-    pub port: u16,
-    /// What stands before every path, without a slash at its end.
-    pub path: String,
+    pub server: ServerAddress,
 }
 
 /// Where a server is, as the owner writes it down: `https://NAME[:PORT][/PATH]`.
@@ -142,15 +136,8 @@ impl SubstrateLine {
     pub fn parse(line: &str) -> Option<Self> {
         let [name, kind, url] = words(line)?;
         let tongue = Tongue::ALL.into_iter().find(|tongue| tongue.name() == kind)?;
-        let ServerAddress { tls, host, port, path } = ServerAddress::parse(url)?;
-        is_substrate_name(name).then(|| Self { name: name.to_owned(), tongue, tls, host, port, path })
-    }
-
-    /// Its address, as it is written back.
-    #[must_use]
-    pub fn url(&self) -> String {
-        let scheme = if self.tls { "https" } else { "http" };
-        format!("{scheme}://{}:{}{}", self.host, self.port, self.path)
+        let server = ServerAddress::parse(url)?;
+        is_substrate_name(name).then(|| Self { name: name.to_owned(), tongue, server })
     }
 }
 
@@ -306,11 +293,14 @@ mod tests {
     #[test]
     fn a_substrate_is_a_name_a_kind_and_an_address_and_nothing_more() {
         let line = SubstrateLine::parse("local openai http://127.0.0.1:8080/v1/").unwrap();
-        assert_eq!((line.name.as_str(), line.tongue, line.tls, line.port), ("local", Tongue::OpenAi, false, 8080));
-        assert_eq!(line.url(), "http://127.0.0.1:8080/v1");
+        assert_eq!(
+            (line.name.as_str(), line.tongue, line.server.tls, line.server.port),
+            ("local", Tongue::OpenAi, false, 8080)
+        );
+        assert_eq!(line.server.url(), "http://127.0.0.1:8080/v1");
         let line = SubstrateLine::parse("claude anthropic https://api.anthropic.com").unwrap();
-        assert_eq!((line.port, line.path.as_str()), (443, ""));
-        assert_eq!(SubstrateLine::parse("six ollama http://[::1]:11434").unwrap().url(), "http://[::1]:11434");
+        assert_eq!((line.server.port, line.server.path.as_str()), (443, ""));
+        assert_eq!(SubstrateLine::parse("six ollama http://[::1]:11434").unwrap().server.url(), "http://[::1]:11434");
         for bad in [
             "",
             "local openai",
@@ -374,7 +364,7 @@ mod tests {
         fn what_is_written_back_is_the_same_substrate(name in "[a-z][a-z0-9_-]{0,8}", host in "[a-z]{1,8}\\.[a-z]{2,4}", port in 1_u16.., tls: bool) {
             let scheme = if tls { "https" } else { "http" };
             let line = SubstrateLine::parse(&format!("{name} xai {scheme}://{host}:{port}/v1")).unwrap();
-            prop_assert_eq!(SubstrateLine::parse(&format!("{name} xai {}", line.url())).unwrap(), line);
+            prop_assert_eq!(SubstrateLine::parse(&format!("{name} xai {}", line.server.url())).unwrap(), line);
         }
     }
 }

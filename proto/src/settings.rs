@@ -27,7 +27,7 @@ impl Default for BudgetSettings {
 impl Default for HttpSettings {
     /// Nowhere.
     fn default() -> Self {
-        Self { listen: String::new() }
+        Self { listen: String::new(), per_minute: 300 }
     }
 }
 

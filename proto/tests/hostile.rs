@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use metnos_proto::edge::{AnswererEnd, AskerEnd, Edge, RawEnd, Side, Visit, Word};
@@ -192,6 +193,14 @@ fn on_tokio<T>(future: impl Future<Output = T>) -> T {
     tokio::task::LocalSet::new().block_on(&runtime, future)
 }
 
+/// Held by each test here: they count the descriptors of the process, which tests that run as
+/// threads of one process share.
+static DESCRIPTORS: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    DESCRIPTORS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn open_descriptors() -> usize {
     // A first runtime may open what the process then keeps, such as the pipe for signals.
     on_tokio(async {});
@@ -200,6 +209,7 @@ fn open_descriptors() -> usize {
 
 #[test]
 fn every_edge_closes_on_a_lying_asker() {
+    let _alone = alone();
     let before = open_descriptors();
     edges::visit_all(&mut LyingAskers);
     assert_eq!(open_descriptors(), before, "a descriptor stayed behind");
@@ -207,6 +217,7 @@ fn every_edge_closes_on_a_lying_asker() {
 
 #[test]
 fn every_edge_closes_on_a_lying_answerer() {
+    let _alone = alone();
     let before = open_descriptors();
     edges::visit_all(&mut LyingAnswerers);
     assert_eq!(open_descriptors(), before, "a descriptor stayed behind");
@@ -214,6 +225,7 @@ fn every_edge_closes_on_a_lying_answerer() {
 
 #[test]
 fn too_few_or_too_many_payloads_close_the_edge() {
+    let _alone = alone();
     struct Counts(usize);
     impl Visit for Counts {
         fn visit<E: Edge>(&mut self) {

@@ -14,8 +14,8 @@ use metnos_proto::msg::common::{Channel, Done, Lang, Level, Refusal, RefusalCode
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, ResumeTurn, Text, TurnOpened, TurnResumed};
 use metnos_proto::msg::policyd::{
-    AnswerCard, Answered, CardsHere, Identified, Identify, PanicHere, Panicked, PromptRegistered, RegisterPrompt,
-    UndoHere,
+    AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
+    RegisterPrompt, UndoHere,
 };
 use metnos_proto::payload::Sealed;
 
@@ -28,6 +28,15 @@ struct Echo {
 }
 
 impl door_planner::Serve for Echo {
+    async fn open_fired(
+        self: Rc<Self>,
+        cx: Cx<DoorPlanner>,
+        ask: metnos_proto::msg::planner::OpenFired,
+        [words, _data]: [Sealed; 2],
+    ) -> Served<TurnOpened, 0> {
+        self.open_turn(cx, ask.open, [words]).await
+    }
+
     async fn open_turn(
         self: Rc<Self>,
         cx: Cx<DoorPlanner>,
@@ -217,6 +226,28 @@ fn a_peer_that_never_answers_is_given_up_on_in_time() {
 struct Doorman;
 
 impl door_policyd::ServeBlocking for Doorman {
+    fn fire(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<metnos_proto::edges::DoorPolicyd>,
+        _: metnos_proto::ids::TraceId,
+        _: metnos_proto::msg::people::Fire,
+        []: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::people::Fired, 1> {
+        Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
+            .into())
+    }
+
+    fn look_here(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<metnos_proto::edges::DoorPolicyd>,
+        _: metnos_proto::ids::TraceId,
+        _: metnos_proto::msg::people::LookHere,
+        []: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::memoryd::Looked, 1> {
+        Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
+            .into())
+    }
+
     fn identify(
         &mut self,
         _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
@@ -268,6 +299,16 @@ impl door_policyd::ServeBlocking for Doorman {
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }
 
+    fn keep_file(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: KeepFile,
+        _: [Sealed; 1],
+    ) -> Served<CallRun, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
+    }
+
     fn undo_here(
         &mut self,
         _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
@@ -309,7 +350,7 @@ fn the_blocking_ends_speak_to_each_other() {
         }
     });
     let mut client = BlockingClient::<DoorPolicyd>::new(asker).unwrap();
-    let ask = Identify { channel: Channel::Cli, sender: "uid:1000".to_owned() };
+    let ask = Identify { channel: Channel::Cli, sender: "uid:1000".to_owned(), lang: None };
     let (identified, []) = client.identify(TraceId::NONE, ask, []).unwrap();
     assert_eq!(identified.principal, "cli:uid:1000");
     let ask = RegisterPrompt { channel: Channel::Cli, sender: String::new() };
@@ -335,7 +376,7 @@ fn a_peer_that_answers_old_asks_without_end_buys_itself_no_time() {
     let babbler = std::thread::spawn(move || babble(answerer));
     let mut client = BlockingClient::<DoorPolicyd>::new(asker).unwrap();
     assert_eq!(client.next_note(Duration::from_millis(20)).unwrap(), None);
-    let ask = Identify { channel: Channel::Cli, sender: "uid:1000".to_owned() };
+    let ask = Identify { channel: Channel::Cli, sender: "uid:1000".to_owned(), lang: None };
     assert!(matches!(client.identify(TraceId::NONE, ask, []), Err(AskError::Late { .. })));
     drop(client);
     babbler.join().unwrap();

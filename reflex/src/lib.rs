@@ -7,6 +7,7 @@ pub mod ability;
 pub mod answer;
 pub mod frame;
 pub mod grammar;
+mod house;
 pub mod lexicon;
 pub mod matching;
 pub mod slots;
@@ -188,8 +189,15 @@ impl Reflex<'_> {
         }
     }
 
-    /// Greetings, thanks and help, when there is nothing else in the words.
+    /// Greetings, thanks, help, and what is about the house itself, when there is nothing else in the words.
     fn small_talk(&self, tokens: &[Token<'_>]) -> Option<String> {
+        if let Some((about, lang)) = house::about(self.text) {
+            return Some(match about {
+                house::About::Itself => speech::how_it_is(lang, self.abilities.len()),
+                house::About::Waiting => speech::what_waits(lang),
+                house::About::Approving => speech::words_approve_nothing(lang),
+            });
+        }
         let says = |concept: &'static str| tokens.iter().any(|token| token.mark == Mark::Concept(concept));
         let nothing_else = tokens.iter().all(|token| {
             !token.is_value() && (token.mark.weight() == 0.0 || matches!(token.mark, Mark::Concept("help" | "what")))

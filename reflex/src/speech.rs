@@ -17,6 +17,24 @@ pub fn greeting(lang: Lang, example: Option<&str>) -> String {
     text
 }
 
+/// That it is there, and where more is told.
+#[must_use]
+pub fn how_it_is(lang: Lang, abilities: usize) -> String {
+    tell(lang, Key::HowItIs, &[("abilities", abilities.to_string().as_str().into())]) + "\n"
+}
+
+/// Where what waits for a person's word is shown.
+#[must_use]
+pub fn what_waits(lang: Lang) -> String {
+    say(lang, Key::WhatWaits) + "\n"
+}
+
+/// That no card is answered by words that are planned for.
+#[must_use]
+pub fn words_approve_nothing(lang: Lang) -> String {
+    say(lang, Key::WordsApproveNothing) + "\n"
+}
+
 /// The answer to thanks.
 #[must_use]
 pub fn welcome(lang: Lang) -> String {

@@ -86,6 +86,31 @@ fn small_talk_needs_no_call() {
 }
 
 #[test]
+fn what_is_about_the_house_is_answered_in_its_language_without_a_call() {
+    for (words, part) in [
+        ("How are you?", "metnosctl status"),
+        ("come stai", "Ci sono"),
+        ("what waits for me?", "approval list"),
+        ("cosa c'è da approvare?", "attende una tua parola"),
+        ("approve it", "approve nothing"),
+        ("approva tutto", "non approvano nulla"),
+    ] {
+        let Reply::Say(said) = plan_of(words) else { panic!("{words}") };
+        assert!(said.contains(part), "{words}: {said}");
+    }
+}
+
+#[test]
+fn what_is_for_later_is_refused_with_what_can_be_done() {
+    for (words, part) in
+        [("every morning at 8 read notes/welcome.md", "cron"), ("ogni mattina alle 8 leggi notes/welcome.md", "cron")]
+    {
+        let Reply::NotUnderstood(said) = plan_of(words) else { panic!("{words}") };
+        assert!(said.contains(part), "{words}: {said}");
+    }
+}
+
+#[test]
 fn what_is_not_understood_shows_the_nearest_abilities_in_the_language_of_the_words() {
     let Reply::NotUnderstood(said) = plan_of("potresti elencare tutte le parole") else { panic!() };
     assert!(said.contains("quante parole ci sono in notes/welcome.md"), "{said}");

@@ -64,8 +64,13 @@ fn fail(Failure(step, errno): Failure) -> ! {
     KERNEL.exit(NOT_SEALED)
 }
 
-/// Forks whenever sandboxd asks over `control`; comes back in each child, warm and empty, and never in the zygote.
-fn serve(control: c_int) -> Step<()> {
+/// The word for a child that has time to take the way of a call once before it is needed, and for one that has none.
+const FORK: u8 = b'F';
+const FORK_FOR_NOW: u8 = b'N';
+
+/// Forks whenever sandboxd asks over `control`; comes back in each child, empty, and never in the zygote. Whether the
+/// child has time to rehearse.
+fn serve(control: c_int) -> Step<bool> {
     loop {
         let mut word = [0_u8; 1];
         let mut fds = [-1; FORK_FDS];
@@ -73,11 +78,12 @@ fn serve(control: c_int) -> Step<()> {
         if length == 0 {
             KERNEL.exit(0);
         }
-        if count != FORK_FDS || word != *b"F" {
+        let [word] = word;
+        if count != FORK_FDS || !matches!(word, FORK | FORK_FOR_NOW) {
             return Err(Failure(c"an order that is none", Errno::INVALID));
         }
         match KERNEL.fork() {
-            Fork::Child => return become_warm(fds),
+            Fork::Child => return become_warm(fds).map(|()| word == FORK),
             Fork::Parent { pid, pidfd } => {
                 for fd in fds {
                     KERNEL.close(fd);
@@ -221,11 +227,11 @@ fn canaries() -> Step<()> {
     must(c"canary: a process can be made", KERNEL.try_fork(), &forbidden)
 }
 
-/// `serve(control)`: see [`serve`].
+/// `serve(control)`: see [`serve`]; 1 for a child that has time.
 extern "C" fn py_serve(_module: *mut c_void, argument: *mut c_void) -> *mut c_void {
     let control = system::python_number(argument);
     match serve(control) {
-        Ok(()) => system::python_zero(),
+        Ok(rehearse) => system::python_int(rehearse.into()),
         Err(failure) => fail(failure),
     }
 }
@@ -233,7 +239,7 @@ extern "C" fn py_serve(_module: *mut c_void, argument: *mut c_void) -> *mut c_vo
 /// `seal()`: see [`receive_and_seal`].
 extern "C" fn py_seal(_module: *mut c_void, _nothing: *mut c_void) -> *mut c_void {
     match receive_and_seal() {
-        Ok(()) => system::python_zero(),
+        Ok(()) => system::python_int(0),
         Err(failure) => fail(failure),
     }
 }

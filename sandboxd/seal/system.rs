@@ -501,10 +501,10 @@ pub fn python_number(object: *mut c_void) -> c_int {
     c_int::try_from(unsafe { PyLong_AsLong(object) }).unwrap_or(-1)
 }
 
-/// Python's zero, which stands for *done*.
-pub fn python_zero() -> *mut c_void {
+/// A number for Python; zero stands for *done*.
+pub fn python_int(value: c_long) -> *mut c_void {
     // SAFETY: the interpreter's lock is held.
-    unsafe { PyLong_FromLong(0) }
+    unsafe { PyLong_FromLong(value) }
 }
 
 /// The flag of a function that takes one argument.

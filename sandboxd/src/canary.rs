@@ -60,7 +60,15 @@ mod tests {
     fn finished(outcome: Outcome, result: &Value) -> Finished {
         let resources = Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1, ..Resources::NONE };
         let result = result.to_string().into_bytes();
-        Finished { outcome, why: "why".to_owned(), result, resources, log: String::new(), nothing_ran: false }
+        Finished {
+            outcome,
+            why: "why".to_owned(),
+            result,
+            resources,
+            log: String::new(),
+            alarms: Vec::new(),
+            nothing_ran: false,
+        }
     }
 
     #[test]

@@ -2,7 +2,12 @@
 as `python3 -I -S -B -c`; prints one JSON object and touches nothing."""
 import sys
 
-EXTENSIONS = ("_json", "_contextvars", "_queue", "_zoneinfo", "_decimal")
+EXTENSIONS = (
+    "_json", "_contextvars", "_queue", "_zoneinfo", "_decimal",
+    # Part of the program where Debian builds it, files of their own elsewhere: executors have the same everywhere.
+    "_datetime", "_struct", "math", "unicodedata", "binascii", "array", "fcntl", "_bisect", "_heapq", "_random", "_csv", "_pickle",
+    "_md5", "_sha1", "_sha2", "_sha256", "_sha512", "_sha3", "_blake2", "_socket", "select", "zlib", "_posixsubprocess",
+)
 # What an executor with network may import; the compiled parts of all that are loaded before the seal.
 NET = ("socket", "select", "ssl", "zlib", "http.client", "urllib.request", "hashlib", "struct", "binascii", "math")
 
@@ -35,14 +40,16 @@ def load(names):
 
 
 load(EXTENSIONS)
-base = compiled(EXTENSIONS)
+# And what they have loaded: `_zoneinfo` needs `_datetime`, which is a file of its own in some builds of Python.
+base = compiled(dict.fromkeys([*EXTENSIONS, *sys.modules]))
+BASE = [name for name, _ in base]
 libraries = mapped()
 
 # Unpackers that nothing on the net needs, and that their users do without.
 for name in ("_bz2", "_lzma"):
     sys.modules.setdefault(name, None)
 load(NET)
-net = compiled(name for name in list(sys.modules) if name not in EXTENSIONS)
+net = compiled(name for name in list(sys.modules) if name not in BASE)
 net_libraries = mapped() - libraries
 
 import json

@@ -5,6 +5,10 @@
 pub const MAX_PROGRESS: u32 = 100_000;
 /// The longest fault sentence, in bytes.
 pub const MAX_FAULT: usize = 1024;
+/// The most alarms of one call; the host script tells no more.
+pub const MAX_ALARMS: usize = 16;
+/// The longest alarm, in bytes.
+pub const MAX_ALARM: usize = 200;
 /// Letter and length.
 pub const HEAD: usize = 5;
 
@@ -18,6 +22,8 @@ pub enum Frame {
         /// Steps in all; 0 when unknown.
         total: u64,
     },
+    /// Python saw something that no executor has a use for. Whoever is hostile can say anything here, or nothing.
+    Alarm(String),
     /// The result's bytes, unparsed.
     Result(Vec<u8>),
     /// There is no result.
@@ -52,6 +58,9 @@ pub enum FrameFault {
     /// Too many progress frames.
     #[error("more than {MAX_PROGRESS} reports of progress")]
     TooMuchProgress,
+    /// More alarms than the host script tells.
+    #[error("more than {MAX_ALARMS} alarms")]
+    TooManyAlarms,
     /// Not a frame.
     #[error("{0}")]
     Malformed(&'static str),
@@ -63,6 +72,7 @@ pub struct Frames {
     buffer: Vec<u8>,
     granted: u64,
     progress: u32,
+    alarms: usize,
     sealed: bool,
     finished: bool,
 }
@@ -71,7 +81,7 @@ impl Frames {
     /// For a call whose result may have `granted` bytes.
     #[must_use]
     pub const fn new(granted: u64) -> Self {
-        Self { buffer: Vec::new(), granted, progress: 0, sealed: false, finished: false }
+        Self { buffer: Vec::new(), granted, progress: 0, alarms: 0, sealed: false, finished: false }
     }
 
     /// Whether a frame is under way that has not come whole.
@@ -127,9 +137,10 @@ impl Frames {
         match letter {
             // The seal's own word: it is on, and what must fail has failed. The code has not come by then.
             b'S' if length != 0 || self.sealed => Err(FrameFault::Malformed("a second seal")),
-            b'P' | b'R' | b'F' if !self.sealed => Err(FrameFault::Malformed("a word before the seal")),
+            b'P' | b'A' | b'R' | b'F' if !self.sealed => Err(FrameFault::Malformed("a word before the seal")),
             b'P' if length != 16 => Err(malformed),
             b'F' if length > MAX_FAULT => Err(malformed),
+            b'A' if length > MAX_ALARM => Err(malformed),
             b'R' if u64::from(announced) > self.granted => {
                 Err(FrameFault::TooLarge { announced: announced.into(), granted: self.granted })
             }
@@ -153,6 +164,14 @@ impl Frames {
                 let (done, total) = body.split_at(8);
                 Ok(Some(Frame::Progress { done: number(done), total: number(total) }))
             }
+            b'A' => {
+                self.alarms += 1;
+                if self.alarms > MAX_ALARMS {
+                    return Err(FrameFault::TooManyAlarms);
+                }
+                let shown = |byte: &u8| if (b' '..=b'~').contains(byte) { char::from(*byte) } else { '?' };
+                Ok(Some(Frame::Alarm(body.iter().map(shown).collect())))
+            }
             b'R' => Ok(Some(Frame::Result(body.to_vec()))),
             _ => read_fault(body).map(Some),
         }
@@ -160,7 +179,11 @@ impl Frames {
 }
 
 fn check_letter(letter: u8) -> Result<(), FrameFault> {
-    if matches!(letter, b'S' | b'P' | b'R' | b'F') { Ok(()) } else { Err(FrameFault::Malformed("an unknown frame")) }
+    if matches!(letter, b'S' | b'P' | b'A' | b'R' | b'F') {
+        Ok(())
+    } else {
+        Err(FrameFault::Malformed("an unknown frame"))
+    }
 }
 
 fn read_fault(body: &[u8]) -> Result<Frame, FrameFault> {
@@ -262,6 +285,17 @@ mod tests {
         }
         assert_eq!(frames.feed(&one), Err(FrameFault::TooMuchProgress));
         assert!(matches!(sealed(4).feed(&bytes(b'P', &[1; 15])), Err(FrameFault::Malformed(_))));
+    }
+
+    #[test]
+    fn alarms_are_few_short_and_plain() {
+        let mut frames = sealed(4);
+        for _ in 0..MAX_ALARMS {
+            assert_eq!(frames.feed(&bytes(b'A', b"os.fork\x1b\xff")), Ok(vec![Frame::Alarm("os.fork??".to_owned())]));
+        }
+        assert_eq!(frames.feed(&bytes(b'A', b"")), Err(FrameFault::TooManyAlarms));
+        assert!(matches!(sealed(4).feed(&bytes(b'A', &[b'x'; MAX_ALARM + 1])), Err(FrameFault::Malformed(_))));
+        assert!(matches!(Frames::new(4).feed(&bytes(b'A', b"x")), Err(FrameFault::Malformed(_))), "before the seal");
     }
 
     #[test]

@@ -16,6 +16,8 @@ use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Rlimit, Signal};
 use rustix::thread::CapabilitySet;
 
+use crate::approved::{Approved, Identity};
+use crate::masks;
 use crate::mounts;
 use crate::order::{self, KNOWN};
 use crate::plan::{
@@ -49,6 +51,8 @@ pub struct Material<'a> {
     pub net: &'a [u8],
     /// The ends of its connections.
     pub connections: &'a [OwnedFd],
+    /// The folders that were decided on.
+    pub approved: Approved<'a>,
     /// What it becomes.
     pub becoming: Becoming,
     /// The system call filter under which an interpreter starts.
@@ -159,10 +163,15 @@ fn build_root(spec: &Spec, material: &Material<'_>) -> Result<OwnedFd, Failure> 
             let tree = mounts::copy_tree(source.as_fd(), false)?;
             mounts::restrict(tree.as_fd(), mount.flags)?;
             let place = mounts::make_place(root.as_fd(), &mount.target, mount.folder)?;
-            mounts::attach(tree.as_fd(), place.as_fd())
+            mounts::attach(tree.as_fd(), place.as_fd()).map(|()| tree)
         };
-        put().map_err(|errno: Errno| Failure { step: "mounting", why: format!("{}: {errno}", mount.target) })?;
+        let tree =
+            put().map_err(|errno: Errno| Failure { step: "mounting", why: format!("{}: {errno}", mount.target) })?;
+        if order::is_granted(mount.purpose) {
+            Identity::of(&tree).and_then(|found| material.approved.fits(mount, found)).at("mounting")?;
+        }
     }
+    masks::cover(root.as_fd(), &spec.masks).at("covering what is closed")?;
     let tmp = mounts::memory(spec.tmp, "0700").at("making /tmp")?;
     let finish = || {
         mounts::attach(tmp.as_fd(), mounts::make_place(root.as_fd(), TMP, true)?.as_fd())?;

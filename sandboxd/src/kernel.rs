@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
+use crate::approved::Approved;
 use crate::canary;
 use crate::egress::{Egress, Opened};
 use crate::frames::{self, Word};
@@ -28,7 +29,8 @@ use crate::pool::{Entry, Finished, Job, Sandbox};
 use crate::reaper::Reaper;
 use crate::scratch::Scratch;
 use crate::warm::Pool;
-use crate::{sys, view};
+use crate::watched::Watched;
+use crate::{mounted, sys, view};
 
 /// The layer that the owner may waive by name on a kernel that lacks it.
 const LANDLOCK: &str = "landlock";
@@ -47,6 +49,8 @@ pub struct Kernel {
     reaper: Rc<Reaper>,
     egress: Rc<Egress>,
     landlock_abi: Option<u32>,
+    /// See [`mounted`].
+    mounted: Vec<String>,
     scratches: Cell<u64>,
 }
 
@@ -81,6 +85,7 @@ impl Kernel {
         // First, because it is to see the system's own files and no lock of sandboxd's.
         let egress = Egress::start(net, without_landlock)?;
         let certificates = Path::new(&net.ca_bundle).is_file().then_some(net.ca_bundle.as_str());
+        let mounted = mounted::below(&instance.join("workspace"))?;
         // The view shows what the escape suite needs; the plans decide who sees it.
         let armed = interpreter.armed();
         let shown = armed.as_ref().unwrap_or(&interpreter);
@@ -98,7 +103,8 @@ impl Kernel {
         let launcher = Rc::new(launcher);
         let pool = Pool::new(Rc::clone(&launcher), base);
         let (egress, reaper) = (Rc::new(egress), Rc::default());
-        Ok(Self { installation, armed, launcher, pool, reaper, egress, landlock_abi, scratches: Cell::new(0) })
+        let scratches = Cell::new(0);
+        Ok(Self { installation, armed, launcher, pool, reaper, egress, landlock_abi, mounted, scratches })
     }
 
     /// The same for another interpreter of the same view, with a pool of its own.
@@ -118,6 +124,7 @@ impl Kernel {
             reaper,
             egress,
             landlock_abi: self.landlock_abi,
+            mounted: self.mounted.clone(),
             scratches: Cell::new(0),
         })
     }
@@ -144,7 +151,7 @@ impl Kernel {
     /// on the net, if anywhere.
     async fn execute(
         &self,
-        plan: &Plan,
+        (plan, approved): (&Plan, Approved<'_>),
         arguments: Option<&[u8]>,
         code: &[u8],
         request: &[u8],
@@ -156,7 +163,7 @@ impl Kernel {
             Ok(None) => (Vec::new(), None),
             Err(why) => return limits::Finished::failed(why),
         };
-        let launched = self.launcher.launch_with(plan, Becoming::Executor, &connections);
+        let launched = self.launcher.launch_with(plan, Becoming::Executor, &connections, approved);
         // Only the process has them from here on.
         drop(connections);
         let mut finished = match launched {
@@ -208,9 +215,9 @@ async fn stopped(kill: oneshot::Receiver<()>) {
 
 /// How a run ended, for whoever asked for it: a result only of one that ended well.
 fn ended(finished: limits::Finished, carrier: Carrier) -> Finished {
-    let limits::Finished { outcome, why, result, mut resources, log, nothing_ran: _ } = finished;
+    let limits::Finished { outcome, why, result, mut resources, log, alarms, nothing_ran: _ } = finished;
     resources.carrier = carrier;
-    Finished { outcome, result: (outcome == Outcome::Ok).then_some(result), detail: why, log, resources }
+    Finished { outcome, result: (outcome == Outcome::Ok).then_some(result), detail: why, log, alarms, resources }
 }
 
 impl Sandbox for Kernel {
@@ -227,7 +234,9 @@ impl Sandbox for Kernel {
             let carried = self.landlock_abi.is_some_and(|abi| abi >= least);
             if carried { format!("{others}, Landlock") } else { others.to_owned() }
         };
-        vec![
+        let closed =
+            self.mounted.first().map(|first| format!("workspace: granted to nobody, {first} is mounted below it"));
+        let layers = vec![
             format!("ladder: {}, then refused", Mode::LADDER.map(Mode::name).join(", then ")),
             format!("pool: {}", self.pool.describe()),
             format!("files: a root of its own in memory, read-only mounts by descriptor; {landlock}"),
@@ -237,7 +246,12 @@ impl Sandbox for Kernel {
             "system calls: seccomp, an allow-list".to_owned(),
             "execution: seccomp, Landlock without any right to execute, noexec mounts; sealed once the interpreter is up".to_owned(),
             "limits: rlimits, a clock on the process; no control group".to_owned(),
-        ]
+        ];
+        closed.into_iter().chain(layers).collect()
+    }
+
+    fn mounted(&self) -> &[String] {
+        &self.mounted
     }
 
     async fn canaries(&self) -> Vec<Canary> {
@@ -245,7 +259,8 @@ impl Sandbox for Kernel {
         let finished = match self.installation.pure_plan("pure", &quotas) {
             Ok(plan) => {
                 let request = request(&plan, &Entry::Call { args: b"{}".to_vec(), thought: None });
-                self.execute(&plan, None, canary::CODE, &request, std::future::pending(), |_, _| {}).await
+                self.execute((&plan, Approved::ANY), None, canary::CODE, &request, std::future::pending(), |_, _| {})
+                    .await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
         };
@@ -253,14 +268,22 @@ impl Sandbox for Kernel {
     }
 
     async fn run(&self, job: Job<'_>) -> Finished {
-        let Job { turn, plan, code, entry, secrets, progress, kill, begin } = job;
+        let Job { turn, plan, code, entry, secrets, progress, approved, kill, begin } = job;
         let mut stop = pin!(stopped(kill));
         let body = Zeroizing::new(secrets.put_into(request(plan, &entry)));
         let _running = self.pool.call();
         let mut carried = None;
         // The process is made ready while the start is being recorded; it gets its request only after that.
         let ready = async {
-            tokio::join!(tokio::time::timeout(TAKE_WITHIN, self.pool.take(turn, plan, code)), Job::may_begin(begin))
+            let taken = async {
+                let taken = tokio::time::timeout(TAKE_WITHIN, self.pool.take(turn, plan, code, approved)).await;
+                let taken = taken.unwrap_or_else(|_| {
+                    tracing::warn!("a warm process was not to be had in time");
+                    None
+                });
+                taken.and_then(|taken| Some((Watched::from(taken.process.hand_over()?), taken.carrier, taken.code)))
+            };
+            tokio::join!(taken, Job::may_begin(begin))
         };
         let (taken, may_begin) = tokio::select! {
             biased;
@@ -270,16 +293,11 @@ impl Sandbox for Kernel {
         if !may_begin {
             return Finished::never_begun("its start was not recorded");
         }
-        let taken = taken.unwrap_or_else(|_| {
-            tracing::warn!("a warm process was not to be had in time");
-            None
-        });
-        let taken = taken.and_then(|taken| Some((taken.process.hand_over()?, taken.carrier, taken.code)));
-        if let Some((launched, carrier, code)) = taken {
+        if let Some((watched, carrier, code)) = taken {
             let mut words = Zeroizing::new(code);
             words.extend(frames::frame(Word::Request, &body));
             let (limits, ending) = (&plan.spec().limits, Ending::of(plan, &self.reaper));
-            let finished = supervise(launched, limits, &words, ending, stop.as_mut(), progress).await;
+            let finished = supervise(watched, limits, &words, ending, stop.as_mut(), progress).await;
             if matches!(finished.outcome, Outcome::SandboxFailed | Outcome::Crashed) {
                 self.pool.crashed();
             }
@@ -299,19 +317,19 @@ impl Sandbox for Kernel {
                     Entry::Call { args, .. } if turn.is_some() => Some(args.as_slice()),
                     Entry::Call { .. } | Entry::Cases => None,
                 };
-                (self.execute(plan, arguments, code, &body, stop, progress).await, Carrier::Execed)
+                (self.execute((plan, approved), arguments, code, &body, stop, progress).await, Carrier::Execed)
             }
         };
         ended(finished, carrier)
     }
 
     async fn run_fresh(&self, job: Job<'_>) -> Finished {
-        let Job { turn: _, plan, code, entry, secrets, progress, kill, begin } = job;
+        let Job { turn: _, plan, code, entry, secrets, progress, approved, kill, begin } = job;
         if !Job::may_begin(begin).await {
             return Finished::never_begun("its start was not recorded");
         }
         let body = Zeroizing::new(secrets.put_into(request(plan, &entry)));
-        let finished = self.execute(plan, None, code, &body, stopped(kill), progress).await;
+        let finished = self.execute((plan, approved), None, code, &body, stopped(kill), progress).await;
         ended(finished, Carrier::Execed)
     }
 

@@ -8,6 +8,7 @@ use metnos_proto::ids::Blake3;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
 
+use crate::approved::Approved;
 use crate::frames::{self, Word};
 use crate::inner::{self, Becoming, Material};
 use crate::order;
@@ -135,10 +136,11 @@ impl Launcher {
     /// # Errors
     /// A [`LaunchError`]. What goes wrong inside the new process is reported over [`Launched::fault`].
     pub fn launch(&self, plan: &Plan, becoming: Becoming) -> Result<Launched, LaunchError> {
-        self.launch_with(plan, becoming, &[])
+        self.launch_with(plan, becoming, &[], Approved::ANY)
     }
 
-    /// The same with the ends of a call's connections, exactly as many as the plan names.
+    /// The same with the ends of a call's connections, exactly as many as the plan names, and the folders that were
+    /// decided on.
     ///
     /// # Errors
     /// As [`Launcher::launch`].
@@ -147,6 +149,7 @@ impl Launcher {
         plan: &Plan,
         becoming: Becoming,
         connections: &[OwnedFd],
+        approved: Approved<'_>,
     ) -> Result<Launched, LaunchError> {
         self.fits(plan)?;
         if plan.egress().map_or(0, |egress| usize::from(egress.connections)) != connections.len() {
@@ -163,6 +166,7 @@ impl Launcher {
                     host: HOST,
                     net: NET,
                     connections,
+                    approved,
                     becoming,
                     filter: &self.start,
                     channel: inner.channel.as_fd(),

@@ -8,6 +8,7 @@
 //! references. [`pool::call`] is that order in one place; [`serve`] are the words of policyd and of
 //! the owner; [`daemon`] is start, lock and drain.
 
+pub mod approved;
 pub mod canary;
 pub mod egress;
 pub mod escape;
@@ -17,6 +18,8 @@ pub mod interp;
 pub mod kernel;
 pub mod launch;
 pub mod limits;
+pub mod masks;
+pub mod mounted;
 pub mod mounts;
 pub mod names;
 pub mod order;
@@ -27,6 +30,7 @@ pub mod seccomp;
 pub mod sys;
 pub mod view;
 pub mod warm;
+pub mod watched;
 
 pub mod daemon;
 pub mod pool;

@@ -4,28 +4,27 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use metnos_proto::msg::common::{Carrier, Outcome, Resources};
-use metnos_proto::sys::watch;
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::Signal;
 use tokio::io::unix::AsyncFd;
 
 use crate::frames::{FaultKind, Frame, FrameFault, Frames};
 use crate::inner::NOT_STARTED;
-use crate::launch::Launched;
 use crate::plan::{Limits, Plan};
 use crate::reaper::Reaper;
-use crate::sys::{self, Ended};
+use crate::sys::Ended;
+use crate::watched::{Ends, Watched};
 
 /// How much of its standard output and error is kept: the last so many bytes.
 pub const LOG_BYTES: usize = 16 << 10;
-/// How much is read at once.
+/// How much is read at once, and how much at first: most results are short, and memory that is never touched costs
+/// nothing.
 const PIECE: usize = 64 << 10;
+const FIRST_PIECE: usize = 4 << 10;
 /// Progress is passed on at most this often.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// How much of each granted second of processor time must be accounted for to say that all was used. The kernel ends a
@@ -58,56 +57,11 @@ pub struct Finished {
     pub resources: Resources,
     /// The end of what it wrote to its output.
     pub log: String,
+    /// What Python saw of it that no executor has a use for; see [`Frame::Alarm`].
+    pub alarms: Vec<String>,
     /// Whether it is certain that not a line of the executor has run: the process itself reported, before its seal was
     /// whole, that it could not be built. Only then may the call be tried in another process.
     pub nothing_ran: bool,
-}
-
-/// A process that does not outlive its owner.
-struct Process {
-    pid: i32,
-    /// `None` once it was handed to whoever collects it.
-    pidfd: Option<AsyncFd<OwnedFd>>,
-}
-
-impl Process {
-    fn kill(&self) {
-        if let Some(pidfd) = &self.pidfd {
-            // It can only be gone already.
-            let _ = rustix::process::pidfd_send_signal(pidfd.get_ref(), Signal::KILL);
-        }
-    }
-
-    async fn end(&mut self) -> Result<Ended, String> {
-        let pidfd = self.pidfd.as_ref().ok_or("it was collected before")?;
-        loop {
-            let mut ready = pidfd.readable().await.map_err(|error| error.to_string())?;
-            match sys::collect(self.pid).map_err(|error| error.to_string())? {
-                Some(ended) => {
-                    drop(ready);
-                    self.pidfd = None;
-                    return Ok(ended);
-                }
-                None => ready.clear_ready(),
-            }
-        }
-    }
-}
-
-impl Process {
-    /// What it has used so far, as if it had ended well now; `None` when that cannot be said any more.
-    fn so_far(&self) -> Option<Ended> {
-        let status =
-            rustix::fs::open(format!("/proc/{}/status", self.pid), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
-        let mut text = [0; 4096];
-        let length = rustix::io::read(status.ok()?, &mut text).ok()?;
-        let status = std::str::from_utf8(text.get(..length)?).ok()?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        let peak_kib = peak.trim().strip_suffix(" kB")?.trim().parse().ok()?;
-        let cpu_us = sys::cpu_us(self.pid).ok()?;
-        // Only memory was open to it for writing; see [`Ending::AtResult`].
-        Some(Ended { code: Some(0), signal: None, cpu_us, peak_kib, written_bytes: 0 })
-    }
 }
 
 /// What is waited for before a result counts.
@@ -130,21 +84,11 @@ impl<'a> Ending<'a> {
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.kill();
-        if let Some(pidfd) = &self.pidfd {
-            let id = rustix::process::WaitId::PidFd(pidfd.get_ref().as_fd());
-            let _ = rustix::process::waitid(id, rustix::process::WaitIdOptions::EXITED);
-        }
-    }
-}
-
 /// Serves a process to its end.
 ///
 /// `request` is sent to it; `stop` ends it when it comes true; `progress` hears how far it is.
 pub async fn supervise(
-    launched: Launched,
+    watched: impl Into<Watched>,
     limits: &Limits,
     request: &[u8],
     ending: Ending<'_>,
@@ -152,14 +96,9 @@ pub async fn supervise(
     mut progress: impl FnMut(u64, u64),
 ) -> Finished {
     let started = Instant::now();
-    let watched = (|| {
-        let Launched { pid, pidfd, channel, log, fault } = launched;
-        let process = Process { pid, pidfd: Some(watch(pidfd)?) };
-        Ok::<_, std::io::Error>((process, watch(channel)?, watch(log)?, fault))
-    })();
-    let (mut process, channel, log, fault) = match watched {
-        Ok(watched) => watched,
-        Err(error) => return Finished::failed(format!("the new process cannot be watched: {error}")),
+    let Ends { mut process, channel, log, fault } = match watched.into().0 {
+        Ok(ends) => ends,
+        Err(why) => return Finished::failed(why),
     };
     let mut seen = Seen::new(limits.output_bytes);
     let mut kept = Log::default();
@@ -222,6 +161,7 @@ impl Finished {
             result: Vec::new(),
             resources: Resources::NONE,
             log: String::new(),
+            alarms: Vec::new(),
             // Whatever went wrong outside says nothing about what it did.
             nothing_ran: false,
         }
@@ -270,12 +210,19 @@ struct Seen {
     frames: Frames,
     last: Option<Frame>,
     breach: Option<Breach>,
+    alarms: Vec<String>,
     piece: Vec<u8>,
 }
 
 impl Seen {
     fn new(output_bytes: u64) -> Self {
-        Self { frames: Frames::new(output_bytes), last: None, breach: None, piece: vec![0; PIECE] }
+        Self {
+            frames: Frames::new(output_bytes),
+            last: None,
+            breach: None,
+            alarms: Vec::new(),
+            piece: vec![0; FIRST_PIECE],
+        }
     }
 
     /// Reads what is there; `false` at the end of the channel.
@@ -289,7 +236,11 @@ impl Seen {
         match rustix::io::read(channel.get_ref(), &mut self.piece) {
             Ok(0) => false,
             Ok(length) => {
-                if let Some((done, total)) = self.take(length)
+                let came = self.take(length);
+                if length == self.piece.len() {
+                    self.piece.resize(PIECE, 0);
+                }
+                if let Some((done, total)) = came
                     && throttle.passes(Instant::now())
                 {
                     progress(done, total);
@@ -313,6 +264,7 @@ impl Seen {
                 for frame in frames {
                     match frame {
                         Frame::Progress { done, total } => latest = Some((done, total)),
+                        Frame::Alarm(what) => self.alarms.push(what),
                         frame @ (Frame::Result(_) | Frame::Fault(..)) => self.last = Some(frame),
                     }
                 }
@@ -363,7 +315,15 @@ impl Seen {
             // Told by the egress helper, where there was one.
             visits: Vec::new(),
         };
-        Finished { outcome, why: why.chars().take(MAX_WHY).collect(), result, resources, log, nothing_ran }
+        Finished {
+            outcome,
+            why: why.chars().take(MAX_WHY).collect(),
+            result,
+            resources,
+            log,
+            alarms: self.alarms,
+            nothing_ran,
+        }
     }
 }
 
@@ -441,7 +401,7 @@ fn judge(
         }
         Some(Frame::Fault(FaultKind::Output, why)) => return (Outcome::BadOutput, why.clone()),
         Some(Frame::Result(_)) if ended.code == Some(0) && !torn => return (Outcome::Ok, String::new()),
-        Some(Frame::Result(_) | Frame::Progress { .. }) | None => {}
+        Some(Frame::Result(_) | Frame::Progress { .. } | Frame::Alarm(_)) | None => {}
     }
     if ended.signal == Some(libc::SIGKILL) && ended.cpu_us >= u64::from(limits.cpu_s) * CPU_US_NEARLY {
         return (Outcome::CpuExceeded, format!("it used more than {} s of processor time", limits.cpu_s));

@@ -95,7 +95,7 @@ impl Writer {
     fn filter(&mut self, filter: &Filter) {
         let bytes = filter.bytes();
         self.count(bytes.len() / 8);
-        self.0.extend_from_slice(&bytes);
+        self.0.extend_from_slice(bytes);
     }
 }
 

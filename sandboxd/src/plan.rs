@@ -287,6 +287,9 @@ pub struct Spec {
     pub tmp: Memory,
     /// In the order in which they are made.
     pub mounts: Vec<Mount>,
+    /// Closed places below what is granted, covered with nothing where they are there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub masks: Vec<String>,
     /// What Landlock leaves open.
     pub places: Vec<Place>,
     /// The digest of the system call filter of the sealed process.
@@ -365,6 +368,7 @@ impl Plan {
             }
         }
         check::guards(&spec.mounts)?;
+        check::masks(&spec)?;
         check::limits(&spec)?;
         let hash = lock_of(&canonical(&spec));
         Ok(Self { spec, hash })

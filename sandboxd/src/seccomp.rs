@@ -24,6 +24,7 @@ pub struct ListError(String);
 #[derive(Clone)]
 pub struct Filter {
     program: Vec<sock_filter>,
+    bytes: Vec<u8>,
     digest: Blake3,
 }
 
@@ -119,14 +120,15 @@ impl Filter {
     }
 
     fn of(program: Vec<sock_filter>) -> Self {
-        let digest = Blake3::of(&bytes_of(&program));
-        Self { program, digest }
+        let bytes = bytes_of(&program);
+        let digest = Blake3::of(&bytes);
+        Self { program, bytes, digest }
     }
 
     /// The instructions as the kernel reads them, eight bytes each.
     #[must_use]
-    pub fn bytes(&self) -> Vec<u8> {
-        bytes_of(&self.program)
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// What stands in the plan.

@@ -34,6 +34,9 @@ use crate::pool::{Sandbox, birth};
 /// The most bytes of the reason in a note.
 const MAX_WHY: usize = 2000;
 
+/// From how many bytes of results on the memory that a turn has passed through is given back at its end.
+const LARGE_RESULTS: usize = 256 << 10;
+
 /// sandboxd: what may run, what runs, and what came of it.
 #[derive(Debug)]
 pub struct Service<S> {
@@ -127,7 +130,7 @@ impl<S: Sandbox> Service<S> {
         self.event("quarantine", &format!("{id} is not what was signed: {why}"), turn).await;
     }
 
-    async fn event(&self, kind: &str, text: &str, turn: Option<TurnId>) {
+    pub(crate) async fn event(&self, kind: &str, text: &str, turn: Option<TurnId>) {
         let event = SystemEvent { kind: kind.to_owned(), text: head(text, MAX_EVENT_TEXT), turn };
         if let Err(error) = self.memory.system_event(TraceId::NONE, event, []).await {
             tracing::error!(%error, kind, text, "an event could not be recorded");
@@ -298,8 +301,11 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
 
     async fn forget(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Forget, []: [Sealed; 0]) -> Served<Done, 0> {
         self.admits(&Ask::Forget(ask.clone()))?;
-        self.service.results.borrow_mut().forget(ask.turn);
-        crate::sys::give_back_memory();
+        let bytes = self.service.results.borrow_mut().forget(ask.turn);
+        // A small result has left nothing behind that would be missed, and the next call wants the same memory again.
+        if bytes >= LARGE_RESULTS {
+            crate::sys::give_back_memory();
+        }
         Ok((Done {}, []))
     }
 }

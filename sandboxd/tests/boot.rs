@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -20,7 +20,7 @@ use metnos_proto::ids::{Blake3, CallId, Sha256, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx};
 use metnos_proto::msg::common::{CallRef, ExecutorDigests, ExecutorId, Lang, Outcome};
 use metnos_proto::msg::memoryd::{Ended, Recorded, Started, SystemEvent};
-use metnos_proto::msg::sandboxd::{Birth, Install, Pool, Run, RunReport, TrustKey};
+use metnos_proto::msg::sandboxd::{Birth, Install, Pool, Run, RunReport, SeenFolder, TrustKey};
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
 use metnos_proto::socket;
@@ -225,6 +225,7 @@ impl Set {
         arguments: &Value,
     ) -> Result<(RunReport, Value), AskError> {
         let bytes = arguments.to_string().into_bytes();
+        let workspace = std::fs::metadata(self.instance.path().join("workspace")).unwrap();
         let run = Run {
             call: CallId::new(),
             place: CallRef(place),
@@ -234,6 +235,7 @@ impl Set {
             digests: which.1.clone(),
             arguments: Blake3::of(&bytes),
             decision_seq: 1,
+            folders: vec![SeenFolder { below: String::new(), device: workspace.dev(), inode: workspace.ino() }],
         };
         let (report, [result]) = self.policy.run(TraceId::NONE, run, [Sealed::new(&bytes).unwrap()]).await?;
         Ok((report, serde_json::from_slice(&result.read().unwrap()).unwrap()))

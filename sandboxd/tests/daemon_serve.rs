@@ -463,3 +463,27 @@ fn a_drain_lets_what_runs_end_stops_the_rest_and_takes_nothing_new() {
         assert_eq!(refused(set.policy.birth(TraceId::NONE, ask, []).await).rule, "sandboxd.stopping");
     });
 }
+
+#[test]
+fn what_python_saw_that_no_executor_has_a_use_for_stands_in_the_chronicle_beside_the_call() {
+    run(async {
+        let pool = PoolOnDisk::new();
+        let (id, digests) = pool.signed("fs_read");
+        let set = Set::trusted(pool).await;
+        let arguments = json!({"path": "a"});
+        set.sandbox.then(Act::Return(read_result("x")));
+        set.sandbox.then(Act::Alarm("open /etc/shadow".to_owned(), read_result("x")));
+        let turn = TurnId::new();
+        set.run(call(turn, 1, &id, &digests, &arguments), &arguments).await.unwrap();
+        assert!(set.events("alarm").is_empty());
+        let word = call(turn, 2, &id, &digests, &arguments);
+        let (report, _) = set.run(word.clone(), &arguments).await.unwrap();
+        // It stops nothing: the kernel has.
+        assert_eq!(report.outcome, Outcome::Ok);
+        let told = set.events("alarm");
+        assert_eq!((told.len(), told[0].turn), (1, Some(turn)));
+        for part in ["fs_read", &word.call.to_string(), "open /etc/shadow"] {
+            assert!(told[0].text.contains(part), "{part}: {}", told[0].text);
+        }
+    });
+}

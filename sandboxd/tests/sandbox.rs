@@ -43,6 +43,12 @@ fn main() -> ExitCode {
     add("pool::a_crash_replaces_the_zygote", Box::new(|lab| Box::pin(pool::crashed(lab))));
     add("pool::every_grant_is_mounted_in_a_warm_process_too", Box::new(|lab| Box::pin(pool::grants(lab))));
     add("pool::without_a_record_of_its_start_nothing_runs", Box::new(|lab| Box::pin(pool::unrecorded(lab))));
+    add(
+        "pool::a_folder_that_was_swapped_after_the_decision_is_not_mounted",
+        Box::new(|lab| Box::pin(pool::swapped(lab))),
+    );
+    add("pool::what_is_closed_below_a_grant_is_covered", Box::new(|lab| Box::pin(pool::covered(lab))));
+    add("pool::what_no_executor_has_a_use_for_is_told", Box::new(|lab| Box::pin(pool::alarms(lab))));
     add("pool::birth_tests_hold_in_warm_processes", Box::new(|lab| Box::pin(pool::births(lab))));
     add("pool::nothing_is_left_after_many_calls", Box::new(|lab| Box::pin(pool::leftovers(lab))));
     add("pool::a_seal_that_is_ordered_something_else_runs_nothing", Box::new(|lab| Box::pin(pool::bad_orders(lab))));

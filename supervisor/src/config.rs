@@ -205,6 +205,13 @@ pub const KEYS: &[Key] = &[
         default: "\"127.0.0.1:42618\"",
     },
     Key {
+        table: "http",
+        name: "per_minute",
+        doc: "How many requests one client may make in a minute, and how many at once. It may have 1024 streams open.",
+        kind: Kind::Number(1, 1_000_000),
+        default: "300",
+    },
+    Key {
         table: "jail",
         name: "waive",
         doc: "Layers of the lock that may be missing where the kernel lacks them: landlock, seccomp, no_new_privs,\n\
@@ -274,7 +281,7 @@ pub const KEYS: &[Key] = &[
         table: "models",
         name: "parallel",
         doc: "The most thoughts of all conversations that one server is asked for at once.",
-        kind: Kind::Number(1, 104),
+        kind: Kind::Number(1, 120),
         default: "16",
     },
     Key {
@@ -445,7 +452,10 @@ impl Config {
             },
             budget: self.budget(),
             models: self.models(),
-            http: HttpSettings { listen: self.text("http", "listen").to_owned() },
+            http: HttpSettings {
+                listen: self.text("http", "listen").to_owned(),
+                per_minute: self.number("http", "per_minute"),
+            },
             telegram_api: self.text("telegram", "api").to_owned(),
         }
     }
@@ -759,7 +769,7 @@ mod tests {
                 net: NetSettings::default(),
                 budget: BudgetSettings::default(),
                 models: ModelSettings::default(),
-                http: HttpSettings { listen: "127.0.0.1:42618".into() },
+                http: HttpSettings { listen: "127.0.0.1:42618".into(), per_minute: 300 },
                 telegram_api: "https://api.telegram.org".into(),
             }
         );

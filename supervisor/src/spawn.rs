@@ -1,15 +1,15 @@
 //! Spawn mode: the daemons are the supervisor's own children, exec'd afresh with their control end as descriptor 0,
-//! an empty environment (mind is told where systemd's credentials are) and nothing else. Must never start one as root, nor leave one behind.
+//! an empty environment (mind and the door are told where systemd's credentials are) and nothing else. Must never start one as root, nor leave one behind.
 //!
 //! A daemon ends with the supervisor, however that ends: it asks the kernel for that itself, and the end of its
 //! control line says the same. The kernel ties it to the *thread* that started it, so daemons are started from the
 //! main thread, which lives as long as the process.
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -20,6 +20,9 @@ use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions};
 
 use crate::front::{Arrival, Front, FrontError, Process};
 use crate::ids::Ids;
+
+/// Where systemd says that credentials are.
+const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 
 /// Front end 1: children.
 #[derive(Debug)]
@@ -62,9 +65,8 @@ impl Spawn {
         let mut command = Command::new(path);
         // A group of its own, so that a terminal's Ctrl-C reaches the supervisor alone, which stops in order.
         command.env_clear().current_dir("/").process_group(0);
-        // Where systemd has put the keys of models' servers; mind alone opens them, and the path tells nobody anything.
-        if let (RoleName::Mind, Some(folder)) = (role, std::env::var_os("CREDENTIALS_DIRECTORY")) {
-            command.env("CREDENTIALS_DIRECTORY", folder);
+        if let Some(folder) = credentials(role) {
+            command.env(CREDENTIALS, folder);
         }
         command
     }
@@ -95,7 +97,9 @@ impl Spawn {
         if !self.instead.contains_key(&role) {
             // Last: it takes effect in the child after the ids are dropped.
             let (file, name) = self.open_program(role)?;
-            crate::sys::become_program(&mut command, file, name);
+            let variable = credentials(role).map(|folder| [CREDENTIALS.as_bytes(), b"=", folder.as_bytes()].concat());
+            let variable = variable.map(CString::new).transpose().map_err(io::Error::other)?;
+            crate::sys::become_program(&mut command, file, name, variable);
         }
         let mut child = command.spawn()?;
         match watched(&child, id.uid) {
@@ -107,6 +111,11 @@ impl Spawn {
             }
         }
     }
+}
+
+/// Where systemd has put the keys of models' servers and of the bot, for who holds one; the path tells nobody anything.
+fn credentials(role: RoleName) -> Option<OsString> {
+    matches!(role, RoleName::Mind | RoleName::Gatewayd).then(|| std::env::var_os(CREDENTIALS)).flatten()
 }
 
 fn watched(child: &Child, uid: u32) -> io::Result<Process> {

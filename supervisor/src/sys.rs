@@ -34,13 +34,13 @@ pub fn take_inherited(number: RawFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// Has the child of `command` become `program`, by its descriptor, with `name` as its only argument and an empty
-/// environment: so that its own user need not be able to walk to where the program lies. What `command` itself
-/// names is never executed.
-pub fn become_program(command: &mut Command, program: OwnedFd, name: CString) {
+/// Has the child of `command` become `program`, by its descriptor, with `name` as its only argument and at most one
+/// `variable`, as `NAME=value`, in its environment: so that its own user need not be able to walk to where the program
+/// lies. What `command` itself names is never executed, and what it says of the environment counts for nothing.
+pub fn become_program(command: &mut Command, program: OwnedFd, name: CString, variable: Option<CString>) {
     let exec = move || {
         let argv = [name.as_ptr(), std::ptr::null()];
-        let envp: [*const libc::c_char; 1] = [std::ptr::null()];
+        let envp = [variable.as_ref().map_or(std::ptr::null(), |variable| variable.as_ptr()), std::ptr::null()];
         // SAFETY: the path is an empty text, both arrays end in a null pointer, and what they point to lives in
         // this closure. Returns only when nothing was executed.
         unsafe {

@@ -7,10 +7,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::described;
 use crate::instance::Instance;
 
 /// How long an answer may take.
 pub const WITHIN: Duration = Duration::from_secs(30);
+
+/// Executors that every set is born with.
+const SEEDS: usize = 18;
 
 /// A door that listens.
 #[derive(Debug, Clone)]
@@ -68,6 +72,12 @@ impl Web {
         let (_, status) = set.json(&["status"]);
         let address = status["door"]["http"].as_str().unwrap_or_default().to_owned();
         assert!(address.starts_with("127.0.0.1:"), "{status:#}");
+        // Where many sets are made at once, the last seeds are born after the set is ready.
+        crate::until("the seeds are there", WITHIN, || {
+            let (_, list) = set.json(&["executor", "list"]);
+            let rows = list["executors"].as_array().or(list.as_array()).map_or(0, Vec::len);
+            (rows >= SEEDS).then_some(())
+        });
         Self { address, token: None }
     }
 
@@ -133,7 +143,9 @@ impl Web {
     /// A request without a body, with these further lines of its head.
     #[must_use]
     pub fn ask(&self, method: &str, path: &str, more: &str) -> Reply {
-        self.raw(format!("{}\r\n", self.head(method, path, more)).as_bytes())
+        let reply = self.raw(format!("{}\r\n", self.head(method, path, more)).as_bytes());
+        described::check(self, method, path, &reply);
+        reply
     }
 
     /// Looks at something.
@@ -145,7 +157,9 @@ impl Web {
     /// Sends a document, with these further lines of the head.
     #[must_use]
     pub fn post_with(&self, path: &str, body: &Value, more: &str) -> Reply {
-        self.raw(self.request(path, body, more).as_bytes())
+        let reply = self.raw(self.request(path, body, more).as_bytes());
+        described::check(self, "POST", path, &reply);
+        reply
     }
 
     /// Sends a document.

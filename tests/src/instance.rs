@@ -101,7 +101,7 @@ impl Plan {
         if let Some(id) = ids {
             std::os::unix::fs::chown(folder.path(), Some(id), Some(id)).unwrap();
         }
-        let instance = Instance { folder, home, bins, ids, up: None, watched: false };
+        let instance = Instance { folder, home, bins, ids, up: None, watched: false, given: Vec::new() };
         instance.write_config(self.config.as_deref().unwrap_or_default());
         instance
     }
@@ -127,6 +127,7 @@ pub struct Instance {
     ids: Option<u32>,
     up: Option<Child>,
     watched: bool,
+    given: Vec<(String, String)>,
 }
 
 impl Instance {
@@ -197,6 +198,24 @@ impl Instance {
         command
     }
 
+    /// Waits until every executor of the release is there: a slow machine is ready before the last one is born.
+    ///
+    /// # Panics
+    /// When one is not within [`READY_WITHIN`].
+    pub fn is_grown(&self) {
+        crate::until("every executor of the release", READY_WITHIN, || {
+            let (_, list) = self.json(&["executor", "list"]);
+            // They are born in the order of their names.
+            let last = list.as_array()?.iter().find(|one| one["name"] == "web_fetch")?;
+            (last["state"] == "active").then_some(())
+        });
+    }
+
+    /// From the next start on the set has this in its environment.
+    pub fn give(&mut self, name: &str, value: &str) {
+        self.given.push((name.to_owned(), value.to_owned()));
+    }
+
     /// Starts `metnosctl up` in the foreground, waits for nothing.
     pub fn begin(&mut self) {
         let log = std::fs::File::options().create(true).append(true).open(self.folder.path().join("up.log")).unwrap();
@@ -204,6 +223,7 @@ impl Instance {
         words.push(self.bins.path("metnosctl").to_str().expect("a temporary path is text").to_owned());
         words.push("up".to_owned());
         let mut command = self.as_owner(Command::new(&words[0]));
+        command.envs(self.given.iter().map(|(name, value)| (name, value)));
         command.args(&words[1..]).stdout(log.try_clone().unwrap()).stderr(log);
         self.up = Some(command.spawn().unwrap_or_else(|error| panic!("{} cannot be executed: {error}", words[0])));
     }

@@ -5,11 +5,13 @@
 //! [`bins`] which binaries · [`instance`] a whole set · [`solo`] one daemon, the test playing the
 //! supervisor and all its peers · [`peers`] honest ones of those · [`liar`] packets that no honest peer sends · [`procfs`] and
 //! [`sockets`] what the kernel says from outside · [`chronicle`] the recorded lines · [`rng`] seeded
-//! chance · [`http`] programs and pages · [`telegram`] a server of the Bot API.
+//! chance · [`http`] programs and pages · [`telegram`] a server of the Bot API ·
+//! [`terminal`] a person at a terminal.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on ends with the reason")]
 
 pub mod bins;
 pub mod chronicle;
+pub mod described;
 pub mod http;
 pub mod instance;
 pub mod liar;
@@ -17,10 +19,13 @@ pub mod minds;
 pub mod peers;
 pub mod procfs;
 pub mod rng;
+pub mod script;
 pub mod sockets;
 pub mod solo;
 pub mod telegram;
+pub mod terminal;
 pub mod watch;
+pub mod ws;
 
 use std::time::{Duration, Instant};
 

@@ -239,10 +239,23 @@ pub struct Lone {
 /// # Panics
 /// When mind does not start.
 pub fn with_mind<Fut: Future<Output = ()>>(models: ModelSettings, waive: &[Layer], test: impl FnOnce(Rc<Lone>) -> Fut) {
+    with_mind_of(Build::Attack, models, waive, test);
+}
+
+/// The same with the mind of this build.
+///
+/// # Panics
+/// When mind does not start.
+pub fn with_mind_of<Fut: Future<Output = ()>>(
+    build: Build,
+    models: ModelSettings,
+    waive: &[Layer],
+    test: impl FnOnce(Rc<Lone>) -> Fut,
+) {
     let folder = open_folder("metnos-mind-");
     // Where its user may execute it.
     let binary = folder.path().join(binary_of(RoleName::Mind));
-    std::fs::copy(Build::Attack.binary(binary_of(RoleName::Mind)), &binary).expect("a copy");
+    std::fs::copy(build.binary(binary_of(RoleName::Mind)), &binary).expect("a copy");
     std::fs::set_permissions(&binary, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("our own copy");
     let own = folder.path().join(".mind");
     std::fs::create_dir(&own).expect("our own folder");

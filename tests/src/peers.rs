@@ -110,6 +110,17 @@ impl Memory {
 type FromPolicyd = BlockingServer<PolicydMemoryd>;
 
 impl policyd_memoryd::ServeBlocking for Memory {
+    fn look_for(
+        &mut self,
+        _: &FromPolicyd,
+        _: TraceId,
+        _: metnos_proto::msg::memoryd::LookFor,
+        []: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::memoryd::Looked, 1> {
+        Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
+            .into())
+    }
+
     fn decision(&mut self, _: &FromPolicyd, _: TraceId, _: Decision, [_arguments]: [Sealed; 1]) -> Served<Recorded, 0> {
         self.recorded()
     }

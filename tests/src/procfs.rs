@@ -56,6 +56,40 @@ pub fn pss_kib(pid: u32) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
+/// Whether these bytes stand anywhere in the memory of a process, which only root may read; `None` when it cannot be read.
+#[must_use]
+pub fn memory_holds(pid: u32, wanted: &[u8]) -> Option<bool> {
+    use std::os::unix::fs::FileExt;
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+    let memory = std::fs::File::open(format!("/proc/{pid}/mem")).ok()?;
+    let mut read = 0_usize;
+    // What is mapped from a file of the disk is the program and its libraries.
+    let own = |line: &&str| {
+        line.split(' ').nth(1).is_some_and(|rights| rights.starts_with('r'))
+            && (!line.contains('/') || line.contains("/memfd:"))
+    };
+    for line in maps.lines().filter(own) {
+        let (from, to) = line.split(' ').next()?.split_once('-')?;
+        let (from, to) = (u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?);
+        let mut bytes = vec![0; usize::try_from(to - from).ok()?];
+        // What is only reserved cannot be read; the kernel says so.
+        let got = memory.read_at(&mut bytes, from).unwrap_or(0);
+        read += got;
+        if bytes[..got].windows(wanted.len()).any(|here| here == wanted) {
+            return Some(true);
+        }
+    }
+    (read > 0).then_some(false)
+}
+
+/// What is its own alone, in KiB: pages that it has written and shares with nobody; `None` when it cannot be read.
+#[must_use]
+pub fn private_kib(pid: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Private_Dirty:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
 /// Every process whose ancestor is `root`, `root` itself not.
 #[must_use]
 pub fn descendants(root: u32) -> Vec<u32> {

@@ -7,7 +7,7 @@ use metnos_tests::instance::{Instance, Plan};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 18] = [
+const SEEDS: [&str; 19] = [
     "clock_now",
     "csv_query",
     "fs_append",
@@ -19,6 +19,7 @@ const SEEDS: [&str; 18] = [
     "fs_read",
     "fs_restore",
     "fs_write",
+    "inbox_add",
     "json_query",
     "llm_classify",
     "llm_summarise",

@@ -36,7 +36,8 @@ fn what_is_too_large_too_long_or_no_request_is_refused_and_the_door_serves_on() 
         "/v1/%73tatus",
         "/v1/turns/..",
         "/etc/passwd",
-        "/v1/executors",
+        "/v1/executor",
+        "/hooks/Big",
     ] {
         assert_eq!(status(owner.get(path)), 404, "{path}");
     }

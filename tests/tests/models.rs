@@ -47,6 +47,10 @@ fn the_owner_gives_a_key_scans_sets_and_tests_models_and_nobody_else_ever_sees_t
         assert_eq!((code, &tested["tests"][0]["model"]), (0, &json!(model)), "{tested:#}");
     }
     assert_ne!(set.pids()["mind"], before, "mind was not started anew");
+    // What a try has cost stands in the ledger, under a name of its own.
+    metnos_tests::until("the tries in the ledger", std::time::Duration::from_secs(20), || {
+        set.json(&["spend"]).1.to_string().contains("metnos:test").then_some(())
+    });
     let text = std::fs::read_to_string(set.home().join("metnos.toml")).unwrap();
     assert_eq!(text, written.replace(&config, &format!("{config}interface = [\"openai/gpt-4o\"]\n")));
     let (_, status) = set.json(&["status"]);

@@ -8,18 +8,12 @@ use std::time::Duration;
 
 use metnos_tests::chronicle::Line;
 use metnos_tests::instance::{Instance, Plan};
-use metnos_tests::minds::{Liar, STREAM, plain, say};
+use metnos_tests::minds::{Liar, plain, say};
+use metnos_tests::script::{FORMATS, Format, Reply, openai};
 use serde_json::{Value, json};
 
 /// How long a turn may take to go on.
 const WITHIN: Duration = Duration::from_secs(20);
-
-/// A reply of the model: text, or calls.
-#[derive(Clone)]
-enum Reply {
-    Says(&'static str),
-    Calls(Vec<(&'static str, Value)>),
-}
 
 /// What a model of the role `fast` says of a note: the first name in it.
 fn summary(request: &str) -> Reply {
@@ -30,74 +24,6 @@ fn summary(request: &str) -> Reply {
         Some(_) => Reply::Says("A note about owls."),
         None => Reply::Says("A note about nothing."),
     }
-}
-
-/// How a server writes a reply.
-type Format = fn(usize, &Reply) -> String;
-
-/// As an OpenAI-compatible server streams it.
-fn openai(number: usize, reply: &Reply) -> String {
-    let piece = |delta: Value| format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": delta }] }));
-    let (pieces, reason): (Vec<String>, _) = match reply {
-        Reply::Says(text) => {
-            (text.split_inclusive(' ').map(|word| piece(json!({ "content": word }))).collect(), "stop")
-        }
-        Reply::Calls(calls) => {
-            let call = |(at, (name, arguments)): (usize, &(&str, Value))| {
-                let function = json!({ "name": name, "arguments": arguments.to_string() });
-                let id = format!("call_{number}_{at}");
-                piece(json!({ "tool_calls": [{ "index": at, "id": id, "type": "function", "function": function }] }))
-            };
-            (calls.iter().enumerate().map(call).collect(), "tool_calls")
-        }
-    };
-    let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] });
-    let usage =
-        json!({ "choices": [], "usage": { "prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050 } });
-    format!("{STREAM}{}data: {end}\n\ndata: {usage}\n\ndata: [DONE]\n\n", pieces.concat())
-}
-
-/// As Anthropic's server streams it.
-fn anthropic(number: usize, reply: &Reply) -> String {
-    let event = |value: Value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap());
-    let block = |at: usize, begins: Value, delta: Value| {
-        [
-            event(json!({ "type": "content_block_start", "index": at, "content_block": begins })),
-            event(json!({ "type": "content_block_delta", "index": at, "delta": delta })),
-            event(json!({ "type": "content_block_stop", "index": at })),
-        ]
-        .concat()
-    };
-    let (blocks, reason) = match reply {
-        Reply::Says(text) => {
-            let delta = json!({ "type": "text_delta", "text": text });
-            (block(0, json!({ "type": "text", "text": "" }), delta), "end_turn")
-        }
-        Reply::Calls(calls) => {
-            let one = |(at, (name, arguments)): (usize, &(&str, Value))| {
-                let begins =
-                    json!({ "type": "tool_use", "id": format!("toolu_{number}_{at}"), "name": name, "input": {} });
-                block(at, begins, json!({ "type": "input_json_delta", "partial_json": arguments.to_string() }))
-            };
-            (calls.iter().enumerate().map(one).collect::<String>(), "tool_use")
-        }
-    };
-    let message = json!({
-        "id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": "m", "content": [],
-        "usage": { "input_tokens": 1000, "output_tokens": 1 }
-    });
-    let end = json!({
-        "type": "message_delta", "delta": { "stop_reason": reason, "stop_sequence": null },
-        "usage": { "output_tokens": 50 }
-    });
-    [
-        STREAM.to_owned(),
-        event(json!({ "type": "message_start", "message": message })),
-        blocks,
-        event(end),
-        event(json!({ "type": "message_stop" })),
-    ]
-    .concat()
 }
 
 /// A server that gives these replies, one after the other, the last one again and again.
@@ -116,32 +42,6 @@ fn server(format: Format, replies: Vec<Reply>) -> Liar {
         say(stream, &format(number, &replies[number.min(replies.len() - 1)]));
     })
 }
-
-/// As Ollama's server streams it.
-fn ollama(_number: usize, reply: &Reply) -> String {
-    let line = |message: Value, rest: Value| {
-        let mut line = json!({ "model": "m", "created_at": "2026-01-01T00:00:00Z", "message": message, "done": false });
-        line.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
-        format!("{line}\n")
-    };
-    let said = |text: &str| json!({ "role": "assistant", "content": text });
-    let pieces: String = match reply {
-        Reply::Says(text) => text.split_inclusive(' ').map(|word| line(said(word), json!({}))).collect(),
-        Reply::Calls(calls) => {
-            let calls: Vec<Value> = calls
-                .iter()
-                .map(|(name, arguments)| json!({ "function": { "name": name, "arguments": arguments } }))
-                .collect();
-            line(json!({ "role": "assistant", "content": "", "tool_calls": calls }), json!({}))
-        }
-    };
-    let end = json!({ "done": true, "done_reason": "stop", "prompt_eval_count": 1000, "eval_count": 50 });
-    format!("{}{pieces}{}", STREAM.replace("text/event-stream", "application/x-ndjson"), line(said(""), end))
-}
-
-/// The four kinds of server: a substrate's kind, its address below the port, and how a reply is written.
-const FORMATS: [(&str, &str, Format); 4] =
-    [("openai", "/v1", openai), ("anthropic", "", anthropic), ("xai", "/v1", openai), ("ollama", "", ollama)];
 
 fn set_with(kind: &str, path: &str, server: &Liar) -> Instance {
     let port = server.port;
@@ -208,7 +108,29 @@ fn the_three_longest_notes_are_found_read_summarised_and_written_down_with_a_ser
             "{shown}"
         );
         seen(&set, &lines, kind);
+        assert_steady(&server, kind);
         set.verify();
+    }
+}
+
+/// From one thought of a turn to the next nothing is said otherwise that a provider keeps: neither the tools (the explorer
+/// among them) nor what stands before the conversation; and the conversation only grows.
+fn assert_steady(server: &Liar, kind: &str) {
+    let heard = server.heard();
+    let bodies: Vec<Value> = heard
+        .iter()
+        .filter(|one| one.starts_with("POST "))
+        .map(|one| serde_json::from_str(one.split_once("\r\n\r\n").unwrap().1).unwrap())
+        .collect();
+    assert_eq!(bodies.len(), 3, "{kind}");
+    for pair in bodies.windows(2) {
+        assert!(pair[0]["tools"].as_array().is_some_and(|tools| tools.len() > 3), "{kind}");
+        assert_eq!(pair[0]["tools"].to_string(), pair[1]["tools"].to_string(), "{kind}");
+        assert_eq!(pair[0]["system"].to_string(), pair[1]["system"].to_string(), "{kind}");
+        let said = |body: &Value| -> Vec<String> {
+            body["messages"].as_array().unwrap().iter().map(Value::to_string).collect()
+        };
+        assert!(said(&pair[1]).starts_with(&said(&pair[0])), "{kind}");
     }
 }
 
@@ -364,4 +286,32 @@ fn a_turn_that_waits_for_a_card_goes_on_where_it_stood_also_when_every_daemon_wa
         assert_eq!(again.0, 1, "{again:?}");
         set.verify();
     }
+}
+
+#[test]
+fn what_a_model_says_is_missing_is_wished_for_with_its_signature_in_fields_of_its_own() {
+    let missing = json!({
+        "summary": "Turn a PDF into text", "inputs": { "path": "string" }, "outputs": { "text": "string" },
+        "errors": ["NotFound"]
+    });
+    let server =
+        server(openai, vec![Reply::Calls(vec![("missing", missing)]), Reply::Says("That cannot be done yet.")]);
+    let set = set_with("openai", "/v1", &server);
+    assert!(set.ask("tell me what stands in the contract, which is a PDF").contains("That cannot be done yet."));
+    let (_, mnests) = set.json(&["mnest", "list"]);
+    let wish = mnests.as_array().unwrap().iter().find(|one| one["state"] == "proto").unwrap();
+    assert_eq!(wish["dst_executor"], "turn a pdf into text");
+    let field = |name: &str| json!([{ "name": name, "kind": "string" }]);
+    let signature = json!({
+        "summary": "turn a pdf into text", "inputs": field("path"), "outputs": field("text"), "errors": ["NotFound"]
+    });
+    assert_eq!(wish["desired_signature"], signature);
+    let shown = set.ctl(&["mnest", "list"]);
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("(path: string → text: string)"), "{shown:?}");
+    // What is about the house needs no model, and what is for later none that could do it.
+    let before = server.asked();
+    assert!(set.ask("what waits for me?").contains("metnosctl approval list"));
+    assert!(set.ask("approva tutto").contains("non approvano nulla"));
+    assert_eq!(server.asked(), before);
+    set.verify();
 }

@@ -199,15 +199,25 @@ mod as_root {
         assert!(mounted.success(), "root may mount");
         let bound = Bound(place);
         assert!(bound.0.join("passwd").exists());
-        let refused = |rule: &str| {
+        let refused = |code: i32, rule: &str| {
             for (executor, argument) in [("fs_read", "path=notes/bound/passwd"), ("fs_list", "path=notes/bound/ssl")] {
-                let (code, value) = set.run(executor, &[argument]);
-                assert_eq!((code, value["error"]["rule"].as_str()), (1, Some(rule)), "{executor}: {value:#}");
+                let (came, value) = set.run(executor, &[argument]);
+                assert_eq!((came, value["error"]["rule"].as_str()), (code, Some(rule)), "{executor}: {value:#}");
             }
         };
-        refused("NotFound");
+        refused(1, "NotFound");
         // When it was there before sandboxd looked, the kernel does not let it be left out: then nothing is granted at all.
         assert_eq!(set.json(&["daemon", "restart", "sandboxd"]).0, 0);
-        refused("SandboxFailed");
+        // What is missing, and can be had again: 3.
+        refused(3, "sandbox.mount_below");
+        let (_, value) = set.run("fs_read", &["path=notes/welcome.md"]);
+        let said = value["error"].to_string();
+        assert!(said.contains("notes/bound") && said.contains("umount"), "which, and what to do: {value:#}");
+        assert_eq!(set.run("clock_now", &[]).0, 0, "what is granted nothing of it runs");
+        let (_, status) = set.json(&["status"]);
+        assert!(status.to_string().contains("is mounted below it"), "{status:#}");
+        drop(bound);
+        assert_eq!(set.json(&["daemon", "restart", "sandboxd"]).0, 0);
+        assert_eq!(set.run("fs_read", &["path=notes/welcome.md"]).0, 0);
     }
 }

@@ -8,10 +8,8 @@ use std::time::Duration;
 use metnos_tests::instance::Plan;
 use metnos_tests::minds::{Liar, plain, say, whole};
 
-/// As many sessions as the door has places, but for those that this test itself needs.
-const TURNS: usize = 60;
-/// So many of their thoughts the planner has under way at once; the others wait in order.
-const AT_ONCE: usize = 56;
+/// Turns at once, each of a session of its own.
+const TURNS: usize = 100;
 /// How long any of it may take on a slow machine.
 const WITHIN: Duration = Duration::from_secs(120);
 
@@ -34,7 +32,7 @@ fn until_waiting(gate: &Gate, wanted: usize) {
 }
 
 #[test]
-fn many_turns_with_a_slow_model_hold_up_neither_each_other_nor_whoever_needs_none() {
+fn a_hundred_turns_with_a_slow_model_hold_up_neither_each_other_nor_whoever_needs_none() {
     let gate = Gate::default();
     let inside = Arc::clone(&gate);
     let server = Liar::start(move |_, request, stream| {
@@ -47,7 +45,7 @@ fn many_turns_with_a_slow_model_hold_up_neither_each_other_nor_whoever_needs_non
     });
     let set = Plan::new()
         .config(&format!(
-            "[models]\nsubstrates = [\"there openai http://127.0.0.1:{}/v1\"]\ninterface = [\"there/m\"]\nparallel = 64\n\
+            "[models]\nsubstrates = [\"there openai http://127.0.0.1:{}/v1\"]\ninterface = [\"there/m\"]\nparallel = 100\n\
              [budget]\ntokens_per_day = 4000000000\ntokens_per_month = 4000000000\n[policy]\ncalls_per_minute = 60000\n",
             server.port
         ))
@@ -59,7 +57,8 @@ fn many_turns_with_a_slow_model_hold_up_neither_each_other_nor_whoever_needs_non
             ask.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
         })
         .collect();
-    until_waiting(&gate, AT_ONCE);
+    // Every one of them is being thought about, none waits for another.
+    until_waiting(&gate, TURNS);
     // What needs no model is answered while all of them wait.
     assert!(set.ask("how many words are in notes/welcome.md").contains("words"));
     let (state, changed) = &*gate;

@@ -29,17 +29,15 @@ fn piped(set: &Instance, words: &[&str], input: &str) -> Output {
 fn served(config: &str) -> (Instance, Emulator) {
     let server = Emulator::start();
     let set = Plan::new().config(&format!("{}{config}", server.config())).start();
-    let given = piped(&set, &["telegram", "token"], &format!("{TOKEN}\n"));
-    assert!(given.status.success(), "{given:?}");
+    set.is_grown();
+    server.serves(&set);
     server.settled();
     (set, server)
 }
 
 /// Somebody becomes known by an invitation.
 fn paired(set: &Instance, server: &Emulator, who: i64, standing: &str) {
-    let (code, invited) = set.json(&["pairing", "invite", "telegram", "--as", standing]);
-    assert_eq!(code, 0, "{invited:#}");
-    server.say(who, invited["code"].as_str().unwrap());
+    server.knows(set, who, standing);
     server.told(who, "The code was good");
 }
 
@@ -373,11 +371,10 @@ fn only_what_a_known_person_typed_himself_in_private_is_taken_for_his_words() {
     server.told(OWNER, "somebody else's text");
     server.push(|id| {
         let mut update = message_update(id, OWNER, OWNER, "private", "");
-        update["message"]["document"] = json!({"file_id": "f", "file_unique_id": "u"});
-        update["message"]["caption"] = json!("note: call the dentist");
+        update["message"]["location"] = json!({"latitude": 1.5, "longitude": 2.5});
         update
     });
-    server.told(OWNER, "Files are not taken");
+    server.told(OWNER, "a message of this kind");
     for _ in 0..3 {
         server.push(|id| message_update(id, OWNER, -77, "group", "note: call the dentist"));
         server.push(|id| message_update(id, STRANGER, -78, "supergroup", "note: call the dentist"));

@@ -174,9 +174,14 @@ mod tests {
         std::fs::write(credentials.path().join("bot"), "5:systemd").unwrap();
         assert_eq!(open().origin(), Origin::Credential);
         assert!(open().put(b"other").is_err());
+        assert_eq!(std::fs::read(folder.path().join("bot")).unwrap(), b"1234:short\n", "and is not overwritten");
         std::fs::remove_file(credentials.path().join("bot")).unwrap();
+        // As a crash would leave it between the write and the cut.
+        std::fs::write(folder.path().join("bot"), "new\nof the old one").unwrap();
+        assert_eq!(open().key().unwrap().reveal(), "new");
         open().put(b"").unwrap();
         assert!(open().key().is_none());
+        assert_eq!(std::fs::metadata(folder.path().join("bot")).unwrap().len(), 0);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The body of a request: so large, so soon, an object without a key twice; and its fields, each of which is known.
+//! The body of a request: so large, so soon, an object without a key twice; and the document that it is.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -11,6 +11,7 @@ use metnos_proto::json::{Limits, parse_object};
 use serde_json::{Map, Value};
 
 use super::bounds::{BODY_WITHIN, MAX_BODY, MAX_DEPTH, MAX_DISCARDED};
+use super::documents::Asked;
 use super::problem::Problem;
 use super::serve::JSON;
 
@@ -22,23 +23,28 @@ pub(super) async fn object(head: &Parts, body: &mut Incoming) -> Result<Map<Stri
         let problem = Problem::field("Content-Type", kind, JSON);
         return Err(Problem { status: StatusCode::UNSUPPORTED_MEDIA_TYPE, ..problem });
     }
-    let bytes = match tokio::time::timeout(BODY_WITHIN, whole(body)).await {
-        Ok(bytes) => bytes?,
-        Err(_) => {
-            let why = format!("the body had not come after {} seconds", BODY_WITHIN.as_secs());
-            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "http.slow", why));
-        }
-    };
+    let bytes = within(body, MAX_BODY).await?;
     let limits = Limits { max_bytes: MAX_BODY, max_depth: MAX_DEPTH };
     parse_object(&bytes, limits).map_err(|error| Problem::field("the body", &error.to_string(), "a JSON object"))
 }
 
-async fn whole(body: &mut Incoming) -> Result<Vec<u8>, Problem> {
+/// The bytes of a body: at most so many, and in time.
+pub(super) async fn within(body: &mut Incoming, most: usize) -> Result<Vec<u8>, Problem> {
+    match tokio::time::timeout(BODY_WITHIN, whole(body, most)).await {
+        Ok(bytes) => bytes,
+        Err(_) => {
+            let why = format!("the body had not come after {} seconds", BODY_WITHIN.as_secs());
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "http.slow", why))
+        }
+    }
+}
+
+async fn whole(body: &mut Incoming, most: usize) -> Result<Vec<u8>, Problem> {
     let too_large = || {
-        let why = format!("a body has at most {MAX_BODY} bytes");
+        let why = format!("a body has at most {most} bytes here");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "http.body", why)
     };
-    if body.size_hint().lower() > MAX_BODY as u64 {
+    if body.size_hint().lower() > most as u64 {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
@@ -47,7 +53,7 @@ async fn whole(body: &mut Incoming) -> Result<Vec<u8>, Problem> {
             Problem::new(StatusCode::BAD_REQUEST, "http.body", format!("the body did not come whole: {error}"))
         })?;
         let Ok(data) = frame.into_data() else { continue };
-        if bytes.len() + data.len() > MAX_BODY {
+        if bytes.len() + data.len() > most {
             return Err(too_large());
         }
         bytes.extend_from_slice(&data);
@@ -69,43 +75,28 @@ pub(super) async fn discard(body: &mut Incoming) {
     let _ = tokio::time::timeout(BODY_WITHIN, reading).await;
 }
 
-/// The fields of a body: each is read once, and what is left over is none of ours.
-pub(super) struct Fields<'a> {
-    body: &'a Map<String, Value>,
-    known: Vec<&'static str>,
-}
-
-impl<'a> Fields<'a> {
-    pub(super) fn of(body: &'a Map<String, Value>) -> Self {
-        Self { body, known: Vec::new() }
-    }
-
-    pub(super) fn text(&mut self, name: &'static str, expected: &str) -> Result<&'a str, Problem> {
-        self.maybe_text(name, expected)?.ok_or_else(|| Problem::field(name, "missing", expected))
-    }
-
-    pub(super) fn maybe_text(&mut self, name: &'static str, expected: &str) -> Result<Option<&'a str>, Problem> {
-        self.known.push(name);
-        match self.body.get(name) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(Problem::field(name, &other.to_string(), expected)),
-        }
-    }
-
-    pub(super) fn flag(&mut self, name: &'static str) -> Result<bool, Problem> {
-        self.known.push(name);
-        match self.body.get(name) {
-            None => Ok(false),
-            Some(Value::Bool(flag)) => Ok(*flag),
-            Some(other) => Err(Problem::field(name, &other.to_string(), "true or false")),
-        }
-    }
-
-    pub(super) fn no_more(self) -> Result<(), Problem> {
-        match self.body.keys().find(|key| !self.known.contains(&key.as_str())) {
-            None => Ok(()),
-            Some(other) => Err(Problem::field(other, "given", &format!("nothing but {}", self.known.join(", ")))),
-        }
-    }
+/// Reads a document, and names the field that does not fit.
+pub(super) fn read<T: Asked>(object: &Map<String, Value>) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(Value::Object(object.clone())).map_err(|error| {
+        let said = error.inner().to_string();
+        // Of a field that is missing or unknown the path does not speak, but the message does.
+        let quoted = said.split('`').nth(1).unwrap_or_default();
+        let path = error.path().to_string();
+        let (field, found) = if said.starts_with("missing field") {
+            (quoted.to_owned(), "missing".to_owned())
+        } else if said.starts_with("unknown field") {
+            let known: Vec<&str> = T::EXPECTED.iter().map(|(field, _)| *field).collect();
+            return Problem::field(quoted, "given", &format!("nothing but {}", known.join(", ")));
+        } else {
+            let first: String = path.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+            let found = object.get(&first).map_or_else(|| "something else".to_owned(), ToString::to_string);
+            (path, found)
+        };
+        let expected = |(name, expected): &(&str, &'static str)| {
+            let rest = field.strip_prefix(name)?;
+            (rest.is_empty() || rest.starts_with(['[', '.'])).then_some(*expected)
+        };
+        let expected = T::EXPECTED.iter().find_map(expected).unwrap_or("what GET /openapi.json says");
+        Problem::field(&field, &found, expected)
+    })
 }

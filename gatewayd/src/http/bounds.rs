@@ -34,10 +34,19 @@ pub const ALIVE_EVERY: Duration = Duration::from_secs(45);
 pub const MAX_PIECES: usize = 4;
 /// After how long a client whose turn is still open elsewhere asks again, in milliseconds.
 pub const AGAIN_MS: u64 = 3_000;
-/// Requests of one client in a minute; also how many it may make at once.
-pub const PER_MINUTE: u32 = 300;
+/// Frames of one WebSocket in a minute, of every kind; also how many may come at once.
+pub const FRAMES_PER_MINUTE: u32 = 600;
+/// Messages of one WebSocket that are not answered yet.
+pub const MAX_ASKS: usize = 8;
+/// The longest name that a client gives to what it says over a WebSocket, in bytes.
+pub const MAX_REF: usize = 64;
+/// How long a client may take to part.
+pub const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 /// Requests with a token that nobody knew before, of all clients together in a minute: policyd is asked about each.
 pub const UNKNOWN_PER_MINUTE: u32 = 60;
+/// Webhooks with a wrong signature that are told so, of all together in a minute; those with a good one are heard beside
+/// them.
+pub const WRONG_PER_MINUTE: u32 = 60;
 /// Codes shown, of all clients together in a minute. Five wrong ones void an invitation at policyd, and each try makes a
 /// name that policyd remembers for an hour (256 of them): so few that these never fill.
 pub const PAIRINGS_PER_MINUTE: u32 = 4;

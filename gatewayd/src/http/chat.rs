@@ -6,9 +6,15 @@ use hyper::StatusCode;
 use hyper::body::Bytes;
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::planner::{TurnDone, TurnEnd};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::body;
+use super::documents::{
+    Asked as _, Chat, ChatAnswer, ChatChoice, ChatError, ChatProblem, Chunk, ChunkChoice, Completion, Content, Delta,
+    Model, Models,
+};
 use super::problem::Problem;
+use super::record::value;
 use crate::session::voice::Told;
 
 /// The one model there is.
@@ -30,33 +36,34 @@ pub struct Asked {
 /// Reads a request. Fields that mean nothing here, such as a temperature, are passed over: clients send many.
 ///
 /// # Errors
-/// When it names another model, or nobody says anything in it.
+/// When it names another model, offers tools, wants more than one answer, or nobody says anything in it.
 pub fn read(body: &Map<String, Value>) -> Result<Asked, Problem> {
-    match body.get("model").and_then(Value::as_str) {
-        Some(MODEL) => {}
-        other => return Err(Problem::field("model", &format!("{other:?}"), "\"metnos\"")),
+    let chat: Chat = body::read(body)?;
+    let expected = |field: &str| Chat::EXPECTED.iter().find(|(name, _)| *name == field).map_or("", |(_, what)| *what);
+    if chat.model != MODEL {
+        return Err(Problem::field("model", &chat.model, expected("model")));
     }
-    let stream = match body.get("stream") {
-        None | Some(Value::Null) => false,
-        Some(Value::Bool(stream)) => *stream,
-        Some(other) => return Err(Problem::field("stream", &other.to_string(), "true or false")),
-    };
-    let expected = "a list of messages, the last of which has the role user and a text";
-    let messages = body.get("messages").and_then(Value::as_array);
-    let last = messages.and_then(|messages| messages.last()).filter(|last| last["role"] == "user");
-    let words = last.and_then(|last| said(&last["content"])).filter(|words| !words.is_empty());
-    let words = words.ok_or_else(|| Problem::field("messages", "something else", expected))?;
-    Ok(Asked { words, stream })
+    for (field, tools) in [("tools", &chat.tools), ("functions", &chat.functions)] {
+        if tools.as_ref().is_some_and(|tools| !tools.is_empty()) {
+            return Err(Problem::field(field, "given", expected(field)));
+        }
+    }
+    if chat.n.is_some_and(|n| n != 1) {
+        return Err(Problem::field("n", "more than one answer", expected("n")));
+    }
+    let last = chat.messages.last().filter(|last| last.role == "user").and_then(|last| last.content.as_ref());
+    let words = last.and_then(said).filter(|words| !words.trim().is_empty());
+    let words = words.ok_or_else(|| Problem::field("messages", "something else", expected("messages")))?;
+    Ok(Asked { words, stream: chat.stream.unwrap_or(false) })
 }
 
 /// A text, or parts that are all texts.
-fn said(content: &Value) -> Option<String> {
+fn said(content: &Content) -> Option<String> {
     match content {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(parts) => {
-            parts.iter().map(|part| part["text"].as_str().filter(|_| part["type"] == "text")).collect()
+        Content::Text(text) => Some(text.clone()),
+        Content::Parts(parts) => {
+            parts.iter().map(|part| part.text.as_deref().filter(|_| part.kind == "text")).collect()
         }
-        _ => None,
     }
 }
 
@@ -74,14 +81,15 @@ fn created(id: &str) -> u64 {
 
 /// A whole answer. What it took is not told: the ledger has it, and whoever asks here does not pay it.
 #[must_use]
-pub fn completion(id: &str, text: &str) -> Value {
-    json!({
-        "id": id, "object": "chat.completion", "created": created(id), "model": MODEL,
-        "choices": [{
-            "index": 0, "message": {"role": "assistant", "content": text, "refusal": null},
-            "logprobs": null, "finish_reason": "stop",
-        }],
-    })
+pub fn completion(id: &str, text: &str) -> Completion {
+    let message = ChatAnswer { role: "assistant", content: text.to_owned(), refusal: None };
+    Completion {
+        id: id.to_owned(),
+        object: "chat.completion",
+        created: created(id),
+        model: MODEL,
+        choices: vec![ChatChoice { index: 0, message, logprobs: None, finish_reason: "stop" }],
+    }
 }
 
 /// What is left of an answer when its end says why: below what was said.
@@ -100,19 +108,23 @@ pub fn chunk(id: &str, told: &Told) -> Option<Bytes> {
         Told::TurnDone(done) => (done.why.clone(), true),
         Told::Call(_) | Told::Progress(_) | Told::CardWaits(_) | Told::CardSettled(_) => return None,
     };
-    let chunk = |delta: Value, finish: Value| {
-        let document = json!({
-            "id": id, "object": "chat.completion.chunk", "created": created(id), "model": MODEL,
-            "choices": [{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}],
-        });
-        format!("data: {document}\n\n")
+    let chunk = |delta: Delta, finish_reason: Option<&'static str>| {
+        let choice = ChunkChoice { index: 0, delta, logprobs: None, finish_reason };
+        let document = Chunk {
+            id: id.to_owned(),
+            object: "chat.completion.chunk",
+            created: created(id),
+            model: MODEL,
+            choices: vec![choice],
+        };
+        format!("data: {}\n\n", value(&document))
     };
     let mut out = String::new();
     if !text.is_empty() {
-        out.push_str(&chunk(json!({"role": "assistant", "content": text}), Value::Null));
+        out.push_str(&chunk(Delta { role: Some("assistant"), content: Some(text) }, None));
     }
     if is_last {
-        out.push_str(&chunk(json!({}), json!("stop")));
+        out.push_str(&chunk(Delta::default(), Some("stop")));
         out.push_str("data: [DONE]\n\n");
     }
     (!out.is_empty()).then(|| Bytes::from(out))
@@ -120,13 +132,13 @@ pub fn chunk(id: &str, told: &Told) -> Option<Bytes> {
 
 /// The list of models.
 #[must_use]
-pub fn models() -> Value {
-    json!({"object": "list", "data": [{"id": MODEL, "object": "model", "created": SINCE, "owned_by": MODEL}]})
+pub fn models() -> Models {
+    Models { object: "list", data: vec![Model { id: MODEL, object: "model", created: SINCE, owned_by: MODEL }] }
 }
 
 /// A problem in the words of these clients.
 #[must_use]
-pub fn problem(problem: &Problem) -> Value {
+pub fn problem(problem: &Problem) -> ChatProblem {
     let kind = match problem.status {
         StatusCode::UNAUTHORIZED => "authentication_error",
         StatusCode::FORBIDDEN => "permission_error",
@@ -135,11 +147,13 @@ pub fn problem(problem: &Problem) -> Value {
         _ => "server_error",
     };
     let param = problem.field.as_ref().map(|field| field.0.clone());
-    json!({"error": {"message": problem.why, "type": kind, "param": param, "code": problem.rule}})
+    ChatProblem { error: ChatError { message: problem.why.clone(), kind, param, code: problem.rule.clone() } }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn asked(body: Value) -> Result<Asked, Problem> {
@@ -160,7 +174,7 @@ mod tests {
     #[test]
     fn an_answer_says_when_its_turn_was_opened() {
         let id = name("01M8252K3K3RKDZMJ5WN526DEN");
-        assert_eq!(completion(&id, "hi")["created"], created(&id));
+        assert_eq!(completion(&id, "hi").created, created(&id));
         assert_eq!(created(&id), 1_795_368_766);
         assert_eq!(created("chatcmpl-odd"), 0);
     }
@@ -178,6 +192,9 @@ mod tests {
                 "messages",
             ),
             (json!({"model": "metnos", "stream": 1, "messages": [{"role": "user", "content": "hi"}]}), "stream"),
+            (json!({"model": "metnos", "messages": [{"role": "user", "content": "hi"}], "tools": [{}]}), "tools"),
+            (json!({"model": "metnos", "messages": [{"role": "user", "content": "hi"}], "n": 2}), "n"),
+            (json!({"model": "metnos", "messages": [{"role": 1, "content": "hi"}]}), "messages[0].role"),
         ] {
             assert_eq!(asked(body.clone()).unwrap_err().field.unwrap().0, field, "{body}");
         }

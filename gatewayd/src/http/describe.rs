@@ -3,10 +3,14 @@
 
 use std::fmt::Write as _;
 
+use metnos_proto::msg::people::MAX_PAGE;
+use schemars::JsonSchema;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::Http;
 use super::bounds::MAX_BODY;
+use super::serve::{EVENTS, JSON, PROBLEM};
+use super::{Http, documents};
 
 /// The type of the numbers.
 pub const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -42,188 +46,233 @@ pub fn metrics(http: &Http) -> String {
     text
 }
 
+/// Where the schema of a document comes from: its type.
+type Schema = fn(&mut Schemas) -> Value;
+
+/// The schemas of what is read, and of what is written.
+struct Schemas {
+    read: SchemaGenerator,
+    written: SchemaGenerator,
+}
+
+impl Schemas {
+    fn new() -> Self {
+        let settings = || {
+            let mut settings = SchemaSettings::draft2020_12();
+            settings.definitions_path = "/components/schemas".into();
+            settings
+        };
+        Self { read: settings().into_generator(), written: settings().for_serialize().into_generator() }
+    }
+
+    fn definitions(mut self) -> Map<String, Value> {
+        let mut all = self.read.take_definitions(true);
+        all.extend(self.written.take_definitions(true));
+        all
+    }
+}
+
+fn asked<T: JsonSchema>(schemas: &mut Schemas) -> Value {
+    schemas.read.subschema_for::<T>().to_value()
+}
+
+fn told<T: JsonSchema>(schemas: &mut Schemas) -> Value {
+    schemas.written.subschema_for::<T>().to_value()
+}
+
+/// What may be given beside the path: a name, where it stands, and its schema.
+type Parameter = (&'static str, &'static str, fn() -> Value);
+
 /// One address: its method, what it is for, whether one must be known, the body it takes, and what it answers.
 struct Operation {
     path: &'static str,
     method: &'static str,
     summary: &'static str,
     is_open: bool,
-    takes: Option<&'static str>,
-    answers: &'static [(u16, &'static str, &'static str)],
+    takes: Option<Schema>,
+    with: &'static [Parameter],
+    answers: &'static [(u16, &'static str, Option<Schema>)],
 }
 
-const JSON: &str = "application/json";
-const EVENTS: &str = "text/event-stream";
+/// An address for whoever is known, without a body.
+const CLOSED: Operation =
+    Operation { path: "", method: "get", summary: "", is_open: false, takes: None, with: &[], answers: &[] };
+
+const LAST_EVENT: Parameter = (
+    "Last-Event-ID",
+    "header",
+    || json!({"type": "string", "pattern": r"^(0|[1-9][0-9]{0,15})\.(0|[1-9][0-9]{0,15})$"}),
+);
+
+const PAGE: &[Parameter] = &[
+    ("cursor", "query", || json!({"type": "integer", "minimum": 0, "maximum": u64::MAX})),
+    ("limit", "query", || json!({"type": "integer", "minimum": 1, "maximum": MAX_PAGE})),
+];
+
+const SIGNED: &[Parameter] = &[
+    ("webhook-id", "header", || json!({"type": "string"})),
+    ("webhook-timestamp", "header", || json!({"type": "string"})),
+    ("webhook-signature", "header", || json!({"type": "string"})),
+];
 
 /// Every address there is. A test compares it with the routes.
 const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/healthz",
-        method: "get",
         summary: "Whether the door serves.",
         is_open: true,
-        takes: None,
-        answers: &[(200, "text/plain", "")],
+        answers: &[(200, "text/plain", None)],
+        ..CLOSED
     },
     Operation {
         path: "/metrics",
-        method: "get",
         summary: "The door's own numbers, as OpenMetrics.",
         is_open: true,
-        takes: None,
-        answers: &[(200, "application/openmetrics-text", "")],
+        answers: &[(200, "application/openmetrics-text", None)],
+        ..CLOSED
     },
     Operation {
         path: "/openapi.json",
-        method: "get",
         summary: "This description.",
         is_open: true,
-        takes: None,
-        answers: &[(200, JSON, "")],
+        answers: &[(200, JSON, None)],
+        ..CLOSED
     },
     Operation {
         path: "/v1/pair",
         method: "post",
-        summary: "Shows an invitation's code; gives a token, once.",
+        summary: "Shows a code of `metnosctl pairing invite http`; gives the token that is shown from then on.",
         is_open: true,
-        takes: Some("Pair"),
-        answers: &[(201, JSON, "Paired")],
+        takes: Some(asked::<documents::Pair>),
+        answers: &[(201, JSON, Some(told::<documents::Paired>))],
+        ..CLOSED
     },
     Operation {
         path: "/v1/status",
-        method: "get",
         summary: "Who asks; how the door is, for the owner.",
-        is_open: false,
-        takes: None,
-        answers: &[(200, JSON, "Status")],
+        answers: &[(200, JSON, Some(told::<documents::Status>))],
+        ..CLOSED
     },
     Operation {
         path: "/v1/turns",
         method: "post",
         summary: "Says something. The turn is told as events, or only named with `Accept: application/json`.",
-        is_open: false,
-        takes: Some("Say"),
-        answers: &[(200, EVENTS, ""), (202, JSON, "Turn")],
+        takes: Some(asked::<documents::Say>),
+        answers: &[(200, EVENTS, None), (202, JSON, Some(told::<documents::Turn>))],
+        ..CLOSED
     },
     Operation {
         path: "/v1/turns/{turn}",
-        method: "get",
         summary: "How a turn stands; with `Accept: text/event-stream` its events, after `Last-Event-ID` where that is \
                   given.",
-        is_open: false,
-        takes: None,
-        answers: &[(200, JSON, "Turn"), (204, "", "")],
+        with: &[LAST_EVENT],
+        answers: &[(200, JSON, Some(told::<documents::Turn>)), (200, EVENTS, None), (204, "", None)],
+        ..CLOSED
     },
     Operation {
         path: "/v1/turns/{turn}",
         method: "delete",
         summary: "Stops a turn.",
-        is_open: false,
-        takes: None,
-        answers: &[(200, JSON, "Stopped")],
+        answers: &[(200, JSON, Some(told::<documents::Stopped>))],
+        ..CLOSED
     },
     Operation {
         path: "/v1/approvals",
-        method: "get",
         summary: "The cards of this client that wait for an answer.",
-        is_open: false,
-        takes: None,
-        answers: &[(200, JSON, "Cards")],
+        answers: &[(200, JSON, Some(told::<documents::Cards>))],
+        ..CLOSED
     },
     Operation {
         path: "/v1/approvals/{card}",
         method: "post",
         summary: "Answers a card that a turn of this client has shown.",
-        is_open: false,
-        takes: Some("Answer"),
-        answers: &[(200, JSON, "Settled")],
+        takes: Some(asked::<documents::Answer>),
+        answers: &[(200, JSON, Some(told::<documents::Settled>))],
+        ..CLOSED
+    },
+    Operation {
+        path: "/v1/ws",
+        summary: "The same over a WebSocket: `Do` is what a client says, `Tell` what it hears, one object a message.",
+        answers: &[(101, "", None)],
+        ..CLOSED
+    },
+    Operation {
+        path: "/v1/executors",
+        summary: "What can be called: all of it for the owner, the seeds at work for a guest.",
+        with: PAGE,
+        answers: &[(200, JSON, Some(told::<documents::ExecutorsPage>))],
+        ..CLOSED
+    },
+    Operation {
+        path: "/v1/mnests",
+        summary: "What the house has learnt from use, heaviest first. The owner's only.",
+        with: PAGE,
+        answers: &[(200, JSON, Some(told::<documents::MnestsPage>))],
+        ..CLOSED
+    },
+    Operation {
+        path: "/v1/audit",
+        summary: "What happened, newest first, without a word of it: for a guest, what he has caused.",
+        with: PAGE,
+        answers: &[(200, JSON, Some(told::<documents::AuditPage>))],
+        ..CLOSED
+    },
+    Operation {
+        path: "/v1/schedules",
+        summary: "What is to happen.",
+        with: PAGE,
+        answers: &[(200, JSON, Some(told::<documents::SchedulesPage>))],
+        ..CLOSED
+    },
+    Operation {
+        path: "/hooks/{hook}",
+        method: "post",
+        summary: "Fires a webhook, signed as Standard Webhooks has it (`webhook-id`, `webhook-timestamp`, \
+                  `webhook-signature`). The body is any text of at most 64 KiB.",
+        is_open: true,
+        with: SIGNED,
+        answers: &[(202, JSON, Some(told::<documents::HookTaken>))],
+        ..CLOSED
     },
     Operation {
         path: "/v1/models",
-        method: "get",
         summary: "The one model, for clients of chat completions.",
-        is_open: false,
-        takes: None,
-        answers: &[(200, JSON, "")],
+        answers: &[(200, JSON, Some(told::<documents::Models>))],
+        ..CLOSED
     },
     Operation {
         path: "/v1/chat/completions",
         method: "post",
         summary: "A turn in the words of chat completions.",
-        is_open: false,
-        takes: Some("Chat"),
-        answers: &[(200, JSON, "")],
+        takes: Some(asked::<documents::Chat>),
+        answers: &[(200, JSON, Some(told::<documents::Completion>)), (200, EVENTS, None)],
+        ..CLOSED
     },
 ];
 
-fn text(about: &str) -> Value {
-    json!({"type": "string", "description": about})
-}
-
-/// The documents by name.
-fn schemas() -> Value {
-    let object = |required: &[&str], properties: Value| json!({"type": "object", "required": required, "properties": properties, "additionalProperties": false});
-    let whole = json!({"type": "integer", "minimum": 0});
-    json!({
-        "Problem": {
-            "type": "object", "required": ["type", "title", "status", "detail", "rule"],
-            "properties": {
-                "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
-                "detail": text("Why, for a person."), "rule": text("Which rule or limit said no."),
-                "remedy": text("What to do about it."), "field": text("Which part of the request does not fit."),
-                "value": text("What stood there."), "expected": text("What was expected."),
-            },
-        },
-        "Pair": object(&["code"], json!({
-            "code": {"type": "string", "maxLength": 32, "description": "As `K7-DELTA-19`."},
-            "cookie": {"type": "boolean", "description": "Give a cookie in the place of a token: pages of the door only."},
-        })),
-        "Paired": object(&["principal", "standing"], json!({
-            "principal": text("As the chronicle names this client."), "standing": {"enum": ["owner", "guest"]},
-            "token": text("To be shown as `Authorization: Bearer` from now on. It is kept nowhere else."),
-        })),
-        "Status": object(&["principal", "standing", "level", "lang"], json!({
-            "principal": {"type": "string"}, "standing": {"enum": ["owner", "guest"]},
-            "level": {"enum": ["readonly", "supervised", "full"]}, "lang": {"enum": ["en", "it"]},
-            "door": object(&["sessions", "turns", "turns_total", "models", "connections"], json!({
-                "sessions": whole, "turns": whole, "turns_total": whole, "models": {"type": "string"}, "connections": whole,
-            })),
-        })),
-        "Say": object(&["text"], json!({"text": {"type": "string", "minLength": 1, "description": "At most 64 KiB."}})),
-        "Turn": object(&["turn", "state"], json!({
-            "turn": {"type": "string"}, "state": {"enum": ["open", "suspended", "done"]}, "text": {"type": "string"},
-            "end": {"enum": ["answered", "not_understood", "denied", "unsuccessful", "cancelled", "broken"]},
-            "why": {"type": "string"},
-        })),
-        "Stopped": object(&["turn", "was_open"], json!({"turn": {"type": "string"}, "was_open": {"type": "boolean"}})),
-        "Cards": object(&["cards"], json!({"cards": {"type": "array", "items": {"type": "object"}}})),
-        "Answer": object(&["digest", "answer"], json!({
-            "digest": text("As the card was shown with."), "answer": {"enum": ["once", "turn", "no"]},
-            "code": text("A one-time code, for a card that needs one."),
-        })),
-        "Settled": object(&["card", "state", "runs"], json!({
-            "card": {"type": "string"}, "state": {"enum": ["approved", "denied"]}, "runs": whole,
-        })),
-        "Chat": {
-            "type": "object", "required": ["model", "messages"],
-            "properties": {
-                "model": {"const": "metnos"}, "stream": {"type": ["boolean", "null"]},
-                "messages": {"type": "array", "minItems": 1, "items": {
-                    "type": "object", "required": ["role", "content"],
-                    "properties": {"role": {"type": "string"}, "content": {"type": ["string", "array"]}},
-                }},
-            },
-        },
-    })
-}
+/// The documents of streams and sockets, which no answer names by itself.
+const STREAMED: &[Schema] = &[
+    told::<documents::TextEvent>,
+    told::<documents::CallEvent>,
+    told::<documents::ProgressEvent>,
+    told::<documents::CardEvent>,
+    told::<documents::DoneEvent>,
+    told::<documents::Chunk>,
+    told::<documents::Tell>,
+    asked::<documents::Do>,
+];
 
 /// OpenAPI 3.1.
 #[must_use]
 pub fn openapi() -> Value {
+    let mut schemas = Schemas::new();
     let mut paths = Map::new();
     for operation in OPERATIONS {
         let at = paths.entry(operation.path).or_insert_with(|| json!({}));
-        at[operation.method] = described(operation);
+        at[operation.method] = described(operation, &mut schemas);
+    }
+    for schema in STREAMED {
+        schema(&mut schemas);
     }
     json!({
         "openapi": "3.1.0",
@@ -231,43 +280,56 @@ pub fn openapi() -> Value {
             "title": "Metnos", "version": env!("CARGO_PKG_VERSION"),
             "description": format!(
                 "The door's channel for programs and pages of this machine. A connection carries one request. A body \
-                 has at most {MAX_BODY} bytes; no address takes a query."
+                 has at most {MAX_BODY} bytes. The events of a stream are `text`, `call`, `progress`, `card` and \
+                 `done`, each with the document of that name (`TextEvent`, …)."
             ),
         },
         "paths": paths,
         "components": {
-            "schemas": schemas(),
+            "schemas": schemas.definitions(),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     })
 }
 
-fn described(operation: &Operation) -> Value {
-    let schema = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
-    let mut responses = Map::new();
-    for (status, kind, name) in operation.answers {
-        let mut content = Map::new();
-        if !kind.is_empty() {
-            let media = if name.is_empty() { json!({}) } else { json!({"schema": schema(name)}) };
-            content.insert((*kind).to_owned(), media);
-        }
-        responses.insert(status.to_string(), json!({"description": "Done.", "content": content}));
+/// What a name in a path looks like.
+fn named(name: &str) -> Value {
+    match name {
+        "turn" => json!({"type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"}),
+        "hook" => json!({"type": "string", "pattern": "^[a-z0-9-]{1,32}$"}),
+        _ => json!({"type": "string", "pattern": "^[A-Za-z0-9-]{1,64}$"}),
     }
-    let problem = json!({
-        "description": "Not done, and why.",
-        "content": {"application/problem+json": {"schema": schema("Problem")}, JSON: {}},
-    });
-    responses.insert("default".to_owned(), problem);
+}
+
+fn described(operation: &Operation, schemas: &mut Schemas) -> Value {
+    let mut responses = json!({});
+    for (status, kind, schema) in operation.answers {
+        let response = &mut responses[status.to_string()];
+        response["description"] = json!("Done.");
+        if !kind.is_empty() {
+            response["content"][kind] = schema.map_or_else(|| json!({}), |schema| json!({"schema": schema(schemas)}));
+        }
+    }
+    let is_chat = operation.path.starts_with("/v1/chat") || operation.path == "/v1/models";
+    let (kind, problem) = if is_chat {
+        (JSON, told::<documents::ChatProblem>(schemas))
+    } else {
+        (PROBLEM, told::<documents::Problem>(schemas))
+    };
+    responses["default"] = json!({"description": "Not done, and why.", "content": {kind: {"schema": problem}}});
     let mut described = json!({"summary": operation.summary, "responses": responses});
     if !operation.is_open {
         described["security"] = json!([{"token": []}]);
     }
-    if let Some(name) = operation.takes {
-        described["requestBody"] = json!({"required": true, "content": {JSON: {"schema": schema(name)}}});
+    if let Some(schema) = operation.takes {
+        described["requestBody"] = json!({"required": true, "content": {JSON: {"schema": schema(schemas)}}});
     }
-    let named = operation.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let parameters: Vec<Value> =
-        named.map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})).collect();
+    let in_path = operation.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let mut parameters: Vec<Value> =
+        in_path.map(|name| json!({"name": name, "in": "path", "required": true, "schema": named(name)})).collect();
+    parameters.extend(
+        operation.with.iter().map(|(name, place, schema)| json!({"name": name, "in": place, "schema": schema()})),
+    );
     if !parameters.is_empty() {
         described["parameters"] = json!(parameters);
     }
@@ -287,7 +349,7 @@ mod tests {
         let turn = TurnId::new().to_string();
         let methods = [Method::GET, Method::POST, Method::DELETE, Method::PUT, Method::PATCH, Method::HEAD];
         for operation in OPERATIONS {
-            let path = operation.path.replace("{turn}", &turn).replace("{card}", "abc");
+            let path = operation.path.replace("{turn}", &turn).replace("{card}", "abc").replace("{hook}", "abc");
             for method in &methods {
                 let described = OPERATIONS
                     .iter()
@@ -300,7 +362,7 @@ mod tests {
             }
         }
         // As many as there are routes: who adds one describes it.
-        assert_eq!(OPERATIONS.len(), 12);
+        assert_eq!(OPERATIONS.len(), 18);
     }
 
     #[test]

@@ -2,15 +2,18 @@
 //! is known by a digest, which policyd is asked about at each request. It must never take a word under a name that it
 //! was not shown the token of, nor hold more for a client than [`bounds`] says.
 //!
-//! A connection carries one request and is closed: there is no second request that something could be smuggled into.
-//! [`route`] says what there is, [`guard`] who may ask at all, [`serve`] does it, [`stream`] and [`record`] tell a turn
-//! to whoever comes back.
+//! A connection carries one request and is closed, or becomes a WebSocket: there is no second request that something
+//! could be smuggled into.
+//! [`route`] says what there is, [`guard`] who may ask at all, [`serve`] does it, [`stream`], [`ws`] and
+//! [`record`] tell a turn to whoever comes back; [`documents`] are what is read and written, as [`describe`] says.
 
 mod body;
 pub mod bounds;
 pub mod chat;
 pub mod describe;
+pub mod documents;
 pub mod guard;
+pub mod house;
 pub mod patience;
 pub mod problem;
 pub mod rate;
@@ -18,6 +21,7 @@ pub mod record;
 pub mod route;
 pub mod serve;
 pub mod stream;
+pub mod ws;
 
 #[cfg(test)]
 mod tests;
@@ -42,7 +46,7 @@ use crate::session::Door;
 use crate::session::voice::{Speaker, Voice};
 use bounds::{
     HEAD_WITHIN, MAX_CALLERS, MAX_CONNECTIONS, MAX_HEAD, MAX_HEADERS, MAX_RECORDS, MAX_UNHEARD, PAIRINGS_PER_MINUTE,
-    PER_MINUTE, UNKNOWN_PER_MINUTE,
+    UNKNOWN_PER_MINUTE, WRONG_PER_MINUTE,
 };
 use guard::Names;
 use patience::Patient;
@@ -59,6 +63,7 @@ const FULL_PAUSE: Duration = Duration::from_millis(200);
 pub struct Http {
     door: Rc<Door>,
     names: Names,
+    per_minute: u32,
     callers: RefCell<HashMap<String, Rc<Caller>>>,
     records: RefCell<Records>,
     /// Bytes of events kept.
@@ -68,6 +73,8 @@ pub struct Http {
     unheard: Rc<RefCell<VecDeque<Rc<Notify>>>>,
     unknown: Bucket,
     pairings: Bucket,
+    /// Webhooks whose signature is wrong.
+    hooks_wrong: Bucket,
     /// Answers by status, and connections that were turned away.
     answered: RefCell<BTreeMap<u16, u64>>,
     turned_away: Cell<u64>,
@@ -110,12 +117,13 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 impl Http {
-    /// The channel of a door that listens at this port.
+    /// The channel of a door that listens at this port, and hears each client so often in a minute.
     #[must_use]
-    pub fn new(door: &Rc<Door>, port: u16) -> Rc<Self> {
+    pub fn new(door: &Rc<Door>, port: u16, per_minute: u32) -> Rc<Self> {
         let http = Rc::new(Self {
             door: Rc::clone(door),
             names: Names::new(port),
+            per_minute,
             callers: RefCell::default(),
             records: RefCell::default(),
             kept: Rc::default(),
@@ -123,6 +131,7 @@ impl Http {
             unheard: Rc::default(),
             unknown: Bucket::new(UNKNOWN_PER_MINUTE),
             pairings: Bucket::new(PAIRINGS_PER_MINUTE),
+            hooks_wrong: Bucket::new(WRONG_PER_MINUTE),
             answered: RefCell::default(),
             turned_away: Cell::new(0),
         });
@@ -156,7 +165,7 @@ impl Http {
     }
 
     /// Serves one connection: one request.
-    pub async fn connection<I: Read + Write + Unpin + 'static>(self: Rc<Self>, io: I) {
+    pub async fn connection<I: Read + Write + Unpin + Send + 'static>(self: Rc<Self>, io: I) {
         let _counted = Counted::new(&self.connections);
         let unheard = Unheard::enter(&self);
         let cut = Rc::clone(&unheard.cut);
@@ -175,7 +184,8 @@ impl Http {
             .max_buf_size(MAX_HEAD)
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_WITHIN)
-            .serve_connection(Patient::new(io), service);
+            .serve_connection(Patient::new(io), service)
+            .with_upgrades();
         tokio::select! {
             ended = connection => if let Err(error) = ended {
                 tracing::debug!(%error, "a connection ended early");
@@ -195,13 +205,13 @@ impl Http {
             let gone = callers.iter().find(|(_, caller)| idle(caller)).map(|(digest, _)| digest.clone())?;
             callers.remove(&gone);
         }
-        let speaker = Speaker { channel: Channel::Http, sender: digest.to_owned() };
+        let speaker = Speaker { channel: Channel::Http, sender: digest.to_owned(), lang: None };
         let nobody = Rc::new(Record::new(digest.to_owned(), 0, Rc::default()));
         let caller = Rc::new(Caller {
             digest: digest.to_owned(),
             principal: principal.to_owned(),
             voice: Voice::new(speaker, self.door.number(), nobody),
-            bucket: Bucket::new(PER_MINUTE),
+            bucket: Bucket::new(self.per_minute),
             most_streams: Cell::new(0),
             streams: Rc::default(),
             gone: RefCell::new(watch::Sender::new(false)),

@@ -3,7 +3,8 @@
 
 use hyper::StatusCode;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
-use serde_json::{Map, Value, json};
+
+use super::documents;
 
 /// The longest part of a value that is shown back.
 const MAX_SHOWN: usize = 64;
@@ -74,23 +75,23 @@ impl Problem {
 
     /// As `application/problem+json`.
     #[must_use]
-    pub fn document(&self) -> Value {
-        let mut document = Map::new();
-        let mut put = |key: &str, value: Value| document.insert(key.to_owned(), value);
-        put("type", json!("about:blank"));
-        put("title", json!(self.status.canonical_reason().unwrap_or("No")));
-        put("status", json!(self.status.as_u16()));
-        put("detail", json!(self.why));
-        put("rule", json!(self.rule));
-        if !self.remedy.is_empty() {
-            put("remedy", json!(self.remedy));
+    pub fn document(&self) -> documents::Problem {
+        let (field, value, expected) = self
+            .field
+            .as_deref()
+            .cloned()
+            .map_or((None, None, None), |(field, value, expected)| (Some(field), Some(value), Some(expected)));
+        documents::Problem {
+            kind: "about:blank",
+            title: self.status.canonical_reason().unwrap_or("No").to_owned(),
+            status: self.status.as_u16(),
+            detail: self.why.clone(),
+            rule: self.rule.clone(),
+            remedy: self.remedy.clone(),
+            field,
+            value,
+            expected,
         }
-        if let Some((field, found, expected)) = self.field.as_deref() {
-            put("field", json!(field));
-            put("value", json!(found));
-            put("expected", json!(expected));
-        }
-        Value::Object(document)
     }
 }
 

@@ -5,12 +5,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use metnos_lingua::card;
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::planner::{TurnDone, TurnEnd};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::bounds::{EVENT_BYTES, MAX_KEPT};
+use super::documents::{self, CallEvent, CardEvent, DoneEvent, End, ProgressEvent, TextEvent};
 use crate::session::voice::{Ear, Telling, Told};
 
 /// How far a client has heard: the number of the event, and how many bytes of the answer came with it and before it.
@@ -51,13 +54,13 @@ pub enum Stand {
 }
 
 impl Stand {
-    /// The name used in JSON.
+    /// As documents have it.
     #[must_use]
-    pub const fn name(&self) -> &'static str {
+    pub const fn state(&self) -> documents::State {
         match self {
-            Self::Open => "open",
-            Self::Suspended => "suspended",
-            Self::Done(_) => "done",
+            Self::Open => documents::State::Open,
+            Self::Suspended => documents::State::Suspended,
+            Self::Done(_) => documents::State::Done,
         }
     }
 }
@@ -211,49 +214,61 @@ impl Ear for Rc<Record> {
 pub fn shown(told: &Told) -> Option<(&'static str, Value)> {
     let of = |turn: &TurnId| turn.to_string();
     Some(match told {
-        Told::Text(text) => ("text", json!({"turn": of(&text.turn), "text": text.text})),
+        Told::Text(text) => ("text", value(&TextEvent { turn: of(&text.turn), text: text.text.clone() })),
         Told::Call(call) => (
             "call",
-            json!({
-                "turn": of(&call.turn), "call": call.call.to_string(), "executor": call.executor,
-                "state": state(&call.state), "detail": call.detail,
+            value(&CallEvent {
+                turn: of(&call.turn),
+                call: call.call.to_string(),
+                executor: call.executor.clone(),
+                state: (&call.state).into(),
+                detail: call.detail.clone(),
             }),
         ),
-        Told::Progress(progress) => (
-            "progress",
-            json!({
-                "turn": of(&progress.turn), "call": progress.call.to_string(), "done": progress.done,
-                "total": progress.total,
-            }),
-        ),
-        Told::CardWaits(card) => (
-            "card",
-            json!({
-                "turn": of(&card.turn), "card": card.id, "state": "waiting", "digest": card.digest,
-                "shown": serde_json::from_str::<Value>(&card.shown).unwrap_or(Value::Null),
-            }),
-        ),
+        Told::Progress(progress) => {
+            let (turn, call) = (of(&progress.turn), progress.call.to_string());
+            ("progress", value(&ProgressEvent { turn, call, done: progress.done, total: progress.total }))
+        }
+        Told::CardWaits(waits) => {
+            let shown: Value = serde_json::from_str(&waits.shown).unwrap_or(Value::Null);
+            let face = card::face(&shown, &waits.id, card::lang(&shown));
+            let event = CardEvent {
+                turn: of(&waits.turn),
+                card: waits.id.clone(),
+                state: "waiting".to_owned(),
+                digest: Some(waits.digest.clone()),
+                parts: Some(card::document(&face)),
+                shown: Some(shown),
+                by: None,
+                ran: None,
+            };
+            ("card", value(&event))
+        }
         Told::CardSettled(settled) => (
             "card",
-            json!({
-                "turn": of(&settled.turn), "card": settled.id, "state": settled.state, "by": settled.by,
-                "ran": settled.ran,
+            value(&CardEvent {
+                turn: of(&settled.turn),
+                card: settled.id.clone(),
+                state: settled.state.clone(),
+                digest: None,
+                parts: None,
+                shown: None,
+                by: Some(settled.by.clone()),
+                ran: Some(settled.ran),
             }),
         ),
         // It goes on: the card has said what it waits for.
         Told::TurnDone(TurnDone { end: TurnEnd::Suspended, .. }) => return None,
-        Told::TurnDone(done) => ("done", json!({"turn": of(&done.turn), "end": done.end.name(), "why": done.why})),
+        Told::TurnDone(done) => {
+            let end = End(done.end.name().to_owned());
+            ("done", value(&DoneEvent { turn: of(&done.turn), end, why: done.why.clone() }))
+        }
     })
 }
 
-const fn state(state: &metnos_proto::msg::planner::CallState) -> &'static str {
-    use metnos_proto::msg::planner::CallState;
-    match state {
-        CallState::Started => "started",
-        CallState::Succeeded => "succeeded",
-        CallState::Unsuccessful => "unsuccessful",
-        CallState::Denied => "denied",
-    }
+/// A document of ours as a value: they are all objects with texts as keys, so this does not fail.
+pub(super) fn value(document: &impl Serialize) -> Value {
+    serde_json::to_value(document).unwrap_or(Value::Null)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use hyper::Method;
 use metnos_proto::ids::TurnId;
+use metnos_proto::msg::people::is_name;
 
 /// The longest name of a card.
 const MAX_CARD: usize = 64;
@@ -30,10 +31,30 @@ pub enum Route {
     Cards,
     /// `POST /v1/approvals/{card}`.
     Answer(String),
+    /// `GET /v1/ws`.
+    Socket,
+    /// `GET /v1/executors`.
+    Executors,
+    /// `GET /v1/mnests`.
+    Mnests,
+    /// `GET /v1/audit`.
+    Audit,
+    /// `GET /v1/schedules`.
+    Schedules,
+    /// `POST /hooks/{hook}`.
+    Hook(String),
     /// `GET /v1/models`.
     Models,
     /// `POST /v1/chat/completions`.
     Chat,
+}
+
+impl Route {
+    /// Whether a part of it can be asked for, by a query.
+    #[must_use]
+    pub const fn takes_a_page(&self) -> bool {
+        matches!(self, Self::Executors | Self::Mnests | Self::Audit | Self::Schedules)
+    }
 }
 
 /// Why there is no route.
@@ -61,6 +82,11 @@ pub fn find(method: &Method, path: &str) -> Result<Route, Lost> {
         "/v1/status" => only(Method::GET, "GET", Route::Status),
         "/v1/turns" => only(Method::POST, "POST", Route::Say),
         "/v1/approvals" => only(Method::GET, "GET", Route::Cards),
+        "/v1/ws" => only(Method::GET, "GET", Route::Socket),
+        "/v1/executors" => only(Method::GET, "GET", Route::Executors),
+        "/v1/mnests" => only(Method::GET, "GET", Route::Mnests),
+        "/v1/audit" => only(Method::GET, "GET", Route::Audit),
+        "/v1/schedules" => only(Method::GET, "GET", Route::Schedules),
         "/v1/models" => only(Method::GET, "GET", Route::Models),
         "/v1/chat/completions" => only(Method::POST, "POST", Route::Chat),
         _ => match (path.strip_prefix("/v1/turns/"), path.strip_prefix("/v1/approvals/")) {
@@ -70,7 +96,10 @@ pub fn find(method: &Method, path: &str) -> Result<Route, Lost> {
                 _ => Err(Lost::Method("GET, DELETE")),
             },
             (None, Some(name)) if is_card(name) => only(Method::POST, "POST", Route::Answer(name.to_owned())),
-            (None, _) => Err(Lost::Path),
+            (None, _) => match path.strip_prefix("/hooks/") {
+                Some(name) if is_name(name) => only(Method::POST, "POST", Route::Hook(name.to_owned())),
+                _ => Err(Lost::Path),
+            },
         },
     }
 }
@@ -100,6 +129,9 @@ mod tests {
             ("GET", format!("/v1/turns/{turn}"), Route::Turn(turn)),
             ("DELETE", format!("/v1/turns/{turn}"), Route::Stop(turn)),
             ("GET", "/v1/approvals".to_owned(), Route::Cards),
+            ("GET", "/v1/ws".to_owned(), Route::Socket),
+            ("GET", "/v1/audit".to_owned(), Route::Audit),
+            ("POST", "/hooks/mail-2".to_owned(), Route::Hook("mail-2".into())),
             ("POST", "/v1/approvals/k7-abc".to_owned(), Route::Answer("k7-abc".into())),
         ];
         for (method, path, route) in &all {
@@ -129,6 +161,11 @@ mod tests {
             "/v1/approvals/../status",
             "/v1/approvals/a%2fb",
             "/openapi.json\\",
+            "/hooks/",
+            "/hooks/Mail",
+            "/hooks/a/b",
+            "/hooks/..",
+            "/hooks/a%20b",
             &format!("/v1/turns/{}", turn.to_lowercase()),
             &format!("/v1/turns/{turn}/"),
         ] {

@@ -5,28 +5,35 @@ use std::rc::Rc;
 
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
-    REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, ACCEPT_LANGUAGE, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    LOCATION, REFERRER_POLICY, RETRY_AFTER, SEC_WEBSOCKET_VERSION, SET_COOKIE, UPGRADE, WWW_AUTHENTICATE,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::http::request::Parts;
-use hyper::{Request, Response, StatusCode};
+use hyper::upgrade::OnUpgrade;
+use hyper::{Method, Request, Response, StatusCode};
+use metnos_lingua::card;
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::{Channel, Refusal, Standing};
 use metnos_proto::msg::door::AnswerHere;
-use metnos_proto::msg::people::Paired;
+use metnos_proto::msg::people;
 use metnos_proto::msg::planner::TurnEnd;
-use metnos_proto::msg::policyd::{Answer, Identified};
+use metnos_proto::msg::policyd::{self, Identified};
 use metnos_proto::payload::Sealed;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
-use super::body::{Fields, discard, object};
+use super::body::{discard, object, read};
 use super::bounds::{MAX_STREAMS_OF_GUEST, MAX_STREAMS_OF_ONE};
+use super::documents::{
+    Answer, Cards, Choice, DoorNumbers, Pair, Paired, Say, Settled, State, Status, Stopped, Turn, WORDS,
+};
 use super::guard::{Shown, Token};
 use super::problem::Problem;
 use super::record::{Heard, Record, Stand};
 use super::route::{self, Lost, Route};
 use super::stream::{Counted, Listening, Out, Words, document, follow, of_turn};
-use super::{Caller, Http, Unheard, chat, describe};
+use super::{Caller, Http, Unheard, chat, describe, house, ws};
 use crate::session::say::{Taken, has_the_form_of_a_code};
 use crate::session::voice::Speaker;
 
@@ -35,14 +42,18 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// What no other site may do with an answer.
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 pub(super) const JSON: &str = "application/json";
-const EVENTS: &str = "text/event-stream";
+pub(super) const PROBLEM: &str = "application/problem+json";
+pub(super) const EVENTS: &str = "text/event-stream";
 
 type Answered = Result<Response<Out>, Problem>;
+/// What was done over a socket: its status, its document, and the turn to be followed.
+pub(super) type Done = (StatusCode, Value, Option<(Option<Rc<Record>>, Listening)>);
 
 /// Answers one request, whatever it is.
-pub async fn serve(http: Rc<Http>, request: Request<Incoming>, unheard: Rc<Unheard>) -> Response<Out> {
+pub async fn serve(http: Rc<Http>, mut request: Request<Incoming>, unheard: Rc<Unheard>) -> Response<Out> {
+    let upgrade = hyper::upgrade::on(&mut request);
     let (head, mut body) = request.into_parts();
-    let mut response = match answer(&http, &head, &mut body, &unheard).await {
+    let mut response = match answer(&http, &head, &mut body, (&unheard, upgrade)).await {
         Ok(response) => response,
         Err(problem) => {
             discard(&mut body).await;
@@ -66,15 +77,21 @@ pub async fn serve(http: Rc<Http>, request: Request<Incoming>, unheard: Rc<Unhea
 
 fn refused(problem: &Problem, path: &str) -> Response<Out> {
     let is_chat = path == "/v1/chat/completions" || path == "/v1/models";
-    let (kind, value) =
-        if is_chat { (JSON, chat::problem(problem)) } else { ("application/problem+json", problem.document()) };
-    let mut response = of(problem.status, kind, document(&value));
+    let mut response = if is_chat {
+        of(problem.status, JSON, document(&chat::problem(problem)))
+    } else {
+        of(problem.status, PROBLEM, document(&problem.document()))
+    };
     let headers = response.headers_mut();
     if problem.status == StatusCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"metnos\""));
     }
     if let Some(seconds) = problem.again_s {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if problem.status == StatusCode::UPGRADE_REQUIRED {
+        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+        headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
     }
     if let Some(allow) = problem.allow {
         headers.insert(ALLOW, HeaderValue::from_static(allow));
@@ -89,49 +106,72 @@ fn of(status: StatusCode, kind: &'static str, out: Out) -> Response<Out> {
     response
 }
 
-fn ok(value: &Value) -> Answered {
-    Ok(of(StatusCode::OK, JSON, document(value)))
+fn ok(answer: &impl Serialize) -> Answered {
+    Ok(of(StatusCode::OK, JSON, document(answer)))
 }
 
-async fn answer(http: &Rc<Http>, head: &Parts, body: &mut Incoming, unheard: &Unheard) -> Answered {
+async fn answer(
+    http: &Rc<Http>,
+    head: &Parts,
+    body: &mut Incoming,
+    (unheard, upgrade): (&Unheard, OnUpgrade),
+) -> Answered {
     http.names.host(&head.uri, &head.headers)?;
     let from_page = http.names.origin(&head.headers)?;
-    if let Some(query) = head.uri.query() {
+    let route = route::find(&head.method, head.uri.path()).map_err(lost)?;
+    let query = head.uri.query();
+    if let (Some(query), false) = (query, route.takes_a_page()) {
         return Err(Problem::field("the query", query, "none: everything stands in the path or the body"));
     }
-    let route = route::find(&head.method, head.uri.path()).map_err(lost)?;
-    match route {
+    match &route {
         Route::Health => return Ok(of(StatusCode::OK, "text/plain; charset=utf-8", Out::whole("ok\n"))),
         Route::Metrics => return Ok(of(StatusCode::OK, describe::METRICS, Out::whole(describe::metrics(http)))),
         Route::OpenApi => return ok(&describe::openapi()),
         Route::Pair => {
-            let body = object(head, body).await?;
-            return pair(http, from_page, &body).await;
+            return pair(http, from_page, read(&object(head, body).await?)?).await;
+        }
+        Route::Hook(name) => {
+            let taken = house::hook(http, head, body, name, unheard).await?;
+            return Ok(of(StatusCode::ACCEPTED, JSON, document(&taken)));
         }
         Route::Status
+        | Route::Executors
+        | Route::Mnests
+        | Route::Audit
+        | Route::Schedules
         | Route::Say
         | Route::Turn(_)
         | Route::Stop(_)
         | Route::Cards
         | Route::Answer(_)
+        | Route::Socket
         | Route::Models
         | Route::Chat => {}
     }
     let (caller, who) = known(http, head, from_page).await?;
     unheard.is_heard();
     match route {
-        Route::Health | Route::Metrics | Route::OpenApi | Route::Pair => Err(Problem::nothing_here()),
+        Route::Health | Route::Metrics | Route::OpenApi | Route::Pair | Route::Hook(_) => Err(Problem::nothing_here()),
         Route::Status => ok(&status(http, &who)),
-        Route::Say => {
-            let body = object(head, body).await?;
-            say(http, head, &caller, &body).await
+        Route::Executors => ok(&house::executors(http, &caller, house::page(query)?).await?),
+        Route::Mnests => ok(&house::mnests(http, &caller, house::page(query)?).await?),
+        Route::Audit => ok(&house::audit(http, &caller, house::page(query)?).await?),
+        Route::Schedules => {
+            house::page(query)?;
+            ok(&house::schedules())
         }
+        Route::Say => say(http, head, &caller, read(&object(head, body).await?)?).await,
         Route::Turn(turn) => show(http, head, &caller, turn).await,
-        Route::Stop(turn) => stop(http, &caller, turn).await,
-        Route::Cards => ok(&json!({"cards": http.door.cards_of(&caller.voice.speaker).await?})),
+        Route::Stop(turn) => ok(&stop(http, &caller, turn).await?),
+        Route::Cards => ok(&cards(http, &caller).await?),
         Route::Answer(card) => {
-            let body = object(head, body).await?;
-            settle(http, &caller, card, &body).await
+            let Answer { digest, answer, code } = read(&object(head, body).await?)?;
+            ok(&settle(http, &caller, card, digest, answer, code).await?)
+        }
+        Route::Socket => {
+            let accept = ws::asks(head.version, &head.headers)?;
+            has_room(&caller)?;
+            Ok(ws::open(http, &caller, accept, upgrade))
         }
         Route::Models => ok(&chat::models()),
         Route::Chat => {
@@ -154,7 +194,10 @@ fn lost(lost: Lost) -> Problem {
 
 /// Who asks: policyd says so, each time.
 async fn known(http: &Http, head: &Parts, from_page: bool) -> Result<(Rc<Caller>, Identified), Problem> {
-    let token = match http.names.shown(&head.method, &head.headers, from_page)? {
+    // A socket can change something, and a browser opens one for any page: a cookie alone does not open it.
+    let is_socket = head.uri.path() == "/v1/ws";
+    let method = if is_socket { &Method::POST } else { &head.method };
+    let token = match http.names.shown(method, &head.headers, from_page)? {
         Shown::Nothing => return Err(Problem::stranger()),
         Shown::Bearer(token) | Shown::Cookie(token) => token,
     };
@@ -165,7 +208,8 @@ async fn known(http: &Http, head: &Parts, from_page: bool) -> Result<(Rc<Caller>
         Some(caller) => caller.bucket.take().map_err(|again| Problem::too_often("http.rate", again))?,
         None => http.unknown.take().map_err(|again| Problem::too_often("http.unknown", again))?,
     }
-    let who = http.door.identify(&speaker(&digest)).await?;
+    let speaks = head.headers.get(ACCEPT_LANGUAGE).and_then(|tags| metnos_lingua::of_tag(tags.to_str().ok()?));
+    let who = http.door.identify(&Speaker { lang: speaks, ..speaker(&digest) }).await?;
     let most_streams = match who.standing {
         Standing::Owner => MAX_STREAMS_OF_ONE,
         Standing::Guest => MAX_STREAMS_OF_GUEST,
@@ -181,15 +225,12 @@ async fn known(http: &Http, head: &Parts, from_page: bool) -> Result<(Rc<Caller>
 }
 
 fn speaker(digest: &str) -> Speaker {
-    Speaker { channel: Channel::Http, sender: digest.to_owned() }
+    Speaker { channel: Channel::Http, sender: digest.to_owned(), lang: None }
 }
 
-async fn pair(http: &Rc<Http>, from_page: bool, body: &Map<String, Value>) -> Answered {
-    let mut fields = Fields::of(body);
-    let form = "a code such as K7-DELTA-19, from `metnosctl pairing invite http`";
-    let (code, cookie) = (fields.text("code", form)?, fields.flag("cookie")?);
-    fields.no_more()?;
-    if !has_the_form_of_a_code(code) {
+async fn pair(http: &Rc<Http>, from_page: bool, Pair { code, cookie }: Pair) -> Answered {
+    if !has_the_form_of_a_code(&code) {
+        let form = "a code such as K7-DELTA-19, from `metnosctl pairing invite http`";
         return Err(Problem::field("code", "something else", form));
     }
     if cookie && !from_page {
@@ -202,10 +243,10 @@ async fn pair(http: &Rc<Http>, from_page: bool, body: &Map<String, Value>) -> An
         .map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "http.random", error.to_string()))?;
     let token = Token::of(random);
     let speaker = speaker(&token.digest());
-    match http.door.pair(&speaker, code).await? {
-        Paired::Known => {}
+    match http.door.pair(&speaker, &code).await? {
+        people::Paired::Known => {}
         // Which of them it was nobody is told.
-        Paired::Code(_) | Paired::Silence => {
+        people::Paired::Code(_) | people::Paired::Silence => {
             return Err(Problem::new(
                 StatusCode::FORBIDDEN,
                 "door.pairing",
@@ -215,10 +256,8 @@ async fn pair(http: &Rc<Http>, from_page: bool, body: &Map<String, Value>) -> An
         }
     }
     let who = http.door.identify(&speaker).await?;
-    let mut answer = json!({"principal": who.principal, "standing": standing(&who)});
-    if !cookie {
-        answer["token"] = json!(token.show());
-    }
+    let shown = (!cookie).then(|| token.show().to_owned());
+    let answer = Paired { principal: who.principal, standing: who.standing.into(), token: shown };
     let mut response = of(StatusCode::CREATED, JSON, document(&answer));
     if cookie && let Ok(value) = HeaderValue::try_from(http.names.set_cookie(&token)) {
         response.headers_mut().insert(SET_COOKIE, value);
@@ -226,42 +265,31 @@ async fn pair(http: &Rc<Http>, from_page: bool, body: &Map<String, Value>) -> An
     Ok(response)
 }
 
-const fn standing(who: &Identified) -> &'static str {
-    match who.standing {
-        Standing::Owner => "owner",
-        Standing::Guest => "guest",
-        Standing::Stranger => "stranger",
-    }
-}
-
 /// Who asks; how the door is, only the owner hears.
-fn status(http: &Http, who: &Identified) -> Value {
-    use metnos_proto::msg::common::{Lang, Level};
-    let level = match who.level {
-        Level::ReadOnly => "readonly",
-        Level::Supervised => "supervised",
-        Level::Full => "full",
-    };
-    let lang = match who.lang {
-        Lang::En => "en",
-        Lang::It => "it",
-    };
-    let mut status = json!({"principal": who.principal, "standing": standing(who), "level": level, "lang": lang});
-    match who.standing {
+fn status(http: &Http, who: &Identified) -> Status {
+    let door = match who.standing {
         Standing::Owner => {
             let report = http.door.report();
-            status["door"] = json!({
-                "sessions": report.sessions, "turns": report.turns, "turns_total": report.turns_total,
-                "models": report.models, "connections": http.connections.get(),
-            });
+            Some(DoorNumbers {
+                sessions: report.sessions,
+                turns: report.turns,
+                turns_total: report.turns_total,
+                models: report.models,
+                connections: http.connections.get(),
+            })
         }
-        Standing::Guest | Standing::Stranger => {}
-    }
-    status
+        Standing::Guest | Standing::Stranger => None,
+    };
+    let (standing, level, lang) = (who.standing.into(), who.level.into(), who.lang.into());
+    Status { principal: who.principal.clone(), standing, level, lang, door }
 }
 
 /// Takes words and opens a turn; its record.
-async fn open(http: &Rc<Http>, caller: &Caller, words: &str) -> Result<(TurnId, Rc<Record>), Problem> {
+pub(super) async fn open(http: &Rc<Http>, caller: &Caller, words: &str) -> Result<(TurnId, Rc<Record>), Problem> {
+    if words.trim().is_empty() {
+        return Err(Problem::field("text", "empty", WORDS));
+    }
+    has_room(caller)?;
     let sealed = Sealed::new(words.as_bytes())
         .map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "words.seal", error.to_string()))?;
     let record = Record::new(caller.digest.clone(), caller.voice.number, Rc::clone(&http.kept));
@@ -275,24 +303,15 @@ async fn open(http: &Rc<Http>, caller: &Caller, words: &str) -> Result<(TurnId, 
     }
 }
 
-async fn say(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, body: &Map<String, Value>) -> Answered {
-    let mut fields = Fields::of(body);
-    let words = fields.text("text", "what you say, as a text")?;
-    fields.no_more()?;
-    if words.trim().is_empty() {
-        return Err(Problem::field("text", "empty", "what you say, as a text"));
-    }
+async fn say(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, Say { text }: Say) -> Answered {
     let wants_events = accepts(head, EVENTS) || !accepts(head, JSON);
-    if wants_events {
-        has_room(caller)?;
-    }
-    let (turn, record) = open(http, caller, words).await?;
+    let (turn, record) = open(http, caller, &text).await?;
     let mut response = if wants_events {
         let out = follow(http, Some(record), listening(caller, turn, Heard::default(), Words::Events));
         of(StatusCode::OK, EVENTS, out)
     } else {
-        let value = json!({"turn": turn.to_string(), "state": "open"});
-        of(StatusCode::ACCEPTED, JSON, document(&value))
+        let opened = Turn { turn: turn.to_string(), state: State::Open, text: None, end: None, why: None };
+        of(StatusCode::ACCEPTED, JSON, document(&opened))
     };
     if let Ok(place) = HeaderValue::try_from(format!("/v1/turns/{turn}")) {
         response.headers_mut().insert(LOCATION, place);
@@ -314,7 +333,7 @@ fn has_room(caller: &Caller) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "http.streams", why))
 }
 
-fn listening(caller: &Caller, turn: TurnId, heard: Heard, words: Words) -> Listening {
+pub(super) fn listening(caller: &Caller, turn: TurnId, heard: Heard, words: Words) -> Listening {
     let gone = caller.gone.borrow().subscribe();
     let streams = Counted::new(&caller.streams);
     Listening { turn, principal: caller.principal.clone(), heard, words, gone, streams }
@@ -324,20 +343,42 @@ async fn show(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, turn: TurnId) 
     let record = http.record(turn, caller);
     if !accepts(head, EVENTS) {
         return match &record {
-            Some(record) if !record.is_torn() => ok(&of_turn(turn, &record.stand(), &record.text(), &record.why())),
+            Some(record) if !record.is_torn() => ok(&of_turn(turn, &record.stand(), record.text(), record.why())),
             Some(_) | None => {
                 let (end, text) = journalled(http, turn, &caller.principal).await?;
-                ok(&of_turn(turn, &end.map_or(Stand::Open, Stand::Done), &text, ""))
+                ok(&of_turn(turn, &end.map_or(Stand::Open, Stand::Done), text, String::new()))
             }
         };
     }
     let heard = match head.headers.get(LAST_EVENT_ID) {
         None => Heard::default(),
-        Some(id) => id.to_str().ok().and_then(Heard::parse).ok_or_else(|| {
-            Problem::field("Last-Event-ID", "something else", "the id of an event of this turn, such as 12.345")
-        })?,
+        Some(id) => heard("Last-Event-ID", id.to_str().unwrap_or_default())?,
     };
+    match come_back(http, caller, turn, heard).await? {
+        // What browsers take for: do not come back.
+        None => Ok(of(StatusCode::NO_CONTENT, EVENTS, Out::Whole(None))),
+        Some(record) => {
+            let out = follow(http, record, listening(caller, turn, heard, Words::Events));
+            Ok(of(StatusCode::OK, EVENTS, out))
+        }
+    }
+}
+
+/// How far a client says that it has heard, in this field.
+pub(super) fn heard(field: &str, id: &str) -> Result<Heard, Problem> {
+    let expected = "the id of an event of this turn, such as 12.345";
+    Heard::parse(id).ok_or_else(|| Problem::field(field, "something else", expected))
+}
+
+/// What was kept of a turn for a client that comes back to it; `None` when it has heard all of it.
+pub(super) async fn come_back(
+    http: &Rc<Http>,
+    caller: &Rc<Caller>,
+    turn: TurnId,
+    heard: Heard,
+) -> Result<Option<Option<Rc<Record>>>, Problem> {
     has_room(caller)?;
+    let record = http.record(turn, caller);
     let is_told = match &record {
         Some(record) => matches!(record.stand(), Stand::Done(_)) && !record.is_torn() && record.after(heard).is_none(),
         None => {
@@ -346,12 +387,7 @@ async fn show(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, turn: TurnId) 
             end.is_some() && heard.event > 1 && heard.said >= text.len()
         }
     };
-    if is_told {
-        // What browsers take for: do not come back.
-        return Ok(of(StatusCode::NO_CONTENT, EVENTS, Out::Whole(None)));
-    }
-    let out = follow(http, record, listening(caller, turn, heard, Words::Events));
-    Ok(of(StatusCode::OK, EVENTS, out))
+    Ok((!is_told).then_some(record))
 }
 
 /// What the journal has of a turn of this principal.
@@ -359,32 +395,45 @@ pub async fn journalled(http: &Http, turn: TurnId, principal: &str) -> Result<(O
     http.door.answer_of(turn, principal).await
 }
 
-async fn stop(http: &Rc<Http>, caller: &Rc<Caller>, turn: TurnId) -> Answered {
+/// Stops a turn of this client.
+pub(super) async fn stop(http: &Rc<Http>, caller: &Rc<Caller>, turn: TurnId) -> Result<Stopped, Problem> {
     let number = http.record(turn, caller).map_or(caller.voice.number, |record| record.number);
     let stopped = http.door.stop(number, turn).await?;
-    ok(&json!({"turn": turn.to_string(), "was_open": stopped.was_open}))
+    Ok(Stopped { turn: turn.to_string(), was_open: stopped.was_open })
 }
 
-async fn settle(http: &Rc<Http>, caller: &Rc<Caller>, id: String, body: &Map<String, Value>) -> Answered {
-    let mut fields = Fields::of(body);
-    let expected = "once, turn or no: what lasts longer is said at the machine";
-    let digest = fields.text("digest", "the digest that the card was shown with")?.to_owned();
-    let answer = match fields.text("answer", expected)? {
-        "once" => Answer::Once,
-        "turn" => Answer::Turn,
-        "no" => Answer::No,
-        other => return Err(Problem::field("answer", other, expected)),
+/// The cards of this client that wait.
+pub(super) async fn cards(http: &Rc<Http>, caller: &Rc<Caller>) -> Result<Cards, Problem> {
+    let mut cards = http.door.cards_of(&caller.voice.speaker).await?;
+    for shown in &mut cards {
+        let face = card::face(shown, shown["id"].as_str().unwrap_or_default(), card::lang(shown));
+        shown["parts"] = card::document(&face);
+    }
+    let objects = cards.into_iter().filter_map(|card| if let Value::Object(card) = card { Some(card) } else { None });
+    Ok(Cards { cards: objects.collect() })
+}
+
+/// Hands on what this client says to a card.
+pub(super) async fn settle(
+    http: &Rc<Http>,
+    caller: &Rc<Caller>,
+    id: String,
+    digest: String,
+    choice: Choice,
+    code: String,
+) -> Result<Settled, Problem> {
+    let answer = match choice {
+        Choice::Once => policyd::Answer::Once,
+        Choice::Turn => policyd::Answer::Turn,
+        Choice::No => policyd::Answer::No,
     };
-    let code = fields.maybe_text("code", "a one-time code")?.unwrap_or_default().to_owned();
-    fields.no_more()?;
     let ask = AnswerHere { id: id.clone(), digest, answer, code };
     let (answered, [_results]) = http.door.answer(&caller.voice.speaker, ask).await?;
-    ok(&json!({"card": id, "state": answered.state, "runs": answered.runs.len()}))
+    Ok(Settled { card: id, state: answered.state, runs: answered.runs.len() })
 }
 
 async fn complete(http: &Rc<Http>, caller: &Rc<Caller>, body: &Map<String, Value>) -> Answered {
     let asked = chat::read(body)?;
-    has_room(caller)?;
     let (turn, record) = open(http, caller, &asked.words).await?;
     let id = chat::name(&turn.to_string());
     if asked.stream {

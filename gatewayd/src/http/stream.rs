@@ -9,14 +9,16 @@ use std::task::{Context, Poll};
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use metnos_proto::ids::TurnId;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
 use super::Http;
 use super::bounds::{AGAIN_MS, ALIVE_EVERY, MAX_PIECES};
-use super::chat;
-use super::record::{Heard, Record, Stand, shown};
+use super::documents::{End, Turn};
+use super::record::{Heard, Record, Stand, shown, value};
 use super::serve::journalled;
+use super::{chat, ws};
 use crate::session::voice::Told;
 
 /// What is written back.
@@ -66,6 +68,8 @@ pub enum Words {
     Events,
     /// Chunks, as clients of chat completions read them; the name of the answer.
     Chunks(String),
+    /// Messages of a WebSocket.
+    Messages,
 }
 
 /// Who listens to which turn, and from where on.
@@ -112,6 +116,23 @@ impl Words {
         match self {
             Self::Events => shown(told).map(|(name, document)| event(name, at, &document)),
             Self::Chunks(id) => chat::chunk(id, told),
+            Self::Messages => shown(told).map(|(name, document)| ws::event(name, at, document)),
+        }
+    }
+
+    /// What says that the stream is there; none where the connection says so itself.
+    fn alive(&self) -> Option<Bytes> {
+        match self {
+            Self::Events | Self::Chunks(_) => Some(Bytes::from_static(b": \n\n")),
+            Self::Messages => None,
+        }
+    }
+
+    /// What has a client ask again in a while.
+    fn again(&self, turn: TurnId) -> Bytes {
+        match self {
+            Self::Events | Self::Chunks(_) => Bytes::from(format!("retry: {AGAIN_MS}\n\n")),
+            Self::Messages => ws::again(turn),
         }
     }
 
@@ -119,7 +140,7 @@ impl Words {
     fn ends(&self, stand: &Stand) -> bool {
         match (self, stand) {
             (_, Stand::Done(_)) | (Self::Chunks(_), Stand::Suspended) => true,
-            (_, Stand::Open) | (Self::Events, Stand::Suspended) => false,
+            (_, Stand::Open) | (Self::Events | Self::Messages, Stand::Suspended) => false,
         }
     }
 }
@@ -127,6 +148,12 @@ impl Words {
 /// Follows a turn: `record` is what was kept of it, if anything was.
 pub fn follow(http: &Rc<Http>, record: Option<Rc<Record>>, listening: Listening) -> Out {
     let (pieces, out) = mpsc::channel(MAX_PIECES);
+    tell(http, record, listening, pieces);
+    Out::Stream(out)
+}
+
+/// The same, to whoever takes the pieces.
+pub(super) fn tell(http: &Rc<Http>, record: Option<Rc<Record>>, listening: Listening, pieces: mpsc::Sender<Bytes>) {
     let http = Rc::clone(http);
     tokio::task::spawn_local(async move {
         let mut gone = listening.gone.clone();
@@ -137,7 +164,6 @@ pub fn follow(http: &Rc<Http>, record: Option<Rc<Record>>, listening: Listening)
             () = told(&http, record, listening, &pieces) => {}
         }
     });
-    Out::Stream(out)
 }
 
 async fn told(http: &Rc<Http>, record: Option<Rc<Record>>, mut listening: Listening, pieces: &mpsc::Sender<Bytes>) {
@@ -163,7 +189,9 @@ async fn told(http: &Rc<Http>, record: Option<Rc<Record>>, mut listening: Listen
             tokio::select! {
                 changed = changes.changed() => if changed.is_err() { return },
                 () = tokio::time::sleep(ALIVE_EVERY) => {
-                    if pieces.send(Bytes::from_static(b": \n\n")).await.is_err() {
+                    if let Some(alive) = listening.words.alive()
+                        && pieces.send(alive).await.is_err()
+                    {
                         return;
                     }
                 }
@@ -178,8 +206,7 @@ async fn from_journal(http: &Rc<Http>, listening: &Listening, pieces: &mpsc::Sen
     let found = journalled(http, listening.turn, &listening.principal).await;
     let Ok((Some(end), text)) = found else {
         // Under way elsewhere, or nobody can say now: the client asks again.
-        let again = format!("retry: {AGAIN_MS}\n\n");
-        let _ = pieces.send(Bytes::from(again)).await;
+        let _ = pieces.send(listening.words.again(listening.turn)).await;
         return;
     };
     let turn = listening.turn;
@@ -202,17 +229,16 @@ async fn from_journal(http: &Rc<Http>, listening: &Listening, pieces: &mpsc::Sen
 
 /// A document as an answer.
 #[must_use]
-pub fn document(value: &Value) -> Out {
-    Out::whole(value.to_string())
+pub fn document(document: &impl Serialize) -> Out {
+    Out::whole(value(document).to_string())
 }
 
 /// What a turn is, in one document.
 #[must_use]
-pub fn of_turn(turn: TurnId, stand: &Stand, text: &str, why: &str) -> Value {
-    let mut document = json!({"turn": turn.to_string(), "state": stand.name(), "text": text});
-    if let Stand::Done(end) = stand {
-        document["end"] = json!(end.name());
-        document["why"] = json!(why);
-    }
-    document
+pub fn of_turn(turn: TurnId, stand: &Stand, text: String, why: String) -> Turn {
+    let (end, why) = match stand {
+        Stand::Done(end) => (Some(End(end.name().to_owned())), Some(why)),
+        Stand::Open | Stand::Suspended => (None, None),
+    };
+    Turn { turn: turn.to_string(), state: stand.state(), text: Some(text), end, why }
 }

@@ -20,6 +20,7 @@ use crate::session::stage::Stage;
 use crate::testing::{run, until};
 
 const PORT: u16 = 42_618;
+const PER_MINUTE: u32 = 300;
 const WORDS: &str = r#"{"text":"hello"}"#;
 
 struct Scene {
@@ -30,7 +31,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let stage = Stage::new();
-        let http = Http::new(&stage.door, PORT);
+        let http = Http::new(&stage.door, PORT, PER_MINUTE);
         Self { stage, http }
     }
 

@@ -20,6 +20,8 @@ use super::voice::{Ear, Speaker, Told};
 pub const RESUME_TRIES: u32 = 3;
 /// The most cards for which it is remembered who was shown them.
 pub const MAX_CARDS: usize = 64;
+/// In how many places one card is shown at most, so that all of them hear what became of it.
+pub const MAX_PLACES: usize = 8;
 
 impl Door {
     /// Passes on what policyd says of cards, for as long as the daemon lives.
@@ -56,30 +58,43 @@ impl Door {
         serde_json::from_slice(&bytes).map_err(|error| unread(error.to_string()))
     }
 
-    /// Remembers who was shown a card, so that he hears what became of it.
-    pub(crate) fn was_shown(&self, id: &str, ear: Rc<dyn Ear>) {
+    /// Remembers who was shown a card, so that he hears what became of it; whether there was room for one more.
+    pub(crate) fn was_shown(&self, id: &str, ear: Rc<dyn Ear>) -> bool {
         let mut cards = self.cards.borrow_mut();
-        cards.retain(|_, ear| ear.is_open());
-        if cards.len() < MAX_CARDS {
-            cards.insert(id.to_owned(), ear);
+        cards.retain(|_, ears| {
+            ears.retain(|ear| ear.is_open());
+            !ears.is_empty()
+        });
+        if cards.len() >= MAX_CARDS && !cards.contains_key(id) {
+            return false;
         }
+        let ears = cards.entry(id.to_owned()).or_default();
+        // A card that was added to is shown to the same ear again.
+        if ears.iter().any(|other| Rc::ptr_eq(other, &ear)) {
+            return true;
+        }
+        let has_room = ears.len() < MAX_PLACES;
+        if has_room {
+            ears.push(ear);
+        }
+        has_room
     }
 
     /// Whether somebody who is still there was shown this card.
     pub(crate) fn is_shown(&self, id: &str) -> bool {
-        self.cards.borrow().get(id).is_some_and(|ear| ear.is_open())
+        self.cards.borrow().get(id).is_some_and(|ears| ears.iter().any(|ear| ear.is_open()))
     }
 
     fn card_settled(self: &Rc<Self>, settled: CardSettled) {
-        let ear = self.cards.borrow_mut().remove(&settled.id);
+        let ears = self.cards.borrow_mut().remove(&settled.id).unwrap_or_default();
         let door = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            if let Some(ear) = &ear
-                && !ear.tell(Told::CardSettled(settled.clone())).await
-            {
-                tracing::debug!("whoever had asked was gone when his card was answered");
+            for ear in &ears {
+                if !ear.tell(Told::CardSettled(settled.clone())).await {
+                    tracing::debug!("somebody who was shown a card was gone when it was answered");
+                }
             }
-            door.resume(settled, ear).await;
+            door.resume(settled, ears.into_iter().next()).await;
         });
     }
 
@@ -90,7 +105,7 @@ impl Door {
         loop {
             if *generations.borrow_and_update() != 0 {
                 let sender = format!("uid:{}", self.owner_uid.get().unwrap_or(0));
-                let identify = Identify { channel: Channel::Cli, sender };
+                let identify = Identify { channel: Channel::Cli, sender, lang: None };
                 if let Err(error) = self.peers.policyd.identify(TraceId::NONE, identify, []).await {
                     tracing::debug!(%error, "policyd did not hear that the door is there");
                 }

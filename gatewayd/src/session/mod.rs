@@ -33,6 +33,7 @@ use metnos_proto::msg::policyd::CardSettled;
 use metnos_way::hold::Holder;
 use tokio::sync::watch;
 
+use crate::hooks::Hooks;
 use relay::Handle;
 use voice::Ear;
 
@@ -40,8 +41,8 @@ use voice::Ear;
 pub const MAX_OTHERS: u32 = 32;
 /// See [`MAX_OTHERS`].
 pub const MAX_OF_ONE: u32 = 8;
-/// The most sessions at once.
-pub const MAX_SESSIONS: u32 = 64;
+/// The most sessions at once: as many as the planner has turns.
+pub const MAX_SESSIONS: u32 = 128;
 /// The most sessions beyond that which are told so; further ones are closed unheard.
 pub const MAX_TURNED_AWAY: u32 = 16;
 /// The most turns of one session at once.
@@ -78,7 +79,7 @@ pub struct Door {
     /// Answers that came before their turn was put aside.
     early: RefCell<HashMap<TurnId, CardSettled>>,
     /// Who was shown which card.
-    cards: RefCell<HashMap<String, Rc<dyn Ear>>>,
+    cards: RefCell<HashMap<String, Vec<Rc<dyn Ear>>>>,
     /// What mind says of the models, as last heard.
     models: RefCell<String>,
     /// Where the door listens, or why it does not.
@@ -89,6 +90,8 @@ pub struct Door {
     telegram: RefCell<String>,
     /// Where the bot's token is kept.
     token: RefCell<Result<Holder, String>>,
+    /// What fires without a person.
+    hooks: RefCell<Rc<Hooks>>,
     /// Whose instance it is, and how many sessions each other user has.
     owner_uid: Cell<Option<u32>>,
     others: RefCell<BTreeMap<u32, u32>>,
@@ -130,6 +133,7 @@ impl Door {
             revocations: RefCell::default(),
             telegram: RefCell::default(),
             token: RefCell::new(Err("the door has no file for it".to_owned())),
+            hooks: RefCell::new(Rc::new(Hooks::new(Err("the door has no folder for secrets".to_owned())))),
             is_draining: Cell::new(false),
             owner_uid: Cell::new(None),
             others: RefCell::default(),
@@ -231,6 +235,23 @@ impl Door {
     /// Notes how the bot does, in a line.
     pub fn telegram_is(&self, line: &str) {
         line.clone_into(&mut self.telegram.borrow_mut());
+    }
+
+    /// Keeps the secrets of the webhooks; one that is not set up any more loses its own.
+    pub fn keeps_hooks(self: &Rc<Self>, hooks: Hooks) {
+        let hooks = Rc::new(hooks);
+        *self.hooks.borrow_mut() = Rc::clone(&hooks);
+        self.on_revoked(move |principal| {
+            let Some(name) = principal.strip_prefix("hook:") else { return };
+            if let Err(error) = hooks.remove(name) {
+                tracing::warn!(%error, name, "the secret of a webhook that is gone is still kept");
+            }
+        });
+    }
+
+    /// The webhooks.
+    pub fn hooks(&self) -> Rc<Hooks> {
+        Rc::clone(&self.hooks.borrow())
     }
 
     /// Keeps the file of the bot's token, for when the owner gives one.

@@ -5,15 +5,16 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use metnos_proto::edge::AskError;
-use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
+use metnos_proto::ids::{Blake3, TraceId, TurnId};
+use metnos_proto::msg::common::{Lang, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::AnswerHere;
-use metnos_proto::msg::memoryd::{AnswerOf, Received};
-use metnos_proto::msg::people::{Pair, Paired};
-use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, TurnEnd};
+use metnos_proto::msg::memoryd::{AnswerOf, MAX_EVENT_TEXT, Received, SystemEvent};
+use metnos_proto::msg::people::{Fire, Fired, LookHere, Pair, Paired};
+use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenFired, OpenTurn, TurnEnd};
 use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
 
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::relay::Relay;
@@ -77,8 +78,54 @@ impl Door {
         let (registered, words) = self.register((&voice.speaker, &voice.mark), &who, words).await?;
         drop(opening);
         voice.ear.opens(registered.turn);
-        self.open(voice, &who, &registered, words).await;
+        self.open(voice, who.lang, &registered, words, None).await;
         Ok(Taken::Opened(registered.turn))
+    }
+
+    /// A hook or a timer fires: what the owner has set up for it is done, with what came from outside beside it. The
+    /// journal has his words, and of the rest the digest and the beginning.
+    ///
+    /// # Errors
+    /// When it was not set up, there is no room, or a peer that is needed says no. Nothing was done then.
+    pub async fn fire(self: &Rc<Self>, voice: &Voice, data: Option<Sealed>) -> Result<TurnId, Refusal> {
+        let opening = self.take_room(voice)?;
+        let Speaker { channel, sender, .. } = voice.speaker.clone();
+        let fire = Fire { channel, sender, has_data: data.is_some() };
+        let asked = self.peers.policyd.fire(TraceId::NONE, fire, []).await;
+        let (fired, [words]) = asked.map_err(AskError::into_refusal)?;
+        let internal = |why: String| Refusal::new(RefusalCode::Internal, "words.share", why);
+        let received = Received {
+            turn: fired.turn,
+            trace: fired.trace,
+            channel,
+            principal: fired.principal.clone(),
+            standing: Standing::Guest,
+            lang: fired.lang,
+            mark: voice.mark.clone(),
+        };
+        let share = words.share().map_err(|error| internal(error.to_string()))?;
+        let journalled = self.peers.memoryd.received(fired.trace, received, [share]).await;
+        journalled.map_err(AskError::into_refusal)?;
+        if let Some(data) = &data {
+            self.journal_data(&fired, data).await?;
+        }
+        drop(opening);
+        voice.ear.opens(fired.turn);
+        let registered = PromptRegistered { turn: fired.turn, trace: fired.trace };
+        self.open(voice, fired.lang, &registered, words, data).await;
+        Ok(fired.turn)
+    }
+
+    /// What came from outside: all of it by digest, and its beginning.
+    async fn journal_data(&self, fired: &Fired, data: &Sealed) -> Result<(), Refusal> {
+        let internal = |why: String| Refusal::new(RefusalCode::Internal, "words.share", why);
+        let bytes = data.read().map_err(|error| internal(error.to_string()))?;
+        let (digest, text) = (Blake3::of(&bytes), String::from_utf8_lossy(&bytes));
+        let text = format!("with {} came {} bytes, {digest}: {text}", fired.principal, bytes.len());
+        let text = crate::reflex::answer::shorten(&text, MAX_EVENT_TEXT).to_owned();
+        let event = SystemEvent { kind: "hook_data".to_owned(), text, turn: Some(fired.turn) };
+        let told = self.peers.memoryd.system_event(fired.trace, event, []).await;
+        told.map(|_| ()).map_err(AskError::into_refusal)
     }
 
     /// Stops a turn of this session. Somebody else's turn looks exactly like one that does not exist.
@@ -98,7 +145,7 @@ impl Door {
     /// # Errors
     /// When it does not count.
     pub async fn answer(&self, speaker: &Speaker, ask: AnswerHere) -> Result<(Answered, [Sealed; 1]), Refusal> {
-        let Speaker { channel, sender } = speaker.clone();
+        let Speaker { channel, sender, .. } = speaker.clone();
         let AnswerHere { id, digest, answer, code } = ask;
         let answer = AnswerCard { channel, sender, id, digest, answer, code };
         self.peers.policyd.answer_card(TraceId::NONE, answer, []).await.map_err(AskError::into_refusal)
@@ -109,8 +156,8 @@ impl Door {
     /// # Errors
     /// When policyd does not say.
     pub async fn identify(&self, speaker: &Speaker) -> Result<Identified, Refusal> {
-        let Speaker { channel, sender } = speaker.clone();
-        let asked = self.peers.policyd.identify(TraceId::NONE, Identify { channel, sender }, []).await;
+        let Speaker { channel, sender, lang } = speaker.clone();
+        let asked = self.peers.policyd.identify(TraceId::NONE, Identify { channel, sender, lang }, []).await;
         asked.map(|(who, [])| who).map_err(AskError::into_refusal)
     }
 
@@ -128,6 +175,20 @@ impl Door {
         Ok((found.end, String::from_utf8(text).map_err(|error| internal(error.to_string()))?))
     }
 
+    /// A page of what somebody may see of the house, and where the next begins; policyd says what that is.
+    ///
+    /// # Errors
+    /// When it is not for him, or a peer that is needed does not answer.
+    pub async fn look(&self, ask: LookHere) -> Result<(Vec<Value>, u64), Refusal> {
+        let asked = self.peers.policyd.look_here(TraceId::NONE, ask, []).await;
+        let (looked, [page]) = asked.map_err(AskError::into_refusal)?;
+        let internal = |why: String| Refusal::new(RefusalCode::Internal, "door.look", why);
+        let bytes = page.read().map_err(|error| internal(error.to_string()))?;
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let documents = lines.map(serde_json::from_slice).collect::<Result<_, _>>();
+        Ok((documents.map_err(|error| internal(error.to_string()))?, looked.next))
+    }
+
     /// Every change of the link to policyd: what was said of somebody counts no longer than that.
     pub fn policyd_generations(&self) -> watch::Receiver<u32> {
         self.peers.policyd.generations()
@@ -139,7 +200,7 @@ impl Door {
     /// When policyd does not answer.
     pub async fn pair(&self, speaker: &Speaker, said: &str) -> Result<Paired, Refusal> {
         let code = if has_the_form_of_a_code(said) { said.trim().to_owned() } else { String::new() };
-        let Speaker { channel, sender } = speaker.clone();
+        let Speaker { channel, sender, .. } = speaker.clone();
         let asked = self.peers.policyd.pair(TraceId::NONE, Pair { channel, sender, code }, []).await;
         asked.map(|(paired, [])| paired).map_err(AskError::into_refusal)
     }
@@ -172,7 +233,7 @@ impl Door {
             let no = |error| Refusal::new(RefusalCode::Internal, "words.share", format!("{error}"));
             words.share().map_err(no)
         };
-        let Speaker { channel, sender } = speaker.clone();
+        let Speaker { channel, sender, .. } = speaker.clone();
         let (registered, []) = self
             .peers
             .policyd
@@ -195,23 +256,33 @@ impl Door {
 
     /// Opens the turn at the planner. The words are registered and journalled, so from here on a failure is
     /// the end of the turn, told and journalled like any other.
-    async fn open(self: &Rc<Self>, voice: &Voice, who: &Identified, registered: &PromptRegistered, words: Sealed) {
+    async fn open(
+        self: &Rc<Self>,
+        voice: &Voice,
+        lang: Lang,
+        registered: &PromptRegistered,
+        words: Sealed,
+        data: Option<Sealed>,
+    ) {
         let PromptRegistered { turn, trace } = *registered;
         let ear = Some(Rc::clone(&voice.ear));
-        let (relay, handle) = Relay::new(self, voice.number, (turn, trace, who.lang), ear, String::new());
+        let (relay, handle) = Relay::new(self, voice.number, (turn, trace, lang), ear, String::new());
         self.enter(turn, handle);
         tokio::task::spawn_local(relay.run());
         let planner = &self.peers.planner;
         let generation = || *planner.generations().borrow();
         let before = generation();
-        let open = OpenTurn { turn, trace, channel: voice.speaker.channel, lang: who.lang };
-        let opened = planner.open_turn(trace, open, [words]).await;
+        let open = OpenTurn { turn, trace, channel: voice.speaker.channel, lang };
+        let opened = match data {
+            None => planner.open_turn(trace, open, [words]).await,
+            Some(data) => planner.open_fired(trace, OpenFired { open }, [words, data]).await,
+        };
         let now = if before == 0 { generation() } else { before };
         self.set_generation(turn, now);
         let why = match opened {
             Ok(_) if generation() == now => None,
-            Ok(_) => Some(says::planner_gone(who.lang).to_owned()),
-            Err(error) => Some(speech::broken(&error, who.lang)),
+            Ok(_) => Some(says::planner_gone(lang).to_owned()),
+            Err(error) => Some(speech::broken(&error, lang)),
         };
         if let (Some(why), Some(handle)) = (why, self.turns.borrow().get(&turn)) {
             handle.cut(why);

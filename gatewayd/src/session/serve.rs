@@ -6,11 +6,14 @@ use metnos_proto::edge::{No, Served};
 use metnos_proto::edges::{CtlDoor, ctl_door};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Done, Refusal, RefusalCode};
-use metnos_proto::msg::door::{AnswerHere, DoorReport, DoorStatus, MAX_TOKEN, PutToken, Said, Say, Stop};
+use metnos_proto::msg::door::{
+    AnswerHere, DoorReport, DoorStatus, FireTimer, Greet, Greeted, HookSecret, MAX_TOKEN, PutToken, Said, Say, Stop,
+};
 use metnos_proto::msg::people::{Paired, StrangersCode};
 use metnos_proto::msg::planner::Cancelled;
 use metnos_proto::msg::policyd::Answered;
 use metnos_proto::payload::Sealed;
+use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::say::Taken;
@@ -30,6 +33,11 @@ impl ctl_door::Serve for Session {
             Taken::Opened(turn) => Ok((Said { turn }, [])),
             Taken::Stranger(paired) => Err(stranger(&voice.speaker, paired).into()),
         }
+    }
+
+    async fn greet(self: Rc<Self>, cx: Cx<CtlDoor>, Greet {}: Greet, []: [Sealed; 0]) -> Served<Greeted, 0> {
+        let voice = self.voice(&cx)?;
+        Ok((Greeted { lang: self.door.identify(&voice.speaker).await?.lang }, []))
     }
 
     async fn stop(self: Rc<Self>, _cx: Cx<CtlDoor>, Stop { turn }: Stop, []: [Sealed; 0]) -> Served<Cancelled, 0> {
@@ -69,6 +77,26 @@ impl ctl_door::Serve for Session {
         Ok((Done {}, []))
     }
 
+    async fn hook_secret(self: Rc<Self>, cx: Cx<CtlDoor>, ask: HookSecret, []: [Sealed; 0]) -> Served<Done, 1> {
+        self.only_owner(&cx, "the secrets of webhooks, only the owner has made")?;
+        let hooks = self.door.hooks();
+        let document = match ask {
+            HookSecret::List => hooks.list()?,
+            HookSecret::Make(name) => hooks.make(&name)?,
+            HookSecret::Remove(name) => json!({"name": name, "removed": hooks.remove(&name)?}),
+        };
+        let bytes = Zeroizing::new(document.to_string());
+        let sealed = Sealed::new(bytes.as_bytes());
+        Ok((Done {}, [sealed.map_err(|error| Refusal::new(RefusalCode::Internal, "hook.secrets", error.to_string()))?]))
+    }
+
+    async fn fire_timer(self: Rc<Self>, cx: Cx<CtlDoor>, ask: FireTimer, []: [Sealed; 0]) -> Served<Said, 0> {
+        self.only_owner(&cx, "timers are the owner's")?;
+        let voice =
+            Voice { speaker: Speaker { channel: Channel::Timer, sender: ask.name, lang: None }, ..self.voice(&cx)? };
+        Ok((Said { turn: self.door.fire(&voice, None).await? }, []))
+    }
+
     async fn door_status(
         self: Rc<Self>,
         cx: Cx<CtlDoor>,
@@ -94,7 +122,7 @@ impl Session {
         let Some(peer) = cx.peer else {
             return Err(No::Violation("a session without a vouched-for user".to_owned()));
         };
-        let speaker = Speaker { channel: Channel::Cli, sender: format!("uid:{}", peer.uid) };
+        let speaker = Speaker { channel: Channel::Cli, sender: format!("uid:{}", peer.uid), lang: None };
         let (ear, opening) = (Rc::new(cx.notes()), Rc::clone(&self.opening));
         Ok(Voice { speaker, number: self.number, ear, mark: String::new(), opening })
     }

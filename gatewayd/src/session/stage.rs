@@ -24,8 +24,8 @@ use metnos_proto::msg::planner::{
     CancelTurn, Cancelled, OpenTurn, ResumeTurn, Text, TurnDone, TurnEnd, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{
-    AnswerCard, Answered, CardsHere, Identified, Identify, PanicHere, Panicked, PromptRegistered, RegisterPrompt,
-    UndoHere,
+    AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
+    RegisterPrompt, UndoHere,
 };
 use metnos_proto::payload::Sealed;
 use tokio::sync::mpsc;
@@ -71,6 +71,29 @@ fn text(words: &Sealed) -> String {
 }
 
 impl door_policyd::Serve for Script {
+    async fn fire(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: metnos_proto::msg::people::Fire,
+        []: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::people::Fired, 1> {
+        self.note(format!("fire {}:{} {}", ask.channel.name(), ask.sender, ask.has_data));
+        let principal = format!("{}:{}", ask.channel.name(), ask.sender);
+        let fired =
+            metnos_proto::msg::people::Fired { turn: TurnId::new(), trace: TraceId::new(), principal, lang: Lang::En };
+        Ok((fired, [sealed(b"read notes/a.md")]))
+    }
+
+    async fn look_here(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: metnos_proto::msg::people::LookHere,
+        []: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::memoryd::Looked, 1> {
+        self.note(format!("look_here {:?} {} {}", ask.at, ask.from, ask.lines));
+        Ok((metnos_proto::msg::memoryd::Looked { lines: 1, next: 7 }, [sealed(b"{\"name\":\"x\"}\n")]))
+    }
+
     async fn identify(self: Rc<Self>, _cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
         // As which the door itself has policyd know where cards go.
         if ask.sender != "uid:0" {
@@ -110,6 +133,11 @@ impl door_policyd::Serve for Script {
     async fn cards_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: CardsHere, []: [Sealed; 0]) -> Served<Done, 1> {
         self.note(format!("cards_here {}", ask.sender));
         Ok((Done {}, [sealed(b"[]")]))
+    }
+
+    async fn keep_file(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: KeepFile, _: [Sealed; 1]) -> Served<CallRun, 1> {
+        self.note(format!("keep_file {} {}", ask.sender, ask.name));
+        Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }
 
     async fn undo_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: UndoHere, []: [Sealed; 0]) -> Served<Done, 1> {
@@ -171,6 +199,15 @@ impl door_memoryd::Serve for Script {
 }
 
 impl door_planner::Serve for Script {
+    async fn open_fired(
+        self: Rc<Self>,
+        cx: Cx<DoorPlanner>,
+        ask: metnos_proto::msg::planner::OpenFired,
+        [words, _data]: [Sealed; 2],
+    ) -> Served<TurnOpened, 0> {
+        self.open_turn(cx, ask.open, [words]).await
+    }
+
     async fn open_turn(
         self: Rc<Self>,
         cx: Cx<DoorPlanner>,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use metnos_proto::edges::{CtlDoor, ctl_door};
 use metnos_proto::ids::TurnId;
 use metnos_proto::link_async::Notes;
-use metnos_proto::msg::common::Channel;
+use metnos_proto::msg::common::{Channel, Lang};
 
 /// What the door tells whoever opened a turn.
 pub type Told = ctl_door::Note;
@@ -47,6 +47,8 @@ pub struct Speaker {
     pub channel: Channel,
     /// As the channel names him: `uid:1000` at the terminal.
     pub sender: String,
+    /// The language that the channel says he speaks, where it says so.
+    pub lang: Option<Lang>,
 }
 
 /// Somebody who speaks, with the way back to him.

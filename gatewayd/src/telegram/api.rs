@@ -45,6 +45,8 @@ pub struct Api {
     client: reqwest::Client,
     /// The address, with the token.
     base: Zeroizing<String>,
+    /// Where files lie, with the token.
+    files: Zeroizing<String>,
     chance: Box<Chance>,
 }
 
@@ -86,16 +88,41 @@ impl Outgoing {
         body["text"] = json!(self.html);
         body["parse_mode"] = json!("HTML");
         body["link_preview_options"] = json!({"is_disabled": true});
-        body["reply_markup"] = json!({"inline_keyboard": self.buttons.iter().map(row).collect::<Vec<_>>()});
+        // Without any, those that a message had are taken away.
+        if !self.buttons.is_empty() {
+            body["reply_markup"] = json!({"inline_keyboard": self.buttons.iter().map(row).collect::<Vec<_>>()});
+        }
         body
     }
+
+    /// The same without marks.
+    fn bare(&self, body: Value) -> Value {
+        let mut body = self.fill(body);
+        body["text"] = json!(super::text::without_marks(&self.html));
+        if let Value::Object(fields) = &mut body {
+            fields.remove("parse_mode");
+        }
+        body
+    }
+}
+
+/// Whether this is where a file lies at the servers, and changes no other part of an address.
+fn is_place(path: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'_' | b'-');
+    (1..=256).contains(&path.len()) && path.bytes().all(plain) && !path.starts_with('/') && !path.contains("..")
+}
+
+/// Whether they do not understand the marks of a text.
+fn is_about_marks(why: &str) -> bool {
+    why.contains("parse entities") || why.contains("parse_mode")
 }
 
 impl Api {
     /// A bot with this token at this address.
     #[must_use]
     pub fn new(client: reqwest::Client, url: &str, token: &Key, chance: Box<Chance>) -> Self {
-        Self { client, base: Zeroizing::new(format!("{url}/bot{}", token.reveal())), chance }
+        let at = |place: &str| Zeroizing::new(format!("{url}{place}/bot{}", token.reveal()));
+        Self { client, base: at(""), files: at("/file"), chance }
     }
 
     /// A number below the one that is given, drawn by chance.
@@ -125,7 +152,9 @@ impl Api {
                 Some(Reply::No { code, .. }) if code >= 500 || status.is_server_error() => {
                     Err(Fault::Away("its servers are in trouble"))
                 }
-                Some(Reply::No { code, why, .. }) => Err(Fault::No { code, why }),
+                Some(Reply::No { code, why, .. }) => {
+                    Err(Fault::No { code: if code == 0 { status.as_u16() } else { code }, why })
+                }
                 None if status.is_client_error() => {
                     Err(Fault::No { code: status.as_u16(), why: "it says no more".to_owned() })
                 }
@@ -192,12 +221,16 @@ impl Api {
         Ok(update::updates(&result))
     }
 
-    /// Sends a message; gives its number.
+    /// Sends a message; gives its number. One whose marks are not understood is sent without them.
     ///
     /// # Errors
     /// [`Fault`].
     pub async fn send(&self, chat: i64, out: &Outgoing) -> Result<i64, Fault> {
-        let sent = self.say("sendMessage", &out.fill(json!({"chat_id": chat}))).await?;
+        let body = json!({"chat_id": chat});
+        let sent = match self.say("sendMessage", &out.fill(body.clone())).await {
+            Err(Fault::No { why, .. }) if is_about_marks(&why) => self.say("sendMessage", &out.bare(body)).await?,
+            sent => sent?,
+        };
         Ok(sent["message_id"].as_i64().unwrap_or(0))
     }
 
@@ -206,11 +239,77 @@ impl Api {
     /// # Errors
     /// [`Fault`].
     pub async fn edit(&self, chat: i64, message: i64, out: &Outgoing) -> Result<(), Fault> {
-        match self.say("editMessageText", &out.fill(json!({"chat_id": chat, "message_id": message}))).await {
+        let body = json!({"chat_id": chat, "message_id": message});
+        let edited = match self.say("editMessageText", &out.fill(body.clone())).await {
+            Err(Fault::No { why, .. }) if is_about_marks(&why) => self.say("editMessageText", &out.bare(body)).await,
+            edited => edited,
+        };
+        match edited {
             Ok(_) => Ok(()),
-            Err(Fault::No { why, .. }) if why.contains("message is not modified") => Ok(()),
+            Err(Fault::No { why, .. }) if why.contains("not modified") => Ok(()),
             Err(fault) => Err(fault),
         }
+    }
+
+    /// The same, and where that message is gone or cannot be edited any more, a message of its own: nothing that must be
+    /// read is lost. Gives the number of what stands there now.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub async fn put(&self, chat: i64, message: i64, out: &Outgoing) -> Result<i64, Fault> {
+        match self.edit(chat, message, out).await {
+            Ok(()) => Ok(message),
+            Err(Fault::No { code: 400 | 404, .. }) => self.send(chat, out).await,
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// The bytes of a file that somebody has sent; none when there are more than `most`.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub async fn fetch(&self, id: &str, most: usize) -> Result<Option<Vec<u8>>, Fault> {
+        let found = self.say("getFile", &json!({"file_id": id})).await?;
+        if found["file_size"].as_u64().is_some_and(|bytes| usize::try_from(bytes).is_ok_and(|bytes| bytes > most)) {
+            return Ok(None);
+        }
+        let path = found["file_path"].as_str().filter(|path| is_place(path));
+        let url = Zeroizing::new(format!("{}/{}", self.files.as_str(), path.ok_or(Fault::Away("it names no place"))?));
+        let mut tried = 0;
+        loop {
+            let fault = match self.bytes(&url, most).await {
+                Err(fault @ Fault::Away(_)) => fault,
+                came => return came,
+            };
+            tried += 1;
+            if tried >= TRIES {
+                return Err(fault);
+            }
+            tokio::time::sleep(pace::pause(tried, None, self.chance())).await;
+        }
+    }
+
+    async fn bytes(&self, url: &Zeroizing<String>, most: usize) -> Result<Option<Vec<u8>>, Fault> {
+        let asked = async {
+            let mut answer = self.client.get(url.as_str()).send().await.map_err(|error| Fault::Away(class(&error)))?;
+            let status = answer.status();
+            if status.is_client_error() {
+                return Err(Fault::No { code: status.as_u16(), why: "there is no such file".to_owned() });
+            }
+            if !status.is_success() {
+                return Err(Fault::Away("its servers are in trouble"));
+            }
+            let mut bytes = Vec::new();
+            while let Some(chunk) = answer.chunk().await.map_err(|error| Fault::Away(class(&error)))? {
+                if bytes.len() + chunk.len() > most {
+                    return Ok(None);
+                }
+                bytes.extend_from_slice(&chunk);
+            }
+            Ok(Some(bytes))
+        };
+        let within = Duration::from_millis(ANSWER_WITHIN_MS);
+        tokio::time::timeout(within, asked).await.unwrap_or(Err(Fault::Away("it did not answer in time")))
     }
 
     /// Takes the buttons away below a message.
@@ -240,7 +339,7 @@ impl Api {
     /// # Errors
     /// [`Fault`].
     pub async fn introduce(&self, sets: &[Commands<'_>]) -> Result<(), Fault> {
-        self.say("deleteWebhook", &json!({"drop_pending_updates": false})).await?;
+        self.optional("deleteWebhook", &json!({"drop_pending_updates": false})).await?;
         for (language, commands) in sets {
             let commands: Value =
                 commands.iter().map(|(command, says)| json!({"command": command, "description": says})).collect();
@@ -248,9 +347,21 @@ impl Api {
             if let Some(language) = language {
                 body["language_code"] = json!(language);
             }
-            self.say("setMyCommands", &body).await?;
+            self.optional("setMyCommands", &body).await?;
         }
         Ok(())
+    }
+
+    /// Says a word without which the bot still hears: a server that does not know it is none the worse.
+    async fn optional(&self, method: &str, body: &Value) -> Result<(), Fault> {
+        match self.say(method, body).await {
+            Ok(_) => Ok(()),
+            Err(Fault::No { code, why }) if code != 401 => {
+                tracing::info!(code, why, method, "the bot's server does not do this");
+                Ok(())
+            }
+            Err(fault) => Err(fault),
+        }
     }
 
     /// Sends a text as a file.
@@ -307,6 +418,16 @@ mod tests {
             assert!(!is_token(bad), "{bad}");
         }
         assert!(!is_token(&format!("1:{}", "x".repeat(101))));
+    }
+
+    #[test]
+    fn a_place_of_a_file_leads_nowhere_else() {
+        assert!(is_place("documents/file_12.pdf"));
+        for bad in
+            ["", "/etc/passwd", "../bot/getMe", "a?b", "a#b", "a b", "a%2e", "http://x", "a\\b", &"x".repeat(257)]
+        {
+            assert!(!is_place(bad), "{bad}");
+        }
     }
 
     #[test]

@@ -32,6 +32,8 @@ use crate::session::voice::{Speaker, Voice};
 
 /// How long until Telegram is asked again while something is being dealt with, in milliseconds.
 pub const ASK_AGAIN_MS: u64 = 1_000;
+/// How long a poll that brings nothing takes at least, together with the pause behind it.
+pub const AT_LEAST: Duration = Duration::from_millis(500);
 /// The most messages of one chat that wait for the one before.
 pub const MAX_WAITING: usize = 8;
 /// The most chats whose sessions are kept.
@@ -58,7 +60,9 @@ pub struct Bot {
     lang: Lang,
     chats: RefCell<BTreeMap<i64, Rc<Chat>>>,
     sequence: RefCell<Sequence>,
-    sent: Sent,
+    pub(super) sent: Sent,
+    /// One file is taken after the other.
+    pub(super) fetching: Mutex<()>,
     wake: Notify,
     strangers: RefCell<Strangers>,
     groups: RefCell<BTreeSet<i64>>,
@@ -77,6 +81,7 @@ impl Bot {
             chats: RefCell::default(),
             sequence: RefCell::default(),
             sent,
+            fetching: Mutex::new(()),
             wake: Notify::new(),
             strangers: RefCell::default(),
             groups: RefCell::default(),
@@ -90,14 +95,19 @@ impl Bot {
             Ok(name) => name,
             Err(fault) => return self.gives_up(&fault),
         };
-        let says = format!("@{name} hears");
+        let says = if name.is_empty() { "hears".to_owned() } else { format!("@{name} hears") };
         self.door.telegram_is(&says);
         tracing::info!("the bot {says}");
         let (mut tried, mut heard) = (0_u32, Instant::now());
         loop {
             let (floor, open) = (self.sequence.borrow().floor(), self.sequence.borrow().open());
             let seconds = if open == 0 { POLL_SECONDS } else { 0 };
+            let asked = Instant::now();
             match self.api.updates(floor, seconds).await {
+                // A server that does not wait with its answer is not asked over and over.
+                Ok(updates) if updates.is_empty() && open == 0 && asked.elapsed() < AT_LEAST => {
+                    tokio::time::sleep(AT_LEAST).await;
+                }
                 Ok(updates) => {
                     if tried > 0 {
                         self.door.telegram_is(&says);
@@ -128,7 +138,11 @@ impl Bot {
         let mut tried = 0;
         loop {
             let begun = async {
-                let name = self.api.me().await?;
+                let name = match self.api.me().await {
+                    // A server that does not tell names: the poll says whether there is a bot at all.
+                    Err(Fault::No { code, .. }) if code != 401 => String::new(),
+                    name => name?,
+                };
                 let (mine, other, code) = match self.lang {
                     Lang::En => (Lang::En, Lang::It, "it"),
                     Lang::It => (Lang::It, Lang::En, "en"),
@@ -203,7 +217,7 @@ impl Bot {
 
     async fn message(self: &Rc<Self>, update: u64, message: Message) {
         let Some(from) = message.from else { return };
-        let speaker = Speaker { channel: Channel::Telegram, sender: from.to_string() };
+        let speaker = Speaker { channel: Channel::Telegram, sender: from.to_string(), lang: message.lang };
         let Some(who) = self.identify(&speaker).await else { return };
         let known = who.standing != Standing::Stranger;
         if !message.private || message.chat != from {
@@ -217,9 +231,17 @@ impl Bot {
         if !known {
             return self.stranger(&speaker, from, &message.text, who.lang).await;
         }
+        // What stands below a file that was passed on is somebody else's, as the file may be.
+        let is_alone = message.passed_on || message.text.trim().is_empty();
+        if let Some(file) = &message.file {
+            self.keep(is_alone.then_some(update), from, &speaker, &who, file).await;
+            if is_alone {
+                return;
+            }
+        }
         if message.passed_on {
             self.say(from, &says::passed_on(who.lang)).await;
-        } else if message.attached || message.text.trim().is_empty() {
+        } else if (message.attached && message.file.is_none()) || message.text.trim().is_empty() {
             self.say(from, &says::no_files(who.lang)).await;
         } else {
             self.words(update, from, &speaker, &who, &message.text).await;
@@ -394,7 +416,7 @@ impl Bot {
                     tried += 1;
                 }
                 Err(refusal) => {
-                    self.say(from, &refusal.to_string()).await;
+                    self.say(from, &metnos_lingua::refusal(who.lang, &refusal)).await;
                     return;
                 }
             }
@@ -414,7 +436,7 @@ impl Bot {
 }
 
 /// Whether what stands in the way may be gone in a moment.
-fn may_pass(refusal: &Refusal) -> bool {
+pub(super) fn may_pass(refusal: &Refusal) -> bool {
     match refusal.code {
         RefusalCode::Unavailable | RefusalCode::Busy => true,
         RefusalCode::Denied | RefusalCode::Invalid | RefusalCode::Unknown | RefusalCode::Internal => false,

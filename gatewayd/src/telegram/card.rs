@@ -1,7 +1,7 @@
-//! A card as a message: what would be done, on what, how many, whether it can be taken back, and where its values came
-//! from; and the buttons below it, each with the card's name and the end of its digest. Purely; policyd alone says
-//! whether a press counts.
+//! A card as a message: the parts that it has on every channel, and the buttons below it, each with the card's name and the
+//! end of its digest. Purely; policyd alone says whether a press counts.
 
+use metnos_lingua::card::{self, Field};
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::policyd::Answer;
 use serde_json::Value;
@@ -13,8 +13,6 @@ use super::text::{Span, Style};
 pub const MAX_DATA: usize = 64;
 /// How many digits of the digest a button carries.
 const SHORT: usize = 16;
-/// The most of one value that is shown, in characters.
-const MAX_VALUE: usize = 300;
 /// The longest name of a card, in bytes.
 const MAX_ID: usize = 24;
 
@@ -69,7 +67,7 @@ pub type Button = (String, String);
 /// The buttons below a card; none where a press could not count.
 #[must_use]
 pub fn buttons(shown: &Value, id: &str, digest: &str, lang: Lang) -> Vec<Vec<Button>> {
-    if shown["hard"] != false {
+    if shown["hard"] != false || shown["here"] == false {
         return Vec::new();
     }
     let button = |text, letter| (text, Pressed::data(id, digest, letter));
@@ -77,56 +75,29 @@ pub fn buttons(shown: &Value, id: &str, digest: &str, lang: Lang) -> Vec<Vec<But
     vec![vec![button(yes, 'y'), button(no, 'n')], vec![button(turn, 't')]]
 }
 
-fn head(text: &str) -> String {
-    let mut out: String = text.chars().take(MAX_VALUE).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(MAX_VALUE).is_some() {
-        out.push('…');
-    }
-    out
-}
-
-fn value_of(value: &Value) -> String {
-    head(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-}
-
-/// What a card shows. What policyd could not put into a note is said to stand at the machine.
+/// A card as spans of a message.
 #[must_use]
 pub fn spans(shown: &Value, id: &str, lang: Lang) -> Vec<Span> {
-    let mut spans = vec![Span::new(Style::Bold, says::asks(lang)), Span::new(Style::Plain, format!("  {id}\n"))];
-    let acts = shown["acts"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if acts.is_empty() {
-        spans.push(Span::new(Style::Plain, says::too_long_here(lang, id)));
+    let face = card::face(shown, id, lang);
+    let mut spans = vec![Span::new(Style::Bold, face.asks), Span::new(Style::Plain, format!("  {id}\n"))];
+    if face.parts.is_empty() {
+        spans.push(Span::new(Style::Plain, face.too_long));
         return spans;
     }
-    for act in acts {
-        spans.push(Span::new(Style::Plain, "\n"));
-        spans.push(Span::new(Style::Code, value_of(&act["executor"])));
-        spans.push(Span::new(Style::Plain, format!(" {}\n", value_of(&act["version"]))));
-        match act["arguments"].as_object() {
-            Some(arguments) => {
-                for (key, value) in arguments {
-                    spans.push(Span::new(Style::Plain, format!("  {}: ", head(key))));
-                    spans.push(Span::new(Style::Code, value_of(value)));
-                    let pointer = format!("/{key}");
-                    let field =
-                        act["fields"].as_array().into_iter().flatten().find(|field| field["pointer"] == pointer);
-                    let from =
-                        field.map_or_else(String::new, |field| says::comes_from(lang, &value_of(&field["source"])));
-                    spans.push(Span::new(Style::Plain, format!("{from}\n")));
-                }
-            }
-            None => spans.push(Span::new(Style::Code, value_of(&act["arguments"]))),
-        }
-        let count = &act["count"];
-        if let (Some(files), Some(folders)) = (count["files"].as_u64(), count["folders"].as_u64()) {
-            spans.push(Span::new(Style::Bold, says::touches(lang, files, folders)));
+    let mut act = 0;
+    for part in face.parts {
+        if part.act != act {
+            act = part.act;
             spans.push(Span::new(Style::Plain, "\n"));
         }
-        spans.push(Span::new(Style::Plain, format!("{}\n", says::reversible(lang, act["reversible"] == true))));
-        spans.push(Span::new(Style::Plain, format!("{}\n", value_of(&act["why"]))));
-    }
-    if shown["hard"] != false {
-        spans.push(Span::new(Style::Plain, format!("\n{}", says::at_the_machine(lang, id))));
+        spans.push(Span::new(Style::Bold, part.label));
+        spans.push(Span::new(Style::Plain, ": "));
+        let style = match part.field {
+            Field::What | Field::OnWhat => Style::Code,
+            Field::HowMany | Field::From | Field::WayBack | Field::Cost | Field::Why | Field::Who => Style::Plain,
+        };
+        spans.push(Span::new(style, part.text));
+        spans.push(Span::new(Style::Plain, "\n"));
     }
     spans
 }

@@ -53,8 +53,8 @@ pub fn read(text: &str) -> Option<Command> {
 }
 
 /// A refusal, as it is said to the sender.
-fn told(refusal: &Refusal) -> String {
-    refusal.to_string()
+fn told(refusal: &Refusal, lang: Lang) -> String {
+    metnos_lingua::refusal(lang, refusal)
 }
 
 impl Bot {
@@ -86,7 +86,7 @@ impl Bot {
                 let ask = PanicHere { channel: Channel::Telegram, sender: speaker.sender.clone() };
                 match self.door.peers().policyd.panic_here(TraceId::NONE, ask, []).await {
                     Ok((panicked, [])) => says::stopped(who.lang, panicked.killed),
-                    Err(error) => told(&error.into_refusal()),
+                    Err(error) => told(&error.into_refusal(), who.lang),
                 }
             }
             Standing::Guest | Standing::Stranger => {
@@ -100,7 +100,7 @@ impl Bot {
         let cards = match self.door.cards_of(speaker).await {
             Ok(cards) => cards,
             Err(refusal) => {
-                self.say(from, &told(&refusal)).await;
+                self.say(from, &told(&refusal, who.lang)).await;
                 return;
             }
         };
@@ -110,8 +110,9 @@ impl Bot {
         for shown in cards.iter().take(super::sequence::MAX_OPEN) {
             let (id, digest) = (shown["id"].as_str().unwrap_or_default(), shown["digest"].as_str().unwrap_or_default());
             let out = outgoing(&card::spans(shown, id, who.lang), card::buttons(shown, id, digest, who.lang));
-            if let Err(fault) = self.api.send(from, &out).await {
-                tracing::warn!(%fault, "a card could not be shown");
+            match self.api.send(from, &out).await {
+                Ok(message) => self.watch(from, message, shown, id, who.lang),
+                Err(fault) => tracing::warn!(%fault, "a card could not be shown"),
             }
         }
     }
@@ -135,7 +136,7 @@ impl Bot {
         let registered = match registered {
             Ok((registered, _)) => registered,
             Err(refusal) => {
-                self.say(from, &told(&refusal)).await;
+                self.say(from, &told(&refusal, who.lang)).await;
                 return;
             }
         };
@@ -146,14 +147,14 @@ impl Bot {
                     told.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
                 (TurnEnd::Answered, says::undone(who.lang, &told))
             }
-            Err(error) => (TurnEnd::Denied, told(&error.into_refusal())),
+            Err(error) => (TurnEnd::Denied, told(&error.into_refusal(), who.lang)),
         };
         self.delivered(update, from, (registered.turn, registered.trace), end, &text).await;
     }
 
     /// Somebody pressed a button. It counts where it stands in his own chat, under a card of his own, as it was shown.
     pub(super) async fn pressed(self: &Rc<Self>, press: Press) {
-        let speaker = Speaker { channel: Channel::Telegram, sender: press.from.to_string() };
+        let speaker = Speaker { channel: Channel::Telegram, sender: press.from.to_string(), lang: press.lang };
         let Some(who) = self.identify(&speaker).await else { return };
         let own = press.under.filter(|(chat, _)| *chat == press.from && who.standing != Standing::Stranger);
         let wanted = Pressed::parse(&press.data);
@@ -177,11 +178,14 @@ impl Bot {
             return;
         };
         self.acknowledge(&press.query, &says::heard(who.lang)).await;
-        self.watch(press.from, message, &shown, &wanted.id, who.lang);
+        // A card from before this door: nobody watches the message under which it was pressed.
+        if !self.door.is_shown(&wanted.id) {
+            self.watch(press.from, message, &shown, &wanted.id, who.lang);
+        }
         let digest = shown["digest"].as_str().unwrap_or_default().to_owned();
         let ask = AnswerHere { id: wanted.id, digest, answer: wanted.answer, code: String::new() };
         if let Err(refusal) = self.door.answer(&speaker, ask).await
-            && let Err(fault) = self.api.send(press.from, &line(&told(&refusal))).await
+            && let Err(fault) = self.api.send(press.from, &line(&told(&refusal, who.lang))).await
         {
             tracing::warn!(%fault, "a refusal could not be said");
         }
@@ -194,14 +198,13 @@ impl Bot {
         }
     }
 
-    /// A card from before this door, or one that was shown again: nobody watches the message under which it was pressed.
+    /// Has the message below which a card stands edited when the card is decided, wherever that is.
     fn watch(&self, chat: i64, message: i64, shown: &Value, id: &str, lang: Lang) {
-        if self.door.is_shown(id) {
-            return;
-        }
         let view = Rc::new(View::new(lang));
         let ear: Rc<dyn Ear> = Rc::clone(&view) as _;
-        self.door.was_shown(id, ear);
+        if !self.door.was_shown(id, ear) {
+            return;
+        }
         let scribe = Scribe::new(Rc::clone(&self.api), chat, lang, view);
         let (first, _) = oneshot::channel();
         tokio::task::spawn_local(scribe.with_card(id, message, card::spans(shown, id, lang)).run(first));

@@ -2,13 +2,14 @@
 //!
 //! [`update`] reads what the servers say, [`sequence`] knows what is new, [`text`] and [`card`] make messages, [`pace`]
 //! says how often, [`says`] in which words: all without I/O. [`api`] speaks to the servers, [`bot`] hears them,
-//! [`commands`] answers what the door itself can, [`scribe`] shows a turn as its [`view`] has it, and [`sent`] remembers
+//! [`commands`] answers what the door itself can, `files` hands on what is attached, [`scribe`] shows a turn as its [`view`] has it, and [`sent`] remembers
 //! what was said. It must never let the token out, nor take a word for a sender's that he did not type himself.
 
 pub mod api;
 pub mod bot;
 pub mod card;
 pub mod commands;
+mod files;
 pub mod pace;
 pub mod says;
 pub mod scribe;
@@ -24,7 +25,7 @@ use std::rc::Rc;
 
 use metnos_proto::control::Start;
 use metnos_proto::models::{Host, ServerAddress};
-use metnos_way::hold::Holder;
+use metnos_way::hold::{CREDENTIALS, Holder};
 use metnos_way::net::{Net, takes_key};
 
 use crate::session::Door;
@@ -33,8 +34,6 @@ use crate::session::Door;
 pub const FOLDER: &str = ".gateway";
 /// The name of the token, as a file and as a credential.
 pub const TOKEN: &str = "telegram.token";
-/// Where systemd puts credentials.
-pub const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 /// How many connections are kept: one polls, others say something.
 const PLACES: usize = 4;
 

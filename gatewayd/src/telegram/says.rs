@@ -23,46 +23,6 @@ pub fn buttons(lang: Lang) -> [String; 3] {
     [Key::CardYes, Key::CardYesTurn, Key::CardNo].map(|key| say(lang, key))
 }
 
-/// A card that does not fit.
-#[must_use]
-pub fn too_long_here(lang: Lang, id: &str) -> String {
-    tell(lang, Key::CardTooLong, &[("card", id.into())])
-}
-
-/// Where a value came from.
-#[must_use]
-pub fn comes_from(lang: Lang, source: &str) -> String {
-    format!("  {}", tell(lang, Key::CardFrom, &[("source", source.into())]))
-}
-
-/// The true count.
-#[must_use]
-pub fn touches(lang: Lang, files: u64, folders: u64) -> String {
-    tell(lang, Key::CardTouches, &[("files", files.into()), ("folders", folders.into())])
-}
-
-/// Whether there is a way back.
-#[must_use]
-pub fn reversible(lang: Lang, is: bool) -> String {
-    say(lang, if is { Key::CardReversible } else { Key::CardIrreversible })
-}
-
-/// Where a hard card is answered.
-#[must_use]
-pub fn at_the_machine(lang: Lang, id: &str) -> String {
-    tell(lang, Key::CardAtTheMachine, &[("card", id.into())])
-}
-
-/// What became of a card.
-#[must_use]
-pub fn settled(lang: Lang, state: &str, by: &str, ran: u32) -> String {
-    if state == "approved" {
-        tell(lang, Key::CardApproved, &[("by", by.into()), ("ran", u64::from(ran).into())])
-    } else {
-        tell(lang, Key::CardDenied, &[("by", by.into())])
-    }
-}
-
 /// The line of a stranger: his code, and what the owner does with it.
 #[must_use]
 pub fn stranger(lang: Lang, code: &str, seconds: u32) -> String {
@@ -100,12 +60,6 @@ pub fn undone(lang: Lang, told: &Value) -> String {
 #[must_use]
 pub fn help(lang: Lang) -> String {
     say(lang, Key::ChatHelp)
-}
-
-/// The head of a card.
-#[must_use]
-pub fn asks(lang: Lang) -> String {
-    say(lang, Key::CardAsks)
 }
 
 /// A press that counts for nothing.

@@ -133,7 +133,7 @@ impl Scribe {
         for Piece { html, .. } in pieces.into_iter().take(shown) {
             let out = Outgoing { html, buttons: Vec::new() };
             match draft.take() {
-                Some(message) => self.api.edit(self.chat, message, &out).await?,
+                Some(message) => drop(self.api.put(self.chat, message, &out).await?),
                 None => drop(self.api.send(self.chat, &out).await?),
             }
         }
@@ -167,10 +167,7 @@ impl Scribe {
         let out = outgoing(&spans, card::buttons(&shown, &waits.id, &waits.digest, self.lang));
         // A card that was added to is another one: the message shows it as it is now.
         let message = match self.cards.get(&waits.id) {
-            Some((message, _)) => {
-                self.api.edit(self.chat, *message, &out).await?;
-                *message
-            }
+            Some((message, _)) => self.api.put(self.chat, *message, &out).await?,
             None => self.api.send(self.chat, &out).await?,
         };
         self.cards.insert(waits.id, (message, spans));
@@ -180,9 +177,9 @@ impl Scribe {
     /// A decided card says so, and has no buttons any more.
     async fn settled(&mut self, settled: CardSettled) -> Result<(), Fault> {
         let Some((message, mut spans)) = self.cards.remove(&settled.id) else { return Ok(()) };
-        let line = says::settled(self.lang, &settled.state, &settled.by, settled.ran);
+        let line = metnos_lingua::card::settled(self.lang, &settled.state, &settled.by, settled.ran);
         spans.insert(0, Span::new(Style::Bold, format!("{line}\n\n")));
-        self.api.edit(self.chat, message, &outgoing(&spans, Vec::new())).await
+        self.api.put(self.chat, message, &outgoing(&spans, Vec::new())).await.map(drop)
     }
 }
 

@@ -10,6 +10,11 @@ pub const MAX_OPEN: usize = 64;
 /// than a hundred, and whoever writes much must not keep the others from being heard.
 pub const MAX_AHEAD: usize = 80;
 
+/// How many that were dealt with are remembered by their numbers.
+pub const MAX_LATELY: usize = 1_024;
+/// How far before the first of those a late one may be.
+pub const MAX_LATE: u64 = 16;
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Sequence {
@@ -19,19 +24,42 @@ pub struct Sequence {
     open: BTreeSet<u64>,
     /// Dealt with, not below the floor.
     done: BTreeSet<u64>,
+    /// Below the floor and dealt with lately, or taken.
+    lately: BTreeSet<u64>,
 }
 
 impl Sequence {
-    /// Takes an update, unless it was taken before or there is no room.
+    /// Takes an update, unless it was taken before or there is no room. One that comes after later ones were confirmed is
+    /// taken as well, as long as it is known that it was not dealt with: a server may say things out of order.
     pub fn take(&mut self, id: u64) -> bool {
-        let fresh = id >= self.floor && self.open.len() < MAX_OPEN && !self.done.contains(&id);
-        fresh && self.open.insert(id)
+        let is_late = id < self.floor;
+        if self.open.len() >= MAX_OPEN || self.done.contains(&id) {
+            return false;
+        }
+        if is_late && !self.is_new_all_the_same(id) {
+            return false;
+        }
+        self.open.insert(id)
+    }
+
+    /// Whether it is known of one below the floor that it was not dealt with.
+    fn is_new_all_the_same(&self, id: u64) -> bool {
+        // Before the first that is remembered there was nothing, unless some were forgotten.
+        let before = if self.lately.len() < MAX_LATELY { MAX_LATE } else { 0 };
+        !self.lately.contains(&id) && self.lately.first().is_some_and(|first| *first <= id.saturating_add(before))
     }
 
     /// It is dealt with.
     pub fn done(&mut self, id: u64) {
-        if self.open.remove(&id) && id >= self.floor {
+        let was_open = self.open.remove(&id);
+        if was_open && id >= self.floor {
             self.done.insert(id);
+        }
+        if was_open {
+            self.lately.insert(id);
+            while self.lately.len() > MAX_LATELY {
+                self.lately.pop_first();
+            }
         }
         if self.done.len() >= MAX_AHEAD {
             // What goes on has been recorded, and is answered unless this door is lost.
@@ -93,6 +121,27 @@ mod tests {
     }
 
     #[test]
+    fn one_that_comes_after_later_ones_were_confirmed_is_dealt_with_once_and_one_from_long_ago_is_not() {
+        let mut it = Sequence::default();
+        for id in [100, 102] {
+            assert!(it.take(id));
+            it.done(id);
+        }
+        assert_eq!(it.floor(), 103);
+        assert!(it.take(101) && !it.take(101));
+        it.done(101);
+        assert_eq!((it.floor(), it.open(), it.take(101), it.take(100)), (103, 0, false, false));
+        assert!(it.take(99), "it may have been the first");
+        assert!(!it.take(100 - MAX_LATE - 2), "that one was before all of this");
+        for id in 103..103 + 2 * MAX_LATELY as u64 {
+            assert!(it.take(id));
+            it.done(id);
+        }
+        assert_eq!(it.lately.len(), MAX_LATELY);
+        assert!(!it.take(101), "what is not remembered any more is not taken for new");
+    }
+
+    #[test]
     fn what_there_is_no_room_for_is_left_and_taken_later() {
         let mut it = Sequence::default();
         for id in 0..MAX_OPEN as u64 {
@@ -117,6 +166,7 @@ mod tests {
         it.done(last);
         assert_eq!((it.floor(), it.open(), it.take(1)), (last + 1, 1, false));
         it.done(1);
+        assert!(!it.take(1) && !it.take(5), "each was dealt with once");
         assert_eq!((it.floor(), it.open()), (last + 1, 0));
     }
 
@@ -136,7 +186,7 @@ mod tests {
                 if ends && let Some(id) = open.pop() {
                     it.done(id);
                 }
-                prop_assert!(open.iter().all(|id| it.floor() <= *id));
+                prop_assert!(it.open() <= MAX_OPEN);
             }
             for id in open {
                 it.done(id);

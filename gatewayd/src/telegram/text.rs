@@ -68,6 +68,17 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// The text of what [`escape`] and the tags of [`Style`] have made.
+#[must_use]
+pub fn without_marks(html: &str) -> String {
+    let mut out = html.to_owned();
+    for style in [Style::Bold, Style::Code, Style::Block] {
+        let (open, close) = style.tags();
+        out = out.replace(open, "").replace(close, "");
+    }
+    out.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
 /// An answer in its spans: what stands between two lines of three backticks is a block, all else is as it is.
 #[must_use]
 pub fn spans(answer: &str) -> Vec<Span> {

@@ -2,6 +2,7 @@
 //! read; a message of another kind is known by its number alone, so that it is not asked for again. Purely.
 
 use metnos_proto::json::{Limits, parse_strict};
+use metnos_proto::msg::common::Lang;
 use serde_json::Value;
 
 /// The most bytes of one reply.
@@ -10,6 +11,11 @@ pub const MAX_REPLY: usize = 4 << 20;
 pub const MAX_DEPTH: u8 = 64;
 /// What one message holds at most in text, in bytes: 4,096 units of at most three.
 pub const MAX_TEXT: usize = 16 << 10;
+/// The longest name of a press, in bytes.
+const MAX_QUERY: usize = 128;
+/// The longest name of a file at the servers, and the longest under which one is kept, in bytes.
+const MAX_FILE_ID: usize = 256;
+const MAX_NAME: usize = 120;
 /// The kinds of updates that are asked for.
 pub const KINDS: [&str; 2] = ["message", "callback_query"];
 
@@ -48,6 +54,21 @@ pub struct Message {
     pub passed_on: bool,
     /// Whether something is attached.
     pub attached: bool,
+    /// What is attached, where it is a file.
+    pub file: Option<Sent>,
+    /// The language that his program speaks to him.
+    pub lang: Option<Lang>,
+}
+
+/// A file that somebody has sent; what it is called is his text, made harmless.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// Names it at the servers.
+    pub id: String,
+    /// Under which name it is kept: one part of a path that hides nothing.
+    pub name: String,
+    /// Its bytes, where they are told.
+    pub bytes: Option<u64>,
 }
 
 /// See [`Kind::Press`].
@@ -61,6 +82,8 @@ pub struct Press {
     pub under: Option<(i64, i64)>,
     /// What the button carries.
     pub data: String,
+    /// The language that his program speaks to him.
+    pub lang: Option<Lang>,
 }
 
 /// An answer of the servers.
@@ -84,18 +107,59 @@ pub enum Reply {
 pub fn reply(bytes: &[u8]) -> Option<Reply> {
     let mut value = parse_strict(bytes, Limits { max_bytes: MAX_REPLY, max_depth: MAX_DEPTH }).ok()?;
     match value.get("ok")?.as_bool()? {
-        true => Some(Reply::Ok(value.get_mut("result")?.take())),
-        false => Some(Reply::No {
-            code: value["error_code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(0),
-            why: value["description"]
+        // Some words have nothing to tell.
+        true => Some(Reply::Ok(value.get_mut("result").map(Value::take).unwrap_or_default())),
+        false => {
+            let why: String = value["description"]
                 .as_str()
                 .unwrap_or_default()
                 .chars()
                 .filter(|c| !c.is_control())
                 .take(200)
-                .collect(),
-            retry_after: value["parameters"]["retry_after"].as_u64(),
-        }),
+                .collect();
+            let asked = value["parameters"]["retry_after"].as_f64().filter(|seconds| *seconds >= 0.0);
+            Some(Reply::No {
+                code: value["error_code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(0),
+                retry_after: asked.map_or_else(|| told_to_wait(&why), |seconds| Some(whole_seconds(seconds))),
+                why,
+            })
+        }
+    }
+}
+
+/// Seconds, never fewer than were asked for.
+fn whole_seconds(seconds: f64) -> u64 {
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a cast of a float is held at its bounds"
+    )]
+    let whole = seconds.ceil() as u64;
+    whole
+}
+
+/// For how long they want to be left alone, where only the words say so: `Too Many Requests: retry after 3`.
+fn told_to_wait(why: &str) -> Option<u64> {
+    let rest = why.to_ascii_lowercase();
+    let rest = rest.split("retry after ").nth(1)?;
+    rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
+}
+
+/// A number, also one that stands in quotes.
+fn number(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// The sender, unless it is a bot or a whole chat. Who does not say what he is, is a person.
+fn person(from: &Value) -> Option<i64> {
+    number(&from["id"]).filter(|id| *id > 0 && from["is_bot"] != true)
+}
+
+/// Whether nobody else reads there. A chat that does not say what it is has the number of a person then.
+fn is_private(chat: &Value) -> bool {
+    match chat["type"].as_str() {
+        Some(kind) => kind == "private",
+        None => number(&chat["id"]).is_some_and(|id| id > 0),
     }
 }
 
@@ -110,7 +174,8 @@ pub fn updates(result: &Value) -> Vec<Update> {
 }
 
 fn update(value: &Value) -> Option<Update> {
-    let id = value["update_id"].as_u64().filter(|id| *id < u64::MAX)?;
+    let id = value["update_id"].as_u64().or_else(|| value["update_id"].as_str()?.parse().ok());
+    let id = id.filter(|id| *id < u64::MAX)?;
     let kind = message(&value["message"])
         .map(Kind::Message)
         .or_else(|| press(&value["callback_query"]).map(Kind::Press))
@@ -120,7 +185,10 @@ fn update(value: &Value) -> Option<Update> {
 
 fn message(value: &Value) -> Option<Message> {
     let from = &value["from"];
-    let text = value["text"].as_str().unwrap_or_default();
+    let file = sent(value);
+    // What stands below a file is said as much as anything else.
+    let words = if file.is_some() { &value["caption"] } else { &value["text"] };
+    let text = words.as_str().unwrap_or_default();
     const ATTACHED: [&str; 13] = [
         "document",
         "photo",
@@ -139,24 +207,73 @@ fn message(value: &Value) -> Option<Message> {
     const PASSED_ON: [&str; 6] =
         ["forward_origin", "forward_from", "forward_from_chat", "forward_sender_name", "forward_date", "via_bot"];
     Some(Message {
-        chat: value["chat"]["id"].as_i64()?,
-        private: value["chat"]["type"] == "private",
-        from: from["id"].as_i64().filter(|_| from["is_bot"] == false && value["sender_chat"].is_null()),
+        chat: number(&value["chat"]["id"])?,
+        private: is_private(&value["chat"]),
+        from: person(from).filter(|_| value["sender_chat"].is_null()),
         text: if text.len() <= MAX_TEXT { text.to_owned() } else { return None },
         passed_on: PASSED_ON.iter().any(|key| !value[*key].is_null()),
         attached: ATTACHED.iter().any(|key| !value[*key].is_null()),
+        file,
+        lang: lang(from),
     })
 }
 
 fn press(value: &Value) -> Option<Press> {
-    let query = value["id"].as_str().filter(|id| id.len() <= 64)?;
+    let query = value["id"].as_str().map(str::to_owned).or_else(|| Some(value["id"].as_u64()?.to_string()))?;
     let under = &value["message"];
     Some(Press {
-        query: query.to_owned(),
-        from: value["from"]["id"].as_i64().filter(|_| value["from"]["is_bot"] == false)?,
-        under: under["chat"]["id"].as_i64().zip(under["message_id"].as_i64()),
+        query: Some(query).filter(|query| query.len() <= MAX_QUERY)?,
+        from: person(&value["from"])?,
+        under: number(&under["chat"]["id"]).zip(number(&under["message_id"])),
         data: value["data"].as_str().filter(|data| data.len() <= 64).unwrap_or_default().to_owned(),
+        lang: lang(&value["from"]),
     })
+}
+
+/// The file of a message, if it has one; of a picture in several sizes the largest.
+fn sent(message: &Value) -> Option<Sent> {
+    const KINDS: [(&str, &str); 7] = [
+        ("document", "bin"),
+        ("photo", "jpg"),
+        ("audio", "mp3"),
+        ("video", "mp4"),
+        ("voice", "ogg"),
+        ("video_note", "mp4"),
+        ("animation", "mp4"),
+    ];
+    let (file, kind, ending) = KINDS.into_iter().find_map(|(kind, ending)| {
+        let file = &message[kind];
+        let file = file.as_array().map_or(Some(file), |sizes| {
+            sizes.iter().max_by_key(|size| size["file_size"].as_u64().or_else(|| size["width"].as_u64()))
+        })?;
+        file["file_id"].as_str().map(|_| (file, kind, ending))
+    })?;
+    let id = file["file_id"].as_str().filter(|id| (1..=MAX_FILE_ID).contains(&id.len()))?;
+    let given = file["file_name"].as_str().map(harmless).unwrap_or_default();
+    let number = message["message_id"].as_u64().unwrap_or(0);
+    let name = if given.is_empty() { format!("{kind}-{number}.{ending}") } else { given };
+    Some(Sent { id: id.to_owned(), name, bytes: file["file_size"].as_u64() })
+}
+
+/// A name that leads nowhere, hides nothing and turns no reading direction; empty when nothing is left of it.
+fn harmless(name: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let turns = |c: &char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+    let plain: String = last.chars().filter(|c| !c.is_control() && !turns(c)).collect();
+    let bare = plain.trim_start_matches(|c: char| c == '.' || c.is_whitespace()).trim_end();
+    if bare.len() <= MAX_NAME {
+        return bare.to_owned();
+    }
+    // The ending says what it is: it stays.
+    let ending =
+        bare.rsplit_once('.').map(|(_, ending)| ending).filter(|ending| ending.len() <= 16).unwrap_or_default();
+    let mut stem = &bare[..bare.floor_char_boundary(MAX_NAME - ending.len() - 1)];
+    stem = stem.trim_end_matches(['.', ' ']);
+    if ending.is_empty() { stem.to_owned() } else { format!("{stem}.{ending}") }
+}
+
+fn lang(from: &Value) -> Option<Lang> {
+    metnos_lingua::of_tag(from["language_code"].as_str()?)
 }
 
 #[cfg(test)]
@@ -177,8 +294,16 @@ mod tests {
             "message_id": 1, "date": 0, "text": "ciao", "chat": {"id": 5, "type": "private"},
             "from": {"id": 5, "is_bot": false, "first_name": "A"},
         }});
-        let wanted =
-            Message { chat: 5, private: true, from: Some(5), text: "ciao".into(), passed_on: false, attached: false };
+        let wanted = Message {
+            chat: 5,
+            private: true,
+            from: Some(5),
+            text: "ciao".into(),
+            passed_on: false,
+            attached: false,
+            file: None,
+            lang: None,
+        };
         assert_eq!(one(written.clone()), Kind::Message(wanted.clone()));
         for key in ["forward_origin", "forward_from", "forward_date", "via_bot"] {
             let mut passed = written.clone();
@@ -194,6 +319,67 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_leaves_out_what_it_may_or_adds_what_nobody_knows_is_understood() {
+        let bare =
+            json!({"update_id": "7", "message": {"chat": {"id": 5}, "from": {"id": 5}, "text": "ciao", "new": [1]}});
+        let wanted = Message {
+            chat: 5,
+            private: true,
+            from: Some(5),
+            text: "ciao".into(),
+            passed_on: false,
+            attached: false,
+            file: None,
+            lang: None,
+        };
+        assert_eq!(one(bare), Kind::Message(wanted));
+        let press = json!({"update_id": 8, "callback_query": {
+            "id": 99, "from": {"id": "5", "language_code": "it-IT"}, "data": "x", "chat_instance": "1",
+            "message": {"message_id": 3, "chat": {"id": 5}, "date": 0},
+        }});
+        let wanted = Press { query: "99".into(), from: 5, under: Some((5, 3)), data: "x".into(), lang: Some(Lang::It) };
+        assert_eq!(one(press), Kind::Press(wanted));
+        for group in [json!({"id": -5}), json!({"id": 5, "type": "group"}), json!({"id": 5, "type": "new kind"})] {
+            let said = json!({"update_id": 9, "message": {"chat": group, "from": {"id": 5}, "text": "x"}});
+            assert!(matches!(one(said), Kind::Message(Message { private: false, .. })));
+        }
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_number_and_kept_under_a_name_that_leads_nowhere() {
+        let of = |message: Value| match one(json!({"update_id": 1, "message": message})) {
+            Kind::Message(message) => (message.file, message.text, message.attached),
+            other => panic!("{other:?}"),
+        };
+        let chat = json!({"id": 5, "type": "private"});
+        let (file, text, _) = of(json!({"chat": chat, "text": "no", "caption": "look", "message_id": 7,
+            "document": {"file_id": "F", "file_name": "../../etc/.passwd\u{202e}\n", "file_size": 9}}));
+        assert_eq!(
+            (file.unwrap(), text.as_str()),
+            (Sent { id: "F".into(), name: "passwd".into(), bytes: Some(9) }, "look")
+        );
+        let sizes = json!([{"file_id": "s", "file_size": 1}, {"file_id": "L", "file_size": 9}, {"file_id": "m", "file_size": 5}]);
+        let (file, ..) = of(json!({"chat": chat, "photo": sizes, "message_id": 7}));
+        assert_eq!(file.unwrap(), Sent { id: "L".into(), name: "photo-7.jpg".into(), bytes: Some(9) });
+        let (file, ..) = of(
+            json!({"chat": chat, "message_id": 7, "document": {"file_id": "F", "file_name": "x".repeat(300) + ".pdf"}}),
+        );
+        let name = file.unwrap().name;
+        assert!(name.len() <= MAX_NAME && name.ends_with("x.pdf"), "{name}");
+        assert_eq!(of(json!({"chat": chat, "location": {}})), (None, String::new(), true));
+        assert_eq!(of(json!({"chat": chat, "document": {"file_id": "x".repeat(MAX_FILE_ID + 1)}})).0, None);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_file_is_called_its_name_is_one_part_of_a_path(name in "\\PC{0,200}", odd in "[./\\\\ \u{202e}a]{0,40}") {
+            for name in [harmless(&name), harmless(&odd), harmless(&format!("{name}{odd}"))] {
+                prop_assert!(name.len() <= MAX_NAME && !name.starts_with('.') && !name.contains(['/', '\\', '\0', '\n']));
+            }
+        }
+    }
+
+    #[test]
     fn what_is_of_no_use_is_known_by_its_number_and_what_has_none_is_left_out() {
         let found =
             updates(&json!([{"update_id": 9, "poll": {}}, {"message": {}}, {"update_id": 8}, {"update_id": 9}, 3]));
@@ -204,7 +390,12 @@ mod tests {
     fn a_no_says_for_how_long() {
         let no = br#"{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":3}}"#;
         assert_eq!(reply(no).unwrap(), Reply::No { code: 429, why: "Too Many Requests".into(), retry_after: Some(3) });
-        for none in [&b""[..], b"{}", b"{\"ok\":true}", b"<html>", b"{\"ok\":1,\"result\":1}"] {
+        let said = br#"{"ok":false,"description":"Too Many Requests: retry after 5"}"#;
+        assert!(matches!(reply(said), Some(Reply::No { code: 0, retry_after: Some(5), .. })));
+        let half = br#"{"ok":false,"error_code":429,"parameters":{"retry_after":0.4}}"#;
+        assert!(matches!(reply(half), Some(Reply::No { retry_after: Some(1), .. })));
+        assert_eq!(reply(b"{\"ok\":true}"), Some(Reply::Ok(Value::Null)));
+        for none in [&b""[..], b"{}", b"<html>", b"{\"ok\":1,\"result\":1}"] {
             assert!(reply(none).is_none());
         }
     }

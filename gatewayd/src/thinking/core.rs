@@ -15,7 +15,9 @@ use super::data;
 use super::prompt::{Frame, size};
 use super::reply::{Heard, Look, hear};
 use super::speech::{self, Why};
-use super::{BYTES_PER_TOKEN, FUND_TOKENS, MAX_PROMPT, MAX_SAID, MAX_THOUGHTS, MAX_TOKENS, MAX_USELESS, REPLY_TOKENS};
+use super::{
+    BYTES_PER_TOKEN, FUND_TOKENS, MAX_PROMPT, MAX_SAID, MAX_THOUGHTS, MAX_TOKENS, MAX_USELESS, REPLY_TOKENS, Wish,
+};
 
 /// The rule of policyd's that says a call waits for somebody's word.
 pub const WAITING: &str = "approval.waiting";
@@ -89,7 +91,7 @@ pub enum Ask {
         /// Why, for a person; empty when it was answered.
         why: String,
         /// What was missing; empty when nothing was.
-        wish: String,
+        wish: Wish,
     },
 }
 
@@ -147,7 +149,7 @@ pub struct Loop {
     /// The last thought was refused for want of funds: a second time in a row ends the turn.
     begged: bool,
     said: usize,
-    wish: String,
+    wish: Wish,
     reply_tokens: u32,
     /// The most tokens that the model reads and writes at once; 0 when that is not known.
     window: u32,
@@ -173,7 +175,7 @@ impl Loop {
             funded: 0,
             begged: false,
             said: 0,
-            wish: String::new(),
+            wish: Wish::default(),
             reply_tokens,
             window,
         }

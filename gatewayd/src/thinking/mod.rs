@@ -48,3 +48,20 @@ pub const BYTES_PER_TOKEN: usize = 3;
 pub const MAX_SHOWN: usize = 24_000;
 /// The largest result that is shown without having been asked for, in bytes.
 pub const SHOWN_UNASKED: u64 = 8 * 1024;
+
+/// What was missing in a turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Wish {
+    /// In words; empty when nothing was.
+    pub text: String,
+    /// What it would take and give, as far as that was said.
+    pub signature: metnos_proto::msg::memoryd::WishedSignature,
+}
+
+impl Wish {
+    /// A wish of which nothing is known but the words.
+    #[must_use]
+    pub fn of(words: &str) -> Self {
+        Self { text: words.to_owned(), ..Self::default() }
+    }
+}

@@ -3,13 +3,13 @@
 //! for byte, so that a provider's cache holds.
 
 use metnos_proto::envelope::Envelope;
-use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::common::{Integrity, Lang};
 use metnos_proto::prompt::{Block, Message, Prompt, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::BYTES_PER_TOKEN;
-use super::data::{line, spoken};
+use super::data::{line, marked, spoken, trust};
 use super::tools::{self, LOOK, MISSING, PLAN};
 
 /// What holds in every turn of every instance.
@@ -130,9 +130,9 @@ impl Frame {
 }
 
 /// The first message: what bears on the words, and the words last. All of it is the person's own, or memory that is
-/// trusted; nothing from outside stands here.
+/// trusted; what a webhook has brought from outside stands between marks, as every other text from there.
 #[must_use]
-pub fn opening(envelope: &Envelope, words: &str) -> String {
+pub fn opening(envelope: &Envelope, words: &str, data: &str) -> String {
     let mut parts = vec![format!("The number of this turn's marks is {:016x}. The next call is c1.", envelope.nonce)];
     let mut part = |title: &str, lines: Vec<String>| {
         if !lines.is_empty() {
@@ -151,6 +151,11 @@ pub fn opening(envelope: &Envelope, words: &str) -> String {
         "Said just now, oldest first:",
         envelope.recent.iter().map(|one| format!("- {}", spoken(&one.text))).collect(),
     );
+    if !data.is_empty() {
+        let mark = format!("{:016x}", envelope.nonce);
+        let shown = marked(&mark, "webhook", trust(Integrity::Untrusted), data);
+        parts.push(format!("A webhook has brought this, and the words below were set up for it:\n{shown}"));
+    }
     parts.push(format!("The person says:\n{words}"));
     parts.join("\n\n")
 }
@@ -184,7 +189,7 @@ mod tests {
     /// The bytes up to the conversation, as they would be sent.
     fn prefix(envelope: &Envelope, words: &str, native: bool) -> (String, String) {
         let frame = Frame::within(envelope, native, 0);
-        let prompt = frame.prompt(&[Message::User { text: opening(envelope, words) }], true);
+        let prompt = frame.prompt(&[Message::User { text: opening(envelope, words, "") }], true);
         (json!([prompt.system, prompt.tools, prompt.schema]).to_string(), json!(prompt.messages).to_string())
     }
 

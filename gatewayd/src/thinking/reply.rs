@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::CallRef;
+use metnos_proto::msg::memoryd::{MAX_WISHED, MAX_WISHED_BYTES, WishedField, WishedSignature};
 use metnos_proto::prompt::{MAX_CALLS as MAX_IN_REPLY, MAX_TOOL_NAME, ModelCall, Reply, Stop};
 use serde_json::{Map, Value};
 
 use super::data::line;
 use super::prompt::Frame;
 use super::tools::{LOOK, MISSING, PLAN};
-use super::{MAX_CALLS, MAX_SAID};
+use super::{MAX_CALLS, MAX_SAID, Wish};
+use crate::reflex::answer::shorten;
 
 /// The largest arguments of one call, in bytes; the deepest.
 pub const ARGUMENTS: Limits = Limits { max_bytes: 256 * 1024, max_depth: 24 };
@@ -56,7 +58,7 @@ pub enum What {
     /// Several calls.
     Plan(Plan),
     /// A tool that does not exist.
-    Missing(String),
+    Missing(Wish),
 }
 
 /// A call of an executor.
@@ -289,33 +291,27 @@ fn plan(arguments: &Map<String, Value>, frame: &Frame) -> Result<Plan, String> {
     Ok(Plan { calls, looks: list("look")?.iter().map(shown).collect::<Result<_, _>>()?, later })
 }
 
-/// The wish, with its signature, in one line.
-fn missing(arguments: &Map<String, Value>) -> Result<String, String> {
+/// The wish, with its signature.
+fn missing(arguments: &Map<String, Value>) -> Result<Wish, String> {
     let summary = arguments.get("summary").and_then(Value::as_str).map(|text| line(text, 200)).unwrap_or_default();
     if summary.trim().is_empty() {
         return Err("`summary` must say what the tool would do".to_owned());
     }
+    let word = |text: &str| shorten(&line(text, MAX_WISHED_BYTES), MAX_WISHED_BYTES).to_owned();
     let fields = |key: &str| match arguments.get(key) {
         Some(Value::Object(map)) => {
-            let one = |(name, kind): (&String, &Value)| {
-                format!("{}: {}", line(name, 40), line(kind.as_str().unwrap_or("value"), 40))
+            let one = |(name, kind): (&String, &Value)| WishedField {
+                name: word(name),
+                kind: word(kind.as_str().unwrap_or("value")),
             };
-            map.iter().take(12).map(one).collect::<Vec<_>>().join(", ")
-        }
-        Some(_) | None => String::new(),
-    };
-    let errors: Vec<String> = match arguments.get("errors") {
-        Some(Value::Array(items)) => {
-            items.iter().filter_map(Value::as_str).take(8).map(|text| line(text, 40)).collect()
+            map.iter().take(MAX_WISHED).map(one).collect()
         }
         Some(_) | None => Vec::new(),
     };
-    let mut wish = summary.trim().to_owned();
-    for (title, list) in [("takes", fields("inputs")), ("gives", fields("outputs")), ("fails with", errors.join(", "))]
-    {
-        if !list.is_empty() {
-            wish.push_str(&format!("; {title} {list}"));
-        }
-    }
-    Ok(wish.chars().take(MAX_WISH).collect())
+    let errors = match arguments.get("errors") {
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).take(MAX_WISHED).map(word).collect(),
+        Some(_) | None => Vec::new(),
+    };
+    let signature = WishedSignature { inputs: fields("inputs"), outputs: fields("outputs"), errors };
+    Ok(Wish { text: summary.trim().chars().take(MAX_WISH).collect(), signature })
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::calls::Left;
 use super::core::{Ask, Event, Loop, Settled, WAITING};
 use super::prompt::{Frame, opening};
-use super::{MAX_SAID, MAX_SHOWN, MAX_THOUGHTS, MAX_USELESS};
+use super::{MAX_SAID, MAX_SHOWN, MAX_THOUGHTS, MAX_USELESS, Wish};
 use crate::testing::{candidates, envelope};
 
 const X: Label = Label { integrity: Integrity::Untrusted, readers: Readers::Private };
@@ -35,7 +35,7 @@ pub(super) struct Went {
     pub(super) prompts: Vec<Prompt>,
     slots: Vec<Slot>,
     pub(super) said: String,
-    pub(super) end: Option<(TurnEnd, String, String)>,
+    pub(super) end: Option<(TurnEnd, String, Wish)>,
     suspended: Option<Loop>,
     funded: u64,
     pub(super) used: u64,
@@ -61,7 +61,7 @@ pub(super) fn frame(native: bool) -> Frame {
 }
 
 pub(super) fn begin(native: bool) -> Loop {
-    Loop::new(frame(native), opening(&envelope(candidates(), Lang::En), "do it"), 0)
+    Loop::new(frame(native), opening(&envelope(candidates(), Lang::En), "do it", ""), 0)
 }
 
 /// Lives a turn through: `model` answers, `fates` decide, by the executor's name.
@@ -395,10 +395,10 @@ fn a_missing_tool_becomes_a_wish_with_its_signature() {
     let wish = json!({"summary": "Turn a PDF into text", "inputs": {"path": "string"}, "outputs": {"text": "string"}, "errors": ["NotFound"]});
     let went = live(begin(true), script(vec![calls(&[("missing", wish)]), says("That cannot be done yet.")]), &[]);
     let (end, _, wish) = went.end.clone().unwrap();
-    assert_eq!(
-        (end, wish.as_str()),
-        (TurnEnd::Answered, "Turn a PDF into text; takes path: string; gives text: string; fails with NotFound")
-    );
+    assert_eq!((end, wish.text.as_str()), (TurnEnd::Answered, "Turn a PDF into text"));
+    let field = |name: &str| json!([{ "name": name, "kind": "string" }]);
+    let signature = json!({ "inputs": field("path"), "outputs": field("text"), "errors": ["NotFound"] });
+    assert_eq!(json!(wish.signature), signature);
 }
 
 fn suspended() -> Went {
@@ -406,7 +406,7 @@ fn suspended() -> Went {
     let mut all = candidates();
     all[1].name = "web_get".to_owned();
     let envelope = envelope(all, Lang::En);
-    let turn = Loop::new(Frame::within(&envelope, true, 0), opening(&envelope, "do it"), 0);
+    let turn = Loop::new(Frame::within(&envelope, true, 0), opening(&envelope, "do it", ""), 0);
     live(turn, script(replies), &[("fs_read", file("x")), ("web_get", Fate::Asks)])
 }
 
@@ -478,7 +478,7 @@ fn without_money_nobody_thinks_and_a_mind_that_is_gone_ends_the_turn_with_what_w
 #[test]
 fn what_was_shown_first_is_left_out_when_the_model_can_read_no_more() {
     let envelope = envelope(candidates(), Lang::En);
-    let turn = Loop::new(Frame::within(&envelope, true, 0), opening(&envelope, "do it"), 20_000);
+    let turn = Loop::new(Frame::within(&envelope, true, 0), opening(&envelope, "do it", ""), 20_000);
     let mut path = 0;
     let went = live(
         turn,

@@ -26,6 +26,7 @@ use super::think::{Kept, settled};
 use super::{CLOSE_WITHIN_MS, MAX_WHY, MAX_WISH, Pieces, Planner, THINKING_WITHIN_MS};
 use crate::reflex::answer::{MAX_ANSWER, Told, pieces, shorten};
 use crate::reflex::{Plan, PlannedCall, Reply, language_of, speech};
+use crate::thinking::Wish;
 use crate::thinking::core::Event;
 
 /// How a turn ended, and why when it gave no answer.
@@ -34,12 +35,12 @@ pub(super) struct Ended {
     pub(super) end: TurnEnd,
     pub(super) why: String,
     /// What was missing; empty when nothing was.
-    pub(super) wish: String,
+    pub(super) wish: Wish,
 }
 
 impl Ended {
-    const fn new(end: TurnEnd, why: String) -> Self {
-        Self { end, why, wish: String::new() }
+    fn new(end: TurnEnd, why: String) -> Self {
+        Self { end, why, wish: Wish::default() }
     }
 
     pub(super) fn broken(why: impl Into<String>) -> Self {
@@ -65,7 +66,7 @@ impl Planner {
     pub(super) async fn run(
         self: Rc<Self>,
         open: OpenTurn,
-        words: String,
+        (words, data): (String, String),
         (door, cancel, pieces): (Notes<DoorPlanner>, Rc<Notify>, Pieces),
     ) {
         let turn = Turn::new(&self, (open.turn, open.trace, open.lang), door);
@@ -77,7 +78,7 @@ impl Planner {
                     biased;
                     () = cancel.notified() => Ended::new(TurnEnd::Cancelled, speech::cancelled(turn.lang).to_owned()),
                     () = turn.door.closed() => Ended::new(TurnEnd::Cancelled, speech::cancelled(turn.lang).to_owned()),
-                    ended = turn.drive(&words, envelope, pieces) => ended,
+                    ended = turn.drive((&words, &data), envelope, pieces) => ended,
                 };
                 turn.stop_thinking().await;
                 (true, ended)
@@ -154,8 +155,9 @@ impl Turn {
     async fn close(&self, has_begun: bool, ended: &Ended) {
         let memoryd = async {
             if has_begun {
-                let wish = shorten(&ended.wish, MAX_WISH).to_owned();
-                let close = CloseTurn { turn: self.id, end: ended.end.clone(), wish };
+                let wish = shorten(&ended.wish.text, MAX_WISH).to_owned();
+                let signature = ended.wish.signature.clone();
+                let close = CloseTurn { turn: self.id, end: ended.end.clone(), wish, signature };
                 if let Err(error) = self.planner.memoryd.close_turn(self.trace, close, []).await {
                     tracing::warn!(turn = %self.id, %error, "memoryd could not close the turn");
                 }
@@ -174,7 +176,7 @@ impl Turn {
 
     /// Understands the words and does what they ask for: what the reflex is sure of at once and without cost, anything
     /// else with the model, when there is one.
-    async fn drive(&self, words: &str, envelope: Option<Envelope>, pieces: Pieces) -> Ended {
+    async fn drive(&self, (words, data): (&str, &str), envelope: Option<Envelope>, pieces: Pieces) -> Ended {
         let Some(envelope) = envelope else {
             return Ended::broken(speech::unreadable("memoryd", self.lang));
         };
@@ -182,7 +184,7 @@ impl Turn {
         let model = self.planner.model.borrow().clone();
         let (within, reflex) = match (reply, model) {
             (Reply::NotUnderstood(_), Some(model)) => {
-                return self.within(self.think(words, &envelope, &model, pieces)).await;
+                return self.within(self.think((words, data), &envelope, &model, pieces)).await;
             }
             (reply, _) => (Duration::from_millis(self.planner.turn_within_ms), self.reflex(words, reply)),
         };
@@ -209,7 +211,7 @@ impl Turn {
                 if self.planner.model.borrow().is_none() {
                     why.push_str(&speech::no_model(language_of(words, self.lang)));
                 }
-                Ended { end: TurnEnd::NotUnderstood, why, wish: words.to_owned() }
+                Ended { end: TurnEnd::NotUnderstood, why, wish: Wish::of(words) }
             }
             Reply::Plan(plan) => self.carry_out(plan).await.unwrap_or_else(|error| self.broken(&error)),
         }
@@ -294,7 +296,7 @@ impl Turn {
         let (state, detail) = match state {
             State::Ran { outcome: Outcome::Ok, .. } => (CallState::Succeeded, String::new()),
             State::Ran { outcome, .. } => (CallState::Unsuccessful, outcome.name().to_owned()),
-            State::Denied(refusal) => (CallState::Denied, refusal.to_string()),
+            State::Denied(refusal) => (CallState::Denied, metnos_lingua::refusal(self.lang, refusal)),
             // Nothing became of it: the turn breaks off and says why.
             State::Waiting | State::Running | State::Skipped => return Ok(()),
         };
@@ -347,7 +349,7 @@ impl Turn {
                 Some(why) => Ok(Told::Trouble(why)),
                 None => Ok(call.template.tell(&self.release(*handle).await?)),
             },
-            State::Denied(refusal) => Ok(Told::Trouble(refusal.to_string())),
+            State::Denied(refusal) => Ok(Told::Trouble(metnos_lingua::refusal(self.lang, refusal))),
             State::Waiting | State::Running | State::Skipped => {
                 Ok(Told::Trouble(speech::unreadable(&call.executor, self.lang)))
             }

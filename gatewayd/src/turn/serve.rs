@@ -9,7 +9,7 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::TakeUpTurn;
-use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, ResumeTurn, TurnOpened, TurnResumed};
+use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenFired, OpenTurn, ResumeTurn, TurnOpened, TurnResumed};
 use metnos_proto::payload::Sealed;
 use tokio::sync::{Notify, mpsc};
 
@@ -24,18 +24,18 @@ impl door_planner::Serve for Planner {
         ask: OpenTurn,
         [words]: [Sealed; 1],
     ) -> Served<TurnOpened, 0> {
-        if self.turns.borrow().contains_key(&ask.turn) {
-            return Err(No::Violation(format!("turn {} was opened twice", ask.turn)));
-        }
-        if self.turns() >= MAX_TURNS {
-            let why = format!("{MAX_TURNS} turns are under way already");
-            return Err(Refusal::new(RefusalCode::Busy, "planner.turns", why).remedy("ask again in a moment").into());
-        }
         let words = read_words(&words)?;
-        let cancel = Rc::new(Notify::new());
-        let pieces = self.enter(ask.turn, &cx, &cancel);
-        tokio::task::spawn_local(Rc::clone(&self).run(ask, words, (cx.notes(), cancel, pieces)));
-        Ok((TurnOpened {}, []))
+        self.begin(&cx, ask, (words, String::new()))
+    }
+
+    async fn open_fired(
+        self: Rc<Self>,
+        cx: Cx<DoorPlanner>,
+        OpenFired { open }: OpenFired,
+        [words, data]: [Sealed; 2],
+    ) -> Served<TurnOpened, 0> {
+        let (words, data) = (read_words(&words)?, read_words(&data)?);
+        self.begin(&cx, open, (words, data))
     }
 
     async fn resume_turn(
@@ -84,6 +84,21 @@ impl door_planner::Serve for Planner {
 }
 
 impl Planner {
+    /// Begins a turn on these words, and on what came with them from outside.
+    fn begin(self: Rc<Self>, cx: &Cx<DoorPlanner>, ask: OpenTurn, said: (String, String)) -> Served<TurnOpened, 0> {
+        if self.turns.borrow().contains_key(&ask.turn) {
+            return Err(No::Violation(format!("turn {} was opened twice", ask.turn)));
+        }
+        if self.turns() >= MAX_TURNS {
+            let why = format!("{MAX_TURNS} turns are under way already");
+            return Err(Refusal::new(RefusalCode::Busy, "planner.turns", why).remedy("ask again in a moment").into());
+        }
+        let cancel = Rc::new(Notify::new());
+        let pieces = self.enter(ask.turn, cx, &cancel);
+        tokio::task::spawn_local(Rc::clone(&self).run(ask, said, (cx.notes(), cancel, pieces)));
+        Ok((TurnOpened {}, []))
+    }
+
     /// Counts a turn as under way; what its thoughts will say comes there.
     fn enter(&self, turn: TurnId, cx: &Cx<DoorPlanner>, cancel: &Rc<Notify>) -> Pieces {
         let (deltas, pieces) = mpsc::channel(MAX_DELTAS);

@@ -207,7 +207,11 @@ impl planner_memoryd::Serve for Script {
         if !self.closes.get() {
             std::future::pending::<()>().await;
         }
-        self.note(format!("close_turn {} {}", ask.end.name(), ask.wish));
+        let fields = |fields: &[metnos_proto::msg::memoryd::WishedField]| -> String {
+            fields.iter().map(|field| format!(" {}:{}", field.name, field.kind)).collect()
+        };
+        let takes = fields(&ask.signature.inputs);
+        self.note(format!("close_turn {} {}{takes}", ask.end.name(), ask.wish));
         Ok((TurnClosed { mnests: 0 }, []))
     }
 }

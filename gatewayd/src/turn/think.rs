@@ -24,7 +24,7 @@ use crate::thinking::core::{Ask, Event, Loop, Settled};
 use crate::thinking::data::{self, spoken};
 use crate::thinking::prompt::{Frame, opening};
 use crate::thinking::veil::Veil;
-use crate::thinking::{ROLE, speech};
+use crate::thinking::{ROLE, Wish, speech};
 
 /// What an ask has come to: an event for the loop, or the link to a peer that the turn cannot do without is gone.
 type Came = Result<Event, AskError>;
@@ -65,14 +65,14 @@ impl Turn {
     /// Drives the loop to its end.
     pub(super) async fn think(
         &self,
-        words: &str,
+        (words, data): (&str, &str),
         envelope: &Envelope,
         model: &RoleModel,
         pieces: Pieces,
     ) -> Result<Ended, AskError> {
         let mut frame = Frame::within(envelope, model.tools, model.context);
         frame.lang = language_of(words, self.lang);
-        let mut turn = Loop::new(frame, opening(envelope, words), model.context);
+        let mut turn = Loop::new(frame, opening(envelope, words, data), model.context);
         let asks = turn.start();
         self.go_through(turn, asks, pieces).await
     }
@@ -200,7 +200,7 @@ impl Turn {
         match self.planner.memoryd.suspend_turn(self.trace, SuspendTurn { turn: self.id }, [state]).await {
             Ok(_) => {
                 let why = speech::waits(self.lang).to_owned();
-                Ok(Some(Ended { end: TurnEnd::Suspended, why, wish: String::new() }))
+                Ok(Some(Ended { end: TurnEnd::Suspended, why, wish: Wish::default() }))
             }
             Err(error) => {
                 tracing::warn!(turn = %self.id, %error, "the turn could not be put aside");

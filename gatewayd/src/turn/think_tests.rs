@@ -199,7 +199,7 @@ fn a_missing_tool_is_wished_for_when_the_turn_closes() {
         let mut stage = Stage::thinking(&[], thoughts);
         until(|| !stage.script.asked("health").is_empty()).await;
         stage.ask(WORDS).await;
-        assert_eq!(stage.script.asked("close_turn"), ["close_turn answered Paint a fence; takes colour: string"]);
+        assert_eq!(stage.script.asked("close_turn"), ["close_turn answered Paint a fence colour:string"]);
     });
 }
 

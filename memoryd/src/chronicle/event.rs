@@ -116,9 +116,7 @@ pub fn trust_named(text: &str) -> Option<Trust> {
 /// The channel of this name, if there is one.
 #[must_use]
 pub fn channel_named(text: &str) -> Option<Channel> {
-    [Channel::Cli, Channel::Http, Channel::Telegram, Channel::Scheduler, Channel::Metnos]
-        .into_iter()
-        .find(|channel| channel.name() == text)
+    Channel::named(text)
 }
 
 /// An event before it has a place in the chain.

@@ -50,6 +50,8 @@
 //! one `fsync` of the directory when the day's file is new); then the answers leave; then the
 //! index and the projections are brought up to date, before the next question is heard. So
 //! whoever was answered finds what he said, and does not wait for what follows from it. The
+//! lines of one call follow each other faster than that: each is checked against those before
+//! it as they were written, and the index hears of them together, when the call pauses. The
 //! exception is an event that takes a payload out or keeps the mnestome: its answer leaves when
 //! that is done. A line whose write or sync went wrong is cut off again, and whoever asked is
 //! refused. The index and the projections are transactions of their own and need no sync: each

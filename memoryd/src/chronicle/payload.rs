@@ -86,6 +86,9 @@ payloads! {
     TurnClose = "turn_close" {
         /// How.
         end: String,
+        /// What it would take, give and fail with, as JSON; empty when nobody has said.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        signature: String,
         /// What was missing, in the words of the request; empty when nothing was.
         wish: String,
     }
@@ -418,7 +421,7 @@ mod tests {
             OwnerMessage { lang: s(), mark: s(), standing: s(), text: s() } => OwnerMessage,
             AssistantMessage { end: s(), text: s() } => AssistantMessage,
             TurnOpen { candidates: vec![s()], direct: true, executor: s(), identity: s(), nonce: s(), shown: vec![1] } => TurnOpen,
-            TurnClose { end: s(), wish: s() } => TurnClose,
+            TurnClose { end: s(), signature: s(), wish: s() } => TurnClose,
             PolicyDecision { arguments: s(), arguments_digest: s(), arguments_encoding: s(), call: s(), executor: s(),
                 place: s(), rule: s(), verdict: s(), version: s(), why: s() } => PolicyDecision,
             RunStarted { arguments_digest: s(), call: s(), decision_seq: 1, executor: s(), inputs: vec![input],

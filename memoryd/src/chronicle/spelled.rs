@@ -87,6 +87,8 @@ impl<'a> Spelled<'a> {
         let hash = tail.digest("hash")?;
         tail.literal("hash", "}")?;
         covered.clear();
+        // What is covered is never longer than the line: the name of a field takes more than the four bytes of its length.
+        covered.reserve(DOMAIN.len() + line.len());
         covered.extend_from_slice(DOMAIN);
         Scan { rest, covered }.event(hash)
     }
@@ -130,6 +132,11 @@ impl<'a> Spelled<'a> {
 
 fn wrong<T>(field: &'static str, why: impl Into<String>) -> Result<T, LineError> {
     Err(LineError { field, why: why.into() })
+}
+
+#[cold]
+fn expected<T>(field: &'static str, literal: &'static str) -> Result<T, LineError> {
+    wrong(field, format!("`{literal}` was expected"))
 }
 
 fn shortened(text: &str) -> String {
@@ -235,13 +242,15 @@ impl<'a> Scan<'a, '_> {
         })
     }
 
+    // Inlined, so that each literal is compared as the few words that it is.
+    #[inline(always)]
     fn literal(&mut self, field: &'static str, literal: &'static str) -> Result<(), LineError> {
         match self.rest.strip_prefix(literal) {
             Some(rest) => {
                 self.rest = rest;
                 Ok(())
             }
-            None => wrong(field, format!("`{literal}` was expected")),
+            None => expected(field, literal),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use metnos_proto::ids::{SessionId, Sha256};
+use metnos_proto::ids::{SessionId, Sha256, TurnId};
 use metnos_proto::msg::common::Trust;
 use metnos_proto::msg::memoryd::Recorded;
 use metnos_proto::role::RoleName;
@@ -267,7 +267,6 @@ impl Chronicle {
     }
 
     /// How many events have been staged since the start.
-    #[must_use]
     pub const fn staged_so_far(&self) -> u64 {
         self.staged_so_far
     }
@@ -280,9 +279,19 @@ impl Chronicle {
 
     /// Whether an event of that turn waits, or is durable and not in the index yet.
     #[must_use]
-    pub fn has_unindexed_of(&self, turn: metnos_proto::ids::TurnId) -> bool {
-        let of_turn = |event: &Event| event.turn_id == Some(turn);
-        self.staged.iter().any(of_turn) || self.due.iter().any(|placed| of_turn(&placed.event))
+    pub fn has_unindexed_of(&self, turn: TurnId) -> bool {
+        self.unindexed_of(turn).next().is_some()
+    }
+
+    /// The events of that turn that the index does not know yet, those that are durable first.
+    pub fn unindexed_of(&self, turn: TurnId) -> impl Iterator<Item = &Event> {
+        let durable = self.due.iter().map(|placed| &placed.event);
+        durable.chain(&self.staged).filter(move |event| event.turn_id == Some(turn))
+    }
+
+    /// Whether an event of that turn, other than the one that opens it, waits to be durable.
+    pub fn has_staged_call_of(&self, turn: TurnId) -> bool {
+        self.staged.iter().any(|event| event.turn_id == Some(turn) && event.kind != EventType::TurnOpen)
     }
 
     /// What is durable and not in the index yet.

@@ -99,7 +99,7 @@ fn ended(n: u8, started_seq: u64) -> Draft {
 }
 
 fn closed() -> Draft {
-    let payload = TurnClose { end: "answered".into(), wish: String::new() };
+    let payload = TurnClose { end: "answered".into(), signature: String::new(), wish: String::new() };
     told(RoleName::Planner, EventType::TurnClose, payload.encode())
 }
 

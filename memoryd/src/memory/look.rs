@@ -32,6 +32,11 @@ pub(super) struct Page {
 }
 
 impl Page {
+    /// As it is told.
+    pub(super) fn told(self) -> (Looked, Vec<u8>) {
+        (Looked { lines: self.lines, next: self.next }, self.text)
+    }
+
     /// Adds one document.
     pub(super) fn add(&mut self, document: &impl Serialize) -> Told<()> {
         serde_json::to_writer(&mut self.text, document)
@@ -71,7 +76,7 @@ impl Memory {
             Look::Snapshots => list(self.mnestome.snapshots()?)?,
             Look::Ledger => self.spent()?,
         };
-        Ok((Looked { lines: page.lines, next: page.next }, page.text))
+        Ok(page.told())
     }
 
     fn lines(&self, wanted: &LinesWanted) -> Told<Page> {

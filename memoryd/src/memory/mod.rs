@@ -13,6 +13,7 @@ fn named(turn: TurnId) -> Result<(), No> {
 
 mod answer;
 mod costs;
+mod fresh;
 mod head;
 #[cfg(test)]
 mod head_tests;
@@ -26,6 +27,7 @@ mod marked_tests;
 pub mod owner;
 #[cfg(test)]
 mod owner_tests;
+mod page;
 mod recall;
 mod recollect;
 #[cfg(test)]
@@ -36,6 +38,7 @@ mod suspended;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+mod wished;
 
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,9 @@
 
 use metnos_proto::envelope::Envelope;
 use metnos_proto::msg::common::{Channel, Lang, Standing};
-use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn, Delivered, Received, Recollect, Rehearse, SearchMemory};
+use metnos_proto::msg::memoryd::{
+    BeginTurn, CloseTurn, Delivered, Received, Recollect, Rehearse, SearchMemory, WishedSignature,
+};
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::role::RoleName;
 use serde_json::Value;
@@ -31,7 +33,8 @@ fn say(memory: &mut Memory, n: u8, peer: &str, words: &str, answer: &str) -> Env
     let (_, envelope) = memory.begin_turn(teller(RoleName::Planner), &BeginTurn { turn: turn(n) }).unwrap();
     let delivered = Delivered { turn: turn(n), end: TurnEnd::Answered };
     memory.delivered(teller(RoleName::Gatewayd), &delivered, answer.as_bytes().to_vec()).unwrap();
-    let close = CloseTurn { turn: turn(n), end: TurnEnd::Answered, wish: String::new() };
+    let close =
+        CloseTurn { turn: turn(n), end: TurnEnd::Answered, wish: String::new(), signature: WishedSignature::default() };
     memory.close_turn(teller(RoleName::Planner), &close).unwrap();
     memory.flush().unwrap();
     serde_json::from_slice(&envelope).unwrap()

@@ -10,6 +10,7 @@ use metnos_proto::msg::memoryd::{
 };
 use metnos_proto::phase::{self, RecallPhase};
 
+use super::wished::closing;
 use super::{Memory, Teller, Told, fresh_facts, named, records};
 use crate::chronicle::event::{Draft, EventType, channel_named, sha256};
 use crate::chronicle::index::{IndexRow, TurnFacts};
@@ -133,7 +134,7 @@ impl Memory {
                 .map_err(|violation| No::Violation(violation.to_string()))?;
             self.aside.forget(word.turn)?;
         }
-        let payload = payload::TurnClose { end: word.end.name().to_owned(), wish: clean(word.wish.clone()) };
+        let payload = closing(word);
         self.close(teller, word.turn, &facts, &payload)
     }
 
@@ -146,7 +147,8 @@ impl Memory {
         if !facts.direct {
             return Err(No::Violation(format!("turn {} is the planner's to close", word.turn)));
         }
-        let payload = payload::TurnClose { end: word.end.name().to_owned(), wish: String::new() };
+        let payload =
+            payload::TurnClose { end: word.end.name().to_owned(), signature: String::new(), wish: String::new() };
         self.close(teller, word.turn, &facts, &payload)
     }
 
@@ -212,7 +214,7 @@ impl Memory {
     /// When nobody spoke in that turn, it is closed, or the call was decided otherwise; a
     /// violation when what it says of the turn or of the arguments is not true.
     pub fn decision(&mut self, teller: Teller, word: &Decision, arguments: Vec<u8>) -> Told<Recorded> {
-        let facts = self.turn(word.turn)?;
+        let facts = self.turn_of_call(word.turn)?;
         open_turn(word.turn, &facts)?;
         if (facts.trace, facts.channel, &facts.peer) != (word.trace, word.channel, &word.principal) {
             return Err(No::Violation(format!(
@@ -237,7 +239,7 @@ impl Memory {
             why: word.why.clone(),
         }
         .encode();
-        if let Some(row) = self.chronicle.index().of_call(word.call, EventType::PolicyDecision)? {
+        if let Some(row) = self.of_call(word.call, EventType::PolicyDecision)? {
             let asked = payload::PolicyDecision::decode(&self.chronicle.read(&row)?.payload)
                 .is_ok_and(|known| known.verdict == "ask");
             // A question may be followed by its answer; any other decision stands.
@@ -253,8 +255,8 @@ impl Memory {
     /// # Errors
     /// When the call was started before; a violation when no decision allows exactly this.
     pub fn started(&mut self, teller: Teller, word: &Started) -> Told<Recorded> {
-        let facts = self.turn(word.turn)?;
-        if let Some(row) = self.chronicle.index().of_call(word.call, EventType::RunStarted)? {
+        let facts = self.turn_of_call(word.turn)?;
+        if let Some(row) = self.of_call(word.call, EventType::RunStarted)? {
             return Err(twice(&format!("call {} was started in line {}", word.call, row.seq)));
         }
         self.decided(word)?;
@@ -281,7 +283,7 @@ impl Memory {
     /// Is there a decision that allows exactly this run?
     fn decided(&self, word: &Started) -> Told<()> {
         let undecided = |why: &str| Err(No::Violation(format!("a run of {} as call {}: {why}", word.id, word.call)));
-        let row = self.chronicle.index().row(word.decision_seq)?;
+        let row = self.line(word.decision_seq)?;
         let Some(row) = row.filter(|row| row.kind == Some(EventType::PolicyDecision) && row.call == Some(word.call))
         else {
             return undecided(&format!("line {} is no decision about it", word.decision_seq));
@@ -310,7 +312,7 @@ impl Memory {
     /// # Errors
     /// When it had ended otherwise; a violation when it was never started.
     pub fn ended(&mut self, teller: Teller, word: &Ended) -> Told<Recorded> {
-        let facts = self.turn(word.turn)?;
+        let facts = self.turn_of_call(word.turn)?;
         let start = self.start_of(word.call)?;
         let fits = start.as_ref().is_some_and(|(row, started)| {
             row.seq == word.started_seq && row.turn == Some(word.turn) && started.id() == word.id
@@ -335,7 +337,7 @@ impl Memory {
             written_bytes: word.resources.written_bytes,
         }
         .encode();
-        if let Some(row) = self.chronicle.index().of_call(word.call, EventType::RunEnded)? {
+        if let Some(row) = self.of_call(word.call, EventType::RunEnded)? {
             return same_again(&row, &payload);
         }
         let event = (EventType::RunEnded, Trust::Tool, payload);
@@ -343,7 +345,7 @@ impl Memory {
     }
 
     fn start_of(&self, call: CallId) -> Told<Option<(IndexRow, payload::RunStarted)>> {
-        let Some(row) = self.chronicle.index().of_call(call, EventType::RunStarted)? else { return Ok(None) };
+        let Some(row) = self.of_call(call, EventType::RunStarted)? else { return Ok(None) };
         let started = payload::RunStarted::decode(&self.chronicle.read(&row)?.payload).ok();
         Ok(started.map(|started| (row, started)))
     }

@@ -9,7 +9,7 @@ use metnos_proto::msg::common::{
 };
 use metnos_proto::msg::memoryd::{
     BeginTurn, CloseTurn, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, Received, Recorded,
-    Started, TurnClosed, Verdict,
+    Started, TurnClosed, Verdict, WishedSignature,
 };
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::role::RoleName;
@@ -180,7 +180,12 @@ impl Memory {
     }
 
     pub fn closed(&mut self, n: u8, wish: &str) -> TurnClosed {
-        let word = CloseTurn { turn: turn(n), end: TurnEnd::Answered, wish: wish.to_owned() };
+        let word = CloseTurn {
+            turn: turn(n),
+            end: TurnEnd::Answered,
+            wish: wish.to_owned(),
+            signature: WishedSignature::default(),
+        };
         self.close_turn(teller(RoleName::Planner), &word).unwrap()
     }
 

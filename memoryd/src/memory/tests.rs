@@ -3,7 +3,7 @@
 
 use metnos_proto::msg::common::{Outcome, Standing};
 use metnos_proto::msg::memoryd::{
-    BeginTurn, CloseTurn, ExecutorBorn, ExecutorLost, MAX_EVENT_TEXT, SystemEvent, Tail, Verdict,
+    BeginTurn, CloseTurn, ExecutorBorn, ExecutorLost, MAX_EVENT_TEXT, SystemEvent, Tail, Verdict, WishedSignature,
 };
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::role::RoleName;
@@ -171,7 +171,8 @@ fn an_envelope_is_given_once_for_words_that_were_received_and_before_the_close()
     let begin = BeginTurn { turn: turn(1) };
     assert_eq!(no(memory.begin_turn(planner, &begin)), "turn.unknown");
     memory.say(1, "hello");
-    let close = CloseTurn { turn: turn(1), end: TurnEnd::Answered, wish: String::new() };
+    let close =
+        CloseTurn { turn: turn(1), end: TurnEnd::Answered, wish: String::new(), signature: WishedSignature::default() };
     assert_eq!(no(memory.close_turn(planner, &close)), "violation", "before it began");
     memory.begin(1);
     assert_eq!(no(memory.begin_turn(planner, &begin)), "violation", "a second time");

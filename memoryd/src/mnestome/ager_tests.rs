@@ -47,7 +47,7 @@ impl History {
             records.push(Record::Started { call: call(at), id, inputs });
             records.push(Record::Ended { call: call(at), ok: true, ts_ms: MORNING });
         }
-        let close = TurnClose { end: "answered".to_owned(), wish: wish.to_owned() }.encode();
+        let close = TurnClose { end: "answered".to_owned(), signature: String::new(), wish: wish.to_owned() }.encode();
         let close = self.event(EventType::TurnClose, &close, 0);
         self.mnestome.apply([&close], &Told(records), &mut NoFaults).unwrap();
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 use metnos_proto::msg::common::ExecutorId;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
+use serde_json::Value;
 use sha2::Digest;
 
 use super::ager::{AGER_EVERY, FUSION_USES};
@@ -158,6 +159,8 @@ struct Change<'a> {
     ts_ms: u64,
     seq: u64,
     desired_signature: Option<String>,
+    /// Whether the signature holds more than the words.
+    says_more: bool,
     why: Option<&'static str>,
 }
 
@@ -363,15 +366,21 @@ impl Mnestome {
                 ts_ms,
                 seq: close.seq,
                 desired_signature: None,
+                says_more: false,
                 why: None,
             })?;
         }
-        let wish = TurnClose::decode(&close.payload).map(|closed| wish_text(&closed.wish)).unwrap_or_default();
+        let Ok(closed) = TurnClose::decode(&close.payload) else { return Ok(()) };
+        let wish = wish_text(&closed.wish);
         if wish.is_empty() {
             return Ok(());
         }
         let src = last_success(records).unwrap_or(ExecutorId { name: String::new(), version: String::new() });
-        let signature = serde_json::json!({ "summary": wish, "inputs": [], "outputs": [], "errors": [] });
+        let said: Value = serde_json::from_str(&closed.signature).unwrap_or_default();
+        let list = |key: &str| said.get(key).cloned().unwrap_or_else(|| serde_json::json!([]));
+        let signature = serde_json::json!({
+            "summary": wish, "inputs": list("inputs"), "outputs": list("outputs"), "errors": list("errors"),
+        });
         self.reinforce(&Change {
             src: &src,
             dst_name: &wish,
@@ -379,6 +388,7 @@ impl Mnestome {
             ts_ms: close.ts_ms,
             seq: close.seq,
             desired_signature: Some(signature.to_string()),
+            says_more: !closed.signature.is_empty(),
             why: Some("the planner found no executor for these words"),
         })
     }
@@ -409,7 +419,7 @@ impl Mnestome {
             self.db
                 .prepare_cached(
                     "UPDATE mnests SET weight = ?2, uses = uses + 1, ts_last = max(ts_last, ?3), last_event_seq = ?4,
-                     used_at = ?5, lw = ?6, t_cross = ?7,
+                     used_at = ?5, lw = ?6, t_cross = ?7, desired_signature = coalesce(?8, desired_signature),
                      state = CASE state WHEN 'decaying' THEN 'active' WHEN 'archived' THEN 'active' ELSE state END
                      WHERE id = ?1",
                 )
@@ -421,7 +431,9 @@ impl Mnestome {
                         signed(change.seq),
                         signed(now),
                         lw(weight, lambda, now),
-                        cross
+                        cross,
+                        // Who wishes for the same and says nothing of it takes back nothing.
+                        change.desired_signature.as_ref().filter(|_| change.says_more)
                     ])
                 })
                 .during(what)?;

@@ -160,7 +160,7 @@ impl Steps {
             self.calls += 1;
             events.push(self.event(EventType::RunStarted, "{}".to_owned(), ts_ms, events.len()));
         }
-        let close = TurnClose { end: "answered".to_owned(), wish: String::new() }.encode();
+        let close = TurnClose { end: "answered".to_owned(), signature: String::new(), wish: String::new() }.encode();
         events.push(self.event(EventType::TurnClose, close, 0, events.len()));
         self.mnestome.apply(&events, &Replayed(records), &mut NoFaults)?;
         self.lines += 1;

@@ -71,6 +71,28 @@ impl Daemon {
 }
 
 impl ctl_door::ServeBlocking for Daemon {
+    fn hook_secret(
+        &mut self,
+        _: &BlockingServer<CtlDoor>,
+        _: TraceId,
+        ask: metnos_proto::msg::door::HookSecret,
+        _: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::common::Done, 1> {
+        self.heard(format!("{ask:?}"));
+        Ok((metnos_proto::msg::common::Done {}, [sealed(&self.lines().owned)]))
+    }
+
+    fn fire_timer(
+        &mut self,
+        _: &BlockingServer<CtlDoor>,
+        _: TraceId,
+        ask: metnos_proto::msg::door::FireTimer,
+        _: [Sealed; 0],
+    ) -> Served<Said, 0> {
+        self.heard(format!("fire {}", ask.name));
+        Ok((Said { turn: TURN }, []))
+    }
+
     fn answer(
         &mut self,
         _: &BlockingServer<CtlDoor>,
@@ -107,6 +129,10 @@ impl ctl_door::ServeBlocking for Daemon {
         let done = TurnDone { turn: TURN, end: TurnEnd::Cancelled, why: "somebody cancelled it".into() };
         link.note(&ctl_door::Note::TurnDone(done)).unwrap();
         Ok((Cancelled { was_open: true }, []))
+    }
+
+    fn greet(&mut self, _: &BlockingServer<CtlDoor>, _: TraceId, _: Greet, _: [Sealed; 0]) -> Served<Greeted, 0> {
+        Ok((Greeted { lang: Lang::En }, []))
     }
 
     fn put_token(
@@ -387,12 +413,15 @@ macro_rules! serve {
                 let mut server = BlockingServer::<$edge>::new(AnswererEnd::new($end).unwrap()).unwrap();
                 let mut daemon = Daemon($plan);
                 let mut buffer = socket::buffer();
+                let mut answered = 0;
                 loop {
                     match server.receive(&mut buffer) {
                         Ok(Some(incoming)) => {
                             let outgoing = $module::dispatch(&server, incoming, &mut daemon).unwrap();
                             server.answer(outgoing).unwrap();
-                            if daemon.lines().door_leaves && EdgeId::$edge == EdgeId::CtlDoor {
+                            // Whoever speaks is greeted first.
+                            answered += 1;
+                            if daemon.lines().door_leaves && answered > 1 && EdgeId::$edge == EdgeId::CtlDoor {
                                 return;
                             }
                         }

@@ -19,6 +19,17 @@ use super::card::CARD;
 use super::daemons::*;
 
 impl ctl_policyd::ServeBlocking for Daemon {
+    fn automation(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: metnos_proto::msg::people::AutomationAsk,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        self.heard(format!("{ask:?}"));
+        Ok((Done {}, [sealed(&self.lines().owned)]))
+    }
+
     fn run_call(
         &mut self,
         _: &BlockingServer<CtlPolicyd>,

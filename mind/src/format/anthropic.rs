@@ -48,9 +48,7 @@ pub(super) fn request(prompt: &Prompt, asked: Asked<'_>) -> Value {
     if !tools.is_empty() {
         body["tools"] = tools.into();
     }
-    if let Some(hundredths) = prompt.temperature {
-        body["temperature"] = (f64::from(hundredths.min(100)) / 100.0).into();
-    }
+    // No temperature: its newer models take none.
     body["messages"] = messages(prompt).into();
     body
 }

@@ -113,7 +113,8 @@ pub(crate) fn no_room(over: Over, principal: &str) -> Verdict {
 }
 
 impl Policy {
-    fn price_of(&self, executor: &str) -> u64 {
+    /// What a call of this executor costs, in millionths.
+    pub(crate) fn price_of(&self, executor: &str) -> u64 {
         let price = |line: &String| line.split_once(' ').filter(|(name, _)| *name == executor)?.1.parse().ok();
         self.setting.budget.prices.iter().find_map(price).unwrap_or(0)
     }

@@ -270,10 +270,11 @@ impl Policy {
         }
     }
 
-    /// Watches mind until the daemon ends: what one that is gone had been granted counts in full.
+    /// Watches mind until the daemon ends: what one that is gone had been granted counts in full, and one that has come is
+    /// greeted, so that it can tell what it is asked by others before any turn thinks.
     pub async fn keep_mind(self: Rc<Self>) {
         let mut generations = self.mind.generations();
-        while generations.changed().await.is_ok() {
+        loop {
             let now = *generations.borrow_and_update();
             let gone: Vec<TurnId> = {
                 let funds = self.house().funds.borrow();
@@ -286,6 +287,18 @@ impl Policy {
             };
             for turn in gone {
                 self.settle_thinking(turn, None).await;
+            }
+            if now != 0 {
+                let policy = Rc::clone(&self);
+                tokio::task::spawn_local(async move {
+                    let nobodys = EndFund { turn: TurnId::NONE };
+                    if let Err(error) = policy.mind.end_fund(TraceId::NONE, nobodys, []).await {
+                        tracing::debug!(%error, "mind was not greeted");
+                    }
+                });
+            }
+            if generations.changed().await.is_err() {
+                return;
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Who is known beside the owner: strangers become guests by a code and the owner's word, and strangers again by
 //! another word of his (design: policy §3). policyd decides; the door only carries a code and a line.
 
+pub mod automations;
 pub mod book;
 pub mod code;
 
@@ -82,7 +83,7 @@ pub(crate) fn locked(connection: &Connection) -> Result<Vec<(Channel, String, u6
         .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, unsigned(row.get(2)?))))?;
     rows.map(|row| {
         let (channel, sender, until) = row?;
-        let known = [Channel::Cli, Channel::Http, Channel::Telegram].into_iter().find(|known| known.name() == channel);
+        let known = Channel::named(&channel).filter(|known| can_pair(*known));
         Ok((known.ok_or_else(|| StoreError::Damaged(format!("lock of {sender}")))?, sender, until))
     })
     .collect()
@@ -107,7 +108,7 @@ fn standing_of(name: &str) -> Option<Standing> {
 const fn can_pair(channel: Channel) -> bool {
     match channel {
         Channel::Cli | Channel::Http | Channel::Telegram => true,
-        Channel::Scheduler | Channel::Metnos => false,
+        Channel::Scheduler | Channel::Hook | Channel::Timer | Channel::Metnos => false,
     }
 }
 
@@ -130,6 +131,7 @@ impl Policy {
                 Standing::Guest | Standing::Stranger => Level::ReadOnly,
             };
         }
+        self.automatic(&mut it);
         if it.standing != Standing::Stranger {
             it.level = self.house().levels.borrow().level(&it.name, it.level, self.clock.wall_ms());
         }
@@ -235,6 +237,7 @@ impl Policy {
                 }))
             }
             PairingAsk::Revoke(name) => self.unpair(by, &name).await,
+            PairingAsk::Speaks(ask) => self.set_lang(by, ask).await,
         }
     }
 
@@ -242,7 +245,10 @@ impl Policy {
         let house = self.house();
         let (people, book) = (house.people.borrow(), house.book.borrow());
         let known = people.0.iter().map(|(name, person)| {
-            json!({"principal": name, "standing": standing_name(person.standing), "since_ms": person.since_ms})
+            json!({
+                "principal": name, "standing": standing_name(person.standing), "since_ms": person.since_ms,
+                "lang": crate::tongue::name(self.lang_of(name)),
+            })
         });
         let waiting = book.waiting(now).into_iter().map(|(channel, sender, until)| {
             json!({"channel": channel.name(), "sender": sender, "seconds": until.saturating_sub(now) / 1_000})
@@ -259,7 +265,8 @@ impl Policy {
 
     /// He is a stranger again at once: before it is even written, his turns are over and what runs for them is killed.
     async fn unpair(self: &Rc<Self>, by: &str, name: &str) -> Result<Value, Refusal> {
-        if self.house().people.borrow_mut().0.remove(name).is_none() {
+        let was_paired = self.house().people.borrow_mut().0.remove(name).is_some();
+        if !was_paired && !self.house().automations.borrow_mut().forget(name) {
             let why = format!("{} was not paired", shown(name));
             return Err(Refusal::new(RefusalCode::Unknown, "pairing.unknown", why)
                 .remedy("`metnosctl pairing list` shows who is known"));
@@ -278,11 +285,14 @@ impl Policy {
         self.store
             .run(move |connection| {
                 connection.execute("DELETE FROM levels WHERE principal = ?1", [&row])?;
+                connection.execute("DELETE FROM automations WHERE principal = ?1", [&row])?;
+                connection.execute("DELETE FROM tongues WHERE principal = ?1", [&row])?;
                 connection.execute("DELETE FROM principals WHERE name = ?1", [&row]).map(|_| ())
             })
             .await
             .map_err(|error| not_durable(&error))?;
         self.house().levels.borrow_mut().forget(name);
+        self.house().tongues.borrow_mut().forget(name);
         self.chronicled("revoked", &format!("{by} has made {name} a stranger again")).await?;
         Ok(json!({"principal": name, "standing": "stranger", "turns_ended": ended}))
     }

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::{Act, ActState, MAX_LISTED, WayBack, order};
 use crate::policy::{Policy, head};
 use crate::principal::Principal;
+use crate::serve::By;
 use crate::store::StoreError;
 
 /// Where an inverse says what it has done.
@@ -155,7 +156,7 @@ impl Policy {
         }
         let arguments = Sealed::new(act.arguments.as_bytes())
             .map_err(|error| Refusal::new(RefusalCode::Internal, "policyd.internal", error.to_string()))?;
-        let ran = self.direct(principal.clone(), act.inverse.clone(), arguments, None).await;
+        let ran = self.direct(principal.clone(), act.inverse.clone(), arguments, By::Typed).await;
         let taken = match ran {
             Ok((run, result)) => match run.acted {
                 Acted::Ran(ran) => judged(&ran, &result, act.state),

@@ -26,6 +26,16 @@ impl OwnersFiles {
         Ok(Self { folder: rustix::fs::open(workspace, flags, Mode::empty())? })
     }
 
+    /// The numbers of a folder's device and of it there, by its name below the workspace; `None` when it is not there, is a
+    /// link, or cannot be seen.
+    #[must_use]
+    pub fn identity(&self, below: &str) -> Option<(u64, u64)> {
+        let name = if below.is_empty() { "." } else { below };
+        let stat = rustix::fs::statat(&self.folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        folder.then_some((stat.st_dev, stat.st_ino))
+    }
+
     /// The bytes of one of them; `None` when there is no such file.
     ///
     /// # Errors

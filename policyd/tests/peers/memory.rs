@@ -84,6 +84,20 @@ impl FakeMemory {
 }
 
 impl Serve for FakeMemory {
+    async fn look_for(
+        self: std::rc::Rc<Self>,
+        _: metnos_proto::link_async::Cx<metnos_proto::edges::PolicydMemoryd>,
+        _: metnos_proto::msg::memoryd::LookFor,
+        []: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::memoryd::Looked, 1> {
+        Err(metnos_proto::msg::common::Refusal::new(
+            metnos_proto::msg::common::RefusalCode::Denied,
+            "test",
+            "nobody looks here",
+        )
+        .into())
+    }
+
     async fn decision(
         self: Rc<Self>,
         _: Cx<PolicydMemoryd>,

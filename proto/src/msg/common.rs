@@ -26,11 +26,25 @@ pub enum Channel {
     Telegram,
     /// A firing of the scheduler.
     Scheduler,
+    /// A webhook that the owner has set up; the sender is its name.
+    Hook,
+    /// A timer of the owner's machine; the sender is its name.
+    Timer,
     /// Metnos itself: births, the ager, proposals.
     Metnos,
 }
 
 impl Channel {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Cli, Self::Http, Self::Telegram, Self::Scheduler, Self::Hook, Self::Timer, Self::Metnos];
+
+    /// The channel of this name, if there is one.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|channel| channel.name() == text)
+    }
+
     /// The name used in the chronicle and on screen.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -39,6 +53,8 @@ impl Channel {
             Self::Http => "http",
             Self::Telegram => "telegram",
             Self::Scheduler => "scheduler",
+            Self::Hook => "hook",
+            Self::Timer => "timer",
             Self::Metnos => "metnos",
         }
     }

@@ -1,6 +1,7 @@
 //! What a session at the terminal asks the door.
 
 use crate::ids::TurnId;
+use crate::msg::common::Lang;
 use crate::msg::policyd::Answer;
 use crate::words;
 
@@ -12,6 +13,15 @@ words! {
     pub struct Said {
         /// Which.
         pub turn: TurnId,
+    }
+
+    /// Who is spoken to here, and how: asked before the first word.
+    pub struct Greet {}
+
+    /// See [`Greet`].
+    pub struct Greeted {
+        /// The language of whoever sits there.
+        pub lang: Lang,
     }
 
     /// Stop a turn of this session.
@@ -35,6 +45,23 @@ words! {
     /// The owner gives the door the token of a bot, which comes beside it; an empty one takes it away. It counts from the
     /// door's next start.
     pub struct PutToken {}
+
+    /// The owner has the door make the secret of a webhook, or forget it. A document comes beside the answer, as JSON: a
+    /// secret stands in it once, when it was made.
+    pub enum HookSecret {
+        /// Which webhooks have one.
+        List,
+        /// A fresh one, in the place of any that there was.
+        Make(String),
+        /// None any more.
+        Remove(String),
+    }
+
+    /// The owner's machine says that it is time: what was set up for the timer of this name is done; notes follow.
+    pub struct FireTimer {
+        /// Which.
+        pub name: String,
+    }
 
     /// What the door is doing, for `status`.
     pub struct DoorStatus {}

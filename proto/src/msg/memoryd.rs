@@ -112,6 +112,27 @@ words! {
         pub end: TurnEnd,
         /// What was missing, when the planner could not do it; empty otherwise.
         pub wish: String,
+        /// What it would take and give, as far as the planner said.
+        pub signature: WishedSignature,
+    }
+
+    /// What an executor that does not exist would take, give and fail with. Names and kinds are a model's words.
+    #[derive(Default)]
+    pub struct WishedSignature {
+        /// At most [`MAX_WISHED`].
+        pub inputs: Vec<WishedField>,
+        /// At most [`MAX_WISHED`].
+        pub outputs: Vec<WishedField>,
+        /// Classes of errors, at most [`MAX_WISHED`], each of at most [`MAX_WISHED_BYTES`].
+        pub errors: Vec<String>,
+    }
+
+    /// One field of a [`WishedSignature`].
+    pub struct WishedField {
+        /// Its name, at most [`MAX_WISHED_BYTES`].
+        pub name: String,
+        /// What it is: `string`, `path`, …; at most [`MAX_WISHED_BYTES`].
+        pub kind: String,
     }
 
     /// A model was asked in this turn. The very bytes that were sent to it come beside it.
@@ -507,6 +528,24 @@ words! {
         pub size: u64,
     }
 
+    /// policyd: a page for somebody on a channel.
+    pub enum LookFor {
+        /// What happened, without what was said or done in it, newest first.
+        Audit(PageOf),
+        /// The heaviest mnests.
+        Mnests(PageOf),
+    }
+
+    /// See [`LookFor`].
+    pub struct PageOf {
+        /// Only what this principal has caused; empty for everything.
+        pub principal: String,
+        /// Where the page begins: 0, or what the page before said.
+        pub from: u64,
+        /// How many at most.
+        pub lines: u32,
+    }
+
     /// See [`Look::Mnests`].
     pub struct MnestsWanted {
         /// Only those that lead from this executor; empty for all.
@@ -669,6 +708,10 @@ pub const MAX_WHY: usize = 1024;
 pub const MAX_TAG: usize = 64;
 /// The most bytes of what is put aside for one turn.
 pub const MAX_SUSPENDED_BYTES: usize = 4 << 20;
+/// The most inputs, outputs and errors of something wished for that are kept, each.
+pub const MAX_WISHED: usize = 12;
+/// The longest name or kind of them, in bytes.
+pub const MAX_WISHED_BYTES: usize = 64;
 /// The most gaps listed.
 pub const MAX_GAPS: usize = 64;
 /// The most proposals of the ager in one answer.

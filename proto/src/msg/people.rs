@@ -1,8 +1,25 @@
 //! Who may speak to this instance, and how far he goes without asking: what the door and the owner ask policyd about
 //! that.
 
-use crate::msg::common::{Channel, Level, Standing};
+use crate::ids::{TraceId, TurnId};
+use crate::msg::common::{Channel, Lang, Level, Standing};
 use crate::words;
+
+/// The longest name of a hook or a timer, in bytes.
+pub const MAX_NAME: usize = 32;
+/// The longest instruction of a hook or a timer, in bytes.
+pub const MAX_SAYS: usize = 2_048;
+/// The most hooks and timers together.
+pub const MAX_AUTOMATIONS: usize = 32;
+/// The most lines of a page.
+pub const MAX_PAGE: u32 = 100;
+
+/// Whether a hook or a timer may be called so.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(fits)
+}
 
 words! {
     /// A stranger is at the door. What he says travels only where it has the form of a code.
@@ -49,6 +66,16 @@ words! {
         Invite(Invite),
         /// Whoever that is is a stranger again, at once: `channel:sender`.
         Revoke(String),
+        /// He is spoken to in this language from now on, whatever his channel says.
+        Speaks(Speaks),
+    }
+
+    /// See [`PairingAsk::Speaks`].
+    pub struct Speaks {
+        /// `channel:sender`, or `owner`.
+        pub principal: String,
+        /// The language.
+        pub lang: Lang,
     }
 
     /// See [`PairingAsk::Approve`].
@@ -67,6 +94,72 @@ words! {
         pub channel: Channel,
         /// What its bearer becomes; never a stranger.
         pub standing: Standing,
+    }
+
+    /// The owner sets up what is done without a person: webhooks and timers. A document comes beside the answer, as JSON.
+    pub enum AutomationAsk {
+        /// Those that there are.
+        List,
+        /// Another one. It is a principal of its own from now on, and reads only.
+        Add(Automation),
+        /// This one is gone, at once: `hook:NAME` or `timer:NAME`.
+        Remove(String),
+    }
+
+    /// See [`AutomationAsk::Add`].
+    pub struct Automation {
+        /// What fires it: a hook or a timer.
+        pub channel: Channel,
+        /// Its name: at most [`MAX_NAME`] small letters, digits and hyphens.
+        pub name: String,
+        /// What is to be done then, in the owner's words. At most [`MAX_SAYS`] bytes.
+        pub says: String,
+    }
+
+    /// The door: a webhook came whose signature was good, or a timer fired. What was set up for it comes beside the answer.
+    pub struct Fire {
+        /// A hook or a timer.
+        pub channel: Channel,
+        /// Its name.
+        pub sender: String,
+        /// Whether something from outside came with it.
+        pub has_data: bool,
+    }
+
+    /// A turn is open on the owner's words.
+    pub struct Fired {
+        /// The turn.
+        pub turn: TurnId,
+        /// Its trace.
+        pub trace: TraceId,
+        /// `channel:name`.
+        pub principal: String,
+        /// The language it is spoken to in.
+        pub lang: Lang,
+    }
+
+    /// What somebody may see of the house, on his channel. Documents come beside the answer, one a line.
+    pub struct LookHere {
+        /// As in [`crate::msg::policyd::Identify`].
+        pub channel: Channel,
+        /// As in [`crate::msg::policyd::Identify`].
+        pub sender: String,
+        /// At what.
+        pub at: LookAt,
+        /// Where the page begins: 0, or what the page before said.
+        pub from: u64,
+        /// How many at most; capped at [`MAX_PAGE`].
+        pub lines: u32,
+    }
+
+    /// See [`LookHere`].
+    pub enum LookAt {
+        /// What can be called: all of it for the owner, else only what is at work.
+        Executors,
+        /// The graph of use; the owner's only.
+        Mnests,
+        /// What happened, newest first: all of it for the owner, else only one's own. Never what was said or done in it.
+        Audit,
     }
 
     /// The owner looks at levels of autonomy, or sets one. A document comes beside the answer, as JSON.

@@ -18,6 +18,12 @@ words! {
         pub lang: Lang,
     }
 
+    /// Start a turn that no person began: the owner's words come beside it, and after them what came from outside.
+    pub struct OpenFired {
+        /// The turn.
+        pub open: OpenTurn,
+    }
+
     /// The turn has begun; notes follow.
     pub struct TurnOpened {}
 

@@ -6,6 +6,9 @@ use crate::msg::common::{
 };
 use crate::words;
 
+/// The most bytes of a file that is kept: in base64 it fits into the arguments of a call.
+pub const MAX_FILE: usize = 720 << 10;
+
 words! {
     // ---- from the door -------------------------------------------------
 
@@ -15,6 +18,8 @@ words! {
         pub channel: Channel,
         /// The sender as the channel names it: `uid:1000` at the terminal.
         pub sender: String,
+        /// The language that the channel says he speaks, where it does. The owner's word on it counts before this.
+        pub lang: Option<Lang>,
     }
 
     /// Who it is.
@@ -68,6 +73,17 @@ words! {
         pub channel: Channel,
         /// As in [`Identify`].
         pub sender: String,
+    }
+
+    /// Somebody has sent a file over a channel: it is kept below `inbox/`, as far as he may. Its bytes, at most
+    /// [`MAX_FILE`] of them, come beside it.
+    pub struct KeepFile {
+        /// As in [`Identify`].
+        pub channel: Channel,
+        /// As in [`Identify`].
+        pub sender: String,
+        /// Under which name; one part of a path.
+        pub name: String,
     }
 
     /// Takes back the last turn of a principal that can be. What became of it comes beside the answer, as JSON.

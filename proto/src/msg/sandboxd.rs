@@ -127,6 +127,19 @@ words! {
         pub arguments: Blake3,
         /// The chronicle line of the decision.
         pub decision_seq: u64,
+        /// The folders that its manifest grants, as policyd saw them when it decided. What lies there when they are mounted
+        /// must be these and no others; at most one for each grant.
+        pub folders: Vec<SeenFolder>,
+    }
+
+    /// A folder of the workspace, told apart from every other that may stand in its place.
+    pub struct SeenFolder {
+        /// Its name below the workspace; empty for the workspace itself.
+        pub below: String,
+        /// The number of its device.
+        pub device: u64,
+        /// Its number there.
+        pub inode: u64,
     }
 
     /// The same, for an executor that was granted secrets: they come as the second descriptor, a JSON object of texts,

@@ -1,9 +1,13 @@
 //! What no plan may be, whatever manifest and installation it was made from.
 
+use std::collections::BTreeSet;
+
 use metnos_proto::executor::{Places, Quotas, forbidden, is_name};
 use metnos_proto::msg::sandboxd::MAX_SECRETS;
 
 use metnos_egress::order::{MAX_CONNECTIONS, MAX_RULES};
+
+use crate::masks;
 
 use super::{
     CA_FILE, DEVICES, Egress, Mode, Mount, Namespace, POOL_NAME, PlanError, SCRATCH_BELOW, Spec, Use, WORKSPACE,
@@ -102,6 +106,22 @@ pub fn guards(mounts: &[Mount]) -> Result<(), PlanError> {
         }
     }
     Ok(())
+}
+
+/// Each granted folder may hold a closed place, so every closed name directly below it is covered; and nothing else is.
+pub fn masks(spec: &Spec) -> Result<(), PlanError> {
+    let granted = spec.mounts.iter().filter(|mount| matches!(mount.purpose, Use::Grant | Use::WriteGrant));
+    let wanted: BTreeSet<String> = granted.flat_map(|mount| masks::below(&mount.target).collect::<Vec<_>>()).collect();
+    let found: BTreeSet<String> = spec.masks.iter().cloned().collect();
+    match wanted.symmetric_difference(&found).next() {
+        Some(path) if wanted.contains(path) => {
+            Err(PlanError::BadMount { path: path.clone(), what: "is closed, and is not covered" })
+        }
+        Some(path) => {
+            Err(PlanError::BadMount { path: path.clone(), what: "is covered, and not below what is granted" })
+        }
+        None => Ok(()),
+    }
 }
 
 /// The pool as executors see it.

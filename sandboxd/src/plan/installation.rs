@@ -12,6 +12,7 @@ use super::{
     Spec, TMP, Use, WORKSPACE, WRITABLE,
 };
 use crate::interp::Interpreter;
+use crate::masks;
 
 /// The connections of a call.
 const CONNECTIONS: u8 = 6;
@@ -148,6 +149,11 @@ impl Installation {
             root: Memory { bytes: 1 << 20, files: 512 },
             tmp,
             mounts: self.mounts(&granted.folders, egress.is_some()),
+            masks: granted
+                .folders
+                .iter()
+                .flat_map(|grant| masks::below(&grant.path(WORKSPACE)).collect::<Vec<_>>())
+                .collect(),
             places: self.places(&granted.folders, egress.is_some()),
             seccomp: self.seccomp[0],
             start_seccomp: self.seccomp[1],

@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use super::output::{Judged, judge};
 use super::verify::{Formed, Texts};
 use super::{Entry, Job, Sandbox, ScratchFolder, Secrets};
+use crate::approved::Approved;
 
 /// The fewest cases that show anything.
 pub const MIN_CASES: usize = 3;
@@ -155,7 +156,17 @@ pub async fn run<S: Sandbox>(
     let plan = sandbox.installation().pure_plan("birth", &quotas).map_err(|error| error.to_string())?;
     let secrets = &Secrets::none();
     let (entry, progress, kill_first) = (Entry::Cases, &|_, _| {}, kill());
-    let job = Job { turn: None, plan: &plan, code: tests, entry, secrets, progress, kill: kill_first, begin: None };
+    let job = Job {
+        turn: None,
+        plan: &plan,
+        code: tests,
+        entry,
+        secrets,
+        progress,
+        approved: Approved::ANY,
+        kill: kill_first,
+        begin: None,
+    };
     let finished = sandbox.run(job).await;
     let bytes = match (finished.outcome, finished.result) {
         (Outcome::Ok, Some(bytes)) => bytes,
@@ -208,7 +219,17 @@ async fn run_case<S: Sandbox>(
     let thought = case.thought.clone().map(|thought| json::canonical(&Value::Object(thought)));
     let entry = Entry::Call { args, thought };
     let (code, secrets) = (&executor.code, &Secrets::of_birth(&plan.spec().secrets));
-    let job = Job { turn: None, plan: &plan, code, entry, secrets, progress: &|_, _| {}, kill, begin: None };
+    let job = Job {
+        turn: None,
+        plan: &plan,
+        code,
+        entry,
+        secrets,
+        progress: &|_, _| {},
+        approved: Approved::ANY,
+        kill,
+        begin: None,
+    };
     let finished = sandbox.run(job).await;
     if !finished.log.is_empty() {
         tracing::debug!(id = %executor.id, case = %case.name, log = %short(&finished.log), "what a birth test wrote");

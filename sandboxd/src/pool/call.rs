@@ -27,6 +27,8 @@ use super::results::Resolved;
 use super::running::{NotAdmitted, Slot, Whose};
 use super::verify::Verified;
 use super::{Entry, Job, Sandbox, Secrets};
+use crate::approved::Approved;
+use crate::mounted::not_in_the_way;
 use crate::serve::Service;
 
 /// How often an end is told to a memoryd that was gone or late; it answers a repeated one as it did before.
@@ -125,7 +127,7 @@ impl<S: Sandbox> Service<S> {
             Ok::<u64, Refusal>(seq)
         };
         let entry = Entry::Call { args: arguments, thought };
-        let running = self.execute(&verified, (entry, &secrets), &slot, (ask.turn, ask.call), notes, begin);
+        let running = self.execute(&verified, (entry, &secrets), &slot, &ask, notes, begin);
         // Made ready while its start is recorded; what runs has heard of that.
         let (started, judged) = tokio::join!(start, running);
         let started_seq = match started {
@@ -161,6 +163,7 @@ impl<S: Sandbox> Service<S> {
         }
         let slot = self.running.admit(Whose { link, turn: Some(ask.turn) }, Some(ask.call)).map_err(not_admitted)?;
         let verified = self.verified(ask.turn, &ask.id, &ask.digests).await?;
+        not_in_the_way(self.sandbox.mounted(), &verified.executor.plan)?;
         let given = Given::read(comes, &verified, &ask.id)?;
         let (bytes, inputs) = self.filled(ask.turn, &ask.id, &verified, arguments)?;
         Ok(Prepared { verified, arguments: bytes, inputs, slot, given })
@@ -238,7 +241,7 @@ impl<S: Sandbox> Service<S> {
         verified: &Verified,
         (entry, secrets): (Entry, &Secrets),
         slot: &Slot,
-        (turn, call): (TurnId, CallId),
+        ask: &Run,
         notes: Notes<PolicydSandboxd>,
         begin: oneshot::Receiver<()>,
     ) -> Judged {
@@ -252,14 +255,21 @@ impl<S: Sandbox> Service<S> {
             progress.send_replace((done, total));
         };
         let (plan, code) = (&executor.plan, executor.code.as_slice());
-        let (turn, kill, begin) = (Some(turn), slot.kill(), Some(begin));
-        let job = Job { turn, plan, code, entry, secrets, progress: &tell, kill, begin };
+        let (turn, call, kill, begin) = (Some(ask.turn), ask.call, slot.kill(), Some(begin));
+        let approved = Approved(Some(&ask.folders));
+        let job = Job { turn, plan, code, entry, secrets, progress: &tell, approved, kill, begin };
         let finished = tokio::select! {
             biased;
             finished = self.sandbox.run(job) => finished,
             never = forward(reports, notes, call) => match never {},
         };
         let finished = secrets.withhold(finished);
+        if !finished.alarms.is_empty() {
+            let (id, told) = (&executor.id, finished.alarms.join("; "));
+            let text = format!("{id} tried in call {call} what no executor has a use for: {told}");
+            tracing::warn!(%id, %call, told, "an alarm");
+            self.event("alarm", &text, Some(ask.turn)).await;
+        }
         if finished.outcome != Outcome::Ok || !finished.log.is_empty() {
             let (outcome, detail, log) = (finished.outcome.name(), &finished.detail, &finished.log);
             tracing::debug!(id = %executor.id, %call, outcome, %detail, ?log, "an executor has ended");

@@ -43,6 +43,11 @@ pub trait Sandbox: 'static {
     /// What carries each layer, one `layer: carrier` a line.
     fn layers(&self) -> Vec<String>;
 
+    /// Mounts below the workspace, because of which nothing of it can be granted.
+    fn mounted(&self) -> &[String] {
+        &[]
+    }
+
     /// Tries in a sandbox what must fail there.
     fn canaries(&self) -> impl Future<Output = Vec<Canary>>;
 

@@ -75,7 +75,7 @@ impl Judged {
 /// Judges how a call of `executor` ended.
 #[must_use]
 pub fn judge(executor: &Formed, finished: Finished) -> Judged {
-    let Finished { outcome, result, detail, log: _, resources } = finished;
+    let Finished { outcome, result, detail, log: _, alarms: _, resources } = finished;
     match (outcome, result) {
         (Outcome::Ok, Some(bytes)) => judge_result(executor, &bytes, resources),
         (Outcome::Ok, None) => Judged::without_result(Outcome::Crashed, "it ended without a result", resources),

@@ -21,7 +21,7 @@ fn judged(bytes: &[u8]) -> Judged {
 }
 
 fn finished(outcome: Outcome, result: Option<Vec<u8>>) -> Finished {
-    Finished { outcome, result, detail: "why".into(), log: String::new(), resources: USED }
+    Finished { outcome, result, detail: "why".into(), log: String::new(), alarms: Vec::new(), resources: USED }
 }
 
 fn good(content: &str) -> Value {

@@ -203,9 +203,9 @@ impl Results {
         oldest.is_some_and(|id| self.turns.remove(&id).is_some())
     }
 
-    /// Drops the results of a turn.
-    pub fn forget(&mut self, turn: TurnId) {
-        self.turns.remove(&turn);
+    /// Drops the results of a turn; how many bytes those were.
+    pub fn forget(&mut self, turn: TurnId) -> usize {
+        self.turns.remove(&turn).map_or(0, |turn| turn.bytes())
     }
 
     /// Drops everything: whoever could refer to it is gone.

@@ -5,6 +5,7 @@ use metnos_proto::msg::common::{Outcome, Resources};
 use tokio::sync::oneshot;
 
 use super::secrets::Secrets;
+use crate::approved::Approved;
 use crate::plan::Plan;
 
 /// What is called of the code.
@@ -35,6 +36,8 @@ pub struct Job<'a> {
     pub secrets: &'a Secrets,
     /// Hears how far it is: done, total.
     pub progress: &'a dyn Fn(u64, u64),
+    /// Which folders it was granted.
+    pub approved: Approved<'a>,
     /// Ends it.
     pub kill: oneshot::Receiver<()>,
     /// Hears when its start is recorded: until then everything may be made ready, and not a line of it may run. Dropped
@@ -63,6 +66,8 @@ pub struct Finished {
     pub detail: String,
     /// What it wrote to its standard output and error.
     pub log: String,
+    /// What Python saw of it that no executor has a use for. Said from inside, so it may be a lie, and its absence too.
+    pub alarms: Vec<String>,
     /// What it used.
     pub resources: Resources,
 }
@@ -72,6 +77,7 @@ impl Finished {
     #[must_use]
     pub fn never_begun(why: &str) -> Self {
         let detail = why.to_owned();
-        Self { outcome: Outcome::Killed, result: None, detail, log: String::new(), resources: Resources::NONE }
+        let (log, alarms, resources) = (String::new(), Vec::new(), Resources::NONE);
+        Self { outcome: Outcome::Killed, result: None, detail, log, alarms, resources }
     }
 }

@@ -87,6 +87,8 @@ impl Secrets {
             return finished;
         }
         finished.log.zeroize();
+        // Only what was tried, not on what: that is its own word.
+        finished.alarms.iter_mut().for_each(|alarm| alarm.truncate(alarm.find(' ').unwrap_or(alarm.len())));
         let told = |bytes: &[u8]| self.0.iter().find(|(_, value)| holds(bytes, value)).map(|(name, _)| name.clone());
         if told(finished.detail.as_bytes()).is_some() {
             finished.detail = "what it says of itself holds a secret".to_owned();
@@ -164,10 +166,12 @@ mod tests {
             result: Some(result.as_bytes().to_vec()),
             detail: detail.to_owned(),
             log: "line one\nline \"two\"".to_owned(),
+            alarms: vec!["open /etc/passwd-line one".to_owned()],
             resources: Resources::NONE,
         };
         let told = secrets.withhold(finished(&json!({"x": "-line one\nline \"two\"-"}).to_string(), ""));
         assert_eq!((told.outcome, told.result, told.log.as_str()), (Outcome::BadOutput, None, ""));
+        assert_eq!(told.alarms, ["open"]);
         assert!(!told.detail.contains("line"), "{}", told.detail);
         let told = secrets.withhold(finished("{}", "KeyError: line one\nline \"two\""));
         assert!(told.outcome == Outcome::Ok && !told.detail.contains("line"));

@@ -10,7 +10,10 @@ use rustix::io::Errno;
 use rustix::process::{Signal, WaitId, WaitIdOptions};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use seccompiler::BpfProgram;
+
 use super::line::Line;
+use super::narrow;
 use crate::mounts;
 use crate::plan::{Mount, MountFlags};
 use crate::sys::{self, Cloned};
@@ -56,9 +59,10 @@ impl Broker {
     pub fn start() -> Result<Self, String> {
         let (ours, theirs) = socket::pair().map_err(|error| format!("a line to the broker: {error}"))?;
         let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
+        let filter = narrow::program()?;
         match sys::clone_process(flags).map_err(|error| format!("starting the broker: {error}"))? {
             Cloned::Child => {
-                let _ = serve(theirs.as_fd());
+                let _ = serve(theirs.as_fd(), &filter);
                 sys::exit_now(1)
             }
             Cloned::Parent { pid: _, pidfd } => {
@@ -90,7 +94,7 @@ impl Broker {
 }
 
 /// The broker's life.
-fn serve(line: BorrowedFd<'_>) -> Result<(), Errno> {
+fn serve(line: BorrowedFd<'_>, filter: &BpfProgram) -> Result<(), Errno> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     let away = rustix::io::fcntl_dupfd_cloexec(line, LINE_FD + 1)?;
     sys::place_fd(away.as_fd(), LINE_FD, false).map_err(|_| Errno::BADF)?;
@@ -104,6 +108,7 @@ fn serve(line: BorrowedFd<'_>) -> Result<(), Errno> {
     let sets = CapabilitySets { effective: mounting, permitted: mounting, inheritable: CapabilitySet::empty() };
     rustix::thread::set_capabilities(None, sets)?;
     rustix::thread::set_no_new_privs(true)?;
+    seccompiler::apply_filter(filter).map_err(|_| Errno::ACCESS)?;
     let mut word = [0; MAX_PATH + 1];
     loop {
         // One word at a time: the line keeps them apart.

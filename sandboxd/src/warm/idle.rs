@@ -41,6 +41,14 @@ impl Idle {
         matches!(rustix::process::waitid(WaitId::PidFd(launched.pidfd.as_fd()), options), Ok(None))
     }
 
+    /// Ends it, and does not wait for that.
+    pub fn end(&self) {
+        if let Some(launched) = &self.0 {
+            // It can only be gone already.
+            let _ = rustix::process::pidfd_send_signal(&launched.pidfd, Signal::KILL);
+        }
+    }
+
     /// The channel to it.
     ///
     /// # Errors
@@ -65,9 +73,8 @@ impl Idle {
 
 impl Drop for Idle {
     fn drop(&mut self) {
+        self.end();
         if let Some(launched) = &self.0 {
-            // It can only be gone already.
-            let _ = rustix::process::pidfd_send_signal(&launched.pidfd, Signal::KILL);
             let _ = rustix::process::waitid(WaitId::PidFd(launched.pidfd.as_fd()), WaitIdOptions::EXITED);
         }
     }

@@ -3,33 +3,38 @@
 //! but speed: whoever finds nothing here executes a fresh interpreter, to the same seal.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_proto::ids::TurnId;
-use metnos_proto::msg::common::{Carrier, Outcome};
+use metnos_proto::msg::common::Carrier;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::approved::{Approved, Identity};
 use crate::frames::{self, Word};
 use crate::launch::Launcher;
-use crate::limits::{Ending, supervise};
+use crate::masks;
 use crate::order::{self, layout};
 use crate::plan::{Mount, Plan, Spec};
 
 mod broker;
 mod channel;
+mod fill;
 mod idle;
 mod line;
+mod narrow;
 pub mod stock;
+mod waiting;
 mod zygote;
 
 use broker::Broker;
 use channel::{send, tell};
 pub use idle::Idle;
-use stock::{Habits, Key, MAX_KNOWN, Next, Standing};
+use stock::{Habits, Key, MAX_KNOWN};
+use waiting::{Known, Waiting};
 use zygote::Zygote;
 
 /// How long after a failure to start it is tried again; doubling.
@@ -47,6 +52,9 @@ const LOW: usize = 1;
 const STEP_WITHIN: Duration = Duration::from_secs(45);
 /// The most bytes of compiled code of one executor; longer code is compiled at each call.
 const MAX_COMPILED: usize = 1 << 20;
+
+/// The most plans of which is remembered whether a child can become them.
+const MAX_FITTING: usize = 256;
 
 /// The most bytes of code that an executor may wait with: more might not fit its channel at once.
 const MAX_TOLD: usize = 96 << 10;
@@ -66,15 +74,6 @@ pub struct Counts {
     pub zygotes: u64,
     /// Children that were forked.
     pub forks: u64,
-}
-
-/// The code of an executor and its sandbox, kept so that it can be made to wait.
-#[derive(Debug, Clone)]
-struct Known {
-    plan: Plan,
-    code: Rc<[u8]>,
-    compiled: Option<Rc<[u8]>>,
-    used: u64,
 }
 
 /// A process that was taken for a call.
@@ -99,11 +98,17 @@ pub struct Pool {
     forks: Cell<u32>,
     suspect: Cell<bool>,
     children: RefCell<Vec<Idle>>,
-    waiting: RefCell<BTreeMap<Key, Idle>>,
+    waiting: RefCell<BTreeMap<Key, Waiting>>,
     habits: RefCell<Habits>,
+    /// Which granted folders have nothing to cover.
+    covers: masks::Known,
     known: RefCell<BTreeMap<Key, Known>>,
     uses: Cell<u64>,
     last_call: Cell<Option<Instant>>,
+    /// Plans of which is known whether a child can become them, by their digest.
+    fitting: RefCell<BTreeMap<[u8; 32], bool>>,
+    /// Processes that were told to end, until they have.
+    ending: RefCell<Vec<Idle>>,
     /// Calls that are running now, and when the last one ended.
     running: Cell<usize>,
     last_end: Cell<Option<Instant>>,
@@ -125,9 +130,12 @@ impl Pool {
             children: RefCell::default(),
             waiting: RefCell::default(),
             habits: RefCell::default(),
+            covers: masks::Known::default(),
             known: RefCell::default(),
             uses: Cell::new(0),
             last_call: Cell::new(None),
+            fitting: RefCell::default(),
+            ending: RefCell::default(),
             running: Cell::new(0),
             last_end: Cell::new(None),
             nudge: Notify::new(),
@@ -170,10 +178,17 @@ impl Pool {
         Call(self)
     }
 
-    /// Waits until no call would be held up by what follows; bounded, and not at all when nothing waits for calls.
+    /// Whether calls come faster than one after the other: then there is no moment between them to wait for, and what
+    /// is done ahead of one call is missed by another.
+    fn is_crowded(&self) -> bool {
+        self.running.get() > 1
+    }
+
+    /// Waits until no call would be held up by what follows; bounded, and not at all when nothing waits for calls or
+    /// several run at once.
     pub async fn out_of_the_way(&self) {
         let since = Instant::now();
-        while self.children.borrow().len() >= LOW && since.elapsed() < PUT_OFF_AT_MOST {
+        while self.children.borrow().len() >= LOW && !self.is_crowded() && since.elapsed() < PUT_OFF_AT_MOST {
             let ended = self.last_end.get().map_or(AFTER_A_CALL, |end| end.elapsed());
             if self.running.get() == 0 && ended >= AFTER_A_CALL {
                 return;
@@ -197,6 +212,7 @@ impl Pool {
         self.waiting.borrow_mut().clear();
         self.zygote.replace(None);
         self.broker.replace(None);
+        self.ending.borrow_mut().clear();
         self.known.borrow_mut().values_mut().for_each(|known| known.compiled = None);
     }
 
@@ -242,8 +258,8 @@ impl Pool {
     }
 
     /// A process for this call, sealed or about to be; `None` when there is none and none can be had.
-    pub async fn take(&self, turn: Option<TurnId>, plan: &Plan, code: &[u8]) -> Option<Taken> {
-        let taken = self.find(turn, plan, code).await;
+    pub async fn take(&self, turn: Option<TurnId>, plan: &Plan, code: &[u8], approved: Approved<'_>) -> Option<Taken> {
+        let taken = self.find(turn, plan, code, approved).await;
         // A birth is no sign that calls will come.
         if turn.is_some() {
             self.last_call.set(Some(Instant::now()));
@@ -259,18 +275,24 @@ impl Pool {
         Some(taken)
     }
 
-    async fn find(&self, turn: Option<TurnId>, plan: &Plan, code: &[u8]) -> Option<Taken> {
-        if !self.serves(plan) {
+    async fn find(&self, turn: Option<TurnId>, plan: &Plan, code: &[u8], approved: Approved<'_>) -> Option<Taken> {
+        if !self.serves(plan) || self.covers.any(plan) {
             return None;
         }
         let key = Key::new(metnos_proto::ids::Blake3::of(code), plan.hash());
         // What is born is not expected again, and its workspace is gone by then.
-        let code = if turn.is_some() { self.remember(key, plan, code) } else { frames::frame(Word::Source, code) };
+        if turn.is_some() {
+            self.remember(key, plan, code);
+        }
         self.habits.borrow_mut().called(turn, key);
         let expected = self.waiting.borrow_mut().remove(&key);
-        if let Some(process) = expected.filter(Idle::is_alive) {
+        // What it has mounted was mounted before this was decided.
+        let expected = expected.filter(|waiting| waiting.idle.is_alive() && waiting.fits(plan, approved));
+        if let Some(Waiting { idle: process, .. }) = expected {
             return Some(Taken { process, carrier: Carrier::Predicted, code: Vec::new() });
         }
+        let told = self.known.borrow().get(&key).filter(|_| turn.is_some()).map(Known::told);
+        let code = told.unwrap_or_else(|| frames::frame(Word::Source, code));
         loop {
             // The one that has waited longest is warmest.
             let oldest = {
@@ -279,10 +301,10 @@ impl Pool {
             };
             let (idle, carrier) = match oldest {
                 Some(idle) => (idle, Carrier::Warm),
-                None => (self.fork().await.ok()?, Carrier::Forked),
+                None => (self.fork(false).await.ok()?, Carrier::Forked),
             };
-            match self.seal(&idle, plan).await {
-                Ok(()) => {
+            match self.seal(&idle, plan, approved).await {
+                Ok(_) => {
                     let code = tell(&idle, code)?;
                     return Some(Taken { process: idle, carrier, code });
                 }
@@ -297,22 +319,38 @@ impl Pool {
         }
     }
 
-    /// Whether a child of the zygote can become what the plan says: everything but grants, places and limits is alike.
+    /// Whether a child of the zygote can become what the plan says. Compared once: plans of one digest are one plan.
     fn serves(&self, plan: &Plan) -> bool {
+        let known = self.fitting.borrow().get(&plan.hash().0).copied();
+        known.unwrap_or_else(|| {
+            let fits = self.fits(plan);
+            let mut fitting = self.fitting.borrow_mut();
+            if fitting.len() >= MAX_FITTING {
+                fitting.clear();
+            }
+            fitting.insert(plan.hash().0, fits);
+            fits
+        })
+    }
+
+    /// Whether everything but grants, places and limits is alike.
+    fn fits(&self, plan: &Plan) -> bool {
         let common = |spec: &Spec| {
             let mut spec = spec.clone();
             spec.mounts.retain(|mount| !order::is_granted(mount.purpose));
             (spec.profile, spec.places, spec.limits) = (String::new(), Vec::new(), self.base.spec().limits);
             // They come with the request, to whatever process carries the call.
             spec.secrets.clear();
+            // Whoever has one in the way is not served here.
+            spec.masks.clear();
             spec
         };
         let grants = plan.spec().mounts.iter().filter(|mount| order::is_granted(mount.purpose)).count();
         grants <= layout::MAX_MOUNTS && common(plan.spec()) == common(self.base.spec())
     }
 
-    /// Keeps the code, so that it can be made to wait. How it is told to a process of this pool.
-    fn remember(&self, key: Key, plan: &Plan, code: &[u8]) -> Vec<u8> {
+    /// Keeps the code, so that it can be made to wait.
+    fn remember(&self, key: Key, plan: &Plan, code: &[u8]) {
         self.uses.set(self.uses.get() + 1);
         let mut known = self.known.borrow_mut();
         if !known.contains_key(&key) && known.len() >= MAX_KNOWN {
@@ -322,17 +360,16 @@ impl Pool {
         let make = || Known { plan: plan.clone(), code: code.into(), compiled: None, used: 0 };
         let known = known.entry(key).or_insert_with(make);
         known.used = self.uses.get();
-        known.told()
     }
 
-    /// A fresh child of the zygote, not sealed yet.
+    /// A fresh child of the zygote, not sealed yet, that takes the way of a call once if there is time to `rehearse`.
     ///
     /// # Errors
     /// In a sentence, why there is none.
-    pub async fn fork(&self) -> Result<Idle, String> {
+    pub async fn fork(&self, rehearse: bool) -> Result<Idle, String> {
         let zygote = self.zygote.borrow().as_ref().map(|(zygote, _)| Rc::clone(zygote));
         let zygote = zygote.ok_or_else(|| "there is no zygote".to_owned())?;
-        let forked = zygote.fork().await;
+        let forked = zygote.fork(rehearse).await;
         match &forked {
             Ok(_) => {
                 self.forks.set(self.forks.get() + 1);
@@ -348,125 +385,26 @@ impl Pool {
     ///
     /// # Errors
     /// In a sentence, which cannot be had.
-    pub async fn grants(&self, mounts: &[Mount]) -> Result<Vec<OwnedFd>, String> {
+    pub async fn grants(&self, mounts: &[Mount], approved: Approved<'_>) -> Result<Vec<(OwnedFd, Identity)>, String> {
         let broker = self.broker.borrow().clone();
         let mut grants = Vec::new();
         for mount in mounts.iter().filter(|mount| order::is_granted(mount.purpose)) {
             let broker = broker.as_ref().ok_or("there is no broker")?;
-            grants.push(broker.mount(mount).await?);
+            let grant = broker.mount(mount).await?;
+            let found = Identity::of(&grant)?;
+            approved.fits(mount, found)?;
+            grants.push((grant, found));
         }
         Ok(grants)
     }
 
-    /// Gives a child its mounts and its order.
-    async fn seal(&self, idle: &Idle, plan: &Plan) -> Result<(), String> {
-        let grants = self.grants(&plan.spec().mounts).await?;
+    /// Gives a child its mounts and its order; which folders those are.
+    async fn seal(&self, idle: &Idle, plan: &Plan, approved: Approved<'_>) -> Result<Vec<Identity>, String> {
+        let grants = self.grants(&plan.spec().mounts, approved).await?;
         let order = self.launcher.order(plan, true);
-        let fds: Vec<BorrowedFd<'_>> = grants.iter().map(AsFd::as_fd).collect();
-        send(idle.channel()?, &order, &fds).map_err(|error| format!("ordering the seal: {error}"))
-    }
-
-    /// One step towards a full pool; how long to rest when there is none to take.
-    async fn step(&self) -> Result<Option<Duration>, String> {
-        let standing = self.standing();
-        match stock::next(&standing) {
-            Next::Zygote => self.renew().await.map(|()| None),
-            Next::Fork => {
-                let idle = self.fork().await?;
-                self.children.borrow_mut().push(idle);
-                Ok(None)
-            }
-            Next::Release => {
-                self.children.borrow_mut().pop();
-                self.habits.borrow_mut().calm();
-                Ok(None)
-            }
-            Next::Rest(rest) => {
-                if self.compile_one().await? || self.expect_one().await? {
-                    return Ok(None);
-                }
-                Ok(Some(rest))
-            }
-        }
-    }
-
-    fn standing(&self) -> Standing {
-        self.children.borrow_mut().retain(Idle::is_alive);
-        let zygote = self.zygote.borrow();
-        Standing {
-            zygote: zygote.is_some(),
-            age: zygote.as_ref().map_or(Duration::ZERO, |(_, since)| since.elapsed()),
-            forks: self.forks.get(),
-            suspect: self.suspect.get() || !self.in_step(),
-            children: self.children.borrow().len(),
-            quiet: self.last_call.get().map(|last| last.elapsed()),
-        }
-    }
-
-    /// Whether zygote and broker can still be asked.
-    fn in_step(&self) -> bool {
-        self.zygote.borrow().as_ref().is_none_or(|(zygote, _)| zygote.in_step())
-            && self.broker.borrow().as_ref().is_none_or(|broker| broker.in_step())
-    }
-
-    /// A new zygote in the place of the old one, and with it everything that came of that.
-    async fn renew(&self) -> Result<(), String> {
-        self.suspect.set(false);
-        let zygote = Zygote::start(&self.launcher, &self.base).await?;
-        self.clear();
-        self.broker.replace(Some(Rc::new(Broker::start()?)));
-        self.zygote.replace(Some((Rc::new(zygote), Instant::now())));
-        self.forks.set(0);
-        self.count(|counts| counts.zygotes += 1);
-        Ok(())
-    }
-
-    /// Has the code of one executor compiled, in a sealed process that does not run it; `false` when all are.
-    async fn compile_one(&self) -> Result<bool, String> {
-        let next = self
-            .known
-            .borrow()
-            .iter()
-            .find(|(_, known)| known.compiled.is_none())
-            .map(|(key, known)| (*key, Rc::clone(&known.code)));
-        let Some((key, code)) = next else { return Ok(false) };
-        let idle = self.fork().await?;
-        self.seal(&idle, &self.base).await?;
-        let launched = idle.take().ok_or("a fresh child has ended")?;
-        let mut words = frames::frame(Word::Source, &code);
-        words.extend(frames::frame(Word::Request, br#"{"entry":"compile"}"#));
-        let never = std::future::pending::<()>();
-        let limits = &self.base.spec().limits;
-        let finished = supervise(launched, limits, &words, Ending::AtDeath, never, |_, _| {}).await;
-        let compiled = match finished.outcome {
-            Outcome::Ok if finished.result.len() <= MAX_COMPILED => finished.result,
-            // What cannot be compiled is told as text, and fails where it belongs: in its call.
-            _ => Vec::new(),
-        };
-        if let Some(known) = self.known.borrow_mut().get_mut(&key) {
-            known.compiled = Some(compiled.into());
-        }
-        Ok(true)
-    }
-
-    /// Makes one expected executor wait; `false` when all do.
-    async fn expect_one(&self) -> Result<bool, String> {
-        let expected: BTreeSet<Key> = self.habits.borrow().expected().iter().copied().collect();
-        self.waiting.borrow_mut().retain(|key, idle| expected.contains(key) && idle.is_alive());
-        let missing = {
-            let known = self.known.borrow();
-            let waiting = self.waiting.borrow();
-            expected.into_iter().find_map(|key| {
-                let known = known.get(&key).filter(|known| known.told().len() <= MAX_TOLD)?;
-                (!waiting.contains_key(&key)).then(|| (key, known.clone()))
-            })
-        };
-        let Some((key, known)) = missing else { return Ok(false) };
-        let idle = self.fork().await?;
-        self.seal(&idle, &known.plan).await?;
-        send(idle.channel()?, &known.told(), &[]).map_err(|error| format!("telling the code: {error}"))?;
-        self.waiting.borrow_mut().insert(key, idle);
-        Ok(true)
+        let fds: Vec<BorrowedFd<'_>> = grants.iter().map(|(fd, _)| fd.as_fd()).collect();
+        send(idle.channel()?, &order, &fds).map_err(|error| format!("ordering the seal: {error}"))?;
+        Ok(grants.iter().map(|(_, found)| *found).collect())
     }
 }
 
@@ -478,14 +416,5 @@ impl Drop for Call<'_> {
     fn drop(&mut self) {
         self.0.running.set(self.0.running.get().saturating_sub(1));
         self.0.last_end.set(Some(Instant::now()));
-    }
-}
-
-impl Known {
-    fn told(&self) -> Vec<u8> {
-        match &self.compiled {
-            Some(compiled) if !compiled.is_empty() => frames::frame(Word::Compiled, compiled),
-            Some(_) | None => frames::frame(Word::Source, &self.code),
-        }
     }
 }

@@ -49,15 +49,17 @@ impl Zygote {
         Ok(zygote)
     }
 
-    /// Has a child forked. It is not warm yet, but will be by the time it reads what it is told.
+    /// Has a child forked. It is not warm yet, but will be by the time it reads what it is told: with time to
+    /// `rehearse` it first takes the way of a call once.
     ///
     /// # Errors
     /// In a sentence, why there is none; the zygote should then be replaced.
-    pub async fn fork(&self) -> Result<Idle, String> {
+    pub async fn fork(&self, rehearse: bool) -> Result<Idle, String> {
         let Pipes { channel, log, fault, inner } = Pipes::new(SocketType::STREAM).map_err(|error| error.to_string())?;
         let fds = [self.proc.as_fd(), inner.channel.as_fd(), inner.log.as_fd(), inner.fault.as_fd()];
         let mut answer = [0; 8];
-        let asked = self.line.ask(&[b"F"], &fds, &mut answer).await;
+        let word: &[u8] = if rehearse { b"F" } else { b"N" };
+        let asked = self.line.ask(&[word], &fds, &mut answer).await;
         drop(inner);
         let packet = asked.map_err(|error| self.why(&error))?;
         let number = i64::from_ne_bytes(answer);
@@ -66,6 +68,13 @@ impl Zygote {
             (Some(pid), Some(pidfd)) => Ok(Idle::new(Launched { pid, pidfd, channel, log, fault })),
             (Some(_) | None, _) => Err(format!("the zygote cannot fork: error {}", number.saturating_neg())),
         }
+    }
+
+    /// Tells it to end; the process, to be collected.
+    #[must_use]
+    pub fn end(self) -> Idle {
+        self.process.end();
+        self.process
     }
 
     /// Whether it can still be asked.

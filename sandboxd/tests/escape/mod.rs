@@ -5,10 +5,11 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use metnos_proto::msg::common::{Carrier, Outcome};
+use metnos_sandboxd::approved::Approved;
 use metnos_sandboxd::escape::{self, Case, Layer, families};
 use metnos_sandboxd::frames::{HEAD, Word, frame};
 use metnos_sandboxd::kernel;
-use metnos_sandboxd::limits::{Ending, supervise};
+use metnos_sandboxd::limits::{self, Ending, supervise};
 use metnos_sandboxd::order::layout;
 use metnos_sandboxd::plan::{MountFlags, Plan};
 use metnos_sandboxd::pool::{Entry, Finished, Sandbox, ScratchFolder};
@@ -60,14 +61,14 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     let plan = plan.with_stage(scratch.folder()).map_err(|error| error.to_string())?;
     let kernel = lab.kernel_of(&plan);
     kernel.pool().fill().await?;
-    let idle = kernel.pool().fork().await?;
+    let idle = kernel.pool().fork(false).await?;
     let mut mounts = plan.spec().mounts.clone();
     if case.layer == Layer::Mounts {
         let open = MountFlags { no_symfollow: false, ..MountFlags::WRITE };
         mounts.iter_mut().for_each(|mount| mount.flags = open);
     }
-    let grants = kernel.pool().grants(&mounts).await?;
-    let fds: Vec<_> = grants.iter().map(AsFd::as_fd).collect();
+    let grants = kernel.pool().grants(&mounts, Approved::ANY).await?;
+    let fds: Vec<_> = grants.iter().map(|(fd, _)| fd.as_fd()).collect();
     let mut order = kernel.launcher().order(&plan, true);
     without(&mut order, case.layer);
     metnos_proto::socket::send(idle.channel()?, &order, &fds).map_err(|error| error.to_string())?;
@@ -75,22 +76,22 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     let arguments = metnos_proto::json::canonical(&arguments());
     let mut words = frame(Word::Source, case.whole().as_bytes());
     words.extend(frame(Word::Request, &kernel::request(&plan, &Entry::Call { args: arguments, thought: None })));
-    let mut limits = plan.spec().limits;
-    let granted = Duration::from_secs(limits.wall_s.into());
+    let mut granted_limits = plan.spec().limits;
+    let granted = Duration::from_secs(granted_limits.wall_s.into());
     let mut patience = Duration::from_secs(60);
     match case.layer {
-        Layer::Clock => (limits.wall_s, patience) = (60, granted + Duration::from_millis(500)),
-        Layer::Channel => limits.output_bytes = u64::MAX,
+        Layer::Clock => (granted_limits.wall_s, patience) = (60, granted + Duration::from_millis(500)),
+        Layer::Channel => granted_limits.output_bytes = u64::MAX,
         Layer::Mounts | Layer::Landlock | Layer::Seccomp | Layer::Namespaces | Layer::Limits => {}
     }
     let stop = tokio::time::sleep(patience);
-    let ended = supervise(launched, &limits, &words, Ending::AtDeath, stop, |_, _| {}).await;
+    let ended = supervise(launched, &granted_limits, &words, Ending::AtDeath, stop, |_, _| {}).await;
     if ended.outcome == Outcome::SandboxFailed {
         return Err(format!("it was not tried: {}", ended.why));
     }
     let result = (ended.outcome == Outcome::Ok).then_some(ended.result);
-    let finished =
-        Finished { outcome: ended.outcome, result, detail: ended.why, log: ended.log, resources: ended.resources };
+    let limits::Finished { outcome, why: detail, log, alarms, resources, .. } = ended;
+    let finished = Finished { outcome, result, detail, log, alarms, resources };
     let (held, came) = case.judge(&finished);
     // A flood without its limit: which of the others ends it first depends on how fast it is, and the clock is one of them.
     let held = held || (case.layer == Layer::Limits && case.also && finished.outcome == Outcome::Timeout);

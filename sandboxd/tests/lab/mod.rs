@@ -6,6 +6,7 @@ use std::path::Path;
 use metnos_proto::control::NetSettings;
 use metnos_proto::executor::Quotas;
 use metnos_proto::json;
+use metnos_sandboxd::approved::Approved;
 use metnos_sandboxd::escape;
 use metnos_sandboxd::interp::Interpreter;
 use metnos_sandboxd::kernel::Kernel;
@@ -20,6 +21,10 @@ pub mod runner;
 
 /// Nobody's user and group, as the supervisor would choose them.
 const UNPRIVILEGED: u32 = 64_321;
+
+/// Another interpreter than the system's, for whoever wants to see that it fits: its path, outside of `/tmp` and of what is
+/// closed.
+const PYTHON: &str = "METNOS_TEST_PYTHON";
 
 pub struct Lab {
     pub kernel: Kernel,
@@ -39,7 +44,8 @@ impl Lab {
         let own = rustix::process::getrlimit(rustix::process::Resource::Nofile);
         let all = rustix::process::Rlimit { current: own.maximum, maximum: own.maximum };
         rustix::process::setrlimit(rustix::process::Resource::Nofile, all).unwrap();
-        let interpreter = Interpreter::discover("/usr/bin/python3").unwrap();
+        let python = std::env::var(PYTHON).unwrap_or_else(|_| "/usr/bin/python3".to_owned());
+        let interpreter = Interpreter::discover(&python).unwrap();
         let armed = interpreter.armed();
         let installation = |interpreter| Installation {
             interpreter,
@@ -91,7 +97,17 @@ impl Lab {
     ) -> Finished {
         let entry = Entry::Call { args: json::canonical(args), thought: None };
         let secrets = &Secrets::of_birth(&plan.spec().secrets);
-        let job = Job { turn: None, plan, code: code.as_bytes(), entry, secrets, progress, kill, begin: None };
+        let job = Job {
+            turn: None,
+            plan,
+            code: code.as_bytes(),
+            entry,
+            secrets,
+            progress,
+            approved: Approved::ANY,
+            kill,
+            begin: None,
+        };
         self.kernel_of(plan).run(job).await
     }
 }

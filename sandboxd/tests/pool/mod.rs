@@ -1,13 +1,19 @@
 //! The pool of warm processes: it serves, it is never depended upon, and it leaves nothing.
 
+use std::os::unix::fs::MetadataExt;
+
 use metnos_proto::executor::Quotas;
 use metnos_proto::ids::TurnId;
 use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome};
+use metnos_proto::msg::sandboxd::SeenFolder;
+use metnos_sandboxd::approved::Approved;
+use metnos_sandboxd::frames::MAX_ALARMS;
 use metnos_sandboxd::limits::{Ending, supervise};
 use metnos_sandboxd::plan::Plan;
 use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox, Secrets};
 use metnos_sandboxd::warm::stock::{BUSY_CHILDREN, IDLE_CHILDREN};
+use rustix::fs::{CWD, RenameFlags};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -15,9 +21,11 @@ use super::lab::runner::Verdict;
 use super::lab::{Lab, children};
 use super::{WRITER, answer, birth, holds};
 
-/// Calls of which nothing may be left; `METNOS_MANY_CALLS` says another number, for a machine that has the time.
+/// Calls of each of two kinds of which nothing may be left: 10,000 in all, and fewer in a build that was not optimised, where
+/// they take minutes. `METNOS_MANY_CALLS` says another number.
 fn many() -> usize {
-    std::env::var("METNOS_MANY_CALLS").ok().map_or(300, |calls| calls.parse().expect("METNOS_MANY_CALLS is a number"))
+    let calls = if cfg!(debug_assertions) { 300 } else { 5_000 };
+    std::env::var("METNOS_MANY_CALLS").ok().map_or(calls, |calls| calls.parse().expect("METNOS_MANY_CALLS is a number"))
 }
 
 fn code(says: &str) -> String {
@@ -28,7 +36,9 @@ async fn call(lab: &Lab, turn: Option<TurnId>, plan: &Plan, code: &str) -> Finis
     let (_keep, kill) = oneshot::channel();
     let entry = Entry::Call { args: json::canonical(&json!({})), thought: None };
     let (code, secrets) = (code.as_bytes(), &Secrets::none());
-    lab.kernel.run(Job { turn, plan, code, entry, secrets, progress: &|_, _| {}, kill, begin: None }).await
+    lab.kernel
+        .run(Job { turn, plan, code, entry, secrets, progress: &|_, _| {}, approved: Approved::ANY, kill, begin: None })
+        .await
 }
 
 fn carried(finished: &Finished, says: &str, carrier: Carrier) -> Verdict {
@@ -153,6 +163,7 @@ pub async fn unrecorded(lab: &Lab) -> Verdict {
                 entry,
                 secrets: &Secrets::none(),
                 progress,
+                approved: Approved::ANY,
                 kill,
                 begin: Some(begin),
             };
@@ -178,11 +189,14 @@ pub async fn births(lab: &Lab) -> Verdict {
     holds(lab.kernel.pool().counts().execed == before, format!("{:?}", lab.kernel.pool().counts()))
 }
 
-/// What this process holds: descriptors, children, mounts.
-fn held() -> (usize, usize) {
+/// What this process holds: descriptors, mounts, control groups below its own where its view shows them.
+fn held() -> (usize, usize, usize) {
     let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().count();
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap().lines().count();
-    (descriptors, mounts)
+    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    let below = std::fs::read_dir(std::path::Path::new("/sys/fs/cgroup").join(own)).into_iter().flatten().flatten();
+    (descriptors, mounts, below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).count())
 }
 
 pub async fn leftovers(lab: &Lab) -> Verdict {
@@ -248,7 +262,7 @@ pub async fn bad_orders(lab: &Lab) -> Verdict {
                 continue;
             }
             let launched = if warm {
-                pool.fork().await?.take().ok_or("the child has ended")?
+                pool.fork(false).await?.take().ok_or("the child has ended")?
             } else {
                 launcher.launch(&plan, Becoming::Executor).map_err(|error| error.to_string())?
             };
@@ -278,4 +292,116 @@ pub fn open_filter(order: &mut Vec<u8>) {
     order.truncate(at - 2);
     order.extend_from_slice(&1_u16.to_le_bytes());
     order.extend_from_slice(&[0x06, 0, 0, 0, 0, 0, 0xff, 0x7f]);
+}
+
+/// A call that was decided on these folders, in `turn` where it has one.
+async fn decided(lab: &Lab, turn: Option<TurnId>, plan: &Plan, code: &str, approved: Approved<'_>) -> Finished {
+    let (_keep, kill) = oneshot::channel();
+    let entry = Entry::Call { args: json::canonical(&json!({})), thought: None };
+    let (code, secrets) = (code.as_bytes(), &Secrets::none());
+    lab.kernel.run(Job { turn, plan, code, entry, secrets, progress: &|_, _| {}, approved, kill, begin: None }).await
+}
+
+/// A folder is swapped after the decision and before it is mounted: on each step of the ladder nothing runs then. What had
+/// mounted it before sees the folder that was decided on, and serves no decision about another.
+pub async fn swapped(lab: &Lab) -> Verdict {
+    let seen = || {
+        let stat = std::fs::metadata("/workspace/swap").unwrap();
+        [SeenFolder { below: "swap".to_owned(), device: stat.dev(), inode: stat.ino() }]
+    };
+    let make = |name: &str| std::fs::create_dir(format!("/writable/{name}")).unwrap();
+    let lists =
+        "import os\ndef run(args, ctx):\n    return {'ok': True, 'answer': os.listdir(ctx.workspace + '/swap')}\n";
+    let pool = lab.kernel.pool();
+    make("swap");
+    make("swap/first");
+    make("other");
+    make("other/second");
+    let plan = lab.writers_plan("workspace/swap/", false).unwrap();
+    for carrier in [Carrier::Execed, Carrier::Warm, Carrier::Predicted] {
+        let turn = (carrier == Carrier::Predicted).then(TurnId::new);
+        pool.clear();
+        if carrier != Carrier::Execed {
+            pool.fill().await?;
+        }
+        let before = seen();
+        if turn.is_some() {
+            decided(lab, turn, &plan, lists, Approved(Some(&before))).await;
+            pool.fill().await?;
+        }
+        let finished = decided(lab, turn, &plan, lists, Approved(Some(&before))).await;
+        holds(answer(&finished) == json!(["first"]) && finished.resources.carrier == carrier, format!("{finished:?}"))?;
+        if carrier != Carrier::Execed {
+            pool.fill().await?;
+        }
+        rustix::fs::renameat_with(CWD, "/writable/swap", CWD, "/writable/other", RenameFlags::EXCHANGE).unwrap();
+        if carrier == Carrier::Predicted {
+            let now = seen();
+            let finished = decided(lab, turn, &plan, lists, Approved(Some(&now))).await;
+            let other = answer(&finished) == json!(["second"]) && finished.resources.carrier != Carrier::Predicted;
+            holds(other, format!("decided on the other: {finished:?}"))?;
+        } else {
+            let finished = decided(lab, turn, &plan, lists, Approved(Some(&before))).await;
+            let why = "not the folder that was decided on";
+            let told = finished.outcome == Outcome::SandboxFailed && finished.detail.contains(why);
+            holds(told && finished.result.is_none(), format!("{} swapped: {finished:?}", carrier.name()))?;
+        }
+        // Without the comparison it would have seen the other one.
+        let finished = decided(lab, None, &plan, lists, Approved::ANY).await;
+        holds(answer(&finished) == json!(["second"]), format!("{finished:?}"))?;
+        rustix::fs::renameat_with(CWD, "/writable/swap", CWD, "/writable/other", RenameFlags::EXCHANGE).unwrap();
+    }
+    Ok(())
+}
+
+/// What is closed is covered on whatever step a call is served, and next to it everything is as it was.
+pub async fn covered(lab: &Lab) -> Verdict {
+    let put = |path: &str| {
+        let path = format!("/writable/covered/{path}");
+        std::fs::create_dir_all(std::path::Path::new(&path).parent().unwrap()).unwrap();
+        std::fs::write(path, "the owner's key").unwrap();
+    };
+    [".ssh/id", ".netrc", ".config/metnos/x", ".config/other/x", "deep/.ssh/id", "open.txt"].into_iter().for_each(put);
+    let reads = "import os\ndef run(args, ctx):\n    seen = {}\n    base = ctx.workspace + '/covered/'\n    for path in ['.ssh/id', '.netrc', '.config/metnos/x', '.config/other/x', 'deep/.ssh/id', 'open.txt']:\n        try:\n            seen[path] = open(base + path).read()\n        except OSError as error:\n            seen[path] = type(error).__name__\n    seen['list'] = os.listdir(base + '.ssh')\n    try:\n        os.rename(base + '.ssh', base + 'ssh')\n    except OSError as error:\n        seen['rename'] = type(error).__name__\n    return {'ok': True, 'answer': seen}\n";
+    let open = "the owner's key";
+    let wanted = json!({
+        ".ssh/id": "FileNotFoundError", ".netrc": "PermissionError", ".config/metnos/x": "FileNotFoundError",
+        ".config/other/x": open, "deep/.ssh/id": open, "open.txt": open, "list": [], "rename": "OSError",
+    });
+    let plan = lab.writers_plan("workspace/covered/", false).unwrap();
+    lab.kernel.pool().fill().await?;
+    for turn in [None, Some(TurnId::new()), None] {
+        let finished = call(lab, turn, &plan, reads).await;
+        let came = answer(&finished);
+        holds(came == wanted && finished.resources.carrier == Carrier::Execed, format!("{came} {finished:?}"))?;
+    }
+    // Once there is nothing to cover, whatever waits serves again.
+    std::fs::rename("/writable/covered/deep/.ssh", "/writable/covered/deep/ssh").unwrap();
+    for path in [".ssh", ".netrc", ".config"] {
+        std::fs::rename(format!("/writable/covered/{path}"), format!("/writable/covered/was{path}")).unwrap();
+    }
+    lab.kernel.pool().fill().await?;
+    carried(&call(lab, None, &plan, &code("ran")).await, "ran", Carrier::Warm)
+}
+
+/// What no executor has a use for is told by Python as it happens, whether it lives or not; what executors do is not.
+pub async fn alarms(lab: &Lab) -> Verdict {
+    let tries = "import os\ndef run(args, ctx):\n    for act in (os.fork, lambda: os.system('id'), lambda: open('/etc/shadow'), lambda: os.kill(1, 9)):\n        try:\n            act()\n        except OSError:\n            pass\n    os._exit(0)\n";
+    let many = "import os\ndef run(args, ctx):\n    for _ in range(100):\n        try:\n            os.fork()\n        except OSError:\n            pass\n    return {'ok': True, 'answer': 'ran'}\n";
+    let plan = lab.pure_plan(Quotas::default());
+    for warm in [false, true] {
+        lab.kernel.pool().clear();
+        if warm {
+            lab.kernel.pool().fill().await?;
+        }
+        let finished = call(lab, None, &plan, tries).await;
+        let wanted = ["os.fork", "os.system id", "open /etc/shadow", "os.kill 1"];
+        holds(finished.alarms == wanted && finished.outcome == Outcome::Crashed, format!("{finished:?}"))?;
+        let finished = call(lab, None, &plan, many).await;
+        holds(finished.alarms.len() == MAX_ALARMS && answer(&finished) == json!("ran"), format!("{finished:?}"))?;
+        let writer = lab.writers_plan("workspace/desk/", false).unwrap();
+        let finished = lab.run(&writer, WRITER, &json!({"folder": "desk"})).await;
+        holds(finished.alarms.is_empty() && finished.outcome == Outcome::Ok, format!("{finished:?}"))?;
+    }
+    Ok(())
 }

@@ -8,12 +8,15 @@ pub mod markup;
 mod methods;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::BufReader;
+use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
+
+use crate::instance::Instance;
 
 /// The token of the bot that is served.
 pub const TOKEN: &str = "424242:TEST-token_that-nobody-may-see-anywhere";
@@ -93,6 +96,9 @@ pub struct State {
     polling: usize,
     is_down: bool,
     ended: bool,
+    /// A server that knows only what a bot cannot do without, says only what it must, adds what nobody knows, and answers
+    /// a poll at once.
+    pub is_terse: bool,
 }
 
 /// See the module.
@@ -143,6 +149,27 @@ impl Emulator {
         format!("[telegram]\napi = \"http://127.0.0.1:{}\"\n", self.port)
     }
 
+    /// Has the door of this set serve the bot.
+    ///
+    /// # Panics
+    /// When it does not take the token.
+    pub fn serves(&self, set: &Instance) {
+        let mut given = set.command("metnosctl");
+        let given = given.args(["telegram", "token"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+        let mut given = given.expect("metnosctl can be executed");
+        given.stdin.take().expect("piped").write_all(TOKEN.as_bytes()).expect("it reads");
+        assert!(given.wait().expect("our child").success(), "the door takes the token");
+    }
+
+    /// Somebody shows an invitation to this set.
+    ///
+    /// # Panics
+    /// When none is given.
+    pub fn knows(&self, set: &Instance, who: i64, standing: &str) {
+        let (_, invited) = set.json(&["pairing", "invite", "telegram", "--as", standing]);
+        self.say(who, invited["code"].as_str().expect("a code"));
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.shared.0.lock().expect("nobody panics with it")
     }
@@ -178,6 +205,27 @@ impl Emulator {
     /// Somebody writes in private. Gives the update's number.
     pub fn say(&self, who: i64, text: &str) -> u64 {
         self.push(|id| message_update(id, who, who, "private", text))
+    }
+
+    /// Somebody sends a file in private, with words below it; what it says of its size is the caller's.
+    pub fn send_file(&self, who: i64, name: &str, bytes: &[u8], caption: &str, told: Option<usize>) -> u64 {
+        let id = self.with(|state| {
+            let id = format!("sent-{}", state.files.len());
+            state.files.insert(format!("documents/{id}"), bytes.to_vec());
+            id
+        });
+        self.push(|number| {
+            let mut update = message_update(number, who, who, "private", "");
+            let message = &mut update["message"];
+            message["text"].take();
+            message["caption"] = json!(caption);
+            message["document"] =
+                json!({"file_id": format!("file-{id}"), "file_unique_id": id, "file_name": name, "mime_type": "x/y"});
+            if let Some(told) = told {
+                message["document"]["file_size"] = json!(told);
+            }
+            update
+        })
     }
 
     /// Somebody presses a button: who, in which chat, below which message. Gives the query's name.
@@ -339,7 +387,10 @@ fn answer(request: &http::Request, shared: &Shared) -> Option<(u16, Body)> {
             return None;
         }
     }
-    let answered = if method == "getUpdates" {
+    let terse = state().is_terse;
+    let answered = if terse && matches!(method, "getMe" | "deleteWebhook" | "setMyCommands") {
+        (404, json!({"ok": false, "description": "Not Found"}))
+    } else if method == "getUpdates" {
         updates(&request.body, shared)?
     } else {
         methods::called(&mut state(), method, request)
@@ -386,7 +437,7 @@ fn updates(body: &Map<String, Value>, shared: &Shared) -> Option<(u16, Value)> {
             return None;
         }
         let left = end.saturating_duration_since(Instant::now());
-        if !state.pending.is_empty() || left.is_zero() {
+        if !state.pending.is_empty() || left.is_zero() || state.is_terse {
             let found: Vec<&Value> = state.pending.iter().take(limit).map(|(_, update)| update).collect();
             return Some((200, json!({"ok": true, "result": found})));
         }

@@ -34,7 +34,7 @@ impl Loop {
             let taken = match want.what {
                 Err(why) => Err(NotTaken::Say(why)),
                 Ok(What::Missing(wish)) => {
-                    if self.wish.is_empty() {
+                    if self.wish.text.is_empty() {
                         self.wish = wish;
                     }
                     entry.said = "It is noted.".to_owned();

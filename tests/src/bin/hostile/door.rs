@@ -2,6 +2,7 @@
 //! at the terminal say: `attack NAME`.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use metnos_proto::boot::{BootError, Daemon};
@@ -10,8 +11,9 @@ use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolic
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx, Notes};
 use metnos_proto::msg::common::{Channel, Done, Lang, Refusal, RefusalCode, Standing};
-use metnos_proto::msg::door::{AnswerHere, DoorReport, DoorStatus, PutToken, Said, Say, Stop};
+use metnos_proto::msg::door::{AnswerHere, DoorReport, DoorStatus, Greet, Greeted, PutToken, Said, Say, Stop};
 use metnos_proto::msg::memoryd::{Delivered, Received, SystemEvent};
+use metnos_proto::msg::mind::MindHealth;
 use metnos_proto::msg::planner::{Cancelled, OpenTurn, Text, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{Answered, Identify, RegisterPrompt};
 use metnos_proto::payload::Sealed;
@@ -20,11 +22,16 @@ use tokio::sync::mpsc::Receiver;
 
 use crate::life::{self, Failure, outcome, sealed};
 
+/// Turns that are held open.
+const HELD: u32 = 8;
+/// Questions of a flood.
+const FLOOD: u32 = 500;
+
 struct Hostile {
     policyd: Rc<Client<DoorPolicyd>>,
     memoryd: Rc<Client<DoorMemoryd>>,
     planner: Rc<Client<DoorPlanner>>,
-    _mind: Rc<Client<DoorMind>>,
+    mind: Rc<Client<DoorMind>>,
     /// What the planner tells.
     heard: RefCell<Option<Receiver<door_planner::Note>>>,
 }
@@ -41,12 +48,32 @@ fn open(daemon: &mut Daemon<Gatewayd>) -> Result<(), BootError> {
         memoryd: daemon.asks()?,
         heard: RefCell::new(planner.take_notes()),
         planner,
-        _mind: daemon.asks()?,
+        mind: daemon.asks()?,
     });
     daemon.answers::<CtlDoor, _, _>(move |end| ctl_door::serve(end, Rc::clone(&hostile)))
 }
 
 impl ctl_door::Serve for Hostile {
+    async fn hook_secret(
+        self: Rc<Self>,
+        _: Cx<CtlDoor>,
+        _: metnos_proto::msg::door::HookSecret,
+        []: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
+            .into())
+    }
+
+    async fn fire_timer(
+        self: Rc<Self>,
+        _: Cx<CtlDoor>,
+        _: metnos_proto::msg::door::FireTimer,
+        []: [Sealed; 0],
+    ) -> Served<Said, 0> {
+        Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
+            .into())
+    }
+
     async fn say(self: Rc<Self>, cx: Cx<CtlDoor>, _ask: Say, [words]: [Sealed; 1]) -> Served<Said, 0> {
         let words = String::from_utf8_lossy(&words.read().unwrap_or_default()).into_owned();
         // A turn that nobody has registered: the terminal cannot know.
@@ -62,6 +89,10 @@ impl ctl_door::Serve for Hostile {
 
     async fn answer(self: Rc<Self>, _cx: Cx<CtlDoor>, _ask: AnswerHere, []: [Sealed; 0]) -> Served<Answered, 1> {
         Err(Refusal::new(RefusalCode::Denied, "door.hostile", "nothing is passed on").into())
+    }
+
+    async fn greet(self: Rc<Self>, _cx: Cx<CtlDoor>, _ask: Greet, []: [Sealed; 0]) -> Served<Greeted, 0> {
+        Ok((Greeted { lang: Lang::En }, []))
     }
 
     async fn put_token(self: Rc<Self>, _cx: Cx<CtlDoor>, _ask: PutToken, [_token]: [Sealed; 1]) -> Served<Done, 0> {
@@ -93,6 +124,8 @@ impl Hostile {
             "journal-of-no-turn" => self.journal_of_no_turn(turn).await,
             "journal-twice" => self.journal_twice().await,
             "other-words-to-the-planner" => self.other_words(uid).await,
+            "hold" => self.hold(uid).await,
+            "judge" => self.judge(uid).await,
             "long-event" => vec![self.event(&"x".repeat(60_000)).await],
             other => vec![format!("no attack is named `{other}`")],
         };
@@ -102,7 +135,7 @@ impl Hostile {
     }
 
     async fn identify(&self, channel: Channel, sender: &str) -> String {
-        let ask = Identify { channel, sender: sender.to_owned() };
+        let ask = Identify { channel, sender: sender.to_owned(), lang: None };
         outcome(self.policyd.identify(TraceId::NONE, ask, []).await, |(who, [])| {
             format!("{sender} is {:?} {:?}", who.standing, who.level)
         })
@@ -216,5 +249,55 @@ impl Hostile {
     async fn event(&self, text: &str) -> String {
         let event = SystemEvent { kind: "violation".to_owned(), text: text.to_owned(), turn: None };
         outcome(self.memoryd.system_event(TraceId::NONE, event, []).await, |_| "recorded".to_owned())
+    }
+
+    /// Registers words, and has the planner work on them.
+    async fn asked(&self, uid: u32, text: &str) -> String {
+        let sender = format!("uid:{uid}");
+        let ask = RegisterPrompt { channel: Channel::Cli, sender: sender.clone() };
+        let words = match sealed(text) {
+            Ok(words) => words,
+            Err(error) => return error.to_string(),
+        };
+        let registered = match self.policyd.register_prompt(TraceId::NONE, ask, [words]).await {
+            Ok((registered, [])) => registered,
+            Err(error) => return format!("not registered: {error}"),
+        };
+        let _recorded = self.received(registered.turn, &format!("cli:{sender}"), text).await;
+        self.open_turn(registered.turn, registered.trace, text).await
+    }
+
+    /// Turns whose model takes its time; nobody waits for their end.
+    async fn hold(&self, uid: u32) -> Vec<String> {
+        let mut said = Vec::new();
+        for number in 0..HELD {
+            said.push(self.asked(uid, &format!("compose sonnet {number}, and HOLD it for me")).await);
+        }
+        said
+    }
+
+    /// Has policyd propose something, in a turn for which nothing is left; and asks everybody it may ask without end
+    /// meanwhile.
+    async fn judge(self: &Rc<Self>, uid: u32) -> Vec<String> {
+        let floods: Vec<_> = (0..FLOOD)
+            .map(|number| {
+                let door = Rc::clone(self);
+                tokio::task::spawn_local(async move {
+                    let health = door.mind.health(TraceId::NONE, MindHealth {}, []).await;
+                    let who = door.identify(Channel::Cli, &format!("uid:{}", number % 4 + 70_000)).await;
+                    let says = outcome(health, |(report, [])| format!("{report:?}"));
+                    format!("{says} {who}")
+                })
+            })
+            .collect();
+        let mut said = vec![self.asked(uid, "compose a sonnet about what is left").await];
+        // Each answer once: more would not fit the terminal's channel.
+        let mut heard = BTreeSet::new();
+        for flood in floods {
+            heard.insert(flood.await.unwrap_or_else(|error| error.to_string()));
+        }
+        said.extend(heard);
+        said.push(self.next_end().await);
+        said
     }
 }

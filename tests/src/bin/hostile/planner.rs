@@ -6,25 +6,37 @@ use std::rc::Rc;
 
 use metnos_proto::boot::{BootError, Daemon};
 use metnos_proto::edge::{AskError, Served};
-use metnos_proto::edges::{DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, door_planner};
+use metnos_proto::edges::{DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, door_planner, planner_mind};
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx, Notes};
 use metnos_proto::msg::common::CallRef;
-use metnos_proto::msg::memoryd::{Asked, BeginTurn, CloseTurn, MAX_SUSPENDED_BYTES, SuspendTurn, TakeUpTurn};
+use metnos_proto::msg::memoryd::{
+    Asked, BeginTurn, CloseTurn, MAX_SUSPENDED_BYTES, SuspendTurn, TakeUpTurn, WishedSignature,
+};
+use metnos_proto::msg::mind::{StopThinking, Think};
 use metnos_proto::msg::planner::{
     CancelTurn, Cancelled, OpenTurn, ResumeTurn, Text, TurnDone, TurnEnd, TurnOpened, TurnResumed,
 };
-use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, Release, Slot};
+use metnos_proto::msg::policyd::{Act, Acted, EndTurn, FundTurn, Intent, Literal, Release, Slot};
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::Planner;
 
+use tokio::sync::mpsc::Receiver;
+
 use crate::life::{self, Failure, outcome, sealed};
+
+/// As many thoughts as a turn may have under way.
+const HELD: u32 = 8;
+/// Thoughts of a flood.
+const FLOOD: u32 = 100;
 
 /// What it holds: exactly what the real planner does.
 struct Hostile {
     policyd: Rc<Client<PlannerPolicyd>>,
     memoryd: Rc<Client<PlannerMemoryd>>,
-    _mind: Rc<Client<PlannerMind>>,
+    mind: Rc<Client<PlannerMind>>,
+    /// What mind tells.
+    heard: RefCell<Option<Receiver<planner_mind::Note>>>,
     /// Of an earlier turn, kept to be used in a later one.
     kept: RefCell<Option<(TurnId, HandleId)>>,
 }
@@ -35,16 +47,27 @@ pub fn live() -> Result<(), Failure> {
 }
 
 fn open(daemon: &mut Daemon<Planner>) -> Result<(), BootError> {
+    let mind: Rc<Client<PlannerMind>> = daemon.asks()?;
     let hostile = Rc::new(Hostile {
         policyd: daemon.asks()?,
         memoryd: daemon.asks()?,
-        _mind: daemon.asks()?,
+        heard: RefCell::new(mind.take_notes()),
+        mind,
         kept: RefCell::default(),
     });
     daemon.answers::<DoorPlanner, _, _>(move |end| door_planner::serve(end, Rc::clone(&hostile)))
 }
 
 impl door_planner::Serve for Hostile {
+    async fn open_fired(
+        self: Rc<Self>,
+        cx: Cx<DoorPlanner>,
+        ask: metnos_proto::msg::planner::OpenFired,
+        [words, _data]: [Sealed; 2],
+    ) -> Served<TurnOpened, 0> {
+        self.open_turn(cx, ask.open, [words]).await
+    }
+
     async fn open_turn(
         self: Rc<Self>,
         cx: Cx<DoorPlanner>,
@@ -93,7 +116,16 @@ impl Hostile {
         let said = turn.attack(&name).await;
         let _closed = self
             .memoryd
-            .close_turn(trace, CloseTurn { turn: id, end: TurnEnd::Answered, wish: String::new() }, [])
+            .close_turn(
+                trace,
+                CloseTurn {
+                    turn: id,
+                    end: TurnEnd::Answered,
+                    wish: String::new(),
+                    signature: WishedSignature::default(),
+                },
+                [],
+            )
             .await;
         let _ended = self.policyd.end_turn(trace, EndTurn { turn: id }, []).await;
         let _said = door.send(door_planner::Note::Text(Text { turn: id, text: said.join("\n") })).await;
@@ -133,6 +165,8 @@ impl Turn {
             "asked-foreign" => vec![self.asked(TurnId::new()).await],
             "act-after-end" => self.act_after_end().await,
             "flood" => self.flood().await,
+            "hold" => self.hold().await,
+            "judge" => self.judge().await,
             "open-file" => vec![format!("opened {:?}", std::fs::read_to_string(&self.argument))],
             "open-socket" => vec![format!("connected {:?}", std::net::TcpStream::connect("127.0.0.1:1").map(drop))],
             "start-program" => vec![format!("started {:?}", std::process::Command::new("/usr/bin/true").status())],
@@ -182,7 +216,8 @@ impl Turn {
     }
 
     async fn close(&self, turn: TurnId) -> String {
-        let close = CloseTurn { turn, end: TurnEnd::Answered, wish: String::new() };
+        let close =
+            CloseTurn { turn, end: TurnEnd::Answered, wish: String::new(), signature: WishedSignature::default() };
         outcome(self.hostile.memoryd.close_turn(self.trace, close, []).await, |_| "closed".to_owned())
     }
 
@@ -255,4 +290,81 @@ impl Turn {
         }
         vec![format!("all {most}: {last}")]
     }
+
+    async fn fund(&self, tokens: u64) -> String {
+        let funded = self.hostile.policyd.fund_turn(self.trace, FundTurn { turn: self.id, tokens }, []).await;
+        outcome(funded, |_| "funded".to_owned())
+    }
+
+    async fn think(&self, thought: u32, role: &str, text: &str) -> String {
+        let hostile = Rc::clone(&self.hostile);
+        thought_of(hostile, (self.id, thought), role.to_owned(), text.to_owned()).await
+    }
+
+    /// As many thoughts as a turn may have, all at once.
+    async fn hold(&self) -> Vec<String> {
+        let mut said = vec![self.fund(100_000).await];
+        let thoughts: Vec<_> = (1..=HELD)
+            .map(|thought| {
+                let hostile = Rc::clone(&self.hostile);
+                let held = thought_of(hostile, (self.id, thought), "interface".to_owned(), "HOLD".to_owned());
+                tokio::task::spawn_local(held)
+            })
+            .collect();
+        for thought in thoughts {
+            said.push(thought.await.unwrap_or_else(|error| error.to_string()));
+        }
+        said
+    }
+
+    /// Has policyd propose something, by asking for more than there is; and does all it can about who judges it.
+    async fn judge(&self) -> Vec<String> {
+        let mut said = vec![self.fund(100_000).await];
+        for role in ["judge", "synth", "interface"] {
+            said.push(self.think(1, role, "{\"fits\":{}}").await);
+        }
+        for turn in [TurnId::NONE, TurnId::new(), self.id] {
+            for thought in [0, 1, u32::MAX] {
+                let stop = StopThinking { turn, thought };
+                let stopped = self.hostile.mind.stop_thinking(self.trace, stop, []).await;
+                said.push(outcome(stopped, |(stopped, [])| format!("stopped {}", stopped.was_open)));
+            }
+        }
+        // A flood, in which whoever waits behind this asker would wait long.
+        let floods: Vec<_> = (0..FLOOD)
+            .map(|thought| {
+                let hostile = Rc::clone(&self.hostile);
+                let (role, text) = ("judge".to_owned(), "x".repeat(200_000));
+                tokio::task::spawn_local(thought_of(hostile, (TurnId::new(), thought), role, text))
+            })
+            .collect();
+        let mut last = String::new();
+        for flood in floods {
+            last = flood.await.unwrap_or_else(|error| error.to_string());
+        }
+        said.push(last);
+        // Everything that mind has ever told this planner without being asked.
+        let notes = self.hostile.heard.borrow_mut().take();
+        if let Some(mut notes) = notes {
+            while let Ok(planner_mind::Note::ThoughtDelta(delta)) = notes.try_recv() {
+                said.push(format!("heard {}", delta.text));
+            }
+            *self.hostile.heard.borrow_mut() = Some(notes);
+        }
+        said
+    }
+}
+
+/// A thought in whatever turn, and what came of it.
+async fn thought_of(hostile: Rc<Hostile>, (turn, thought): (TurnId, u32), role: String, text: String) -> String {
+    let prompt = serde_json::json!({ "system": [], "tools": [], "messages": [{ "from": "user", "text": text }], "schema": null, "temperature": null });
+    let prompt = match sealed(&prompt.to_string()) {
+        Ok(prompt) => prompt,
+        Err(error) => return error.to_string(),
+    };
+    let think = Think { turn, thought, role, max_tokens: 100 };
+    outcome(hostile.mind.think(TraceId::NONE, think, [prompt]).await, |(_, [reply, sent])| {
+        let text = |sealed: Sealed| String::from_utf8_lossy(&sealed.read().unwrap_or_default()).into_owned();
+        format!("thought {} {}", text(reply), text(sent))
+    })
 }

@@ -11,6 +11,7 @@ use metnos_proto::link_async::Client;
 use metnos_proto::msg::memoryd::{AgerProposals, Gaps};
 use metnos_proto::msg::mind::Draft;
 use metnos_proto::msg::policyd::GrowthQuota;
+use metnos_proto::msg::vaglio::Propose;
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::Syntd;
 
@@ -40,6 +41,29 @@ async fn flood(
     mut prompts: Vec<Result<Sealed, AskError>>,
 ) {
     let mut last = Vec::new();
+    // Both as urgent and as sure as can be, and one of them about what nobody may touch.
+    for (subject, touches) in [("harmless", vec![]), ("core", vec![".policy/instance.key".to_owned()])] {
+        let ask = || Propose {
+            kind: "synthesis".to_owned(),
+            subject: subject.to_owned(),
+            title: format!("Something {subject}"),
+            effect: "Everything becomes better.".to_owned(),
+            touches: touches.clone(),
+            reversible: true,
+            urgency_milli: 1_000,
+            confidence_milli: 1_000,
+        };
+        // Nothing is heard before the owner's constitution stands.
+        for _ in 0..TIMES {
+            let proposed = policyd.propose(TraceId::NONE, ask(), []).await;
+            let said = outcome(proposed, |(proposed, [])| format!("proposed {:?}", proposed.way));
+            if !said.starts_with("refused constitution") {
+                eprintln!("hostile syntd: {said}");
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    }
     for _ in 0..TIMES {
         let quota = policyd.growth_quota(TraceId::NONE, GrowthQuota {}, []).await;
         let gaps = memoryd.gaps(TraceId::NONE, Gaps {}, []).await;

@@ -1,0 +1,176 @@
+//! What somebody may see of the house, page by page, and webhooks on their way in. policyd says who sees what; here it is
+//! only asked for and passed on.
+
+use std::rc::Rc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hyper::StatusCode;
+use hyper::body::Incoming;
+use hyper::header::HeaderMap;
+use hyper::http::request::Parts;
+use metnos_proto::msg::people::{LookAt, LookHere, MAX_PAGE};
+use serde_json::Value;
+
+use super::documents::{AuditPage, ExecutorsPage, HookTaken, MnestsPage, SchedulesPage};
+use super::problem::Problem;
+use super::{Caller, Http, body};
+use crate::hooks::signed::{Claim, is_good};
+use crate::hooks::{Firing, MAX_DATA};
+
+/// How many lines a page has, when nobody says.
+const PAGE: u32 = 50;
+
+/// Which page is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// Where it begins: 0, or what the page before said.
+    pub cursor: u64,
+    /// How many lines it has at most.
+    pub limit: u32,
+}
+
+/// Reads `cursor=…&limit=…`, each at most once and written in one way only.
+///
+/// # Errors
+/// When it says anything else.
+pub fn page(query: Option<&str>) -> Result<Wanted, Problem> {
+    let mut wanted = (None, None);
+    let expected = format!("cursor, as the page before has it, and limit, from 1 to {MAX_PAGE}");
+    let odd = |found: &str| Problem::field("the query", found, &expected);
+    for part in query.unwrap_or_default().split('&').filter(|_| query.is_some()) {
+        let (key, value) = part.split_once('=').ok_or_else(|| odd(part))?;
+        let number: u64 = value.parse().map_err(|_| odd(part))?;
+        let place = match key {
+            "cursor" => &mut wanted.0,
+            "limit" if (1..=u64::from(MAX_PAGE)).contains(&number) => &mut wanted.1,
+            _ => return Err(odd(part)),
+        };
+        // A plus, a zero in front, or the same again.
+        if number.to_string() != value || place.replace(number).is_some() {
+            return Err(odd(part));
+        }
+    }
+    let limit = wanted.1.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(PAGE);
+    Ok(Wanted { cursor: wanted.0.unwrap_or(0), limit })
+}
+
+async fn look(http: &Http, caller: &Caller, at: LookAt, wanted: Wanted) -> Result<(Vec<Value>, Option<u64>), Problem> {
+    let (channel, sender) = (caller.voice.speaker.channel, caller.digest.clone());
+    let ask = LookHere { channel, sender, at, from: wanted.cursor, lines: wanted.limit };
+    let (lines, next) = http.door.look(ask).await?;
+    Ok((lines, (next != 0).then_some(next)))
+}
+
+/// What can be called.
+pub(super) async fn executors(http: &Http, caller: &Caller, wanted: Wanted) -> Result<ExecutorsPage, Problem> {
+    let (executors, next) = look(http, caller, LookAt::Executors, wanted).await?;
+    Ok(ExecutorsPage { executors: objects(executors), next })
+}
+
+/// The graph of use.
+pub(super) async fn mnests(http: &Http, caller: &Caller, wanted: Wanted) -> Result<MnestsPage, Problem> {
+    let (mnests, next) = look(http, caller, LookAt::Mnests, wanted).await?;
+    Ok(MnestsPage { mnests: objects(mnests), next })
+}
+
+/// What happened.
+pub(super) async fn audit(http: &Http, caller: &Caller, wanted: Wanted) -> Result<AuditPage, Problem> {
+    let (lines, next) = look(http, caller, LookAt::Audit, wanted).await?;
+    Ok(AuditPage { lines: objects(lines), next })
+}
+
+/// What is to happen: there is no scheduler, and it says so.
+pub(super) fn schedules() -> SchedulesPage {
+    let note = "this Metnos has no scheduler of its own: `metnosctl timer` has the machine's fire what was set up";
+    SchedulesPage { schedules: Vec::new(), next: None, note }
+}
+
+fn objects(lines: Vec<Value>) -> Vec<serde_json::Map<String, Value>> {
+    lines.into_iter().filter_map(|line| if let Value::Object(line) = line { Some(line) } else { None }).collect()
+}
+
+/// A webhook: whoever holds its secret has what was set up done. An unknown hook and a wrong signature look the same.
+pub(super) async fn hook(
+    http: &Rc<Http>,
+    head: &Parts,
+    incoming: &mut Incoming,
+    name: &str,
+    unheard: &super::Unheard,
+) -> Result<HookTaken, Problem> {
+    let data = body::within(incoming, MAX_DATA).await?;
+    let header = |name: &str| one(&head.headers, name).unwrap_or_default();
+    let claim = Claim {
+        id: header("webhook-id"),
+        timestamp: header("webhook-timestamp"),
+        signature: header("webhook-signature"),
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let hooks = http.door.hooks();
+    // Judged also where there is no such hook, so that the time that takes says nothing.
+    let secret = hooks.secret(name);
+    let good = is_good(secret.as_ref().map_or(&[0; 32], |secret| secret.bytes()), claim, &data, now);
+    if secret.is_none() || !good {
+        http.hooks_wrong.take().map_err(|again| Problem::too_often("hook.rate", again))?;
+        let why = "no hook of this name knows this signature, or its time is not now";
+        return Err(Problem::new(StatusCode::UNAUTHORIZED, "hook.signature", why)
+            .remedy("sign as Standard Webhooks has it, with the secret that `metnosctl hook add` has shown"));
+    }
+    unheard.is_heard();
+    if std::str::from_utf8(&data).is_err() {
+        return Err(Problem::field("the body", "something else", "a text in UTF-8"));
+    }
+    match hooks.fire(&http.door, name, claim.id, &data).await? {
+        Firing::Opened(turn) => Ok(HookTaken { turn: turn.to_string() }),
+        Firing::TooMany(again) => Err(Problem::too_often("hook.rate", again)),
+        Firing::Known => {
+            let why = "a firing of this name was heard before; nothing was done";
+            Err(Problem::new(StatusCode::CONFLICT, "hook.replay", why))
+        }
+    }
+}
+
+/// A line of a head that is there once.
+fn one<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok(),
+        (None, _) | (Some(_), Some(_)) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_page_is_named_in_one_way_only() {
+        assert_eq!(page(None).unwrap(), Wanted { cursor: 0, limit: PAGE });
+        assert_eq!(page(Some("limit=1&cursor=7")).unwrap(), Wanted { cursor: 7, limit: 1 });
+        for odd in [
+            "",
+            "limit=0",
+            "limit=101",
+            "limit=+1",
+            "limit=01",
+            "limit=1&limit=2",
+            "more=1",
+            "cursor",
+            "cursor=",
+            "a=1&",
+            "limit=1%30",
+        ] {
+            assert!(page(Some(odd)).is_err(), "{odd}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_query_stops_the_door(query in "[ -~]{0,40}") {
+            if let Ok(wanted) = page(Some(&query)) {
+                prop_assert!((1..=MAX_PAGE).contains(&wanted.limit));
+            }
+        }
+    }
+}

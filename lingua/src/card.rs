@@ -1,0 +1,293 @@
+//! A card: what waits for a person's word, as people see it. This is the one design of an approval (design: policy §4):
+//! what, on what, how many, from where, whether there is a way back, what it costs, why it is asked and who may answer.
+//! The terminal, HTTP and Telegram show these parts and make none of their own. Purely; nothing is decided here.
+
+use metnos_proto::msg::common::Lang;
+use serde_json::{Value, json};
+
+use crate::{Key, say, tell};
+
+/// The most of one value that is shown, in characters.
+pub const MAX_VALUE: usize = 300;
+
+/// What a part of a card says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// The executor, and what kind of effect it has.
+    What,
+    /// An argument.
+    OnWhat,
+    /// How much it would touch, as counted before.
+    HowMany,
+    /// Where an argument came from.
+    From,
+    /// Whether it can be taken back.
+    WayBack,
+    /// What it costs.
+    Cost,
+    /// Why it is asked.
+    Why,
+    /// Who may answer, and where.
+    Who,
+}
+
+impl Field {
+    /// All of them, in the order in which a card shows them.
+    pub const ALL: [Self; 8] =
+        [Self::What, Self::OnWhat, Self::HowMany, Self::From, Self::WayBack, Self::Cost, Self::Why, Self::Who];
+
+    /// Its name in documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::What => "what",
+            Self::OnWhat => "on_what",
+            Self::HowMany => "how_many",
+            Self::From => "from",
+            Self::WayBack => "way_back",
+            Self::Cost => "cost",
+            Self::Why => "why",
+            Self::Who => "who",
+        }
+    }
+
+    const fn label(self) -> Key {
+        match self {
+            Self::What => Key::CardWhat,
+            Self::OnWhat => Key::CardOnWhat,
+            Self::HowMany => Key::CardHowMany,
+            Self::From => Key::CardWhereFrom,
+            Self::WayBack => Key::CardWayBack,
+            Self::Cost => Key::CardCost,
+            Self::Why => Key::CardWhy,
+            Self::Who => Key::CardWho,
+        }
+    }
+}
+
+/// One line of a card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// What it says.
+    pub field: Field,
+    /// Of which act, counted from 1; 0 for what is said of all of them.
+    pub act: usize,
+    /// What stands before it.
+    pub label: String,
+    /// What it says, on one line. Others' text stands in it.
+    pub text: String,
+}
+
+/// A card as people see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Face {
+    /// Its name.
+    pub id: String,
+    /// The question.
+    pub asks: String,
+    /// How it stands, in words; empty where that is not told.
+    pub state: String,
+    /// How many acts it has.
+    pub acts: usize,
+    /// Its lines. None when it is too long to be shown on a channel: `too_long` says so then.
+    pub parts: Vec<Part>,
+    /// What is said in the place of the parts, where there are none.
+    pub too_long: String,
+    /// Whether an answer counts where it is shown.
+    pub answerable: bool,
+}
+
+/// The language that a card is to be shown in, as policyd says.
+#[must_use]
+pub fn lang(shown: &Value) -> Lang {
+    if shown["lang"] == "it" { Lang::It } else { Lang::En }
+}
+
+/// A value on one line, with nothing in it that moves a cursor, and no longer than people read.
+fn head(text: &str) -> String {
+    let mut out: String = text.chars().take(MAX_VALUE).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(MAX_VALUE).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+fn value_of(value: &Value) -> String {
+    head(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+/// Money of the budget in its whole units, without needless noughts.
+fn money(micro: u64) -> String {
+    let text = format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000);
+    let short = text.trim_end_matches('0');
+    let cents = text.len() - 4;
+    text[..short.len().max(cents)].to_owned()
+}
+
+/// The card `id` as policyd shows it, in parts. What could not be put into a note is said to stand at the machine.
+#[must_use]
+pub fn face(shown: &Value, id: &str, lang: Lang) -> Face {
+    let acts = shown["acts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let state = shown["state"].as_str().unwrap_or_default();
+    let mut face = Face {
+        id: head(id),
+        asks: say(lang, Key::CardAsks),
+        state: if state.is_empty() { String::new() } else { tell(lang, Key::CardState, &[("state", state.into())]) },
+        acts: acts.len(),
+        parts: Vec::new(),
+        too_long: String::new(),
+        answerable: shown["hard"] == false && shown["here"] != false,
+    };
+    if acts.is_empty() {
+        face.too_long = tell(lang, Key::CardTooLong, &[("card", id.into())]);
+        return face;
+    }
+    for (act, number) in acts.iter().zip(1..) {
+        of_act(&mut face.parts, act, number, lang);
+    }
+    let principal = value_of(&shown["principal"]);
+    let who = if shown["hard"] == false {
+        tell(lang, Key::CardWhoAsked, &[("principal", (&principal).into())])
+    } else {
+        tell(lang, Key::CardAtTheMachine, &[("card", id.into())])
+    };
+    face.parts.push(Part { field: Field::Who, act: 0, label: say(lang, Field::Who.label()), text: who });
+    face
+}
+
+fn of_act(parts: &mut Vec<Part>, act: &Value, number: usize, lang: Lang) {
+    let mut part = |field: Field, text: String| {
+        parts.push(Part { field, act: number, label: say(lang, field.label()), text });
+    };
+    let class = act["class"].as_str().unwrap_or_default();
+    let class = tell(lang, Key::CardClass, &[("class", class.into())]);
+    part(Field::What, format!("{} {}: {class}", value_of(&act["executor"]), value_of(&act["version"])));
+    match act["arguments"].as_object() {
+        Some(arguments) if arguments.is_empty() => part(Field::OnWhat, say(lang, Key::CardNoArguments)),
+        Some(arguments) => {
+            for (key, value) in arguments {
+                part(Field::OnWhat, format!("{}: {}", head(key), value_of(value)));
+            }
+        }
+        None => part(Field::OnWhat, value_of(&act["arguments"])),
+    }
+    let count = &act["count"];
+    part(
+        Field::HowMany,
+        match (count["files"].as_u64(), count["folders"].as_u64()) {
+            (Some(files), Some(folders)) => {
+                tell(lang, Key::CardTouches, &[("files", files.into()), ("folders", folders.into())])
+            }
+            (None, _) | (_, None) => say(lang, Key::CardNotCounted),
+        },
+    );
+    for field in act["fields"].as_array().into_iter().flatten() {
+        let of = |key: &str| field[key].as_str().unwrap_or_default().to_owned();
+        let name = of("pointer");
+        let source = tell(lang, Key::CardSource, &[("source", (&head(&of("source"))).into())]);
+        let label = tell(lang, Key::CardLabel, &[("label", (&head(&of("label"))).into())]);
+        part(Field::From, format!("{}: {source} ({label})", head(name.trim_start_matches('/'))));
+    }
+    let way_back = if act["reversible"] == true { Key::CardReversible } else { Key::CardIrreversible };
+    part(Field::WayBack, say(lang, way_back));
+    let cost = act["cost_micro"].as_u64().unwrap_or(0);
+    part(Field::Cost, if cost == 0 { say(lang, Key::CardCostNothing) } else { money(cost) });
+    part(Field::Why, reason(act, lang));
+}
+
+/// Why it is asked: as the language has it for that rule, else in policyd's own words.
+fn reason(act: &Value, lang: Lang) -> String {
+    let rule = act["rule"].as_str().unwrap_or_default().replace('.', "-");
+    let known = tell(lang, Key::CardReason, &[("rule", (&rule).into())]);
+    if known == rule { value_of(&act["why"]) } else { known }
+}
+
+/// The parts as a document: a list of `field`, `act`, `label`, `text`.
+#[must_use]
+pub fn document(face: &Face) -> Value {
+    face.parts
+        .iter()
+        .map(|part| json!({"field": part.field.name(), "act": part.act, "label": part.label, "text": part.text}))
+        .collect()
+}
+
+/// What became of a card, in a line.
+#[must_use]
+pub fn settled(lang: Lang, state: &str, by: &str, ran: u32) -> String {
+    if state == "approved" {
+        tell(lang, Key::CardApproved, &[("by", by.into()), ("ran", u64::from(ran).into())])
+    } else {
+        tell(lang, Key::CardDenied, &[("by", by.into())])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown() -> Value {
+        json!({"hard": false, "state": "waiting", "principal": "telegram:5", "acts": [{
+            "executor": "fs_delete", "version": "2.0.0", "class": "destroy", "rule": "destroy.many",
+            "arguments": {"path": "old & <b>tired</b>\u{1b}[2J", "folder": true},
+            "fields": [{"pointer": "/path", "role": "path", "label": "untrusted", "source": "result"}],
+            "count": {"files": 681, "folders": 3, "bytes": 9}, "reversible": true, "why": "it may be many",
+            "cost_micro": 250_000,
+        }]})
+    }
+
+    #[test]
+    fn a_card_says_everything_that_a_person_must_know_in_the_same_order_in_both_languages() {
+        for lang in [Lang::En, Lang::It] {
+            let face = face(&shown(), "abcd-efgh", lang);
+            let mut fields: Vec<Field> = face.parts.iter().map(|part| part.field).collect();
+            fields.dedup();
+            assert_eq!(fields, Field::ALL);
+            assert!(face.parts.iter().all(|part| !part.label.is_empty() && !part.text.is_empty()));
+            assert!(face.parts.iter().all(|part| !part.text.chars().any(char::is_control)));
+            assert!(face.answerable);
+        }
+        let text = |lang, field| {
+            let face = face(&shown(), "abcd-efgh", lang);
+            face.parts.into_iter().find(|part| part.field == field).map(|part| part.text).unwrap_or_default()
+        };
+        assert_eq!(text(Lang::En, Field::What), "fs_delete 2.0.0: removes something");
+        assert_eq!(text(Lang::It, Field::HowMany), "681 file in 3 cartelle");
+        assert_eq!(text(Lang::En, Field::Cost), "0.25");
+        assert_eq!(text(Lang::En, Field::Why), "it may be many");
+        assert_eq!(text(Lang::It, Field::Why), "può togliere più di una cosa alla volta");
+        assert_eq!(
+            text(Lang::En, Field::From),
+            "path: a part of something that was read (from a source that is not trusted)"
+        );
+    }
+
+    #[test]
+    fn what_may_not_be_answered_here_says_where_it_is_and_what_is_too_long_too() {
+        let mut hard = shown();
+        hard["hard"] = json!(true);
+        let it = face(&hard, "a-b", Lang::It);
+        assert!(!it.answerable && it.parts.last().is_some_and(|part| part.text.contains("approval show a-b")));
+        let mut elsewhere = shown();
+        elsewhere["here"] = json!(false);
+        assert!(!face(&elsewhere, "a-b", Lang::En).answerable);
+        let cut = face(&Value::Null, "a-b", Lang::En);
+        assert!(cut.parts.is_empty() && cut.too_long.contains("approval show a-b") && !cut.answerable);
+    }
+
+    #[test]
+    fn money_has_cents_and_as_many_more_digits_as_it_needs() {
+        for (micro, text) in
+            [(0, "0.00"), (250_000, "0.25"), (1, "0.000001"), (12_340_000, "12.34"), (1_500_000, "1.50")]
+        {
+            assert_eq!(money(micro), text);
+        }
+    }
+
+    #[test]
+    fn any_document_is_read_without_a_panic_and_no_line_is_long() {
+        for shown in [json!(3), json!({"acts": [1, null, {"arguments": 3, "fields": [7], "count": {"files": -1}}]})] {
+            let face = face(&shown, "x", Lang::It);
+            assert!(face.parts.iter().all(|part| part.text.chars().count() <= 2 * MAX_VALUE + 100));
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What was said of an executor that does not exist: a model's words, kept within bounds.
+
+use metnos_proto::msg::memoryd::{CloseTurn, MAX_WISHED, MAX_WISHED_BYTES, WishedField, WishedSignature};
+use serde_json::{Value, json};
+
+use super::record::clean;
+use crate::chronicle::payload::TurnClose;
+
+/// The end of a turn as the chronicle keeps it.
+pub(super) fn closing(word: &CloseTurn) -> TurnClose {
+    let (end, wish) = (word.end.name().to_owned(), clean(word.wish.clone()));
+    TurnClose { end, signature: signature(&word.signature), wish }
+}
+
+/// What was said of something wished for, as the chronicle keeps it: what is too much or too long is cut, and what has the
+/// form of a secret left out. Empty when nothing was said.
+fn signature(word: &WishedSignature) -> String {
+    let text = |text: &String| clean(cut(text));
+    let fields = |fields: &[WishedField]| -> Value {
+        let one = |field: &WishedField| json!({ "name": text(&field.name), "kind": text(&field.kind) });
+        fields.iter().take(MAX_WISHED).map(one).collect()
+    };
+    if *word == WishedSignature::default() {
+        return String::new();
+    }
+    let errors: Vec<String> = word.errors.iter().take(MAX_WISHED).map(text).collect();
+    json!({ "inputs": fields(&word.inputs), "outputs": fields(&word.outputs), "errors": errors }).to_string()
+}
+
+fn cut(text: &str) -> String {
+    text[..text.floor_char_boundary(MAX_WISHED_BYTES)].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use metnos_proto::msg::planner::TurnEnd;
+    use metnos_proto::role::RoleName;
+
+    use super::super::testing::{Instance, teller, turn};
+    use super::*;
+
+    #[test]
+    fn a_wish_keeps_what_was_said_of_its_signature_cut_and_a_later_one_that_says_nothing_takes_nothing_back() {
+        let instance = Instance::new();
+        let mut memory = instance.open();
+        let field = |name: &str| WishedField { name: name.to_owned(), kind: "string".to_owned() };
+        let wide = WishedSignature {
+            inputs: (0..MAX_WISHED + 1).map(|n| field(&format!("in{n}"))).collect(),
+            outputs: vec![field(&"è".repeat(MAX_WISHED_BYTES))],
+            errors: vec!["NotFound".to_owned()],
+        };
+        for (n, signature) in [(1, WishedSignature::default()), (2, wide), (3, WishedSignature::default())] {
+            memory.say(n, "play music");
+            memory.begin(n);
+            let word = CloseTurn { turn: turn(n), end: TurnEnd::Answered, wish: "play music".to_owned(), signature };
+            memory.close_turn(teller(RoleName::Planner), &word).unwrap();
+            memory.flush().unwrap();
+        }
+        let listed = memory.mnestome().list().unwrap();
+        let one = listed.iter().find(|one| one.dst_executor == "play music").unwrap();
+        let signature = one.desired_signature.clone().unwrap();
+        assert_eq!((one.uses, signature["inputs"].as_array().unwrap().len()), (3, MAX_WISHED), "{signature}");
+        assert_eq!(signature["inputs"][0], serde_json::json!({ "name": "in0", "kind": "string" }));
+        assert_eq!(signature["outputs"][0]["name"].as_str().unwrap().len(), MAX_WISHED_BYTES);
+        assert_eq!(
+            (&signature["errors"], &signature["summary"]),
+            (&serde_json::json!(["NotFound"]), &serde_json::json!("play music"))
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! In which language somebody is spoken to: the owner's word on it, else what his channel says, else the language of the
+//! house (design: interfaces §8). Nothing is decided by it but words.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use metnos_proto::msg::common::{Lang, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::people::Speaks;
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+
+use crate::guard::shown;
+use crate::house::not_durable;
+use crate::pairing::MAX_PEOPLE;
+use crate::policy::Policy;
+use crate::principal::Principal;
+use crate::store::StoreError;
+
+/// The table.
+pub(crate) const TABLES: &str =
+    "CREATE TABLE IF NOT EXISTS tongues (principal TEXT PRIMARY KEY, lang TEXT NOT NULL) STRICT;";
+/// The most principals of whom it is remembered what their channels said.
+const MAX_HEARD: usize = 2 * MAX_PEOPLE;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Tongues {
+    chosen: BTreeMap<String, Lang>,
+    /// How each was spoken to last.
+    last: BTreeMap<String, Lang>,
+}
+
+/// The name of a language in documents and in the store.
+#[must_use]
+pub const fn name(lang: Lang) -> &'static str {
+    match lang {
+        Lang::En => "en",
+        Lang::It => "it",
+    }
+}
+
+impl Tongues {
+    pub(crate) fn load(connection: &Connection) -> Result<Self, StoreError> {
+        let mut statement = connection.prepare("SELECT principal, lang FROM tongues")?;
+        let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        let mut chosen = BTreeMap::new();
+        for row in rows {
+            let (principal, lang) = row?;
+            let lang = [Lang::En, Lang::It].into_iter().find(|one| name(*one) == lang);
+            let lang = lang.ok_or_else(|| StoreError::Damaged(format!("the language of {principal}")))?;
+            chosen.insert(principal, lang);
+        }
+        Ok(Self { chosen, last: BTreeMap::new() })
+    }
+
+    /// How this one is spoken to now. The house's own language is the owner's: what his telephone says of itself turns an
+    /// Italian house into no English one, but a house of nobody's choice into an Italian one.
+    fn now(&mut self, it: &Principal, heard: Option<Lang>, house: Lang) -> Lang {
+        let lang = match (self.chosen.get(&it.name), it.standing) {
+            (Some(chosen), _) => *chosen,
+            (None, Standing::Owner) if house != Lang::En => house,
+            (None, Standing::Owner | Standing::Guest | Standing::Stranger) => {
+                heard.or_else(|| self.last.get(&it.name).copied()).unwrap_or(house)
+            }
+        };
+        let has_room = self.last.len() < MAX_HEARD || self.last.contains_key(&it.name);
+        if it.standing != Standing::Stranger && has_room {
+            self.last.insert(it.name.clone(), lang);
+        }
+        lang
+    }
+
+    fn of(&self, principal: &str, house: Lang) -> Lang {
+        self.chosen.get(principal).or_else(|| self.last.get(principal)).copied().unwrap_or(house)
+    }
+
+    /// Nothing is known of him any more.
+    pub(crate) fn forget(&mut self, principal: &str) {
+        self.chosen.remove(principal);
+        self.last.remove(principal);
+    }
+}
+
+impl Policy {
+    /// In which language this one is spoken to, who has just been heard.
+    pub(crate) fn speaks(&self, it: &Principal, heard: Option<Lang>) -> Lang {
+        self.house().tongues.borrow_mut().now(it, heard, self.setting.lang)
+    }
+
+    /// In which language this one is spoken to.
+    pub(crate) fn lang_of(&self, principal: &str) -> Lang {
+        self.house().tongues.borrow().of(principal, self.setting.lang)
+    }
+
+    /// The owner says which language somebody is spoken to in.
+    ///
+    /// # Errors
+    /// When nobody is known by that name, or it could not be recorded.
+    pub(crate) async fn set_lang(self: &Rc<Self>, by: &str, ask: Speaks) -> Result<Value, Refusal> {
+        let owner = format!("cli:uid:{}", self.setting.owner_uid);
+        let who = if ask.principal == "owner" { owner.clone() } else { ask.principal };
+        if who != owner && self.house().people.borrow().standing(&who).is_none() {
+            let why = format!("{} is not known here", shown(&who));
+            return Err(Refusal::new(RefusalCode::Unknown, "pairing.unknown", why)
+                .remedy("`metnosctl pairing list` shows who is known; the owner's own name is `owner`"));
+        }
+        let lang = name(ask.lang);
+        self.chronicled("language", &format!("{by} has {who} spoken to in {lang}")).await?;
+        // Root at the terminal is the owner, too.
+        let names = if who == owner { vec![who.clone(), "cli:uid:0".to_owned()] } else { vec![who.clone()] };
+        let rows = names.clone();
+        self.store
+            .run(move |connection| {
+                for row in &rows {
+                    connection.execute("INSERT OR REPLACE INTO tongues VALUES (?1, ?2)", params![row, lang])?;
+                }
+                Ok(())
+            })
+            .await
+            .map_err(|error| not_durable(&error))?;
+        self.house().tongues.borrow_mut().chosen.extend(names.into_iter().map(|name| (name, ask.lang)));
+        Ok(json!({"principal": who, "lang": lang}))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use metnos_proto::msg::common::{Channel, Level};
+
+    use super::*;
+
+    fn one(name: &str, standing: Standing) -> Principal {
+        Principal { name: name.into(), channel: Channel::Telegram, standing, level: Level::ReadOnly }
+    }
+
+    #[test]
+    fn the_owners_word_counts_before_what_a_channel_says_and_that_before_the_house() {
+        let (owner, guest) = (one("telegram:1", Standing::Owner), one("telegram:2", Standing::Guest));
+        let mut it = Tongues::default();
+        assert_eq!(it.now(&guest, None, Lang::It), Lang::It);
+        assert_eq!(it.now(&guest, Some(Lang::En), Lang::It), Lang::En);
+        assert_eq!(it.of("telegram:2", Lang::It), Lang::En);
+        assert_eq!(it.now(&guest, None, Lang::It), Lang::En, "as he was spoken to last");
+        assert_eq!(it.now(&owner, Some(Lang::En), Lang::It), Lang::It, "the house is his");
+        assert_eq!(it.now(&owner, Some(Lang::It), Lang::En), Lang::It);
+        it.chosen.insert("telegram:1".into(), Lang::En);
+        assert_eq!(it.now(&owner, Some(Lang::It), Lang::It), Lang::En);
+        it.forget("telegram:1");
+        assert_eq!(it.of("telegram:1", Lang::It), Lang::It);
+    }
+
+    #[test]
+    fn strangers_are_spoken_to_and_not_remembered_and_what_is_remembered_is_bounded() {
+        let mut it = Tongues::default();
+        assert_eq!(it.now(&one("telegram:3", Standing::Stranger), Some(Lang::It), Lang::En), Lang::It);
+        assert!(it.last.is_empty());
+        for number in 0..2 * MAX_HEARD {
+            it.now(&one(&format!("telegram:{number}"), Standing::Guest), Some(Lang::It), Lang::En);
+        }
+        assert_eq!(it.last.len(), MAX_HEARD);
+    }
+}

@@ -1,0 +1,114 @@
+//! Questions about the house itself: how it is, what waits for a word, and words that would approve something. They are
+//! known by their whole text and nothing less, so that no request for something else is ever taken for one of them.
+
+use metnos_proto::msg::common::Lang;
+
+/// What such words are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    /// How it is.
+    Itself,
+    /// What waits for an answer.
+    Waiting,
+    /// An answer, as if words could give one.
+    Approving,
+}
+
+const ITSELF: [(&str, Lang); 22] = [
+    ("status", Lang::En),
+    ("how are you", Lang::En),
+    ("how are you doing", Lang::En),
+    ("are you there", Lang::En),
+    ("are you ok", Lang::En),
+    ("are you okay", Lang::En),
+    ("are you running", Lang::En),
+    ("is everything ok", Lang::En),
+    ("is everything all right", Lang::En),
+    ("do you work", Lang::En),
+    ("stato", Lang::It),
+    ("come stai", Lang::It),
+    ("come va", Lang::It),
+    ("ci sei", Lang::It),
+    ("stai bene", Lang::It),
+    ("funzioni", Lang::It),
+    ("tutto bene", Lang::It),
+    ("tutto ok", Lang::It),
+    ("tutto a posto", Lang::It),
+    ("va tutto bene", Lang::It),
+    ("è tutto a posto", Lang::It),
+    ("qual è il tuo stato", Lang::It),
+];
+
+const WAITING: [(&str, Lang); 25] = [
+    ("approvals", Lang::En),
+    ("pending approvals", Lang::En),
+    ("show approvals", Lang::En),
+    ("show me the approvals", Lang::En),
+    ("list approvals", Lang::En),
+    ("what waits", Lang::En),
+    ("what waits for me", Lang::En),
+    ("what is waiting", Lang::En),
+    ("what is waiting for me", Lang::En),
+    ("what's waiting for me", Lang::En),
+    ("is anything waiting for me", Lang::En),
+    ("does anything wait for me", Lang::En),
+    ("what needs my approval", Lang::En),
+    ("what do i have to approve", Lang::En),
+    ("approvazioni", Lang::It),
+    ("mostra le approvazioni", Lang::It),
+    ("cosa è in attesa", Lang::It),
+    ("che cosa è in attesa", Lang::It),
+    ("cosa mi aspetta", Lang::It),
+    ("cosa aspetta una mia risposta", Lang::It),
+    ("c'è qualcosa in attesa", Lang::It),
+    ("c'è qualcosa da approvare", Lang::It),
+    ("cosa c'è da approvare", Lang::It),
+    ("cosa devo approvare", Lang::It),
+    ("che cosa devo approvare", Lang::It),
+];
+
+const APPROVING: [(&str, Lang); 11] = [
+    ("approve", Lang::En),
+    ("approve it", Lang::En),
+    ("approve that", Lang::En),
+    ("approve everything", Lang::En),
+    ("i approve", Lang::En),
+    ("deny it", Lang::En),
+    ("approva", Lang::It),
+    ("approvalo", Lang::It),
+    ("approvala", Lang::It),
+    ("approva tutto", Lang::It),
+    ("approvo", Lang::It),
+];
+
+/// What the words are about, and in which language, when they are one of these questions and nothing else. A plain "yes" or
+/// "do it" is none of them: it may be the answer to what a model has asked.
+#[must_use]
+pub fn about(text: &str) -> Option<(About, Lang)> {
+    let plain = |c: char| c.is_whitespace() || matches!(c, ',' | '.' | '!' | '?' | '’');
+    let text = text.trim().to_lowercase().replace('’', "'");
+    let said: Vec<&str> = text.split(plain).filter(|word| !word.is_empty()).collect();
+    let said = said.join(" ");
+    let lists: [(About, &[(&str, Lang)]); 3] =
+        [(About::Itself, &ITSELF), (About::Waiting, &WAITING), (About::Approving, &APPROVING)];
+    lists
+        .into_iter()
+        .find_map(|(about, list)| list.iter().find(|(words, _)| *words == said).map(|(_, lang)| (about, *lang)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_words_are_such_a_question() {
+        assert_eq!(about(" Come stai? "), Some((About::Itself, Lang::It)));
+        assert_eq!(about("What’s waiting for me?"), Some((About::Waiting, Lang::En)));
+        assert_eq!(about("Approva tutto!"), Some((About::Approving, Lang::It)));
+        for other in
+            ["read status", "status of notes/a.md", "approve notes/a.md", "yes", "do it", "", "?", "come va il file"]
+        {
+            assert_eq!(about(other), None, "{other}");
+        }
+    }
+}
