@@ -3,6 +3,7 @@
 //! vouches for. The door decides nothing here.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::door_policyd;
@@ -22,6 +23,8 @@ pub const RESUME_TRIES: u32 = 3;
 pub const MAX_CARDS: usize = 64;
 /// In how many places one card is shown at most, so that all of them hear what became of it.
 pub const MAX_PLACES: usize = 8;
+/// How long a turn that is put aside waits for what policyd has said before it.
+pub const HEARD_OUT: Duration = Duration::from_secs(1);
 
 impl Door {
     /// Passes on what policyd says of cards, for as long as the daemon lives.
@@ -104,16 +107,31 @@ impl Door {
         let mut generations = self.peers.policyd.generations();
         loop {
             if *generations.borrow_and_update() != 0 {
-                let sender = format!("uid:{}", self.owner_uid.get().unwrap_or(0));
-                let identify = Identify { channel: Channel::Cli, sender, lang: None };
-                if let Err(error) = self.peers.policyd.identify(TraceId::NONE, identify, []).await {
-                    tracing::debug!(%error, "policyd did not hear that the door is there");
-                }
+                self.greet_policyd().await;
             }
             if generations.changed().await.is_err() {
                 return;
             }
         }
+    }
+
+    async fn greet_policyd(&self) {
+        let sender = format!("uid:{}", self.owner_uid.get().unwrap_or(0));
+        let identify = Identify { channel: Channel::Cli, sender, lang: None };
+        if let Err(error) = self.peers.policyd.identify(TraceId::NONE, identify, []).await {
+            tracing::debug!(%error, "policyd did not hear that the door is there");
+        }
+    }
+
+    /// Waits until what policyd has said so far is on its way to its turns. It tells of a card before it answers the
+    /// planner; but the planner's last word comes by another socket, and may be read before the card. An answer of
+    /// policyd to a question that is asked now comes behind the card.
+    pub(super) async fn hear_policyd_out(&self) {
+        if tokio::time::timeout(HEARD_OUT, self.greet_policyd()).await.is_err() {
+            tracing::warn!("policyd does not answer: a card may be shown late");
+        }
+        // The card has been read; the task that puts it on its way was woken before this one.
+        tokio::task::yield_now().await;
     }
 
     /// Has the planner go on with the turn that waited for this card, if one did. When it is not known any more who had

@@ -158,6 +158,9 @@ impl Relay {
                 biased;
                 Some(item) = self.queue.recv() => match item {
                     Item::Done(done) => {
+                        if done.end == TurnEnd::Suspended {
+                            self.late_cards().await;
+                        }
                         let why = crate::reflex::answer::shorten(&done.why, MAX_WHY).to_owned();
                         return TurnDone { why, ..done };
                     }
@@ -167,12 +170,7 @@ impl Relay {
                     }
                     Item::Call(call) => self.send(Told::Call(call)).await,
                     Item::Progress(progress) => self.send(Told::Progress(progress)).await,
-                    Item::Card(card) => {
-                        if let Some(ear) = &self.ear {
-                            self.door.was_shown(&card.id, Rc::clone(ear));
-                        }
-                        self.send(Told::CardWaits(card)).await;
-                    }
+                    Item::Card(card) => self.show(card).await,
                 },
                 () = self.cut.1.notified() => {
                     let cut = self.cut.0.borrow().clone();
@@ -184,6 +182,23 @@ impl Relay {
         self.door.cancel(self.turn);
         let why = crate::reflex::answer::shorten(&why, MAX_WHY).to_owned();
         TurnDone { turn: self.turn, end: TurnEnd::Broken, why }
+    }
+
+    async fn show(&self, card: CardWaits) {
+        if let Some(ear) = &self.ear {
+            self.door.was_shown(&card.id, Rc::clone(ear));
+        }
+        self.send(Told::CardWaits(card)).await;
+    }
+
+    /// Shows the cards that this turn waits for, when the planner's last word was read before them.
+    async fn late_cards(&mut self) {
+        self.door.hear_policyd_out().await;
+        while let Ok(item) = self.queue.try_recv() {
+            if let Item::Card(card) = item {
+                self.show(card).await;
+            }
+        }
     }
 
     /// One who is gone is noticed elsewhere; the turn goes on to its end, for the journal.

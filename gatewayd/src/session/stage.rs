@@ -45,6 +45,8 @@ pub(crate) struct Script {
     pub(crate) opens: Cell<bool>,
     pub(crate) planner: RefCell<Option<Notes<DoorPlanner>>>,
     pub(crate) policyd: RefCell<Option<Notes<DoorPolicyd>>>,
+    /// What policyd says before it answers the door's next greeting.
+    pub(crate) before: RefCell<Option<door_policyd::Note>>,
     opened: RefCell<Vec<TurnId>>,
 }
 
@@ -94,7 +96,11 @@ impl door_policyd::Serve for Script {
         Ok((metnos_proto::msg::memoryd::Looked { lines: 1, next: 7 }, [sealed(b"{\"name\":\"x\"}\n")]))
     }
 
-    async fn identify(self: Rc<Self>, _cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
+    async fn identify(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
+        let before = self.before.borrow_mut().take();
+        if let Some(note) = before {
+            cx.notes().send(note).await.unwrap();
+        }
         // As which the door itself has policyd know where cards go.
         if ask.sender != "uid:0" {
             self.note(format!("identify {}", ask.sender));
@@ -314,6 +320,7 @@ impl Stage {
             opens: Cell::new(true),
             planner: RefCell::default(),
             policyd: RefCell::default(),
+            before: RefCell::default(),
             opened: RefCell::default(),
         });
         let (policyd, end) = ends::<DoorPolicyd>(1, None);
