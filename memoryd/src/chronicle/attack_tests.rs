@@ -6,6 +6,7 @@ use super::line::{parse_line, to_line};
 use super::store::Chronicle;
 use super::testing::{Bench, MORNING, event, kinds, note, verify};
 use super::time::DAY_MS;
+use super::verify::Verify;
 use proptest::prelude::*;
 
 /// Noticed: by the verification, and never by a crash of it.
@@ -306,4 +307,21 @@ proptest! {
 fn an_event_made_by_hand_is_what_it_says() {
     let event = event(4);
     assert_eq!(parse_line(to_line(&event).trim_ascii_end()).unwrap(), event);
+}
+
+#[test]
+fn the_first_bad_line_is_named_also_when_nothing_but_the_lines_is_looked_at() {
+    let bench = clean(6);
+    let mut lines = bench.lines();
+    for at in [2, 4] {
+        lines[at] = lines[at].replacen("\"trust\":\"owner\"", "\"trust\":\"web\"", 1);
+    }
+    bench.write_lines(&lines);
+    let chronicle = bench.open();
+    let report = Verify::new(&chronicle).unwrap().lines_alone().run(&chronicle).unwrap();
+    let found: Vec<_> = report.findings.iter().map(|finding| (finding.seq, finding.kind.as_str())).collect();
+    assert_eq!((report.lines, found), (6, vec![(3, "hash"), (5, "hash")]));
+    // The index was made of the lines as they were; who looks at it sees that, too.
+    let beside = Verify::new(&chronicle).unwrap().without_witnesses().run(&chronicle).unwrap();
+    assert_eq!((beside.findings[0].seq, beside.findings_total >= report.findings_total), (3, true));
 }

@@ -24,6 +24,14 @@ use metnos_proto::msg::common::{Refusal, RefusalCode};
 /// How many rows of the index are read at once.
 const ROWS: u32 = 1024;
 
+/// How much is looked at beside the lines themselves, each with what is before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Beside {
+    Nothing,
+    Index,
+    Witnesses,
+}
+
 /// A verification that is going on.
 #[derive(Debug)]
 pub struct Verify {
@@ -42,8 +50,7 @@ pub struct Verify {
     lines: u64,
     /// What is taken for right without being looked at.
     since: u64,
-    /// Whether the witnesses are not heard.
-    deaf: bool,
+    beside: Beside,
     /// Whether a turn was under way before that, so that its witnesses cannot all be heard.
     halved: HashMap<TurnId, bool>,
     /// The heads that policyd has signed and that have not been met yet, the next one last.
@@ -129,7 +136,7 @@ impl Verify {
             findings: Findings::default(),
             lines: 0,
             since,
-            deaf: false,
+            beside: Beside::Witnesses,
             halved: HashMap::new(),
             anchors,
             gone: HashSet::new(),
@@ -139,8 +146,16 @@ impl Verify {
 
     /// Leaves out whether the witnesses agree: only the lines, their chain and the index are looked at.
     #[must_use]
+    pub fn without_witnesses(mut self) -> Self {
+        self.beside = Beside::Index;
+        self
+    }
+
+    /// Leaves out everything but the lines: whether each is well formed, has the hash and the digest that it claims, and
+    /// follows from the one before it.
+    #[must_use]
     pub fn lines_alone(mut self) -> Self {
-        self.deaf = true;
+        self.beside = Beside::Nothing;
         self
     }
 
@@ -230,11 +245,13 @@ impl Verify {
         }
         self.lines += 1;
         let redacted = self.itself(event, computed, place);
-        self.beside_the_index(chronicle, event, place)?;
+        if self.beside >= Beside::Index {
+            self.beside_the_index(chronicle, event, place)?;
+        }
         self.in_the_chain(event, place);
         self.beside_the_anchors(event);
         self.note_redaction(event);
-        if !self.deaf && !self.was_under_way(chronicle, event)? {
+        if self.beside >= Beside::Witnesses && !self.was_under_way(chronicle, event)? {
             let Self { findings, witness, .. } = self;
             witness.hear(&heard(event, redacted), &mut |finding| findings.add(finding));
         }
@@ -392,7 +409,9 @@ impl Verify {
     }
 
     fn finish(&mut self, chronicle: &Chronicle) -> Result<VerifyReport> {
-        self.index_before(chronicle, u64::MAX)?;
+        if self.beside >= Beside::Index {
+            self.index_before(chronicle, u64::MAX)?;
+        }
         if self.last.seq < self.until.seq {
             let detail = format!("the log ends at event {}, memoryd knows event {}", self.last.seq, self.until.seq);
             self.findings.note(self.last.seq + 1, "tail", detail);
