@@ -15,7 +15,7 @@ use metnos_proto::msg::common::{Channel, Done, Lang, Level, Refusal, RefusalCode
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
-    RegisterPrompt, UndoHere,
+    RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::socket;
@@ -197,6 +197,16 @@ impl door_policyd::ServeBlocking for Answers {
         Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
     }
 
+    fn send_file(
+        &mut self,
+        _: &BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: SendFile,
+        []: [Sealed; 0],
+    ) -> Served<CallRun, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
+    }
+
     fn undo_here(
         &mut self,
         _: &BlockingServer<DoorPolicyd>,
@@ -334,6 +344,10 @@ impl door_policyd::Serve for Answers {
     }
 
     async fn keep_file(self: Rc<Self>, _: Cx<DoorPolicyd>, _: KeepFile, _: [Sealed; 1]) -> Served<CallRun, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
+    }
+
+    async fn send_file(self: Rc<Self>, _: Cx<DoorPolicyd>, _: SendFile, []: [Sealed; 0]) -> Served<CallRun, 1> {
         Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
     }
 

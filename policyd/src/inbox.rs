@@ -1,13 +1,18 @@
-//! A file that somebody has sent over a channel: the call that keeps it. It is decided, run and recorded like any other;
-//! here its arguments are made, from a name that a channel gave and bytes that nobody has looked at.
+//! Files that go over a channel: the call that keeps one that somebody has sent, and the call that fetches one that somebody
+//! asks for. Each is decided, run and recorded like any other; here their arguments are made, from what a channel gave and
+//! nobody has looked at.
 
-use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::common::{Channel, Refusal, RefusalCode};
 use metnos_proto::msg::policyd::MAX_FILE;
 use metnos_proto::payload::Sealed;
 use serde_json::json;
 
 /// The executor that does it.
 pub(crate) const KEEPER: &str = "inbox_add";
+/// The executor that fetches one.
+pub(crate) const FETCHER: &str = "file_get";
+/// The longest path that is asked for, in bytes; what is no path the executor refuses.
+const MAX_PATH: usize = 4_096;
 /// The folder of the workspace.
 const INBOX: &str = "inbox";
 /// The longest name, in bytes.
@@ -31,6 +36,19 @@ pub(crate) fn arguments(name: &str, content: &Sealed) -> Result<Sealed, Refusal>
     let bytes = content.read().map_err(|error| no("inbox.read", error.to_string()))?;
     let arguments = json!({"path": format!("{INBOX}/{name}"), "content": base64(&bytes)}).to_string();
     Sealed::new(arguments.as_bytes()).map_err(|error| no("inbox.read", error.to_string()))
+}
+
+/// The arguments of the call that fetches a file for whoever asks for it by this channel.
+///
+/// # Errors
+/// When the path is none.
+pub(crate) fn wanted(path: &str, channel: Channel) -> Result<Sealed, Refusal> {
+    let no = |rule: &str, why: String| Refusal::new(RefusalCode::Invalid, rule, why);
+    if path.is_empty() || path.len() > MAX_PATH {
+        return Err(no("file.path", format!("a path has 1 to {MAX_PATH} bytes, and this one has {}", path.len())));
+    }
+    let arguments = json!({"path": path, "channel": channel.name()}).to_string();
+    Sealed::new(arguments.as_bytes()).map_err(|error| no("file.path", error.to_string()))
 }
 
 /// Whether this is one part of a path, and nothing that hides.

@@ -171,7 +171,7 @@ pub(crate) enum By {
     Typed,
     /// This card was approved.
     Card(String),
-    /// Somebody has sent a file over a channel.
+    /// Somebody has sent a file over a channel, or asks for one there.
     Sent,
 }
 

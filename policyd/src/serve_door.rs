@@ -12,7 +12,7 @@ use metnos_proto::msg::memoryd::Looked;
 use metnos_proto::msg::people::{Fire, Fired, LookHere, Pair, Paired};
 use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
-    RegisterPrompt, UndoHere,
+    RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::payload::Sealed;
 
@@ -103,6 +103,14 @@ impl door_policyd::Serve for Policy {
         self.door_is(cx.notes());
         let arguments = inbox::arguments(&ask.name, &content)?;
         let run = self.direct(principal, inbox::KEEPER.to_owned(), arguments, By::Sent).await;
+        Ok(run.map(|(run, result)| (run, [result]))?)
+    }
+
+    async fn send_file(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: SendFile, []: [Sealed; 0]) -> Served<CallRun, 1> {
+        let principal = self.known(ask.channel, &ask.sender)?;
+        self.door_is(cx.notes());
+        let arguments = inbox::wanted(&ask.path, ask.channel)?;
+        let run = self.direct(principal, inbox::FETCHER.to_owned(), arguments, By::Sent).await;
         Ok(run.map(|(run, result)| (run, [result]))?)
     }
 

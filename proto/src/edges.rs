@@ -59,6 +59,7 @@ crate::edges! {
         ask answer_card(AnswerCard, 0) -> (Answered, 1) within 110_000;
         ask cards_here(CardsHere, 0) -> (Done, 1) within 5_000;
         ask keep_file(KeepFile, 1) -> (CallRun, 1) within 110_000;
+        ask send_file(SendFile, 0) -> (CallRun, 1) within 110_000;
         ask undo_here(UndoHere, 0) -> (Done, 1) within 110_000;
         ask panic_here(PanicHere, 0) -> (Panicked, 0) within 10_000;
         note CardWaits;

@@ -15,7 +15,7 @@ use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, ResumeTurn, Text, TurnOpened, TurnResumed};
 use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
-    RegisterPrompt, UndoHere,
+    RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::payload::Sealed;
 
@@ -305,6 +305,16 @@ impl door_policyd::ServeBlocking for Doorman {
         _: TraceId,
         _: KeepFile,
         _: [Sealed; 1],
+    ) -> Served<CallRun, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
+    }
+
+    fn send_file(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: SendFile,
+        []: [Sealed; 0],
     ) -> Served<CallRun, 1> {
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }

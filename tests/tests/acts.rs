@@ -19,6 +19,7 @@ const SEEDS: [&str; 19] = [
     "fs_read",
     "fs_restore",
     "fs_write",
+    "file_get",
     "inbox_add",
     "json_query",
     "llm_classify",

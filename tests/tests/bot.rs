@@ -305,3 +305,54 @@ fn a_door_that_is_killed_over_a_file_keeps_it_once_and_says_so_once() {
     assert_eq!(names, ["a.txt"]);
     set.verify();
 }
+
+#[test]
+fn a_file_of_the_workspace_is_sent_to_whoever_may_read_it_and_no_other_file_to_anybody() {
+    const PERSON: i64 = 5_010;
+    let (set, server) = with_owner("");
+    let bytes: Vec<u8> = (0..=255).rev().cycle().take(2_000_000).collect();
+    let give = |path: &str, bytes: &[u8]| {
+        let file = set.workspace(path);
+        std::fs::write(&file, bytes).unwrap();
+        std::os::unix::fs::chown(&file, Some(set.owner()), Some(set.owner())).unwrap();
+    };
+    give("notes/a \"plan\".pdf", &bytes);
+    give("notes/empty", b"");
+    give("notes/huge", &vec![0; 3_000_001]);
+    server.knows(&set, PERSON, "guest");
+    server.told(PERSON, "you are known here");
+    for who in [OWNER, PERSON] {
+        server.say(who, "/file notes/a \"plan\".pdf");
+        let sent = server.told(who, "notes/a \"plan\".pdf");
+        let (name, came) = sent.file.unwrap();
+        assert_eq!((name.as_str(), came == bytes), ("a _plan_.pdf", true));
+        for (words, says) in [
+            ("/file", "Which file?"),
+            ("/file notes/empty", "nothing in notes/empty"),
+            ("/file notes/huge", "at most 3000000"),
+            ("/file notes/none.pdf", "there is no notes/none.pdf"),
+            ("/file ../metnos.toml", "not sent"),
+            ("/file /etc/passwd", "not sent"),
+            ("/file .ssh/id_ed25519", "not sent"),
+        ] {
+            let before = server.chat(who).len();
+            server.say(who, words);
+            let told =
+                server.until(words, |state| state.messages.iter().filter(|one| one.chat == who).nth(before).cloned());
+            assert!(told.text.contains(says) && told.file.is_none(), "{words}: {told:?}");
+        }
+    }
+    // It was decided, run in a sandbox and recorded, as every act, and a stranger's wish is none.
+    let of_it = |kind: &str| {
+        set.chronicle()
+            .iter()
+            .filter(|line| line.kind() == kind && line.payload("executor").starts_with("file_get"))
+            .count()
+    };
+    let (decided, ran) = (of_it("policy_decision"), of_it("run_ended"));
+    assert!(decided >= 2 * 6 && ran >= 2 * 4, "{decided} {ran}");
+    server.say(5_077, "/file notes/empty");
+    server.settled();
+    assert_eq!(of_it("policy_decision"), decided);
+    set.verify();
+}

@@ -25,7 +25,7 @@ use metnos_proto::msg::planner::{
 };
 use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
-    RegisterPrompt, UndoHere,
+    RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::payload::Sealed;
 use tokio::sync::mpsc;
@@ -143,6 +143,11 @@ impl door_policyd::Serve for Script {
 
     async fn keep_file(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: KeepFile, _: [Sealed; 1]) -> Served<CallRun, 1> {
         self.note(format!("keep_file {} {}", ask.sender, ask.name));
+        Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
+    }
+
+    async fn send_file(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: SendFile, []: [Sealed; 0]) -> Served<CallRun, 1> {
+        self.note(format!("send_file {} {}", ask.sender, ask.path));
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }
 

@@ -364,11 +364,17 @@ impl Api {
         }
     }
 
-    /// Sends a text as a file.
+    /// Sends a file: its name, what it is, what stands below it, its bytes. Of the name, what could end it early is left out.
     ///
     /// # Errors
     /// [`Fault`].
-    pub async fn send_file(&self, chat: i64, name: &str, caption: &str, bytes: &[u8]) -> Result<(), Fault> {
+    pub async fn send_file(
+        &self,
+        chat: i64,
+        (name, is): (&str, &str),
+        caption: &str,
+        bytes: &[u8],
+    ) -> Result<(), Fault> {
         let kind = HeaderValue::from_static("multipart/form-data; boundary=metnos-part-5b1d8c0e7f3a4296");
         let mut body = Vec::with_capacity(bytes.len() + 512);
         let chat = chat.to_string();
@@ -376,9 +382,10 @@ impl Api {
             let part = format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{key}\"\r\n\r\n{value}\r\n");
             body.extend_from_slice(part.as_bytes());
         }
+        let name = name.replace(|sign: char| sign.is_control() || matches!(sign, '"' | '\\' | '/'), "_");
         let head = format!(
             "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"document\"; filename=\"{name}\"\r\n\
-             Content-Type: text/plain; charset=utf-8\r\n\r\n"
+             Content-Type: {is}\r\n\r\n"
         );
         body.extend_from_slice(head.as_bytes());
         body.extend_from_slice(bytes);

@@ -323,6 +323,7 @@ impl Bot {
         }
         match command {
             Some(commands::Command::Undo) => self.undo(update, from, speaker, who, text, &mark).await,
+            Some(commands::Command::File) => self.send_out(update, from, speaker, who, commands::file_in(text)).await,
             Some(command) => self.command(command, from, speaker, who).await,
             None => self.turn(update, from, &chat, who, text, mark).await,
         }

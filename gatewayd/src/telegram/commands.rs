@@ -31,6 +31,8 @@ pub enum Command {
     Undo,
     /// What waits.
     Approvals,
+    /// Send a file of the workspace.
+    File,
     /// Stop.
     Pause,
 }
@@ -48,8 +50,15 @@ pub fn read(text: &str) -> Option<Command> {
         "undo" => Some(Command::Undo),
         "approvals" => Some(Command::Approvals),
         "pause" => Some(Command::Pause),
+        "file" => Some(Command::File),
+        file if file.starts_with("file ") => Some(Command::File),
         _ => None,
     }
+}
+
+/// The file that is asked for: everything behind the command's word, as it was written.
+pub(super) fn file_in(text: &str) -> &str {
+    text.trim().split_once(char::is_whitespace).map_or("", |(_, path)| path.trim())
 }
 
 /// A refusal, as it is said to the sender.
@@ -65,7 +74,7 @@ impl Bot {
             Command::Status => self.status(speaker, who).await,
             Command::Pause => self.pause(from, speaker, who).await,
             Command::Approvals => return self.approvals(from, speaker, who).await,
-            Command::Undo => return,
+            Command::Undo | Command::File => return,
         };
         self.say(from, &text).await;
     }
@@ -226,14 +235,22 @@ mod tests {
 
     #[test]
     fn a_command_is_one_alone_also_with_the_name_of_the_bot() {
-        let all = ["help", "status", "undo", "approvals", "pause"].map(|word| read(&format!("/{word}")));
-        let wanted = [Command::Help, Command::Status, Command::Undo, Command::Approvals, Command::Pause];
+        let all = ["help", "status", "undo", "approvals", "pause", "file"].map(|word| read(&format!("/{word}")));
+        let wanted = [Command::Help, Command::Status, Command::Undo, Command::Approvals, Command::Pause, Command::File];
         assert_eq!(all, wanted.map(Some));
         assert_eq!(
             [read("/undo@metnos_bot"), read(" /start "), read("/start K7-DELTA-19")],
             [Some(Command::Undo), Some(Command::Help), Some(Command::Help)]
         );
-        for words in ["undo", "/undone", "/undo that", "what is /help", "", "/", "/Undo"] {
+        for (words, path) in [
+            ("/file notes/a plan.pdf", "notes/a plan.pdf"),
+            ("/file@metnos_bot  a@b.txt ", "a@b.txt"),
+            ("/file a@b.txt", "a@b.txt"),
+            ("/file", ""),
+        ] {
+            assert_eq!((read(words), file_in(words)), (Some(Command::File), path), "{words}");
+        }
+        for words in ["undo", "/undone", "/files a", "/undo that", "what is /help", "", "/", "/Undo"] {
             assert_eq!(read(words), None, "{words}");
         }
     }

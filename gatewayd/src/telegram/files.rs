@@ -1,11 +1,13 @@
-//! Files that are sent to the bot. The door fetches one and hands its bytes on, unread, to policyd under the sender's name: it
-//! writes nothing itself, and says what became of it.
+//! Files that are sent to the bot, and files that it is asked for. The door fetches one and hands its bytes on, unread, to
+//! policyd under the sender's name, or asks policyd for one in that name: it reads and writes nothing itself, and says what
+//! became of it.
 
+use data_encoding::BASE64;
 use metnos_lingua::{Key, say, tell};
 use metnos_proto::edge::AskError;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Channel, Lang, Outcome};
-use metnos_proto::msg::policyd::{Acted, Identified, KeepFile, MAX_FILE};
+use metnos_proto::msg::policyd::{Acted, Identified, KeepFile, MAX_FILE, SendFile};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
@@ -13,6 +15,9 @@ use super::bot::{Bot, SAY_TRIES, may_pass};
 use super::pace;
 use super::update;
 use crate::session::voice::Speaker;
+
+/// What the bot says a file is: nobody has looked at it.
+const BYTES: &str = "application/octet-stream";
 
 impl Bot {
     /// Has a file kept, and says what became of it. One that comes again, after this door was lost, is kept once; that it
@@ -35,6 +40,55 @@ impl Bot {
             && let Some(update) = update
         {
             self.sent.note(update);
+        }
+    }
+
+    /// Sends a file of the workspace to whoever asks for it, as far as he may have it. To ask twice does no harm, so nothing
+    /// but the answer to an update is noted.
+    pub(super) async fn send_out(&self, update: u64, from: i64, speaker: &Speaker, who: &Identified, path: &str) {
+        if self.sent.has(update) {
+            return;
+        }
+        let went = match self.fetched(speaker, who.lang, path).await {
+            Ok((path, bytes)) => {
+                let name = path.rsplit('/').next().unwrap_or_default();
+                let sent = self.api.send_file(from, (name, BYTES), &path, &bytes).await;
+                if let Err(fault) = &sent {
+                    tracing::warn!(%fault, "a file could not be sent");
+                }
+                sent.is_ok() || self.say(from, &say(who.lang, Key::FileNotTaken)).await
+            }
+            Err(text) => self.say(from, &text).await,
+        };
+        if went {
+            self.sent.note(update);
+        }
+    }
+
+    /// The file's path and its bytes; else what is to be said.
+    async fn fetched(&self, speaker: &Speaker, lang: Lang, path: &str) -> Result<(String, Vec<u8>), String> {
+        if path.is_empty() {
+            return Err(say(lang, Key::FileWhich));
+        }
+        let not_sent = |why: &str| tell(lang, Key::FileNotSent, &[("why", why.into())]);
+        let ask = SendFile { channel: Channel::Telegram, sender: speaker.sender.clone(), path: path.to_owned() };
+        let (run, result) = match self.door.peers().policyd.send_file(TraceId::NONE, ask, []).await {
+            Ok((run, [result])) => (run, result),
+            Err(error) => return Err(not_sent(&metnos_lingua::refusal(lang, &error.into_refusal()))),
+        };
+        let ran = match run.acted {
+            Acted::Denied(refusal) => return Err(not_sent(&metnos_lingua::refusal(lang, &refusal))),
+            Acted::Ran(ran) => ran,
+        };
+        let told: Value = result.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let (path, content) = (told["path"].as_str(), told["content"].as_str());
+        match (ran.outcome, path, content.and_then(|text| BASE64.decode(text.as_bytes()).ok())) {
+            // Telegram takes no file without a byte.
+            (Outcome::Ok, Some(path), Some(bytes)) if bytes.is_empty() => {
+                Err(tell(lang, Key::FileEmpty, &[("path", path.into())]))
+            }
+            (Outcome::Ok, Some(path), Some(bytes)) => Ok((path.to_owned(), bytes)),
+            (outcome, ..) => Err(not_sent(told["error"]["message"].as_str().unwrap_or_else(|| outcome.name()))),
         }
     }
 

@@ -6,12 +6,13 @@ use serde_json::Value;
 
 /// The commands, with what each does.
 #[must_use]
-pub fn commands(lang: Lang) -> [(&'static str, String); 5] {
+pub fn commands(lang: Lang) -> [(&'static str, String); 6] {
     [
         ("help", Key::CommandHelp),
         ("status", Key::CommandStatus),
         ("undo", Key::CommandUndo),
         ("approvals", Key::CommandApprovals),
+        ("file", Key::CommandFile),
         ("pause", Key::CommandPause),
     ]
     .map(|(name, key)| (name, say(lang, key)))

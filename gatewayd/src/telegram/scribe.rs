@@ -17,6 +17,9 @@ use super::text::{MAX_UNITS, Piece, Span, Style, spans, split};
 use super::view::{Event, View};
 use super::{card, says};
 
+/// What an answer is as a file.
+const PLAIN: &str = "text/plain; charset=utf-8";
+
 /// How long a turn goes on before anything of it is shown, in milliseconds: most are done by then.
 pub const DRAFT_AFTER_MS: u64 = 1_200;
 /// How often a message is edited at most, in milliseconds: Telegram bears about one message a second in a chat.
@@ -138,7 +141,7 @@ impl Scribe {
             }
         }
         if as_file {
-            self.api.send_file(self.chat, "answer.txt", &says::as_a_file(self.lang), text.as_bytes()).await?;
+            self.api.send_file(self.chat, ("answer.txt", PLAIN), &says::as_a_file(self.lang), text.as_bytes()).await?;
         }
         Ok(())
     }

@@ -86,6 +86,17 @@ words! {
         pub name: String,
     }
 
+    /// Somebody asks over a channel for a file of the workspace: it is fetched, as far as he may have it. What the executor
+    /// that fetches it gave comes beside the answer.
+    pub struct SendFile {
+        /// As in [`Identify`].
+        pub channel: Channel,
+        /// As in [`Identify`].
+        pub sender: String,
+        /// Which, as he wrote it.
+        pub path: String,
+    }
+
     /// Takes back the last turn of a principal that can be. What became of it comes beside the answer, as JSON.
     pub struct UndoHere {
         /// As in [`Identify`].
