@@ -281,3 +281,59 @@ term-silent-remedy = guarda `metnosctl status`; ciò che è successo finora sta 
 term-too-many-words = sono troppe parole: { $why }
 term-too-many-words-remedy = metti il testo in un file dello spazio di lavoro, e chiedi del file
 term-not-remembered = le righe di questa conversazione non vengono ricordate: { $file }: { $why }
+
+## La prima intervista
+
+birth-hello = Poche domande, e Metnos è pronto per questa casa. Il tasto Invio prende ciò che sta tra parentesi; Ctrl-C ferma, e nulla di ciò che è stato risposto va perso. Tutto si può cambiare dopo, con qualunque editor.
+birth-again = { $count ->
+    [one] C'è già { $count } risposta
+   *[other] Ci sono già { $count } risposte
+}; si chiede solo ciò che manca.
+birth-question = { $field ->
+    [language] In quale lingua ti si parla? / In which language are you spoken to? (en, it)
+    [name] Come si chiama il maggiordomo?
+    [owner] Come ti chiami? (si può lasciare vuoto)
+    [owner_user] Quale utente di questa macchina parla da proprietario al terminale? "directory": chi possiede la cartella dell'istanza.
+    [time_zone] Dov'è il tuo orologio? Un luogo come Europe/Rome, o uno scarto come UTC+1. Le ore di silenzio si contano con questo.
+    [telos] A che cosa serve? Da tre a sette fini, separati da ; . Vuoto: ordine, calma e fiducia, come stanno in workspace/TELOS.md.
+    [model_server] Un server di modelli linguistici: NOME TIPO INDIRIZZO, come "claude anthropic https://api.anthropic.com" o "local ollama http://127.0.0.1:11434". Non ne serve nessuno (none). La sua chiave si chiede dopo, mai qui.
+    [model] Quale dei suoi modelli parla e pianifica? NOME/MODELLO, come "local/qwen3".
+    [http] Dove possono parlare con Metnos i programmi e le pagine di questa macchina? Un indirizzo di questa macchina con la porta, oppure "off".
+    [telegram] Vuoi un bot di Telegram? (sì, no) Il suo token si chiede dopo, mai qui.
+   *[other] { $field }
+}
+birth-wanted = { $field ->
+    [language] en oppure it
+    [name] da 1 a 64 caratteri in una riga
+    [owner] al massimo 64 caratteri in una riga
+    [owner_user] "directory", o il nome o il numero di un utente di questa macchina
+    [time_zone] un luogo come Europe/Rome, o uno scarto come UTC+1 o -03:30
+    [telos] niente, o da 3 a 7 fini di al massimo 512 byte ciascuno
+    [model_server] "none", o NOME TIPO INDIRIZZO, dove TIPO è anthropic, openai, xai o ollama
+    [model] "none", o NOME/MODELLO, dove NOME è quello di model_server
+    [http] "off", o un indirizzo di questa macchina come 127.0.0.1:42618
+    [telegram] sì o no; in un file true o false
+   *[other] { $field }
+}
+birth-wrong = { $field }: `{ $value }` non si può accettare; ci vuole: { $wanted }.
+birth-unknown = La domanda `{ $field }` non c'è; ci sono: { $wanted }.
+birth-near = (intendevi `{ $word }`?)
+birth-stopped = Fermato. Ciò che è stato risposto è conservato: `metnosctl birth` riprende da qui.
+birth-plan = Queste sono le risposte, e ciò che verrà scritto:
+birth-confirm = Invio lo fa; il nome di una domanda la rifà; n si ferma qui.
+birth-set = { $place }: { $after }
+birth-kept = { $place }: resta come l'hai scritto, { $before } (la risposta era { $after }; `metnosctl birth --replace` lo sostituisce)
+birth-replaced = { $place }: { $after }, al posto del tuo { $before }
+birth-created = Creata un'istanza in { $place }.
+birth-nothing = Non c'è niente da fare: tutto sta come è stato risposto.
+birth-next = Che cosa resta a te:
+birth-next-why = { $step ->
+    [start] avvia Metnos
+    [restart] lo riavvia: la configurazione vale da allora
+    [key] prende la chiave di quel server, senza mostrarla
+    [test] chiede una parola al modello
+    [scan] mostra quali modelli ha il server
+    [token] prende il token del bot da @BotFather, senza mostrarlo
+    [pair] fa un codice, che dirai al bot
+   *[other] { $step }
+}

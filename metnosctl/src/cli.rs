@@ -46,6 +46,8 @@ pub struct Cli {
 pub enum Command {
     /// Start Metnos, creating the instance when there is none
     Up(Up),
+    /// The first interview: language, names, time zone, telos, models, channels; can be stopped and taken up again
+    Birth(crate::birth::Birth),
     /// Stop Metnos
     Down,
     /// Everything at a glance: daemons, locks, edges, chronicle, executors, alarms
