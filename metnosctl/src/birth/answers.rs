@@ -4,21 +4,19 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 
 use metnos_lingua::{Key, tell};
 use metnos_policy::vaglio::telos::{self, MAX_SECTIONS, MAX_SLUG, MIN_SECTIONS};
 use metnos_proto::models::{ModelName, SubstrateLine};
 use metnos_proto::msg::common::Lang;
 
+use super::machine::{Machine, nearest};
 use crate::escape;
 
 /// The longest name of a person or of Metnos, in characters.
 pub const MAX_NAME: usize = 64;
 /// The largest file of answers, in bytes.
 pub const MAX_ANSWERS: u64 = 64 * 1024;
-/// The largest list of accounts that is looked through, in bytes.
-const MAX_ACCOUNTS: u64 = 4 * 1024 * 1024;
 /// Where the door listens unless somebody says otherwise.
 pub const LISTEN: &str = "127.0.0.1:42618";
 /// The word for a door that does not listen to programs.
@@ -178,100 +176,6 @@ impl Wrong {
     }
 }
 
-/// What is looked up on this machine.
-#[derive(Debug, Clone)]
-pub struct Machine {
-    /// The tables of time zones.
-    pub zones: PathBuf,
-    /// The accounts.
-    pub accounts: PathBuf,
-}
-
-impl Default for Machine {
-    fn default() -> Self {
-        Self { zones: "/usr/share/zoneinfo".into(), accounts: "/etc/passwd".into() }
-    }
-}
-
-impl Machine {
-    /// Whether there is a time zone of that name; where the machine has no tables, whether it looks like one.
-    fn has_zone(&self, name: &str) -> bool {
-        let plain = |part: &str| {
-            !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'+'))
-        };
-        if name.len() > MAX_NAME || !name.split('/').all(plain) {
-            return false;
-        }
-        if !self.zones.is_dir() {
-            return name.contains('/');
-        }
-        let mut head = [0; 4];
-        let read = std::fs::File::open(self.zones.join(name)).and_then(|mut file| {
-            use std::io::Read;
-            file.read_exact(&mut head)
-        });
-        read.is_ok() && &head == b"TZif"
-    }
-
-    /// The zone whose name is near to this one, or ends with it.
-    fn near_zone(&self, name: &str) -> Option<String> {
-        let mut all: Vec<String> = Vec::new();
-        for area in ["Africa", "America", "Antarctica", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"]
-        {
-            let places = std::fs::read_dir(self.zones.join(area)).ok().into_iter().flatten().flatten();
-            all.extend(places.map(|place| format!("{area}/{}", place.file_name().to_string_lossy())));
-        }
-        all.sort();
-        let place = name.rsplit('/').next().unwrap_or(name).replace(' ', "_");
-        let last = |zone: &&String| zone.rsplit('/').next().is_some_and(|own| own.eq_ignore_ascii_case(&place));
-        all.iter().find(last).cloned().or_else(|| nearest(name, all.iter().map(String::as_str)))
-    }
-
-    /// The number of an account, by its name.
-    fn uid(&self, name: &str) -> Option<u32> {
-        use std::io::Read;
-        let mut text = String::new();
-        std::fs::File::open(&self.accounts).ok()?.take(MAX_ACCOUNTS).read_to_string(&mut text).ok()?;
-        let line = text.lines().find(|line| line.split(':').next() == Some(name))?;
-        line.split(':').nth(2)?.parse().ok()
-    }
-
-    /// The time zone of this machine's own clock, where it has one.
-    #[must_use]
-    pub fn zone(&self, var: impl Fn(&str) -> Option<String>, localtime: &Path) -> String {
-        let linked = std::fs::read_link(localtime).ok().and_then(|path| {
-            let path = path.to_string_lossy().into_owned();
-            path.split_once("zoneinfo/").map(|(_, name)| name.to_owned())
-        });
-        let said = var("TZ").map(|name| name.trim_start_matches(':').to_owned());
-        said.into_iter().chain(linked).find(|name| self.has_zone(name)).unwrap_or_else(|| "UTC".to_owned())
-    }
-}
-
-/// The candidate that is few letters away from a word.
-#[must_use]
-pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    let near = known.map(|candidate| (distance(word, candidate), candidate));
-    let near =
-        near.filter(|(distance, candidate)| *distance <= candidate.len().div_ceil(3) || candidate.contains(word));
-    near.min().map(|(_, candidate)| candidate.to_owned())
-}
-
-/// How many letters have to be added, removed or changed.
-fn distance(one: &str, two: &str) -> usize {
-    let two: Vec<char> = two.chars().collect();
-    let mut row: Vec<usize> = (0..=two.len()).collect();
-    for (i, a) in one.chars().take(100).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in two.iter().enumerate() {
-            let changed = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[two.len()]
-}
-
 /// The answer as it is kept, if it can be taken.
 ///
 /// # Errors
@@ -289,8 +193,15 @@ pub fn check(machine: &Machine, field: Field, given: &str, answers: &Answers) ->
             let number = text.parse::<u32>().ok().filter(|uid| *uid < u32::MAX - 1);
             number.or_else(|| machine.uid(text)).map(|uid| uid.to_string())
         }
-        Field::TimeZone if is_offset(text) || machine.has_zone(text) => Some(text.to_owned()),
-        Field::TimeZone => return Err(Wrong { near: machine.near_zone(text), ..wrong() }),
+        Field::TimeZone if is_offset(text) => Some(text.to_owned()),
+        Field::TimeZone => {
+            // What was taken before comes back with its rule.
+            let place = text.split_once(" (").map_or(text, |(place, _)| place);
+            if !machine.has_zone(place) {
+                return Err(Wrong { near: machine.near_zone(place), ..wrong() });
+            }
+            Some(machine.rule(place).map_or_else(|| place.to_owned(), |rule| format!("{place} ({rule})")))
+        }
         Field::Telos => ends(text),
         Field::ModelServer if text == NONE => Some(text.to_owned()),
         Field::ModelServer => SubstrateLine::parse(text).map(|_| text.split_whitespace().collect::<Vec<_>>().join(" ")),
@@ -400,21 +311,9 @@ pub fn parse(machine: &Machine, text: &str, lang: Lang) -> Result<Answers, Strin
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::machine::testing::machine;
     use super::*;
     use proptest::prelude::*;
-
-    fn machine() -> (tempfile::TempDir, Machine) {
-        let dir = tempfile::tempdir().unwrap();
-        let machine = Machine { zones: dir.path().join("zones"), accounts: dir.path().join("passwd") };
-        for zone in ["Europe/Rome", "Europe/London", "America/New_York"] {
-            let file = machine.zones.join(zone);
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(file, "TZif2").unwrap();
-        }
-        std::fs::write(machine.zones.join("tzdata.zi"), "# no zone").unwrap();
-        std::fs::write(&machine.accounts, "root:x:0:0::/root:/bin/sh\nroberta:x:1004:1004::/home/r:/bin/sh\n").unwrap();
-        (dir, machine)
-    }
 
     fn taken(field: Field, text: &str) -> Result<String, Wrong> {
         let (_dir, machine) = machine();
@@ -462,6 +361,10 @@ mod tests {
         assert_eq!(taken(Field::TimeZone, "new york").unwrap_err().near.unwrap(), "America/New_York");
         assert_eq!(taken(Field::Language, "it_IT").unwrap_err().near.unwrap(), "it");
         assert_eq!(taken(Field::OwnerUser, "roberta").unwrap(), "1004");
+        let rome = "Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)";
+        assert_eq!(taken(Field::TimeZone, "Europe/Rome").unwrap(), rome);
+        assert_eq!(taken(Field::TimeZone, rome).unwrap(), rome);
+        assert_eq!(taken(Field::TimeZone, "UTC+1").unwrap(), "UTC+1");
     }
 
     #[test]
@@ -481,17 +384,6 @@ mod tests {
         assert!(parse(&machine, "language = \"it\"\nnome = \"x\"", Lang::En).unwrap_err().contains("intendevi"));
         // The model's server is named first, whatever stands first in the file.
         assert!(error("model = \"local/x\"").contains("model"));
-    }
-
-    #[test]
-    fn the_clock_of_the_machine_is_the_default() {
-        let (dir, machine) = machine();
-        let link = dir.path().join("localtime");
-        assert_eq!(machine.zone(|_| None, &link), "UTC");
-        std::os::unix::fs::symlink("/usr/share/zoneinfo/Europe/Rome", &link).unwrap();
-        assert_eq!(machine.zone(|_| None, &link), "Europe/Rome");
-        assert_eq!(machine.zone(|_| Some(":Europe/London".to_owned()), &link), "Europe/London");
-        assert_eq!(machine.zone(|_| Some("No/Such".to_owned()), &link), "Europe/Rome");
     }
 
     proptest! {

@@ -7,7 +7,8 @@ use metnos_lingua::{Key, say, tell};
 use rustyline::error::ReadlineError;
 use rustyline::{Config, DefaultEditor};
 
-use super::answers::{Answers, DIRECTORY, Field, LISTEN, Machine, NONE, check};
+use super::answers::{Answers, DIRECTORY, Field, LISTEN, NONE, Wrong, check};
+use super::machine::{Machine, nearest};
 use super::plan::METNOS;
 use super::{Kept, apply, next, save, show_steps, steps, told};
 use crate::error::{CtlError, Exit};
@@ -84,8 +85,8 @@ fn gone(error: ReadlineError) -> CtlError {
 }
 
 fn unknown(screen: &Screen, words: String) -> String {
-    let near = super::answers::nearest(&words, Field::ALL.iter().map(|field| field.key()));
-    super::answers::Wrong { key: crate::human::shortened(&words, 60), value: String::new(), near }.told(screen.lang())
+    let near = nearest(&words, Field::ALL.iter().map(|field| field.key()));
+    Wrong { key: crate::human::shortened(&words, 60), value: String::new(), near }.told(screen.lang())
 }
 
 fn said(editor: &mut DefaultEditor, prompt: &str) -> Result<Said, CtlError> {

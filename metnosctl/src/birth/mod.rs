@@ -2,11 +2,12 @@
 //! do, and does it: a line of the configuration here, a line of the owner's files there. It must never replace what the
 //! owner has written unless he says so, and never hear a secret.
 //!
-//! [`answers`] what is asked and what may be answered · [`plan`] what that makes of the files, purely · [`interview`]
+//! [`answers`] what is asked and what may be answered, held against this [`machine`] · [`plan`] what that makes of the files, purely · [`interview`]
 //! the asking · here: what is kept, and the doing.
 
 pub mod answers;
 pub mod interview;
+pub mod machine;
 pub mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +25,8 @@ use crate::reach::Reach;
 use crate::screen::Screen;
 use crate::{create, escape, keep};
 
-use answers::{Answers, Field, MAX_ANSWERS, Machine};
+use answers::{Answers, Field, MAX_ANSWERS};
+use machine::Machine;
 use plan::{FILES, House, Step, Way};
 
 /// See [`crate::cli::Command::Birth`].
