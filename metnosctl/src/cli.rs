@@ -161,6 +161,11 @@ pub enum Command {
     },
     /// Print the completion script of a shell
     Completions(Completions),
+    /// What a command prints with --json, as JSON Schema
+    Schema {
+        /// The command, such as `daemon list` [default: all of them]
+        command: Vec<String>,
+    },
     /// Write a manual page for each command into a folder
     Man {
         /// The folder, such as ~/.local/share/man/man1; made when it is missing

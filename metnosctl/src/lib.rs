@@ -13,7 +13,7 @@
 //! `ask`, `chat`, `run`, `executor` (and its [`record`]), [`switches`], `audit` (its [`audit_look`] and
 //! [`audit_proof`], and [`witness`], which checks by itself), `mnest` (and [`mnest_look`]),
 //! [`approval`], [`mod@check`], [`replay`], [`mod@vaglio`], [`mod@rite`], [`people`], [`mod@secret`], [`mod@models`], [`mod@telegram`], [`automation`], [`mod@budget`], `memory`, `trace`, `bench` (and its [`measure`]
-//! and [`ephemeral`]), `spend`, `completions` the commands; [`backup`] alone reads an instance's files, as the
+//! and [`ephemeral`]), `spend`, `completions`, [`mod@schema`] the commands; [`backup`] alone reads an instance's files, as the
 //! owner who may.
 
 pub mod approval;
@@ -60,6 +60,7 @@ pub mod record;
 pub mod replay;
 pub mod rite;
 pub mod run;
+pub mod schema;
 pub mod screen;
 pub mod secret;
 pub mod seeds;
@@ -151,6 +152,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Restore { folder } => backup::restore(screen, &place()?, &folder),
         Command::Freeze { why } => mnest::freeze(screen, &place()?, true, why),
         Command::Defrost { why } => mnest::freeze(screen, &place()?, false, why),
+        Command::Schema { command } => schema::schema(screen, &command),
         Command::Man { folder } => completions::man(screen, &folder),
         Command::Completions(which) => completions::completions(screen, which.shell),
     }
