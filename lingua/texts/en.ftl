@@ -73,6 +73,11 @@ model-too-long = There is more to read than the model can take in.
 model-bound = The model did not come to an end within the bounds of a turn.
 model-unasked = The model could not be asked: { $why }
 model-unfunded = The model may not be asked: { $why }
+model-used-up = The model may not be asked: nothing is left for this turn.
+models-none = no language model is configured; the reflex answers what it understands, without a model
+models-unheard = mind was not heard yet
+models-gone = mind is not running
+models-silent = { $role }: { $model } (does not answer)
 done-until-then = Done until then: { $executors }.
 waits-for-card = It waits for an answer to the card, and then goes on.
 
@@ -192,6 +197,13 @@ chat-own-stopped = What was under way for you is stopped.
 chat-status = Metnos is up. Turns under way: { $turns }. Waiting for your word: { $waiting }.
 chat-undone = Taken back: { $done }; left as they are: { $left }.
 
+undo-act = { $executor }: { $state ->
+    [undone] taken back
+    [nothing] there was nothing to take back
+    [undoing] it broke off; ask again, and it goes on where it stopped
+   *[other] it could not be taken back, and was left as it is ({ $state })
+}
+
 ## Refusals, by their rule: what is not here is said as the daemon says it
 
 refusal = { $rule }
@@ -222,6 +234,8 @@ term-silent = nothing was heard of the turn { $turn } for { $seconds } s
 term-silent-remedy = look at `metnosctl status`; what has happened so far stands in `metnosctl audit tail`
 term-too-many-words = these are too many words: { $why }
 term-too-many-words-remedy = put the text into a file of the workspace, and ask about the file
+term-not-running = Metnos is not running in { $place }. To start it: metnosctl up --detach
+term-unreachable = A part of Metnos that is needed cannot be reached. It is started anew by itself: try again in a moment, or look at `metnosctl status`.
 term-not-remembered = the lines of this conversation are not remembered: { $file }: { $why }
 
 ## The first interview
