@@ -85,6 +85,7 @@ fn a_refusal_is_told_in_the_language_where_its_rule_is_known_and_else_as_it_came
     use metnos_proto::msg::common::{Refusal, RefusalCode};
     let no = |rule| Refusal::new(RefusalCode::Denied, rule, "why").remedy("do");
     assert_eq!(refusal(Lang::It, &no("panic.owner")), "solo il proprietario può fermare tutto");
+    assert_eq!(refusal(Lang::It, &no("budget.money.house_day")), "il denaro di oggi di tutta la casa è finito");
     assert_eq!(refusal(Lang::It, &no("odd.rule")), "why (do)");
     assert_eq!(refusal(Lang::En, &no("panic.owner")), "why (do)");
 }

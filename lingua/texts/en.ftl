@@ -73,6 +73,11 @@ model-too-long = There is more to read than the model can take in.
 model-bound = The model did not come to an end within the bounds of a turn.
 model-unasked = The model could not be asked: { $why }
 model-unfunded = The model may not be asked: { $why }
+model-used-up = The model may not be asked: nothing is left for this turn.
+models-none = no language model is configured; the reflex answers what it understands, without a model
+models-unheard = mind was not heard yet
+models-gone = mind is not running
+models-silent = { $role }: { $model } (does not answer)
 done-until-then = Done until then: { $executors }.
 waits-for-card = It waits for an answer to the card, and then goes on.
 
@@ -197,6 +202,13 @@ chat-own-stopped = What was under way for you is stopped.
 chat-status = Metnos is up. Turns under way: { $turns }. Waiting for your word: { $waiting }.
 chat-undone = Taken back: { $done }; left as they are: { $left }.
 
+undo-act = { $executor }: { $state ->
+    [undone] taken back
+    [nothing] there was nothing to take back
+    [undoing] it broke off; ask again, and it goes on where it stopped
+   *[other] it could not be taken back, and was left as it is ({ $state })
+}
+
 ## Refusals, by their rule: what is not here is said as the daemon says it
 
 refusal = { $rule }
@@ -227,4 +239,62 @@ term-silent = nothing was heard of the turn { $turn } for { $seconds } s
 term-silent-remedy = look at `metnosctl status`; what has happened so far stands in `metnosctl audit tail`
 term-too-many-words = these are too many words: { $why }
 term-too-many-words-remedy = put the text into a file of the workspace, and ask about the file
+term-not-running = Metnos is not running in { $place }. To start it: metnosctl up --detach
+term-unreachable = A part of Metnos that is needed cannot be reached. It is started anew by itself: try again in a moment, or look at `metnosctl status`.
 term-not-remembered = the lines of this conversation are not remembered: { $file }: { $why }
+
+## The first interview
+
+birth-hello = A few questions, and Metnos is set up for this house. The key Enter takes what stands in brackets; Ctrl-C stops, and nothing that was answered is lost. Everything can be changed later, with any editor.
+birth-again = { $count ->
+    [one] { $count } answer is there already
+   *[other] { $count } answers are there already
+}; only what is missing is asked.
+birth-question = { $field ->
+    [language] In which language are you spoken to? / In quale lingua ti si parla? (en, it)
+    [name] What is the butler called?
+    [owner] What are you called? (may be left empty)
+    [owner_user] Which account of this machine speaks as the owner at the terminal? "directory": whoever owns the instance's directory.
+    [time_zone] Where does your clock stand? A place such as Europe/Rome, or an offset such as UTC+1. Quiet hours are reckoned by it.
+    [telos] What is it for? Three to seven ends, with ; between them. Empty: order, calm and trust, as workspace/TELOS.md has them.
+    [model_server] A server of language models: NAME KIND ADDRESS, such as "claude anthropic https://api.anthropic.com" or "local ollama http://127.0.0.1:11434". None is needed. Its key is asked for later, and never here.
+    [model] Which of its models talks and plans? NAME/MODEL, such as "local/qwen3".
+    [http] Where may programs and pages of this machine speak to Metnos? An address of this machine with its port, or "off".
+    [telegram] Do you want a bot of Telegram? (yes, no) Its token is asked for later, and never here.
+   *[other] { $field }
+}
+birth-wanted = { $field ->
+    [language] en or it
+    [name] 1 to 64 characters in one line
+    [owner] at most 64 characters in one line
+    [owner_user] "directory", or the name or number of an account of this machine
+    [time_zone] a place such as Europe/Rome, or an offset such as UTC+1 or -03:30
+    [telos] nothing, or 3 to 7 ends of at most 512 bytes each
+    [model_server] "none", or NAME KIND ADDRESS, where KIND is anthropic, openai, xai or ollama
+    [model] "none", or NAME/MODEL, where NAME is that of model_server
+    [http] "off", or an address of this machine such as 127.0.0.1:42618
+    [telegram] yes or no; in a file true or false
+   *[other] { $field }
+}
+birth-wrong = { $field }: `{ $value }` is not taken; wanted is: { $wanted }.
+birth-unknown = There is no question `{ $field }`; there are: { $wanted }.
+birth-near = (did you mean `{ $word }`?)
+birth-stopped = Stopped. What was answered is kept: `metnosctl birth` goes on from here.
+birth-plan = These are the answers, and what will be written:
+birth-confirm = Enter does it; the name of a question asks that again; n stops here.
+birth-set = { $place }: { $after }
+birth-kept = { $place }: stays as you have it, { $before } (answered was { $after }; `metnosctl birth --replace` replaces it)
+birth-replaced = { $place }: { $after }, in the place of your { $before }
+birth-created = Created an instance in { $place }.
+birth-nothing = There is nothing to do: everything stands as it was answered.
+birth-next = What is left for you:
+birth-next-why = { $step ->
+    [start] starts Metnos
+    [restart] starts it anew: the configuration counts from then on
+    [key] takes the key of that server, without showing it
+    [test] asks the model for a word
+    [scan] shows which models the server has
+    [token] takes the token of the bot from @BotFather, without showing it
+    [pair] makes a code, which you say to the bot
+   *[other] { $step }
+}

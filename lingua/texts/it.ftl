@@ -73,6 +73,11 @@ model-too-long = C'è da leggere più di quanto il modello possa accogliere.
 model-bound = Il modello non ha concluso entro i limiti di un turno.
 model-unasked = Non è stato possibile interpellare il modello: { $why }
 model-unfunded = Il modello non può essere interpellato: { $why }
+model-used-up = Il modello non si può interrogare: per questo turno non resta nulla.
+models-none = nessun modello linguistico è configurato; risponde il riflesso, per ciò che capisce, senza modello
+models-unheard = mind non si è ancora sentito
+models-gone = mind non è in funzione
+models-silent = { $role }: { $model } (non risponde)
 done-until-then = Fatto fino a quel punto: { $executors }.
 waits-for-card = Aspetta una risposta alla richiesta, e poi prosegue.
 
@@ -219,6 +224,13 @@ chat-own-stopped = Ciò che era in corso per te è fermo.
 chat-status = Metnos è in funzione. Turni in corso: { $turns }. In attesa della tua parola: { $waiting }.
 chat-undone = Annullate: { $done }; lasciate come sono: { $left }.
 
+undo-act = { $executor }: { $state ->
+    [undone] annullata
+    [nothing] non c'era niente da annullare
+    [undoing] si è interrotta nel mezzo; chiedi di nuovo, e riprende da dove si era fermata
+   *[other] non si è potuta annullare, ed è rimasta com'è ({ $state })
+}
+
 ## Refusals, by their rule: what is not here is said as the daemon says it
 
 refusal = { $rule ->
@@ -249,13 +261,135 @@ refusal = { $rule ->
     [turn-questions] troppe domande in un turno: si è fermato
     [quota-rate] troppe chiamate in poco tempo: riprova tra un momento
     [quota-concurrent] troppe chiamate insieme: riprova tra un momento
-    [budget-day] il denaro di oggi è finito
     [undo-nothing] non c'è niente che si possa annullare
     [door-turns] troppi turni sono già in corso: aspetta che uno finisca
     [door-sessions] troppe sessioni sono aperte: riprova tra un momento
     [door-draining] Metnos si sta fermando
     [planner-turns] troppi turni insieme: riprova tra un momento
     [secret-sink] un segreto non si dà a questo
+    [approvals-code_locked] troppi codici sbagliati: per un quarto d'ora nessun codice vale
+    [approvals-empty] una risposta che non doveva contare ha contato: guarda `metnosctl doctor`
+    [approvals-large] gli argomenti sono più di quanto una scheda possa mostrare
+    [approvals-unseen] una scheda mostra ogni valore, e questa chiamata ne passa uno che nessuno ha guardato
+    [arguments-json] gli argomenti non si possono leggere
+    [arguments-reference] gli argomenti si riferiscono a un risultato che in questo turno non c'è
+    [arguments-reserved] un argomento ha un nome riservato
+    [budget-calls-day] le chiamate di oggi sono finite
+    [budget-calls-running] troppe chiamate insieme: riprova tra un momento
+    [budget-money-day] il denaro di oggi è finito
+    [budget-money-house_day] il denaro di oggi di tutta la casa è finito
+    [budget-money-house_month] il denaro di questo mese di tutta la casa è finito
+    [budget-money-month] il denaro di questo mese è finito
+    [budget-money-turn] il denaro di questo turno è finito
+    [budget-tokens-day] i token di oggi sono finiti
+    [budget-tokens-month] i token di questo mese sono finiti
+    [budget-tokens-turn] i token di questo turno sono finiti
+    [budget-writes-day] per oggi le modifiche sono finite
+    [call-twice] questa stessa chiamata è già stata fatta: nulla si fa due volte
+    [chronicle-altered] il registro non è più quello di prima, quindi non si fa e non si scrive nulla: il proprietario guardi `metnosctl audit verify`
+    [chronicle-disk_full] il disco è pieno, quindi non si può registrare nulla: fai spazio
+    [chronicle-write] il registro non si può scrivere, quindi non si fa nulla
+    [constitution-pending] SOUL.md non dice più le Leggi in vigore: il proprietario guardi `metnosctl rite constitution`, alla macchina
+    [door-answer] la risposta non si può leggere
+    [door-cards] le schede non si possono leggere
+    [door-look] ciò che è stato chiesto non si può leggere
+    [door-owner] questo è del proprietario
+    [door-paired] il codice era giusto: da ora sei conosciuto qui. Di' che cosa vuoi
+    [door-pairing] nessun invito aperto ha questo codice; un codice vale una volta, per dieci minuti
+    [door-stranger] non sei conosciuto qui: chiedi al proprietario
+    [effects-order] chi legge si decide prima di chi agisce
+    [executor-contract] il contratto dell'esecutore non si può leggere
+    [executor-staged] questo esecutore non è ancora nato
+    [executor-unfit] i file di questo esecutore non formano un esecutore
+    [executor-unreadable] questo esecutore non si può verificare ora: riprova tra un momento
+    [executor-waiting] Metnos sta ancora avviando i suoi esecutori: riprova tra un momento
+    [guard-kind] una proposta di questo tipo non c'è
+    [guard-nul] c'è un carattere che nessun percorso può avere
+    [guard-obfuscated] è scritto in modo da nascondere ciò che è
+    [guard-secret] contiene un segreto, e non si passa a nessuno
+    [guard-text] il testo è troppo lungo, o ha caratteri che nessuno schermo dovrebbe ricevere
+    [handle-unknown] in questo turno quel risultato non c'è
+    [inbox-name] un file si conserva sotto un nome che non comincia con un punto e non è troppo lungo
+    [inbox-read] il file non si può leggere
+    [inbox-size] il file mandato è troppo grande
+    [intent-form] ciò che è stato previsto non si può leggere
+    [intent-tainted] non si prevede più nulla dopo aver letto dati non fidati
+    [memory-gone] la memoria non risponde, quindi non si fa nulla: si riavvia da sola, riprova tra un momento
+    [memory-index] la memoria ora non si può leggere; chi cura la macchina guardi `metnosctl doctor`
+    [memory-killed] la memoria si è fermata
+    [memory-question] la domanda non si può leggere
+    [mind-assist] il modello non si è potuto interrogare
+    [mind-at_once] questo turno pensa già quanto può: aspetta che finisca
+    [mind-fund] per questo pensiero non c'è più denaro, o non ci sono più token
+    [mind-gone] chi parla con i modelli non risponde
+    [mind-key] quel server di modelli non ha la chiave giusta, o non c'è
+    [mind-no_model] non è configurato nessun modello per questo
+    [mind-prompt] ciò che si dovrebbe far leggere al modello è troppo, o non si può leggere
+    [mind-queue] troppi pensieri aspettano già: riprova tra un momento
+    [mind-reply] la risposta del modello non si può usare
+    [mind-report] come stanno i modelli non si può dire
+    [mind-role] quel ruolo non è di chi lo chiede
+    [mind-thought] il pensiero non si può fare così
+    [mind-tokens] per una risposta non resta posto
+    [mind-told] conterrebbe la chiave di un server, e non si manda a nessuno
+    [mind-turns] troppi turni pensano già: riprova tra un momento
+    [mind-unknown] un modello così non c'è
+    [mind-unreachable] il server del modello non risponde
+    [pairing-code] nessuno che aspetta su questo canale ha quel codice
+    [pairing-form] così nessuno può essere conosciuto
+    [pairing-full] troppe persone sono già conosciute
+    [pairing-locked] cinque codici sbagliati: ora nessun codice di questo canale vale più; scrivi di nuovo per averne un altro
+    [pairing-unknown] nessuno di quel nome è conosciuto
+    [peer-gone] una parte di Metnos non è in funzione, o si è fermata nel mezzo: si riavvia da sola, riprova tra un momento
+    [peer-late] una parte di Metnos non ha risposto in tempo; chi cura la macchina guardi `metnosctl status`
+    [peer-protocol] due parti di Metnos non si intendono; chi cura la macchina guardi `metnosctl doctor`
+    [policyd-internal] qualcosa non va in chi decide, quindi non si fa nulla; chi cura la macchina guardi `metnosctl doctor`
+    [policyd-random] qualcosa non va in chi decide, quindi non si fa nulla; chi cura la macchina guardi `metnosctl doctor`
+    [policyd-stopping] Metnos si sta fermando: riprova tra un momento
+    [policyd-store] non si è potuto scrivere sul disco, quindi non si fa nulla
+    [pool-unreadable] gli esecutori non si possono leggere; chi cura la macchina guardi `metnosctl doctor`
+    [principal-sender] quel mittente non ha una forma conosciuta
+    [principal-unpaired] chi chiede non è conosciuto qui
+    [profile-paths] quel percorso è fuori da ciò che questo esecutore può vedere: copia ciò che serve nello spazio di lavoro
+    [prompt-form] ciò che è stato detto è troppo, o non si può leggere
+    [quota-bytes_per_day] questo esecutore ha scritto oggi quanto può
+    [quota-results] troppi risultati di turni aperti: aspetta che uno finisca
+    [quota-thinking] troppi esecutori pensano già: chiedi di nuovo tra un momento
+    [quota-turn] questo turno ha già fatto tutte le chiamate che un turno può fare
+    [quota-turns] troppi turni sono aperti: aspetta che uno finisca
+    [quota-writes_per_day] questo esecutore ha fatto oggi tutte le modifiche che può
+    [reference-read] il risultato a cui ci si riferisce non si può leggere
+    [reference-size] il risultato a cui ci si riferisce è troppo grande
+    [reference-unknown] il risultato a cui ci si riferisce non c'è
+    [sandbox-gone] chi esegue non risponde: si riavvia da solo, riprova tra un momento
+    [sandbox-hard_link] quel file ha anche un altro nome, e così non si può toccare
+    [sandbox-mount_below] sotto quella cartella è montato un altro disco; chi cura la macchina guardi `metnosctl status`
+    [sandbox-named] ciò che è stato nominato non si può aprire così
+    [sandboxd-internal] qualcosa non va in chi esegue; chi cura la macchina guardi `metnosctl doctor`
+    [sandboxd-stopping] Metnos si sta fermando: riprova tra un momento
+    [secret-grant] il proprietario non ha dato il suo segreto a questo esecutore
+    [secret-missing] il segreto che serve a questo esecutore non c'è
+    [thought-count] questo turno ha già pensato tutto ciò che un turno può
+    [thought-model] quel modello non è quello di questo pensiero
+    [thought-other] non si esegue: le parole di un modello non sono al loro posto
+    [thought-size] il pensiero è troppo lungo per essere registrato
+    [turn-closed] quel turno è già finito
+    [turn-kept] ciò che era stato conservato del turno non si può leggere: chiedi di nuovo
+    [turn-none] quel turno non c'è
+    [turn-not_suspended] nessun turno così aspetta: chiedi di nuovo
+    [turn-principal] il turno non dice di chi è
+    [turn-stopped] questo turno ha fatto più domande di quante un turno ne possa fare, e si è fermato: ripeti ciò che resta da fare
+    [turn-unknown] quel turno non è più aperto: chiedi di nuovo
+    [undo-missing] non è stato conservato ciò che serve per annullare
+    [words-mark] il segno delle parole non è valido
+    [words-read] le parole non si possono leggere
+    [words-seal] le parole non si possono passare
+    [words-share] le parole non si possono passare
+    [words-size] sono troppe parole: dillo più in breve
+    [words-stranger] chi parla non è conosciuto qui
+    [words-text] le parole non si possono leggere
+    [workspace-core] quel file dice chi è Metnos: lo cambia solo il proprietario, con un editor
+    [workspace-file] uno dei file che dicono chi è Metnos non si può leggere
    *[other] { $rule }
 }
 
@@ -285,4 +419,62 @@ term-silent = del turno { $turn } non si è sentito nulla per { $seconds } s
 term-silent-remedy = guarda `metnosctl status`; ciò che è successo finora sta in `metnosctl audit tail`
 term-too-many-words = sono troppe parole: { $why }
 term-too-many-words-remedy = metti il testo in un file dello spazio di lavoro, e chiedi del file
+term-not-running = Metnos non è in funzione in { $place }. Per avviarlo: metnosctl up --detach
+term-unreachable = Una parte di Metnos che serve non si raggiunge. Si riavvia da sola: riprova tra un momento, o guarda `metnosctl status`.
 term-not-remembered = le righe di questa conversazione non vengono ricordate: { $file }: { $why }
+
+## La prima intervista
+
+birth-hello = Poche domande, e Metnos è pronto per questa casa. Il tasto Invio prende ciò che sta tra parentesi; Ctrl-C ferma, e nulla di ciò che è stato risposto va perso. Tutto si può cambiare dopo, con qualunque editor.
+birth-again = { $count ->
+    [one] C'è già { $count } risposta
+   *[other] Ci sono già { $count } risposte
+}; si chiede solo ciò che manca.
+birth-question = { $field ->
+    [language] In quale lingua ti si parla? / In which language are you spoken to? (en, it)
+    [name] Come si chiama il maggiordomo?
+    [owner] Come ti chiami? (si può lasciare vuoto)
+    [owner_user] Quale utente di questa macchina parla da proprietario al terminale? "directory": chi possiede la cartella dell'istanza.
+    [time_zone] Dov'è il tuo orologio? Un luogo come Europe/Rome, o uno scarto come UTC+1. Le ore di silenzio si contano con questo.
+    [telos] A che cosa serve? Da tre a sette fini, separati da ; . Vuoto: ordine, calma e fiducia, come stanno in workspace/TELOS.md.
+    [model_server] Un server di modelli linguistici: NOME TIPO INDIRIZZO, come "claude anthropic https://api.anthropic.com" o "local ollama http://127.0.0.1:11434". Non ne serve nessuno (none). La sua chiave si chiede dopo, mai qui.
+    [model] Quale dei suoi modelli parla e pianifica? NOME/MODELLO, come "local/qwen3".
+    [http] Dove possono parlare con Metnos i programmi e le pagine di questa macchina? Un indirizzo di questa macchina con la porta, oppure "off".
+    [telegram] Vuoi un bot di Telegram? (sì, no) Il suo token si chiede dopo, mai qui.
+   *[other] { $field }
+}
+birth-wanted = { $field ->
+    [language] en oppure it
+    [name] da 1 a 64 caratteri in una riga
+    [owner] al massimo 64 caratteri in una riga
+    [owner_user] "directory", o il nome o il numero di un utente di questa macchina
+    [time_zone] un luogo come Europe/Rome, o uno scarto come UTC+1 o -03:30
+    [telos] niente, o da 3 a 7 fini di al massimo 512 byte ciascuno
+    [model_server] "none", o NOME TIPO INDIRIZZO, dove TIPO è anthropic, openai, xai o ollama
+    [model] "none", o NOME/MODELLO, dove NOME è quello di model_server
+    [http] "off", o un indirizzo di questa macchina come 127.0.0.1:42618
+    [telegram] sì o no; in un file true o false
+   *[other] { $field }
+}
+birth-wrong = { $field }: `{ $value }` non si può accettare; ci vuole: { $wanted }.
+birth-unknown = La domanda `{ $field }` non c'è; ci sono: { $wanted }.
+birth-near = (intendevi `{ $word }`?)
+birth-stopped = Fermato. Ciò che è stato risposto è conservato: `metnosctl birth` riprende da qui.
+birth-plan = Queste sono le risposte, e ciò che verrà scritto:
+birth-confirm = Invio lo fa; il nome di una domanda la rifà; n si ferma qui.
+birth-set = { $place }: { $after }
+birth-kept = { $place }: resta come l'hai scritto, { $before } (la risposta era { $after }; `metnosctl birth --replace` lo sostituisce)
+birth-replaced = { $place }: { $after }, al posto del tuo { $before }
+birth-created = Creata un'istanza in { $place }.
+birth-nothing = Non c'è niente da fare: tutto sta come è stato risposto.
+birth-next = Che cosa resta a te:
+birth-next-why = { $step ->
+    [start] avvia Metnos
+    [restart] lo riavvia: la configurazione vale da allora
+    [key] prende la chiave di quel server, senza mostrarla
+    [test] chiede una parola al modello
+    [scan] mostra quali modelli ha il server
+    [token] prende il token del bot da @BotFather, senza mostrarlo
+    [pair] fa un codice, che dirai al bot
+   *[other] { $step }
+}

@@ -46,6 +46,8 @@ pub struct Cli {
 pub enum Command {
     /// Start Metnos, creating the instance when there is none
     Up(Up),
+    /// The first interview: language, names, time zone, telos, models, channels; can be stopped and taken up again
+    Birth(crate::birth::Birth),
     /// Stop Metnos
     Down,
     /// Everything at a glance: daemons, locks, edges, chronicle, executors, alarms
@@ -159,6 +161,11 @@ pub enum Command {
     },
     /// Print the completion script of a shell
     Completions(Completions),
+    /// What a command prints with --json, as JSON Schema
+    Schema {
+        /// The command, such as `daemon list` [default: all of them]
+        command: Vec<String>,
+    },
     /// Write a manual page for each command into a folder
     Man {
         /// The folder, such as ~/.local/share/man/man1; made when it is missing

@@ -31,17 +31,22 @@ pub fn create(instance: &Instance) -> Result<bool, CtlError> {
         Content::Nothing => {}
     }
     let files = seeds::workspace_files()?;
-    // What lies above it is made as everywhere; the instance itself is nobody else's to read.
-    if let Some(above) = directory.parent() {
-        DirBuilder::new().recursive(true).create(above).map_err(failed)?;
-    }
-    DirBuilder::new().mode(0o700).recursive(true).create(directory).map_err(failed)?;
+    folder(directory).map_err(failed)?;
     sweep(directory);
     let new = directory.join(format!("{NEW}{}", std::process::id()));
     let created = fill(directory, &new, &files);
     // What was not moved into its place is of no use to anybody.
     let _swept = std::fs::remove_dir_all(&new);
     created.map_err(failed)
+}
+
+/// Makes the folder of an instance where there is none.
+pub(crate) fn folder(directory: &Path) -> io::Result<()> {
+    // What lies above it is made as everywhere; the instance itself is nobody else's to read.
+    if let Some(above) = directory.parent() {
+        DirBuilder::new().recursive(true).create(above)?;
+    }
+    DirBuilder::new().mode(0o700).recursive(true).create(directory)
 }
 
 fn cannot(directory: &Path, error: &io::Error) -> CtlError {

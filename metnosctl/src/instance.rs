@@ -12,6 +12,10 @@ pub const SYSTEM: &str = "/var/lib/metnos";
 pub const CONFIG: &str = "metnos.toml";
 /// The owner's files, inside the instance.
 pub const WORKSPACE: &str = "workspace";
+/// The largest configuration, in bytes, as the supervisor reads it.
+pub const MAX_CONFIG: u64 = 64 * 1024;
+/// What was answered at the first interview, inside the instance.
+pub const BIRTH: &str = ".birth.toml";
 /// Sockets and logs, inside the instance.
 pub const RUN: &str = "run";
 /// The supervisor's socket, inside [`RUN`].
@@ -19,8 +23,8 @@ pub const SOCKET: &str = "control.sock";
 /// How the name of a directory begins in which a workspace is being built.
 pub const NEW: &str = ".new-";
 /// What else belongs to an instance, whether it has a workspace or not.
-const PARTS: [&str; 10] =
-    [CONFIG, RUN, ".policy", ".gateway", ".mind", ".audit", ".mnestome", ".soul", ".runtime", "lost+found"];
+const PARTS: [&str; 11] =
+    [CONFIG, RUN, BIRTH, ".policy", ".gateway", ".mind", ".audit", ".mnestome", ".soul", ".runtime", "lost+found"];
 /// The supervisor's log, inside [`RUN`].
 pub const LOG: &str = "supervisor.log";
 

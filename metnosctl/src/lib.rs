@@ -4,16 +4,16 @@
 //! has said who is asking ([`reach`]), and what comes over that end is data of others, never
 //! trusted with the terminal ([`screen`]). It must never open the chronicle, the keys or the
 //! databases itself, and never change a file of an instance that exists; but for the one line of `metnos.toml` that
-//! `models set` is for.
+//! `models set` is for, and those lines of the owner's files that `birth` was told to write ([`keep`]).
 //!
 //! # Map
 //! [`cli`] and [`nouns`] the commands as clap sees them · [`error`] what went wrong, and the exit codes ·
 //! [`screen`], [`escape`], [`table`], [`human`] how things are shown · [`instance`] which
-//! directory · [`reach`] the way to the daemons · `up`, `down`, `status`, `daemon`, `doctor`,
+//! directory · [`reach`] the way to the daemons · `up`, [`birth`], `down`, `status`, `daemon`, `doctor`,
 //! `ask`, `chat`, `run`, `executor` (and its [`record`]), [`switches`], `audit` (its [`audit_look`] and
 //! [`audit_proof`], and [`witness`], which checks by itself), `mnest` (and [`mnest_look`]),
 //! [`approval`], [`mod@check`], [`replay`], [`mod@vaglio`], [`mod@rite`], [`people`], [`mod@secret`], [`mod@models`], [`mod@telegram`], [`automation`], [`mod@budget`], `memory`, `trace`, `bench` (and its [`measure`]
-//! and [`ephemeral`]), `spend`, `completions` the commands; [`backup`] alone reads an instance's files, as the
+//! and [`ephemeral`]), `spend`, `completions`, [`mod@schema`] the commands; [`backup`] alone reads an instance's files, as the
 //! owner who may.
 
 pub mod approval;
@@ -25,6 +25,7 @@ pub mod automation;
 pub mod backup;
 pub mod bench;
 mod bench_words;
+pub mod birth;
 pub mod budget;
 pub mod cards;
 pub mod chat;
@@ -43,6 +44,7 @@ pub mod grant;
 pub mod host;
 pub mod human;
 pub mod instance;
+pub mod keep;
 pub mod lines;
 pub mod measure;
 pub mod memory;
@@ -58,6 +60,7 @@ pub mod record;
 pub mod replay;
 pub mod rite;
 pub mod run;
+pub mod schema;
 pub mod screen;
 pub mod secret;
 pub mod seeds;
@@ -110,6 +113,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
     let place = || Instance::find(cli.instance.clone(), |name| std::env::var_os(name));
     match cli.command {
         Command::Up(up) => up::up(screen, &place()?, &up),
+        Command::Birth(asked) => birth::birth(screen, &place()?, &asked),
         Command::Down => down::down(screen, &place()?),
         Command::Status => status::status(screen, &place()?),
         Command::Daemon(command) => daemon::daemon(screen, &place()?, &command),
@@ -148,6 +152,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Restore { folder } => backup::restore(screen, &place()?, &folder),
         Command::Freeze { why } => mnest::freeze(screen, &place()?, true, why),
         Command::Defrost { why } => mnest::freeze(screen, &place()?, false, why),
+        Command::Schema { command } => schema::schema(screen, &command),
         Command::Man { folder } => completions::man(screen, &folder),
         Command::Completions(which) => completions::completions(screen, which.shell),
     }

@@ -10,22 +10,21 @@ use metnos_proto::msg::mind::{ListModels, MAX_KEY, MindHealth, PutKey, ScanModel
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
 use serde_json::{Value, json};
-use toml_edit::{Array, DocumentMut, Item, Table as TomlTable, value};
+use toml_edit::{Array, value};
 
+use crate::birth::plan::with_key;
 use crate::error::{CtlError, Exit};
 use crate::escape;
 use crate::host::Finding;
 use crate::human::scalar;
-use crate::instance::{CONFIG, Instance};
+use crate::instance::{CONFIG, Instance, MAX_CONFIG};
+use crate::keep;
 use crate::nouns::ModelsCommand;
 use crate::reach::{Reach, document};
 use crate::screen::{Ink, Screen};
 use crate::secret::typed;
 use crate::spend::money;
 use crate::table::{Table, cell, inked};
-
-/// The table of `metnos.toml` that models stand in.
-const TABLE: &str = "models";
 
 /// Does what `models` says.
 ///
@@ -208,36 +207,14 @@ fn set(screen: &mut Screen, instance: &Instance, role: &str, models: &[String]) 
 
 /// Writes the role's one line into the file, and leaves everything else in it as it is.
 fn write_role(path: &Path, role: &str, models: &[String]) -> Result<(), String> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error.to_string()),
-    };
+    let text = keep::read(path, MAX_CONFIG).map_err(|error| error.to_string())?.unwrap_or_default();
     let changed = with_role(&text, role, models)?;
-    let folder = path.parent().ok_or("it lies nowhere")?;
-    let fresh = folder.join(format!(".{CONFIG}.{}", std::process::id()));
-    let written = || -> std::io::Result<()> {
-        use std::io::Write;
-        use std::os::unix::fs::OpenOptionsExt;
-        let mode = std::fs::metadata(path)
-            .map_or(0o600, |meta| std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777);
-        let mut file = std::fs::File::options().write(true).create_new(true).mode(mode).open(&fresh)?;
-        file.write_all(changed.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&fresh, path)
-    };
-    written().map_err(|error| {
-        let _ = std::fs::remove_file(&fresh);
-        error.to_string()
-    })
+    keep::replace(path, &changed, 0o600).map_err(|error| error.to_string())
 }
 
 fn with_role(text: &str, role: &str, models: &[String]) -> Result<String, String> {
-    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
-    let table = document.entry(TABLE).or_insert_with(|| Item::Table(TomlTable::new()));
-    let table = table.as_table_mut().ok_or("[models] is no table in it")?;
-    table[role] = value(models.iter().map(String::as_str).collect::<Array>());
-    Ok(document.to_string())
+    let models = models.iter().map(String::as_str).collect::<Array>();
+    with_key(text, &format!("models.{role}"), value(models))
 }
 
 fn key(screen: &mut Screen, instance: &Instance, substrate: &str) -> Result<Exit, CtlError> {
@@ -299,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_whole_with_the_rights_it_had() {
+    fn a_role_is_written_into_the_file_with_the_rights_it_had() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(CONFIG);
@@ -308,6 +285,5 @@ mod tests {
         write_role(&path, "fast", &["a/b".to_owned()]).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "[instance]\n\n[models]\nfast = [\"a/b\"]\n");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

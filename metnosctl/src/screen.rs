@@ -4,6 +4,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+use metnos_lingua::{Key, say, tell};
 use metnos_proto::msg::common::Lang;
 use serde_json::{Value, json};
 
@@ -268,9 +269,23 @@ impl Screen {
         if self.json {
             return self.document(&json!({ "ok": false, "error": error.document() }));
         }
-        if let (CtlError::Refused(refusal), Lang::It) = (error, self.lang) {
-            let told = metnos_lingua::refusal(self.lang, refusal);
-            if told != refusal.to_string() {
+        if self.lang == Lang::It {
+            let told = match error {
+                CtlError::Refused(refusal) => {
+                    Some(metnos_lingua::refusal(self.lang, refusal)).filter(|told| *told != refusal.to_string())
+                }
+                CtlError::NotRunning(place) => {
+                    let place = place.display().to_string();
+                    Some(tell(self.lang, Key::TermNotRunning, &[("place", (&place).into())]))
+                }
+                CtlError::Unreachable { .. } => Some(say(self.lang, Key::TermUnreachable)),
+                CtlError::Usage { .. }
+                | CtlError::NoInstance(_)
+                | CtlError::Failed { .. }
+                | CtlError::Closed
+                | CtlError::Output(_) => None,
+            };
+            if let Some(told) = told {
                 return self.complaint(&told, error.rule(), "");
             }
         }

@@ -17,7 +17,7 @@ use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
-use crate::{create, host};
+use crate::{birth, host};
 
 /// The name of the program beside this one.
 pub const SUPERVISOR: &str = "metnos-supervisor";
@@ -41,7 +41,7 @@ pub fn up(screen: &mut Screen, instance: &Instance, up: &Up) -> Result<Exit, Ctl
     let mut supervisor = supervisor(instance)?;
     check_host(instance)?;
     check_way(instance)?;
-    let created = create::create(instance)?;
+    let Some(created) = birth::at_up(screen, instance)? else { return Ok(Exit::Failed) };
     if created && !screen.json() {
         screen.line(&format!("Created an instance in {}.", place(instance)))?;
     }

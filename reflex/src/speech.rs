@@ -166,7 +166,7 @@ pub fn yes_no(value: bool, lang: Lang) -> String {
 #[must_use]
 pub fn broken(error: &AskError, lang: Lang) -> String {
     match error {
-        AskError::Refused(refusal) => refusal.to_string(),
+        AskError::Refused(refusal) => metnos_lingua::refusal(lang, refusal),
         AskError::Gone(role) => tell(lang, Key::Gone, &[("role", role.text().into())]),
         AskError::Late { role, .. } => tell(lang, Key::Late, &[("role", role.text().into())]),
         AskError::Violation(..) | AskError::Unsendable(_) => {

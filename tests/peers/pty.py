@@ -1,7 +1,7 @@
 """Runs a program at a terminal of its own, and passes on what is typed and what is shown.
 
-Usage: pty.py COLUMNS ROWS PROGRAM ARGUMENTS…
-Standard input is what is typed; standard output is what the terminal shows, byte for byte. When standard input ends,
+Usage: pty.py COLUMNS ROWS UID PROGRAM ARGUMENTS…
+UID is whose program it is; with - it stays that of whoever calls. Standard input is what is typed; standard output is what the terminal shows, byte for byte. When standard input ends,
 nothing more is typed; when the program ends, so does this, with its exit code.
 """
 
@@ -15,11 +15,15 @@ import termios
 
 
 def main():
-    columns, rows, command = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    columns, rows, uid, command = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
     child, terminal = pty.fork()
     if child == 0:
         # Before the program looks: a size that comes later would be a resize.
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        if uid != "-":
+            os.setgroups([])
+            os.setgid(int(uid))
+            os.setuid(int(uid))
         os.execv(command[0], command)
     typing = [0]
     while True:

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::instance::Instance;
+use crate::instance::{Instance, is_root};
 
 /// How long a test waits for something to be shown before it gives up.
 pub const WITHIN: Duration = Duration::from_secs(60);
@@ -36,9 +36,30 @@ impl Terminal {
     /// When it cannot be started.
     #[must_use]
     pub fn of(set: &Instance, words: &[&str], columns: u16, vars: &[(&str, &str)]) -> Self {
+        Self::begin(set, "-", words, columns, vars)
+    }
+
+    /// The same as the owner of the instance, who may be another user than the one who runs the tests.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[must_use]
+    pub fn of_owner(set: &Instance, words: &[&str], vars: &[(&str, &str)]) -> Self {
+        let uid = if is_root() { set.owner().to_string() } else { "-".to_owned() };
+        Self::begin(set, &uid, words, 120, vars)
+    }
+
+    fn begin(set: &Instance, uid: &str, words: &[&str], columns: u16, vars: &[(&str, &str)]) -> Self {
         let ctl = set.command("metnosctl");
         let mut command = Command::new("python3");
-        command.args(["-I", "-B", concat!(env!("CARGO_MANIFEST_DIR"), "/peers/pty.py"), &columns.to_string(), "40"]);
+        command.args([
+            "-I",
+            "-B",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/peers/pty.py"),
+            &columns.to_string(),
+            "40",
+            uid,
+        ]);
         command.arg(ctl.get_program()).args(ctl.get_args()).args(words);
         command.env_clear().env("TERM", "xterm-256color");
         command.envs(ctl.get_envs().filter_map(|(name, value)| Some((name, value?))));

@@ -160,7 +160,10 @@ fn who_speaks_italian_is_answered_in_italian_in_an_english_house_and_the_others_
     });
     assert!(!settled.text.contains("May this"));
     says("/undo");
-    server.told(PERSON, "Annullat");
+    server.told(PERSON, "note_add: annullata");
+    says("/status");
+    let how = server.told(PERSON, "Metnos è in funzione");
+    assert!(how.text.contains("nessun modello linguistico"), "{}", how.text);
     // The other one speaks English, as before; and the owner's word on a language counts.
     server.say(OWNER, "/help");
     server.told(OWNER, "what waits for your word");

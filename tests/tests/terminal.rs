@@ -26,9 +26,12 @@ fn heard(set: &Instance) -> Vec<String> {
     said.map(|line| line.payload("text").to_owned()).collect()
 }
 
+/// How many pieces a model may say by now.
+type Gate = Arc<(Mutex<usize>, Condvar)>;
+
 /// A model that says one piece, and the rest when it is told to; and a set that asks it.
-fn slow(parts: &'static [&'static str]) -> (Instance, Arc<(Mutex<usize>, Condvar)>, Arc<AtomicBool>) {
-    let gate: Arc<(Mutex<usize>, Condvar)> = Arc::default();
+fn slow(parts: &'static [&'static str]) -> (Instance, Gate, Arc<AtomicBool>) {
+    let gate = Gate::default();
     let (inside, gone) = (Arc::clone(&gate), Arc::new(AtomicBool::new(false)));
     let left = Arc::clone(&gone);
     let server = Liar::start(move |_, request, stream| {

@@ -380,6 +380,107 @@ fn every_test_that_the_threat_model_names_exists() {
     }
 }
 
+/// Which rules say no to people on a channel, by their first word. All others say no to the owner at the machine, whose
+/// commands are English, or to a program.
+const SAID_TO_PEOPLE: [&str; 35] = [
+    "approval",
+    "approvals",
+    "arguments",
+    "call",
+    "calls",
+    "chronicle",
+    "door",
+    "effects",
+    "executor",
+    "grant",
+    "guard",
+    "handle",
+    "inbox",
+    "intent",
+    "law",
+    "level",
+    "memory",
+    "mind",
+    "money",
+    "panic",
+    "peer",
+    "planner",
+    "policyd",
+    "pool",
+    "profile",
+    "prompt",
+    "quota",
+    "reference",
+    "sandbox",
+    "sandboxd",
+    "schema",
+    "thought",
+    "tokens",
+    "turn",
+    "words",
+];
+/// Among them: what allows, what asks (a card has its reason), and names that are no rules.
+const SAID_TO_NOBODY: [&str; 26] = [
+    "approval.given",
+    "chronicle.anchor",
+    "chronicle.format",
+    "door.token",
+    "grant.given",
+    "intent.none",
+    "intent.spent",
+    "level.supervised",
+    "memory.format",
+    "memory.line",
+    "memory.md",
+    "mind.instruction",
+    "mind.max_tokens",
+    "money.amount",
+    "money.argument",
+    "money.cap",
+    "money.frozen",
+    "money.payee",
+    "money.payload",
+    "money.selector",
+    "profile.json",
+    "profile.lock",
+    "sandbox.capabilities",
+    "sandbox.hash",
+    "sandbox.profile",
+    "schema.json",
+];
+
+#[test]
+fn whoever_is_told_no_on_a_channel_is_told_so_in_italian_too() {
+    let italian = text("lingua/texts/it.ftl");
+    let told = italian.split("\nrefusal = ").nth(1).unwrap().split("\n}").next().unwrap();
+    let mut silent = BTreeSet::new();
+    let mut found = 0;
+    for folder in ["policy/src", "policyd/src", "gatewayd/src", "memoryd/src", "sandboxd/src", "mind/src", "proto/src"]
+    {
+        for file in
+            files(folder, &[".rs"]).iter().filter(|file| !file.ends_with("tests.rs") && !file.ends_with("stage.rs"))
+        {
+            let own = text(file).split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+            for rule in own.split('"').filter(|rule| !SAID_TO_NOBODY.contains(rule)) {
+                let Some((family, name)) = rule.split_once('.') else { continue };
+                let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+                if !plain || !SAID_TO_PEOPLE.contains(&family) {
+                    continue;
+                }
+                found += 1;
+                // A budget that is used up has its name behind that of all budgets.
+                let rule = rule.replace('.', "-");
+                let named = |rule: &str| told.contains(&format!("[{rule}] "));
+                if !named(&rule) && !named(&format!("budget-{rule}")) {
+                    silent.insert(rule);
+                }
+            }
+        }
+    }
+    assert!(found > 150, "the rules were not found: {found}");
+    assert!(silent.is_empty(), "lingua/texts/it.ftl has no words for {silent:?}");
+}
+
 #[test]
 fn each_kind_of_text_is_read_as_it_is_meant() {
     assert_eq!(code_of("let a = \"word // b\"; // word"), "let a = ; ");

@@ -6,6 +6,7 @@
 //! channel of the terminal.
 
 pub mod cards;
+mod models;
 pub mod relay;
 pub mod router;
 pub mod say;
@@ -81,7 +82,7 @@ pub struct Door {
     /// Who was shown which card.
     cards: RefCell<HashMap<String, Vec<Rc<dyn Ear>>>>,
     /// What mind says of the models, as last heard.
-    models: RefCell<String>,
+    models: RefCell<models::Models>,
     /// Where the door listens, or why it does not.
     http: RefCell<String>,
     /// Who wants to hear that somebody is a stranger again.
@@ -128,7 +129,7 @@ impl Door {
             parked: RefCell::default(),
             early: RefCell::default(),
             cards: RefCell::default(),
-            models: RefCell::new("mind was not heard yet".to_owned()),
+            models: RefCell::default(),
             http: RefCell::new("off".to_owned()),
             revocations: RefCell::default(),
             telegram: RefCell::default(),
@@ -221,7 +222,7 @@ impl Door {
             sessions: self.sessions.get(),
             turns: u32::try_from(self.turns.borrow().len()).unwrap_or(u32::MAX),
             turns_total: self.turns_total.get(),
-            models: self.models.borrow().clone(),
+            models: self.models_in(Lang::En),
             http: self.http.borrow().clone(),
             telegram: self.telegram.borrow().clone(),
         }
@@ -314,6 +315,7 @@ pub(crate) mod says {
     use metnos_lingua::{Key, say, tell};
 
     use super::Lang;
+    use metnos_proto::msg::common::Refusal;
 
     /// The planner went away in the middle.
     pub fn planner_gone(lang: Lang) -> String {
@@ -331,7 +333,7 @@ pub(crate) mod says {
     }
 
     /// The answer could not be journalled.
-    pub fn not_recorded(lang: Lang, error: &str) -> String {
-        tell(lang, Key::NotRecorded, &[("why", error.into())])
+    pub fn not_recorded(lang: Lang, no: &Refusal) -> String {
+        tell(lang, Key::NotRecorded, &[("why", (&metnos_lingua::refusal(lang, no)).into())])
     }
 }

@@ -125,7 +125,7 @@ impl Relay {
         }
         if let Err(error) = self.journal(&done).await {
             tracing::error!(turn = %self.turn, %error, "an answer could not be journalled");
-            let why = says::not_recorded(self.lang, &error.to_string());
+            let why = says::not_recorded(self.lang, &error.into_refusal());
             done = TurnDone { turn: self.turn, end: TurnEnd::Broken, why };
         }
         let taken = self.door.leave(self.turn);

@@ -9,6 +9,7 @@ use metnos_proto::msg::memoryd::SystemEvent;
 use metnos_proto::msg::mind::MindHealth;
 use metnos_proto::msg::planner::MAX_TEXT;
 
+use super::models::Models;
 use super::relay::{Item, MAX_ANSWER};
 use super::{Door, says};
 
@@ -93,15 +94,15 @@ impl Door {
     pub(super) async fn ask_for_health(self: Rc<Self>) {
         let mut generations = self.peers.mind.generations();
         loop {
-            let says = if *generations.borrow_and_update() == 0 {
-                "mind is not running".to_owned()
+            let models = if *generations.borrow_and_update() == 0 {
+                Models::Gone
             } else {
                 match self.peers.mind.health(TraceId::NONE, MindHealth {}, []).await {
-                    Ok((report, [])) => report.says,
-                    Err(error) => format!("mind did not say how it is: {error}"),
+                    Ok((report, [])) => Models::Heard(report),
+                    Err(error) => Models::Unsaid(error.into_refusal()),
                 }
             };
-            *self.models.borrow_mut() = says;
+            *self.models.borrow_mut() = models;
             if generations.changed().await.is_err() {
                 return;
             }

@@ -83,7 +83,7 @@ impl Bot {
         let waiting = self.door.cards_of(speaker).await.map_or(0, |cards| cards.len());
         let report = self.door.report();
         match who.standing {
-            Standing::Owner => says::status(who.lang, report.turns, waiting, Some(&report.models)),
+            Standing::Owner => says::status(who.lang, report.turns, waiting, Some(&self.door.models_in(who.lang))),
             // How the house is, only the owner hears.
             Standing::Guest | Standing::Stranger => says::status(who.lang, 0, waiting, None),
         }

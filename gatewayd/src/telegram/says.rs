@@ -1,7 +1,7 @@
 //! What the bot itself says, in both languages (design: interfaces §8). It must never say anything of a stranger's.
 
 use metnos_lingua::{Key, say, tell};
-use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
 use serde_json::Value;
 
 /// The commands, with what each does.
@@ -52,7 +52,14 @@ pub fn undone(lang: Lang, told: &Value) -> String {
     let mut text = tell(lang, Key::ChatUndone, &[("done", done.into()), ("left", left.into())]);
     for act in told["acts"].as_array().into_iter().flatten() {
         let of = |key: &str| act[key].as_str().unwrap_or_default().to_owned();
-        text.push_str(&format!("\n{}: {} {}", of("executor"), of("state"), of("why")));
+        let (executor, state) = (of("executor"), of("state"));
+        let values = [("executor", (&executor).into()), ("state", (&state).into())];
+        text.push_str(&format!("\n{}", tell(lang, Key::UndoAct, &values)));
+        // What policyd would not let be done has a rule; what the inverse said of itself is its own and English.
+        if !of("rule").is_empty() {
+            let no = Refusal::new(RefusalCode::Denied, &of("rule"), of("why"));
+            text.push_str(&format!(": {}", metnos_lingua::refusal(lang, &no)));
+        }
     }
     text
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use metnos_proto::ids::{Blake3, HandleId};
 use metnos_proto::json;
-use metnos_proto::msg::common::{CallRef, Label, Outcome, Refusal};
+use metnos_proto::msg::common::{CallRef, Label, Outcome, Refusal, RefusalCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -63,6 +63,9 @@ pub struct Calls {
     list: Vec<One>,
     /// What was refused: digests of executor and arguments.
     denied: BTreeSet<String>,
+    /// Why, of those that were refused since this turn was taken up.
+    #[serde(skip)]
+    refused: BTreeMap<String, Refusal>,
     /// How often each was made.
     made: BTreeMap<String, usize>,
 }
@@ -73,7 +76,7 @@ pub enum NotTaken {
     /// For the model to mend.
     Say(String),
     /// It was refused before, in an earlier reply.
-    Repeated(String),
+    Repeated(Refusal),
     /// The turn makes no more.
     Bound,
 }
@@ -106,7 +109,9 @@ impl Calls {
                 State::Denied(why) if one.identity() == identity => Some(why.clone()),
                 _ => None,
             });
-            return Err(NotTaken::Repeated(why.unwrap_or_default()));
+            // What is left of a turn that was put aside has the words alone.
+            let plain = || Refusal::new(RefusalCode::Denied, "", why.unwrap_or_default());
+            return Err(NotTaken::Repeated(self.refused.get(&identity).cloned().unwrap_or_else(plain)));
         }
         let place = self.next();
         let sites =
@@ -196,7 +201,8 @@ impl Calls {
     pub fn denied(&mut self, place: CallRef, refusal: &Refusal) {
         if let Some(one) = self.get(place) {
             let identity = one.identity();
-            self.denied.insert(identity);
+            self.denied.insert(identity.clone());
+            self.refused.insert(identity, refusal.clone());
         }
         self.set(place, State::Denied(refusal.to_string()));
     }

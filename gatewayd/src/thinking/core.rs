@@ -207,7 +207,7 @@ impl Loop {
     pub fn on(&mut self, event: Event) -> Vec<Ask> {
         match (self.stage, event) {
             (Stage::Funding, Event::Funded(tokens)) => self.is_funded(tokens),
-            (Stage::Funding, Event::NotFunded(no)) => self.end(TurnEnd::Broken, Some(Why::Unfunded(no.to_string()))),
+            (Stage::Funding, Event::NotFunded(no)) => self.end(TurnEnd::Broken, Some(Why::Unfunded(no))),
             (Stage::Thinking, Event::Thought(reply, tokens)) => self.has_thought(&reply, tokens),
             (Stage::Thinking, Event::NoThought(no)) => self.has_not_thought(&no),
             (Stage::Intending, Event::Frozen) => {
@@ -272,7 +272,7 @@ impl Loop {
 
     fn is_funded(&mut self, tokens: u64) -> Vec<Ask> {
         if tokens == 0 {
-            return self.end(TurnEnd::Broken, Some(Why::Unfunded("nothing is left for this turn".to_owned())));
+            return self.end(TurnEnd::Broken, Some(Why::UsedUp));
         }
         self.funded = self.used.saturating_add(tokens);
         // What is too little mind refuses; nobody here knows how a model counts.
@@ -338,7 +338,7 @@ impl Loop {
             self.thoughts -= 1;
             return self.think();
         }
-        self.end(TurnEnd::Broken, Some(Why::Unasked(no.to_string())))
+        self.end(TurnEnd::Broken, Some(Why::Unasked(no.clone())))
     }
 
     fn has_thought(&mut self, reply: &Reply, tokens: u64) -> Vec<Ask> {

@@ -1,7 +1,7 @@
 //! What the planner says to a person about a turn that a model could not end, in English and Italian.
 
 use metnos_lingua::{Key, say, tell};
-use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::common::{Lang, Refusal};
 
 /// Why a turn with a model ended without its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Why {
     /// Its replies were of no use.
     Useless,
     /// The same call was asked for again after it was refused.
-    Repeated(String),
+    Repeated(Refusal),
     /// The model wrote more than is shown.
     TooMuch,
     /// It stopped in the middle of its answer.
@@ -21,15 +21,17 @@ pub enum Why {
     /// As many thoughts as a turn may have, or as many calls.
     Bound,
     /// The model could not be asked.
-    Unasked(String),
+    Unasked(Refusal),
     /// There is no money or there are no tokens for it.
-    Unfunded(String),
+    Unfunded(Refusal),
+    /// What this turn was given is used up.
+    UsedUp,
 }
 
 /// The sentence for it.
 #[must_use]
 pub fn why(why: &Why, lang: Lang) -> String {
-    let because = |key, why: &String| tell(lang, key, &[("why", why.into())]);
+    let because = |key, no: &Refusal| tell(lang, key, &[("why", (&metnos_lingua::refusal(lang, no)).into())]);
     match why {
         Why::Useless => say(lang, Key::ModelUseless),
         Why::Repeated(why) => because(Key::ModelRepeated, why),
@@ -40,6 +42,7 @@ pub fn why(why: &Why, lang: Lang) -> String {
         Why::Bound => say(lang, Key::ModelBound),
         Why::Unasked(why) => because(Key::ModelUnasked, why),
         Why::Unfunded(why) => because(Key::ModelUnfunded, why),
+        Why::UsedUp => say(lang, Key::ModelUsedUp),
     }
 }
 

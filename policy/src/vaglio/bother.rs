@@ -1,6 +1,8 @@
 //! The bother budget: a brake that falls with every proposal the owner has heard lately and recovers with time; and
 //! quiet hours, which delay what can wait. Scheduled firings have their own consent and never come here.
 
+use crate::vaglio::zone::Zone;
+
 /// Proposals older than this no longer brake, in milliseconds.
 pub const WINDOW_MS: u64 = 24 * 3_600_000;
 /// The most proposals that are remembered for the brake; more than these brake no further.
@@ -12,6 +14,8 @@ pub const EVENING: u16 = 20 * 60;
 /// Minutes of a day.
 pub const DAY_MINUTES: u16 = 24 * 60;
 const MINUTE_MS: u64 = 60_000;
+/// The last minute of the year 9999 since 1970: no clock is taken to be later.
+const LAST_MINUTE: i64 = 4_223_371_679;
 
 /// The brake at `now_ms`, in (0, 1], after proposals were heard at these moments. A moment in the future counts as now.
 #[must_use]
@@ -71,13 +75,13 @@ fn minute(text: &str) -> Option<u16> {
 pub struct Day {
     /// The quiet hours, if the line is there and can be read.
     pub quiet: Option<Quiet>,
-    /// Minutes that the owner's clock is ahead of UTC; 0 as long as `Time zone:` names no offset.
-    pub ahead: i16,
+    /// Where the owner's clock stands; at UTC as long as `Time zone:` names neither an offset nor a rule.
+    pub zone: Zone,
 }
 
 impl Day {
-    /// Reads the lines `Quiet hours:` and `Time zone:` (as `UTC+1` or `+01:00`; names of places need tables that
-    /// policyd does not carry).
+    /// Reads the lines `Quiet hours:` and `Time zone:` (as `UTC+1`, `+01:00`, or a place with its rule behind it, as
+    /// `Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)`: names of places alone need tables that policyd does not carry).
     #[must_use]
     pub fn parse(user: &str) -> Self {
         let mut day = Self::default();
@@ -86,7 +90,9 @@ impl Day {
             if let Some(hours) = value_of(line, "quiet hours:") {
                 day.quiet = Quiet::parse(hours);
             } else if let Some(zone) = value_of(line, "time zone:") {
-                day.ahead = offset(zone).unwrap_or(0);
+                let rule = zone.split_once('(').and_then(|(_, rule)| Zone::rule(rule.split_once(')')?.0.trim()));
+                let fixed = || offset(zone).map(|minutes| Zone::Fixed(i64::from(minutes) * 60));
+                day.zone = rule.or_else(fixed).unwrap_or_default();
             }
         }
         day
@@ -95,7 +101,8 @@ impl Day {
     /// The owner's minute of the day.
     #[must_use]
     pub fn minute(self, now_ms: u64) -> u16 {
-        let minutes = i64::try_from(now_ms / MINUTE_MS).unwrap_or(0) + i64::from(self.ahead);
+        let minutes = i64::try_from(now_ms / MINUTE_MS).unwrap_or(0).min(LAST_MINUTE);
+        let minutes = minutes + self.zone.ahead(minutes * 60) / 60;
         u16::try_from(minutes.rem_euclid(i64::from(DAY_MINUTES))).unwrap_or(0)
     }
 
@@ -159,11 +166,20 @@ mod tests {
     #[test]
     fn the_owners_day_is_read_from_user_md() {
         let day = Day::parse(include_str!("../../../examples/workspace/USER.md"));
-        assert_eq!(day, Day { quiet: Quiet::parse("22:00 to 07:00"), ahead: 0 });
+        assert_eq!(day, Day { quiet: Quiet::parse("22:00 to 07:00"), zone: Zone::Fixed(0) });
         assert_eq!(Day::parse("Time zone: UTC+2").minute(23 * HOUR), 60);
-        assert_eq!(Day::parse("- Time zone: -03:30").ahead, -210);
-        for zone in ["Time zone: Europe/Rome", "Time zone: +99:00", "Time zone: +1:2"] {
-            assert_eq!(Day::parse(zone).ahead, 0, "{zone}");
+        assert_eq!(Day::parse("- Time zone: -03:30").zone, Zone::Fixed(-210 * 60));
+        let rome = Day::parse("- Time zone: Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)");
+        let (winter, summer) = (1_767_225_600_000, 1_782_864_000_000);
+        assert_eq!((rome.minute(winter), rome.minute(summer)), (60, 120), "New Year 2026, and the first of July");
+        for zone in [
+            "Time zone: Europe/Rome",
+            "Time zone: +99:00",
+            "Time zone: +1:2",
+            "Time zone: Europe/Rome (CET",
+            "Time zone: X (no rule)",
+        ] {
+            assert_eq!(Day::parse(zone).zone, Zone::Fixed(0), "{zone}");
         }
     }
 
@@ -199,7 +215,7 @@ mod tests {
 
         #[test]
         fn the_evening_is_never_before_now_by_more_than_a_minute(now in 0u64..10 * WINDOW_MS, ahead in -840i16..840) {
-            let day = Day { quiet: None, ahead };
+            let day = Day { quiet: None, zone: Zone::Fixed(i64::from(ahead) * 60) };
             let due = day.evening(&[], now);
             prop_assert!(due + MINUTE_MS > now && due <= now + WINDOW_MS);
             prop_assert_eq!(day.minute(due), EVENING);

@@ -1,0 +1,244 @@
+//! Where the owner's clock stands, as `USER.md` has it: an offset, or the rule of a place as POSIX writes it
+//! (`CET-1CEST,M3.5.0,M10.5.0/3`), so that nobody needs tables of places. Pure; what it cannot read is no zone.
+
+/// Seconds of a day.
+const DAY: i64 = 86_400;
+/// The longest rule that is read, in bytes.
+const MAX_RULE: usize = 80;
+/// The farthest a clock may be from UTC, in seconds.
+const MAX_OFFSET: i64 = 15 * 3_600;
+/// The farthest a change of the clock may be from the midnight of its day, in seconds.
+const MAX_TIME: i64 = 167 * 3_600;
+
+/// A clock's distance from UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Zone {
+    /// Always as many seconds ahead.
+    Fixed(i64),
+    /// Another number in summer.
+    Changing {
+        /// Seconds ahead in winter, and in summer.
+        ahead: [i64; 2],
+        /// When summer begins, by the winter's clock, and when it ends, by its own.
+        change: [Change; 2],
+    },
+}
+
+/// When a clock changes, once a year.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    day: DayOfYear,
+    /// Seconds after that day's midnight, on the clock before the change.
+    seconds: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DayOfYear {
+    /// Month, week (5: the last), day of the week (0: Sunday).
+    Weekday(i64, i64, i64),
+    /// From 1, the 29th of February never counted.
+    Julian(i64),
+    /// From 0, the 29th of February counted.
+    Counted(i64),
+}
+
+impl Default for Zone {
+    fn default() -> Self {
+        Self::Fixed(0)
+    }
+}
+
+impl Zone {
+    /// Reads `CET-1CEST,M3.5.0,M10.5.0/3` or `<+0530>-5:30`.
+    #[must_use]
+    pub fn rule(text: &str) -> Option<Self> {
+        if text.len() > MAX_RULE {
+            return None;
+        }
+        let (winter, rest) = offset(name(text)?)?;
+        if rest.is_empty() {
+            return Some(Self::Fixed(winter));
+        }
+        let rest = name(rest)?;
+        let (summer, rest) = if rest.starts_with(',') { (winter + 3_600, rest) } else { offset(rest)? };
+        let (start, end) = rest.strip_prefix(',')?.split_once(',')?;
+        Some(Self::Changing { ahead: [winter, summer], change: [Change::read(start)?, Change::read(end)?] })
+    }
+
+    /// How many seconds the clock is ahead of UTC at that instant, in seconds since 1970.
+    #[must_use]
+    pub fn ahead(self, now: i64) -> i64 {
+        match self {
+            Self::Fixed(ahead) => ahead,
+            Self::Changing { ahead: [winter, summer], change: [start, end] } => {
+                let (year, _) = year_of((now + winter).div_euclid(DAY));
+                let (begins, ends) = (start.instant(year) - winter, end.instant(year) - summer);
+                // In the south summer goes over the new year.
+                let is_summer =
+                    if begins < ends { (begins..ends).contains(&now) } else { !(ends..begins).contains(&now) };
+                if is_summer { summer } else { winter }
+            }
+        }
+    }
+}
+
+/// What stands behind a zone's abbreviation, which is letters, or anything plain between angle brackets.
+fn name(text: &str) -> Option<&str> {
+    if let Some(rest) = text.strip_prefix('<') {
+        return rest.split_once('>').map(|(_, rest)| rest);
+    }
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    (text.len() - rest.len() >= 3).then_some(rest)
+}
+
+/// An offset of POSIX, which counts westward, as seconds ahead; and what stands behind it.
+fn offset(text: &str) -> Option<(i64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '+' | '-' | ':')).unwrap_or(text.len());
+    let west = time(&text[..end]).filter(|west| west.abs() <= MAX_OFFSET)?;
+    Some((-west, &text[end..]))
+}
+
+/// `[+-]hh[:mm[:ss]]` in seconds.
+fn time(text: &str) -> Option<i64> {
+    let (sign, rest) = text.strip_prefix('-').map_or((1, text.strip_prefix('+').unwrap_or(text)), |rest| (-1, rest));
+    let mut parts = [0; 3];
+    for (at, part) in rest.split(':').enumerate() {
+        *parts.get_mut(at)? = number(part, if at == 0 { 167 } else { 59 })?;
+    }
+    Some(sign * (parts[0] * 3_600 + parts[1] * 60 + parts[2]))
+}
+
+fn number(text: &str, most: i64) -> Option<i64> {
+    let digits = (1..=3).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| digits && *number <= most)
+}
+
+impl Change {
+    fn read(text: &str) -> Option<Self> {
+        let (day, at) = text.split_once('/').unwrap_or((text, "2"));
+        let day = if let Some(rest) = day.strip_prefix('M') {
+            let mut parts = rest.split('.').map(|part| number(part, 12));
+            let (month, week, weekday) = (parts.next()??, parts.next()??, parts.next()??);
+            let sound = month >= 1 && (1..=5).contains(&week) && weekday <= 6 && parts.next().is_none();
+            sound.then_some(DayOfYear::Weekday(month, week, weekday))?
+        } else if let Some(rest) = day.strip_prefix('J') {
+            DayOfYear::Julian(number(rest, 365).filter(|day| *day >= 1)?)
+        } else {
+            DayOfYear::Counted(number(day, 365)?)
+        };
+        Some(Self { day, seconds: time(at).filter(|time| time.abs() <= MAX_TIME)? })
+    }
+
+    /// On that clock, in seconds since 1970.
+    fn instant(self, year: i64) -> i64 {
+        let day = match self.day {
+            DayOfYear::Weekday(month, week, weekday) => {
+                let first = days(year, month, 1);
+                // The 1st of January 1970 was a Thursday.
+                let day = first + (weekday - (first + 4)).rem_euclid(7) + (week - 1) * 7;
+                let next = if month == 12 { days(year + 1, 1, 1) } else { days(year, month + 1, 1) };
+                if day < next { day } else { day - 7 }
+            }
+            DayOfYear::Julian(day) => days(year, 1, 1) + day - 1 + i64::from(is_leap(year) && day > 59),
+            DayOfYear::Counted(day) => days(year, 1, 1) + day,
+        };
+        day * DAY + self.seconds
+    }
+}
+
+const fn is_leap(year: i64) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+/// Days from 1970 to a day, in the calendar as it is now.
+const fn days(year: i64, month: i64, day: i64) -> i64 {
+    // Years that begin in March: the leap day is the last one.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let before = year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    before + (153 * month + 2) / 5 + day - 1 - 719_468
+}
+
+/// The year of a day since 1970, and which day of it that is, from 0.
+const fn year_of(day: i64) -> (i64, i64) {
+    // Never more than a year off: then one step mends it.
+    let mut year = 1970 + day.div_euclid(366);
+    while days(year + 1, 1, 1) <= day {
+        year += 1;
+    }
+    (year, day - days(year, 1, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Seconds since 1970 of an instant of UTC.
+    fn at(year: i64, month: i64, day: i64, hour: i64) -> i64 {
+        days(year, month, day) * DAY + hour * 3_600
+    }
+
+    #[test]
+    fn a_place_has_its_summer_as_the_tables_have_it() {
+        // Each: a rule, an instant, seconds ahead; as `zdump -v` says.
+        let rome = "CET-1CEST,M3.5.0,M10.5.0/3";
+        for (rule, now, ahead) in [
+            (rome, at(2026, 3, 29, 1) - 1, 3_600),
+            (rome, at(2026, 3, 29, 1), 7_200),
+            (rome, at(2026, 10, 25, 1) - 1, 7_200),
+            (rome, at(2026, 10, 25, 1), 3_600),
+            (rome, at(2027, 1, 1, 0), 3_600),
+            ("GMT0BST,M3.5.0/1,M10.5.0", at(2026, 7, 1, 0), 3_600),
+            ("EST5EDT,M3.2.0,M11.1.0", at(2026, 3, 8, 7) - 1, -18_000),
+            ("EST5EDT,M3.2.0,M11.1.0", at(2026, 3, 8, 7), -14_400),
+            ("AEST-10AEDT,M10.1.0,M4.1.0/3", at(2026, 1, 1, 0), 39_600),
+            ("AEST-10AEDT,M10.1.0,M4.1.0/3", at(2026, 4, 4, 16), 36_000),
+            ("<+1030>-10:30<+11>-11,M10.1.0,M4.1.0", at(2026, 12, 31, 23), 39_600),
+            ("IST-1GMT0,M10.5.0,M3.5.0/1", at(2026, 12, 1, 0), 0),
+            ("<+0545>-5:45", at(2026, 6, 1, 0), 20_700),
+            ("<-03>3", at(2026, 6, 1, 0), -10_800),
+            ("AAA0BBB,J60/0,300/0", at(2024, 3, 1, 0), 3_600),
+            ("AAA0BBB,J60/0,300/0", at(2024, 3, 1, 0) - 1, 0),
+        ] {
+            assert_eq!(Zone::rule(rule).unwrap().ahead(now), ahead, "{rule} at {now}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_rule_is_none() {
+        for text in [
+            "",
+            "CET",
+            "Europe/Rome",
+            "CET-1CEST",
+            "CET-1CEST,M3.5.0",
+            "CET-16",
+            "CET-1CEST,M13.5.0,M10.5.0",
+            "CET-1CEST,M3.6.0,M10.5.0",
+            "CET-1CEST,M3.5.7,M10.5.0",
+            "CET-1CEST,M3.5.0,M10.5.0/200",
+            "<CET-1",
+            "C-1",
+            "CET-1CEST,J0,J1",
+            "CET-1CEST,366,1",
+        ] {
+            assert_eq!(Zone::rule(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn days_are_counted_as_the_calendar_has_them() {
+        assert_eq!((days(1970, 1, 1), days(2000, 3, 1), days(2026, 11, 22)), (0, 11_017, 20_779));
+        assert_eq!((year_of(20_779), year_of(-1), year_of(0)), ((2026, 325), (1969, 364), (1970, 0)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_and_no_instant_is_too_odd(text in "[A-Z<>+0-9:,./MJ-]{0,40}", now in -100_000_000_000i64..100_000_000_000) {
+            if let Some(zone) = Zone::rule(&text) {
+                prop_assert!(zone.ahead(now).abs() <= MAX_OFFSET + 3_600);
+            }
+        }
+    }
+}
