@@ -7,7 +7,7 @@ use metnos_tests::instance::{Instance, Plan};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 19] = [
+const SEEDS: [&str; 20] = [
     "clock_now",
     "csv_query",
     "fs_append",
