@@ -32,8 +32,12 @@ fn words_are_identified_registered_and_journalled_before_the_planner_sees_them()
         stage.planner_ends(turn, TurnEnd::Answered).await;
         let (said, done) = person.listen().await;
         assert_eq!((said.as_str(), done.end), ("the file\n", TurnEnd::Answered));
+        until(|| !stage.script.asked("let_go").is_empty()).await;
+        let mut asked = stage.script.asked.borrow().clone();
+        // Once it is on the disk, the planner needs to keep nothing.
+        assert_eq!(asked.pop(), Some(format!("let_go {turn}")));
         assert_eq!(
-            *stage.script.asked.borrow(),
+            asked,
             [
                 "identify uid:1000",
                 "register_prompt uid:1000 read notes/a.md",
