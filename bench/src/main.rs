@@ -6,6 +6,7 @@ mod call;
 mod decide;
 mod echo;
 mod engine;
+mod http;
 mod layers;
 mod memory;
 mod mind;
@@ -21,7 +22,7 @@ use stats::Table;
 /// A name, and what measures.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 12] = [
+const SECTIONS: [Section; 13] = [
     ("ask", echo::measure),
     ("act", decide::measure),
     ("decisions", engine::measure),
@@ -34,6 +35,7 @@ const SECTIONS: [Section; 12] = [
     ("saturate", saturate::measure),
     ("words", words::measure),
     ("mind", mind::measure),
+    ("http", http::measure),
 ];
 
 fn main() {

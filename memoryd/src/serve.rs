@@ -14,7 +14,7 @@ use metnos_proto::msg::memoryd::{
     ConstitutionModified, Cost, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost,
     GapList, Gaps, Look, LookFor, Looked, MarkKnown, Marked, MemoryReport, MemoryStatus, MnestCount, Mnests, OwnersAct,
     Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started, SuspendTurn, SystemEvent,
-    Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed, TurnTakenUp, Verify, VerifyReport,
+    Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed, TurnIs, TurnTakenUp, Verify, VerifyReport, WhoseTurn,
 };
 use metnos_proto::payload::{PayloadError, Sealed};
 use metnos_proto::role::RoleName;
@@ -112,6 +112,16 @@ impl door_memoryd::ServeBlocking for Service<'_> {
     ) -> Served<AnswerFound, 1> {
         let (found, text) = self.memory.answer_of(&ask)?;
         Ok((found, [seal(&text)?]))
+    }
+
+    fn whose_turn(
+        &mut self,
+        _: &BlockingServer<DoorMemoryd>,
+        _: TraceId,
+        ask: WhoseTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnIs, 0> {
+        Ok((self.memory.whose_turn(&ask)?, []))
     }
 
     fn system_event(

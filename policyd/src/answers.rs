@@ -6,7 +6,6 @@
 use std::rc::Rc;
 
 use metnos_proto::edges::door_policyd;
-use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::policyd::{Acted, Answer, Answered, CardSettled, CodesEnrolled};
 use metnos_proto::payload::Sealed;
@@ -275,25 +274,6 @@ impl Policy {
             ran: u32::try_from(ran).unwrap_or(u32::MAX),
         };
         self.note_to_door(door_policyd::Note::CardSettled(note)).await;
-    }
-
-    /// It is on its way when this returns; a door that does not listen misses it, and nobody waits.
-    pub(crate) async fn note_to_door(&self, note: door_policyd::Note) {
-        let Some(door) = self.door.borrow().clone() else { return };
-        tokio::select! {
-            biased;
-            sent = door.send(note) => {
-                if let Err(error) = sent {
-                    tracing::debug!(%error, "a note that no door hears");
-                }
-            }
-            () = std::future::ready(()) => {}
-        }
-    }
-
-    /// The door that spoke last is the one that hears of cards.
-    pub(crate) fn door_is(&self, notes: Notes<metnos_proto::edges::DoorPolicyd>) {
-        *self.door.borrow_mut() = Some(notes);
     }
 
     // ---- one-time codes --------------------------------------------------

@@ -27,6 +27,7 @@ pub mod clock;
 pub mod contract;
 pub mod daily;
 pub mod decide;
+mod door;
 mod explain;
 mod folders;
 mod given;

@@ -11,7 +11,7 @@ use metnos_policy::context::{Confirm, World};
 use metnos_policy::words::fold;
 use metnos_proto::control::BudgetSettings;
 use metnos_proto::edge::AskError;
-use metnos_proto::edges::{DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydMind, PolicydSandboxd, planner_policyd};
+use metnos_proto::edges::{PlannerPolicyd, PolicydMemoryd, PolicydMind, PolicydSandboxd, planner_policyd};
 use metnos_proto::ids::{CallId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Closed, MAX_IN_FLIGHT, Notes};
 use metnos_proto::msg::common::{CallRef, Lang, Standing};
@@ -112,7 +112,7 @@ pub struct Policy {
     /// Held by whoever judges one.
     pub(crate) coding: Mutex<()>,
     /// The door that spoke last.
-    pub(crate) door: RefCell<Option<Notes<DoorPolicyd>>>,
+    pub(crate) door: crate::door::Door,
     /// What the owner has switched off.
     pub(crate) switches: RefCell<Switches>,
     /// How often executors have failed by their own making.
@@ -174,7 +174,7 @@ impl Policy {
             grants: RefCell::default(),
             codes: RefCell::default(),
             coding: Mutex::new(()),
-            door: RefCell::default(),
+            door: crate::door::Door::default(),
             switches: RefCell::default(),
             strikes: RefCell::default(),
             house: OnceCell::new(),

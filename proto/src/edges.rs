@@ -42,7 +42,10 @@ crate::edges! {
         ask open_turn(OpenTurn, 1) -> (TurnOpened, 0) within 10_000;
         ask open_fired(OpenFired, 2) -> (TurnOpened, 0) within 10_000;
         ask cancel_turn(CancelTurn, 0) -> (Cancelled, 0) within 5_000;
-        ask resume_turn(ResumeTurn, 0) -> (TurnResumed, 0) within 15_000;
+        ask resume_turn(ResumeTurn, 0) -> (TurnResumed, 1) within 15_000;
+        ask kept_turns(KeptTurns, 0) -> (KeptList, 0) within 5_000;
+        ask take_back(TakeBack, 0) -> (TakenBack, 1) within 5_000;
+        ask let_go(LetGo, 0) -> (Done, 0) within 5_000;
         note Text;
         note Call;
         note Progress;
@@ -78,6 +81,7 @@ crate::edges! {
         ask marked(Marked, 0) -> (MarkKnown, 1) within 10_000;
         ask delivered(Delivered, 1) -> (Recorded, 0) within 10_000;
         ask answer_of(AnswerOf, 0) -> (AnswerFound, 1) within 10_000;
+        ask whose_turn(WhoseTurn, 0) -> (TurnIs, 0) within 10_000;
         ask system_event(SystemEvent, 0) -> (Recorded, 0) within 10_000;
     }
 

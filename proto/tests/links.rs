@@ -12,7 +12,10 @@ use metnos_proto::link::{BlockingClient, Outgoing};
 use metnos_proto::link_async::{Client, Closed, Cx, MAX_IN_FLIGHT};
 use metnos_proto::msg::common::{Channel, Done, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{Pair, Paired};
-use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenTurn, ResumeTurn, Text, TurnOpened, TurnResumed};
+use metnos_proto::msg::planner::{
+    CancelTurn, Cancelled, KeptList, KeptTurns, LetGo, OpenTurn, ResumeTurn, TakeBack, TakenBack, Text, TurnOpened,
+    TurnResumed,
+};
 use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
     RegisterPrompt, SendFile, UndoHere,
@@ -54,8 +57,20 @@ impl door_planner::Serve for Echo {
         Ok((TurnOpened {}, []))
     }
 
-    async fn resume_turn(self: Rc<Self>, _: Cx<DoorPlanner>, _: ResumeTurn, []: [Sealed; 0]) -> Served<TurnResumed, 0> {
-        Ok((TurnResumed {}, []))
+    async fn resume_turn(self: Rc<Self>, _: Cx<DoorPlanner>, _: ResumeTurn, []: [Sealed; 0]) -> Served<TurnResumed, 1> {
+        Ok((TurnResumed {}, [Sealed::new(b"[]").unwrap()]))
+    }
+
+    async fn kept_turns(self: Rc<Self>, _: Cx<DoorPlanner>, _: KeptTurns, []: [Sealed; 0]) -> Served<KeptList, 0> {
+        Ok((KeptList { turns: Vec::new() }, []))
+    }
+
+    async fn take_back(self: Rc<Self>, _: Cx<DoorPlanner>, _: TakeBack, []: [Sealed; 0]) -> Served<TakenBack, 1> {
+        Ok((TakenBack {}, [Sealed::new(b"[]").unwrap()]))
+    }
+
+    async fn let_go(self: Rc<Self>, _: Cx<DoorPlanner>, _: LetGo, []: [Sealed; 0]) -> Served<Done, 0> {
+        Ok((Done {}, []))
     }
 
     async fn cancel_turn(self: Rc<Self>, _: Cx<DoorPlanner>, _: CancelTurn, []: [Sealed; 0]) -> Served<Cancelled, 0> {

@@ -106,6 +106,9 @@ mod as_root {
     use metnos_tests::chronicle::count;
     use metnos_tests::script::{Reply, openai};
 
+    /// A way to say something and to hear the answer.
+    type Route<'a> = &'a dyn Fn(&str) -> String;
+
     /// Somebody with an account on the machine, whom the owner has let in as a guest.
     const NEIGHBOUR: u32 = 54_322;
     /// What a guest may read.
@@ -214,7 +217,7 @@ mod as_root {
             server.settled();
             server.chat(GUEST)[*chats.borrow()..].iter().map(|message| message.text.clone()).collect::<String>()
         };
-        let routes: [(&str, &dyn Fn(&str) -> String); 3] =
+        let routes: [(&str, Route<'_>); 3] =
             [("terminal", &at_a_terminal), ("page", &through_a_page), ("chat", &in_a_chat)];
         let ways = closed(&set);
         for (route, ask) in routes {

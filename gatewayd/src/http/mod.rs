@@ -43,7 +43,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Notify, watch};
 
 use crate::session::Door;
-use crate::session::voice::{Speaker, Voice};
+use crate::session::voice::{Ear, Speaker, Voice};
 use bounds::{
     HEAD_WITHIN, MAX_CALLERS, MAX_CONNECTIONS, MAX_HEAD, MAX_HEADERS, MAX_RECORDS, MAX_UNHEARD, PAIRINGS_PER_MINUTE,
     UNKNOWN_PER_MINUTE, WRONG_PER_MINUTE,
@@ -135,6 +135,8 @@ impl Http {
             answered: RefCell::default(),
             turned_away: Cell::new(0),
         });
+        let heirs = Rc::downgrade(&http);
+        door.adopts(Channel::Http, Box::new(move |turn, speaker| heirs.upgrade()?.adopt(turn, &speaker.sender)));
         let hears = Rc::downgrade(&http);
         door.on_revoked(move |principal| {
             if let Some(http) = hears.upgrade() {
@@ -218,6 +220,19 @@ impl Http {
         });
         callers.insert(digest.to_owned(), Rc::clone(&caller));
         Some(caller)
+    }
+
+    /// A turn of this client that was opened at a door before this one: his session, and what keeps what is told in it.
+    fn adopt(&self, turn: TurnId, digest: &str) -> Option<(u64, Rc<dyn Ear>)> {
+        let principal = format!("{}:{digest}", Channel::Http.name());
+        let caller = self.caller(digest, &principal)?;
+        // Asked twice, where a card is answered while its turn is taken back: both hear the same.
+        let record = self.record(turn, &caller).unwrap_or_else(|| {
+            let record = Record::new(digest.to_owned(), caller.voice.number, Rc::clone(&self.kept));
+            self.keep(turn, &record);
+            record
+        });
+        Some((caller.voice.number, Rc::new(record)))
     }
 
     /// He is a stranger: his streams end, his turns are cancelled, and nothing of them is kept.

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use metnos_lingua::card;
-use metnos_proto::ids::TurnId;
+use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::msg::planner::{TurnDone, TurnEnd};
 use serde::Serialize;
 use serde_json::Value;
@@ -16,30 +16,64 @@ use super::bounds::{EVENT_BYTES, MAX_KEPT};
 use super::documents::{self, CallEvent, CardEvent, DoneEvent, End, ProgressEvent, TextEvent};
 use crate::session::voice::{Ear, Telling, Told};
 
-/// How far a client has heard: the number of the event, and how many bytes of the answer came with it and before it.
-/// The second number means the same to the journal, which knows no events.
+/// How far a client has heard: the number of the event, how many bytes of the answer came with it and before it, and the
+/// last card that was told. The first number means the same to a door that was started anew, which hears from the planner
+/// what it had told; the second to the journal, which knows no events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// The event's number, from 1.
+    /// The event's number, from 1. A card has that of the event before it: it comes from policyd, and no planner knows
+    /// when it was told.
     pub event: u64,
     /// Bytes of text up to and with it.
     pub said: usize,
+    /// What the last card that was told up to it, and how it stood, is known by; 0 when there was none.
+    pub card: u32,
 }
 
 impl Heard {
     /// Reads what [`std::fmt::Display`] writes.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let (event, said) = text.split_once('.')?;
-        let heard = Self { event: event.parse().ok()?, said: said.parse().ok()? };
+        let mut parts = text.splitn(3, '.');
+        let (event, said) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let card = parts.next().map_or(Some(0), |card| u32::from_str_radix(card, 16).ok())?;
+        let heard = Self { event, said, card };
         (heard.to_string() == text).then_some(heard)
     }
 }
 
 impl std::fmt::Display for Heard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}.{}", self.event, self.said)
+        write!(f, "{}.{}", self.event, self.said)?;
+        if self.card == 0 { Ok(()) } else { write!(f, ".{:08x}", self.card) }
     }
+}
+
+/// Where somebody reads in a record.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    next: usize,
+    /// How far he has heard the turn at a door before this one. What that one told comes here again, perhaps later.
+    before: Option<Heard>,
+}
+
+/// Whether somebody who has heard so far at another door has heard this.
+fn was_heard(heard: Heard, at: Heard, told: &Told) -> bool {
+    match card_of(told) {
+        Some(card) => card == heard.card || at.event < heard.event,
+        None => at.event <= heard.event,
+    }
+}
+
+/// What a card that stands so is known by; none for what is no card.
+fn card_of(told: &Told) -> Option<u32> {
+    let name = match told {
+        Told::CardWaits(card) => format!("{} {}", card.id, card.digest),
+        Told::CardSettled(settled) => format!("{} {}", settled.id, settled.state),
+        Told::Text(_) | Told::Call(_) | Told::Progress(_) | Told::TurnDone(_) => return None,
+    };
+    let digest = Blake3::of(name.as_bytes()).0;
+    Some(u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]).max(1))
 }
 
 /// How a turn stands.
@@ -101,11 +135,33 @@ impl Record {
         })
     }
 
-    /// The next event after what was heard.
+    /// Where somebody who has heard so far reads on.
     #[must_use]
-    pub fn after(&self, heard: Heard) -> Option<(Heard, Told)> {
-        // They are numbered from 1 without a gap.
-        self.told.borrow().get(usize::try_from(heard.event).ok()?).cloned()
+    pub fn place(&self, heard: Heard) -> Place {
+        let told = self.told.borrow();
+        match told.iter().position(|(at, _)| *at == heard) {
+            Some(at) => Place { next: at + 1, before: None },
+            None => Place { next: 0, before: Some(heard) },
+        }
+    }
+
+    /// The next event there that was not heard.
+    #[must_use]
+    pub fn next(&self, place: &mut Place) -> Option<(Heard, Told)> {
+        let told = self.told.borrow();
+        loop {
+            let (at, one) = told.get(place.next)?;
+            place.next += 1;
+            if !place.before.is_some_and(|heard| was_heard(heard, *at, one)) {
+                return Some((*at, one.clone()));
+            }
+        }
+    }
+
+    /// Whether something is there that was not heard.
+    #[must_use]
+    pub fn has_more(&self, heard: Heard) -> bool {
+        self.next(&mut self.place(heard)).is_some()
     }
 
     /// How it stands.
@@ -146,7 +202,12 @@ impl Record {
 
     fn take(&self, told: Told) {
         let mut heard = self.last.get();
-        heard.event += 1;
+        match card_of(&told) {
+            // It stands as it was told last.
+            Some(card) if card == heard.card => return,
+            Some(card) => heard.card = card,
+            None => heard.event += 1,
+        }
         if let Told::Text(text) = &told {
             heard.said += text.text.len();
         }
@@ -294,8 +355,9 @@ mod tests {
         }
         record.take(done(TurnEnd::Answered));
         for from in 0..=4 {
-            let (mut heard, mut said) = (Heard { event: from, said: 0 }, String::new());
-            while let Some((at, told)) = record.after(heard) {
+            let (mut heard, mut said) = (Heard { event: from, ..Heard::default() }, String::new());
+            let mut place = record.place(heard);
+            while let Some((at, told)) = record.next(&mut place) {
                 assert_eq!(at.event, heard.event + 1);
                 heard = at;
                 if let Told::Text(text) = told {
@@ -304,9 +366,52 @@ mod tests {
             }
             let whole: String = ["one ", "two ", "three"].into_iter().skip(usize::try_from(from).unwrap()).collect();
             assert_eq!(said, whole);
-            assert!(from > 3 || heard == Heard { event: 4, said: 13 });
+            assert!(from > 3 || heard == Heard { event: 4, said: 13, card: 0 });
         }
         assert_eq!((record.stand(), record.text().as_str()), (Stand::Done(TurnEnd::Answered), "one two three"));
+    }
+
+    fn card(id: &str, digest: &str) -> Told {
+        let (id, digest) = (id.to_owned(), digest.to_owned());
+        Told::CardWaits(metnos_proto::msg::policyd::CardWaits { turn: TurnId::NONE, id, digest, shown: "{}".into() })
+    }
+
+    fn rest(record: &Record, place: &mut Place) -> Vec<String> {
+        let told = std::iter::from_fn(|| record.next(place)).map(|(_, told)| match told {
+            Told::Text(text) => text.text,
+            Told::CardWaits(card) => card.digest,
+            other => panic!("{other:?}"),
+        });
+        told.collect()
+    }
+
+    fn all(record: &Record, heard: Heard) -> Vec<String> {
+        rest(record, &mut record.place(heard))
+    }
+
+    #[test]
+    fn who_comes_to_a_later_door_hears_no_event_twice_and_no_card_that_stands_as_he_has_heard_it() {
+        let (before, later) = (Record::new("me".into(), 1, Rc::default()), Record::new("me".into(), 1, Rc::default()));
+        for one in [text("one "), card("a", "x"), text("two ")] {
+            before.take(one);
+        }
+        let mut place = before.place(Heard::default());
+        let heard: Vec<Heard> = std::iter::from_fn(|| before.next(&mut place)).map(|(at, _)| at).collect();
+        let mut early = later.place(heard[2]);
+        assert!(later.next(&mut early).is_none());
+        for one in [text("one "), text("two "), text("three"), card("a", "x")] {
+            later.take(one);
+        }
+        assert_eq!(all(&later, Heard::default()), ["one ", "two ", "three", "x"]);
+        assert_eq!(all(&later, heard[0]), ["two ", "three", "x"]);
+        assert_eq!(all(&later, heard[1]), ["two ", "three"]);
+        assert_eq!(all(&later, heard[2]), ["three"]);
+        assert_eq!(rest(&later, &mut early), ["three"], "also when he was there before what was told came back");
+        later.take(card("a", "y"));
+        assert_eq!(all(&later, heard[2]), ["three", "y"], "it stands otherwise now");
+        later.take(card("a", "y"));
+        assert_eq!(all(&later, heard[2]), ["three", "y"], "and is not told again");
+        assert_eq!(all(&before, heard[0]), ["x", "two "], "where it was told, what was heard is known");
     }
 
     #[test]
@@ -327,7 +432,7 @@ mod tests {
         other.take(text("x"));
         assert_eq!((kept.get(), other.is_torn()), (MAX_KEPT, false));
         other.take(text(""));
-        assert!(other.is_torn() && !one.is_torn() && other.after(Heard::default()).is_none());
+        assert!(other.is_torn() && !one.is_torn() && !other.has_more(Heard::default()));
         assert_eq!(kept.get(), MAX_KEPT - EVENT_BYTES - 1);
         drop((one, other));
         assert_eq!(kept.get(), 0);
@@ -335,8 +440,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn how_far_somebody_has_heard_is_read_back_as_written(event: u64, said: usize, other in "[0-9.+ -]{0,12}") {
-            let heard = Heard { event, said };
+        fn how_far_somebody_has_heard_is_read_back_as_written(event: u64, said: usize, card: u32, other in "[0-9a-f.+ -]{0,12}") {
+            let heard = Heard { event, said, card };
             prop_assert_eq!(Heard::parse(&heard.to_string()), Some(heard));
             if let Some(heard) = Heard::parse(&other) {
                 prop_assert_eq!(heard.to_string(), other);

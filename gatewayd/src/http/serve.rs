@@ -340,7 +340,7 @@ pub(super) fn listening(caller: &Caller, turn: TurnId, heard: Heard, words: Word
 }
 
 async fn show(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, turn: TurnId) -> Answered {
-    let record = http.record(turn, caller);
+    let record = found(http, turn, caller).await;
     if !accepts(head, EVENTS) {
         return match &record {
             Some(record) if !record.is_torn() => ok(&of_turn(turn, &record.stand(), record.text(), record.why())),
@@ -364,6 +364,15 @@ async fn show(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, turn: TurnId) 
     }
 }
 
+/// What was kept of a turn of this client, also when another door had opened it.
+async fn found(http: &Rc<Http>, turn: TurnId, caller: &Rc<Caller>) -> Option<Rc<Record>> {
+    if let Some(record) = http.record(turn, caller) {
+        return Some(record);
+    }
+    http.door.has_found().await;
+    http.record(turn, caller)
+}
+
 /// How far a client says that it has heard, in this field.
 pub(super) fn heard(field: &str, id: &str) -> Result<Heard, Problem> {
     let expected = "the id of an event of this turn, such as 12.345";
@@ -378,9 +387,9 @@ pub(super) async fn come_back(
     heard: Heard,
 ) -> Result<Option<Option<Rc<Record>>>, Problem> {
     has_room(caller)?;
-    let record = http.record(turn, caller);
+    let record = found(http, turn, caller).await;
     let is_told = match &record {
-        Some(record) => matches!(record.stand(), Stand::Done(_)) && !record.is_torn() && record.after(heard).is_none(),
+        Some(record) => matches!(record.stand(), Stand::Done(_)) && !record.is_torn() && !record.has_more(heard),
         None => {
             // Asked here, so that a turn that there is not is one at once.
             let (end, text) = journalled(http, turn, &caller.principal).await?;
@@ -397,7 +406,7 @@ pub async fn journalled(http: &Http, turn: TurnId, principal: &str) -> Result<(O
 
 /// Stops a turn of this client.
 pub(super) async fn stop(http: &Rc<Http>, caller: &Rc<Caller>, turn: TurnId) -> Result<Stopped, Problem> {
-    let number = http.record(turn, caller).map_or(caller.voice.number, |record| record.number);
+    let number = found(http, turn, caller).await.map_or(caller.voice.number, |record| record.number);
     let stopped = http.door.stop(number, turn).await?;
     Ok(Stopped { turn: turn.to_string(), was_open: stopped.was_open })
 }

@@ -169,9 +169,10 @@ pub(super) fn tell(http: &Rc<Http>, record: Option<Rc<Record>>, listening: Liste
 async fn told(http: &Rc<Http>, record: Option<Rc<Record>>, mut listening: Listening, pieces: &mpsc::Sender<Bytes>) {
     if let Some(record) = record {
         let mut changes = record.changes();
+        let mut place = record.place(listening.heard);
         loop {
             changes.mark_unchanged();
-            while let Some((at, told)) = record.after(listening.heard) {
+            while let Some((at, told)) = record.next(&mut place) {
                 listening.heard = at;
                 if let Some(piece) = listening.words.piece(at, &told)
                     && pieces.send(piece).await.is_err()
@@ -213,7 +214,7 @@ async fn from_journal(http: &Rc<Http>, listening: &Listening, pieces: &mpsc::Sen
     let rest = text.get(listening.heard.said.min(text.len())..).unwrap_or_default().to_owned();
     let mut at = listening.heard;
     if !rest.is_empty() {
-        at = Heard { event: at.event + 1, said: text.len() };
+        at = Heard { event: at.event + 1, said: text.len(), ..at };
         let told = Told::Text(metnos_proto::msg::planner::Text { turn, text: rest });
         let Some(piece) = listening.words.piece(at, &told) else { return };
         if pieces.send(piece).await.is_err() {

@@ -322,3 +322,48 @@ fn record_one(scene: &Scene, n: usize) -> metnos_proto::ids::TurnId {
     scene.http.keep(turn, &super::Record::new("me".into(), 1, Rc::clone(&scene.http.kept)));
     turn
 }
+
+/// A socket that is open, with the head of its answer read.
+async fn socket(scene: &Scene) -> DuplexStream {
+    let mut stream = scene.connect(1 << 20);
+    let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+    let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    let head = format!("{}{upgrade}{key}\r\n", head("GET", "/v1/ws", 1));
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut got = Vec::new();
+    // Byte by byte: what follows the head are frames.
+    while !got.ends_with(b"\r\n\r\n") {
+        got.push(stream.read_u8().await.unwrap());
+    }
+    assert!(got.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&got));
+    stream
+}
+
+#[test]
+fn a_socket_whose_client_is_silent_is_asked_once_and_closed_and_one_that_answers_stays_open() {
+    const PING: [u8; 2] = [0x89, 0];
+    const PONG: [u8; 6] = [0x8a, 0x80, 1, 2, 3, 4];
+    run(async {
+        let scene = Scene::new();
+        let begun = Instant::now();
+        let mut stream = socket(&scene).await;
+        let mut frame = [0; 2];
+        for asked in 1..=3 {
+            stream.read_exact(&mut frame).await.unwrap();
+            assert_eq!(frame, PING);
+            let (took, due) = (begun.elapsed(), ALIVE_EVERY * asked);
+            assert!((due..due + Duration::from_secs(1)).contains(&took), "{asked}: {took:?}");
+            // The third is not answered.
+            if asked < 3 {
+                stream.write_all(&PONG).await.unwrap();
+            }
+        }
+        let mut parting = Vec::new();
+        let _ = stream.read_to_end(&mut parting).await;
+        assert_eq!(parting[..4], [0x88, 11, 0x03, 0xf0], "1008: {parting:?}");
+        assert_eq!(&parting[4..], b"http.slow");
+        let (took, due) = (begun.elapsed(), ALIVE_EVERY * 4);
+        assert!((due..due + CLOSE_WITHIN + Duration::from_secs(1)).contains(&took), "{took:?}");
+        until(|| scene.http.connections.get() == 0).await;
+    });
+}

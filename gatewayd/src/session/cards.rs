@@ -2,20 +2,23 @@
 //! through the planner, which is presumed hijacked; an answer goes back with the name that the supervisor
 //! vouches for. The door decides nothing here.
 
+use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::door_policyd;
-use metnos_proto::ids::TraceId;
+use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Lang, Refusal, RefusalCode};
 use metnos_proto::msg::planner::ResumeTurn;
 use metnos_proto::msg::policyd::{CardSettled, CardWaits, CardsHere, Identify};
+use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
-use super::Door;
 use super::relay::{Item, Parked, Relay};
 use super::voice::{Ear, Speaker, Told};
+use super::{Door, back};
+use crate::told;
 
 /// How often the planner is asked to go on with a turn, when it went away over it.
 pub const RESUME_TRIES: u32 = 3;
@@ -134,25 +137,32 @@ impl Door {
         tokio::task::yield_now().await;
     }
 
-    /// Has the planner go on with the turn that waited for this card, if one did. When it is not known any more who had
-    /// opened it, whoever was shown the card hears it.
+    /// Has the planner go on with the turn that waited for this card, if one did.
     pub(super) async fn resume(self: Rc<Self>, settled: CardSettled, shown: Option<Rc<dyn Ear>>) {
         let turn = settled.turn;
         if self.turns.borrow().contains_key(&turn) {
-            // It was answered before the turn was put aside; a turn that ends otherwise has no use for it.
-            let mut early = self.early.borrow_mut();
-            early.retain(|turn, _| self.turns.borrow().contains_key(turn));
-            early.insert(turn, settled);
-            return;
+            return self.is_early(settled);
         }
         let parked = self.parked.borrow_mut().remove(&turn);
-        let Parked { session, trace, lang, ear, said } = parked.unwrap_or(Parked {
-            session: u64::MAX,
-            trace: TraceId::NONE,
-            lang: Lang::En,
-            ear: shown,
+        // Of a turn that another door has put aside, the journal says who had opened it.
+        let heir = match &parked {
+            Some(_) => None,
+            None => self.heir(turn).await,
+        };
+        // It may have been taken back meanwhile.
+        if self.turns.borrow().contains_key(&turn) || self.parked.borrow().contains_key(&turn) {
+            self.is_early(settled);
+            return self.wake(turn);
+        }
+        let parked = parked.unwrap_or_else(|| Parked {
+            session: heir.as_ref().map_or(u64::MAX, |heir| heir.session),
+            trace: heir.as_ref().map_or(TraceId::NONE, |heir| heir.is.trace),
+            lang: heir.as_ref().map_or(Lang::En, |heir| heir.is.lang),
+            // When nobody comes back to it, whoever was shown the card hears what follows.
+            ear: heir.as_ref().and_then(|heir| heir.ear.clone()).or(shown),
             said: String::new(),
         });
+        let Parked { session, trace, lang, ear, said } = parked;
         let (relay, handle) = Relay::new(&self, session, (turn, trace, lang), ear, said);
         self.enter(turn, handle);
         let planner = &self.peers.planner;
@@ -163,14 +173,48 @@ impl Door {
             resumed = planner.resume_turn(trace, ResumeTurn { turn, acts: settled.acts.clone() }, []).await;
         }
         match resumed {
-            Ok(_) => {
+            Ok((_, [told])) => {
                 self.set_generation(turn, *planner.generations().borrow());
-                relay.run().await;
+                self.resumed(relay, &told, heir).await;
             }
             Err(error) => {
-                tracing::debug!(%turn, %error, "no turn goes on after this card");
+                tracing::info!(%turn, %error, "no turn goes on after this card");
                 self.leave(turn);
             }
         }
+    }
+
+    /// It was answered before the turn was put aside; a turn that ends otherwise has no use for it.
+    fn is_early(&self, settled: CardSettled) {
+        let mut early = self.early.borrow_mut();
+        early.retain(|turn, _| self.turns.borrow().contains_key(turn));
+        early.insert(settled.turn, settled);
+    }
+
+    /// Goes on with a turn that is put aside, if the answer to its card has come.
+    pub(super) fn wake(self: &Rc<Self>, turn: TurnId) {
+        if !self.parked.borrow().contains_key(&turn) && self.turns.borrow().contains_key(&turn) {
+            return;
+        }
+        let Some(settled) = self.early.borrow_mut().remove(&turn) else { return };
+        let door = Rc::clone(self);
+        let resumed: std::pin::Pin<Box<dyn Future<Output = ()>>> =
+            Box::pin(async move { door.resume(settled, None).await });
+        tokio::task::spawn_local(resumed);
+    }
+
+    /// The turn goes on: with what was told in it before, when this door was not there.
+    async fn resumed(self: Rc<Self>, mut relay: Relay, told: &Sealed, heir: Option<back::Heir>) {
+        let Some(heir) = heir else { return relay.run().await };
+        let tells = heir.ear.is_some();
+        match told::read(told) {
+            Ok(told) => {
+                if let Some(waits) = relay.catch_up(told, tells).await.filter(|_| tells) {
+                    relay.send(Told::TurnDone(waits)).await;
+                }
+            }
+            Err(error) => tracing::warn!(error, "what was told in a turn before cannot be read"),
+        }
+        relay.run().await;
     }
 }

@@ -5,6 +5,7 @@
 //! [`voice`] is what the door needs to know of a channel, [`say`] what is the same on all of them, and [`serve`] the
 //! channel of the terminal.
 
+pub mod back;
 pub mod cards;
 mod models;
 pub mod relay;
@@ -13,6 +14,10 @@ pub mod say;
 pub mod serve;
 pub mod voice;
 
+#[cfg(test)]
+mod back_tests;
+#[cfg(test)]
+mod cards_tests;
 #[cfg(test)]
 pub(crate) mod stage;
 #[cfg(test)]
@@ -27,7 +32,7 @@ use metnos_proto::edge::AnswererEnd;
 use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolicyd, ctl_door};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::{Client, Closed};
-use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::common::{Channel, Lang};
 use metnos_proto::msg::door::DoorReport;
 use metnos_proto::msg::planner::CancelTurn;
 use metnos_proto::msg::policyd::CardSettled;
@@ -98,6 +103,10 @@ pub struct Door {
     others: RefCell<BTreeMap<u32, u32>>,
     /// Set when the daemon is to end: no further turn is opened.
     is_draining: Cell<bool>,
+    /// Who hears turns of a door before this one, by channel.
+    adopts: RefCell<BTreeMap<Channel, back::Adopts>>,
+    /// Whether it is known which there are.
+    found: watch::Sender<bool>,
     turn_within_ms: u64,
 }
 
@@ -136,6 +145,8 @@ impl Door {
             token: RefCell::new(Err("the door has no file for it".to_owned())),
             hooks: RefCell::new(Rc::new(Hooks::new(Err("the door has no folder for secrets".to_owned())))),
             is_draining: Cell::new(false),
+            adopts: RefCell::default(),
+            found: watch::Sender::new(false),
             owner_uid: Cell::new(None),
             others: RefCell::default(),
             turn_within_ms,
@@ -181,6 +192,7 @@ impl Door {
         tokio::task::spawn_local(Rc::clone(self).route());
         tokio::task::spawn_local(Rc::clone(self).hear_cards());
         tokio::task::spawn_local(Rc::clone(self).listen());
+        tokio::task::spawn_local(Rc::clone(self).take_back_turns());
         tokio::task::spawn_local(Rc::clone(self).ask_for_health());
     }
 

@@ -118,8 +118,16 @@ impl Relay {
     }
 
     /// Passes everything on until the turn is done, journals it, and says so.
-    pub async fn run(mut self) {
-        let mut done = self.pass_on().await;
+    pub async fn run(self) {
+        self.run_from(None).await;
+    }
+
+    /// The same, for a turn that may be done already.
+    pub async fn run_from(mut self, done: Option<TurnDone>) {
+        let mut done = match done {
+            Some(done) => done,
+            None => self.pass_on().await,
+        };
         if done.end == TurnEnd::Suspended {
             return self.park(done).await;
         }
@@ -127,6 +135,8 @@ impl Relay {
             tracing::error!(turn = %self.turn, %error, "an answer could not be journalled");
             let why = says::not_recorded(self.lang, &error.into_refusal());
             done = TurnDone { turn: self.turn, end: TurnEnd::Broken, why };
+        } else {
+            self.door.let_go(self.turn);
         }
         let taken = self.door.leave(self.turn);
         self.door.held.set(self.door.held.get().saturating_sub(taken));
@@ -143,11 +153,7 @@ impl Relay {
             self.door.parked.borrow_mut().insert(self.turn, parked);
         }
         self.send(Told::TurnDone(done)).await;
-        let early = self.door.early.borrow_mut().remove(&self.turn);
-        if let Some(settled) = early {
-            let door = Rc::clone(&self.door);
-            tokio::task::spawn_local(async move { door.resume(settled, None).await });
-        }
+        self.door.wake(self.turn);
     }
 
     async fn pass_on(&mut self) -> TurnDone {
@@ -201,8 +207,22 @@ impl Relay {
         }
     }
 
+    /// Takes text that was told before this relay was there; whether there is room for it.
+    pub(super) fn take(&mut self, text: &str) -> bool {
+        let held = self.door.held.get() + text.len();
+        if held > MAX_HELD || self.said.len() + text.len() > MAX_ANSWER {
+            return false;
+        }
+        let turns = self.door.turns.borrow();
+        let Some(handle) = turns.get(&self.turn) else { return false };
+        self.door.held.set(held);
+        handle.count(text.len());
+        self.said.push_str(text);
+        true
+    }
+
     /// One who is gone is noticed elsewhere; the turn goes on to its end, for the journal.
-    async fn send(&self, told: Told) {
+    pub(super) async fn send(&self, told: Told) {
         if let Some(ear) = &self.ear
             && !ear.tell(told).await
         {

@@ -16,12 +16,13 @@ use metnos_proto::link_async::{Client, Closed, Cx, Notes};
 use metnos_proto::msg::common::{Done, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::{DoorReport, DoorStatus, Say};
 use metnos_proto::msg::memoryd::{
-    AnswerFound, AnswerOf, Delivered, MarkKnown, Marked, Received, Recorded, SystemEvent,
+    AnswerFound, AnswerOf, Delivered, MarkKnown, Marked, Received, Recorded, SystemEvent, TurnIs, WhoseTurn,
 };
 use metnos_proto::msg::mind::{MindHealth, MindReport};
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::planner::{
-    CancelTurn, Cancelled, OpenTurn, ResumeTurn, Text, TurnDone, TurnEnd, TurnOpened, TurnResumed,
+    CancelTurn, Cancelled, KeptList, KeptTurns, LetGo, OpenTurn, ResumeTurn, TakeBack, TakenBack, Text, TurnDone,
+    TurnEnd, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
@@ -33,6 +34,7 @@ use tokio::task::JoinHandle;
 
 use super::{Door, Peers, TURN_WITHIN_MS};
 use crate::testing::{client, ends, sealed};
+use crate::told::{self, Piece};
 
 /// The peers of the door. The planner opens turns and says nothing by itself: the test speaks for it.
 pub(crate) struct Script {
@@ -48,6 +50,10 @@ pub(crate) struct Script {
     /// What policyd says before it answers the door's next greeting.
     pub(crate) before: RefCell<Option<door_policyd::Note>>,
     opened: RefCell<Vec<TurnId>>,
+    /// What the journal says of turns of a door before.
+    pub(crate) heirs: RefCell<std::collections::HashMap<TurnId, TurnIs>>,
+    /// What the planner has kept of them.
+    pub(crate) kept: RefCell<std::collections::BTreeMap<TurnId, Vec<Piece>>>,
 }
 
 impl Script {
@@ -198,6 +204,13 @@ impl door_memoryd::Serve for Script {
         Ok((AnswerFound { end }, [sealed(text.as_bytes())]))
     }
 
+    async fn whose_turn(self: Rc<Self>, _: Cx<DoorMemoryd>, ask: WhoseTurn, []: [Sealed; 0]) -> Served<TurnIs, 0> {
+        self.note(format!("whose_turn {}", ask.turn));
+        let found = self.heirs.borrow().get(&ask.turn).cloned();
+        let unknown = || Refusal::new(RefusalCode::Unknown, "turn.unknown", "nobody said anything in it");
+        Ok((found.ok_or_else(unknown)?, []))
+    }
+
     async fn system_event(
         self: Rc<Self>,
         _cx: Cx<DoorMemoryd>,
@@ -239,10 +252,27 @@ impl door_planner::Serve for Script {
         cx: Cx<DoorPlanner>,
         ask: ResumeTurn,
         []: [Sealed; 0],
-    ) -> Served<TurnResumed, 0> {
+    ) -> Served<TurnResumed, 1> {
         self.note(format!("resume_turn {} {}", ask.turn, ask.acts.len()));
         *self.planner.borrow_mut() = Some(cx.notes());
-        Ok((TurnResumed {}, []))
+        let told = self.kept.borrow().get(&ask.turn).cloned().unwrap_or_default();
+        Ok((TurnResumed {}, [told::write(&told).unwrap()]))
+    }
+
+    async fn kept_turns(self: Rc<Self>, cx: Cx<DoorPlanner>, _: KeptTurns, []: [Sealed; 0]) -> Served<KeptList, 0> {
+        *self.planner.borrow_mut() = Some(cx.notes());
+        Ok((KeptList { turns: self.kept.borrow().keys().copied().collect() }, []))
+    }
+
+    async fn take_back(self: Rc<Self>, _: Cx<DoorPlanner>, ask: TakeBack, []: [Sealed; 0]) -> Served<TakenBack, 1> {
+        self.note(format!("take_back {}", ask.turn));
+        let told = self.kept.borrow().get(&ask.turn).cloned().unwrap();
+        Ok((TakenBack {}, [told::write(&told).unwrap()]))
+    }
+
+    async fn let_go(self: Rc<Self>, _: Cx<DoorPlanner>, ask: LetGo, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.note(format!("let_go {}", ask.turn));
+        Ok((Done {}, []))
     }
 
     async fn cancel_turn(
@@ -315,6 +345,11 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new() -> Self {
+        Self::after(Vec::new())
+    }
+
+    /// A door behind another one, of which the planner has kept these turns.
+    pub(crate) fn after(kept: Vec<(TurnId, TurnIs, Vec<Piece>)>) -> Self {
         let script = Rc::new(Script {
             asked: RefCell::default(),
             standing: Cell::new(Standing::Owner),
@@ -327,7 +362,13 @@ impl Stage {
             policyd: RefCell::default(),
             before: RefCell::default(),
             opened: RefCell::default(),
+            heirs: RefCell::default(),
+            kept: RefCell::default(),
         });
+        for (turn, is, told) in kept {
+            script.heirs.borrow_mut().insert(turn, is);
+            script.kept.borrow_mut().insert(turn, told);
+        }
         let (policyd, end) = ends::<DoorPolicyd>(1, None);
         tokio::task::spawn_local(door_policyd::serve(end, Rc::clone(&script)));
         let (memoryd, end) = ends::<DoorMemoryd>(1, None);

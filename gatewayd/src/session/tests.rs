@@ -5,14 +5,13 @@
 use std::rc::Rc;
 
 use metnos_proto::edge::AskError;
-use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorPlanner, ctl_door, door_memoryd, door_planner, door_policyd};
+use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorPlanner, door_memoryd, door_planner};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Closed;
 use metnos_proto::msg::common::{CallRef, Lang, RefusalCode, Standing};
-use metnos_proto::msg::door::{AnswerHere, Say, Stop};
+use metnos_proto::msg::door::{Say, Stop};
 use metnos_proto::msg::people::{Paired, StrangersCode};
 use metnos_proto::msg::planner::{MAX_TEXT, Progress, Text, TurnDone, TurnEnd};
-use metnos_proto::msg::policyd::{Answer, CardSettled, CardWaits};
 
 use super::relay::{Handle, Item, JOURNAL_TRIES, MAX_ANSWER, MAX_HELD, MAX_QUEUED, MAX_WHY};
 use super::router::MAX_STRAYS;
@@ -32,8 +31,12 @@ fn words_are_identified_registered_and_journalled_before_the_planner_sees_them()
         stage.planner_ends(turn, TurnEnd::Answered).await;
         let (said, done) = person.listen().await;
         assert_eq!((said.as_str(), done.end), ("the file\n", TurnEnd::Answered));
+        until(|| !stage.script.asked("let_go").is_empty()).await;
+        let mut asked = stage.script.asked.borrow().clone();
+        // Once it is on the disk, the planner needs to keep nothing.
+        assert_eq!(asked.pop(), Some(format!("let_go {turn}")));
         assert_eq!(
-            *stage.script.asked.borrow(),
+            asked,
             [
                 "identify uid:1000",
                 "register_prompt uid:1000 read notes/a.md",
@@ -418,89 +421,5 @@ fn a_reason_of_the_planner_is_cut_to_its_limit() {
             stage.planner().send(door_planner::Note::TurnDone(done)).await.unwrap();
             assert_eq!(person.listen().await.1.why.len(), kept);
         }
-    });
-}
-
-#[test]
-fn a_card_reaches_the_session_that_asked_from_policyd_and_its_answer_goes_back_under_its_own_name() {
-    run(async {
-        let stage = Stage::new();
-        let (mut asking, other) = (stage.person(1000), stage.person(1001));
-        let turn = asking.say(b"tidy up").await.unwrap();
-        let mut foreign = other;
-        foreign.say(b"something else").await.unwrap();
-        let policyd = stage.script.policyd.borrow().clone().unwrap();
-        let waits = |turn| CardWaits { turn, id: "ab".into(), digest: "blake3:1".into(), shown: "{}".into() };
-        policyd.send(door_policyd::Note::CardWaits(waits(TurnId::new()))).await.unwrap();
-        policyd.send(door_policyd::Note::CardWaits(waits(turn))).await.unwrap();
-        let Some(ctl_door::Note::CardWaits(card)) = asking.notes.recv().await else { panic!("no card") };
-        assert_eq!((card.turn, card.id.as_str()), (turn, "ab"));
-        let answer = AnswerHere { id: card.id, digest: card.digest, answer: Answer::Once, code: String::new() };
-        asking.door.answer(TraceId::NONE, answer, []).await.unwrap();
-        assert_eq!(stage.script.asked("answer_card"), ["answer_card uid:1000 ab blake3:1 Once"]);
-        let settled =
-            CardSettled { turn, id: "ab".into(), state: "approved".into(), by: "me".into(), ran: 1, acts: Vec::new() };
-        policyd.send(door_policyd::Note::CardSettled(settled)).await.unwrap();
-        let Some(ctl_door::Note::CardSettled(settled)) = asking.notes.recv().await else { panic!("not settled") };
-        assert_eq!(settled.ran, 1);
-        assert!(foreign.notes.try_recv().is_err(), "nobody else hears of it");
-    });
-}
-
-#[test]
-fn a_turn_that_waits_goes_on_when_its_card_is_answered_and_is_journalled_once_and_whole() {
-    run(async {
-        let stage = Stage::new();
-        let mut person = stage.person(1000);
-        let turn = person.say(b"tidy up").await.unwrap();
-        stage.planner_says(turn, "one\n").await;
-        stage.planner_ends(turn, TurnEnd::Suspended).await;
-        assert_eq!(person.listen().await.1.end, TurnEnd::Suspended);
-        assert!(stage.script.asked("delivered").is_empty());
-        let policyd = stage.script.policyd.borrow().clone().unwrap();
-        let settled =
-            CardSettled { turn, id: "ab".into(), state: "approved".into(), by: "me".into(), ran: 0, acts: Vec::new() };
-        policyd.send(door_policyd::Note::CardSettled(settled)).await.unwrap();
-        until(|| !stage.script.asked("resume_turn").is_empty()).await;
-        stage.planner_says(turn, "two\n").await;
-        stage.planner_ends(turn, TurnEnd::Answered).await;
-        let (said, done) = person.listen().await;
-        assert_eq!((said.as_str(), done.end), ("two\n", TurnEnd::Answered));
-        assert_eq!(stage.script.asked("delivered"), ["delivered answered one\ntwo\n"]);
-    });
-}
-
-#[test]
-fn an_answer_that_comes_before_the_turn_was_put_aside_is_not_lost() {
-    run(async {
-        let stage = Stage::new();
-        let mut person = stage.person(1000);
-        let turn = person.say(b"tidy up").await.unwrap();
-        let policyd = stage.script.policyd.borrow().clone().unwrap();
-        let settled =
-            CardSettled { turn, id: "ab".into(), state: "denied".into(), by: "me".into(), ran: 0, acts: Vec::new() };
-        policyd.send(door_policyd::Note::CardSettled(settled)).await.unwrap();
-        until(|| !stage.door.early.borrow().is_empty()).await;
-        stage.planner_ends(turn, TurnEnd::Suspended).await;
-        until(|| !stage.script.asked("resume_turn").is_empty()).await;
-        stage.planner_ends(turn, TurnEnd::Answered).await;
-        assert_eq!(person.listen().await.1.end, TurnEnd::Suspended);
-        assert_eq!(person.listen().await.1.end, TurnEnd::Answered);
-    });
-}
-
-#[test]
-fn a_card_that_comes_after_the_last_word_of_its_turn_is_shown_before_that_word() {
-    run(async {
-        let stage = Stage::new();
-        let mut person = stage.person(1000);
-        let turn = person.say(b"tidy up").await.unwrap();
-        let card = CardWaits { turn, id: "ab".into(), digest: "blake3:1".into(), shown: "{}".into() };
-        *stage.script.before.borrow_mut() = Some(door_policyd::Note::CardWaits(card));
-        stage.planner_ends(turn, TurnEnd::Suspended).await;
-        let first = person.notes.recv().await.unwrap();
-        assert!(matches!(&first, ctl_door::Note::CardWaits(card) if card.id == "ab"), "{first:?}");
-        assert_eq!(person.listen().await.1.end, TurnEnd::Suspended);
-        assert!(stage.door.is_shown("ab"));
     });
 }

@@ -6,11 +6,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_proto::edge::AskError;
-use metnos_proto::edges::{DoorPlanner, door_planner};
+use metnos_proto::edges::door_planner;
 use metnos_proto::envelope::Envelope;
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::json;
-use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{CallRef, Lang, Outcome};
 use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn};
 use metnos_proto::msg::mind::StopThinking;
@@ -21,6 +20,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use super::line::Line;
 use super::progress::{Progress, State};
 use super::think::{Kept, settled};
 use super::{CLOSE_WITHIN_MS, MAX_WHY, MAX_WISH, Pieces, Planner, THINKING_WITHIN_MS};
@@ -54,7 +54,7 @@ pub(super) struct Turn {
     pub(super) trace: TraceId,
     pub(super) lang: Lang,
     pub(super) planner: Rc<Planner>,
-    door: Notes<DoorPlanner>,
+    pub(super) door: Rc<Line>,
     /// The thought that is under way; 0 when none is.
     pub(super) thinks: Cell<u32>,
     /// Whether what was said so far ends inside a line.
@@ -67,7 +67,7 @@ impl Planner {
         self: Rc<Self>,
         open: OpenTurn,
         (words, data): (String, String),
-        (door, cancel, pieces): (Notes<DoorPlanner>, Rc<Notify>, Pieces),
+        (door, cancel, pieces): (Rc<Line>, Rc<Notify>, Pieces),
     ) {
         let turn = Turn::new(&self, (open.turn, open.trace, open.lang), door);
         // Not cut short, so that it is always known whether memoryd has a turn to close.
@@ -77,7 +77,7 @@ impl Planner {
                 let ended = tokio::select! {
                     biased;
                     () = cancel.notified() => Ended::new(TurnEnd::Cancelled, speech::cancelled(turn.lang).to_owned()),
-                    () = turn.door.closed() => Ended::new(TurnEnd::Cancelled, speech::cancelled(turn.lang).to_owned()),
+                    () = turn.door.lost() => Ended::new(TurnEnd::Cancelled, speech::cancelled(turn.lang).to_owned()),
                     ended = turn.drive((&words, &data), envelope, pieces) => ended,
                 };
                 turn.stop_thinking().await;
@@ -93,7 +93,7 @@ impl Planner {
         (turn, trace): (TurnId, TraceId),
         mut kept: Kept,
         acts: Vec<SettledAct>,
-        (door, cancel, pieces): (Notes<DoorPlanner>, Rc<Notify>, Pieces),
+        (door, cancel, pieces): (Rc<Line>, Rc<Notify>, Pieces),
     ) {
         let turn = Turn::new(&self, (turn, trace, kept.lang), door);
         turn.open_line.set(kept.open_line);
@@ -102,7 +102,7 @@ impl Planner {
         let ended = tokio::select! {
             biased;
             () = cancel.notified() => cancelled(),
-            () = turn.door.closed() => cancelled(),
+            () = turn.door.lost() => cancelled(),
             ended = turn.within(turn.go_through(kept.turn, asks, pieces)) => ended,
         };
         turn.stop_thinking().await;
@@ -118,6 +118,10 @@ impl Planner {
         self.count.send_modify(|count| *count = count.saturating_sub(1));
         let why = shorten(ended.why.trim_end(), MAX_WHY).to_owned();
         let done = TurnDone { turn: turn.id, end: ended.end, why };
+        // A door that goes away in this very moment has not journalled the end: the next one finds it.
+        if turn.door.outlives() {
+            self.shelf.put(&turn.door);
+        }
         if turn.door.send(door_planner::Note::TurnDone(done)).await.is_err() {
             tracing::info!(turn = %turn.id, "the door was gone when the turn ended");
         }
@@ -125,7 +129,7 @@ impl Planner {
 }
 
 impl Turn {
-    fn new(planner: &Rc<Planner>, (id, trace, lang): (TurnId, TraceId, Lang), door: Notes<DoorPlanner>) -> Self {
+    fn new(planner: &Rc<Planner>, (id, trace, lang): (TurnId, TraceId, Lang), door: Rc<Line>) -> Self {
         let (thinks, open_line) = (Cell::new(0), Cell::new(false));
         Self { id, trace, lang, planner: Rc::clone(planner), door, thinks, open_line }
     }

@@ -3,10 +3,13 @@
 //! world is ask.
 
 pub mod drive;
+pub mod line;
 pub mod progress;
 pub mod serve;
 pub mod think;
 
+#[cfg(test)]
+mod line_tests;
 #[cfg(test)]
 mod stage;
 #[cfg(test)]
@@ -18,15 +21,16 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use metnos_proto::edges::{DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, planner_mind, planner_policyd};
+use metnos_proto::edges::{PlannerMemoryd, PlannerMind, PlannerPolicyd, planner_mind, planner_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::link_async::{Client, MAX_IN_FLIGHT, Notes};
+use metnos_proto::link_async::{Client, MAX_IN_FLIGHT};
 use metnos_proto::msg::mind::{MindHealth, RoleModel, ThoughtDelta};
 use metnos_proto::msg::planner::Progress;
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
 use crate::reflex::Repertoire;
 use crate::thinking;
+use line::{Line, Shelf};
 
 /// The most thoughts at once; who comes later waits, first come, first served.
 pub const MAX_THINKING: usize = MAX_IN_FLIGHT - 8;
@@ -48,7 +52,7 @@ pub const MAX_WISH: usize = 512;
 /// A turn that is under way.
 struct Open {
     cancel: Rc<Notify>,
-    notes: Notes<DoorPlanner>,
+    line: Rc<Line>,
     /// Where the pieces of its thoughts go.
     deltas: mpsc::Sender<ThoughtDelta>,
     /// The thought of which a piece has found no room there; 0 when none has.
@@ -64,6 +68,8 @@ pub struct Planner {
     memoryd: Rc<Client<PlannerMemoryd>>,
     mind: Rc<Client<PlannerMind>>,
     turns: RefCell<HashMap<TurnId, Open>>,
+    /// Turns that wait or have ended, for a door that comes later.
+    shelf: Rc<Shelf>,
     /// How many turns are under way, for whoever waits for the last.
     count: watch::Sender<usize>,
     /// Places for thoughts: fewer than the link to mind takes at once, so that a stop never waits behind them.
@@ -88,6 +94,7 @@ impl Planner {
             memoryd,
             mind,
             turns: RefCell::default(),
+            shelf: Rc::default(),
             count: watch::Sender::new(0),
             places: Rc::new(Semaphore::new(MAX_THINKING)),
             model: RefCell::default(),
@@ -120,10 +127,10 @@ impl Planner {
     async fn pass_progress_on(self: Rc<Self>) {
         let Some(mut notes) = self.policyd.take_notes() else { return };
         while let Some(planner_policyd::Note::CallProgress(note)) = notes.recv().await {
-            let Some(door) = self.turns.borrow().get(&note.turn).map(|open| open.notes.clone()) else { continue };
+            let Some(line) = self.turns.borrow().get(&note.turn).map(|open| Rc::clone(&open.line)) else { continue };
             let progress = Progress { turn: note.turn, call: note.call, done: note.done, total: note.total };
             // A door that does not listen any more ends the turn elsewhere.
-            let _ = door.send(metnos_proto::edges::door_planner::Note::Progress(progress)).await;
+            let _ = line.send(metnos_proto::edges::door_planner::Note::Progress(progress)).await;
         }
     }
 

@@ -7,15 +7,20 @@ use metnos_proto::edge::{AskError, No, Served};
 use metnos_proto::edges::{DoorPlanner, door_planner};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
-use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::TakeUpTurn;
-use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenFired, OpenTurn, ResumeTurn, TurnOpened, TurnResumed};
+use metnos_proto::msg::planner::{
+    CancelTurn, Cancelled, KeptList, KeptTurns, LetGo, MAX_KEPT_TURNS, OpenFired, OpenTurn, ResumeTurn, TakeBack,
+    TakenBack, TurnOpened, TurnResumed,
+};
 use metnos_proto::payload::Sealed;
 use tokio::sync::{Notify, mpsc};
 
+use super::line::{Line, outlives_its_door};
 use super::think::Kept;
 use super::{MAX_DELTAS, MAX_TURNS, Open, Pieces, Planner};
 use crate::reflex::MAX_WORDS;
+use crate::told;
 
 impl door_planner::Serve for Planner {
     async fn open_turn(
@@ -43,7 +48,7 @@ impl door_planner::Serve for Planner {
         cx: Cx<DoorPlanner>,
         ask: ResumeTurn,
         []: [Sealed; 0],
-    ) -> Served<TurnResumed, 0> {
+    ) -> Served<TurnResumed, 1> {
         let busy = |why: String| Refusal::new(RefusalCode::Busy, "planner.turns", why).remedy("ask again in a moment");
         if self.turns.borrow().contains_key(&ask.turn) {
             return Err(busy(format!("turn {} is under way", ask.turn)).into());
@@ -52,13 +57,25 @@ impl door_planner::Serve for Planner {
             return Err(busy(format!("{MAX_TURNS} turns are under way already")).into());
         }
         let cancel = Rc::new(Notify::new());
+        // Whoever said yes did not do it for a door: what goes on outlives one.
+        let line = Line::new(ask.turn, true, cx.notes(), &self.shelf);
         // Entered before anybody else is asked, so that of two answers only one finds it.
-        let pieces = self.enter(ask.turn, &cx, &cancel);
-        match self.take_up(ask.turn).await {
-            Ok((trace, kept)) => {
-                let turn = Rc::clone(&self).run_on((ask.turn, trace), kept, ask.acts, (cx.notes(), cancel, pieces));
+        let pieces = self.enter(ask.turn, &line, &cancel);
+        let taken = match self.take_up(ask.turn).await {
+            Ok((trace, mut kept)) => {
+                for piece in std::mem::take(&mut kept.told) {
+                    line.keep(piece);
+                }
+                told::write(&line.told()).map(|told| (trace, kept, told)).map_err(unreadable)
+            }
+            Err(no) => Err(no),
+        };
+        match taken {
+            Ok((trace, kept, told)) => {
+                self.shelf.take(ask.turn);
+                let turn = Rc::clone(&self).run_on((ask.turn, trace), kept, ask.acts, (line, cancel, pieces));
                 tokio::task::spawn_local(turn);
-                Ok((TurnResumed {}, []))
+                Ok((TurnResumed {}, [told]))
             }
             Err(no) => {
                 self.turns.borrow_mut().remove(&ask.turn);
@@ -81,6 +98,37 @@ impl door_planner::Serve for Planner {
         }
         Ok((Cancelled { was_open: open.is_some() }, []))
     }
+
+    async fn kept_turns(self: Rc<Self>, _: Cx<DoorPlanner>, _: KeptTurns, []: [Sealed; 0]) -> Served<KeptList, 0> {
+        let mut turns = self.shelf.turns();
+        turns.extend(self.turns.borrow().iter().filter(|(_, open)| open.line.outlives()).map(|(turn, _)| *turn));
+        turns.sort();
+        turns.dedup();
+        turns.truncate(MAX_KEPT_TURNS);
+        Ok((KeptList { turns }, []))
+    }
+
+    async fn take_back(self: Rc<Self>, cx: Cx<DoorPlanner>, ask: TakeBack, []: [Sealed; 0]) -> Served<TakenBack, 1> {
+        let line = self.line(ask.turn).filter(|line| line.outlives()).ok_or_else(|| {
+            let why = format!("of turn {} nothing is kept", ask.turn);
+            Refusal::new(RefusalCode::Unknown, "planner.turns", why)
+        })?;
+        let told = told::write(&line.told()).map_err(unreadable)?;
+        line.leads_to(cx.notes());
+        Ok((TakenBack {}, [told]))
+    }
+
+    async fn let_go(self: Rc<Self>, _: Cx<DoorPlanner>, ask: LetGo, []: [Sealed; 0]) -> Served<Done, 0> {
+        if let Some(line) = self.line(ask.turn) {
+            line.give_up();
+        }
+        self.shelf.take(ask.turn);
+        Ok((Done {}, []))
+    }
+}
+
+fn unreadable(why: String) -> Refusal {
+    Refusal::new(RefusalCode::Internal, "turn.kept", format!("what was kept of the turn cannot be read: {why}"))
 }
 
 impl Planner {
@@ -94,28 +142,32 @@ impl Planner {
             return Err(Refusal::new(RefusalCode::Busy, "planner.turns", why).remedy("ask again in a moment").into());
         }
         let cancel = Rc::new(Notify::new());
-        let pieces = self.enter(ask.turn, cx, &cancel);
-        tokio::task::spawn_local(Rc::clone(&self).run(ask, said, (cx.notes(), cancel, pieces)));
+        let line = Line::new(ask.turn, outlives_its_door(ask.channel), cx.notes(), &self.shelf);
+        let pieces = self.enter(ask.turn, &line, &cancel);
+        tokio::task::spawn_local(Rc::clone(&self).run(ask, said, (line, cancel, pieces)));
         Ok((TurnOpened {}, []))
     }
 
     /// Counts a turn as under way; what its thoughts will say comes there.
-    fn enter(&self, turn: TurnId, cx: &Cx<DoorPlanner>, cancel: &Rc<Notify>) -> Pieces {
+    fn enter(&self, turn: TurnId, line: &Rc<Line>, cancel: &Rc<Notify>) -> Pieces {
         let (deltas, pieces) = mpsc::channel(MAX_DELTAS);
         let lost_in = Rc::new(Cell::new(0));
-        let open = Open { cancel: Rc::clone(cancel), notes: cx.notes(), deltas, lost_in: Rc::clone(&lost_in) };
+        let open = Open { cancel: Rc::clone(cancel), line: Rc::clone(line), deltas, lost_in: Rc::clone(&lost_in) };
         self.turns.borrow_mut().insert(turn, open);
         self.count.send_modify(|count| *count += 1);
         (pieces, lost_in)
+    }
+
+    /// The way of a turn, under way or not.
+    fn line(&self, turn: TurnId) -> Option<Rc<Line>> {
+        let open = self.turns.borrow().get(&turn).map(|open| Rc::clone(&open.line));
+        open.or_else(|| self.shelf.get(turn))
     }
 
     /// What memoryd has kept of a turn, which keeps it no longer.
     async fn take_up(&self, turn: TurnId) -> Result<(TraceId, Kept), Refusal> {
         let taken = self.memoryd.take_up_turn(TraceId::NONE, TakeUpTurn { turn }, []).await;
         let (taken, [state]) = taken.map_err(AskError::into_refusal)?;
-        let unreadable = |why: String| {
-            Refusal::new(RefusalCode::Internal, "turn.kept", format!("what was kept of the turn cannot be read: {why}"))
-        };
         let state = state.read().map_err(|error| unreadable(error.to_string()))?;
         Ok((taken.trace, serde_json::from_slice(&state).map_err(|error| unreadable(error.to_string()))?))
     }

@@ -332,7 +332,20 @@ impl Stage {
     }
 
     pub(super) async fn open(&self, turn: TurnId, words: &[u8]) -> Result<(), AskError> {
-        let open = OpenTurn { turn, trace: TraceId::new(), channel: Channel::Cli, lang: Lang::En };
+        self.open_on(Channel::Cli, turn, words).await
+    }
+
+    /// The door goes away, and another one comes.
+    pub(super) async fn another_door(&mut self, generation: u32) {
+        self.link.abort();
+        let (door, end) = ends::<DoorPlanner>(generation, None);
+        self.link = tokio::task::spawn_local(door_planner::serve(end, Rc::clone(&self.planner)));
+        self.door = client(door);
+        self.notes = self.door.take_notes().unwrap();
+    }
+
+    pub(super) async fn open_on(&self, channel: Channel, turn: TurnId, words: &[u8]) -> Result<(), AskError> {
+        let open = OpenTurn { turn, trace: TraceId::new(), channel, lang: Lang::En };
         self.door.open_turn(TraceId::new(), open, [sealed(words)]).await.map(|_| ())
     }
 

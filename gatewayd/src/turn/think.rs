@@ -7,7 +7,7 @@ use metnos_proto::edge::AskError;
 use metnos_proto::envelope::Envelope;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::{CallRef, Lang, Outcome, Refusal, RefusalCode};
-use metnos_proto::msg::memoryd::{Asked, SuspendTurn};
+use metnos_proto::msg::memoryd::{Asked, MAX_SUSPENDED_BYTES, SuspendTurn};
 use metnos_proto::msg::mind::{MAX_REPLY, RoleModel, Think, Thought, ThoughtDelta};
 use metnos_proto::msg::planner::{CallState, TurnEnd};
 use metnos_proto::msg::policyd::{Act, Acted, FundTurn, Intent, Release, SettledAct};
@@ -25,6 +25,7 @@ use crate::thinking::data::{self, spoken};
 use crate::thinking::prompt::{Frame, opening};
 use crate::thinking::veil::Veil;
 use crate::thinking::{ROLE, Wish, speech};
+use crate::told::Piece;
 
 /// What an ask has come to: an event for the loop, or the link to a peer that the turn cannot do without is gone.
 type Came = Result<Event, AskError>;
@@ -39,6 +40,9 @@ pub(super) struct Kept {
     pub(super) lang: Lang,
     /// Whether what was said so far ends inside a line.
     pub(super) open_line: bool,
+    /// What was told in it, the end that says that it waits included; nothing, where that is too much.
+    #[serde(default)]
+    pub(super) told: Vec<Piece>,
 }
 
 /// What became of the acts of a card, as the loop hears it.
@@ -195,13 +199,17 @@ impl Turn {
 
     /// Has memoryd keep the turn until somebody has answered. Where that is not possible, it goes on without.
     async fn put_aside(&self, turn: &Loop, under_way: &mut JoinSet<Came>) -> Result<Option<Ended>, AskError> {
-        let kept = Kept { turn: turn.clone(), lang: self.lang, open_line: self.open_line.get() };
-        let state = sealed(&kept)?;
+        let why = speech::waits(self.lang).to_owned();
+        let mut told = self.door.told();
+        told.push(Piece::Done(TurnEnd::Suspended, why.clone()));
+        let mut kept = Kept { turn: turn.clone(), lang: self.lang, open_line: self.open_line.get(), told };
+        let mut state = sealed(&kept)?;
+        if state.len() > MAX_SUSPENDED_BYTES {
+            kept.told.clear();
+            state = sealed(&kept)?;
+        }
         match self.planner.memoryd.suspend_turn(self.trace, SuspendTurn { turn: self.id }, [state]).await {
-            Ok(_) => {
-                let why = speech::waits(self.lang).to_owned();
-                Ok(Some(Ended { end: TurnEnd::Suspended, why, wish: Wish::default() }))
-            }
+            Ok(_) => Ok(Some(Ended { end: TurnEnd::Suspended, why, wish: Wish::default() })),
             Err(error) => {
                 tracing::warn!(turn = %self.id, %error, "the turn could not be put aside");
                 under_way.spawn_local(async { Ok(Event::NotSuspended) });

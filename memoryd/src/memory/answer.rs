@@ -1,8 +1,8 @@
 //! What was answered in a turn, told again to whoever had opened it. It only reads, and to anybody else the turn is one
 //! that nobody knows.
 
-use metnos_proto::msg::common::RefusalCode;
-use metnos_proto::msg::memoryd::{AnswerFound, AnswerOf};
+use metnos_proto::msg::common::{Lang, RefusalCode};
+use metnos_proto::msg::memoryd::{AnswerFound, AnswerOf, TurnIs, WhoseTurn};
 use metnos_proto::msg::planner::TurnEnd;
 
 use super::record::refused;
@@ -37,6 +37,25 @@ impl Memory {
         let end = facts.closed.map(|_| TurnEnd::Broken);
         Ok((AnswerFound { end }, Vec::new()))
     }
+
+    /// The door: who has opened this turn, which another door had heard? It is asked here and not of the planner, so that
+    /// nobody is told an answer that is somebody else's.
+    ///
+    /// # Errors
+    /// When there is no such turn, or nobody said anything in it.
+    pub fn whose_turn(&mut self, ask: &WhoseTurn) -> Told<TurnIs> {
+        let facts = self.turn(ask.turn)?;
+        if facts.direct {
+            return Err(unknown_turn(ask.turn));
+        }
+        Ok(TurnIs {
+            trace: facts.trace,
+            channel: facts.channel,
+            lang: if facts.lang == "it" { Lang::It } else { Lang::En },
+            is_delivered: facts.delivered.is_some(),
+            principal: facts.peer,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -68,6 +87,23 @@ mod tests {
             let unknown = no(memory.answer_of(&asked(2, PEER)));
             assert_eq!(no(memory.answer_of(&asked(1, "http:somebody-else"))), unknown);
         }
+    }
+
+    #[test]
+    fn whose_a_turn_is_stands_in_the_journal_also_for_a_later_door() {
+        let instance = Instance::new();
+        let mut memory = instance.open();
+        memory.say(1, "hello");
+        memory.flush().unwrap();
+        drop(memory);
+        let mut memory = instance.open();
+        let is = memory.whose_turn(&WhoseTurn { turn: turn(1) }).unwrap();
+        assert_eq!((is.principal.as_str(), is.lang, is.is_delivered), (PEER, Lang::It, false));
+        memory.begin(1);
+        let delivered = Delivered { turn: turn(1), end: TurnEnd::Answered };
+        memory.delivered(teller(RoleName::Gatewayd), &delivered, b"hi".to_vec()).unwrap();
+        assert!(memory.whose_turn(&WhoseTurn { turn: turn(1) }).unwrap().is_delivered);
+        assert_eq!(no(memory.whose_turn(&WhoseTurn { turn: turn(2) })), "turn.unknown");
     }
 
     #[test]

@@ -301,7 +301,7 @@ impl Policy {
 impl Policy {
     /// Has the door tell him nothing more, without waiting for it: one that does not listen loses its link.
     fn tell_door_revoked(&self, name: &str) {
-        let Some(door) = self.door.borrow().clone() else { return };
+        let Some(door) = self.door.open() else { return };
         let note = door_policyd::Note::Revoked(Revoked { principal: name.to_owned() });
         tokio::task::spawn_local(async move {
             if let Err(error) = door.send(note).await {

@@ -90,6 +90,26 @@ words! {
         pub end: Option<TurnEnd>,
     }
 
+    /// Who has opened a turn? For a door that finds one which another door had opened.
+    pub struct WhoseTurn {
+        /// The turn.
+        pub turn: TurnId,
+    }
+
+    /// What the journal says of a turn.
+    pub struct TurnIs {
+        /// Its trace.
+        pub trace: TraceId,
+        /// Where the words came in.
+        pub channel: Channel,
+        /// Who said them.
+        pub principal: String,
+        /// In which language.
+        pub lang: Lang,
+        /// Whether its answer was delivered.
+        pub is_delivered: bool,
+    }
+
     // ---- from the planner ----------------------------------------------
 
     /// Hand over what the planner may read for this turn, its clean part. Once a turn.

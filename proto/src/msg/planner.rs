@@ -35,8 +35,32 @@ words! {
         pub acts: Vec<SettledAct>,
     }
 
-    /// It goes on; notes follow.
+    /// It goes on; notes follow. What was told in it before stands beside it, for a door that was not there then.
     pub struct TurnResumed {}
+
+    /// Which turns of the door before this one are there?
+    pub struct KeptTurns {}
+
+    /// Turns that went on without a door, wait, or have ended and were not let go.
+    pub struct KeptList {
+        /// At most [`MAX_KEPT_TURNS`].
+        pub turns: Vec<TurnId>,
+    }
+
+    /// Have the notes of a turn come to this door from now on.
+    pub struct TakeBack {
+        /// Which.
+        pub turn: TurnId,
+    }
+
+    /// They do. Those that came before stand beside it, from the first on.
+    pub struct TakenBack {}
+
+    /// The end of a turn is on the disk: nothing of it needs to be kept.
+    pub struct LetGo {
+        /// Which.
+        pub turn: TurnId,
+    }
 
     /// Stop a turn: no further call is started, what runs is left to its quotas.
     pub struct CancelTurn {
@@ -127,6 +151,9 @@ words! {
 
 /// The most bytes of text in one note, so that it always fits a frame.
 pub const MAX_TEXT: usize = 32 * 1024;
+
+/// The most turns that are kept for a door to come.
+pub const MAX_KEPT_TURNS: usize = 512;
 
 impl TurnEnd {
     const ALL: [Self; 7] = [

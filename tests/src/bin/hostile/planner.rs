@@ -5,17 +5,18 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use metnos_proto::boot::{BootError, Daemon};
-use metnos_proto::edge::{AskError, Served};
+use metnos_proto::edge::{AskError, No, Served};
 use metnos_proto::edges::{DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, door_planner, planner_mind};
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx, Notes};
-use metnos_proto::msg::common::CallRef;
+use metnos_proto::msg::common::{CallRef, Done};
 use metnos_proto::msg::memoryd::{
     Asked, BeginTurn, CloseTurn, MAX_SUSPENDED_BYTES, SuspendTurn, TakeUpTurn, WishedSignature,
 };
 use metnos_proto::msg::mind::{StopThinking, Think};
 use metnos_proto::msg::planner::{
-    CancelTurn, Cancelled, OpenTurn, ResumeTurn, Text, TurnDone, TurnEnd, TurnOpened, TurnResumed,
+    CancelTurn, Cancelled, KeptList, KeptTurns, LetGo, OpenTurn, ResumeTurn, TakeBack, TakenBack, Text, TurnDone,
+    TurnEnd, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, FundTurn, Intent, Literal, Release, Slot};
 use metnos_proto::payload::Sealed;
@@ -84,8 +85,20 @@ impl door_planner::Serve for Hostile {
         _cx: Cx<DoorPlanner>,
         _ask: ResumeTurn,
         []: [Sealed; 0],
-    ) -> Served<TurnResumed, 0> {
-        Ok((TurnResumed {}, []))
+    ) -> Served<TurnResumed, 1> {
+        Ok((TurnResumed {}, [nothing()?]))
+    }
+
+    async fn kept_turns(self: Rc<Self>, _: Cx<DoorPlanner>, _: KeptTurns, []: [Sealed; 0]) -> Served<KeptList, 0> {
+        Ok((KeptList { turns: Vec::new() }, []))
+    }
+
+    async fn take_back(self: Rc<Self>, _: Cx<DoorPlanner>, _: TakeBack, []: [Sealed; 0]) -> Served<TakenBack, 1> {
+        Ok((TakenBack {}, [nothing()?]))
+    }
+
+    async fn let_go(self: Rc<Self>, _: Cx<DoorPlanner>, _: LetGo, []: [Sealed; 0]) -> Served<Done, 0> {
+        Ok((Done {}, []))
     }
 
     async fn cancel_turn(
@@ -96,6 +109,10 @@ impl door_planner::Serve for Hostile {
     ) -> Served<Cancelled, 0> {
         Ok((Cancelled { was_open: false }, []))
     }
+}
+
+fn nothing() -> Result<Sealed, No> {
+    Sealed::new(b"[]").map_err(|error| No::Violation(error.to_string()))
 }
 
 /// One turn, as its attack sees it.

@@ -1,0 +1,212 @@
+//! Turns that another door had opened, taken back by this one. Which there are, the planner says; whose they are, only the
+//! journal: nobody hears a turn that he has not opened. A channel gives the ear, where somebody can come back on it.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::common::{Channel, Standing};
+use metnos_proto::msg::memoryd::{TurnIs, WhoseTurn};
+use metnos_proto::msg::planner::{KeptTurns, LetGo, TakeBack, TurnDone, TurnEnd};
+use metnos_proto::msg::policyd::CardWaits;
+
+use super::relay::{Handle, Relay};
+use super::voice::{Ear, Speaker, Told};
+use super::{Door, says};
+use crate::told::{self, Piece};
+
+/// How long whoever comes back to a turn waits for the door to have found those of the door before it.
+pub const FOUND_WITHIN: Duration = Duration::from_secs(5);
+/// How often the journal is asked whose turn it is.
+const WHOSE_TRIES: u32 = 3;
+
+/// A session and an ear for a turn of this sender on a channel, where somebody can come back to it.
+pub type Adopts = Box<dyn Fn(TurnId, &Speaker) -> Option<(u64, Rc<dyn Ear>)>>;
+
+/// Whoever hears a turn that this door has not opened.
+pub(super) struct Heir {
+    pub is: TurnIs,
+    pub speaker: Speaker,
+    /// Whether he is a stranger now: nothing further is done for him.
+    pub is_stranger: bool,
+    pub session: u64,
+    pub ear: Option<Rc<dyn Ear>>,
+}
+
+impl Door {
+    /// Who hears turns of this channel that were opened at a door before this one.
+    pub fn adopts(&self, channel: Channel, adopts: Adopts) {
+        self.adopts.borrow_mut().insert(channel, adopts);
+    }
+
+    /// Waits until what the planner has kept was found, for a moment.
+    pub async fn has_found(&self) {
+        let mut found = self.found.subscribe();
+        // Whoever waits in vain hears what the journal says.
+        let _ = tokio::time::timeout(FOUND_WITHIN, found.wait_for(|found| *found)).await;
+    }
+
+    /// Takes back what the planner has kept, at each link to it: a planner that was started anew has nothing.
+    pub(super) async fn take_back_turns(self: Rc<Self>) {
+        let mut generations = self.peers.planner.generations();
+        loop {
+            if *generations.borrow_and_update() != 0 {
+                match self.peers.planner.kept_turns(TraceId::NONE, KeptTurns {}, []).await {
+                    Ok((kept, [])) => {
+                        for turn in kept.turns {
+                            self.take_back(turn).await;
+                        }
+                    }
+                    Err(error) => tracing::debug!(%error, "the planner did not say what it has kept"),
+                }
+                self.found.send_replace(true);
+            }
+            if generations.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn take_back(self: &Rc<Self>, turn: TurnId) {
+        if self.turns.borrow().contains_key(&turn) || self.parked.borrow().contains_key(&turn) {
+            return;
+        }
+        let Some(heir) = self.heir(turn).await else { return };
+        // A card may have been answered meanwhile, and the turn goes on.
+        if self.turns.borrow().contains_key(&turn) {
+            return;
+        }
+        if heir.is.is_delivered {
+            return self.let_go(turn);
+        }
+        let (trace, lang) = (heir.is.trace, heir.is.lang);
+        let (relay, handle) = Relay::new(self, heir.session, (turn, trace, lang), heir.ear.clone(), String::new());
+        // Entered before: what comes next may come before the answer to this.
+        self.enter(turn, handle);
+        self.set_generation(turn, *self.peers.planner.generations().borrow());
+        let taken = self.peers.planner.take_back(trace, TakeBack { turn }, []).await;
+        let told = taken.map_err(|error| error.to_string()).and_then(|(_, [told])| told::read(&told));
+        match told {
+            Ok(told) => {
+                tracing::info!(%turn, "a turn of the door before was taken back");
+                let door = Rc::clone(self);
+                tokio::task::spawn_local(async move { door.go_on(relay, told, &heir).await });
+            }
+            Err(error) => {
+                tracing::warn!(%turn, error, "a turn of the door before cannot be taken back");
+                self.cancel(turn);
+                self.leave(turn);
+            }
+        }
+    }
+
+    /// Tells the heir what was told before, then the card that it waits for, then what comes.
+    pub(super) async fn go_on(self: Rc<Self>, mut relay: Relay, told: Vec<Piece>, heir: &Heir) {
+        let turn = relay.turn;
+        let done = relay.catch_up(told, true).await;
+        if heir.is_stranger {
+            self.cancel(turn);
+        }
+        if let Some(ear) = &heir.ear {
+            self.show_what_waits(turn, &heir.speaker, ear).await;
+        }
+        relay.run_from(done).await;
+    }
+
+    /// The cards of this turn that wait, to whoever comes back to it.
+    async fn show_what_waits(&self, turn: TurnId, speaker: &Speaker, ear: &Rc<dyn Ear>) {
+        let cards = match self.cards_of(speaker).await {
+            Ok(cards) => cards,
+            Err(refusal) => {
+                tracing::warn!(%turn, %refusal, "which cards wait was not heard");
+                return;
+            }
+        };
+        let name = turn.to_string();
+        for shown in cards.into_iter().filter(|card| card["turn"] == name.as_str()) {
+            let text = |key: &str| shown[key].as_str().unwrap_or_default().to_owned();
+            let (id, digest) = (text("id"), text("digest"));
+            self.was_shown(&id, Rc::clone(ear));
+            ear.tell(Told::CardWaits(CardWaits { turn, id, digest, shown: shown.to_string() })).await;
+        }
+    }
+
+    /// Who hears this turn; nobody when the journal does not say whose it is.
+    pub(super) async fn heir(&self, turn: TurnId) -> Option<Heir> {
+        let mut asked = self.peers.memoryd.whose_turn(TraceId::NONE, WhoseTurn { turn }, []).await;
+        for _ in 1..WHOSE_TRIES {
+            let Err(AskError::Gone(_)) = asked else { break };
+            asked = self.peers.memoryd.whose_turn(TraceId::NONE, WhoseTurn { turn }, []).await;
+        }
+        let is = match asked {
+            Ok((is, [])) => is,
+            Err(error) => {
+                tracing::warn!(%turn, %error, "whose turn it is was not heard");
+                return None;
+            }
+        };
+        let sender = is.principal.split_once(':').map_or_else(String::new, |(_, sender)| sender.to_owned());
+        let speaker = Speaker { channel: is.channel, sender, lang: None };
+        let is_stranger = match self.identify(&speaker).await {
+            Ok(who) => who.standing == Standing::Stranger || who.principal != is.principal,
+            Err(_) => true,
+        };
+        let adopts = self.adopts.borrow();
+        let adopted = adopts.get(&is.channel).filter(|_| !is_stranger).and_then(|adopts| adopts(turn, &speaker));
+        let (session, ear) = adopted.map_or((u64::MAX, None), |(session, ear)| (session, Some(ear)));
+        Some(Heir { is, speaker, is_stranger, session, ear })
+    }
+
+    /// Nothing of this turn needs to be kept any more.
+    pub(super) fn let_go(self: &Rc<Self>, turn: TurnId) {
+        let door = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            if let Err(error) = door.peers.planner.let_go(TraceId::NONE, LetGo { turn }, []).await {
+                tracing::debug!(%turn, %error, "the planner could not be told to let a turn go");
+            }
+        });
+    }
+}
+
+impl Relay {
+    /// Takes what was told before this door was there, and tells it, if it is to be told; how the turn ended, when it did.
+    pub(super) async fn catch_up(&mut self, told: Vec<Piece>, tells: bool) -> Option<TurnDone> {
+        let last = told.len();
+        for (at, piece) in told.into_iter().enumerate() {
+            let told: Told = match piece.note(self.turn) {
+                metnos_proto::edges::door_planner::Note::Text(text) => {
+                    if !self.take(&text.text) {
+                        return Some(self.too_much());
+                    }
+                    Told::Text(text)
+                }
+                metnos_proto::edges::door_planner::Note::Call(call) => Told::Call(call),
+                metnos_proto::edges::door_planner::Note::Progress(progress) => Told::Progress(progress),
+                metnos_proto::edges::door_planner::Note::TurnDone(done) => {
+                    // What comes after an end that is none is told like the rest.
+                    if at + 1 == last || done.end != TurnEnd::Suspended {
+                        return Some(done);
+                    }
+                    Told::TurnDone(done)
+                }
+            };
+            if tells {
+                self.send(told).await;
+            }
+        }
+        None
+    }
+
+    fn too_much(&self) -> TurnDone {
+        self.door.cancel(self.turn);
+        TurnDone { turn: self.turn, end: TurnEnd::Broken, why: says::too_much(self.lang) }
+    }
+}
+
+impl Handle {
+    /// Counts text that was told before.
+    pub(super) fn count(&self, bytes: usize) {
+        self.said.set(self.said.get() + bytes);
+    }
+}

@@ -1,0 +1,139 @@
+//! A door that comes after another one, with scripted peers: what it takes back, for whom, and what it does not believe.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::common::{CallRef, Channel, Lang};
+use metnos_proto::msg::memoryd::TurnIs;
+use metnos_proto::msg::planner::{CallState, TurnEnd};
+
+use super::stage::Stage;
+use super::voice::{Ear, Telling, Told};
+use crate::testing::{run, until};
+use crate::told::Piece;
+
+/// Writes down what it hears.
+#[derive(Default)]
+struct Heard(RefCell<Vec<String>>);
+
+impl Ear for Rc<Heard> {
+    fn tell(&self, told: Told) -> Telling<'_> {
+        self.0.borrow_mut().push(match told {
+            Told::Text(text) => text.text,
+            Told::Call(call) => format!("call {}", call.call),
+            Told::TurnDone(done) => format!("done {}", done.end.name()),
+            Told::Progress(_) | Told::CardWaits(_) | Told::CardSettled(_) => "other".to_owned(),
+        });
+        Box::pin(std::future::ready(true))
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+}
+
+fn is(channel: Channel, is_delivered: bool) -> TurnIs {
+    // As the stage names whoever speaks.
+    let principal = "cli:k1".to_owned();
+    TurnIs { trace: TraceId::NONE, channel, principal, lang: Lang::En, is_delivered }
+}
+
+fn half() -> Vec<Piece> {
+    vec![Piece::Call(1, "fs_read".into(), CallState::Started, "{}".into()), Piece::Text("one ".into())]
+}
+
+/// A door that hears turns of the channel HTTP there.
+fn after(kept: Vec<(TurnId, TurnIs, Vec<Piece>)>) -> (Stage, Rc<Heard>) {
+    let (stage, heard) = (Stage::after(kept), Rc::new(Heard::default()));
+    let ear = Rc::clone(&heard);
+    stage.door.adopts(
+        Channel::Http,
+        Box::new(move |_, speaker| {
+            assert_eq!(speaker.sender, "k1");
+            Some((7, Rc::new(Rc::clone(&ear)) as Rc<dyn Ear>))
+        }),
+    );
+    (stage, heard)
+}
+
+#[test]
+fn a_turn_of_the_door_before_goes_on_where_it_was_and_is_journalled_whole_and_let_go() {
+    run(async {
+        let turn = TurnId::new();
+        let (stage, heard) = after(vec![(turn, is(Channel::Http, false), half())]);
+        until(|| heard.0.borrow().len() == 2).await;
+        stage.planner_says(turn, "two").await;
+        assert_eq!(stage.door.turns_of(7), [turn], "it is stopped by whoever had opened it");
+        stage.planner_ends(turn, TurnEnd::Answered).await;
+        until(|| !stage.script.asked("let_go").is_empty()).await;
+        assert_eq!(*heard.0.borrow(), [&format!("call {}", CallRef(1)), "one ", "two", "done answered"]);
+        assert_eq!(stage.script.asked("delivered"), ["delivered answered one two"]);
+        assert_eq!((stage.door.held.get(), stage.door.turns.borrow().len()), (0, 0));
+    });
+}
+
+#[test]
+fn a_turn_that_ended_while_no_door_was_there_is_journalled_by_the_next_and_told() {
+    run(async {
+        let turn = TurnId::new();
+        let mut told = half();
+        told.push(Piece::Done(TurnEnd::Denied, "no".into()));
+        let (stage, heard) = after(vec![(turn, is(Channel::Http, false), told)]);
+        until(|| heard.0.borrow().last().is_some_and(|last| last == "done denied")).await;
+        assert_eq!(stage.script.asked("delivered"), ["delivered denied one \nno"]);
+    });
+}
+
+#[test]
+fn what_was_delivered_before_is_let_go_and_not_told_again() {
+    run(async {
+        let turn = TurnId::new();
+        let (stage, heard) = after(vec![(turn, is(Channel::Http, true), half())]);
+        until(|| !stage.script.asked("let_go").is_empty()).await;
+        assert!(heard.0.borrow().is_empty() && stage.script.asked("take_back").is_empty());
+    });
+}
+
+#[test]
+fn a_turn_that_waits_is_put_aside_again_and_goes_on_with_its_card() {
+    run(async {
+        let turn = TurnId::new();
+        let mut told = half();
+        told.push(Piece::Done(TurnEnd::Suspended, "it waits".into()));
+        let (stage, heard) = after(vec![(turn, is(Channel::Http, false), told)]);
+        until(|| stage.door.parked.borrow().contains_key(&turn)).await;
+        assert_eq!(heard.0.borrow().last().unwrap(), "done suspended");
+        assert_eq!(stage.script.asked("cards_here"), ["cards_here k1"]);
+        assert!(stage.script.asked("delivered").is_empty());
+        let parked = stage.door.parked.borrow();
+        assert_eq!((parked[&turn].said.as_str(), parked[&turn].session), ("one ", 7));
+    });
+}
+
+#[test]
+fn the_turn_of_a_stranger_is_stopped_and_heard_by_nobody() {
+    run(async {
+        let turn = TurnId::new();
+        let whose = TurnIs { principal: "http:somebody-else".into(), ..is(Channel::Http, false) };
+        let (stage, heard) = (Stage::after(vec![(turn, whose, half())]), Rc::new(Heard::default()));
+        until(|| !stage.script.asked("cancel_turn").is_empty()).await;
+        stage.planner_ends(turn, TurnEnd::Cancelled).await;
+        until(|| !stage.script.asked("delivered").is_empty()).await;
+        assert!(heard.0.borrow().is_empty());
+    });
+}
+
+#[test]
+fn a_turn_that_the_journal_does_not_know_is_not_taken_back() {
+    run(async {
+        let turn = TurnId::new();
+        let stage = Stage::after(Vec::new());
+        stage.script.kept.borrow_mut().insert(turn, half());
+        until(|| !stage.script.asked("whose_turn").is_empty()).await;
+        stage.door.has_found().await;
+        assert!(stage.script.asked("take_back").is_empty() && stage.door.turns.borrow().is_empty());
+    });
+}

@@ -1,0 +1,197 @@
+//! A turn's way to the door, whichever door is there. What was told is kept, so that a door that was started anew can
+//! take a turn back where the one before it has left it; for so long, and so much of it, and no longer.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::edges::{DoorPlanner, door_planner};
+use metnos_proto::ids::TurnId;
+use metnos_proto::link_async::Notes;
+use metnos_proto::msg::common::Channel;
+use tokio::sync::{Mutex, Notify};
+
+use crate::told::{MAX_TOLD, Piece};
+
+/// How long a turn goes on while no door is there: longer than the supervisor's longest pause before it starts one anew.
+pub const KEPT_WITHIN: Duration = Duration::from_secs(60);
+/// The most turns that wait or have ended and are kept for a door.
+pub const MAX_SHELVED: usize = 256;
+/// The most bytes that are kept of all turns together.
+pub const MAX_TOLD_IN_ALL: usize = 32 * 1024 * 1024;
+
+/// Whether a turn of this channel is of use to somebody when the door that had opened it is gone: a client comes back to
+/// it, or nobody listened from the start. A terminal's session ends with its door, and a chat says its words again.
+#[must_use]
+pub const fn outlives_its_door(channel: Channel) -> bool {
+    match channel {
+        Channel::Http | Channel::Hook | Channel::Timer | Channel::Scheduler | Channel::Metnos => true,
+        Channel::Cli | Channel::Telegram => false,
+    }
+}
+
+/// Turns that are not under way and were not let go, oldest first, and how much is kept of all turns.
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    lines: RefCell<VecDeque<Rc<Line>>>,
+    held: Cell<usize>,
+}
+
+impl Shelf {
+    /// Puts a turn there. The oldest makes room.
+    pub(super) fn put(&self, line: &Rc<Line>) {
+        let mut lines = self.lines.borrow_mut();
+        lines.retain(|other| other.turn != line.turn);
+        if lines.len() >= MAX_SHELVED {
+            lines.pop_front();
+        }
+        lines.push_back(Rc::clone(line));
+    }
+
+    /// Takes a turn from there.
+    pub(super) fn take(&self, turn: TurnId) -> Option<Rc<Line>> {
+        let mut lines = self.lines.borrow_mut();
+        let at = lines.iter().position(|line| line.turn == turn)?;
+        lines.remove(at)
+    }
+
+    /// The turn, where it is there.
+    pub(super) fn get(&self, turn: TurnId) -> Option<Rc<Line>> {
+        self.lines.borrow().iter().find(|line| line.turn == turn).cloned()
+    }
+
+    /// Which are there.
+    pub(super) fn turns(&self) -> Vec<TurnId> {
+        self.lines.borrow().iter().map(|line| line.turn).collect()
+    }
+
+    /// How much is kept.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.held.get()
+    }
+
+    /// Makes room for so many bytes more; whether there is.
+    fn make_room(&self, bytes: usize) -> bool {
+        while self.held.get() + bytes > MAX_TOLD_IN_ALL {
+            // Not while the list is borrowed: what is dropped gives its room back.
+            let Some(oldest) = self.lines.borrow_mut().pop_front() else { return false };
+            drop(oldest);
+        }
+        true
+    }
+}
+
+/// One turn's way.
+#[derive(Debug)]
+pub(super) struct Line {
+    turn: TurnId,
+    /// Whether the turn goes on without a door.
+    outlives: Cell<bool>,
+    door: RefCell<Notes<DoorPlanner>>,
+    told: RefCell<Vec<Piece>>,
+    bytes: Cell<usize>,
+    shelf: Rc<Shelf>,
+    /// Notes are told in the order in which they are kept.
+    order: Mutex<()>,
+    /// A door has taken it back, or it is of use to nobody any more.
+    turned: Notify,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.shelf.held.set(self.shelf.held.get().saturating_sub(self.bytes.get()));
+    }
+}
+
+impl Line {
+    /// The way of a turn in which nothing was told.
+    pub(super) fn new(turn: TurnId, outlives: bool, door: Notes<DoorPlanner>, shelf: &Rc<Shelf>) -> Rc<Self> {
+        Rc::new(Self {
+            turn,
+            outlives: Cell::new(outlives),
+            door: RefCell::new(door),
+            told: RefCell::default(),
+            bytes: Cell::new(0),
+            shelf: Rc::clone(shelf),
+            order: Mutex::new(()),
+            turned: Notify::new(),
+        })
+    }
+
+    /// Tells the door, if one is there.
+    ///
+    /// # Errors
+    /// When none is, and the turn does not go on without.
+    pub(super) async fn send(&self, note: door_planner::Note) -> Result<(), AskError> {
+        let _one = self.order.lock().await;
+        self.keep(Piece::of(&note));
+        // Read after it was kept and before anything is waited for: a door that takes the turn back meanwhile has it.
+        let door = self.door.borrow().clone();
+        match door.send(note).await {
+            Err(_) if self.outlives.get() => Ok(()),
+            sent => sent,
+        }
+    }
+
+    /// Keeps what was told. A turn of which not everything can be kept does not outlive its door.
+    pub(super) fn keep(&self, piece: Piece) {
+        let bytes = piece.weight();
+        if !self.outlives.get() {
+            return;
+        }
+        if self.bytes.get() + bytes > MAX_TOLD || !self.shelf.make_room(bytes) {
+            return self.give_up();
+        }
+        self.bytes.set(self.bytes.get() + bytes);
+        self.shelf.held.set(self.shelf.held.get() + bytes);
+        self.told.borrow_mut().push(piece);
+    }
+
+    /// Nobody comes back to this turn.
+    pub(super) fn give_up(&self) {
+        self.outlives.set(false);
+        self.told.borrow_mut().clear();
+        self.shelf.held.set(self.shelf.held.get().saturating_sub(self.bytes.replace(0)));
+        self.turned.notify_one();
+    }
+
+    /// Whether the turn goes on without a door.
+    pub(super) fn outlives(&self) -> bool {
+        self.outlives.get()
+    }
+
+    /// Where it leads.
+    #[cfg(test)]
+    pub(super) fn door(&self) -> Notes<DoorPlanner> {
+        self.door.borrow().clone()
+    }
+
+    /// What was told so far.
+    pub(super) fn told(&self) -> Vec<Piece> {
+        self.told.borrow().clone()
+    }
+
+    /// From now on it leads to this door. What was told before is what [`Line::told`] says now.
+    pub(super) fn leads_to(&self, door: Notes<DoorPlanner>) {
+        *self.door.borrow_mut() = door;
+        self.turned.notify_one();
+    }
+
+    /// Waits until nobody is there for this turn, and nobody has come in time.
+    pub(super) async fn lost(&self) {
+        loop {
+            let door = self.door.borrow().clone();
+            door.closed().await;
+            if !self.outlives.get() {
+                return;
+            }
+            let turned = tokio::time::timeout(KEPT_WITHIN, self.turned.notified()).await;
+            if turned.is_err() && !self.door.borrow().is_open() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Turns whose door goes away in the middle: which go on, for how long, and what the next door is told.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::time::Duration;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::common::Channel;
+use metnos_proto::msg::planner::{CallState, CancelTurn, KeptTurns, LetGo, ResumeTurn, TakeBack, TurnEnd};
+use serde_json::json;
+
+use super::line::{KEPT_WITHIN, Line, MAX_SHELVED, MAX_TOLD_IN_ALL, Shelf};
+use super::stage::{Fate, Stage, Thinks, file};
+use crate::testing::{run, until};
+use crate::told::{self, MAX_TOLD, NOTE_BYTES, Piece};
+
+impl Stage {
+    async fn kept(&self) -> Vec<TurnId> {
+        self.door.kept_turns(TraceId::NONE, KeptTurns {}, []).await.unwrap().0.turns
+    }
+
+    async fn take_back(&self, turn: TurnId) -> Result<Vec<Piece>, AskError> {
+        let (_, [told]) = self.door.take_back(TraceId::NONE, TakeBack { turn }, []).await?;
+        Ok(told::read(&told).unwrap())
+    }
+}
+
+fn texts(told: &[Piece]) -> String {
+    told.iter().filter_map(|piece| if let Piece::Text(text) = piece { Some(text.as_str()) } else { None }).collect()
+}
+
+#[test]
+fn a_turn_whose_door_went_away_is_taken_back_with_all_that_was_told_and_goes_on() {
+    run(async {
+        let thoughts = vec![
+            Thinks::Says(vec!["one ", "two "], vec![("fs_read", json!({"path": "notes/a.md"}))]),
+            Thinks::Says(vec!["three"], Vec::new()),
+        ];
+        let mut stage = Stage::thinking(&[("fs_read", Fate::Hangs)], thoughts);
+        let turn = TurnId::new();
+        stage.open_on(Channel::Http, turn, b"compose something").await.unwrap();
+        until(|| !stage.script.asked("act").is_empty()).await;
+        stage.another_door(2).await;
+        assert_eq!(stage.kept().await, [turn]);
+        let told = stage.take_back(turn).await.unwrap();
+        assert_eq!(texts(&told), "one two ");
+        assert!(told.iter().any(|piece| matches!(piece, Piece::Call(1, _, CallState::Started, _))));
+        // What he says now still counts, and what follows comes here.
+        let stopped = stage.door.cancel_turn(TraceId::NONE, CancelTurn { turn }, []).await.unwrap().0;
+        assert!(stopped.was_open);
+        let (text, _, done) = stage.listen().await;
+        assert_eq!((text.as_str(), done.end), ("", TurnEnd::Cancelled));
+    });
+}
+
+#[test]
+fn what_is_told_while_no_door_is_there_is_kept_and_so_is_the_end_until_it_is_let_go() {
+    run(async {
+        let mut stage = Stage::new(&[("fs_read", file("# Hello"))]);
+        let turn = TurnId::new();
+        stage.open_on(Channel::Http, turn, b"read notes/welcome.md").await.unwrap();
+        stage.another_door(2).await;
+        until(|| stage.planner.turns() == 0).await;
+        for generation in 3..5 {
+            let told = stage.take_back(turn).await.unwrap();
+            assert_eq!(
+                (texts(&told).as_str(), told.last()),
+                ("# Hello", Some(&Piece::Done(TurnEnd::Answered, String::new())))
+            );
+            // A door that dies before it has journalled this is no loss.
+            stage.another_door(generation).await;
+        }
+        stage.door.let_go(TraceId::NONE, LetGo { turn }, []).await.unwrap();
+        assert!(stage.kept().await.is_empty() && stage.take_back(turn).await.is_err());
+        assert_eq!(stage.planner.shelf.held(), 0);
+    });
+}
+
+#[test]
+fn a_turn_ends_when_no_door_comes_in_time_and_one_of_a_terminal_at_once() {
+    run(async {
+        for (channel, within) in [(Channel::Cli, Duration::ZERO), (Channel::Http, KEPT_WITHIN)] {
+            let mut stage = Stage::thinking(&[], vec![Thinks::Hangs]);
+            let turn = TurnId::new();
+            stage.open_on(channel, turn, b"compose something").await.unwrap();
+            until(|| !stage.script.asked("think").is_empty()).await;
+            let before = tokio::time::Instant::now();
+            stage.link.abort();
+            until(|| stage.planner.turns() == 0).await;
+            let took = before.elapsed();
+            assert!(took >= within && took < within + Duration::from_secs(1), "{channel:?} {took:?}");
+            assert_eq!(stage.script.asked("close_turn"), ["close_turn cancelled "]);
+            stage.another_door(2).await;
+            let kept = stage.take_back(turn).await.ok().and_then(|told| told.last().cloned());
+            let ended = matches!(kept, Some(Piece::Done(TurnEnd::Cancelled, _)));
+            assert_eq!(ended, channel == Channel::Http, "{kept:?}");
+        }
+    });
+}
+
+#[test]
+fn a_turn_that_waits_is_told_whole_by_a_planner_that_was_started_anew() {
+    run(async {
+        let thoughts = vec![
+            Thinks::Says(vec!["I tidy up. "], vec![("fs_read", json!({"path": "notes/a.md"}))]),
+            Thinks::Says(vec!["all done"], Vec::new()),
+        ];
+        let mut stage = Stage::thinking(&[("fs_read", Fate::Asks)], thoughts);
+        let turn = TurnId::new();
+        stage.open_on(Channel::Http, turn, b"compose something").await.unwrap();
+        let (text, _, done) = stage.listen().await;
+        assert_eq!((text.as_str(), done.end), ("I tidy up. ", TurnEnd::Suspended));
+        assert_eq!(stage.kept().await, [turn]);
+        let mut stage = Stage::of(std::rc::Rc::clone(&stage.script));
+        until(|| stage.planner.model.borrow().is_some()).await;
+        let resumed = stage.door.resume_turn(TraceId::NONE, ResumeTurn { turn, acts: Vec::new() }, []).await.unwrap();
+        let told = told::read(&resumed.1[0]).unwrap();
+        assert_eq!(texts(&told), "I tidy up. ");
+        assert!(matches!(told.last(), Some(Piece::Done(TurnEnd::Suspended, _))));
+        let (text, _, _) = stage.listen().await;
+        assert_eq!(text.trim(), "all done");
+    });
+}
+
+#[test]
+fn as_much_as_the_limits_is_kept_and_a_turn_beyond_them_does_not_outlive_its_door() {
+    run(async {
+        let stage = Stage::new(&[("fs_read", Fate::Hangs)]);
+        stage.open_on(Channel::Http, TurnId::new(), b"read notes/a.md").await.unwrap();
+        let notes = stage.planner.turns.borrow().values().next().unwrap().line.door();
+        let shelf = std::rc::Rc::<Shelf>::default();
+        let line = || Line::new(TurnId::new(), true, notes.clone(), &shelf);
+        let text = |bytes: usize| Piece::Text("x".repeat(bytes - NOTE_BYTES));
+        let one = line();
+        one.keep(text(MAX_TOLD));
+        assert!(one.outlives() && shelf.held() == MAX_TOLD);
+        one.keep(text(NOTE_BYTES));
+        assert!(!one.outlives() && shelf.held() == 0 && one.told().is_empty());
+        // Those that have ended make room for those that are under way, and these for nobody.
+        let open: Vec<_> = (0..MAX_TOLD_IN_ALL / MAX_TOLD - 1).map(|_| line()).collect();
+        open.iter().for_each(|line| line.keep(text(MAX_TOLD)));
+        let ended = line();
+        ended.keep(text(MAX_TOLD));
+        shelf.put(&ended);
+        drop(ended);
+        assert_eq!(shelf.held(), MAX_TOLD_IN_ALL);
+        let another = line();
+        another.keep(text(MAX_TOLD));
+        assert!(another.outlives() && shelf.turns().is_empty() && shelf.held() == MAX_TOLD_IN_ALL);
+        let last = line();
+        last.keep(text(NOTE_BYTES));
+        assert!(!last.outlives() && open.iter().all(|line| line.outlives()));
+        drop((open, another));
+        assert_eq!(shelf.held(), 0);
+        (0..=MAX_SHELVED).for_each(|_| shelf.put(&line()));
+        assert_eq!(shelf.turns().len(), MAX_SHELVED);
+    });
+}
