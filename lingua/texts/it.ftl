@@ -290,6 +290,31 @@ refusal = { $rule ->
     [chronicle-disk_full] il disco è pieno, quindi non si può registrare nulla: fai spazio
     [chronicle-write] il registro non si può scrivere, quindi non si fa nulla
     [constitution-pending] SOUL.md non dice più le Leggi in vigore: il proprietario guardi `metnosctl rite constitution`, alla macchina
+    [file-path] un percorso ha da 1 a 4096 byte
+    [http-body] il corpo della richiesta è troppo grande, o non è arrivato intero
+    [http-callers] troppi client sono conosciuti qui in questo momento
+    [http-csrf] la richiesta non mostra di venire da una pagina di questa porta
+    [http-field] una parte della richiesta non è quella che ci si aspetta: `field` dice quale
+    [http-host] l'indirizzo a cui è rivolta la richiesta non è quello di questa porta
+    [http-method] qui non si chiede in questo modo
+    [http-origin] la richiesta viene da un altro sito
+    [http-pairing] troppi codici sono stati provati: aspetta un momento
+    [http-path] a questo indirizzo non c'è nulla
+    [http-random] la macchina non dà numeri casuali: riprova tra un momento
+    [http-rate] hai chiesto più spesso di quanto si risponda: aspetta un momento
+    [http-slow] la richiesta non è arrivata in tempo
+    [http-streams] troppi ascolti sono già aperti: chiudine uno
+    [http-unknown] troppe richieste di sconosciuti: aspetta un momento
+    [hook-full] non si tengono altri webhook
+    [hook-name] un webhook ha un nome di lettere minuscole, cifre e trattini
+    [hook-rate] questo webhook chiama più spesso di quanto si ascolti: aspetta un momento
+    [hook-replay] questa chiamata era già stata ascoltata; non è stato fatto nulla
+    [hook-secrets] i segreti dei webhook non si possono leggere o scrivere
+    [hook-signature] nessun webhook di questo nome conosce questa firma, o non è il suo momento
+    [ws-asks] troppe domande sono in corso su questo collegamento: aspetta una risposta
+    [ws-frame] ciò che è arrivato non è un WebSocket come dev'essere
+    [ws-text] qui si parla solo in testo
+    [ws-upgrade] qui si parla con un WebSocket
     [door-answer] la risposta non si può leggere
     [door-cards] le schede non si possono leggere
     [door-look] ciò che è stato chiesto non si può leggere

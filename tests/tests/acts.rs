@@ -10,6 +10,7 @@ use serde_json::Value;
 const SEEDS: [&str; 20] = [
     "clock_now",
     "csv_query",
+    "file_get",
     "fs_append",
     "fs_count",
     "fs_delete",
@@ -19,7 +20,6 @@ const SEEDS: [&str; 20] = [
     "fs_read",
     "fs_restore",
     "fs_write",
-    "file_get",
     "inbox_add",
     "json_query",
     "llm_classify",

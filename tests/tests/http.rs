@@ -468,3 +468,26 @@ fn the_door_says_what_it_has_and_each_address_is_there() {
         }
     }
 }
+
+#[test]
+fn whoever_asks_in_italian_is_told_no_in_italian_and_which_part_was_wrong_stands_beside_it() {
+    let set = Plan::new().config("[http]\nlisten = \"127.0.0.1:0\"\n").start();
+    let web = Web::of(&set).paired(&set, "owner");
+    let unknown = format!("/v1/turns/{}", "0".repeat(26));
+    for (tags, says, lang) in [
+        ("Accept-Language: it-IT,it;q=0.9\r\n", "a questo indirizzo", "it"),
+        ("Accept-Language: de\r\n", "nothing at this address", "en"),
+        ("", "nothing at this address", "en"),
+    ] {
+        let reply = web.ask("GET", "/v1/nowhere", tags);
+        assert_eq!((reply.status, reply.header("content-language")), (404, Some(lang)), "{reply:?}");
+        assert!(reply.json()["detail"].as_str().unwrap().contains(says), "{reply:?}");
+        assert_eq!(web.ask("GET", &unknown, tags).status, 404);
+    }
+    let wrong = web.post_with("/v1/turns", &json!({"words": 7}), "Accept-Language: it\r\n");
+    assert_eq!((wrong.status, wrong.rule().as_str()), (400, "http.field"), "{wrong:?}");
+    assert!(wrong.json()["detail"].as_str().unwrap().starts_with("una parte"), "{wrong:?}");
+    assert_eq!(wrong.json()["field"], "words");
+    let stranger = Web::of(&set).ask("GET", "/v1/status", "Accept-Language: it\r\n");
+    assert!(stranger.json()["detail"].as_str().unwrap().contains("non sei conosciuto"), "{stranger:?}");
+}

@@ -382,7 +382,7 @@ fn every_test_that_the_threat_model_names_exists() {
 
 /// Which rules say no to people on a channel, by their first word. All others say no to the owner at the machine, whose
 /// commands are English, or to a program.
-const SAID_TO_PEOPLE: [&str; 35] = [
+const SAID_TO_PEOPLE: [&str; 39] = [
     "approval",
     "approvals",
     "arguments",
@@ -392,9 +392,12 @@ const SAID_TO_PEOPLE: [&str; 35] = [
     "door",
     "effects",
     "executor",
+    "file",
     "grant",
     "guard",
     "handle",
+    "hook",
+    "http",
     "inbox",
     "intent",
     "law",
@@ -418,6 +421,7 @@ const SAID_TO_PEOPLE: [&str; 35] = [
     "tokens",
     "turn",
     "words",
+    "ws",
 ];
 /// Among them: what allows, what asks (a card has its reason), and names that are no rules.
 const SAID_TO_NOBODY: [&str; 26] = [

@@ -2,7 +2,7 @@
 //! names the field, what stood there and what was expected.
 
 use hyper::StatusCode;
-use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
 
 use super::documents;
 
@@ -71,6 +71,18 @@ impl Problem {
     pub fn nothing_here() -> Self {
         Self::new(StatusCode::NOT_FOUND, "http.path", "there is nothing at this address")
             .remedy("GET /openapi.json says what there is")
+    }
+
+    /// The same as somebody reads it who speaks this language. Which part of a request was wrong stands beside it as before.
+    #[must_use]
+    pub fn said_in(self, lang: Lang) -> Self {
+        if lang == Lang::En {
+            return self;
+        }
+        let refusal = Refusal::new(RefusalCode::Invalid, &self.rule, self.why.clone());
+        let said = metnos_lingua::refusal(lang, &refusal);
+        let why = if said == refusal.to_string() { self.why } else { said };
+        Self { why, ..self }
     }
 
     /// As `application/problem+json`.

@@ -5,16 +5,16 @@ use std::rc::Rc;
 
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCEPT, ACCEPT_LANGUAGE, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
-    LOCATION, REFERRER_POLICY, RETRY_AFTER, SEC_WEBSOCKET_VERSION, SET_COOKIE, UPGRADE, WWW_AUTHENTICATE,
-    X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, ACCEPT_LANGUAGE, ALLOW, CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap,
+    HeaderName, HeaderValue, LOCATION, REFERRER_POLICY, RETRY_AFTER, SEC_WEBSOCKET_VERSION, SET_COOKIE, UPGRADE,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
 use metnos_lingua::card;
 use metnos_proto::ids::TurnId;
-use metnos_proto::msg::common::{Channel, Refusal, Standing};
+use metnos_proto::msg::common::{Channel, Lang, Refusal, Standing};
 use metnos_proto::msg::door::AnswerHere;
 use metnos_proto::msg::people;
 use metnos_proto::msg::planner::TurnEnd;
@@ -57,7 +57,8 @@ pub async fn serve(http: Rc<Http>, mut request: Request<Incoming>, unheard: Rc<U
         Ok(response) => response,
         Err(problem) => {
             discard(&mut body).await;
-            refused(&problem, head.uri.path())
+            let lang = spoken(&head.headers).unwrap_or(Lang::En);
+            refused(&problem.said_in(lang), lang, head.uri.path())
         }
     };
     *http.answered.borrow_mut().entry(response.status().as_u16()).or_default() += 1;
@@ -75,7 +76,12 @@ pub async fn serve(http: Rc<Http>, mut request: Request<Incoming>, unheard: Rc<U
     response
 }
 
-fn refused(problem: &Problem, path: &str) -> Response<Out> {
+/// The language that a client asks for.
+fn spoken(headers: &HeaderMap) -> Option<Lang> {
+    headers.get(ACCEPT_LANGUAGE).and_then(|tags| metnos_lingua::of_tag(tags.to_str().ok()?))
+}
+
+fn refused(problem: &Problem, lang: Lang, path: &str) -> Response<Out> {
     let is_chat = path == "/v1/chat/completions" || path == "/v1/models";
     let mut response = if is_chat {
         of(problem.status, JSON, document(&chat::problem(problem)))
@@ -83,6 +89,7 @@ fn refused(problem: &Problem, path: &str) -> Response<Out> {
         of(problem.status, PROBLEM, document(&problem.document()))
     };
     let headers = response.headers_mut();
+    headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static(if lang == Lang::It { "it" } else { "en" }));
     if problem.status == StatusCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"metnos\""));
     }
@@ -208,7 +215,7 @@ async fn known(http: &Http, head: &Parts, from_page: bool) -> Result<(Rc<Caller>
         Some(caller) => caller.bucket.take().map_err(|again| Problem::too_often("http.rate", again))?,
         None => http.unknown.take().map_err(|again| Problem::too_often("http.unknown", again))?,
     }
-    let speaks = head.headers.get(ACCEPT_LANGUAGE).and_then(|tags| metnos_lingua::of_tag(tags.to_str().ok()?));
+    let speaks = spoken(&head.headers);
     let who = http.door.identify(&Speaker { lang: speaks, ..speaker(&digest) }).await?;
     let most_streams = match who.standing {
         Standing::Owner => MAX_STREAMS_OF_ONE,
