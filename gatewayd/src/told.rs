@@ -76,7 +76,7 @@ pub fn write(pieces: &[Piece]) -> Result<Sealed, String> {
     Sealed::new(&bytes).map_err(|error| error.to_string())
 }
 
-/// Reads what [`write`] makes.
+/// Reads what [`write()`] makes.
 ///
 /// # Errors
 /// When it is something else or more than may be kept, as a sentence.
