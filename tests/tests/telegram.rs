@@ -188,7 +188,7 @@ fn the_commands_do_what_they_say_under_the_name_of_who_says_them() {
     let names = |set: &Value| -> Vec<String> {
         set.as_array().unwrap().iter().map(|one| one["command"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(names(&commands[""]), ["help", "status", "undo", "approvals", "pause"]);
+    assert_eq!(names(&commands[""]), ["help", "status", "undo", "approvals", "file", "pause"]);
     assert!(commands["it"][2]["description"].as_str().unwrap().contains("annulla"));
     server.say(OWNER, "/help");
     server.told(OWNER, "/approvals");
