@@ -80,16 +80,19 @@ fn an_answer_that_comes_before_the_turn_was_put_aside_is_not_lost() {
 
 #[test]
 fn a_card_that_comes_after_the_last_word_of_its_turn_is_shown_before_that_word() {
-    run(async {
-        let stage = Stage::new();
-        let mut person = stage.person(1000);
-        let turn = person.say(b"tidy up").await.unwrap();
-        let card = CardWaits { turn, id: "ab".into(), digest: "blake3:1".into(), shown: "{}".into() };
-        *stage.script.before.borrow_mut() = Some(door_policyd::Note::CardWaits(card));
-        stage.planner_ends(turn, TurnEnd::Suspended).await;
-        let first = person.notes.recv().await.unwrap();
-        assert!(matches!(&first, ctl_door::Note::CardWaits(card) if card.id == "ab"), "{first:?}");
-        assert_eq!(person.listen().await.1.end, TurnEnd::Suspended);
-        assert!(stage.door.is_shown("ab"));
-    });
+    // A plan waits for the card; what needs no plan ends with it.
+    for end in [TurnEnd::Suspended, TurnEnd::Denied] {
+        run(async {
+            let stage = Stage::new();
+            let mut person = stage.person(1000);
+            let turn = person.say(b"tidy up").await.unwrap();
+            let card = CardWaits { turn, id: "ab".into(), digest: "blake3:1".into(), shown: "{}".into() };
+            *stage.script.before.borrow_mut() = Some(door_policyd::Note::CardWaits(card));
+            stage.planner_ends(turn, end.clone()).await;
+            let first = person.notes.recv().await.unwrap();
+            assert!(matches!(&first, ctl_door::Note::CardWaits(card) if card.id == "ab"), "{first:?}");
+            assert_eq!(person.listen().await.1.end, end);
+            assert!(stage.door.is_shown("ab"));
+        });
+    }
 }

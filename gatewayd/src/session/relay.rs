@@ -164,7 +164,7 @@ impl Relay {
                 biased;
                 Some(item) = self.queue.recv() => match item {
                     Item::Done(done) => {
-                        if done.end == TurnEnd::Suspended {
+                        if may_wait_for_a_card(&done.end) {
                             self.late_cards().await;
                         }
                         let why = crate::reflex::answer::shorten(&done.why, MAX_WHY).to_owned();
@@ -252,6 +252,19 @@ impl Relay {
             }
         }
         Err(last)
+    }
+}
+
+/// Whether policyd may have asked for a word before a turn ended so: only an answer is none for want of it.
+const fn may_wait_for_a_card(end: &TurnEnd) -> bool {
+    match end {
+        TurnEnd::Suspended
+        | TurnEnd::Denied
+        | TurnEnd::Unsuccessful
+        | TurnEnd::NotUnderstood
+        | TurnEnd::Cancelled
+        | TurnEnd::Broken => true,
+        TurnEnd::Answered => false,
     }
 }
 

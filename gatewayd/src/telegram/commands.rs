@@ -1,6 +1,7 @@
 //! The commands, and the presses of buttons: what the door itself answers. What has an effect goes to policyd under the
 //! sender's own name, and nothing counts here but what policyd says of it.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_proto::ids::TraceId;
@@ -106,24 +107,47 @@ impl Bot {
     }
 
     async fn approvals(&self, from: i64, speaker: &Speaker, who: &Identified) {
-        let cards = match self.door.cards_of(speaker).await {
+        let watched = match self.watched_cards(speaker, who.lang).await {
             Ok(cards) => cards,
             Err(refusal) => {
                 self.say(from, &told(&refusal, who.lang)).await;
                 return;
             }
         };
-        if cards.is_empty() {
+        if watched.is_empty() {
             self.say(from, &says::nothing_waits(who.lang)).await;
         }
-        for shown in cards.iter().take(super::sequence::MAX_OPEN) {
+        for (shown, view) in watched {
             let (id, digest) = (shown["id"].as_str().unwrap_or_default(), shown["digest"].as_str().unwrap_or_default());
-            let out = outgoing(&card::spans(shown, id, who.lang), card::buttons(shown, id, digest, who.lang));
-            match self.api.send(from, &out).await {
-                Ok(message) => self.watch(from, message, shown, id, who.lang),
-                Err(fault) => tracing::warn!(%fault, "a card could not be shown"),
+            let out = outgoing(&card::spans(&shown, id, who.lang), card::buttons(&shown, id, digest, who.lang));
+            match (self.api.send(from, &out).await, view) {
+                (Ok(message), Some(view)) => self.watch(from, message, &shown, id, view),
+                (Ok(_), None) => {}
+                (Err(fault), view) => {
+                    tracing::warn!(%fault, "a card could not be shown");
+                    view.iter().for_each(|view| view.close());
+                }
             }
         }
+    }
+
+    /// The cards that wait, each with a view that hears what becomes of it, if there was room for one. The views are there
+    /// before policyd is asked once more which cards still wait: one that is decided while its message is on the way is
+    /// heard of, and one that was decided before is not shown.
+    async fn watched_cards(&self, speaker: &Speaker, lang: Lang) -> Result<Vec<(Value, Option<Rc<View>>)>, Refusal> {
+        let mut views = BTreeMap::new();
+        for shown in self.door.cards_of(speaker).await?.iter().take(super::sequence::MAX_OPEN) {
+            let id = shown["id"].as_str().unwrap_or_default();
+            views.insert(id.to_owned(), self.view_of(id, lang));
+        }
+        let waiting = if views.is_empty() { Vec::new() } else { self.door.cards_of(speaker).await? };
+        let watched = waiting.into_iter().filter_map(|shown| {
+            let view = views.remove(shown["id"].as_str().unwrap_or_default())?;
+            Some((shown, view))
+        });
+        let watched = watched.collect();
+        views.into_values().flatten().for_each(|view| view.close());
+        Ok(watched)
     }
 
     /// Takes back, and records that it was asked for: a restart does not take back twice.
@@ -188,8 +212,10 @@ impl Bot {
         };
         self.acknowledge(&press.query, &says::heard(who.lang)).await;
         // A card from before this door: nobody watches the message under which it was pressed.
-        if !self.door.is_shown(&wanted.id) {
-            self.watch(press.from, message, &shown, &wanted.id, who.lang);
+        if !self.door.is_shown(&wanted.id)
+            && let Some(view) = self.view_of(&wanted.id, who.lang)
+        {
+            self.watch(press.from, message, &shown, &wanted.id, view);
         }
         let digest = shown["digest"].as_str().unwrap_or_default().to_owned();
         let ask = AnswerHere { id: wanted.id, digest, answer: wanted.answer, code: String::new() };
@@ -207,13 +233,15 @@ impl Bot {
         }
     }
 
-    /// Has the message below which a card stands edited when the card is decided, wherever that is.
-    fn watch(&self, chat: i64, message: i64, shown: &Value, id: &str, lang: Lang) {
+    /// A view that hears what becomes of this card; none when too many listen to it.
+    fn view_of(&self, id: &str, lang: Lang) -> Option<Rc<View>> {
         let view = Rc::new(View::new(lang));
-        let ear: Rc<dyn Ear> = Rc::clone(&view) as _;
-        if !self.door.was_shown(id, ear) {
-            return;
-        }
+        self.door.was_shown(id, Rc::clone(&view) as Rc<dyn Ear>).then_some(view)
+    }
+
+    /// Has the message below which a card stands edited when the view hears that it was decided, wherever that was.
+    fn watch(&self, chat: i64, message: i64, shown: &Value, id: &str, view: Rc<View>) {
+        let lang = view.lang();
         let scribe = Scribe::new(Rc::clone(&self.api), chat, lang, view);
         let (first, _) = oneshot::channel();
         tokio::task::spawn_local(scribe.with_card(id, message, card::spans(shown, id, lang)).run(first));

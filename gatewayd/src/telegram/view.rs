@@ -52,6 +52,12 @@ impl View {
         }
     }
 
+    /// The language of the chat.
+    #[must_use]
+    pub fn lang(&self) -> Lang {
+        self.lang
+    }
+
     /// Waits until there is something new.
     pub async fn changed(&self) {
         self.changed.notified().await;
