@@ -51,7 +51,7 @@ use bounds::{
 use guard::Names;
 use patience::Patient;
 use rate::Bucket;
-use record::Record;
+use record::{Record, Stand};
 use stream::Counted;
 
 /// Connections that wait to be taken.
@@ -85,6 +85,18 @@ pub struct Http {
 struct Records {
     of: HashMap<TurnId, Rc<Record>>,
     order: VecDeque<TurnId>,
+}
+
+impl Records {
+    /// Which of them is given up first: of what is over the journal has a copy, and of what waits for a card it will have
+    /// one; of what is under way nobody else knows what was told.
+    fn least(&self) -> Option<usize> {
+        let stands =
+            |turn: &TurnId, wanted: fn(&Stand) -> bool| self.of.get(turn).is_none_or(|one| wanted(&one.stand()));
+        let oldest = |wanted: fn(&Stand) -> bool| self.order.iter().position(|turn| stands(turn, wanted));
+        let over = oldest(|stand| matches!(stand, Stand::Done(_)));
+        over.or_else(|| oldest(|stand| *stand == Stand::Suspended)).or((!self.order.is_empty()).then_some(0))
+    }
 }
 
 /// Somebody whose token policyd knows.
@@ -243,7 +255,9 @@ impl Http {
         caller.gone.borrow().send_replace(true);
         self.door.cancel_turns_of(caller.voice.number);
         let mut records = self.records.borrow_mut();
-        records.of.retain(|_, record| record.owner != caller.digest);
+        let Records { of, order } = &mut *records;
+        of.retain(|_, record| record.owner != caller.digest);
+        order.retain(|turn| of.contains_key(turn));
     }
 
     /// What a policyd that went away said of somebody nobody can say now: streams end, and whoever comes back is asked
@@ -260,9 +274,9 @@ impl Http {
     /// Keeps what is told in a turn, for whoever comes back.
     fn keep(&self, turn: TurnId, record: &Rc<Record>) {
         let mut records = self.records.borrow_mut();
-        while records.of.len() >= MAX_RECORDS || records.order.len() >= 2 * MAX_RECORDS {
-            let Some(oldest) = records.order.pop_front() else { break };
-            records.of.remove(&oldest);
+        while records.of.len() >= MAX_RECORDS {
+            let Some(given_up) = records.least().and_then(|at| records.order.remove(at)) else { break };
+            records.of.remove(&given_up);
         }
         records.order.push_back(turn);
         records.of.insert(turn, Rc::clone(record));

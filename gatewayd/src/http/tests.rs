@@ -9,7 +9,7 @@ use hyper_util::rt::TokioIo;
 use metnos_proto::edges::door_policyd;
 use metnos_proto::msg::common::Standing;
 use metnos_proto::msg::people::{Paired, Revoked};
-use metnos_proto::msg::planner::TurnEnd;
+use metnos_proto::msg::planner::{TurnDone, TurnEnd};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::time::Instant;
 
@@ -17,6 +17,7 @@ use super::Http;
 use super::bounds::*;
 use super::guard::Token;
 use crate::session::stage::Stage;
+use crate::session::voice::{Ear, Told};
 use crate::testing::{run, until};
 
 const PORT: u16 = 42_618;
@@ -303,23 +304,40 @@ fn a_stream_says_that_it_is_there_and_ends_with_its_turn() {
 }
 
 #[test]
-fn as_many_turns_as_the_limit_are_kept_and_the_oldest_is_in_the_journal() {
+fn as_many_turns_as_the_limit_are_kept_and_the_oldest_that_is_over_is_in_the_journal() {
     run(async {
         let scene = Scene::new();
-        let first = record_one(&scene, 0);
-        for n in 1..MAX_RECORDS {
-            record_one(&scene, n);
+        let kept = |turn| scene.http.records.borrow().of.contains_key(&turn);
+        let [open, waits, over] = [None, Some(TurnEnd::Suspended), Some(TurnEnd::Answered)];
+        let [first, second, third] =
+            [record_one(&scene, 0, open), record_one(&scene, 1, waits.clone()), record_one(&scene, 2, over.clone())];
+        for n in 3..MAX_RECORDS {
+            record_one(&scene, n, over.clone());
         }
-        assert!(scene.http.records.borrow().of.contains_key(&first));
-        record_one(&scene, MAX_RECORDS);
-        assert!(!scene.http.records.borrow().of.contains_key(&first));
+        assert!(kept(first) && kept(second) && kept(third));
+        record_one(&scene, MAX_RECORDS, None);
+        assert!(kept(first) && kept(second) && !kept(third), "what is over makes room");
+        // When nothing is over any more, what waits for a card does; and then the oldest.
+        for n in MAX_RECORDS + 1..2 * MAX_RECORDS - 2 {
+            record_one(&scene, n, None);
+        }
+        assert!(kept(first) && kept(second));
+        record_one(&scene, 2 * MAX_RECORDS, None);
+        assert!(kept(first) && !kept(second));
+        record_one(&scene, 2 * MAX_RECORDS + 1, None);
+        assert!(!kept(first));
         assert_eq!(scene.http.records.borrow().of.len(), MAX_RECORDS);
+        assert_eq!(scene.http.records.borrow().order.len(), MAX_RECORDS);
     });
 }
 
-fn record_one(scene: &Scene, n: usize) -> metnos_proto::ids::TurnId {
+fn record_one(scene: &Scene, n: usize, end: Option<TurnEnd>) -> metnos_proto::ids::TurnId {
     let turn = metnos_proto::ids::TurnId::from_bytes(u128::try_from(n + 1).unwrap().to_be_bytes());
-    scene.http.keep(turn, &super::Record::new("me".into(), 1, Rc::clone(&scene.http.kept)));
+    let record = super::Record::new("me".into(), 1, Rc::clone(&scene.http.kept));
+    if let Some(end) = end {
+        drop(record.tell(Told::TurnDone(TurnDone { turn, end, why: String::new() })));
+    }
+    scene.http.keep(turn, &record);
     turn
 }
 
