@@ -8,7 +8,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_policyd::budget::drafts::{MAX_RUNS, RUN_WITHIN};
+use metnos_policyd::budget::drafts::{MAX_OPENED, MAX_RUNS, RUN_WITHIN};
 
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::{PlannerPolicyd, SyntdPolicyd};
@@ -229,7 +229,7 @@ fn a_run_of_drafts_is_written_down_before_mind_hears_of_it_and_settled_with_what
         for _ in 0..MAX_RUNS + 1 {
             assert_eq!(drafts(&syntd, TurnId::NONE, 600).await.unwrap_err().rule, "mind.no_model");
         }
-        until_charged(&world, 0).await;
+        assert!(!world.took().iter().any(|line| line.starts_with("cost")), "nothing is written down for that");
         *world.mind.says.borrow_mut() = Says::Nothing;
         world.took();
         let (run, left) = drafts(&syntd, TurnId::NONE, 600).await.unwrap();
@@ -289,6 +289,19 @@ fn runs_of_drafts_end_with_their_syntd_with_time_and_with_everything_and_none_be
         // While nobody has confirmed the Laws as they are now, nothing is done of Metnos's own accord.
         std::fs::write(folder.path().join("workspace/SOUL.md"), SOUL.replace("trace", "track")).unwrap();
         assert_eq!(drafts(&syntd, TurnId::NONE, 100).await.unwrap_err().rule, "constitution.pending");
+        std::fs::write(folder.path().join("workspace/SOUL.md"), SOUL).unwrap();
+        // A syntd that opens one after the other leaves no more lines than some.
+        let mut opened = 0;
+        let often = loop {
+            match drafts(&syntd, TurnId::NONE, 100).await {
+                Ok((run, _)) => syntd.end_drafts(NO, EndDrafts { run }, []).await.unwrap(),
+                Err(refusal) => break refusal.rule,
+            };
+            opened += 1;
+        };
+        assert_eq!((often.as_str(), opened + MAX_RUNS + 2), ("drafts.often", MAX_OPENED));
+        world.clock.set(3_600_000);
+        drafts(&syntd, TurnId::NONE, 100).await.unwrap();
     });
 }
 

@@ -3,12 +3,14 @@
 //! that nobody who speaks in turns can know it; it ends when syntd says so, is gone, was too long about it, or everything is
 //! stopped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
+use metnos_proto::edge::AskError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::mind::{EndFund, Fund};
 use metnos_proto::msg::policyd::{DraftsFunded, FundDrafts};
 
 use crate::policy::Policy;
@@ -18,6 +20,10 @@ use crate::rate::Room;
 pub(crate) const SYNTH: &str = "metnos:synth";
 /// The most runs that are open at once.
 pub const MAX_RUNS: usize = 4;
+/// The most runs that are opened within [`HOUR_MS`]: each leaves lines in the chronicle.
+pub const MAX_OPENED: usize = 30;
+/// An hour.
+const HOUR_MS: u64 = 3_600_000;
 /// How long a run may be open.
 pub const RUN_WITHIN: Duration = Duration::from_secs(1_800);
 
@@ -31,17 +37,21 @@ struct Run {
 
 /// The runs that are open.
 #[derive(Debug, Default)]
-pub struct Runs(BTreeMap<TurnId, Run>);
+pub struct Runs {
+    open: BTreeMap<TurnId, Run>,
+    /// When those of the last hour were opened.
+    opened_ms: VecDeque<u64>,
+}
 
 impl Runs {
     /// Whether this one is open.
     pub(crate) fn has(&self, run: TurnId) -> bool {
-        self.0.contains_key(&run)
+        self.open.contains_key(&run)
     }
 
     /// All are over.
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        self.open.clear();
     }
 
     /// The run that was meant; whether it was opened just now.
@@ -49,17 +59,30 @@ impl Runs {
         if run != TurnId::NONE {
             return self.of(run, link).map(|known| (run, known, false));
         }
-        if self.0.len() >= MAX_RUNS {
+        if self.open.len() >= MAX_RUNS {
             let why = format!("{MAX_RUNS} runs of drafts are open already");
             return Err(Refusal::new(RefusalCode::Busy, "drafts.many", why).remedy("end one of them"));
         }
         let (id, run) = (TurnId::new(), Run { trace: TraceId::new(), link });
-        self.0.insert(id, run);
+        self.open.insert(id, run);
         Ok((id, run, true))
     }
 
+    /// One more that is opened, if there were not too many.
+    fn count(&mut self, now_ms: u64) -> Result<(), Refusal> {
+        while self.opened_ms.front().is_some_and(|at| at.saturating_add(HOUR_MS) <= now_ms) {
+            self.opened_ms.pop_front();
+        }
+        if self.opened_ms.len() >= MAX_OPENED {
+            let why = format!("{MAX_OPENED} runs of drafts were opened within an hour");
+            return Err(Refusal::new(RefusalCode::Busy, "drafts.often", why).remedy("have more drafted in one of them"));
+        }
+        self.opened_ms.push_back(now_ms);
+        Ok(())
+    }
+
     fn of(&self, run: TurnId, link: u32) -> Result<Run, Refusal> {
-        let known = self.0.get(&run).filter(|known| known.link == link).copied();
+        let known = self.open.get(&run).filter(|known| known.link == link).copied();
         known.ok_or_else(|| {
             Refusal::new(RefusalCode::Unknown, "drafts.unknown", "no such run of drafts is open".to_owned())
                 .remedy("open another one")
@@ -84,20 +107,36 @@ impl Policy {
             return Err(Refusal::new(RefusalCode::Busy, "quota.rate", why).remedy("wait a moment"));
         }
         let (run, known, fresh) = self.house().drafts.borrow_mut().find_or_open(ask.run, link)?;
-        match self.fund_thinking((run, known.trace), SYNTH, ask.tokens).await {
+        if !fresh {
+            let tokens = self.fund_thinking((run, known.trace), SYNTH, ask.tokens).await?;
+            return Ok(DraftsFunded { run, tokens });
+        }
+        match self.open_drafts((run, known.trace), ask.tokens).await {
             Ok(tokens) => {
-                if fresh {
-                    self.end_drafts_in_time(run);
-                }
+                self.end_drafts_in_time(run);
                 Ok(DraftsFunded { run, tokens })
             }
             Err(refusal) => {
-                if fresh {
-                    self.drafts_are_over(run);
-                }
+                self.drafts_are_over(run);
                 Err(refusal)
             }
         }
+    }
+
+    /// Whether anybody could draft at all is asked before anything is written down.
+    async fn open_drafts(self: &Rc<Self>, (run, trace): (TurnId, TraceId), want: u64) -> Result<u64, Refusal> {
+        let nothing = Fund { turn: run, tokens: 0, micro: 0, drafts: true };
+        let (_, []) = self.mind.fund(trace, nothing, []).await.map_err(AskError::into_refusal)?;
+        let counted = self.house().drafts.borrow_mut().count(self.clock.monotonic_ms());
+        let funded = match counted {
+            Ok(()) => self.fund_thinking((run, trace), SYNTH, want).await,
+            Err(refusal) => Err(refusal),
+        };
+        if funded.is_err() {
+            // Whether or not there is something to settle: mind forgets that there was a run.
+            let _ = self.mind.end_fund(trace, EndFund { turn: run }, []).await;
+        }
+        funded
     }
 
     /// syntd is done with a run.
@@ -114,13 +153,13 @@ impl Policy {
     pub fn syntd_gone(self: &Rc<Self>, link: u32) {
         let open: Vec<TurnId> = {
             let runs = self.house().drafts.borrow();
-            runs.0.iter().filter(|(_, run)| run.link == link).map(|(id, _)| *id).collect()
+            runs.open.iter().filter(|(_, run)| run.link == link).map(|(id, _)| *id).collect()
         };
         open.into_iter().for_each(|run| self.drafts_are_over(run));
     }
 
     fn drafts_are_over(self: &Rc<Self>, run: TurnId) {
-        self.house().drafts.borrow_mut().0.remove(&run);
+        self.house().drafts.borrow_mut().open.remove(&run);
         self.end_thinking(run);
     }
 
