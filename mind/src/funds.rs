@@ -40,6 +40,8 @@ struct Turn {
     held: Most,
     under_way: usize,
     latest: HashMap<Thinker, u32>,
+    /// A run of drafts: syntd's, and nobody else's.
+    drafts: bool,
 }
 
 /// All turns that are funded.
@@ -52,13 +54,17 @@ impl Funds {
     /// policyd's word.
     ///
     /// # Errors
-    /// When too many turns are funded.
+    /// When too many turns are funded, or this one would become another's.
     pub fn fund(&mut self, word: &Fund) -> Result<Funded, Refusal> {
         if self.turns.len() >= MAX_TURNS && !self.turns.contains_key(&word.turn) {
             let why = format!("{MAX_TURNS} turns are funded already");
             return Err(Refusal::new(RefusalCode::Busy, "mind.turns", why));
         }
-        let turn = self.turns.entry(word.turn).or_default();
+        let turn = self.turns.entry(word.turn).or_insert_with(|| Turn { drafts: word.drafts, ..Turn::default() });
+        if turn.drafts != word.drafts {
+            let why = "a turn never becomes a run of drafts, nor the other way round".to_owned();
+            return Err(Refusal::new(RefusalCode::Invalid, "mind.fund", why));
+        }
         turn.given = Most { tokens: word.tokens, micro: word.micro };
         Ok(Funded { tokens: turn.used.tokens, micro: turn.used.micro })
     }
@@ -79,7 +85,9 @@ impl Funds {
     /// # Errors
     /// With the rule and what to do.
     pub fn begin(&mut self, turn: TurnId, thinker: Thinker, thought: u32, most: Most) -> Result<(), Refusal> {
-        let Some(funded) = self.turns.get_mut(&turn) else {
+        // To whom it is not given, it is as if it were not there.
+        let theirs = |funded: &&mut Turn| funded.drafts == (thinker == Thinker::Syntd);
+        let Some(funded) = self.turns.get_mut(&turn).filter(theirs) else {
             let why = "nobody has said that this turn may think".to_owned();
             return Err(Refusal::new(RefusalCode::Denied, "mind.fund", why)
                 .remedy("a turn is funded by policyd before its first thought, and again after a restart"));
@@ -141,7 +149,7 @@ mod tests {
 
     fn funded(tokens: u64, micro: u64) -> (Funds, TurnId) {
         let (mut funds, turn) = (Funds::default(), TurnId::new());
-        funds.fund(&Fund { turn, tokens, micro }).unwrap();
+        funds.fund(&Fund { turn, tokens, micro, drafts: false }).unwrap();
         (funds, turn)
     }
 
@@ -161,14 +169,36 @@ mod tests {
         funds.settle(turn, most, &usage(10, 5));
         begin(&mut funds, 2, most).unwrap();
         assert_eq!(rule(begin(&mut funds, 2, Most::default())), "mind.thought");
-        funds.begin(turn, Thinker::Syntd, 2, Most::default()).unwrap();
+        // An executor's thoughts are numbered by policyd, in whatever order they come.
+        funds.begin(turn, Thinker::Executor, 2, Most::default()).unwrap();
         // More than was held may have been used: then the rest is gone.
         funds.settle(turn, most, &usage(500, 5));
         assert_eq!(rule(begin(&mut funds, 3, Most { tokens: 1, micro: 0 })), "mind.fund.tokens");
-        assert_eq!(funds.fund(&Fund { turn, tokens: 600, micro: 50 }).unwrap(), Funded { tokens: 510, micro: 10 });
+        let more = Fund { turn, tokens: 600, micro: 50, drafts: false };
+        assert_eq!(funds.fund(&more).unwrap(), Funded { tokens: 510, micro: 10 });
         begin(&mut funds, 3, Most { tokens: 90, micro: 40 }).unwrap();
         assert_eq!(funds.end(turn), Funded { tokens: 510, micro: 10 });
         assert_eq!(rule(begin(&mut funds, 4, Most::default())), "mind.fund");
+    }
+
+    #[test]
+    fn a_run_of_drafts_is_syntds_and_a_turn_is_everybody_elses() {
+        let (mut funds, turn) = funded(100, 0);
+        let run = TurnId::new();
+        let word = Fund { turn: run, tokens: 100, micro: 0, drafts: true };
+        funds.fund(&word).unwrap();
+        let most = Most { tokens: 100, micro: 0 };
+        for (id, thinker) in [(run, Thinker::Planner), (run, Thinker::Executor), (turn, Thinker::Syntd)] {
+            assert_eq!(rule(funds.begin(id, thinker, 1, most)), "mind.fund", "{thinker:?}");
+        }
+        for (id, drafts) in [(run, false), (turn, true)] {
+            let other = Fund { turn: id, tokens: 9_000, micro: 0, drafts };
+            assert_eq!(funds.fund(&other).unwrap_err().rule, "mind.fund");
+        }
+        // All of it is still there for whom it was given.
+        funds.begin(run, Thinker::Syntd, 1, most).unwrap();
+        assert_eq!(rule(funds.begin(run, Thinker::Syntd, 1, Most::default())), "mind.thought", "each number once");
+        funds.begin(turn, Thinker::Planner, 1, most).unwrap();
     }
 
     #[test]
@@ -179,7 +209,7 @@ mod tests {
             funds.begin(turn, Thinker::Planner, thought, most).unwrap();
         }
         assert_eq!(rule(funds.begin(turn, Thinker::Planner, 99, most)), "mind.at_once");
-        let one = |turn| Fund { turn, tokens: 1, micro: 1 };
+        let one = |turn| Fund { turn, tokens: 1, micro: 1, drafts: false };
         for _ in 1..MAX_TURNS {
             funds.fund(&one(TurnId::new())).unwrap();
         }

@@ -30,6 +30,8 @@ use crate::thinking::{Open, delta};
 
 /// The most notes that wait for a policyd that is being started anew. Older ones are logged and lost.
 pub const MAX_OWED: usize = 1_024;
+/// The role of drafts.
+const DRAFTS_ROLE: &str = "synth";
 /// How long thoughts may take to end when the daemon is stopped, in milliseconds.
 const STOP_WITHIN_MS: u64 = 2_000;
 
@@ -253,6 +255,10 @@ impl policyd_mind::Serve for Mind {
 
     async fn fund(self: Rc<Self>, cx: Cx<PolicydMind>, ask: Fund, []: [Sealed; 0]) -> Served<Funded, 0> {
         self.heard(&cx).await;
+        if ask.drafts {
+            // Nothing is set aside for drafts that nobody can write.
+            self.models_of(DRAFTS_ROLE)?;
+        }
         Ok((self.funds.borrow_mut().fund(&ask)?, []))
     }
 
@@ -272,7 +278,7 @@ impl syntd_mind::Serve for Mind {
     async fn draft(self: Rc<Self>, cx: Cx<SyntdMind>, ask: Draft, [prompt]: [Sealed; 1]) -> Served<Thought, 2> {
         assist::not_assisted(ask.thought)?;
         let which = (Thinker::Syntd, ask.turn, ask.thought);
-        Ok(self.funded(which, ("synth", ask.max_tokens), &prompt, (cx.notes(), |_| None)).await?)
+        Ok(self.funded(which, (DRAFTS_ROLE, ask.max_tokens), &prompt, (cx.notes(), |_| None)).await?)
     }
 }
 

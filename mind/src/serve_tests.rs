@@ -97,7 +97,8 @@ fn a_thought_begins_only_in_a_funded_turn_in_a_role_of_its_own_with_a_sound_prom
         tokio::task::spawn_local(policyd_mind::serve(answerer, Rc::clone(&mind)));
         let policyd = client::<PolicydMind>(asker);
         let mut notes = policyd.take_notes().unwrap();
-        let (funded, []) = policyd.fund(TraceId::NONE, Fund { turn, tokens: 1_000, micro: 0 }, []).await.unwrap();
+        let (funded, []) =
+            policyd.fund(TraceId::NONE, Fund { turn, tokens: 1_000, micro: 0, drafts: false }, []).await.unwrap();
         assert_eq!(funded, Funded { tokens: 0, micro: 0 });
         for bad in
             ["{}", "{\"system\":[],\"tools\":[],\"messages\":[],\"schema\":null,\"temperature\":null}", "no json"]
@@ -128,7 +129,7 @@ fn what_was_used_while_policyd_was_away_is_told_to_the_next_one_and_nothing_is_f
         let (asker, answerer) = metnos_proto::edge::pair(1, None).unwrap();
         let serving = tokio::task::spawn_local(policyd_mind::serve(answerer, Rc::clone(&mind)));
         let policyd = client::<PolicydMind>(asker);
-        let fund = Fund { turn, tokens: 1_000, micro: 0 };
+        let fund = Fund { turn, tokens: 1_000, micro: 0, drafts: false };
         let _funded = policyd.fund(TraceId::NONE, fund.clone(), []).await.unwrap();
         drop(policyd);
         serving.abort();

@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 
 use crate::autonomy::Levels;
 use crate::budget::count::{Budget, Used};
+use crate::budget::drafts::Runs;
 use crate::budget::funds::Funds;
 use crate::daily::Daily;
 use crate::key::Kept;
@@ -64,6 +65,8 @@ pub struct House {
     pub(crate) used: RefCell<Used>,
     /// What open turns may think.
     pub(crate) funds: RefCell<Funds>,
+    /// The runs in which syntd has something drafted.
+    pub(crate) drafts: RefCell<Runs>,
     /// For which budgets more was proposed, by whose they are and the day.
     pub(crate) escalated: RefCell<BTreeSet<(String, Budget, u64)>>,
     /// Held by whoever has a proposal judged.
@@ -96,6 +99,7 @@ impl House {
             keeping: Mutex::default(),
             used: RefCell::new(budget::load(connection)?),
             funds: RefCell::default(),
+            drafts: RefCell::default(),
             escalated: RefCell::default(),
             judging: Mutex::default(),
             spending: Mutex::default(),

@@ -220,8 +220,10 @@ fn answer(daemon: &mut Daemon<Policyd>, policy: &Rc<Policy>) -> Result<(), BootE
     daemon.answers::<SyntdPolicyd, _, _>(move |end| {
         let policy = Rc::clone(&served);
         async move {
+            let link = end.generation();
             let closed = syntd_policyd::serve(end, Rc::clone(&policy)).await;
             policy.closed("syntd", &closed);
+            policy.syntd_gone(link);
             closed
         }
     })?;

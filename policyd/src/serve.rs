@@ -14,10 +14,10 @@ use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone, MAX_WHY, Redact};
 use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk};
 use metnos_proto::msg::policyd::{
     Act, Acted, AnchorList, Anchors, Answered, Approvals, CallRun, CheckPolicy, CodesConfirm, CodesEnrol,
-    CodesEnrolled, CodesRemove, CopyRegistry, Decide, EndTurn, ExecutorList, Executors, FundTurn, Grants, GrowthLeft,
-    GrowthQuota, Intent, IntentFrozen, MAX_ANCHORS, Panic, Panicked, PolicyCanaried, PolicyCanaries, PolicyReport,
-    PolicyStatus, Readmit, RedactPayload, Redacted, Release, Released, Resume, RevokeGrant, RunCall, ShowApproval,
-    ShowExecutor, SwitchExecutor, Switched, TurnFunded, Undo, Undoable,
+    CodesEnrolled, CodesRemove, CopyRegistry, Decide, DraftsFunded, EndDrafts, EndTurn, ExecutorList, Executors,
+    FundDrafts, FundTurn, Grants, GrowthLeft, GrowthQuota, Intent, IntentFrozen, MAX_ANCHORS, Panic, Panicked,
+    PolicyCanaried, PolicyCanaries, PolicyReport, PolicyStatus, Readmit, RedactPayload, Redacted, Release, Released,
+    Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, TurnFunded, Undo, Undoable,
 };
 use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
 use metnos_proto::payload::Sealed;
@@ -162,6 +162,20 @@ impl syntd_policyd::Serve for Policy {
 
     async fn propose(self: Rc<Self>, _: Cx<SyntdPolicyd>, ask: Propose, []: [Sealed; 0]) -> Served<Proposed, 0> {
         Ok((Policy::propose(&self, ask).await?, []))
+    }
+
+    async fn fund_drafts(
+        self: Rc<Self>,
+        cx: Cx<SyntdPolicyd>,
+        ask: FundDrafts,
+        []: [Sealed; 0],
+    ) -> Served<DraftsFunded, 0> {
+        Ok((Policy::fund_drafts(&self, cx.generation, ask).await?, []))
+    }
+
+    async fn end_drafts(self: Rc<Self>, cx: Cx<SyntdPolicyd>, ask: EndDrafts, []: [Sealed; 0]) -> Served<Done, 0> {
+        Policy::end_drafts(&self, cx.generation, ask.run)?;
+        Ok((Done {}, []))
     }
 }
 

@@ -6,14 +6,17 @@ mod peers;
 
 use std::path::Path;
 use std::rc::Rc;
+use std::time::Duration;
+
+use metnos_policyd::budget::drafts::{MAX_OPENED, MAX_RUNS, RUN_WITHIN};
 
 use metnos_proto::edge::AskError;
-use metnos_proto::edges::PlannerPolicyd;
+use metnos_proto::edges::{PlannerPolicyd, SyntdPolicyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::Refusal;
 use metnos_proto::msg::house::BudgetAsk;
-use metnos_proto::msg::policyd::{EndTurn, FundTurn, Panic};
+use metnos_proto::msg::policyd::{EndDrafts, EndTurn, FundDrafts, FundTurn, Panic, Resume};
 use metnos_proto::msg::vaglio::{ProposalAnswer, Propose, Rite, VaglioAsk};
 use metnos_proto::prompt::Message;
 use peers::mind::{Says, usage};
@@ -206,6 +209,115 @@ fn nothing_is_thought_that_could_not_be_written_down_nor_after_panic_and_what_is
         assert_eq!(fund(&planner, turn, 10).await.unwrap_err().rule, "panic.stopped");
         assert_eq!(fund(&planner, TurnId::new(), 10).await.unwrap_err().rule, "turn.unknown");
     });
+}
+
+async fn drafts(syntd: &Rc<Client<SyntdPolicyd>>, run: TurnId, tokens: u64) -> Result<(TurnId, u64), Refusal> {
+    match syntd.fund_drafts(NO, FundDrafts { run, tokens }, []).await {
+        Ok((funded, [])) => Ok((funded.run, funded.tokens)),
+        Err(AskError::Refused(refusal)) => Err(refusal),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_run_of_drafts_is_written_down_before_mind_hears_of_it_and_settled_with_what_it_took() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path(), 1_000, 500).await;
+        let (syntd, planner) = (world.syntd().await, world.planner(1).await);
+        // Without a model for it nothing is set aside, nothing stays, and no run is open.
+        for _ in 0..MAX_RUNS + 1 {
+            assert_eq!(drafts(&syntd, TurnId::NONE, 600).await.unwrap_err().rule, "mind.no_model");
+        }
+        assert!(!world.took().iter().any(|line| line.starts_with("cost")), "nothing is written down for that");
+        *world.mind.says.borrow_mut() = Says::Nothing;
+        world.took();
+        let (run, left) = drafts(&syntd, TurnId::NONE, 600).await.unwrap();
+        assert_eq!(left, 600);
+        let took = world.took();
+        let written = took.iter().position(|line| line == "cost estimate metnos:synth 500 600 granted");
+        let told = took.iter().position(|line| line == "fund 600 500 drafts");
+        assert!(written.is_some() && written < told, "{took:?}");
+        world.mind.thought(run, 1, usage(100, 50, 30)).await;
+        world.until("cost actual metnos:synth 30 150 synth").await;
+        assert_eq!(drafts(&syntd, run, 5_000).await.unwrap(), (run, 850), "a day has 1000 tokens, 150 are gone");
+        assert_eq!(drafts(&syntd, TurnId::NONE, 1).await.unwrap_err().rule, "budget.tokens.day");
+        // It is nobody's turn: whoever speaks in turns cannot use it, not even by its name.
+        assert_eq!(fund(&planner, run, 10).await.unwrap_err().rule, "turn.unknown");
+        assert!(matches!(planner.end_turn(NO, EndTurn { turn: run }, []).await, Err(AskError::Refused(_))));
+        // Nor is a turn a run.
+        let turn = world.say("pensa").await;
+        assert_eq!(drafts(&syntd, turn, 10).await.unwrap_err().rule, "drafts.unknown");
+        assert_eq!(fund(&planner, turn, 1_000).await.unwrap(), 1_000, "the owner's budgets are his own");
+        syntd.end_drafts(NO, EndDrafts { run }, []).await.unwrap();
+        until_charged(&world, 150).await;
+        assert_eq!(drafts(&syntd, run, 10).await.unwrap_err().rule, "drafts.unknown");
+        assert_eq!(drafts(&syntd, TurnId::NONE, 5_000).await.unwrap().1, 850);
+    });
+}
+
+#[test]
+fn runs_of_drafts_end_with_their_syntd_with_time_and_with_everything_and_none_begins_without_the_laws() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path(), 1_000_000, 500).await;
+        *world.mind.says.borrow_mut() = Says::Nothing;
+        let syntd = world.syntd().await;
+        for _ in 0..MAX_RUNS {
+            drafts(&syntd, TurnId::NONE, 100).await.unwrap();
+        }
+        assert_eq!(drafts(&syntd, TurnId::NONE, 100).await.unwrap_err().rule, "drafts.many");
+        // As when its link has ended.
+        world.policy.syntd_gone(2);
+        until_charged(&world, 400).await;
+        world.policy.syntd_gone(1);
+        until_charged(&world, 0).await;
+        let (run, _) = drafts(&syntd, TurnId::NONE, 100).await.unwrap();
+        tokio::time::pause();
+        tokio::time::advance(RUN_WITHIN + Duration::from_secs(1)).await;
+        tokio::time::resume();
+        world.until("event drafts").await;
+        until_charged(&world, 0).await;
+        assert_eq!(drafts(&syntd, run, 100).await.unwrap_err().rule, "drafts.unknown");
+        let (run, _) = drafts(&syntd, TurnId::NONE, 100).await.unwrap();
+        let owner = world.owner(OWNER).await;
+        owner.panic(NO, Panic {}, []).await.unwrap();
+        until_charged(&world, 0).await;
+        assert_eq!(drafts(&syntd, run, 100).await.unwrap_err().rule, "panic.stopped");
+        owner.resume(NO, Resume {}, []).await.unwrap();
+        assert_eq!(drafts(&syntd, run, 100).await.unwrap_err().rule, "drafts.unknown", "it does not come back");
+        // While nobody has confirmed the Laws as they are now, nothing is done of Metnos's own accord.
+        std::fs::write(folder.path().join("workspace/SOUL.md"), SOUL.replace("trace", "track")).unwrap();
+        assert_eq!(drafts(&syntd, TurnId::NONE, 100).await.unwrap_err().rule, "constitution.pending");
+        std::fs::write(folder.path().join("workspace/SOUL.md"), SOUL).unwrap();
+        // A syntd that opens one after the other leaves no more lines than some.
+        let mut opened = 0;
+        let often = loop {
+            match drafts(&syntd, TurnId::NONE, 100).await {
+                Ok((run, _)) => syntd.end_drafts(NO, EndDrafts { run }, []).await.unwrap(),
+                Err(refusal) => break refusal.rule,
+            };
+            opened += 1;
+        };
+        assert_eq!((often.as_str(), opened + MAX_RUNS + 2), ("drafts.often", MAX_OPENED));
+        world.clock.set(3_600_000);
+        drafts(&syntd, TurnId::NONE, 100).await.unwrap();
+    });
+}
+
+/// Waits until the ledger has so many tokens of drafts.
+async fn until_charged(world: &World, tokens: u64) {
+    let charged = || -> u64 {
+        let ledger = world.memory.ledger.borrow();
+        ledger.values().filter(|entry| entry.1 == "metnos:synth").map(|entry| entry.3).sum()
+    };
+    for _ in 0..100_000 {
+        if charged() == tokens {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("the ledger has {} tokens of drafts, not {tokens}", charged());
 }
 
 fn wish(title: &str) -> Propose {

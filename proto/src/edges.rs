@@ -112,10 +112,12 @@ crate::edges! {
         ask close_turn(CloseTurn, 0) -> (TurnClosed, 0) within 10_000;
     }
 
-    /// syntd asks what it may propose.
+    /// syntd asks what it may propose, and how much may be thought for what it drafts.
     SyntdPolicyd in syntd_policyd = 9: Syntd => Policyd {
         ask growth_quota(GrowthQuota, 0) -> (GrowthLeft, 0) within 5_000;
         ask propose(Propose, 0) -> (Proposed, 0) within 90_000;
+        ask fund_drafts(FundDrafts, 0) -> (DraftsFunded, 0) within 10_000;
+        ask end_drafts(EndDrafts, 0) -> (Done, 0) within 5_000;
     }
 
     /// syntd has things drafted.

@@ -176,8 +176,9 @@ mod tests {
     use metnos_proto::edge::{AnswererEnd, AskerEnd, Edge, RawEnd, Served, Side};
     use metnos_proto::edges::{syntd_memoryd, syntd_policyd};
     use metnos_proto::link_async::Cx;
-    use metnos_proto::msg::common::{Refusal, RefusalCode};
+    use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
     use metnos_proto::msg::memoryd::{AgerCame, AgerProposal, AgerProposalList, GapList};
+    use metnos_proto::msg::policyd::{DraftsFunded, EndDrafts, FundDrafts};
     use metnos_proto::msg::vaglio::{ProposalWay, Propose, Proposed};
     use metnos_proto::payload::Sealed;
     use tokio::task::LocalSet;
@@ -229,6 +230,24 @@ mod tests {
             }
             self.heard.borrow_mut().push(ask);
             Ok((Proposed { id: "p".into(), way: ProposalWay::Digest }, []))
+        }
+
+        async fn fund_drafts(
+            self: Rc<Self>,
+            _cx: Cx<SyntdPolicyd>,
+            _ask: FundDrafts,
+            []: [Sealed; 0],
+        ) -> Served<DraftsFunded, 0> {
+            Err(Refusal::new(RefusalCode::Busy, "budget.tokens.day", "nothing is left").into())
+        }
+
+        async fn end_drafts(
+            self: Rc<Self>,
+            _cx: Cx<SyntdPolicyd>,
+            _ask: EndDrafts,
+            []: [Sealed; 0],
+        ) -> Served<Done, 0> {
+            Err(Refusal::new(RefusalCode::Unknown, "drafts.unknown", "none is open").into())
         }
     }
 

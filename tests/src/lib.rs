@@ -20,6 +20,7 @@ pub mod peers;
 pub mod procfs;
 pub mod rng;
 pub mod script;
+pub mod servers;
 pub mod sockets;
 pub mod solo;
 pub mod telegram;

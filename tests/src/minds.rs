@@ -321,7 +321,7 @@ impl Lone {
     /// When mind does not take it.
     pub async fn turn(&self) -> TurnId {
         let turn = TurnId::new();
-        let fund = Fund { turn, tokens: 1_000_000, micro: 1_000_000 };
+        let fund = Fund { turn, tokens: 1_000_000, micro: 1_000_000, drafts: false };
         let _funded = self.policyd.fund(TraceId::NONE, fund, []).await.expect("funded");
         turn
     }

@@ -1,5 +1,6 @@
-//! The judge of what Metnos would do of its own accord, among daemons that belong to the attacker: a planner and a door that
-//! flood, guess and stop whatever they can, while a server holds every thought of theirs back until the judge has spoken.
+//! The judge of what Metnos would do of its own accord, and what syntd has drafted, among daemons that belong to the attacker: a
+//! planner and a door that flood, guess and stop whatever they can, while a server holds every thought of theirs back until the
+//! judge has spoken.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::Write;
@@ -17,6 +18,7 @@ use metnos_tests::until;
 use serde_json::{Value, json};
 
 const HOSTILE: &str = env!("CARGO_BIN_EXE_metnos-hostile");
+const DRAFTER: &str = env!("CARGO_BIN_EXE_metnos-drafter");
 /// Thoughts that are held back: as many as the substrate has places for conversations.
 const HELD: usize = 8;
 const WITHIN: Duration = Duration::from_secs(30);
@@ -29,6 +31,8 @@ struct Seen {
     held: usize,
     /// The judge's request, and how many others waited when it came.
     judged: Vec<(String, usize)>,
+    /// The same for syntd's drafts.
+    drafted: Vec<(String, usize)>,
 }
 
 type Shared = Arc<(Mutex<Seen>, Condvar)>;
@@ -70,6 +74,12 @@ fn server(seen: &Shared) -> Liar {
             let held = state.held;
             state.judged.push((request.to_owned(), held));
             changed.notify_all();
+        } else if request.contains("DRAFT-THIS") {
+            let mut state = state.lock().unwrap();
+            let held = state.held;
+            state.drafted.push((request.to_owned(), held));
+            let write = if request.starts_with("POST /v1/messages") { anthropic } else { openai };
+            say(stream, &write(number, &Reply::Writes(format!("draft number {}.", state.drafted.len()))));
         } else if request.contains("SPEND") {
             let all = openai(number, &Reply::Says("It is spent.")).replace(":1000,", ":900000000,");
             say(stream, &all);
@@ -85,13 +95,14 @@ fn server(seen: &Shared) -> Liar {
     })
 }
 
-/// A set whose judge is a model of this line, with a hostile daemon.
+/// A set whose judge and drafts are of the model of this line, with a hostile daemon and something to draft.
 fn set_with(role: RoleName, port: u16, judge: &str) -> Instance {
     Plan::new()
         .replace(role, HOSTILE)
+        .replace(RoleName::Syntd, DRAFTER)
         .config(&format!(
             "[models]\nsubstrates = [\"there openai http://127.0.0.1:{port}/v1\", \"court anthropic http://127.0.0.1:{port}\"]\n\
-             interface = [\"there/m\"]\njudge = [\"{judge}\"]\nparallel = {HELD}\ncontexts = [\"there/m 64000\"]\n\
+             interface = [\"there/m\"]\njudge = [\"{judge}\"]\nsynth = [\"{judge}\"]\nparallel = {HELD}\ncontexts = [\"there/m 64000\"]\n\
              [policy]\ncalls_per_minute = 60000\n"
         ))
         .start()
@@ -111,6 +122,42 @@ fn ask(set: &Instance, what: &str) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
+/// The lines of the drafter, each with the run, the number of the thought in it, and what came.
+fn drafter(set: &Instance) -> Vec<(String, u32, String)> {
+    let logs = set.logs();
+    let line = |line: &str| {
+        let (run, rest) = line.split_once("drafter: ")?.1.split_once(' ')?;
+        let (thought, came) = rest.split_once(": ")?;
+        Some((run.to_owned(), thought.parse().ok()?, came.to_owned()))
+    };
+    logs.lines().filter_map(line).collect()
+}
+
+/// A draft that was asked for while the attacker had every place that he can have, and came while he still had them.
+fn drafted_within(set: &Instance, seen: &Shared, after: u32) -> (String, u32) {
+    until("a draft, while all others wait", WITHIN, || {
+        let held = |number: usize| seen.0.lock().unwrap().drafted.get(number).is_some_and(|(_, held)| *held == HELD);
+        drafter(set).into_iter().find_map(|(run, thought, came)| {
+            let number: usize = came.strip_prefix("`draft number ")?.split_once(".`")?.0.parse().ok()?;
+            (thought > after && held(number - 1)).then_some((run, thought))
+        })
+    })
+}
+
+/// syntd has something drafted in one run, before, while and after the attacker, who knows its name, does what he can about it.
+fn drafted_meanwhile(set: &Instance, seen: &Shared) -> String {
+    let (run, thought) = drafted_within(set, seen, 0);
+    let learned = set.ask(&format!("attack drafts {run}"));
+    println!("{learned}");
+    let (later, _) = drafted_within(set, seen, thought);
+    assert_eq!(later, run, "the run goes on: {learned}");
+    let drafts = drafter(set);
+    assert!(drafts.iter().all(|(of, _, came)| *of == run && came.starts_with("`draft number ")), "{drafts:?}");
+    assert!(drafts.windows(2).all(|two| two[1].1 == two[0].1 + 1), "each came: {drafts:?}");
+    assert!(!learned.contains("HURT") && !learned.contains("draft number"), "{learned}");
+    learned
+}
+
 /// Everything that the attacker has learned, and the proposal as it was judged.
 fn attacked(set: &Instance, seen: &Shared) -> (String, Value) {
     for substrate in ["there", "court"] {
@@ -122,11 +169,12 @@ fn attacked(set: &Instance, seen: &Shared) -> (String, Value) {
         let (state, late) = changed.wait_timeout_while(state.lock().unwrap(), WITHIN, |seen| seen.held < HELD).unwrap();
         assert!(!late.timed_out(), "{} of {HELD} thoughts are held", state.held);
     }
+    let drafts = drafted_meanwhile(set, seen);
     // From here on there is nothing left for another turn, and what is missing becomes a proposal.
     let owner = format!("cli:uid:{}", set.owner());
     let (code, lowered) = set.json(&["budget", "raise", &owner, "tokens.day", "1", "--for", "1h"]);
     assert_eq!(code, 0, "{lowered:#}");
-    let mut learned = set.ask("attack judge");
+    let mut learned = drafts + &set.ask("attack judge");
     let budget = || {
         let list = |what: &str| set.json(&["vaglio", what]).1.as_array().cloned().unwrap_or_default();
         list("digest").into_iter().chain(list("unasked")).find(|one| one["kind"] == "budget")
@@ -153,18 +201,24 @@ fn assert_judged(set: &Instance, seen: &Shared, (learned, proposal): &(String, V
         !request.contains("HOLD") && !request.contains("sonnet"),
         "the judge has read the attacker's words: {request}"
     );
-    for secret in [KEY, &FIT.to_string(), "More of the budget"] {
+    for (request, _) in &seen.drafted {
+        assert!(request.starts_with(path) && !request.contains("sonnet"), "{request}");
+    }
+    for secret in [KEY, &FIT.to_string(), "More of the budget", "draft number"] {
         assert!(!learned.contains(secret), "{secret}: {learned}");
     }
     assert!(!learned.contains("stopped true"), "{learned}");
     drop(seen);
     let (_, spent) = set.json(&["spend"]);
-    assert!(spent.to_string().contains("metnos:judge"), "{spent:#}");
+    for whose in ["metnos:judge", "metnos:synth"] {
+        assert!(spent.to_string().contains(whose), "{spent:#}");
+    }
     set.verify();
 }
 
 #[test]
-fn a_hostile_planner_neither_reads_nor_forges_nor_delays_the_judge_whether_it_shares_a_server_with_it_or_not() {
+fn a_hostile_planner_neither_reads_nor_forges_nor_delays_the_judge_or_a_draft_whether_it_shares_a_server_with_them_or_not()
+ {
     for model in ["there/j", "court/j"] {
         let seen = Shared::default();
         let server = server(&seen);
@@ -176,7 +230,8 @@ fn a_hostile_planner_neither_reads_nor_forges_nor_delays_the_judge_whether_it_sh
 }
 
 #[test]
-fn a_hostile_door_neither_reads_nor_forges_nor_delays_the_judge_whether_it_shares_a_server_with_the_planner_or_not() {
+fn a_hostile_door_neither_reads_nor_forges_nor_delays_the_judge_or_a_draft_whether_they_share_a_server_with_the_planner_or_not()
+ {
     for model in ["there/j", "court/j"] {
         let seen = Shared::default();
         let server = server(&seen);

@@ -356,7 +356,7 @@ fn a_turn_pays_by_the_owners_table_and_a_thought_that_does_not_fit_never_leaves(
         let turn = mind.turn().await;
         let (thought, ..) = mind.think(turn, 1, &prompt("hello")).await.unwrap();
         assert_eq!(thought.usage.micro, 20 * 100 + 5 * 200);
-        let fund = |tokens, micro| Fund { turn, tokens, micro };
+        let fund = |tokens, micro| Fund { turn, tokens, micro, drafts: false };
         let (used, []) = mind.policyd.fund(TraceId::NONE, fund(26, 1_000_000), []).await.unwrap();
         assert_eq!((used.tokens, used.micro), (25, 3_000));
         assert_eq!(mind.think(turn, 2, &prompt("hello")).await.unwrap_err().rule, "mind.fund.tokens");

@@ -107,7 +107,7 @@ fn the_three_longest_notes_are_found_read_summarised_and_written_down_with_a_ser
             shown.contains("About whales.") && shown.contains("<data-") && !shown.contains("About ants."),
             "{shown}"
         );
-        seen(&set, &lines, kind);
+        seen(&set, &lines, &server, kind);
         assert_steady(&server, kind);
         set.verify();
     }
@@ -223,7 +223,7 @@ fn a_model_classifies_by_hand_with_no_planner_and_only_by_the_given_labels() {
 }
 
 /// What a turn with a model leaves: its calls, a chain of mnests, its costs, and what was sent, byte for byte.
-fn seen(set: &Instance, lines: &[Line], kind: &str) {
+fn seen(set: &Instance, lines: &[Line], server: &Liar, kind: &str) {
     let ran: Vec<&str> =
         lines.iter().filter(|line| line.kind() == "run_started").map(|line| line.payload("executor")).collect();
     assert_eq!(ran, ["fs_find", "fs_read", "fs_read", "fs_read", "fs_write"], "{kind}");
@@ -239,7 +239,9 @@ fn seen(set: &Instance, lines: &[Line], kind: &str) {
     assert_eq!(thoughts.len(), 3, "{kind}: {shown:#}");
     for thought in thoughts {
         assert_eq!(thought["mind"], "agrees", "{kind}: {thought:#}");
-        let sent: Value = serde_json::from_str(thought["sent"].as_str().unwrap()).unwrap();
+        let sent = thought["sent"].as_str().unwrap();
+        assert!(server.heard().iter().any(|heard| heard.ends_with(&format!("\r\n\r\n{sent}"))), "{kind}: {sent}");
+        let sent: Value = serde_json::from_str(sent).unwrap();
         assert!(sent.to_string().contains(REQUEST), "{kind}: {sent:#}");
     }
 }

@@ -80,6 +80,8 @@ fn class_of(status: Option<u16>, kind: &str, message: &str) -> Class {
         Some(404) if has(&["not_found", "model_not_found"]) => Class::Stale,
         Some(400) if has(&["model_not_found"]) => Class::Stale,
         Some(429) => Class::Limited,
+        // A request that they do not take is a failure of their own to some: llama-cpp-python says so of a schema by its name.
+        Some(500) if message.contains("response_format") => Class::Rejected,
         Some(408 | 500..=599) => Class::Overloaded,
         Some(_) => Class::Rejected,
         None if has(&["rate_limit"]) => Class::Limited,

@@ -261,6 +261,7 @@ fn what_a_server_complains_of_has_its_kind() {
         (429, json!({}), Class::Limited),
         (529, json!({"error": {"type": "overloaded_error"}}), Class::Overloaded),
         (500, json!("boom"), Class::Overloaded),
+        (500, json!({"error": {"message": "'loc': ('body', 'response_format', 'type')"}}), Class::Rejected),
     ] {
         assert_eq!(complaint(Some(status), &body).class, class, "{status} {body}");
     }

@@ -4,6 +4,7 @@
 //! estimate. A limit is changed by the owner at his machine, for a while, and by nobody else.
 
 pub mod count;
+pub mod drafts;
 pub mod escalate;
 pub mod funds;
 mod thinking;

@@ -48,7 +48,18 @@ impl Policy {
             let why = format!("{principal} has asked as often as it may in a minute");
             return Err(Refusal::new(RefusalCode::Busy, "quota.rate", why).remedy("wait a moment"));
         }
-        let word = self.reserve_thinking((turn, trace), &principal, ask.tokens.clamp(1, MAX_WANT), false).await?;
+        let tokens = self.fund_thinking((turn, trace), &principal, ask.tokens).await?;
+        Ok(TurnFunded { tokens })
+    }
+
+    /// Reserves what is wanted, as far as there is room, and tells mind; how many tokens may still be used.
+    pub(super) async fn fund_thinking(
+        self: &Rc<Self>,
+        (turn, trace): (TurnId, TraceId),
+        principal: &str,
+        want: u64,
+    ) -> Result<u64, Refusal> {
+        let word = self.reserve_thinking((turn, trace), principal, want.clamp(1, MAX_WANT), false).await?;
         let told = self.mind.fund(trace, word, []).await;
         // Its end may have come meanwhile: then mind must not keep what it was told.
         let Some((granted, used)) = self.house().funds.borrow().0.get(&turn).map(|fund| (fund.granted, fund.told))
@@ -57,9 +68,7 @@ impl Policy {
             return Err(turns::unknown(turn));
         };
         match told {
-            Ok((Funded { tokens, .. }, [])) => {
-                Ok(TurnFunded { tokens: granted.tokens.saturating_sub(used.tokens.max(tokens)) })
-            }
+            Ok((Funded { tokens, .. }, [])) => Ok(granted.tokens.saturating_sub(used.tokens.max(tokens))),
             // It stays reserved until the turn ends: whether mind has heard of it is not known.
             Err(error) => Err(error.into_refusal()),
         }
@@ -117,12 +126,13 @@ impl Policy {
         ] {
             self.warn_of_tokens(principal, (budget, before.saturating_add(more.tokens)));
         }
-        if self.turns.borrow().get(turn).is_none() {
+        let drafts = house.drafts.borrow().has(turn);
+        if !drafts && self.turns.borrow().get(turn).is_none() {
             // It ended while this was being written: what ends it has found nothing, or will.
             self.end_thinking(turn);
             return Err(turns::unknown(turn));
         }
-        Ok(Word { turn, tokens: granted.tokens, micro: granted.micro })
+        Ok(Word { turn, tokens: granted.tokens, micro: granted.micro, drafts })
     }
 
     fn no_thinking(self: &Rc<Self>, over: Over, principal: &str) -> Refusal {
@@ -189,6 +199,7 @@ impl Policy {
 
     /// Everything that thinks is stopped, as far as mind hears of it.
     pub(crate) fn stop_thinking(self: &Rc<Self>) {
+        self.house().drafts.borrow_mut().clear();
         let open: Vec<TurnId> = self.house().funds.borrow().0.keys().copied().collect();
         open.into_iter().for_each(|turn| self.end_thinking(turn));
     }

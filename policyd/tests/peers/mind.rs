@@ -1,7 +1,7 @@
 //! A mind that notes what it is told, meters as it is told to, and judges what it is told to say.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use metnos_proto::edge::{No, Served};
@@ -36,6 +36,8 @@ pub struct FakeMind {
     /// What each turn has used, as it tells it at the end.
     pub used: RefCell<BTreeMap<TurnId, (u64, u64)>>,
     pub says: RefCell<Says>,
+    /// The runs of drafts that it was told of.
+    pub runs: RefCell<BTreeSet<TurnId>>,
     /// Ends when a turn is over, without a word.
     pub dies_at_ends: Cell<bool>,
     /// What it was shown for its last judgement.
@@ -53,6 +55,7 @@ impl FakeMind {
             log,
             used: RefCell::default(),
             says: RefCell::new(Says::NoModel),
+            runs: RefCell::default(),
             dies_at_ends: Cell::new(false),
             shown: RefCell::default(),
             notes: RefCell::default(),
@@ -72,7 +75,8 @@ impl FakeMind {
     /// Says that one has.
     pub async fn tell(&self, turn: TurnId, thought: u32, usage: Usage) {
         let notes = self.notes.borrow().clone().unwrap();
-        let (role, model) = ("interface".to_owned(), "fake/fake".to_owned());
+        let role = if self.runs.borrow().contains(&turn) { "synth" } else { "interface" };
+        let (role, model) = (role.to_owned(), "fake/fake".to_owned());
         let sent = Blake3::of(b"sent");
         let note = ThoughtUsed { turn, thought, role, model, usage, sent, failed: String::new() };
         notes.send(Note::ThoughtUsed(note)).await.unwrap();
@@ -122,7 +126,15 @@ impl Serve for FakeMind {
 
     async fn fund(self: Rc<Self>, cx: Cx<PolicydMind>, ask: Fund, []: [Sealed; 0]) -> Served<Funded, 0> {
         self.notes.replace(Some(cx.notes()));
-        self.log.borrow_mut().push(format!("fund {} {}", ask.tokens, ask.micro));
+        if ask.drafts && *self.says.borrow() == Says::NoModel {
+            self.log.borrow_mut().push("no drafts".to_owned());
+            return Err(Refusal::new(RefusalCode::Unavailable, "mind.no_model", "no model").into());
+        }
+        let drafts = if ask.drafts { " drafts" } else { "" };
+        if ask.drafts {
+            self.runs.borrow_mut().insert(ask.turn);
+        }
+        self.log.borrow_mut().push(format!("fund {} {}{drafts}", ask.tokens, ask.micro));
         let (tokens, micro) = self.used.borrow().get(&ask.turn).copied().unwrap_or_default();
         Ok((Funded { tokens, micro }, []))
     }

@@ -78,6 +78,8 @@ words! {
         pub tokens: u64,
         /// The most money, in millionths.
         pub micro: u64,
+        /// Whether it is a run of drafts: syntd thinks in it and nobody else, and in a turn everybody but syntd.
+        pub drafts: bool,
     }
 
     /// See [`Fund`].
@@ -138,7 +140,7 @@ words! {
 
     /// Draft from the prompt beside it, with the model of the role `synth` (asked by syntd only).
     pub struct Draft {
-        /// The run of syntd that it is for, which policyd must have funded as a turn.
+        /// The run of syntd that it is for, as policyd has named and funded it.
         pub turn: TurnId,
         /// The asker's number of this thought: each once, ascending.
         pub thought: u32,

@@ -300,6 +300,29 @@ words! {
         pub active: u8,
     }
 
+    /// May a model draft for syntd, and for how much? Asked before the first draft of a run, and again when what was given
+    /// is used up. A run is syntd's alone: nobody else can think in it, and syntd in nothing else.
+    pub struct FundDrafts {
+        /// The run, as policyd has named it; [`TurnId::NONE`] opens one.
+        pub run: TurnId,
+        /// How many more tokens are wanted, read and written.
+        pub tokens: u64,
+    }
+
+    /// mind knows of it. How much is left may be less than was asked for.
+    pub struct DraftsFunded {
+        /// The run.
+        pub run: TurnId,
+        /// Tokens that it may still use.
+        pub tokens: u64,
+    }
+
+    /// syntd is done with this run: what it has not used is given back.
+    pub struct EndDrafts {
+        /// Which.
+        pub run: TurnId,
+    }
+
     // ---- from the owner's admin edge -----------------------------------
 
     /// One call through the whole path, without the planner. Arguments beside it as JSON.

@@ -126,6 +126,7 @@ impl Hostile {
             "other-words-to-the-planner" => self.other_words(uid).await,
             "hold" => self.hold(uid).await,
             "judge" => self.judge(uid).await,
+            drafts if drafts.starts_with("drafts ") => self.drafts(uid, drafts.trim_start_matches("drafts ")).await,
             "long-event" => vec![self.event(&"x".repeat(60_000)).await],
             other => vec![format!("no attack is named `{other}`")],
         };
@@ -274,6 +275,14 @@ impl Hostile {
             said.push(self.asked(uid, &format!("compose sonnet {number}, and HOLD it for me")).await);
         }
         said
+    }
+
+    /// Somebody has told it the name of syntd's run: journals words for it, and has the planner work in it.
+    async fn drafts(&self, uid: u32, run: &str) -> Vec<String> {
+        let Ok(run) = run.parse::<TurnId>() else { return vec!["that is no run".to_owned()] };
+        let journal = self.received(run, &format!("cli:uid:{uid}"), "compose a draft, and SPEND for it").await;
+        let opened = self.open_turn(run, TraceId::NONE, "compose a draft, and SPEND for it").await;
+        vec![journal, opened, self.next_end().await]
     }
 
     /// Has policyd propose something, in a turn for which nothing is left; and asks everybody it may ask without end

@@ -184,6 +184,7 @@ impl Turn {
             "flood" => self.flood().await,
             "hold" => self.hold().await,
             "judge" => self.judge().await,
+            "drafts" => self.drafts().await,
             "open-file" => vec![format!("opened {:?}", std::fs::read_to_string(&self.argument))],
             "open-socket" => vec![format!("connected {:?}", std::net::TcpStream::connect("127.0.0.1:1").map(drop))],
             "start-program" => vec![format!("started {:?}", std::process::Command::new("/usr/bin/true").status())],
@@ -367,6 +368,37 @@ impl Turn {
                 said.push(format!("heard {}", delta.text));
             }
             *self.hostile.heard.borrow_mut() = Some(notes);
+        }
+        said
+    }
+}
+
+impl Turn {
+    /// Somebody has told it the name of syntd's run: does all that it can about what is drafted there.
+    async fn drafts(&self) -> Vec<String> {
+        let Ok(run) = self.argument.parse::<TurnId>() else { return vec!["that is no run".to_owned()] };
+        let policyd = &self.hostile.policyd;
+        let funded = policyd.fund_turn(self.trace, FundTurn { turn: run, tokens: 100_000 }, []).await;
+        let ended = policyd.end_turn(self.trace, EndTurn { turn: run }, []).await;
+        let mut said = vec![
+            outcome(funded, |_| "HURT: funded".to_owned()),
+            outcome(ended, |_| "HURT: ended".to_owned()),
+            self.act_in(run, 1, "fs_list", "{}").await,
+            self.begin(run).await,
+        ];
+        for role in ["synth", "interface", "fast", "judge"] {
+            for thought in [0, 1, u32::MAX] {
+                let hostile = Rc::clone(&self.hostile);
+                said.push(thought_of(hostile, (run, thought), role.to_owned(), "DRAFT-THIS".to_owned()).await);
+            }
+        }
+        for thought in 0..FLOOD {
+            let stop = StopThinking { turn: run, thought };
+            let stopped = self.hostile.mind.stop_thinking(self.trace, stop, []).await;
+            let stopped = outcome(stopped, |(stopped, [])| format!("stopped {}", stopped.was_open));
+            if stopped != "stopped false" {
+                said.push(format!("HURT: {stopped}"));
+            }
         }
         said
     }

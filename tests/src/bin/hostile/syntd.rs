@@ -1,4 +1,4 @@
-//! A syntd that is the attacker's: it has five words, and says them as often as it can. What came of it
+//! A syntd that is the attacker's: it has seven words, and says them as often as it can. What came of it
 //! stands in its log.
 
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::memoryd::{AgerProposals, Gaps};
 use metnos_proto::msg::mind::Draft;
-use metnos_proto::msg::policyd::GrowthQuota;
+use metnos_proto::msg::policyd::{EndDrafts, FundDrafts, GrowthQuota};
 use metnos_proto::msg::vaglio::Propose;
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::Syntd;
@@ -74,6 +74,13 @@ async fn flood(
         let after = AgerProposals { after_seq: u64::MAX, after_id: "'; DROP TABLE mnests".repeat(64) };
         let proposed = memoryd.ager_proposals(TraceId::NONE, after, []).await;
         last.push(outcome(proposed, |(list, [])| format!("proposals {}", list.proposals.len())));
+        // As much as can be said, for a run of its own, for another's, and for a turn.
+        for run in [TurnId::NONE, TurnId::new()] {
+            let funded = policyd.fund_drafts(TraceId::NONE, FundDrafts { run, tokens: u64::MAX }, []).await;
+            last.push(outcome(funded, |(funded, [])| format!("funded {}", funded.tokens)));
+            let ended = policyd.end_drafts(TraceId::NONE, EndDrafts { run }, []).await;
+            last.push(outcome(ended, |_| "ended".to_owned()));
+        }
         let draft = match prompts.pop() {
             Some(Ok(prompt)) => {
                 mind.draft(
