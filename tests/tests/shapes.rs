@@ -133,7 +133,8 @@ fn start() -> (Liar, Emulator, Instance) {
         say(stream, &format!("data: {end}\n\ndata: {usage}\n\ndata: [DONE]\n\n"));
     });
     let models = format!("[models]\nsubstrates = [\"there openai http://127.0.0.1:{}/v1\"]\n", server.port);
-    let set = Plan::new().config(&format!("{CONFIG}{models}{}", bot.config())).start();
+    // With an executor of the tests, which what is shipped would not take.
+    let set = Plan::new().attack().config(&format!("{CONFIG}{models}{}", bot.config())).start();
     set.is_grown();
     (server, bot, set)
 }

@@ -141,6 +141,11 @@ impl Door {
         }
         let is = match asked {
             Ok((is, [])) => is,
+            // Nobody said a word in it: a call that somebody made himself.
+            Err(AskError::Refused(refusal)) => {
+                tracing::debug!(%turn, %refusal, "nobody hears this turn");
+                return None;
+            }
             Err(error) => {
                 tracing::warn!(%turn, %error, "whose turn it is was not heard");
                 return None;
