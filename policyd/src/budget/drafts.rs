@@ -20,7 +20,7 @@ use crate::rate::Room;
 pub(crate) const SYNTH: &str = "metnos:synth";
 /// The most runs that are open at once.
 pub const MAX_RUNS: usize = 4;
-/// The most runs that are opened within [`HOUR_MS`]: each leaves lines in the chronicle.
+/// The most runs that are opened within an hour: each leaves lines in the chronicle.
 pub const MAX_OPENED: usize = 30;
 /// An hour.
 const HOUR_MS: u64 = 3_600_000;
