@@ -145,6 +145,13 @@ impl Spawn {
     }
 }
 
+impl Drop for Spawn {
+    fn drop(&mut self) {
+        // Collected, so that its id is nobody's any more when the next supervisor of this instance looks.
+        self.end_egress();
+    }
+}
+
 /// Where systemd has put the keys of models' servers and of the bot, for who holds one; the path tells nobody anything.
 fn credentials(role: RoleName) -> Option<OsString> {
     matches!(role, RoleName::Mind | RoleName::Gatewayd).then(|| std::env::var_os(CREDENTIALS)).flatten()

@@ -70,6 +70,7 @@ fn an_instance_has_the_same_uids_the_next_time() {
     let first = metnos_supervisor::ids::choose(range, None).unwrap();
     let config = "[supervisor]\nuid_base = 70000\nuid_count = 18\n";
     let mut rig = Rig::with(Plan { config, ..Plan::default() });
+    assert_eq!(rig.word, "ready", "{}", rig.log());
     let uids = |rig: &Rig| rig.survey().daemons.iter().map(|daemon| daemon.uid).collect::<Vec<u32>>();
     assert_eq!(uids(&rig), (70_009..70_016).collect::<Vec<u32>>());
     assert!(metnos_supervisor::ids::choose(range, None).is_err(), "the range is exhausted");
