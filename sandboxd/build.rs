@@ -15,6 +15,11 @@ fn main() {
         .args(["--target", &variable("TARGET"), "-o"])
         .arg(&out)
         .current_dir("seal");
+    // Test builds know one more word, see `KEEP` in seal/order.rs.
+    rustc.args(["--check-cfg", "cfg(feature, values(\"attack\"))"]);
+    if std::env::var_os("CARGO_FEATURE_ATTACK").is_some() {
+        rustc.args(["--cfg", "feature=\"attack\""]);
+    }
     if let Ok(linker) = std::env::var("RUSTC_LINKER") {
         rustc.arg("-C").arg(format!("linker={linker}"));
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use metnos_proto::socket::{self, Packet};
@@ -39,6 +40,49 @@ pub fn start(without_landlock: bool) -> io::Result<OwnedFd> {
         Forked::Child => {
             drop(ours);
             live(theirs, without_landlock)
+        }
+    }
+}
+
+/// The first word to one that was started as a process of its own: whether Landlock may be missing.
+const WAIVED: &[u8] = b"waived";
+const WHOLE: &[u8] = b"whole";
+/// How long it waits for that word.
+const FIRST_WORD_WITHIN: Duration = Duration::from_secs(10);
+
+/// Takes up the nursery at the other end of `line`, which has a user of its own: see [`main`].
+///
+/// # Errors
+/// When it has ended, or cannot lock itself.
+pub fn adopt(line: OwnedFd, without_landlock: bool) -> io::Result<OwnedFd> {
+    socket::send(line.as_fd(), if without_landlock { WAIVED } else { WHOLE }, &[])?;
+    ready(&line)?;
+    Ok(line)
+}
+
+/// The life of a nursery that the supervisor has started as a user of its own, with its end of the line as descriptor 0.
+#[must_use]
+pub fn main() -> ExitCode {
+    if rustix::process::geteuid().is_root() || rustix::process::getuid().is_root() {
+        eprintln!("metnos-egress: it never runs as root");
+        return ExitCode::FAILURE;
+    }
+    let told = || -> io::Result<(OwnedFd, bool)> {
+        let line = io::stdin().as_fd().try_clone_to_owned()?;
+        socket::set_bound(&line, FIRST_WORD_WITHIN)?;
+        let mut word = [0; 16];
+        let length = socket::receive_within_bound(line.as_fd(), &mut word)?.map_or(0, |packet| packet.len);
+        match word.get(..length) {
+            Some(WAIVED) => Ok((line, true)),
+            Some(WHOLE) => Ok((line, false)),
+            _ => Err(io::Error::other("the first word is none")),
+        }
+    };
+    match told() {
+        Ok((line, without_landlock)) => live(line, without_landlock),
+        Err(error) => {
+            eprintln!("metnos-egress: {error}");
+            ExitCode::FAILURE
         }
     }
 }

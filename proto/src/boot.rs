@@ -18,7 +18,7 @@ use crate::edge::{AnswererEnd, AskerEnd, Edge, RawEnd, Side, WrongEnd};
 use crate::edges::EdgeId;
 use crate::link::LinkError;
 use crate::link_async::{Client, Closed};
-use crate::role::Role;
+use crate::role::{Role, RoleName};
 use crate::socket;
 
 /// How long a daemon waits for the supervisor's next word at its start, in milliseconds.
@@ -54,6 +54,8 @@ pub struct Boot<R: Role> {
     control: OwnedFd,
     /// Who it is and what it works on.
     pub start: Start,
+    /// What came with that: a line to a helper that the supervisor has started for this daemon. Only sandboxd has one.
+    pub helper: Option<OwnedFd>,
     ends: Vec<RawEnd>,
     role: std::marker::PhantomData<R>,
 }
@@ -94,15 +96,20 @@ impl<R: Role> Boot<R> {
             }
             (other, _) => return Err(BootError::Protocol(format!("the first word is {other:?}"))),
         };
-        let mut ends = Vec::new();
+        let (mut ends, mut helper) = (Vec::new(), None);
         loop {
             match next()? {
+                (Order::Helper(_), Some(line))
+                    if R::NAME == RoleName::Sandboxd && helper.is_none() && ends.is_empty() =>
+                {
+                    helper = Some(line);
+                }
                 (Order::Edge(end), Some(fd)) if ends.len() < MAX_FIRST_ENDS => ends.push(end.with(fd)),
                 (Order::Go(_), None) => break,
                 (other, _) => return Err(BootError::Protocol(format!("out of order: {other:?}"))),
             }
         }
-        Ok(Self { control, start, ends, role: std::marker::PhantomData })
+        Ok(Self { control, start, helper, ends, role: std::marker::PhantomData })
     }
 
     /// The parts, for a daemon with a plain poll loop.

@@ -38,6 +38,9 @@ words! {
         Ping(Ping),
         /// Finish what runs, then exit.
         Drain(Drain),
+        /// Beside it a line to a helper that was started for this daemon, as a user of its own: before any end, and to sandboxd
+        /// alone.
+        Helper(Helper),
         /// Test builds only: attempt this forbidden act and report.
         #[cfg(feature = "attack")]
         Attempt(Attempt),
@@ -171,6 +174,9 @@ words! {
 
     /// See [`Order::Go`].
     pub struct Go {}
+
+    /// See [`Order::Helper`].
+    pub struct Helper {}
 
     /// See [`Order::Ping`].
     pub struct Ping {
@@ -407,7 +413,7 @@ pub trait Message: Serialize + DeserializeOwned + Schema {
 impl Message for Order {
     fn fds(&self) -> usize {
         match self {
-            Self::Edge(_) => 1,
+            Self::Edge(_) | Self::Helper(_) => 1,
             Self::Start(_) | Self::Go(_) | Self::Ping(_) | Self::Drain(_) => 0,
             #[cfg(feature = "attack")]
             Self::Attempt(_) => 0,

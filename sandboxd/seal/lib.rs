@@ -11,7 +11,7 @@ mod system;
 
 use core::ffi::{CStr, c_int, c_void};
 
-use order::{CANARIES, COVER, LANDLOCK, MAX_MOUNTS, MAX_ORDER, Order};
+use order::{CANARIES, COVER, KEEP, LANDLOCK, MAX_MOUNTS, MAX_ORDER, Order};
 use system::{Errno, Fork, Kernel};
 
 /// What the kernel has to be asked for is behind this.
@@ -192,7 +192,9 @@ fn seal(order: &Order<'_>) -> Step<()> {
     for (resource, value) in order.limits {
         KERNEL.limit(resource, value).at(c"limits")?;
     }
-    KERNEL.drop_capabilities().at(c"giving up capabilities")?;
+    if !order.has(KEEP) {
+        KERNEL.drop_capabilities().at(c"giving up capabilities")?;
+    }
     KERNEL.no_new_privileges().at(c"no_new_privs")?;
     KERNEL.dumpable(false).at(c"becoming not dumpable")?;
     // A change of credentials may have taken it back.

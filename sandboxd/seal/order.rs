@@ -14,8 +14,10 @@ pub const LANDLOCK: u8 = 1;
 pub const CANARIES: u8 = 2;
 /// Folders below the workspace are granted and not it itself: their mount points are made first.
 pub const COVER: u8 = 4;
+/// Keep the capabilities, to see what else stops what they are good for. It means something in a test build alone.
+pub const KEEP: u8 = if cfg!(feature = "attack") { 8 } else { 0 };
 /// Bits that mean nothing.
-const UNKNOWN: u8 = !(LANDLOCK | CANARIES | COVER);
+const UNKNOWN: u8 = !(LANDLOCK | CANARIES | COVER | KEEP);
 
 /// The order of the parts: version and steps, places of mounts, limits, Landlock (rights handled of files, of ports,
 /// scopes, then places), the filter. Numbers are little endian, counts and lengths 16 bits wide; a path

@@ -2,6 +2,7 @@
 //! sandbox what must fail there, and only then serves. It must never serve with a layer missing,
 //! nor as root.
 
+use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
@@ -51,7 +52,7 @@ pub enum DaemonError {
 }
 
 /// Lives. `prepare` moves this process into its view, from where the pool is at `pool`.
-pub fn live<S: Sandbox>(pool: &str, prepare: impl FnOnce(&Start) -> Result<S, String>) -> ExitCode {
+pub fn live<S: Sandbox>(pool: &str, prepare: impl FnOnce(&Start, Option<OwnedFd>) -> Result<S, String>) -> ExitCode {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).init();
     #[cfg(feature = "attack")]
     let _ = metnos_proto::boot::ATTACK.set(attack);
@@ -68,12 +69,16 @@ pub fn live<S: Sandbox>(pool: &str, prepare: impl FnOnce(&Start) -> Result<S, St
     }
 }
 
-fn boot<S: Sandbox>(pool: &str, prepare: impl FnOnce(&Start) -> Result<S, String>) -> Result<(), DaemonError> {
+fn boot<S: Sandbox>(
+    pool: &str,
+    prepare: impl FnOnce(&Start, Option<OwnedFd>) -> Result<S, String>,
+) -> Result<(), DaemonError> {
     die_with_parent()?;
     // Before the own view, in which it may not be found.
     let pss = Pss::open()?;
-    let boot = Boot::<Sandboxd>::receive()?;
-    let opened = open(pool, &boot.start, prepare);
+    let mut boot = Boot::<Sandboxd>::receive()?;
+    let helper = boot.helper.take();
+    let opened = open(pool, &boot.start, |start| prepare(start, helper));
     let (sandbox, registry) = match opened {
         Ok(opened) => opened,
         Err(error) => {

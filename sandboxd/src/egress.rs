@@ -45,12 +45,17 @@ pub struct Opened {
 pub struct Report(OwnedFd);
 
 impl Egress {
-    /// Starts it. Must be called by a process of one thread, before it locks itself or leaves the system's view.
+    /// Starts it, or takes up the one at the other end of `line`, which has a user of its own. Must be called by a process of
+    /// one thread, before it locks itself or leaves the system's view.
     ///
     /// # Errors
     /// In a sentence.
-    pub fn start(net: &NetSettings, without_landlock: bool) -> Result<Self, String> {
-        let nursery = nursery::start(without_landlock).map_err(|error| format!("the egress helper: {error}"))?;
+    pub fn start(net: &NetSettings, without_landlock: bool, line: Option<OwnedFd>) -> Result<Self, String> {
+        let nursery = match line {
+            Some(line) => nursery::adopt(line, without_landlock),
+            None => nursery::start(without_landlock),
+        };
+        let nursery = nursery.map_err(|error| format!("the egress helper: {error}"))?;
         let addresses = |texts: &[String], most| texts.iter().filter_map(|text| text.parse().ok()).take(most).collect();
         Ok(Self {
             nursery,

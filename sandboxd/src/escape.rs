@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use metnos_proto::executor::{Manifest, Quotas};
 use metnos_proto::json;
-use metnos_proto::msg::common::Carrier;
+use metnos_proto::msg::common::{Carrier, Outcome};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -36,20 +36,31 @@ families! {
 /// The most characters of what came of a case that are told.
 const MAX_CAME: usize = 300;
 
+/// The errors by which any layer refuses: what came so was stopped, if not by the layer that it was tried without.
+const REFUSALS: [&str; 7] = ["EPERM", "EACCES", "EROFS", "ENOENT", "ENOSYS", "ELOOP", "EXDEV"];
+
 /// What stops a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
-    /// It is not there, or only for reading.
+    /// A root of its own, in which nothing is that the plan does not name.
+    Root,
+    /// What is there is there for reading, leads nowhere, and is no program.
     Mounts,
     /// Landlock.
     Landlock,
     /// The filter of system calls.
     Seccomp,
+    /// That it has no capability, also none over what is its own.
+    Capabilities,
     /// Namespaces, and an environment of its own.
     Namespaces,
-    /// Resource limits, and the sizes of its memory file systems.
+    /// No descriptor but its own.
+    Descriptors,
+    /// Resource limits.
     Limits,
+    /// The sizes of its file systems in memory.
+    Sizes,
     /// The clock on the process.
     Clock,
     /// sandboxd's reading of what comes out.
@@ -61,11 +72,15 @@ impl Layer {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Root => "root",
             Self::Mounts => "mounts",
             Self::Landlock => "landlock",
             Self::Seccomp => "seccomp",
+            Self::Capabilities => "capabilities",
             Self::Namespaces => "namespaces",
+            Self::Descriptors => "descriptors",
             Self::Limits => "limits",
+            Self::Sizes => "sizes",
             Self::Clock => "clock",
             Self::Channel => "channel",
         }
@@ -92,13 +107,18 @@ pub struct Case {
     /// It is granted writing the workspace.
     #[serde(default)]
     pub writes: bool,
-    /// Another layer stops it too, so that without this one it still does not get through.
+    /// What else stops it: without the first layer it still does not get through, without these too it does.
     #[serde(default)]
-    pub also: bool,
-    /// It is about what is granted: were that mounted for writing and for following links, and Landlock not there, it would
-    /// get through.
+    pub behind: Vec<Layer>,
+    /// In a warm process the first layer stops it alone: its standard descriptors were opened before Landlock was there.
     #[serde(default)]
-    pub grants: bool,
+    pub alone_when_warm: bool,
+    /// Why it does not get through even without all of these, or why they cannot be taken away.
+    #[serde(default)]
+    pub kept: String,
+    /// When it gets through nothing answers: it has become another program, or has broken itself.
+    #[serde(default)]
+    pub becomes: bool,
     /// The body of `run`; with `ends` the whole.
     pub code: String,
 }
@@ -166,21 +186,58 @@ pub fn arguments(families: &[Family]) -> Value {
     json!({ "nr": numbers })
 }
 
+/// The parts of an answer.
+fn answers(finished: &Finished) -> Vec<Value> {
+    let result = finished.result.as_deref().unwrap_or_default();
+    let value: Value = serde_json::from_slice(result).unwrap_or_default();
+    match value.get("answer").cloned().unwrap_or_default() {
+        Value::Array(entries) => entries,
+        Value::Object(entries) => entries.values().cloned().collect(),
+        other => vec![other],
+    }
+}
+
 impl Case {
-    /// Whether the layer it names can be taken away in a test.
+    /// Every layer that stops it, the first one first.
+    pub fn layers(&self) -> impl Iterator<Item = Layer> + '_ {
+        std::iter::once(self.layer).chain(self.behind.iter().copied())
+    }
+
+    /// Whether the order to seal itself, or whoever watches it, can be without the first layer.
     #[must_use]
-    pub fn can_be_opened(&self) -> bool {
+    pub fn can_be_ordered_without(&self) -> bool {
         match self.layer {
-            Layer::Seccomp | Layer::Landlock => self.ends.is_empty(),
-            // What is granted, made writable and followable; the interpreter's own mounts are made before any order.
-            Layer::Mounts => self.grants,
-            // Without it the machine's whole memory would be taken.
-            Layer::Limits => self.ends != "memory_exceeded",
-            Layer::Clock => true,
-            // How much may come out. Of the rest nothing can be left out: it is the reading itself.
-            Layer::Channel => self.ends == "output_too_large",
-            Layer::Namespaces => false,
+            Layer::Seccomp | Layer::Landlock | Layer::Clock => true,
+            // That of memory stays, so what ends one that wants it all depends on how fast it is.
+            Layer::Limits => self.kept.is_empty(),
+            Layer::Root
+            | Layer::Mounts
+            | Layer::Capabilities
+            | Layer::Namespaces
+            | Layer::Descriptors
+            | Layer::Sizes
+            | Layer::Channel => false,
         }
+    }
+
+    /// Whether a run without some layers has got through, and what came. That it went wrong in another way is no proof of
+    /// that, nor is it that somebody else refused it.
+    #[must_use]
+    pub fn got_through(&self, finished: &Finished) -> (bool, String) {
+        let (held, came) = self.judge(finished);
+        let through = match (self.ends.is_empty(), self.becomes) {
+            (false, _) => !held && matches!(finished.outcome, Outcome::Ok | Outcome::Timeout | Outcome::Killed),
+            (true, true) => finished.outcome == Outcome::Crashed && !finished.log.contains("Traceback"),
+            (true, false) => {
+                let passed = |answer: &str| !REFUSALS.contains(&answer) && !self.is_stop(answer);
+                finished.outcome == Outcome::Ok && answers(finished).iter().filter_map(Value::as_str).any(passed)
+            }
+        };
+        (through, came)
+    }
+
+    fn is_stop(&self, answer: &str) -> bool {
+        self.stopped.iter().any(|stop| stop == answer)
     }
 
     /// The whole code.
@@ -223,13 +280,8 @@ impl Case {
         if !self.ends.is_empty() {
             return (finished.outcome.name() == self.ends, came);
         }
-        let value: Value = serde_json::from_str(&result).unwrap_or_default();
-        let entries = match value.get("answer").cloned().unwrap_or_default() {
-            Value::Array(entries) => entries,
-            Value::Object(entries) => entries.values().cloned().collect(),
-            other => vec![other],
-        };
-        let good = |entry: &Value| entry.as_str().is_some_and(|text| self.stopped.iter().any(|stop| stop == text));
+        let entries = answers(finished);
+        let good = |entry: &Value| entry.as_str().is_some_and(|text| self.is_stop(text));
         (!entries.is_empty() && entries.iter().all(good), came)
     }
 
@@ -328,19 +380,46 @@ mod tests {
     }
 
     #[test]
-    fn the_document_counts_the_cases_of_each_family_and_those_without_their_layer() {
+    fn every_case_gets_through_without_its_layers_or_says_why_not() {
+        for case in families().unwrap().iter().flat_map(|family| &family.cases) {
+            let mut layers: Vec<Layer> = case.layers().collect();
+            layers.sort_by_key(|layer| layer.name());
+            layers.dedup();
+            assert_eq!(layers.len(), case.layers().count(), "{} names a layer twice", case.name);
+            let reason = case.kept.split_whitespace().count();
+            assert!(case.kept.is_empty() || reason >= 5, "{}: `{}` is no reason", case.name, case.kept);
+            assert!(!case.becomes || case.ends.is_empty(), "{} becomes a program, and ends", case.name);
+        }
+    }
+
+    #[test]
+    fn the_document_counts_the_cases_of_each_family_and_what_they_need() {
         let text = include_str!("../../docs/sandbox.md");
-        let mut sum = [0; 3];
+        let mut sum = [0; 4];
         for family in families().unwrap() {
-            let opened = |also| family.cases.iter().filter(|case| case.can_be_opened() && case.also == also).count();
-            let (cases, alone, also) = (family.cases.len(), opened(false), opened(true));
+            let of = |behind: bool| {
+                let counts = |case: &&Case| case.kept.is_empty() && case.behind.is_empty() != behind;
+                family.cases.iter().filter(counts).count()
+            };
+            let kept = family.cases.iter().filter(|case| !case.kept.is_empty()).count();
+            let counts = [family.cases.len(), of(false), of(true), kept];
             let row = text.lines().find(|line| line.starts_with(&format!("| `{}` | {} |", family.name, family.about)));
             let row = row.unwrap_or_else(|| panic!("docs/sandbox.md has no row for {}", family.name));
             let said: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-            assert_eq!([said[2], said[4], said[5]], [cases, alone, also].map(|n| n.to_string()), "{row}");
-            sum.iter_mut().zip([cases, alone, also]).for_each(|(sum, one)| *sum += one);
+            assert_eq!([said[2], said[4], said[5], said[6]], counts.map(|n| n.to_string()), "{row}");
+            let mut first: Vec<(usize, &str)> = Vec::new();
+            for case in &family.cases {
+                match first.iter_mut().find(|(_, name)| *name == case.layer.name()) {
+                    Some((count, _)) => *count += 1,
+                    None => first.push((1, case.layer.name())),
+                }
+            }
+            first.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+            let first: Vec<String> = first.iter().map(|(count, name)| format!("{name} {count}")).collect();
+            assert_eq!(said[3], first.join(", "), "{row}");
+            sum.iter_mut().zip(counts).for_each(|(sum, one)| *sum += one);
         }
-        let last = format!("| | | **{}** | | **{}** | **{}** |", sum[0], sum[1], sum[2]);
+        let last = format!("| | | **{}** | | **{}** | **{}** | **{}** |", sum[0], sum[1], sum[2], sum[3]);
         assert!(text.contains(&last), "{last}");
     }
 

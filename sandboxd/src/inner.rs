@@ -67,6 +67,21 @@ pub struct Material<'a> {
     pub ids: (u32, u32),
     /// The owner has waived Landlock by name, on a kernel without it.
     pub without_landlock: bool,
+    /// What is left out.
+    #[cfg(feature = "attack")]
+    pub careless: Careless,
+}
+
+/// What the tests that take layers away have left out.
+#[cfg(feature = "attack")]
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Careless {
+    /// Landlock is not put on.
+    pub landlock: bool,
+    /// Capabilities are kept, over the exec too.
+    pub capabilities: bool,
+    /// The root can be written, and what lies in `/tmp` be executed.
+    pub root: bool,
 }
 
 /// Which step failed, and why.
@@ -103,7 +118,7 @@ fn prepare(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
     drop(root);
     rustix::system::sethostname(spec.hostname.as_bytes()).at("naming the machine")?;
     rustix::process::setsid().at("starting a session")?;
-    give_up_capabilities()?;
+    give_up_capabilities(material)?;
     die_with_sandboxd(material)?;
     let program = open_program(spec)?;
     if material.becoming == Becoming::Executor {
@@ -172,7 +187,12 @@ fn build_root(spec: &Spec, material: &Material<'_>) -> Result<OwnedFd, Failure> 
         }
     }
     masks::cover(root.as_fd(), &spec.masks).at("covering what is closed")?;
-    let tmp = mounts::memory(spec.tmp, "0700").at("making /tmp")?;
+    let tmp = if leaves_root_open(material) {
+        mounts::memory_for_code(spec.tmp, "0700")
+    } else {
+        mounts::memory(spec.tmp, "0700")
+    };
+    let tmp = tmp.at("making /tmp")?;
     let finish = || {
         mounts::attach(tmp.as_fd(), mounts::make_place(root.as_fd(), TMP, true)?.as_fd())?;
         mounts::make_place(root.as_fd(), CODE_FOLDER, true)?;
@@ -182,13 +202,45 @@ fn build_root(spec: &Spec, material: &Material<'_>) -> Result<OwnedFd, Failure> 
         if spec.egress.is_some() {
             mounts::write_file(root.as_fd(), NET_FILE, material.net, 0o444)?;
         }
+        if leaves_root_open(material) {
+            return Ok(());
+        }
         mounts::restrict(root.as_fd(), MountFlags::READ)
     };
     finish().at("finishing the root")?;
     Ok(root)
 }
 
-fn give_up_capabilities() -> Result<(), Failure> {
+/// Whether a test has the root left open. Nothing else can.
+const fn leaves_root_open(material: &Material<'_>) -> bool {
+    #[cfg(feature = "attack")]
+    return material.careless.root;
+    #[cfg(not(feature = "attack"))]
+    {
+        let _ = material;
+        false
+    }
+}
+
+/// All that can be kept, kept over the exec.
+#[cfg(feature = "attack")]
+fn keep_capabilities() -> Result<(), Failure> {
+    let all = rustix::thread::capabilities(None).at("looking at capabilities")?.permitted;
+    let sets = rustix::thread::CapabilitySets { effective: all, permitted: all, inheritable: all };
+    rustix::thread::set_capabilities(None, sets).at("keeping capabilities")?;
+    for capability in all.iter() {
+        rustix::thread::configure_capability_in_ambient_set(capability, true).at("keeping capabilities")?;
+    }
+    rustix::thread::set_no_new_privs(true).at("no_new_privs")
+}
+
+fn give_up_capabilities(material: &Material<'_>) -> Result<(), Failure> {
+    #[cfg(feature = "attack")]
+    if material.careless.capabilities {
+        return keep_capabilities();
+    }
+    #[cfg(not(feature = "attack"))]
+    let _ = material;
     rustix::thread::clear_ambient_capability_set().at("clearing ambient capabilities")?;
     metnos_jail::drop_bounding_set().at("clearing the bounding set")?;
     let none = CapabilitySet::empty();
@@ -219,6 +271,10 @@ fn open_program(spec: &Spec) -> Result<OwnedFd, Failure> {
 /// Landlock: every right the kernel knows is handled, and only the plan's places are given back.
 fn fence(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
     const STEP: &str = "Landlock";
+    #[cfg(feature = "attack")]
+    if material.careless.landlock {
+        return Ok(());
+    }
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(KNOWN))

@@ -2,6 +2,7 @@
 //! what it is given in the plan it is given, and adds nothing of its own.
 
 use std::cell::Cell;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::pin::pin;
 use std::rc::Rc;
@@ -55,14 +56,15 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Finds the interpreter and moves this process, which must have one thread, into its own view of the instance.
+    /// Finds the interpreter and moves this process, which must have one thread, into its own view of the instance. `egress`
+    /// is a line to what dials for executors, where that was started already.
     ///
     /// # Errors
     /// In a sentence, what is missing.
-    pub fn prepare(start: &Start) -> Result<Self, String> {
+    pub fn prepare(start: &Start, egress: Option<OwnedFd>) -> Result<Self, String> {
         let interpreter = Interpreter::discover(&start.settings.interpreter).map_err(|error| error.to_string())?;
         let waived = start.settings.waive.iter().any(|layer| layer == LANDLOCK);
-        Self::enter(Path::new(&start.instance), interpreter, waived, &start.settings.net)
+        Self::enter_with(Path::new(&start.instance), interpreter, waived, &start.settings.net, egress)
     }
 
     /// As [`Kernel::prepare`], with an interpreter that was found already.
@@ -75,6 +77,16 @@ impl Kernel {
         without_landlock: bool,
         net: &NetSettings,
     ) -> Result<Self, String> {
+        Self::enter_with(instance, interpreter, without_landlock, net, None)
+    }
+
+    fn enter_with(
+        instance: &Path,
+        interpreter: Interpreter,
+        without_landlock: bool,
+        net: &NetSettings,
+        egress: Option<OwnedFd>,
+    ) -> Result<Self, String> {
         let landlock_abi = sys::landlock_abi();
         if landlock_abi.is_none() && !without_landlock {
             return Err("this kernel has no Landlock, which every sandbox needs; use a newer kernel (5.19 or later), \
@@ -83,7 +95,7 @@ impl Kernel {
         }
         let instance = view::resolve_instance(instance).map_err(|error| error.to_string())?;
         // First, because it is to see the system's own files and no lock of sandboxd's.
-        let egress = Egress::start(net, without_landlock)?;
+        let egress = Egress::start(net, without_landlock, egress)?;
         let certificates = Path::new(&net.ca_bundle).is_file().then_some(net.ca_bundle.as_str());
         let mounted = mounted::below(&instance.join("workspace"))?;
         // The view shows what the escape suite needs; the plans decide who sees it.

@@ -53,6 +53,8 @@ pub struct Launcher {
     ids: (u32, u32),
     /// Landlock's version; `None` only when the owner has waived it by name.
     landlock: Option<u32>,
+    #[cfg(feature = "attack")]
+    careless: crate::inner::Careless,
 }
 
 /// A process on its way to becoming an executor.
@@ -77,7 +79,24 @@ impl Launcher {
     /// When the reviewed list of system calls does not hold together.
     pub fn new(landlock: Option<u32>) -> Result<Self, ListError> {
         let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        Ok(Self { sealed: Filter::load(Stage::Sealed)?, start: Filter::load(Stage::Starting)?, ids, landlock })
+        Ok(Self {
+            sealed: Filter::load(Stage::Sealed)?,
+            start: Filter::load(Stage::Starting)?,
+            ids,
+            landlock,
+            #[cfg(feature = "attack")]
+            careless: crate::inner::Careless::default(),
+        })
+    }
+
+    /// One that leaves layers out of what it starts, and has no filter when `open`: for the tests that take layers away.
+    ///
+    /// # Errors
+    /// As [`Launcher::new`].
+    #[cfg(feature = "attack")]
+    pub fn careless(landlock: Option<u32>, open: bool, careless: crate::inner::Careless) -> Result<Self, ListError> {
+        let launcher = Self { careless, ..Self::new(landlock)? };
+        Ok(if open { Self { sealed: Filter::none(), start: Filter::none(), ..launcher } } else { launcher })
     }
 
     /// The digests of the filters of a sealed process and of one that starts.
@@ -174,6 +193,8 @@ impl Launcher {
                     fault: inner.fault.as_fd(),
                     ids: self.ids,
                     without_landlock: self.landlock.is_none(),
+                    #[cfg(feature = "attack")]
+                    careless: self.careless,
                 };
                 inner::become_executor(plan, &material)
             }

@@ -7,5 +7,9 @@ use metnos_sandboxd::kernel::Kernel;
 use metnos_sandboxd::view::POOL;
 
 fn main() -> ExitCode {
+    // As a user of its own, see [`metnos_egress::nursery`].
+    if std::env::args_os().nth(1).is_some_and(|word| word == "egress") {
+        return metnos_egress::nursery::main();
+    }
     daemon::live(POOL, Kernel::prepare)
 }

@@ -374,6 +374,17 @@ impl Plan {
         Ok(Self { spec, hash })
     }
 
+    /// The same with `change` made to its fields, and nobody looks whether such a sandbox may be: for the tests that take
+    /// layers away.
+    #[cfg(feature = "attack")]
+    #[must_use]
+    pub fn careless(&self, change: impl FnOnce(&mut Spec)) -> Self {
+        let mut spec = self.spec.clone();
+        change(&mut spec);
+        let hash = lock_of(&canonical(&spec));
+        Self { spec, hash }
+    }
+
     /// Its fields.
     #[must_use]
     pub const fn spec(&self) -> &Spec {

@@ -119,6 +119,13 @@ impl Filter {
         ])
     }
 
+    /// One that lets everything pass: what a test puts in the place of another, to see what else there is.
+    #[cfg(feature = "attack")]
+    #[must_use]
+    pub fn none() -> Self {
+        Self::of(vec![allow()])
+    }
+
     fn of(program: Vec<sock_filter>) -> Self {
         let bytes = bytes_of(&program);
         let digest = Blake3::of(&bytes);

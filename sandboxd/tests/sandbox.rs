@@ -58,9 +58,14 @@ fn main() -> ExitCode {
             let name = format!("{step}::{}", case.name);
             tests.push(Test { name, body: Box::new(move |lab| Box::pin(hold(lab, case.clone(), warm))) });
         }
-        if case.can_be_opened() {
-            let name = format!("opened::{}", case.name);
+        if case.can_be_ordered_without() {
+            let (name, case) = (format!("opened::{}", case.name), case.clone());
             tests.push(Test { name, body: Box::new(move |lab| Box::pin(open(lab, case.clone()))) });
+        }
+        #[cfg(feature = "attack")]
+        {
+            let name = format!("without::{}", case.name);
+            tests.push(Test { name, body: Box::new(move |lab| Box::pin(without(lab, case.clone()))) });
         }
     }
     run(tests)
@@ -72,6 +77,11 @@ async fn hold(lab: &Lab, case: Case, warm: bool) -> Verdict {
 
 async fn open(lab: &Lab, case: Case) -> Verdict {
     escape::opened(lab, &case).await
+}
+
+#[cfg(feature = "attack")]
+async fn without(lab: &Lab, case: Case) -> Verdict {
+    escape::each(lab, &case).await
 }
 
 fn holds(condition: bool, what: impl std::fmt::Display) -> Verdict {

@@ -344,8 +344,8 @@ pub const KEYS: &[Key] = &[
     Key {
         table: "supervisor",
         name: "uid_count",
-        doc: "How many uids belong to that range; one instance needs eight.",
-        kind: Kind::Number(8, 4_096),
+        doc: "How many uids belong to that range; one instance needs nine.",
+        kind: Kind::Number(9, 4_096),
         default: "256",
     },
     Key {
@@ -862,7 +862,7 @@ mod tests {
             ("[memory]\ncalls_per_use_day = 0", "memory.calls_per_use_day must be a number from 1 to 1000000"),
             ("[memory]\ncalls_per_use_day = -1", "memory.calls_per_use_day must be a number from 1 to 1000000"),
             ("[memory]\ncalls_per_use_day = \"50\"", "memory.calls_per_use_day must be a number from 1 to 1000000"),
-            ("[supervisor]\nuid_count = 7", "supervisor.uid_count must be a number from 8 to 4096"),
+            ("[supervisor]\nuid_count = 8", "supervisor.uid_count must be a number from 9 to 4096"),
             ("[supervisor]\nuid_base = 0", "supervisor.uid_base must be a number from 1000 to 4294963197"),
             (
                 "[jail]\nwaive = [\"seccmp\"]",

@@ -22,6 +22,8 @@ pub struct Arrival {
     pub line: OwnedFd,
     /// Its process.
     pub process: Process,
+    /// sandboxd's line to what dials for executors, where that has a user of its own.
+    pub helper: Option<OwnedFd>,
 }
 
 /// A daemon's process, named by a descriptor that cannot come to mean another one.

@@ -9,8 +9,10 @@ use std::path::Path;
 use metnos_proto::role::RoleName;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-/// How many ids one instance takes of the range: one a daemon, and one for the shared group.
-pub const BLOCK: u32 = 8;
+/// How many ids one instance takes of the range: one a daemon, one for the shared group, one for the egress helpers.
+pub const BLOCK: u32 = 9;
+/// The user that the package makes for the helpers which dial for executors.
+pub const EGRESS_USER: &str = "metnos-egress";
 /// The group of the three daemons that may read the workspace.
 pub const SHARED_GROUP: &str = "metnos";
 /// The largest `passwd` or `group` that is read, in bytes.
@@ -31,7 +33,12 @@ pub enum Ids {
     /// All as the ordinary user who started the supervisor.
     Shared(Id),
     /// Each as its own user.
-    Separate(BTreeMap<RoleName, Id>),
+    Separate {
+        /// Of each daemon.
+        daemons: BTreeMap<RoleName, Id>,
+        /// Of what dials for executors.
+        egress: Id,
+    },
 }
 
 /// A choice of ids; while it is held, no other instance on this machine chooses the same.
@@ -71,14 +78,23 @@ impl Ids {
     pub fn of(&self, role: RoleName) -> Option<Id> {
         match self {
             Self::Shared(id) => Some(*id),
-            Self::Separate(ids) => ids.get(&role).copied(),
+            Self::Separate { daemons, egress: _ } => daemons.get(&role).copied(),
         }
     }
 
     /// Whether each daemon has a user of its own.
     #[must_use]
     pub fn separate(&self) -> bool {
-        matches!(self, Self::Separate(_))
+        matches!(self, Self::Separate { .. })
+    }
+
+    /// As whom the helpers that dial for executors run, where users are separate.
+    #[must_use]
+    pub const fn of_egress(&self) -> Option<Id> {
+        match self {
+            Self::Shared(_) => None,
+            Self::Separate { daemons: _, egress } => Some(*egress),
+        }
     }
 }
 
@@ -116,7 +132,7 @@ pub fn choose(range: (u32, u32), earlier: Option<u32>) -> Result<Chosen, IdError
     let users = database("/etc/passwd")?;
     let groups = database("/etc/group")?;
     if let Some(ids) = packaged(&users, &groups) {
-        return Ok(Chosen { ids: Ids::Separate(ids), _hold: None });
+        return Ok(Chosen { ids, _hold: None });
     }
     let taken = taken(&users, &groups);
     for first in blocks(range, earlier) {
@@ -124,7 +140,7 @@ pub fn choose(range: (u32, u32), earlier: Option<u32>) -> Result<Chosen, IdError
             continue;
         }
         if let Some(hold) = hold(first) {
-            return Ok(Chosen { ids: Ids::Separate(block(first)), _hold: Some(hold) });
+            return Ok(Chosen { ids: block(first), _hold: Some(hold) });
         }
     }
     Err(IdError::Exhausted { base: range.0, last: range.0.saturating_add(range.1 - 1) })
@@ -132,7 +148,7 @@ pub fn choose(range: (u32, u32), earlier: Option<u32>) -> Result<Chosen, IdError
 
 /// The packaged users, if all of them and the shared group exist. None of them may be root, and no two the same.
 #[must_use]
-pub fn packaged(users: &str, groups: &str) -> Option<BTreeMap<RoleName, Id>> {
+pub fn packaged(users: &str, groups: &str) -> Option<Ids> {
     let shared = records(groups).find(|record| record.name == SHARED_GROUP)?.id;
     let mut ids = BTreeMap::new();
     for role in RoleName::daemons() {
@@ -141,18 +157,24 @@ pub fn packaged(users: &str, groups: &str) -> Option<BTreeMap<RoleName, Id>> {
         let gid = if reads_workspace(role) { shared } else { record.group? };
         ids.insert(role, Id { uid: record.id, gid });
     }
-    let distinct: BTreeSet<u32> = ids.values().map(|id| id.uid).collect();
-    let sound = distinct.len() == ids.len() && ids.values().all(|id| id.uid != 0 && id.gid != 0);
-    sound.then_some(ids)
+    let record = records(users).find(|record| record.name == EGRESS_USER)?;
+    let egress = Id { uid: record.id, gid: record.group? };
+    let all = || ids.values().chain([&egress]);
+    let distinct: BTreeSet<u32> = all().map(|id| id.uid).collect();
+    let sound = distinct.len() == all().count() && all().all(|id| id.uid != 0 && id.gid != 0);
+    // What dials reads nothing of the owner's.
+    (sound && egress.gid != shared).then_some(Ids::Separate { daemons: ids, egress })
 }
 
-/// The ids of one block: a user and a group of the same number for each daemon, and the shared group last.
-fn block(first: u32) -> BTreeMap<RoleName, Id> {
-    let shared = first + BLOCK - 1;
-    (first..)
+/// The ids of one block: a user and a group of the same number for each daemon, then the shared group, then the egress
+/// helpers' user and group.
+fn block(first: u32) -> Ids {
+    let (shared, egress) = (first + BLOCK - 2, first + BLOCK - 1);
+    let daemons = (first..)
         .zip(RoleName::daemons())
         .map(|(uid, role)| (role, Id { uid, gid: if reads_workspace(role) { shared } else { uid } }))
-        .collect()
+        .collect();
+    Ids::Separate { daemons, egress: Id { uid: egress, gid: egress } }
 }
 
 /// The first id of every block of the range, the one of last time first.
@@ -224,8 +246,8 @@ mod tests {
 
     fn users(skip: Option<&str>) -> String {
         let mut text = String::from("root:x:0:0:root:/root:/bin/bash\nodd line\nbad:x:no:1::/:\n");
-        for (uid, role) in (970..).zip(RoleName::daemons()) {
-            let name = packaged_user(role).unwrap();
+        let names = RoleName::daemons().map(|role| packaged_user(role).unwrap()).chain([EGRESS_USER]);
+        for (uid, name) in (970..).zip(names) {
             if Some(name) != skip {
                 text.push_str(&format!("{name}:x:{uid}:{uid}:Metnos:/:/usr/sbin/nologin\n"));
             }
@@ -238,10 +260,12 @@ mod tests {
     #[test]
     fn the_packaged_users_are_taken_when_all_exist() {
         let ids = packaged(&users(None), GROUPS).unwrap();
-        assert_eq!(ids[&RoleName::Gatewayd], Id { uid: 970, gid: 970 });
+        assert_eq!(ids.of(RoleName::Gatewayd), Some(Id { uid: 970, gid: 970 }));
         for role in [RoleName::Policyd, RoleName::Sandboxd, RoleName::Memoryd] {
-            assert_eq!(ids[&role].gid, 990);
+            assert_eq!(ids.of(role).unwrap().gid, 990);
         }
+        assert!(ids.of_egress().is_some_and(|egress| egress.gid != 990));
+        assert_eq!(packaged(&users(Some(EGRESS_USER)), GROUPS), None, "the helpers' is missing");
         assert_eq!(packaged(&users(Some("metnos-synt")), GROUPS), None, "one is missing");
         assert_eq!(packaged(&users(None), "root:x:0:\n"), None, "the group is missing");
     }
@@ -254,20 +278,21 @@ mod tests {
 
     #[test]
     fn a_block_has_one_uid_a_daemon_and_one_group_for_the_three_that_read_the_workspace() {
-        let ids = block(64_200);
-        let uids: BTreeSet<u32> = ids.values().map(|id| id.uid).collect();
+        let Ids::Separate { daemons, egress } = block(64_200) else { panic!("they are separate") };
+        let uids: BTreeSet<u32> = daemons.values().map(|id| id.uid).collect();
         assert_eq!(uids, (64_200..64_207).collect());
-        for (role, id) in ids {
+        for (role, id) in daemons {
             assert_eq!(id.gid, if reads_workspace(role) { 64_207 } else { id.uid });
         }
+        assert_eq!(egress, Id { uid: 64_208, gid: 64_208 });
     }
 
     #[test]
     fn the_block_of_last_time_is_tried_first() {
-        assert_eq!(blocks((64_200, 32), None), [64_200, 64_208, 64_216, 64_224]);
-        assert_eq!(blocks((64_200, 32), Some(64_219)), [64_216, 64_200, 64_208, 64_224]);
-        assert_eq!(blocks((64_200, 32), Some(0)), [64_200, 64_208, 64_216, 64_224]);
-        assert_eq!(blocks((64_200, 15), None), [64_200], "only whole blocks count");
+        assert_eq!(blocks((64_200, 36), None), [64_200, 64_209, 64_218, 64_227]);
+        assert_eq!(blocks((64_200, 36), Some(64_221)), [64_218, 64_200, 64_209, 64_227]);
+        assert_eq!(blocks((64_200, 36), Some(0)), [64_200, 64_209, 64_218, 64_227]);
+        assert_eq!(blocks((64_200, 17), None), [64_200], "only whole blocks count");
     }
 
     #[test]

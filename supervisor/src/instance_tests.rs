@@ -26,7 +26,7 @@ fn shared() -> Ids {
 fn separate() -> Ids {
     let ids: BTreeMap<RoleName, Id> =
         (64_100..).zip(RoleName::daemons()).map(|(uid, role)| (role, Id { uid, gid: 64_190 })).collect();
-    Ids::Separate(ids)
+    Ids::Separate { daemons: ids, egress: Id { uid: 64_191, gid: 64_191 } }
 }
 
 fn uid_of(ids: &Ids, role: RoleName) -> u32 {

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use metnos_proto::control::{self, Drain, EdgeEnd, Go, Order, Ping, Settings, Start};
+use metnos_proto::control::{self, Drain, EdgeEnd, Go, Helper, Order, Ping, Settings, Start};
 use metnos_proto::role::RoleName;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
@@ -229,13 +229,16 @@ impl<F: Front> Set<F> {
     /// These daemons have a control line: they are told who they are, get their ends, and may go.
     pub fn arrived(&mut self, arrivals: Vec<Arrival>) {
         let mut roles = Vec::new();
-        for arrival in arrivals {
-            let role = arrival.role;
+        for mut arrival in arrivals {
+            let (role, helper) = (arrival.role, arrival.helper.take());
             if let Err(error) = self.welcome(arrival) {
                 self.alarm(role, &format!("its control line cannot be watched: {error}"));
             } else {
                 let start = Start { role, instance: self.instance.clone(), settings: self.settings.clone() };
                 self.order(role, &Order::Start(start));
+                if let Some(helper) = helper {
+                    self.order_with(role, &Order::Helper(Helper {}), Some(&helper));
+                }
                 roles.push(role);
             }
         }
@@ -246,7 +249,7 @@ impl<F: Front> Set<F> {
         }
     }
 
-    fn welcome(&mut self, Arrival { role, line, process }: Arrival) -> std::io::Result<()> {
+    fn welcome(&mut self, Arrival { role, line, process, helper: _ }: Arrival) -> std::io::Result<()> {
         let now = self.now_ms();
         let line = Rc::new(metnos_proto::sys::watch(line).inspect_err(|_| process.kill())?);
         let Some(daemon) = self.daemons.get_mut(&role) else { return Ok(()) };
@@ -282,8 +285,12 @@ impl<F: Front> Set<F> {
 
     /// Tells a daemon something. One that cannot be told is ended.
     pub(crate) fn order(&mut self, role: RoleName, order: &Order) {
+        self.order_with(role, order, None);
+    }
+
+    fn order_with(&mut self, role: RoleName, order: &Order, fd: Option<&OwnedFd>) {
         let Some(live) = self.daemons.get(&role).and_then(|daemon| daemon.live.as_ref()) else { return };
-        if let Err(error) = control::send(live.line.get_ref().as_fd(), order, None) {
+        if let Err(error) = control::send(live.line.get_ref().as_fd(), order, fd.map(AsFd::as_fd)) {
             self.kill(role, &format!("it could not be told what to do: {error}"));
         }
     }

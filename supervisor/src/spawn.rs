@@ -6,7 +6,7 @@
 //! main thread, which lives as long as the process.
 
 use std::collections::BTreeMap;
-use std::ffi::{CString, OsString};
+use std::ffi::{CStr, CString, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -34,7 +34,12 @@ pub struct Spawn {
     dir: OwnedFd,
     /// Other programs in the place of daemons; test builds only.
     instead: BTreeMap<RoleName, PathBuf>,
+    /// What dials for executors, as a user of its own. It ends with its line to sandboxd.
+    helper: Option<Child>,
 }
+
+/// The word by which sandboxd's program is told to be what dials for executors, and nothing else.
+const EGRESS: &CStr = c"egress";
 
 /// The name of a daemon's program.
 #[must_use]
@@ -57,7 +62,7 @@ impl Spawn {
                 return Err(io::Error::new(io::ErrorKind::NotFound, why));
             }
         }
-        Ok(Self { ids, programs: programs.to_owned(), dir, instead })
+        Ok(Self { ids, programs: programs.to_owned(), dir, instead, helper: None })
     }
 
     fn command(&self, role: RoleName) -> Command {
@@ -80,7 +85,34 @@ impl Spawn {
         Ok((file, CString::new(shown).map_err(io::Error::other)?))
     }
 
-    fn start(&self, role: RoleName) -> io::Result<Arrival> {
+    /// Starts what dials for executors, and sandboxd's line to it; none where all are one user, for sandboxd then forks it.
+    fn start_egress(&mut self) -> io::Result<Option<OwnedFd>> {
+        let role = RoleName::Sandboxd;
+        let Some(id) = self.ids.of_egress().filter(|_| !self.instead.contains_key(&role)) else { return Ok(None) };
+        if id.uid == 0 || id.gid == 0 {
+            return Err(io::Error::other("what dials for executors would run as root"));
+        }
+        self.end_egress();
+        let (line, theirs) = metnos_proto::socket::pair()?;
+        let mut command = self.command(role);
+        command.stdin(Stdio::from(theirs)).gid(id.gid).uid(id.uid);
+        let (file, name) = self.open_program(role)?;
+        crate::sys::become_program(&mut command, file, name, Some(EGRESS), None);
+        self.helper = Some(command.spawn()?);
+        Ok(Some(line))
+    }
+
+    /// Ends and collects the one of an earlier sandboxd.
+    fn end_egress(&mut self) {
+        if let Some(mut earlier) = self.helper.take() {
+            // It can only be gone already.
+            let _ = earlier.kill();
+            let _ = earlier.wait();
+        }
+    }
+
+    fn start(&mut self, role: RoleName) -> io::Result<Arrival> {
+        let helper = if role == RoleName::Sandboxd { self.start_egress()? } else { None };
         let (line, theirs) = metnos_proto::socket::pair()?;
         // Daemons tell; they hand over nothing.
         metnos_proto::sys::refuse_rights(&line)?;
@@ -99,17 +131,24 @@ impl Spawn {
             let (file, name) = self.open_program(role)?;
             let variable = credentials(role).map(|folder| [CREDENTIALS.as_bytes(), b"=", folder.as_bytes()].concat());
             let variable = variable.map(CString::new).transpose().map_err(io::Error::other)?;
-            crate::sys::become_program(&mut command, file, name, variable);
+            crate::sys::become_program(&mut command, file, name, None, variable);
         }
         let mut child = command.spawn()?;
         match watched(&child, id.uid) {
-            Ok(process) => Ok(Arrival { role, line, process }),
+            Ok(process) => Ok(Arrival { role, line, process, helper }),
             Err(error) => {
                 child.kill()?;
                 child.wait()?;
                 Err(error)
             }
         }
+    }
+}
+
+impl Drop for Spawn {
+    fn drop(&mut self) {
+        // Collected, so that its id is nobody's any more when the next supervisor of this instance looks.
+        self.end_egress();
     }
 }
 

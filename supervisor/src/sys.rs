@@ -1,7 +1,7 @@
 //! The only unsafe code of this crate: what the kernel offers and no safe wrapper does. Nothing else belongs here.
 #![allow(unsafe_code, reason = "each call says why it is sound")]
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -34,12 +34,18 @@ pub fn take_inherited(number: RawFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// Has the child of `command` become `program`, by its descriptor, with `name` as its only argument and at most one
+/// Has the child of `command` become `program`, by its descriptor, with `name` and at most one `argument`, and at most one
 /// `variable`, as `NAME=value`, in its environment: so that its own user need not be able to walk to where the program
 /// lies. What `command` itself names is never executed, and what it says of the environment counts for nothing.
-pub fn become_program(command: &mut Command, program: OwnedFd, name: CString, variable: Option<CString>) {
+pub fn become_program(
+    command: &mut Command,
+    program: OwnedFd,
+    name: CString,
+    argument: Option<&'static CStr>,
+    variable: Option<CString>,
+) {
     let exec = move || {
-        let argv = [name.as_ptr(), std::ptr::null()];
+        let argv = [name.as_ptr(), argument.map_or(std::ptr::null(), CStr::as_ptr), std::ptr::null()];
         let envp = [variable.as_ref().map_or(std::ptr::null(), |variable| variable.as_ptr()), std::ptr::null()];
         // SAFETY: the path is an empty text, both arrays end in a null pointer, and what they point to lives in
         // this closure. Returns only when nothing was executed.

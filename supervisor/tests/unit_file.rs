@@ -138,8 +138,9 @@ fn the_packaged_users_are_those_that_the_supervisor_looks_for() {
     let read = |name: &str| std::fs::read_to_string(root.path().join("etc").join(name)).unwrap();
     let (users, groups) = (read("passwd"), read("group"));
     let chosen = ids::packaged(&users, &groups).expect("not all users were found");
-    for (role, id) in chosen {
-        let user = ids::packaged_user(role).unwrap();
+    let ids::Ids::Separate { daemons, egress } = chosen else { panic!("they are separate") };
+    let named = daemons.into_iter().map(|(role, id)| (ids::packaged_user(role).unwrap(), id));
+    for (user, id) in named.chain([(ids::EGRESS_USER, egress)]) {
         // The database and the supervisor agree on the primary group as well.
         assert!(users.contains(&format!("{user}:x:{}:{}:", id.uid, id.gid)), "{user} in\n{users}");
     }

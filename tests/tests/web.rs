@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use metnos_tests::chronicle::count;
 use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::procfs::{self, Status};
 use serde_json::Value;
 
 /// What the set meets outside.
@@ -57,6 +58,10 @@ impl World {
 
     /// A set that may reach it.
     fn set(&self) -> Instance {
+        self.set_of(Plan::new())
+    }
+
+    fn set_of(&self, plan: Plan) -> Instance {
         let ca = self.folder.path().join("cert.pem");
         let config = format!(
             "[net]\nprivate = [\"127.0.0.1:{}\", \"127.0.0.1:{}\"]\nresolvers = [\"127.0.0.1:{}\"]\nca_bundle = \"{}\"\n",
@@ -65,7 +70,7 @@ impl World {
             self.names,
             ca.display()
         );
-        Plan::new().config(&config).start()
+        plan.config(&config).start()
     }
 }
 
@@ -171,4 +176,73 @@ fn without_authorities_the_rest_of_the_set_serves_and_says_what_is_missing() {
     let text = list.to_string();
     assert!(text.contains("ca-certificates"), "{list:#}");
     assert_eq!(set.run("fs_read", &["path=notes/welcome.md"]).0, 0);
+}
+
+/// The processes of this name, with their parents.
+fn named(name: &str) -> Vec<(u32, u32)> {
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
+    let all = std::fs::read_dir("/proc").unwrap().filter_map(|entry| number(entry.ok()?));
+    let of = |pid| Status::of(pid).filter(|status| status.get("Name") == name && procfs::alive(pid));
+    all.filter_map(|pid| Some((pid, of(pid)?.get("PPid").parse().ok()?))).collect()
+}
+
+fn children(name: &str, parent: u32) -> Vec<u32> {
+    named(name).into_iter().filter(|(_, of)| *of == parent).map(|(pid, _)| pid).collect()
+}
+
+mod as_root {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use metnos_tests::until;
+
+    use super::*;
+
+    const HELPER: &str = "metnos-egress";
+
+    /// What dials: its user is no daemon's, and it has no right of root and no group of theirs.
+    fn is_nobody_else(set: &Instance, pid: u32) -> u32 {
+        let status = Status::of(pid).unwrap();
+        let daemons: BTreeSet<u32> = set.pids().into_values().collect();
+        let of = |what: &str| -> BTreeSet<u32> {
+            daemons.iter().flat_map(|daemon| Status::of(*daemon).unwrap().ids(what)).collect()
+        };
+        let (uid, gid) = (status.ids("Uid"), status.ids("Gid"));
+        assert!(uid.iter().all(|id| *id == uid[0] && *id != 0) && !of("Uid").contains(&uid[0]), "{uid:?}");
+        assert!(gid.iter().all(|id| *id == gid[0] && *id != 0) && !of("Gid").contains(&gid[0]), "{gid:?}");
+        assert_eq!(status.get("Groups"), "", "no group besides");
+        assert_eq!(status.hex("CapEff").zip(status.hex("CapPrm")), Some((0, 0)));
+        assert_eq!((status.get("NoNewPrivs"), status.get("Seccomp")), ("1", "2"));
+        uid[0]
+    }
+
+    #[test]
+    fn what_dials_for_an_executor_has_a_user_of_its_own() {
+        let world = World::start();
+        let set = world.set_of(Plan::new().as_root());
+        let [nursery] = children(HELPER, set.supervisor())[..] else { panic!("{:?}", named(HELPER)) };
+        let user = is_nobody_else(&set, nursery);
+        assert!(fetch(&set, &format!("http://site.example:{}/page", world.http)).is_ok());
+        // While a call waits for an answer that does not come, its helper is there, as the same user.
+        std::thread::scope(|scope| {
+            let slow = scope.spawn(|| set.run("web_fetch", &[&format!("url=http://site.example:{}/slow", world.http)]));
+            let helper =
+                until("a helper of the call", Duration::from_secs(20), || children(HELPER, nursery).first().copied());
+            assert_eq!(is_nobody_else(&set, helper), user);
+            slow.join().unwrap();
+        });
+        // It goes with its sandboxd, and the next one has another.
+        let sandboxd = set.pids()["sandboxd"];
+        rustix::process::kill_process(
+            rustix::process::Pid::from_raw(sandboxd.cast_signed()).unwrap(),
+            rustix::process::Signal::KILL,
+        )
+        .unwrap();
+        set.wait_back("sandboxd", sandboxd);
+        until("another nursery alone", Duration::from_secs(20), || {
+            let all = children(HELPER, set.supervisor());
+            (all.len() == 1 && all[0] != nursery).then_some(())
+        });
+        assert!(fetch(&set, &format!("http://site.example:{}/page", world.http)).is_ok());
+    }
 }

@@ -471,9 +471,8 @@ impl Memory {
 
 /// In which phase a turn is for its planner.
 pub(super) fn recall_phase(turn: TurnId, facts: &TurnFacts) -> Told<RecallPhase> {
-    // A door asks for it when the card of a call that somebody made himself was answered.
     if facts.direct {
-        return Err(refused(RefusalCode::Unknown, "turn.direct", format!("turn {turn} has no planner")));
+        return Err(No::Violation(format!("turn {turn} has no planner")));
     }
     open_turn(turn, facts)?;
     Ok(if facts.opened.is_some() { RecallPhase::Begun } else { RecallPhase::Received })

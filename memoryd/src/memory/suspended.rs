@@ -186,6 +186,11 @@ impl Memory {
     /// # Errors
     /// When the turn is unknown or closed, or nothing is put aside for it.
     pub fn take_up_turn(&mut self, word: &TakeUpTurn) -> Told<(TurnTakenUp, Vec<u8>)> {
+        // The door has it tried when a card was answered, and the card may be that of a call somebody made himself.
+        if self.turn(word.turn)?.direct {
+            let why = format!("turn {} has no planner", word.turn);
+            return Err(refused(RefusalCode::Unknown, "turn.not_suspended", why));
+        }
         let facts = self.admit(word.turn, &Word::TakeUpTurn(word.clone()))?;
         let state = self.aside.take(word.turn, self.chronicle.now_ms())?.ok_or_else(|| {
             let why = format!("turn {} was not put aside, or too long ago", word.turn);

@@ -3,7 +3,8 @@
 
 use metnos_proto::msg::common::{Outcome, Standing};
 use metnos_proto::msg::memoryd::{
-    BeginTurn, CloseTurn, ExecutorBorn, ExecutorLost, MAX_EVENT_TEXT, SystemEvent, Tail, Verdict, WishedSignature,
+    BeginTurn, CloseTurn, ExecutorBorn, ExecutorLost, MAX_EVENT_TEXT, SystemEvent, Tail, TakeUpTurn, Verdict,
+    WishedSignature,
 };
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::role::RoleName;
@@ -182,6 +183,8 @@ fn an_envelope_is_given_once_for_words_that_were_received_and_before_the_close()
     memory.direct(2, "fs_read");
     assert_eq!(no(memory.begin_turn(planner, &BeginTurn { turn: turn(2) })), "violation");
     assert_eq!(no(memory.close_turn(planner, &CloseTurn { turn: turn(2), ..close })), "violation");
+    // The card of such a call is answered like any other, and the planner is asked whether a turn goes on with it.
+    assert_eq!(no(memory.take_up_turn(&TakeUpTurn { turn: turn(2) })), "turn.not_suspended");
     memory.flush().unwrap();
     clean(&memory);
 }

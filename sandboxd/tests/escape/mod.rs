@@ -11,10 +11,13 @@ use metnos_sandboxd::frames::{HEAD, Word, frame};
 use metnos_sandboxd::kernel;
 use metnos_sandboxd::limits::{self, Ending, supervise};
 use metnos_sandboxd::order::layout;
-use metnos_sandboxd::plan::{MountFlags, Plan};
+use metnos_sandboxd::plan::Plan;
 use metnos_sandboxd::pool::{Entry, Finished, Sandbox, ScratchFolder};
 use rustix::process::Resource;
 use serde_json::Value;
+
+#[cfg(feature = "attack")]
+mod careless;
 
 use super::lab::Lab;
 use super::lab::runner::Verdict;
@@ -53,8 +56,8 @@ pub async fn held(lab: &Lab, case: &Case, warm: bool) -> Verdict {
     if held { Ok(()) } else { Err(format!("wanted {:?}{}; came {came}", case.stopped, case.ends)) }
 }
 
-/// Tries it in a warm process of which the layer it names was taken away: there it gets through, unless it says that another
-/// layer stops it too.
+/// Tries it in a warm process whose order is without the first layer that stops it, and without the canaries, which would find
+/// that: there it gets through, unless it says that something else stops it too.
 pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     let Some(plan) = plan_of(case, lab) else { return Ok(()) };
     let scratch = lab.kernel.scratch(&escape::stage())?;
@@ -62,12 +65,7 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     let kernel = lab.kernel_of(&plan);
     kernel.pool().fill().await?;
     let idle = kernel.pool().fork(false).await?;
-    let mut mounts = plan.spec().mounts.clone();
-    if case.layer == Layer::Mounts {
-        let open = MountFlags { no_symfollow: false, ..MountFlags::WRITE };
-        mounts.iter_mut().for_each(|mount| mount.flags = open);
-    }
-    let grants = kernel.pool().grants(&mounts, Approved::ANY).await?;
+    let grants = kernel.pool().grants(&plan.spec().mounts, Approved::ANY).await?;
     let fds: Vec<_> = grants.iter().map(|(fd, _)| fd.as_fd()).collect();
     let mut order = kernel.launcher().order(&plan, true);
     without(&mut order, case.layer);
@@ -79,10 +77,8 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     let mut granted_limits = plan.spec().limits;
     let granted = Duration::from_secs(granted_limits.wall_s.into());
     let mut patience = Duration::from_secs(60);
-    match case.layer {
-        Layer::Clock => (granted_limits.wall_s, patience) = (60, granted + Duration::from_millis(500)),
-        Layer::Channel => granted_limits.output_bytes = u64::MAX,
-        Layer::Mounts | Layer::Landlock | Layer::Seccomp | Layer::Namespaces | Layer::Limits => {}
+    if case.layer == Layer::Clock {
+        (granted_limits.wall_s, patience) = (60, granted + Duration::from_millis(500));
     }
     let stop = tokio::time::sleep(patience);
     let ended = supervise(launched, &granted_limits, &words, Ending::AtDeath, stop, |_, _| {}).await;
@@ -92,28 +88,55 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     let result = (ended.outcome == Outcome::Ok).then_some(ended.result);
     let limits::Finished { outcome, why: detail, log, alarms, resources, .. } = ended;
     let finished = Finished { outcome, result, detail, log, alarms, resources };
-    let (held, came) = case.judge(&finished);
-    // A flood without its limit: which of the others ends it first depends on how fast it is, and the clock is one of them.
-    let held = held || (case.layer == Layer::Limits && case.also && finished.outcome == Outcome::Timeout);
-    match (held, case.also) {
-        (false, false) | (true, true) => Ok(()),
-        (true, false) => Err(format!("it is stopped without the layer it names: {came}")),
-        (false, true) => Err(format!("it says that another layer stops it too, and none does: {came}")),
+    let (through, came) = case.got_through(&finished);
+    let alone = (case.behind.is_empty() && case.kept.is_empty()) || case.alone_when_warm;
+    match (through, alone) {
+        (true, true) | (false, false) => Ok(()),
+        (false, true) => Err(format!("it is stopped without the layer it names: {came}")),
+        (true, false) => Err(format!("it says that something else stops it too, and nothing does: {came}")),
     }
 }
 
-/// The order without one layer, and without the canaries, which would find that.
 fn without(order: &mut Vec<u8>, layer: Layer) {
     order[HEAD + 1] &= !layout::CANARIES;
     match layer {
-        // Where a mount is opened, Landlock is the second layer; it is opened too, to see that there is no third.
-        Layer::Landlock | Layer::Mounts => order[HEAD + 1] &= !layout::LANDLOCK,
+        Layer::Landlock => order[HEAD + 1] &= !layout::LANDLOCK,
         Layer::Seccomp => super::pool::open_filter(order),
         Layer::Limits => without_limits(order),
-        Layer::Namespaces | Layer::Clock | Layer::Channel => {}
+        Layer::Root
+        | Layer::Mounts
+        | Layer::Capabilities
+        | Layer::Namespaces
+        | Layer::Descriptors
+        | Layer::Sizes
+        | Layer::Clock
+        | Layer::Channel => {}
     }
     let length = u32::try_from(order.len() - HEAD).unwrap();
     order[1..HEAD].copy_from_slice(&length.to_le_bytes());
+}
+
+/// Tries it on a fresh interpreter with every layer away that it names, where it must get through, or must not for the reason
+/// that it gives; and with every one but one away, where each alone must hold.
+#[cfg(feature = "attack")]
+pub async fn each(lab: &Lab, case: &Case) -> Verdict {
+    let Some(plan) = plan_of(case, lab) else { return Ok(()) };
+    let named: Vec<Layer> = case.layers().collect();
+    let (through, came) = case.got_through(&careless::without(lab, case, &plan, &named).await?);
+    match (through, case.kept.is_empty()) {
+        (true, true) | (false, false) => {}
+        (false, true) => return Err(format!("it is stopped without all of {named:?}: {came}")),
+        (true, false) => return Err(format!("it gets through, against what it says ({}): {came}", case.kept)),
+    }
+    let several = case.kept.is_empty() && !case.behind.is_empty();
+    for left in case.layers().filter(|_| several) {
+        let off: Vec<Layer> = case.layers().filter(|layer| *layer != left).collect();
+        let (through, came) = case.got_through(&careless::without(lab, case, &plan, &off).await?);
+        if through {
+            return Err(format!("{left:?} does not stop it alone: {came}"));
+        }
+    }
+    Ok(())
 }
 
 /// The order without limits, but for that of memory: a machine needs its own.

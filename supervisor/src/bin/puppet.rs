@@ -48,6 +48,7 @@ struct Puppet {
     start: Start,
     act: Act,
     ends: BTreeMap<(EdgeId, bool), RawEnd>,
+    helper: Option<OwnedFd>,
 }
 
 fn main() -> ExitCode {
@@ -68,10 +69,16 @@ fn play() -> Result<ExitCode, String> {
     metnos_jail::die_with_parent().map_err(text)?;
     let control = std::io::stdin().as_fd().try_clone_to_owned().map_err(text)?;
     let mut buffer = socket::buffer();
+    if std::env::args().nth(1).as_deref() == Some("egress") {
+        // What sandboxd's helper does here: it ends with its line.
+        let mut polls = [PollFd::from_borrowed_fd(control.as_fd(), PollFlags::IN)];
+        rustix::event::poll(&mut polls, None).map_err(text)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let first = control::receive_within::<Order>(control.as_fd(), &mut buffer, Duration::from_secs(5)).map_err(text)?;
     let Some((Order::Start(start), None)) = first else { return Err(format!("first came {first:?}")) };
     let act = act(&start);
-    let mut puppet = Puppet { control, start, act, ends: BTreeMap::new() };
+    let mut puppet = Puppet { control, start, act, ends: BTreeMap::new(), helper: None };
     let environment = std::env::vars_os().count();
     let descriptors = std::fs::read_dir("/proc/self/fd").map_err(text)?.count();
     puppet.say(&format!("born environment={environment} descriptors={descriptors}"));
@@ -111,6 +118,8 @@ impl Puppet {
     fn obey(&mut self, order: Order, fd: Option<OwnedFd>) -> Result<Option<ExitCode>, String> {
         match (order, fd) {
             (Order::Edge(end), Some(fd)) => self.take(end.with(fd))?,
+            // Kept, as sandboxd does: the other end ends when this one is closed.
+            (Order::Helper(_), Some(line)) => self.helper = Some(line),
             (Order::Go(_), None) => return self.go(),
             (Order::Ping(ping), None) => self.report(&Report::Pong(Pong { number: ping.number, pss_kib: 1234 }))?,
             (Order::Drain(_), None) => {

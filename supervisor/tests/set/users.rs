@@ -66,18 +66,19 @@ fn an_instance_has_the_same_uids_the_next_time() {
         return;
     }
     // A range for this test alone, of two blocks, the first of which is taken at the first start.
-    let range = (70_000, 16);
+    let range = (70_000, 18);
     let first = metnos_supervisor::ids::choose(range, None).unwrap();
-    let config = "[supervisor]\nuid_base = 70000\nuid_count = 16\n";
+    let config = "[supervisor]\nuid_base = 70000\nuid_count = 18\n";
     let mut rig = Rig::with(Plan { config, ..Plan::default() });
+    assert_eq!(rig.word, "ready", "{}", rig.log());
     let uids = |rig: &Rig| rig.survey().daemons.iter().map(|daemon| daemon.uid).collect::<Vec<u32>>();
-    assert_eq!(uids(&rig), (70_008..70_015).collect::<Vec<u32>>());
+    assert_eq!(uids(&rig), (70_009..70_016).collect::<Vec<u32>>());
     assert!(metnos_supervisor::ids::choose(range, None).is_err(), "the range is exhausted");
     rig.shutdown();
     rig.wait();
     drop(first);
     rig.again();
-    assert_eq!(uids(&rig), (70_008..70_015).collect::<Vec<u32>>());
+    assert_eq!(uids(&rig), (70_009..70_016).collect::<Vec<u32>>());
 }
 
 #[test]
