@@ -15,6 +15,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::event::{EventType, channel_named, trust_named};
 use super::log::{Place, Placed};
+use super::lookup::Pool;
 use super::payload;
 use super::spelled::Spelled;
 use super::time::Day;
@@ -91,6 +92,7 @@ pub struct Index {
     pub(super) db: Connection,
     /// The tree over all events that the transaction, if one is open, has come to.
     tree: RefCell<Frontier>,
+    pub(super) pool: Pool,
 }
 
 /// Opens a database the way every projection here is kept: one user, a write-ahead log, no
@@ -203,7 +205,7 @@ impl Index {
             VERSION => {}
             found => return Err(Error::Version { file: "index.sqlite", found, known: VERSION }),
         }
-        let index = Self { db, tree: RefCell::default() };
+        let index = Self { db, tree: RefCell::default(), pool: Pool::default() };
         index.reload_tree()?;
         Ok(index)
     }
@@ -387,19 +389,6 @@ impl Index {
              WHERE turns.peer = ?1 AND turns.said < ?2 ORDER BY turns.said DESC LIMIT ?3"
         );
         self.rows(&sql, params![peer, signed(before), limit])
-    }
-
-    /// The contracts of the executors that may be called: of each name the version born last.
-    ///
-    /// # Errors
-    /// When the database says no.
-    pub fn callable(&self) -> Result<Vec<String>> {
-        let sql = "SELECT candidate FROM executors AS one WHERE callable = 1 AND seq =
-                     (SELECT max(seq) FROM executors WHERE name = one.name AND callable = 1) ORDER BY name";
-        self.db
-            .prepare_cached(sql)
-            .and_then(|mut all| all.query_map([], |row| row.get(0))?.collect())
-            .during("reading the executors")
     }
 
     /// Whether an executor may be called, and the event that last said so; `None` when it was never born.

@@ -1,5 +1,8 @@
 //! What proofs, searches and redactions look up in the index. It only reads.
 
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rusqlite::params;
 
 use metnos_proto::ids::{Sha256, TurnId};
@@ -8,7 +11,46 @@ use super::index::{COLUMNS, Index, IndexRow, maybe_unsigned, signed, unsigned};
 use super::time::Day;
 use crate::error::{During, Result};
 
+/// Which executors may be called, as a number that is another one whenever others may, for as long as this process lives.
+#[derive(Debug)]
+pub(super) struct Pool(Cell<u64>);
+
+impl Default for Pool {
+    fn default() -> Self {
+        let pool = Self(Cell::new(0));
+        pool.changes();
+        pool
+    }
+}
+
+impl Pool {
+    /// Others may be called from now on.
+    pub(super) fn changes(&self) {
+        static POOLS: AtomicU64 = AtomicU64::new(0);
+        self.0.set(POOLS.fetch_add(1, Ordering::Relaxed) + 1);
+    }
+}
+
 impl Index {
+    /// A number that is another one when [`Index::callable`] may give others than before; never 0.
+    #[must_use]
+    pub const fn pool(&self) -> u64 {
+        self.pool.0.get()
+    }
+
+    /// The contracts of the executors that may be called: of each name the version born last.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn callable(&self) -> Result<Vec<String>> {
+        let sql = "SELECT candidate FROM executors AS one WHERE callable = 1 AND seq =
+                     (SELECT max(seq) FROM executors WHERE name = one.name AND callable = 1) ORDER BY name";
+        self.db
+            .prepare_cached(sql)
+            .and_then(|mut all| all.query_map([], |row| row.get(0))?.collect())
+            .during("reading the executors")
+    }
+
     /// The events whose payload is to be taken out, ascending.
     ///
     /// # Errors

@@ -119,6 +119,8 @@ impl Index {
     fn evolve(&self, placed: &Placed) -> rusqlite::Result<()> {
         let Ok(change) = payload::Evolution::decode(&placed.event.payload) else { return Ok(()) };
         let seq = signed(placed.event.seq);
+        // Also where the transaction comes to nothing: then the same is read once more.
+        self.pool.changes();
         if change.act == "born" {
             self.db.prepare_cached("INSERT OR REPLACE INTO executors VALUES (?1, ?2, 1, ?3, ?4)")?.execute(params![
                 change.executor,

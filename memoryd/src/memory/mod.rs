@@ -95,8 +95,8 @@ pub struct Memory {
     traces: Traces,
     recall: Store,
     rehearsal: Option<Rehearsal>,
-    /// The contracts of the executors that may be called, as texts and as ranking reads them.
-    shelf: (Vec<String>, Shelf),
+    /// The contracts of the executors that may be called, as ranking reads them, and the number of that pool; 0 before.
+    shelf: (u64, Shelf),
     ledger: Ledger,
     medium: Medium,
     aside: suspended::Aside,

@@ -118,16 +118,17 @@ impl Memory {
             .map_err(|error| refused(RefusalCode::Internal, "envelope.words", error.to_string()))
     }
 
-    /// Reads the contracts of the executors that may be called, unless they are those that were read before.
+    /// Reads the contracts of the executors that may be called, unless nothing has changed since they were read.
     fn shelve(&mut self) -> Told<()> {
-        let contracts = self.chronicle.index().callable()?;
-        if self.shelf.0 != contracts {
+        let pool = self.chronicle.index().pool();
+        if self.shelf.0 != pool {
+            let contracts = self.chronicle.index().callable()?;
             let candidates: Vec<Candidate> = contracts
                 .iter()
                 .map(|text| serde_json::from_str(text))
                 .collect::<Result<_, _>>()
                 .map_err(|error| refused(RefusalCode::Internal, "envelope.contract", error.to_string()))?;
-            self.shelf = (contracts, Shelf::of(candidates));
+            self.shelf = (pool, Shelf::of(candidates));
         }
         Ok(())
     }

@@ -4,7 +4,9 @@
 //! being long; what a chosen sentence has told already counts no more. The chosen ones keep their order, and each names
 //! the line it stands in.
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::rc::Rc;
 
 use metnos_rank::lexicon;
 use metnos_rank::words::{stemmed, tongue, words};
@@ -18,34 +20,104 @@ pub const MAX_SENTENCES: usize = 64;
 struct Sentence<'a> {
     seq: u64,
     text: &'a str,
-    stems: HashSet<String>,
+    /// Its stems by number, in the order of the alphabet.
+    stems: Rc<[usize]>,
 }
+
+/// The stems of all sentences, by number.
+#[derive(Default)]
+struct Stems {
+    numbers: HashMap<String, usize>,
+    /// In how many sentences each stands.
+    with: Vec<usize>,
+    /// What was looked at before: people and programs repeat themselves.
+    known: HashMap<String, Rc<[usize]>>,
+}
+
+impl Stems {
+    fn of(&mut self, sentence: &str) -> Rc<[usize]> {
+        let stems = match self.known.get(sentence) {
+            Some(stems) => Rc::clone(stems),
+            None => {
+                let heard = words(sentence);
+                let tongue = tongue(&heard);
+                let told = heard.iter().filter(|word| !lexicon::is_stop(word)).map(|word| stemmed(word, tongue));
+                let stems: Rc<[usize]> =
+                    told.collect::<BTreeSet<String>>().into_iter().map(|s| self.number(s)).collect();
+                self.known.insert(sentence.to_owned(), Rc::clone(&stems));
+                stems
+            }
+        };
+        stems.iter().for_each(|stem| self.with[*stem] += 1);
+        stems
+    }
+
+    fn number(&mut self, stem: String) -> usize {
+        let next = self.with.len();
+        let number = *self.numbers.entry(stem).or_insert(next);
+        if number == next {
+            self.with.push(0);
+        }
+        number
+    }
+}
+
+/// What a sentence was worth when it was looked at last; the greatest is worth most, and of equals stands first.
+struct Worth {
+    worth: f64,
+    at: usize,
+}
+
+impl Ord for Worth {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.worth.total_cmp(&other.worth).then(other.at.cmp(&self.at))
+    }
+}
+
+impl PartialOrd for Worth {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Worth {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Worth {}
 
 /// The sentences that tell the most, each behind its line in brackets, at most `chars` characters; also the lines that
 /// they stand in, ascending. Of what a question only asks, little is told, so questions count half.
 #[must_use]
 pub fn extract(texts: &[(u64, &str)], chars: usize) -> (String, Vec<u64>) {
-    let sentences: Vec<Sentence<'_>> = texts.iter().flat_map(|(seq, text)| split(*seq, text)).collect();
-    let mut with: HashMap<&str, usize> = HashMap::new();
-    for stem in sentences.iter().flat_map(|sentence| &sentence.stems) {
-        *with.entry(stem).or_default() += 1;
-    }
-    let rarity: HashMap<&str, f64> =
-        with.into_iter().map(|(stem, with)| (stem, rarity(with, sentences.len()))).collect();
-    let mut told: HashSet<&str> = HashSet::new();
+    let mut stems = Stems::default();
+    let sentences: Vec<Sentence<'_>> = texts.iter().flat_map(|(seq, text)| split(*seq, text, &mut stems)).collect();
+    let rarity: Vec<f64> = stems.with.iter().map(|with| rarity(*with, sentences.len())).collect();
+    let mut told = vec![false; rarity.len()];
     let mut chosen: Vec<usize> = Vec::new();
     let mut left = chars;
-    loop {
-        let worth = |at: usize| worth(&sentences[at], &rarity, &told);
-        let fits = |at: &usize| !chosen.contains(at) && shown(&sentences[*at]).chars().count() < left;
-        let best = (0..sentences.len()).filter(fits).max_by(|one, two| {
-            // Of equals the first.
-            worth(*one).total_cmp(&worth(*two)).then(two.cmp(one))
-        });
-        let Some(best) = best.filter(|best| worth(*best) > 0.0) else { break };
-        left -= shown(&sentences[best]).chars().count() + 1;
-        told.extend(sentences[best].stems.iter().map(String::as_str));
-        chosen.push(best);
+    // No sentence is ever worth more than it was, nor is there ever more room: what is the best as it stands now is the
+    // best of all, and what does not fit is never looked at again.
+    let mut best: BinaryHeap<Worth> =
+        (0..sentences.len()).map(|at| Worth { worth: worth(&sentences[at], &rarity, &told), at }).collect();
+    while let Some(Worth { worth: before, at }) = best.pop() {
+        let long = shown(&sentences[at]).chars().count();
+        if long >= left {
+            continue;
+        }
+        let worth = worth(&sentences[at], &rarity, &told);
+        if worth <= 0.0 {
+            continue;
+        }
+        if worth < before {
+            best.push(Worth { worth, at });
+            continue;
+        }
+        left -= long + 1;
+        sentences[at].stems.iter().for_each(|stem| told[*stem] = true);
+        chosen.push(at);
     }
     chosen.sort_unstable();
     let text = chosen.iter().map(|at| shown(&sentences[*at])).collect::<Vec<_>>().join(" ");
@@ -63,28 +135,21 @@ fn rarity(with: usize, all: usize) -> f64 {
     (1.0 + all as f64 / with as f64).ln()
 }
 
+/// Added in the order of the alphabet, so that the same texts give the same sum to the last bit.
 #[allow(clippy::cast_precision_loss, reason = "numbers of stems")]
-fn worth(sentence: &Sentence<'_>, rarity: &HashMap<&str, f64>, told: &HashSet<&str>) -> f64 {
-    // Added in one order, so that the same texts give the same sum to the last bit.
-    let mut fresh: Vec<&str> = sentence.stems.iter().map(String::as_str).filter(|stem| !told.contains(stem)).collect();
-    fresh.sort_unstable();
-    let mass: f64 = fresh.iter().map(|stem| rarity.get(stem).copied().unwrap_or(0.0)).sum();
+fn worth(sentence: &Sentence<'_>, rarity: &[f64], told: &[bool]) -> f64 {
+    let mass: f64 = sentence.stems.iter().filter(|stem| !told[**stem]).map(|stem| rarity[*stem]).sum();
     let asks = if sentence.text.ends_with('?') { 0.5 } else { 1.0 };
     asks * mass / (sentence.stems.len().max(1) as f64).sqrt()
 }
 
-fn split(seq: u64, text: &str) -> impl Iterator<Item = Sentence<'_>> {
-    text.split_inclusive(['.', '!', '?', '\n'])
-        .map(str::trim)
-        .filter(|sentence| !sentence.is_empty())
-        .take(MAX_SENTENCES)
-        .map(move |sentence| {
-            let end = sentence.char_indices().nth(MAX_SENTENCE_CHARS).map_or(sentence.len(), |(end, _)| end);
-            let heard = words(sentence);
-            let tongue = tongue(&heard);
-            let stems = heard.iter().filter(|word| !lexicon::is_stop(word)).map(|word| stemmed(word, tongue)).collect();
-            Sentence { seq, text: &sentence[..end], stems }
-        })
+fn split<'a>(seq: u64, text: &'a str, stems: &mut Stems) -> Vec<Sentence<'a>> {
+    let sentences = text.split_inclusive(['.', '!', '?', '\n']).map(str::trim).filter(|sentence| !sentence.is_empty());
+    let sentence = |sentence: &'a str| {
+        let end = sentence.char_indices().nth(MAX_SENTENCE_CHARS).map_or(sentence.len(), |(end, _)| end);
+        Sentence { seq, text: &sentence[..end], stems: stems.of(sentence) }
+    };
+    sentences.take(MAX_SENTENCES).map(sentence).collect()
 }
 
 /// What [`extract`] has made, as the sentences and the lines that they cite.
@@ -145,7 +210,41 @@ mod tests {
         assert_eq!(cited_parts("no line"), []);
     }
 
+    /// The same the long way: every sentence is looked at for every one that is chosen.
+    fn the_long_way(texts: &[(u64, &str)], chars: usize) -> (String, Vec<u64>) {
+        let mut stems = Stems::default();
+        let sentences: Vec<Sentence<'_>> = texts.iter().flat_map(|(seq, text)| split(*seq, text, &mut stems)).collect();
+        let rarity: Vec<f64> = stems.with.iter().map(|with| rarity(*with, sentences.len())).collect();
+        let (mut told, mut chosen, mut left) = (vec![false; rarity.len()], Vec::new(), chars);
+        loop {
+            let fits = |at: &usize| !chosen.contains(at) && shown(&sentences[*at]).chars().count() < left;
+            let worth = |at: usize| worth(&sentences[at], &rarity, &told);
+            let best = (0..sentences.len())
+                .filter(fits)
+                .max_by(|one, two| worth(*one).total_cmp(&worth(*two)).then(two.cmp(one)))
+                .filter(|best| worth(*best) > 0.0);
+            let Some(best) = best else { break };
+            left -= shown(&sentences[best]).chars().count() + 1;
+            sentences[best].stems.iter().for_each(|stem| told[*stem] = true);
+            chosen.push(best);
+        }
+        chosen.sort_unstable();
+        let text = chosen.iter().map(|at| shown(&sentences[*at])).collect::<Vec<_>>().join(" ");
+        let mut lines: Vec<u64> = chosen.iter().map(|at| sentences[*at].seq).collect();
+        lines.dedup();
+        (text, lines)
+    }
+
     proptest! {
+        #[test]
+        fn the_short_way_chooses_what_the_long_way_does(
+            texts in prop::collection::vec("((the |a |key |blue |pot |dentist |friday |rain |moved |of ){0,8}[.!?]){0,5}", 0..10),
+            chars in 0_usize..300,
+        ) {
+            let texts: Vec<(u64, &str)> = (1..).zip(texts.iter().map(String::as_str)).collect();
+            prop_assert_eq!(extract(&texts, chars), the_long_way(&texts, chars));
+        }
+
         #[test]
         fn every_sentence_stands_in_its_line_and_all_of_them_fit(
             texts in prop::collection::vec(".{0,120}", 0..12), chars in 0_usize..400,

@@ -256,7 +256,8 @@ impl Medium {
                         .and_then(|mut add| add.execute(params![signed(*seq), peer, signed(*ts_ms), own, text]))
                         .during(WRITING)?;
                     if self.count("messages", peer)? > KEEP_MESSAGES {
-                        self.compress(peer, KEEP_MESSAGES / 2, i64::MAX)?;
+                        // A block at a time: everybody waits for it.
+                        self.compress(peer, BLOCK, i64::MAX)?;
                     }
                 }
                 Entry::Done { seq, peer, ts_ms, ended, executors } => {
