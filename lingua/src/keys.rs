@@ -150,6 +150,8 @@ keys! {
     ChatWorking = "chat-working" (),
     ChatStopped = "chat-stopped" ("killed"),
     ChatOwnStopped = "chat-own-stopped" (),
+    OwnerSetAside = "owner-set-aside" ("executor", "why"),
+    OwnerAlarm = "owner-alarm" ("executor", "why"),
     ChatStatus = "chat-status" ("turns", "waiting"),
     ChatUndone = "chat-undone" ("done", "left"),
     UndoAct = "undo-act" ("executor", "state"),

@@ -7,7 +7,7 @@ use metnos_proto::ids::TraceId;
 use metnos_proto::msg::door::{DoorReport, DoorStatus};
 use metnos_proto::msg::memoryd::{MemoryReport, MemoryStatus};
 use metnos_proto::msg::mind::{MindHealth, MindReport};
-use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, Executors, PolicyReport, PolicyStatus};
+use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, Executors, NoticeKind, PolicyReport, PolicyStatus};
 use metnos_proto::msg::sandboxd::{SandboxReport, SandboxStatus};
 use metnos_proto::role::RoleName;
 use serde_json::{Value, json};
@@ -109,6 +109,9 @@ fn document(whole: &Whole) -> Value {
             "turns": policy.turns, "running": policy.running, "decisions_total": policy.decisions_total,
             "stopped_ms": policy.stopped_ms, "disabled": policy.disabled,
             "denials_total": policy.denials_total, "public_key": policy.public_key,
+            "notices": policy.notices.iter().map(|notice| json!({
+                "at_ms": notice.at_ms, "kind": kind(&notice.kind), "executor": notice.id.to_string(), "why": notice.why,
+            })).collect::<Vec<_>>(),
         })),
         "executors": whole.executors.as_ref().map(|rows| json!({
             "active": count(rows, &ExecutorState::Active), "staged": count(rows, &ExecutorState::Staged),
@@ -165,10 +168,23 @@ fn show(screen: &mut Screen, whole: &Whole, now_ms: u64) -> Result<(), CtlError>
         let what = format!("{} ago, {}: {}", ago(alarm.at_ms, now_ms), alarm.role, escape::line(&alarm.what));
         screen.line(&Ink::Warn.on(&format!("  {what}"), colour))?;
     }
+    for notice in whole.policy.iter().flat_map(|policy| &policy.notices) {
+        let (ago, kind, id) = (ago(notice.at_ms, now_ms), kind(&notice.kind), &notice.id);
+        let what = format!("{ago} ago, {kind}: {}: {}", escape::line(&id.to_string()), escape::line(&notice.why));
+        screen.line(&Ink::Warn.on(&format!("  {what}"), colour))?;
+    }
     for (_, why) in &whole.unreachable {
         screen.line(&Ink::Bad.on(&escape::line(why), colour))?;
     }
     Ok(())
+}
+
+/// What kind of news about an executor it is.
+const fn kind(kind: &NoticeKind) -> &'static str {
+    match kind {
+        NoticeKind::SetAside => "quarantine",
+        NoticeKind::Alarm => "alarm",
+    }
 }
 
 /// One line a subject; what could not be asked is missing, and named below.
@@ -290,6 +306,7 @@ mod tests {
                 public_key: "ab".into(),
                 stopped_ms: 0,
                 disabled: Vec::new(),
+                notices: Vec::new(),
             }),
             executors: Some(Vec::new()),
             sandbox: Some(SandboxReport {

@@ -10,6 +10,7 @@ use metnos_proto::edges::policyd_sandboxd::Note;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{ExecutorBorn, ExecutorLost};
+use metnos_proto::msg::policyd::NoticeKind;
 use metnos_proto::msg::sandboxd::{Birth, Born, Install, Pool, TrustKey};
 use metnos_proto::payload::Sealed;
 
@@ -26,7 +27,7 @@ const RETRY_LAST_MS: u64 = 30_000;
 /// How many births are under way at once: each runs its tests one after the other.
 const BIRTHS_AT_ONCE: usize = 3;
 /// The most bytes of a reason that is kept.
-const MAX_WHY: usize = 500;
+pub(crate) const MAX_WHY: usize = 500;
 /// The most notes about executors that nobody knows that are recorded.
 const MAX_STRANGE_NOTES: u32 = 16;
 
@@ -295,6 +296,7 @@ impl Policy {
     pub(crate) async fn quarantine(self: &Rc<Self>, id: &ExecutorId, why: &str) {
         let why = head(why, MAX_WHY);
         let now = self.clock.wall_ms();
+        self.tell_owner(NoticeKind::SetAside, id, &why);
         {
             let mut registry = self.registry.borrow_mut();
             registry.stand(id, Standing::Quarantined(why.clone()));
@@ -368,6 +370,11 @@ impl Policy {
                     }
                 }
                 Note::RunProgress(progress) => self.progress(progress).await,
+                // Of one that was signed; another does not run.
+                Note::Alarmed(note) if self.registry.borrow().row(&note.id).is_some() => {
+                    self.tell_owner(NoticeKind::Alarm, &note.id, &note.why);
+                }
+                Note::Alarmed(_) => {}
             }
         }
     }

@@ -59,6 +59,7 @@ impl Policy {
     /// The door that spoke last is the one that hears of cards.
     pub(crate) fn door_is(self: &Rc<Self>, notes: Notes<DoorPolicyd>) {
         *self.door.notes.borrow_mut() = Some(notes);
+        self.tell_unheard();
         if self.door.missed.borrow().is_empty() {
             return;
         }

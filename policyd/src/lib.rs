@@ -37,6 +37,7 @@ pub mod intent;
 pub mod key;
 pub mod lifecycle;
 mod look;
+mod notices;
 mod opening;
 mod outcome;
 pub mod pairing;

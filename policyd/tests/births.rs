@@ -8,8 +8,9 @@ use std::path::Path;
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::policyd_sandboxd::Note;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::policyd::{Executors, Readmit};
-use metnos_proto::msg::sandboxd::Quarantined;
+use metnos_proto::msg::common::ExecutorId;
+use metnos_proto::msg::policyd::{Executors, NoticeKind, Readmit};
+use metnos_proto::msg::sandboxd::{Alarmed, Quarantined};
 use peers::memory::Mood;
 use peers::sandbox::Lie;
 use peers::{FakeExecutor, World, act, denied, document, ran, run, sealed};
@@ -292,6 +293,26 @@ fn what_sandboxd_sets_aside_is_not_called_again() {
         world.sandbox.tell(Note::Quarantined(Quarantined { id, why: "a bit flipped".to_owned() })).await;
         world.until("lost fs_read").await;
         assert_eq!(denied(call(2).await.unwrap().0), "executor.quarantined");
+    });
+}
+
+#[test]
+fn an_alarm_and_a_quarantine_are_told_to_the_owner_once_and_one_that_was_never_signed_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = World::usual(folder.path()).await;
+        let id = reader().id();
+        let alarmed = |id: &ExecutorId| Note::Alarmed(Alarmed { id: id.clone(), why: "os.fork".to_owned() });
+        let unknown = ExecutorId { name: "unknown".to_owned(), version: "1.0.0".to_owned() };
+        for note in [alarmed(&unknown), alarmed(&id), alarmed(&id)] {
+            world.sandbox.tell(note).await;
+        }
+        world.sandbox.tell(Note::Quarantined(Quarantined { id: id.clone(), why: "a bit flipped".to_owned() })).await;
+        world.until("lost fs_read").await;
+        let told: Vec<_> =
+            world.policy.report().notices.into_iter().map(|notice| (notice.kind, notice.id, notice.why)).collect();
+        let alarm = (NoticeKind::Alarm, id.clone(), "os.fork".to_owned());
+        assert_eq!(told, [alarm, (NoticeKind::SetAside, id, "a bit flipped".to_owned())]);
     });
 }
 

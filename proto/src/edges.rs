@@ -68,6 +68,7 @@ crate::edges! {
         note CardWaits;
         note CardSettled;
         note Revoked;
+        note OwnerTold;
     }
 
     /// The door asks which models can be called, for `status` and its greeting.
@@ -148,6 +149,7 @@ crate::edges! {
         ask forget(Forget, 0) -> (Done, 0) within 5_000;
         note Quarantined;
         note RunProgress;
+        note Alarmed;
     }
 
     /// policyd has spontaneous proposals judged, where their author cannot hear it, has thought about the arguments of

@@ -15,7 +15,7 @@ use metnos_proto::link_async::{Client, Closed, Cx, Notes};
 use metnos_proto::msg::common::{Done, ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
 use metnos_proto::msg::sandboxd::{
-    Birth, Born, Canaries, CanaryReport, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry,
+    Alarmed, Birth, Born, Canaries, CanaryReport, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry,
     PoolListing, Profiled, ProfilesOf, Quarantined, Resolve, Resolved, Run, RunAdvised, RunKeyed, RunReport,
     SandboxReport, SandboxStatus, Selftest, Selftested, TrustKey, Verified, VerifyExecutor,
 };
@@ -128,6 +128,15 @@ impl<S: Sandbox> Service<S> {
             }
         }
         self.event("quarantine", &format!("{id} is not what was signed: {why}"), turn).await;
+    }
+
+    /// Tells policyd, which tells the owner.
+    pub(crate) async fn tell_alarm(&self, id: &ExecutorId, why: &str) {
+        let Some(notes) = self.policy.borrow().as_ref().map(|(_, notes)| notes.clone()) else { return };
+        let note = Note::Alarmed(Alarmed { id: id.clone(), why: head(why, MAX_WHY) });
+        if let Err(error) = notes.send(note).await {
+            tracing::warn!(%error, "policyd does not hear of an alarm");
+        }
     }
 
     pub(crate) async fn event(&self, kind: &str, text: &str, turn: Option<TurnId>) {

@@ -5,8 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use metnos_tests::chronicle::count;
-use metnos_tests::instance::Instance;
+use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::rng::Rng;
+use metnos_tests::telegram::Emulator;
 
 const FILES: [&str; 5] = ["main.py", "manifest.toml", "schema.json", "profile.lock", "manifest.sig"];
 
@@ -118,4 +119,34 @@ fn another_executors_valid_files_are_not_taken_for_this_one() {
         std::fs::write(own.join(file), std::fs::read(other.join(file)).unwrap()).unwrap();
     }
     assert_refused_and_quarantined(&set, "all files of fs_list");
+}
+
+#[test]
+fn what_is_set_aside_is_told_to_the_owner_wherever_he_is_and_to_nobody_else() {
+    const OWNER: i64 = 5_001;
+    const GUEST: i64 = 5_002;
+    let server = Emulator::start();
+    let set = Plan::new().config(&server.config()).start();
+    set.is_grown();
+    server.serves(&set);
+    server.settled();
+    for (who, standing) in [(OWNER, "owner"), (GUEST, "guest")] {
+        server.knows(&set, who, standing);
+        server.told(who, "The code was good");
+    }
+    flip(&folder(&set, "fs_read").join("main.py"), &mut Rng::announced());
+    assert_eq!(set.run("fs_read", &["path=notes/welcome.md"]).0, 1);
+    let told = server.told(OWNER, "is in quarantine");
+    assert!(told.text.contains("fs_read"), "{}", told.text);
+    // Once, whatever else is tried with it.
+    assert_eq!(set.run("fs_read", &["path=notes/welcome.md"]).0, 1);
+    server.settled();
+    let of = |chat| server.chat(chat).into_iter().filter(|message| message.text.contains("quarantine")).count();
+    assert_eq!((of(OWNER), of(GUEST)), (1, 0));
+    let (_, status) = set.json(&["status"]);
+    let notices = status["policy"]["notices"].as_array().unwrap();
+    assert_eq!((notices.len(), notices[0]["kind"].as_str()), (1, Some("quarantine")), "{status:#}");
+    let words = set.ctl(&["status"]);
+    assert!(String::from_utf8_lossy(&words.stdout).contains("ago, quarantine: fs_read"), "{words:?}");
+    set.verify();
 }

@@ -35,7 +35,7 @@ use metnos_proto::link_async::{Client, Closed};
 use metnos_proto::msg::common::{Channel, Lang};
 use metnos_proto::msg::door::DoorReport;
 use metnos_proto::msg::planner::CancelTurn;
-use metnos_proto::msg::policyd::CardSettled;
+use metnos_proto::msg::policyd::{CardSettled, OwnerTold};
 use metnos_way::hold::Holder;
 use tokio::sync::watch;
 
@@ -92,6 +92,8 @@ pub struct Door {
     http: RefCell<String>,
     /// Who wants to hear that somebody is a stranger again.
     revocations: RefCell<Vec<OnRevoked>>,
+    /// Who passes on what the owner must know.
+    owners_news: RefCell<Vec<OnNews>>,
     /// How the bot does, in a line; empty when there is none.
     telegram: RefCell<String>,
     /// Where the bot's token is kept.
@@ -112,6 +114,9 @@ pub struct Door {
 
 /// Hears that a principal is a stranger again.
 type OnRevoked = Box<dyn Fn(&str)>;
+
+/// Hears what the owner must know.
+type OnNews = Box<dyn Fn(&OwnerTold)>;
 
 /// One session at the terminal.
 pub struct Session {
@@ -141,6 +146,7 @@ impl Door {
             models: RefCell::default(),
             http: RefCell::new("off".to_owned()),
             revocations: RefCell::default(),
+            owners_news: RefCell::default(),
             telegram: RefCell::default(),
             token: RefCell::new(Err("the door has no file for it".to_owned())),
             hooks: RefCell::new(Rc::new(Hooks::new(Err("the door has no folder for secrets".to_owned())))),
@@ -179,6 +185,11 @@ impl Door {
     /// Has `hear` called with each principal that is a stranger again: a channel tells him nothing more.
     pub fn on_revoked(&self, hear: impl Fn(&str) + 'static) {
         self.revocations.borrow_mut().push(Box::new(hear));
+    }
+
+    /// Has `hear` called with what the owner must know, and the names under which he is to hear it.
+    pub fn on_news(&self, hear: impl Fn(&OwnerTold) + 'static) {
+        self.owners_news.borrow_mut().push(Box::new(hear));
     }
 
     /// Notes where the door listens, or why it does not, for `status`.

@@ -12,7 +12,7 @@ use metnos_proto::msg::common::{Channel, Lang, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::{Delivered, MarkKnown, Marked};
 use metnos_proto::msg::people::Paired;
 use metnos_proto::msg::planner::{CancelTurn, TurnEnd};
-use metnos_proto::msg::policyd::Identified;
+use metnos_proto::msg::policyd::{Identified, OwnerTold};
 use metnos_proto::payload::Sealed;
 use tokio::sync::{Mutex, Notify, oneshot};
 use tokio::time::Instant;
@@ -213,6 +213,25 @@ impl Bot {
             }
         }
         true
+    }
+
+    /// Tells the owner in each of his chats, in the language of that chat; nobody who is not him any more.
+    pub(super) async fn owner_told(self: Rc<Self>, told: OwnerTold) {
+        let chats = told.to.iter().filter_map(|name| name.strip_prefix("telegram:")?.parse::<i64>().ok());
+        for chat in chats {
+            let speaker = Speaker { channel: Channel::Telegram, sender: chat.to_string(), lang: None };
+            let Some(who) = self.identify(&speaker).await else { continue };
+            if who.standing != Standing::Owner {
+                continue;
+            }
+            let text = says::notice(who.lang, &told.notice);
+            for tried in 0..SAY_TRIES {
+                if self.say(chat, &text).await {
+                    break;
+                }
+                tokio::time::sleep(pace::pause(tried, None, self.api.chance())).await;
+            }
+        }
     }
 
     async fn message(self: &Rc<Self>, update: u64, message: Message) {

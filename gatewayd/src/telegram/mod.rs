@@ -82,6 +82,10 @@ fn begin(start: &Start, door: &Rc<Door>, folder: &Path, holder: &Holder) -> Resu
     let api = Rc::new(api::Api::new(client, &server.url(), token, Box::new(chance)));
     let bot = bot::Bot::new(Rc::clone(door), api, number, start.settings.lang, sent);
     door.telegram_is("has not reached Telegram yet");
+    let teller = Rc::clone(&bot);
+    door.on_news(move |told| {
+        tokio::task::spawn_local(Rc::clone(&teller).owner_told(told.clone()));
+    });
     tokio::task::spawn_local(bot.run());
     Ok(net.ports(servers))
 }

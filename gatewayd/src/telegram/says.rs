@@ -2,6 +2,7 @@
 
 use metnos_lingua::{Key, say, tell};
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
+use metnos_proto::msg::policyd::{Notice, NoticeKind};
 use serde_json::Value;
 
 /// The commands, with what each does.
@@ -35,6 +36,18 @@ pub fn stranger(lang: Lang, code: &str, seconds: u32) -> String {
 #[must_use]
 pub fn stopped(lang: Lang, killed: u32) -> String {
     tell(lang, Key::ChatStopped, &[("killed", u64::from(killed).into())])
+}
+
+/// What the owner must know of an executor.
+#[must_use]
+pub fn notice(lang: Lang, notice: &Notice) -> String {
+    let key = match notice.kind {
+        NoticeKind::SetAside => Key::OwnerSetAside,
+        NoticeKind::Alarm => Key::OwnerAlarm,
+    };
+    let executor = notice.id.to_string();
+    let why = notice.why.trim_end_matches('.').to_owned();
+    tell(lang, key, &[("executor", (&executor).into()), ("why", (&why).into())])
 }
 
 /// How Metnos is.

@@ -94,6 +94,7 @@ impl ctl_policyd::ServeBlocking for Daemon {
                 public_key: Sha256(key().verifying_key().to_bytes()).hex(),
                 stopped_ms: 0,
                 disabled: Vec::new(),
+                notices: Vec::new(),
             },
             [],
         ))

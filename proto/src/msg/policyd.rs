@@ -6,6 +6,8 @@ use crate::msg::common::{
 };
 use crate::words;
 
+/// The most notices to the owner that are kept, and the most names under which he is told.
+pub const MAX_NOTICES: usize = 16;
 /// The most bytes of a file that is kept: in base64 it fits into the arguments of a call.
 pub const MAX_FILE: usize = 720 << 10;
 
@@ -515,6 +517,36 @@ words! {
         pub stopped_ms: u64,
         /// The executors that are switched off.
         pub disabled: Vec<String>,
+        /// What the owner was told last, newest last; at most [`MAX_NOTICES`].
+        pub notices: Vec<Notice>,
+    }
+
+    /// Something about an executor that the owner must know.
+    pub struct Notice {
+        /// When, in milliseconds since the epoch.
+        pub at_ms: u64,
+        /// What kind.
+        pub kind: NoticeKind,
+        /// Which executor.
+        pub id: ExecutorId,
+        /// What was found.
+        pub why: String,
+    }
+
+    /// See [`Notice::kind`].
+    pub enum NoticeKind {
+        /// It is in quarantine, and does not run any more.
+        SetAside,
+        /// It tried what no executor has a use for, and still runs.
+        Alarm,
+    }
+
+    /// Note to the door: the owner is to hear this where he is.
+    pub struct OwnerTold {
+        /// The names under which he speaks, `channel:sender`; at most [`MAX_NOTICES`].
+        pub to: Vec<String>,
+        /// What.
+        pub notice: Notice,
     }
 
     /// The heads of the chronicle that policyd has signed, one a line beside the answer

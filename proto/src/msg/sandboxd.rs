@@ -198,6 +198,14 @@ words! {
         pub why: String,
     }
 
+    /// An executor tried what none has a use for. What stops that is the kernel.
+    pub struct Alarmed {
+        /// Which.
+        pub id: ExecutorId,
+        /// In which call, and what.
+        pub why: String,
+    }
+
     /// A running executor reports how far it is.
     pub struct RunProgress {
         /// Which call.

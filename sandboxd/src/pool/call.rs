@@ -269,6 +269,7 @@ impl<S: Sandbox> Service<S> {
             let text = format!("{id} tried in call {call} what no executor has a use for: {told}");
             tracing::warn!(%id, %call, told, "an alarm");
             self.event("alarm", &text, Some(ask.turn)).await;
+            self.tell_alarm(id, &format!("call {call}: {told}")).await;
         }
         if finished.outcome != Outcome::Ok || !finished.log.is_empty() {
             let (outcome, detail, log) = (finished.outcome.name(), &finished.detail, &finished.log);
