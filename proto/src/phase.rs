@@ -126,12 +126,14 @@ pub fn planner_at_memoryd(phase: RecallPhase, ask: &planner_memoryd::Ask) -> Res
         (RecallPhase::Begun | RecallPhase::Suspended, Ask::BeginTurn(_)) => {
             Err(Violation { word, state: "a second time" })
         }
-        (RecallPhase::Received, Ask::CloseTurn(_) | Ask::Asked(_) | Ask::SuspendTurn(_) | Ask::TakeUpTurn(_)) => {
+        (RecallPhase::Received, Ask::CloseTurn(_) | Ask::Asked(_) | Ask::SuspendTurn(_)) => {
             Err(Violation { word, state: "before the turn began" })
         }
         (RecallPhase::Begun, Ask::Asked(_)) => Ok(Some(RecallPhase::Begun)),
         (RecallPhase::Begun, Ask::SuspendTurn(_)) => Ok(Some(RecallPhase::Suspended)),
-        // The planner does not know whether a turn was put aside: what is not there is refused by who keeps it.
+        // The planner does not know whether a turn was put aside, only that a card of it was answered: what is not there is
+        // refused by who keeps it.
+        (RecallPhase::Received, Ask::TakeUpTurn(_)) => Ok(Some(RecallPhase::Received)),
         (RecallPhase::Begun | RecallPhase::Suspended, Ask::TakeUpTurn(_)) => Ok(Some(RecallPhase::Begun)),
         (RecallPhase::Suspended, Ask::Asked(_) | Ask::SuspendTurn(_)) => {
             Err(Violation { word, state: "of a turn that is put aside" })

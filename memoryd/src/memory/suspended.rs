@@ -186,16 +186,16 @@ impl Memory {
     /// # Errors
     /// When the turn is unknown or closed, or nothing is put aside for it.
     pub fn take_up_turn(&mut self, word: &TakeUpTurn) -> Told<(TurnTakenUp, Vec<u8>)> {
-        // The door has it tried when a card was answered, and the card may be that of a call somebody made himself.
-        if self.turn(word.turn)?.direct {
-            let why = format!("turn {} has no planner", word.turn);
-            return Err(refused(RefusalCode::Unknown, "turn.not_suspended", why));
-        }
-        let facts = self.admit(word.turn, &Word::TakeUpTurn(word.clone()))?;
-        let state = self.aside.take(word.turn, self.chronicle.now_ms())?.ok_or_else(|| {
+        let nothing = || {
             let why = format!("turn {} was not put aside, or too long ago", word.turn);
             refused(RefusalCode::Unknown, "turn.not_suspended", why)
-        })?;
+        };
+        // The owner's own call may wait for a card, too. Whoever hears of the answer knows no more than that there was one.
+        if self.turn(word.turn)?.direct {
+            return Err(nothing());
+        }
+        let facts = self.admit(word.turn, &Word::TakeUpTurn(word.clone()))?;
+        let state = self.aside.take(word.turn, self.chronicle.now_ms())?.ok_or_else(nothing)?;
         Ok((TurnTakenUp { trace: facts.trace }, state))
     }
 }
@@ -221,6 +221,22 @@ mod tests {
         assert!(aside.has(turn, 1_000).unwrap());
         assert_eq!(aside.take(turn, 2_000).unwrap().unwrap(), b"state");
         assert!(aside.take(turn, 2_000).unwrap().is_none() && !aside.has(turn, 2_000).unwrap());
+    }
+
+    #[test]
+    fn what_was_never_put_aside_is_refused_and_breaks_no_protocol_whosever_turn_it_is() {
+        let instance = crate::memory::testing::Instance::new();
+        let mut memory = instance.open();
+        let _call = memory.direct(1, "fs_read");
+        memory.say(2, "do it");
+        memory.say(3, "do it");
+        memory.begin(3);
+        for turn in [1, 2, 3] {
+            let word = TakeUpTurn { turn: crate::memory::testing::turn(turn) };
+            assert_eq!(crate::memory::testing::no(memory.take_up_turn(&word)), "turn.not_suspended", "{turn}");
+        }
+        // The one that was only said can still begin.
+        memory.begin(2);
     }
 
     #[test]
