@@ -106,7 +106,8 @@ macro_rules! digests {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!($prefix, ":{}"), hex(&self.0))
+                f.write_str(concat!($prefix, ":"))?;
+                f.write_str(std::str::from_utf8(&digits(&self.0)).unwrap_or_default())
             }
         }
 
@@ -133,9 +134,18 @@ impl Blake3 {
     }
 }
 
-fn hex(bytes: &[u8; 32]) -> String {
+/// Each line of the chronicle has four such texts, and is written before anybody is answered.
+fn digits(bytes: &[u8; 32]) -> [u8; 64] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|nibble| char::from(DIGITS[usize::from(nibble)])).collect()
+    let mut digits = [0; 64];
+    for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
+        *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+    }
+    digits
+}
+
+fn hex(bytes: &[u8; 32]) -> String {
+    String::from_utf8_lossy(&digits(bytes)).into_owned()
 }
 
 /// The bytes of 64 small hexadecimal digits. Without a branch for each: their values are as good as random, and a
