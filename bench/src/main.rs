@@ -10,6 +10,7 @@ mod http;
 mod layers;
 mod memory;
 mod mind;
+mod others;
 mod recall;
 mod sandbox;
 mod saturate;

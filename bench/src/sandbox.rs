@@ -1,9 +1,9 @@
 //! A whole granted call by the step of the ladder that carried it (a process that waited for this executor, one that waited for
 //! any, one that was forked for it), beside `bwrap --unshare-all … python3 -I -S -c pass`, a bare Python, `posix_spawn` of
-//! `/bin/true` and other sandboxes where they are installed, in alternation in one run; and what the waiting processes cost.
+//! `/bin/true` and other sandboxes where they are installed (and said to be missing where not), in alternation in one run; and what the
+//! waiting processes cost.
 
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use metnos_proto::edges::CtlPolicyd;
@@ -16,6 +16,7 @@ use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::procfs;
 
 use crate::call::{bubblewrap, policyd};
+use crate::others::Others;
 use crate::stats::{Table, Times};
 
 /// Rounds of each kind.
@@ -38,7 +39,7 @@ pub fn measure(table: &mut Table) {
     let set = Plan::new().in_memory().config(CONFIG).start();
     let mut policyd = policyd(&set);
     let mut by_carrier: BTreeMap<&'static str, Times> = BTreeMap::new();
-    let mut others = others();
+    let mut others = Others::find();
     let mut bwrap = Times::default();
     // The first calls have what follows compiled.
     for _ in 0..10 {
@@ -51,9 +52,9 @@ pub fn measure(table: &mut Table) {
         let carrier = called(policyd, what);
         by_carrier.entry(carrier.name()).or_default().push(began.elapsed());
     };
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
         bwrap.time(bubblewrap);
-        others.iter_mut().for_each(|(_, run, times)| times.time(run));
+        others.time(round);
         std::thread::sleep(REFILL);
         // The same again is expected; another one is not.
         timed(&mut policyd, READ);
@@ -71,46 +72,24 @@ pub fn measure(table: &mut Table) {
         std::thread::sleep(REFILL);
     }
     table.times("`bwrap --unshare-all … python3 -I -S -c pass`", &bwrap, String::new(), "");
-    for (name, _, times) in &others {
-        table.times(name, times, format!("{:.3} × bwrap", times.ratio_to(&bwrap)), "");
-    }
+    others.tell(table, &bwrap);
     for (carrier, goal) in [
         (Carrier::Predicted, "≤ 0.03 ×"),
         (Carrier::Warm, "≤ 0.06 ×"),
         (Carrier::Forked, "≤ 0.15 ×"),
         (Carrier::Execed, ""),
     ] {
-        let Some(times) = by_carrier.get(carrier.name()) else { continue };
-        let beside = format!("{:.3} × bwrap, of {} calls", times.ratio_to(&bwrap), times.count());
-        table.times(&format!("whole granted call, {}", carrier.name()), times, beside, goal);
+        let name = format!("whole granted call, {}", carrier.name());
+        let Some(times) = by_carrier.get(carrier.name()) else {
+            table.row(&name, "not measured".to_owned(), "no call of this run was carried so".to_owned(), goal);
+            continue;
+        };
+        let (ratio, count) = (times.ratio_to(&bwrap), times.count());
+        let beside = format!("{ratio:.3} × bwrap{}, of {count} calls", others.beside(times));
+        table.times(&name, times, beside, goal);
     }
     memory(table, &set);
     set.verify();
-}
-
-/// What else the same could be done with: a name, what does it once, its times.
-type Other = (String, Box<dyn FnMut()>, Times);
-
-fn others() -> Vec<Other> {
-    const PYTHON: [&str; 5] = ["/usr/bin/python3", "-I", "-S", "-c", "pass"];
-    let ways: [(&str, Vec<&str>); 4] = [
-        ("`posix_spawn` of `/bin/true`", vec!["/bin/true"]),
-        ("`python3 -I -S -c pass`, bare", PYTHON.to_vec()),
-        ("nsjail with Python", [&["nsjail", "-Mo", "-q", "-R/usr", "-R/lib", "-R/lib64", "--"], &PYTHON[..]].concat()),
-        ("firejail with Python", [&["firejail", "--quiet", "--net=none", "--private"], &PYTHON[..]].concat()),
-    ];
-    let run = |words: &[&str]| {
-        let mut command = Command::new(words.first().copied().unwrap_or_default());
-        let command = command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    };
-    // What this machine does not have, or does not let run, is not measured.
-    let there = ways.into_iter().filter(|(_, words)| run(words));
-    there
-        .map(|(name, words)| {
-            (name.to_owned(), Box::new(move || assert!(run(&words))) as Box<dyn FnMut()>, Times::default())
-        })
-        .collect()
 }
 
 /// Calls it once; ends this program with the reason when that goes wrong.

@@ -198,10 +198,16 @@ impl Default for Quotas {
     }
 }
 
+/// The profile of code that nobody has approved yet: nothing is granted, and its quotas are tighter than all others.
+pub const SYNTH: &str = "synth";
+
 impl Quotas {
     /// What no manifest may exceed.
     pub const CAP: Self =
         Self { wall_s: 120, cpu_s: 60, ram_mb: 1024, output_mb: 16, writes_per_day: 100_000, bytes_per_day: 1 << 40 };
+    /// What code that nobody has approved yet may not exceed: the profile [`SYNTH`] (design: sandbox §5).
+    pub const SYNTH_CAP: Self =
+        Self { wall_s: 2, cpu_s: 2, ram_mb: 64, writes_per_day: 0, bytes_per_day: 0, ..Self::CAP };
     /// The least address space in which the interpreter starts, in MiB.
     pub const LEAST_RAM_MB: u32 = 48;
 
@@ -212,7 +218,7 @@ impl Quotas {
         (self.output_mb as usize) << 20
     }
 
-    fn validate(&self) -> Result<(), ManifestError> {
+    fn validate(&self, cap: &Self) -> Result<(), ManifestError> {
         let range = |name: &str, value: u64, least: u64, most: u64| {
             if (least..=most).contains(&value) {
                 Ok(())
@@ -220,7 +226,6 @@ impl Quotas {
                 Err(ManifestError::field(format!("sandbox.quotas.{name}"), value, format!("{least} to {most}")))
             }
         };
-        let cap = Self::CAP;
         range("wall_s", self.wall_s.into(), 1, cap.wall_s.into())?;
         range("cpu_s", self.cpu_s.into(), 1, cap.cpu_s.into())?;
         range("ram_mb", self.ram_mb.into(), Self::LEAST_RAM_MB.into(), cap.ram_mb.into())?;
@@ -333,7 +338,8 @@ impl Manifest {
         self.validate_identity()?;
         self.validate_contract()?;
         grant::validate_sandbox(&self.sandbox)?;
-        self.sandbox.quotas.validate()?;
+        let cap = if self.sandbox.profile == SYNTH { Quotas::SYNTH_CAP } else { Quotas::CAP };
+        self.sandbox.quotas.validate(&cap)?;
         self.mind.as_ref().map_or(Ok(()), Thinking::validate)?;
         if self.args.len() > MAX_POINTERS || self.output.vouched.len() > MAX_POINTERS {
             let found = self.args.len().max(self.output.vouched.len());

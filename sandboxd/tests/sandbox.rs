@@ -38,6 +38,7 @@ fn main() -> ExitCode {
     add("pool::an_empty_child_serves_a_call_and_dies_with_it", Box::new(|lab| Box::pin(pool::served(lab))));
     add("pool::a_child_is_forked_when_none_waits", Box::new(|lab| Box::pin(pool::forked(lab))));
     add("pool::without_a_zygote_an_interpreter_is_executed", Box::new(|lab| Box::pin(pool::executed(lab))));
+    add("pool::what_status_says_of_it_has_happened", Box::new(|lab| Box::pin(pool::described(lab))));
     add("pool::what_often_follows_waits_with_its_code", Box::new(|lab| Box::pin(pool::predicted(lab))));
     add("pool::what_waits_for_one_executor_serves_no_other", Box::new(|lab| Box::pin(pool::not_another(lab))));
     add("pool::a_crash_replaces_the_zygote", Box::new(|lab| Box::pin(pool::crashed(lab))));

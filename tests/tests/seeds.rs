@@ -1,5 +1,6 @@
 //! The executors that find, search and look things up, called through the whole running set: what they promise on a real workspace,
-//! that a hostile argument ends as an error of the contract, and that no such error sets an executor aside.
+//! that a hostile argument ends as an error of the contract, and that no such error sets an executor aside. And of all that come with Metnos:
+//! what their code is made of.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::path::Path;
@@ -29,6 +30,66 @@ fn bad(set: &Instance, executor: &str, arguments: &Value) -> String {
     let (code, answer) = set.json(&["run", executor, "--args", &arguments.to_string()]);
     assert!(code == 1 && answer["result"]["ok"] == false, "{executor} {arguments}: {answer:#}");
     answer["result"]["error"]["class"].as_str().unwrap_or_else(|| panic!("{answer:#}")).to_owned()
+}
+
+/// Names what executors may not use, for each file of Python that it is given: text run as code, imports that are computed, and what
+/// is not of the standard library.
+const LOOK: &str = r#"
+import ast, sys
+# One of the two is there, by the version.
+standard = sys.stdlib_module_names | {"_sha2", "_sha256"}
+for path in sys.argv[1:]:
+    with open(path, encoding="utf-8") as file:
+        tree = ast.parse(file.read(), path)
+    for node in ast.walk(tree):
+        named = {ast.Name: "id", ast.Attribute: "attr"}.get(type(node))
+        name = getattr(node, named) if named else None
+        if name in ("eval", "exec", "compile", "__import__", "__builtins__", "import_module") and not (
+                name == "compile" and named == "attr" and getattr(node.value, "id", "") == "re"):
+            print(f"{path}:{node.lineno}: {name}")
+        modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            modules = [node.module or "."]
+        for module in modules:
+            root = module.split(".")[0]
+            if getattr(node, "level", 0) or root not in standard or root in ("importlib", "runpy", "code", "codeop", "ctypes"):
+                print(f"{path}:{node.lineno}: import {module}")
+"#;
+
+/// What [`LOOK`] finds in these files.
+fn looked(files: &[std::path::PathBuf]) -> String {
+    let output = std::process::Command::new("python3").args(["-I", "-c", LOOK]).args(files).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn no_executor_that_comes_with_it_runs_text_as_code_or_imports_what_is_not_of_the_standard_library() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../executors");
+    let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path().join("main.py"));
+    let all: Vec<_> = all.filter(|file| file.is_file()).collect();
+    assert!(all.len() >= 20, "{all:?}");
+    assert_eq!(looked(&all), "");
+    // Each of these is seen.
+    let dir = tempfile::tempdir().unwrap();
+    for (number, bad) in [
+        "eval('1')",
+        "exec('x = 1')",
+        "compile('1', '', 'eval')",
+        "__import__('os')",
+        "import importlib\nimportlib.import_module('os')",
+        "from importlib import import_module as take",
+        "__builtins__['eval']",
+        "import numpy",
+        "from . import other",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let file = dir.path().join(format!("{number}.py"));
+        std::fs::write(&file, bad).unwrap();
+        assert_ne!(looked(&[file]), "", "{bad}");
+    }
 }
 
 #[test]

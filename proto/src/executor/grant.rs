@@ -226,7 +226,7 @@ fn profile_agrees(sandbox: &Sandbox) -> Result<(), ManifestError> {
     };
     let only = |kinds: &[&str]| sandbox.capabilities.iter().all(|capability| kinds.contains(&capability.name()));
     let holds = match sandbox.profile.as_str() {
-        "pure" | "synth" => sandbox.capabilities.is_empty(),
+        "pure" | super::SYNTH => sandbox.capabilities.is_empty(),
         "fs-read-workspace" => workspace("fs_read"),
         "fs-write-workspace" => {
             let entries = || sandbox.capabilities.iter().flat_map(Capability::entries);

@@ -162,6 +162,30 @@ fn quotas_hold_at_their_edges() {
 }
 
 #[test]
+fn code_that_nobody_has_approved_has_tighter_quotas_than_all_other() {
+    let pure = |profile: &str, quotas: &str| {
+        let at = MANIFEST.find("profile = ").unwrap();
+        let until = at + MANIFEST[at..].find("[effects]").unwrap();
+        let sandbox = format!("profile = \"{profile}\"\ncapabilities = []\n{quotas}\n\n");
+        Manifest::parse(MANIFEST.replace(&MANIFEST[at..until], &sandbox).as_bytes())
+    };
+    let quotas = |wall_s: u32, cpu_s: u32, ram_mb: u32| {
+        format!("quotas = {{ wall_s = {wall_s}, cpu_s = {cpu_s}, ram_mb = {ram_mb}, output_mb = 2 }}")
+    };
+    assert!(pure("synth", &quotas(2, 2, 64)).is_ok());
+    // Those it has when it names none are those of approved code.
+    for (wide, field) in [
+        (quotas(3, 2, 64), "sandbox.quotas.wall_s"),
+        (quotas(2, 3, 64), "sandbox.quotas.cpu_s"),
+        (quotas(2, 2, 65), "sandbox.quotas.ram_mb"),
+        (String::new(), "sandbox.quotas.wall_s"),
+    ] {
+        assert!(pure("pure", &wide).is_ok(), "{wide}");
+        assert_eq!(field_of(&pure("synth", &wide).unwrap_err()), field, "{wide}");
+    }
+}
+
+#[test]
 fn a_manifest_that_is_too_long_is_not_read() {
     let padded = |length: usize| format!("{MANIFEST}#{}", " ".repeat(length - MANIFEST.len() - 1));
     assert!(Manifest::parse(padded(MAX_MANIFEST_BYTES).as_bytes()).is_ok());

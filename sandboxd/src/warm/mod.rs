@@ -232,9 +232,13 @@ impl Pool {
     #[must_use]
     pub fn describe(&self) -> String {
         let Counts { predicted, warm, forked, execed, zygotes, forks } = self.counts.get();
+        let age = match &*self.zygote.borrow() {
+            Some((_, born)) => format!("the last {} s old", born.elapsed().as_secs()),
+            None => "none now".to_owned(),
+        };
         format!(
             "{} warm and {} expected; calls: {predicted} expected, {warm} warm, {forked} forked, {execed} executed; \
-             {zygotes} zygotes, {forks} forks",
+             {zygotes} zygotes, {age}, {forks} forks",
             self.children.borrow().len(),
             self.waiting.borrow().len(),
         )

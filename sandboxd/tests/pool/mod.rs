@@ -79,6 +79,26 @@ pub async fn executed(lab: &Lab) -> Verdict {
     carried(&call(lab, None, &plan, &code("x")).await, "x", Carrier::Execed)
 }
 
+/// What `status` says of the pool is what has happened in it.
+pub async fn described(lab: &Lab) -> Verdict {
+    let plan = lab.pure_plan(Quotas::default());
+    let pool = lab.kernel.pool();
+    pool.clear();
+    let before = pool.counts();
+    call(lab, None, &plan, &code("x")).await;
+    let missed = pool.describe();
+    holds(missed.contains(&format!("{} executed", before.execed + 1)) && missed.contains("none now"), &missed)?;
+    pool.fill().await?;
+    call(lab, None, &plan, &code("x")).await;
+    let served = pool.describe();
+    let wanted = [
+        format!("{} warm, ", before.warm + 1),
+        format!("{} executed", before.execed + 1),
+        format!("{} zygotes, the last ", before.zygotes + 1),
+    ];
+    holds(wanted.iter().all(|part| served.contains(part)), &served)
+}
+
 pub async fn predicted(lab: &Lab) -> Verdict {
     let plan = lab.hostile_plan(false).unwrap();
     let pool = lab.kernel.pool();

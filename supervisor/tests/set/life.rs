@@ -190,7 +190,7 @@ fn an_instance_may_lie_deeper_than_a_socket_address_is_long() {
 
 #[test]
 fn a_wrong_configuration_stops_the_start_and_says_where() {
-    let mut rig = Rig::with(Plan { config: "[memory]\ncalls_per_use_dya = 5\n", ..Plan::default() });
+    let mut rig = Rig::with(Plan { config: "[memory]\ncalls_per_use_dya = 5\n".into(), ..Plan::default() });
     assert_eq!(
         rig.word,
         "metnos.toml, line 2: there is no key calls_per_use_dya in [memory]; did you mean calls_per_use_day?"

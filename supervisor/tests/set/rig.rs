@@ -55,14 +55,21 @@ pub struct Plan {
     pub acts: Vec<(RoleName, &'static str)>,
     pub below: PathBuf,
     pub env: Vec<(&'static str, PathBuf)>,
-    pub config: &'static str,
+    pub config: String,
     /// Whether the directory above the instance is closed to other users.
     pub closed: bool,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { user: As::Starter, acts: vec![], below: "instance".into(), env: vec![], config: "", closed: false }
+        Self {
+            user: As::Starter,
+            acts: vec![],
+            below: "instance".into(),
+            env: vec![],
+            config: String::new(),
+            closed: false,
+        }
     }
 }
 
