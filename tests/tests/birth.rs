@@ -167,8 +167,15 @@ fn a_bad_answer_is_named_with_what_is_wanted_and_nothing_is_written() {
         let why = said["error"]["why"].as_str().unwrap();
         assert!(parts.iter().all(|part| why.contains(part)), "{answers}: {why}");
         assert!(!why.contains('\u{1b}'));
+        let remedy = said["error"]["remedy"].as_str().unwrap();
+        let unchanged = if answers.contains("\"it\"") { "nulla è stato cambiato" } else { "nothing was changed" };
+        assert!(remedy.starts_with(unchanged), "{answers}: {remedy}");
     }
     assert!(!set.home().join(".birth.toml").exists() && !set.workspace("").exists());
+    let mut ctl = set.command("metnosctl");
+    let italian = ctl.args(["birth", "--answers", "/no/such"]).env("LC_ALL", "it_IT.UTF-8").output().unwrap();
+    let told = String::from_utf8_lossy(&italian.stderr).into_owned();
+    assert!(told.contains("prende le risposte da un file"), "{told}");
     let nobody = set.json(&["birth"]);
     assert_eq!((nobody.0, nobody.1["error"]["remedy"].as_str().unwrap().contains("--answers")), (2, true));
     assert_eq!(set.json(&["birth", "--answers", "/no/such"]).0, 2);

@@ -2,12 +2,15 @@
 //! nobody but the door holds; which fire once for each name, at their time only; and whose data is never his word.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::io::Read;
+use std::net::TcpStream;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use metnos_tests::chronicle::Line;
+use metnos_tests::chronicle::{Line, count};
 use metnos_tests::http::{Reply, WITHIN, Web};
 use metnos_tests::instance::{Instance, Plan};
+use rustix::process::{Pid, Signal};
 
 const WELCOME: &str = "read notes/welcome.md";
 const DELETE: &str = "delete notes/old.md";
@@ -39,6 +42,13 @@ fn ctl(set: &Instance, words: &[&str]) -> (i32, String) {
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).into_owned())
 }
 
+/// Whatever is answered on a connection until its end.
+fn answer_of(mut stream: TcpStream) -> String {
+    let mut all = Vec::new();
+    let _ = stream.read_to_end(&mut all);
+    String::from_utf8_lossy(&all).into_owned()
+}
+
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
@@ -61,15 +71,18 @@ impl<'a> Sender<'a> {
         Self { web, name, secret: added["secret"].as_str().unwrap().to_owned() }
     }
 
-    fn send_signed(&self, id: &str, at: u64, signature: &str, body: &str) -> Reply {
-        let head = format!(
+    fn request(&self, id: &str, at: u64, signature: &str, body: &str) -> String {
+        format!(
             "POST /hooks/{} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nwebhook-id: {id}\r\nwebhook-timestamp: {at}\r\n\
              webhook-signature: {signature}\r\n\r\n{body}",
             self.name,
             self.web.address,
             body.len()
-        );
-        self.web.raw(head.as_bytes())
+        )
+    }
+
+    fn send_signed(&self, id: &str, at: u64, signature: &str, body: &str) -> Reply {
+        self.web.raw(self.request(id, at, signature, body).as_bytes())
     }
 
     fn send_at(&self, id: &str, at: u64, body: &str) -> Reply {
@@ -93,11 +106,41 @@ fn turn(reply: &Reply) -> String {
     reply.json()["turn"].as_str().unwrap().to_owned()
 }
 
+fn signal(pid: u32, signal: Signal) {
+    rustix::process::kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+}
+
 fn kill_door(set: &Instance) {
     let before = set.pids()["gatewayd"];
-    let pid = rustix::process::Pid::from_raw(before.cast_signed()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    signal(before, Signal::KILL);
     set.wait_back("gatewayd", before);
+}
+
+/// A firing that is journalled, and whose turn is not opened, because the planner stands still; the planner's pid.
+fn journalled_only(set: &Instance, hook: &Sender<'_>, id: &str) -> (u32, TcpStream) {
+    let planner = set.pids()["planner"];
+    signal(planner, Signal::STOP);
+    let at = now();
+    let sent = hook.web.send(hook.request(id, at, &sign(&hook.secret, id, at, ""), "").as_bytes());
+    metnos_tests::until("the words are journalled", WITHIN, || {
+        let is = |line: &Line| line.kind() == "owner_message" && line.text("peer") == "hook:post";
+        set.chronicle().iter().any(is).then_some(())
+    });
+    (planner, sent)
+}
+
+/// Says the same again, as a sender does that was not answered, until it is taken or known; then once more.
+fn comes_again(set: &Instance, web: &Web, hook: &Sender<'_>, id: &str) -> u16 {
+    let web = web.again(set);
+    let hook = Sender { web: &web, name: hook.name, secret: hook.secret.clone() };
+    let first = metnos_tests::until("the sender is answered", WITHIN, || {
+        Some(hook.send(id, "")).filter(|reply| [202, 409].contains(&reply.status))
+    });
+    metnos_tests::until("it was done", WITHIN, || {
+        set.chronicle().iter().any(|line| line.kind() == "run_ended").then_some(())
+    });
+    assert_eq!(hook.send(id, "").rule(), "hook.replay");
+    first.status
 }
 
 #[test]
@@ -132,6 +175,38 @@ fn a_signed_hook_does_once_what_was_set_up_for_it_also_across_a_restart_of_the_d
     }
     assert_eq!(set.chronicle().len(), before, "nothing of all that was heard");
     assert_eq!(hook.send("msg-2", "").status, 202);
+    set.verify();
+}
+
+#[test]
+fn a_firing_that_was_journalled_when_the_door_and_the_planner_were_lost_is_done_when_it_comes_again() {
+    let (set, web) = start();
+    let hook = Sender::add(&set, &web, "post", WELCOME);
+    let (planner, sent) = journalled_only(&set, &hook, "msg-1");
+    let door = set.pids()["gatewayd"];
+    signal(door, Signal::KILL);
+    signal(planner, Signal::KILL);
+    set.wait_back("gatewayd", door);
+    set.wait_back("planner", planner);
+    assert_eq!(answer_of(sent), "", "the sender was told nothing");
+    assert_eq!(comes_again(&set, &web, &hook, "msg-1"), 202);
+    assert_eq!(count(&set.chronicle(), "run_ended"), 1, "once");
+    set.verify();
+}
+
+#[test]
+fn a_firing_that_the_planner_heard_of_while_the_door_was_lost_is_done_once() {
+    let (set, web) = start();
+    let hook = Sender::add(&set, &web, "post", WELCOME);
+    let (planner, sent) = journalled_only(&set, &hook, "msg-1");
+    let door = set.pids()["gatewayd"];
+    signal(door, Signal::KILL);
+    signal(planner, Signal::CONT);
+    set.wait_back("gatewayd", door);
+    assert_eq!(answer_of(sent), "", "the sender was told nothing");
+    // Whether the planner had read of it before the door's end came, or not.
+    comes_again(&set, &web, &hook, "msg-1");
+    assert_eq!(count(&set.chronicle(), "run_ended"), 1, "once");
     set.verify();
 }
 

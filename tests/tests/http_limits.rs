@@ -84,6 +84,34 @@ fn what_is_too_large_too_long_or_no_request_is_refused_and_the_door_serves_on() 
 }
 
 #[test]
+fn a_head_that_two_readers_would_read_differently_is_not_served() {
+    let (set, web) = start();
+    let owner = web.paired(&set, "owner");
+    let token = format!("Authorization: Bearer {}\r\n", owner.token());
+    let host = format!("Host: {}\r\n", web.address);
+    let served = |target: &str, lines: &str| web.raw(format!("GET {target} HTTP/1.1\r\n{lines}\r\n").as_bytes()).status;
+    assert_eq!(served("/v1/status", &format!("{host}{token}")), 200, "what the rest differs from");
+    for (target, lines, what) in [
+        ("/v1/status", format!("{host}Host: evil.example\r\n{token}"), "two hosts"),
+        ("/v1/status", format!("Host: evil.example\r\n{host}{token}"), "two hosts, the other way round"),
+        ("/v1/status", token.clone(), "no host"),
+        ("/v1/status", format!("Host: user@{}\r\n{token}", web.address), "a host with a user"),
+        ("http://evil.example/v1/status", format!("{host}{token}"), "the whole address of another"),
+        ("/v1/status", format!("{host}{token}{token}"), "two tokens"),
+        ("/v1/status", format!("{host}{token}Origin: http://{}\r\nOrigin: null\r\n", web.address), "two origins"),
+        ("/v1/status", format!("{host}{token} folded: yes\r\n"), "a folded line"),
+        ("/v1/status", format!("{host}Authorization : Bearer {}\r\n", owner.token()), "a blank before the colon"),
+        ("*", format!("{host}{token}"), "no path"),
+        ("/v1/status\t", format!("{host}{token}"), "a tab in the path"),
+    ] {
+        let status = served(target, &lines);
+        assert!((400..500).contains(&status), "{what}: {status}");
+    }
+    assert_eq!(served("/v1/status", &format!("{host}{token}")), 200, "the door serves on");
+    set.verify();
+}
+
+#[test]
 fn clients_that_stall_keep_nobody_out() {
     let (set, web) = start();
     let owner = web.paired(&set, "owner");

@@ -69,7 +69,7 @@ impl Door {
     }
 
     async fn take_back(self: &Rc<Self>, turn: TurnId) {
-        if self.turns.borrow().contains_key(&turn) || self.parked.borrow().contains_key(&turn) {
+        if self.has_turn(turn) {
             return;
         }
         let Some(heir) = self.heir(turn).await else { return };

@@ -291,6 +291,11 @@ impl Door {
         let _ = count.wait_for(|count| *count == 0).await;
     }
 
+    /// Whether this turn goes on at this door, or waits here for a card.
+    pub fn has_turn(&self, turn: TurnId) -> bool {
+        self.turns.borrow().contains_key(&turn) || self.parked.borrow().contains_key(&turn)
+    }
+
     fn turns_of(&self, session: u64) -> Vec<TurnId> {
         self.turns.borrow().iter().filter(|(_, handle)| handle.session == session).map(|(turn, _)| *turn).collect()
     }

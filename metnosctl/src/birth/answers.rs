@@ -270,6 +270,16 @@ pub fn rendered(ends: &[&str]) -> String {
     text
 }
 
+/// The language that a file of answers asks for, whatever else is wrong with it.
+#[must_use]
+pub fn language(text: &str) -> Option<Lang> {
+    spoken(&text.parse().ok()?)
+}
+
+fn spoken(table: &toml::Table) -> Option<Lang> {
+    table.get("language").and_then(toml::Value::as_str).and_then(metnos_lingua::of_tag)
+}
+
 /// Reads a file of answers: TOML, each key of [`Field`] at most once.
 ///
 /// # Errors
@@ -279,7 +289,7 @@ pub fn parse(machine: &Machine, text: &str, lang: Lang) -> Result<Answers, Strin
         let line = error.span().map_or(1, |span| text.bytes().take(span.start).filter(|b| *b == b'\n').count() + 1);
         format!("{line}: {}", error.message())
     })?;
-    let lang = table.get("language").and_then(toml::Value::as_str).and_then(metnos_lingua::of_tag).unwrap_or(lang);
+    let lang = spoken(&table).unwrap_or(lang);
     if let Some(unknown) = table.keys().find(|key| Field::of(key).is_none()) {
         let near = nearest(unknown, Field::ALL.iter().map(|field| field.key()));
         return Err(Wrong { key: crate::human::shortened(unknown, 60), value: String::new(), near }.told(lang));

@@ -99,18 +99,19 @@ pub fn birth(screen: &mut Screen, instance: &Instance, asked: &Birth) -> Result<
     let Some(file) = &asked.answers else {
         if screen.json() || !is_attended(screen) {
             return Err(CtlError::Usage {
-                what: "there is no terminal to ask at".to_owned(),
-                remedy: "`metnosctl birth --answers FILE` takes them from a file".to_owned(),
+                what: say(screen.lang(), Key::BirthNoTerminal),
+                remedy: say(screen.lang(), Key::BirthFromFile),
             });
         }
         return interview::hold(screen, instance, &machine, kept);
     };
-    let text = read_answers(file)?;
+    let text = read_answers(file, screen.lang())?;
+    // Also what is wrong in it is said in the language that it asks for.
+    screen.speak(answers::language(&text).unwrap_or(screen.lang()));
     let given = answers::parse(&machine, &text, screen.lang()).map_err(|what| CtlError::Usage {
         what: format!("{}: {what}", escape::line(&file.display().to_string())),
-        remedy: "nothing was changed; docs/cli.md has every key, and what it takes".to_owned(),
+        remedy: say(screen.lang(), Key::BirthUnchanged),
     })?;
-    screen.speak(given.lang().unwrap_or(screen.lang()));
     kept.answers.0.extend(given.0);
     let done = apply(instance, &mut kept)?;
     let (known, next) = (kept.known(), next(instance, &kept, &done));
@@ -165,10 +166,10 @@ fn check_place(instance: &Instance) -> Result<(), CtlError> {
     }
 }
 
-fn read_answers(file: &Path) -> Result<String, CtlError> {
+fn read_answers(file: &Path, lang: Lang) -> Result<String, CtlError> {
     let unread = |error: std::io::Error| CtlError::Usage {
         what: format!("{}: {error}", escape::line(&file.display().to_string())),
-        remedy: "name a TOML file: `metnosctl birth --answers FILE`".to_owned(),
+        remedy: say(lang, Key::BirthFromFile),
     };
     let mut text = String::new();
     let input: Box<dyn Read> = match file.to_str() {
