@@ -5,13 +5,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use metnos_proto::edges::EdgeId;
+use metnos_proto::role::RoleName;
 use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::procfs::{self, Status};
 use metnos_tests::sockets::{self, UnixSocket};
 
-/// Pairs of processes as the matrix has them, by name; the supervisor is tied to everybody.
-fn intended() -> BTreeMap<(String, String), usize> {
+/// Pairs of processes as the matrix has them, by name; the supervisor is tied to everybody, and what dials to sandboxd.
+fn intended(names: &BTreeMap<u32, String>) -> BTreeMap<(String, String), usize> {
     let mut pairs = BTreeMap::new();
+    if names.values().any(|name| name == DIALS) {
+        pairs.insert((DIALS.to_owned(), RoleName::Sandboxd.text().to_owned()), 1);
+    }
     for edge in EdgeId::ALL.iter().filter(|edge| !edge.is_admin()) {
         let mut pair = [edge.asker().text(), edge.answerer().text()];
         pair.sort_unstable();
@@ -20,9 +24,16 @@ fn intended() -> BTreeMap<(String, String), usize> {
     pairs
 }
 
-/// Who is which process; the supervisor too.
+/// What dials for executors where users are separate: a child of the supervisor whose one line leads to sandboxd.
+const DIALS: &str = "egress";
+
+/// Who is which process; the supervisor too, and what dials for executors.
 fn names(set: &Instance) -> BTreeMap<u32, String> {
     let mut names: BTreeMap<u32, String> = set.pids().into_iter().map(|(name, pid)| (pid, name)).collect();
+    let supervisor = set.supervisor();
+    let of_its_own = |pid: &u32| procfs::parent(*pid) == Some(supervisor) && !names.contains_key(pid);
+    let dials: Vec<u32> = procfs::processes().into_iter().filter(of_its_own).collect();
+    names.extend(dials.into_iter().map(|pid| (pid, DIALS.to_owned())));
     names.insert(set.supervisor(), "supervisor".to_owned());
     names
 }
@@ -46,7 +57,12 @@ fn held(names: &BTreeMap<u32, String>) -> Vec<UnixSocket> {
 
 fn assert_exactly_the_matrix(set: &Instance) {
     let names = names(set);
-    let sockets = held(&names);
+    // The command that has just told the names may still be on its way out at the supervisor's end.
+    let sockets = metnos_tests::until("no command is on its way out", std::time::Duration::from_secs(5), || {
+        let sockets = held(&names);
+        let is_left = |socket: &UnixSocket| socket.kind == "u_str" && socket.state == "ESTAB" && socket.peer == 0;
+        (!sockets.iter().any(is_left)).then_some(sockets)
+    });
     let by_inode: BTreeMap<u64, &UnixSocket> = sockets.iter().map(|socket| (socket.inode, socket)).collect();
     let mut seen: BTreeMap<(String, String), usize> = BTreeMap::new();
     for socket in sockets.iter().filter(|socket| socket.kind == "u_seq") {
@@ -77,7 +93,7 @@ fn assert_exactly_the_matrix(set: &Instance) {
             !star
         })
         .collect();
-    assert_eq!(edges, intended());
+    assert_eq!(edges, intended(&names));
     assert_eq!(control, 7, "one control line a daemon");
     // No other kind of Unix socket leads from one process to another, and none has a name. What remains is the
     // pair that tokio wakes itself with where its signals are compiled in: both ends in one process.
@@ -136,6 +152,8 @@ mod as_root {
     fn the_sockets_are_exactly_the_matrix_with_one_holder_an_end() {
         let set = Plan::new().as_root().start();
         assert_exactly_the_matrix(&set);
+        let dials = names(&set).into_values().filter(|name| name == DIALS).count();
+        assert_eq!(dials, 1, "where users are separate, what dials is one process of its own");
     }
 
     #[test]
@@ -155,7 +173,7 @@ mod as_root {
             let names = names(&set);
             let ends =
                 held(&names).into_iter().filter(|socket| socket.kind == "u_seq" && socket.state != "LISTEN").count();
-            (ends == 2 * (intended().values().sum::<usize>() + 7)).then_some(())
+            (ends == 2 * (intended(&names).values().sum::<usize>() + 7)).then_some(())
         });
         assert_exactly_the_matrix(&set);
     }
@@ -185,8 +203,10 @@ mod as_root {
         let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
         let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
         for (name, pid) in set.pids() {
+            let all = sockets_of(pid);
+            // Listed after them, so that one that was just made is among them.
             let unix: BTreeSet<u64> = sockets::unix().into_iter().map(|socket| socket.inode).collect();
-            let inet: Vec<u64> = sockets_of(pid).into_iter().filter(|inode| !unix.contains(inode)).collect();
+            let inet: Vec<u64> = all.into_iter().filter(|inode| !unix.contains(inode)).collect();
             assert_eq!(inet.len(), usize::from(name == "gatewayd"), "{name}: {inet:?}");
             for inode in inet {
                 let row = rows.iter().find(|row| row[9] == inode.to_string()).unwrap_or_else(|| panic!("{inode}"));
