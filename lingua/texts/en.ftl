@@ -199,8 +199,8 @@ chat-stopped = Everything is stopped; { $killed ->
    *[other] { $killed } calls were
 } ended. To go on, at the machine: metnosctl resume
 chat-own-stopped = What was under way for you is stopped.
-owner-set-aside = { $executor } is in quarantine and does not run any more: { $why }. What to do, at the machine: metnosctl executor show
-owner-alarm = { $executor } tried what no executor has a use for, and was stopped: { $why }. To switch it off, at the machine: metnosctl executor disable
+owner-set-aside = { $executor } is in quarantine and does not run any more: { $why }. What to do, at the machine: metnosctl executor show { $name }
+owner-alarm = { $executor } tried what no executor has a use for: { $why }. What stops that is the sandbox. To switch it off, at the machine: metnosctl executor disable { $name }
 chat-status = Metnos is up. Turns under way: { $turns }. Waiting for your word: { $waiting }.
 chat-undone = Taken back: { $done }; left as they are: { $left }.
 

@@ -221,8 +221,8 @@ chat-stopped = Tutto è fermo; { $killed ->
    *[other] { $killed } chiamate sono state interrotte
 }. Per riprendere, alla macchina: metnosctl resume
 chat-own-stopped = Ciò che era in corso per te è fermo.
-owner-set-aside = { $executor } è in quarantena e non gira più: { $why }. Che fare, alla macchina: metnosctl executor show
-owner-alarm = { $executor } ha tentato ciò che a nessun esecutore serve, ed è stato fermato: { $why }. Per spegnerlo, alla macchina: metnosctl executor disable
+owner-set-aside = { $executor } è in quarantena e non gira più: { $why }. Che fare, alla macchina: metnosctl executor show { $name }
+owner-alarm = { $executor } ha tentato ciò che a nessun esecutore serve: { $why }. A fermarlo è la sandbox. Per spegnerlo, alla macchina: metnosctl executor disable { $name }
 chat-status = Metnos è in funzione. Turni in corso: { $turns }. In attesa della tua parola: { $waiting }.
 chat-undone = Annullate: { $done }; lasciate come sono: { $left }.
 

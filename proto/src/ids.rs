@@ -134,7 +134,7 @@ impl Blake3 {
     }
 }
 
-/// Each line of the chronicle has four such texts, and is written before anybody is answered.
+/// As small hexadecimal digits, in one piece: each line of the chronicle has four such texts, and is written before anybody is answered.
 fn digits(bytes: &[u8; 32]) -> [u8; 64] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut digits = [0; 64];

@@ -153,7 +153,7 @@ impl Door {
             None => self.heir(turn).await,
         };
         // It may have been taken back meanwhile.
-        if self.turns.borrow().contains_key(&turn) || self.parked.borrow().contains_key(&turn) {
+        if self.has_turn(turn) {
             self.is_early(settled);
             return self.wake(turn);
         }

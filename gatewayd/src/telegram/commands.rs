@@ -140,14 +140,17 @@ impl Bot {
             let id = shown["id"].as_str().unwrap_or_default();
             views.insert(id.to_owned(), self.view_of(id, lang));
         }
-        let waiting = if views.is_empty() { Vec::new() } else { self.door.cards_of(speaker).await? };
-        let watched = waiting.into_iter().filter_map(|shown| {
-            let view = views.remove(shown["id"].as_str().unwrap_or_default())?;
-            Some((shown, view))
+        let waiting = if views.is_empty() { Ok(Vec::new()) } else { self.door.cards_of(speaker).await };
+        let watched = waiting.map(|cards| {
+            let watched = cards.into_iter().filter_map(|shown| {
+                let view = views.remove(shown["id"].as_str().unwrap_or_default())?;
+                Some((shown, view))
+            });
+            watched.collect()
         });
-        let watched = watched.collect();
+        // Also when policyd has not answered: a card has room for a few who listen.
         views.into_values().flatten().for_each(|view| view.close());
-        Ok(watched)
+        watched
     }
 
     /// Takes back, and records that it was asked for: a restart does not take back twice.

@@ -47,7 +47,7 @@ pub fn notice(lang: Lang, notice: &Notice) -> String {
     };
     let executor = notice.id.to_string();
     let why = notice.why.trim_end_matches('.').to_owned();
-    tell(lang, key, &[("executor", (&executor).into()), ("why", (&why).into())])
+    tell(lang, key, &[("executor", (&executor).into()), ("name", (&notice.id.name).into()), ("why", (&why).into())])
 }
 
 /// How Metnos is.
