@@ -17,8 +17,8 @@ use crate::memory::Memory;
 pub const MAX_LINKS: usize = 32;
 /// How many events may wait to be derived from while more come.
 pub const MAX_DUE: usize = 256;
-/// How soon somebody who was answered must say the next thing to be taken for one who tells much: what a process takes to
-/// hear an answer and to speak again, and about what a call takes between one of its lines and the next.
+/// How soon the next thing must be said for what was said before to wait for it: what a process takes to hear an answer and to
+/// speak again, and about what a call takes between one of its lines and the next.
 const MORE_WITHIN: Duration = Duration::from_millis(1);
 /// The longest description of a breach that is reported, in characters.
 const MAX_BREACH_CHARS: usize = 2_000;
@@ -84,7 +84,7 @@ impl Daemon {
     }
 
     fn serve(&mut self) -> Result<(), DaemonError> {
-        let (mut more_to_do, mut hurried) = (false, false);
+        let mut more_to_do = false;
         // What was changed while nobody watched.
         if let Err(error) = self.memory.look_at_files_at_start() {
             tracing::error!(%error, "that the six files have changed was not recorded");
@@ -99,14 +99,13 @@ impl Daemon {
             if drain {
                 return Ok(self.memory.settle()?);
             }
-            if hurried && self.more_to_come()? {
+            if !more_to_do && self.more_to_come()? {
                 // The head is told as often as ever: it needs nothing that is derived.
                 self.tell()?;
                 continue;
             }
             if self.memory.due() > 0 {
                 recorded(self.memory.derive())?;
-                hurried = self.look(Some(Duration::ZERO))?.links.contains(&true);
             }
             self.tell()?;
             more_to_do = self.work();
@@ -117,7 +116,8 @@ impl Daemon {
     }
 
     /// Whether what was just made durable may wait to be derived from, because somebody says the next thing at once: then
-    /// many events share what deriving costs. Whoever asks about any of it has it derived from first.
+    /// many events share what deriving costs, and whoever was answered does not wait for the processor meanwhile. Whoever
+    /// asks about any of it has it derived from first.
     fn more_to_come(&mut self) -> Result<bool, DaemonError> {
         if self.memory.due() == 0 || self.memory.due() >= MAX_DUE {
             return Ok(false);

@@ -23,9 +23,10 @@ pub const ANSWER_WITHIN_MS: u64 = 100;
 /// How many bytes of the chronicle are verified in one round.
 pub const VERIFY_SLICE_BYTES: u64 = 2 * 1024 * 1024;
 
-/// What is told without looking anything up but the turn it opens: all else is answered when everything that is durable
-/// has been derived from.
-const TOLD_BLIND: [&str; 2] = ["received", "system_event"];
+/// What is told without looking anything up, or looking only at what [`Memory`] sees to by itself, the turn and the call that
+/// it is about: all else is answered when everything that is durable has been derived from.
+const TOLD_BLIND: [&str; 7] =
+    ["received", "system_event", "direct_turn", "decision", "started", "ended", "direct_turn_done"];
 
 /// Why a link ends.
 #[derive(Debug)]

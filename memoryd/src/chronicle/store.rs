@@ -459,17 +459,15 @@ impl Chronicle {
         self.faults = faults;
     }
 
-    /// Reads the event that the index knows at that row.
+    /// Reads the event that the index knows at that row, or is about to.
     ///
     /// # Errors
     /// When the log does not hold it there.
     pub fn read(&self, row: &IndexRow) -> Result<Event> {
-        let event = self.log.read(row.place)?;
-        if event.hash == row.hash {
-            Ok(event)
-        } else {
-            Err(Error::Altered(format!("event {} is another one", row.seq)))
-        }
+        let due = self.due.iter().find(|due| due.event.seq == row.seq).map(|due| due.event.clone());
+        let event = due.map_or_else(|| self.log.read(row.place), Ok)?;
+        let altered = || Error::Altered(format!("event {} is another one", row.seq));
+        if event.hash == row.hash { Ok(event) } else { Err(altered()) }
     }
 }
 

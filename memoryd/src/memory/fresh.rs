@@ -133,6 +133,33 @@ mod tests {
     }
 
     #[test]
+    fn a_direct_turn_is_closed_while_the_index_knows_nothing_of_it_and_leaves_what_it_would_have() {
+        let closed = |late: bool| {
+            let instance = Instance::new();
+            let mut memory = instance.open();
+            let sandboxd = teller(RoleName::Sandboxd);
+            memory.direct(1, NAME);
+            for (at, name, inputs) in [(1, NAME, [].as_slice()), (2, "text_stats", &[1])] {
+                let decided = memory.decide(&decision(1, at, name, Verdict::Allow));
+                memory.flush_answering(|_| {}).unwrap();
+                let begun = memory.started(sandboxd, &started(1, at, name, decided.seq, inputs)).unwrap();
+                memory.flush_answering(|_| {}).unwrap();
+                memory.ended(sandboxd, &ended(1, at, name, begun.seq, Outcome::Ok)).unwrap();
+                memory.flush_answering(|_| {}).unwrap();
+                if !late {
+                    memory.derive().unwrap();
+                }
+            }
+            let done = memory.direct_done(1);
+            assert_eq!(memory.due(), if late { 7 } else { 0 }, "the index is asked for only where it is needed");
+            memory.flush().unwrap();
+            (done, memory.mnests().unwrap().1)
+        };
+        assert_eq!(closed(true), closed(false));
+        assert!(closed(true).0.mnests > 0);
+    }
+
+    #[test]
     fn a_turn_that_is_over_takes_no_call_however_late_the_index_is() {
         let instance = Instance::new();
         let mut memory = instance.open();

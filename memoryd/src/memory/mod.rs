@@ -418,11 +418,14 @@ fn concerning(chronicle: &Chronicle, rows: &[IndexRow]) -> Result<Vec<Event>> {
 
 /// The runs of a turn before event `before`.
 fn records(chronicle: &Chronicle, turn: TurnId, before: u64) -> Result<Vec<Record>> {
+    let run = |kind| matches!(kind, EventType::RunStarted | EventType::RunEnded);
     let rows = chronicle.index().of_turn(turn, before)?;
-    rows.iter()
-        .filter(|row| matches!(row.kind, Some(EventType::RunStarted | EventType::RunEnded)))
-        .filter_map(|row| chronicle.read(row).map(|event| Record::of(&event)).transpose())
-        .collect()
+    let indexed = rows
+        .iter()
+        .filter(|row| row.kind.is_some_and(run))
+        .filter_map(|row| chronicle.read(row).map(|event| Record::of(&event)).transpose());
+    let fresh = chronicle.unindexed_of(turn).filter(|event| run(event.kind) && event.seq < before);
+    indexed.chain(fresh.filter_map(Record::of).map(Ok)).collect()
 }
 
 /// What is known of a turn that begins now.

@@ -143,7 +143,7 @@ impl Memory {
     /// # Errors
     /// When the turn is unknown, was closed otherwise, or is no direct one.
     pub fn direct_turn_done(&mut self, teller: Teller, word: &DirectTurnDone) -> Told<TurnClosed> {
-        let facts = self.turn(word.turn)?;
+        let facts = self.turn_of_call(word.turn)?;
         if !facts.direct {
             return Err(No::Violation(format!("turn {} is the planner's to close", word.turn)));
         }
