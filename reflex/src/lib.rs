@@ -10,6 +10,7 @@ pub mod grammar;
 mod house;
 pub mod lexicon;
 pub mod matching;
+pub mod schedule;
 pub mod slots;
 pub mod speech;
 pub mod token;
@@ -54,6 +55,8 @@ pub enum Reply {
     Plan(Plan),
     /// An answer that needs no call.
     Say(String),
+    /// What is asked for again and again, which nobody here keeps: the text says how the machine can be had to do it.
+    Later(String),
     /// It is not sure; the text says so and shows what it can do.
     NotUnderstood(String),
 }
@@ -179,6 +182,9 @@ impl Reflex<'_> {
         if let Some(said) = self.small_talk(tokens) {
             return Reply::Say(said);
         }
+        if let Some(said) = self.again(tokens) {
+            return Reply::Later(said);
+        }
         let doubt = match self.whole(tokens) {
             Ok(found) => return Reply::Plan(self.calls(&[found])),
             Err(doubt) => doubt,
@@ -215,6 +221,16 @@ impl Reflex<'_> {
             return Some(speech::greeting(self.lang, self.help_examples().first().copied()));
         }
         None
+    }
+
+    /// What is asked for again and again, when both are understood: when, and what only reads.
+    fn again(&self, tokens: &[Token<'_>]) -> Option<String> {
+        let again = schedule::again(self.text, tokens, grammar::told_from(tokens))?;
+        let mut asked = token::tokens(&again.request)?;
+        forgive_spelling(&mut asked, self.abilities, self.known);
+        let found = Reflex { text: &again.request, ..*self }.whole(&asked).ok()?;
+        // What is set up by those two lines reads only until its owner says otherwise.
+        (self.abilities[found.ability].candidate.class == READ).then(|| speech::again(self.lang, &again))
     }
 
     /// What the words ask for, taken as one request.

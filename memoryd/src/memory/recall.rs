@@ -118,7 +118,7 @@ impl Memory {
             .map_err(|error| refused(RefusalCode::Internal, "envelope.words", error.to_string()))
     }
 
-    /// Reads the contracts of the executors that may be called, unless nothing has changed since they were read.
+    /// Reads the contracts of the executors that may be called and that planners are offered, unless nothing has changed since they were read.
     fn shelve(&mut self) -> Told<()> {
         let pool = self.chronicle.index().pool();
         if self.shelf.0 != pool {
@@ -128,6 +128,7 @@ impl Memory {
                 .map(|text| serde_json::from_str(text))
                 .collect::<Result<_, _>>()
                 .map_err(|error| refused(RefusalCode::Internal, "envelope.contract", error.to_string()))?;
+            let candidates = candidates.into_iter().filter(|candidate| candidate.offered).collect();
             self.shelf = (pool, Shelf::of(candidates));
         }
         Ok(())
