@@ -71,6 +71,7 @@ fn envelope(candidates: Vec<Candidate>) -> Envelope {
         done: Vec::new(),
         candidates,
         mnests: Vec::new(),
+        named: Vec::new(),
     }
 }
 

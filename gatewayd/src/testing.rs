@@ -102,5 +102,6 @@ pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
         done: Vec::new(),
         candidates,
         mnests: Vec::new(),
+        named: Vec::new(),
     }
 }

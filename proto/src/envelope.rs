@@ -39,6 +39,10 @@ pub struct Envelope {
     pub candidates: Vec<Candidate>,
     /// Which executors' outputs have become whose inputs.
     pub mnests: Vec<Known>,
+    /// Where the files lie that the owner's words call by their bare names, as paths below the workspace. For the reflex;
+    /// no model is shown them.
+    #[serde(default)]
+    pub named: Vec<String>,
 }
 
 /// A file of the workspace: the owner's own words.

@@ -24,7 +24,7 @@ use metnos_proto::msg::common::{CallRef, Lang};
 use metnos_proto::msg::policyd::Literal;
 use serde_json::{Value, json};
 
-use ability::Ability;
+use ability::{Ability, Want};
 use lexicon::Mark;
 use matching::{MARGIN, Match, Producer};
 use slots::{Filled, Words};
@@ -348,14 +348,37 @@ impl Reflex<'_> {
     }
 
     fn call(&self, place: CallRef, ability: usize, filled: &Filled) -> PlannedCall {
+        let (mut arguments, mut literals) = (filled.arguments.clone(), filled.literals.clone());
+        let ability_of = &self.abilities[ability];
+        // Whatever changes something has its places named in full.
+        let paths =
+            ability_of.slots.iter().filter(|slot| slot.want == Want::Path && ability_of.candidate.class == READ);
+        for slot in paths {
+            let found = arguments.get(&slot.name).and_then(Value::as_str).and_then(|typed| self.place_of(typed));
+            if let Some(found) = found {
+                arguments.insert(slot.name.clone(), Value::from(found));
+                // It stands in nobody's words any more.
+                literals.retain(|literal| literal.pointer != slot.pointer());
+            }
+        }
         PlannedCall {
             place,
-            executor: self.abilities[ability].candidate.name.clone(),
-            arguments: Value::Object(filled.arguments.clone()),
-            literals: filled.literals.clone(),
+            executor: ability_of.candidate.name.clone(),
+            arguments: Value::Object(arguments),
+            literals,
             needs: Vec::new(),
             template: answer::Template::of(&self.abilities[ability].candidate, self.lang),
         }
+    }
+
+    /// Where the one file lies that is called by this bare name; none where the name itself is a place, or several have it.
+    fn place_of(&self, typed: &str) -> Option<&str> {
+        let named = &self.envelope.named;
+        if typed.contains('/') || named.iter().any(|path| path == typed) {
+            return None;
+        }
+        let mut fitting = named.iter().filter(|path| path.rsplit('/').next() == Some(typed));
+        fitting.next().filter(|_| fitting.next().is_none()).map(String::as_str)
     }
 
     fn not_understood(&self, doubt: Doubt, tokens: &[Token<'_>]) -> String {

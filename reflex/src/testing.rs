@@ -58,6 +58,7 @@ pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
         done: Vec::new(),
         candidates,
         mnests: Vec::new(),
+        named: Vec::new(),
     }
 }
 

@@ -197,6 +197,34 @@ fn what_is_asked_for_later_is_not_done_now_and_that_is_said() {
 }
 
 #[test]
+fn a_file_that_is_called_by_its_bare_name_is_read_where_it_lies_and_nothing_is_changed_so() {
+    let lies = |named: &[&str]| {
+        let mut envelope = envelope_of(shipped(), Lang::En);
+        envelope.named = named.iter().map(|path| (*path).to_owned()).collect();
+        envelope
+    };
+    let made = |words: &str, named: &[&str]| {
+        let Reply::Plan(plan) = plan(words, &lies(named)) else { panic!("{words}") };
+        plan
+    };
+    let read = |path: &str| [("fs_read".to_owned(), json!({ "path": path }))];
+    let found = made("read welcome.md", &["notes/welcome.md"]);
+    assert_eq!(calls(&found), read("notes/welcome.md"));
+    assert!(found.calls[0].literals.is_empty(), "the place stands in nobody's words");
+    let chain = made("how many words are in welcome.md", &["notes/welcome.md"]);
+    assert_eq!(calls(&chain)[0], ("fs_read".to_owned(), json!({ "path": "notes/welcome.md" })));
+    // The name itself is a place, several have it, none has: it is passed on as it was typed.
+    for named in [&["welcome.md", "notes/welcome.md"][..], &["a/welcome.md", "b/welcome.md"], &["notes/other.md"], &[]]
+    {
+        let plan = made("read welcome.md", named);
+        assert_eq!((calls(&plan), plan.calls[0].literals.len()), (read("welcome.md").to_vec(), 1), "{named:?}");
+    }
+    assert_eq!(calls(&made("read docs/welcome.md", &["notes/welcome.md"])), read("docs/welcome.md"));
+    let delete = made("delete welcome.md", &["notes/welcome.md"]);
+    assert_eq!(calls(&delete), [("fs_delete".to_owned(), json!({ "path": "welcome.md" }))]);
+}
+
+#[test]
 fn a_folder_that_was_named_before_may_be_named_without_a_slash() {
     let mut envelope = envelope();
     assert!(matches!(plan("list projects", &envelope), Reply::NotUnderstood(_)));

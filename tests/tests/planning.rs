@@ -240,6 +240,11 @@ fn seen(set: &Instance, lines: &[Line], server: &Liar, kind: &str) {
     assert_eq!(code, 0, "{kind}: {shown:#}");
     let thoughts = shown.as_array().unwrap();
     assert_eq!(thoughts.len(), 3, "{kind}: {shown:#}");
+    // For people, too: nothing but the very bytes, each thought's with a line end behind it.
+    let bodies = server.heard().into_iter().filter(|one| one.starts_with("POST "));
+    let bodies: String = bodies.map(|one| format!("{}\n", one.split_once("\r\n\r\n").unwrap().1)).collect();
+    let plain = set.ctl(&["turn", "show", turn, "--prompt"]);
+    assert_eq!(String::from_utf8(plain.stdout).unwrap(), bodies, "{kind}");
     for thought in thoughts {
         assert_eq!(thought["mind"], "agrees", "{kind}: {thought:#}");
         let sent = thought["sent"].as_str().unwrap();

@@ -109,6 +109,16 @@ fn what_is_not_understood_runs_nothing_and_says_what_can_be_done() {
 }
 
 #[test]
+fn a_file_is_found_by_its_bare_name_for_the_owner() {
+    let set = Instance::start();
+    let (text, lines) = set.recording(|| set.ask("read welcome.md"));
+    assert_eq!(text, welcome(&set));
+    let started = lines.iter().find(|line| line.kind() == "run_started").unwrap();
+    assert_eq!(started.payload("executor"), "fs_read");
+    set.verify();
+}
+
+#[test]
 fn what_is_asked_for_again_and_again_is_told_back_with_lines_that_set_it_up() {
     let set = Instance::start();
     let (output, lines) = set.recording(|| set.ctl(&["ask", "every morning at 8 read notes/welcome.md"]));

@@ -81,6 +81,8 @@ impl Memory {
         let draw = drawn(&facts.peer, self.mnestome.now() / USE_DAY);
         let candidates = self.shelf.1.ranked(&words, &context, MAX_CANDIDATES, draw);
         let mnests = self.between(&candidates)?;
+        // Only its owner is told what there is in the workspace.
+        let named = if facts.trust == Trust::Owner { self.workspace.named(&words) } else { Vec::new() };
         Ok(build(Parts {
             nonce,
             identity,
@@ -94,6 +96,7 @@ impl Memory {
             done: shown_done(done),
             candidates,
             mnests,
+            named,
         }))
     }
 
