@@ -76,6 +76,7 @@ fn kind(executor: &str, text: &str, expected: &Verdict) -> Times {
                 kept_bytes: 0,
                 within_rate: true,
                 calls_per_minute: 600,
+                by_planner: true,
                 sandbox_ready: true,
             };
             let weighed = decide(&facts, &state);

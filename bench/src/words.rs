@@ -37,10 +37,11 @@ fn shipped() -> Vec<Candidate> {
             input: schema.input_document(),
             output: schema.output_document(),
             roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
+            offered: manifest.contract.offered,
             contract: String::new(),
         }
     };
-    names.iter().map(of).collect()
+    names.iter().map(of).filter(|one| one.offered).collect()
 }
 
 /// As many as wanted: each further one has the contract of one of the release and a word of its own before each example.
@@ -70,6 +71,7 @@ fn envelope(candidates: Vec<Candidate>) -> Envelope {
         done: Vec::new(),
         candidates,
         mnests: Vec::new(),
+        named: Vec::new(),
     }
 }
 

@@ -81,6 +81,7 @@ fn candidate(manifest: &[u8], schema: &str) -> Candidate {
         input: schema.input_document(),
         output: schema.output_document(),
         roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
+        offered: manifest.contract.offered,
         contract: String::new(),
     }
 }
@@ -101,5 +102,6 @@ pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
         done: Vec::new(),
         candidates,
         mnests: Vec::new(),
+        named: Vec::new(),
     }
 }

@@ -41,6 +41,7 @@ keys! {
     DoubtAmbiguous = "doubt-ambiguous" (),
     DoubtEffects = "doubt-effects" (),
     DoubtLater = "doubt-later" (),
+    Again = "again" ("when", "request"),
     DoubtEmpty = "doubt-empty" (),
     DoubtTooLong = "doubt-too-long" (),
     Nearest = "nearest" (),

@@ -14,6 +14,7 @@ doubt-unknown = I am not sure what you mean, so I did nothing.
 doubt-ambiguous = This could mean more than one thing, so I did nothing.
 doubt-effects = This would have an effect, and I do not guess such things: I did nothing.
 doubt-later = I cannot do things later or again and again yet: there are no schedules. I did nothing now, and noted the wish. Until then the machine's cron can say it to me: metnosctl ask "…".
+again = I understand what is to be done ("{ $request }") and when ("{ $when }"). I keep no schedules yet, so nothing was set up, and nothing was done now. Two lines set it up: the first at the machine, the second in what `crontab -e` opens.
 doubt-empty = You said nothing.
 doubt-too-long = That is more than I can take in at once without a model, so I did nothing.
 nearest = The nearest things I can do:

@@ -14,6 +14,7 @@ doubt-unknown = Non sono sicuro di aver capito, quindi non ho fatto nulla.
 doubt-ambiguous = Può voler dire più di una cosa, quindi non ho fatto nulla.
 doubt-effects = Questo avrebbe un effetto, e cose simili non le tiro a indovinare: non ho fatto nulla.
 doubt-later = Non so ancora fare cose più tardi o a ripetizione: le pianificazioni non ci sono ancora. Ora non ho fatto nulla, e ho annotato il desiderio. Intanto può dirmelo il cron della macchina: metnosctl ask "…".
+again = Capisco che cosa c'è da fare ("{ $request }") e quando ("{ $when }"). Non tengo ancora pianificazioni, quindi non ho preparato nulla e ora non ho fatto nulla. Bastano due righe: la prima alla macchina, la seconda in ciò che apre `crontab -e`.
 doubt-empty = Non hai detto nulla.
 doubt-too-long = È più di quanto riesca a capire in una volta senza un modello: non ho fatto nulla.
 nearest = Le cose più vicine che so fare:
@@ -259,6 +260,7 @@ refusal = { $rule ->
     [schema-input] gli argomenti non sono quelli che l'esecutore si aspetta
     [executor-unknown] un esecutore così non c'è
     [executor-disabled] questo esecutore è disattivato
+    [executor-not_offered] questo esecutore non è per chi pianifica: Metnos lo chiama da sé per chi chiede proprio questo, o il proprietario per nome
     [executor-quarantined] questo esecutore è in quarantena
     [turn-questions] troppe domande in un turno: si è fermato
     [quota-rate] troppe chiamate in poco tempo: riprova tra un momento

@@ -208,12 +208,13 @@ fn candidate(manifest: &[u8], schema: &[u8]) -> Result<Candidate, String> {
         input: schema.input_document(),
         output: schema.output_document(),
         roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
+        offered: manifest.contract.offered,
         contract: String::new(),
     };
     Ok(candidate.with_digest())
 }
 
-/// The executors of this release.
+/// The executors of this release that planners are offered.
 fn shipped() -> Result<Vec<Candidate>, CtlError> {
     let broken = |name: &str, why: String| {
         CtlError::failed(format!("the executor {name} of this release"), why, "install Metnos anew")
@@ -222,10 +223,11 @@ fn shipped() -> Result<Vec<Candidate>, CtlError> {
         let part = |wanted: &str| parts.iter().find(|(path, _)| *path == wanted).map_or(&[][..], |(_, bytes)| *bytes);
         candidate(part("manifest.toml"), part("schema.json")).map_err(|why| broken(name, why))
     };
-    EXECUTORS.iter().map(of).collect()
+    let all: Vec<Candidate> = EXECUTORS.iter().map(of).collect::<Result<_, _>>()?;
+    Ok(all.into_iter().filter(|one| one.offered).collect())
 }
 
-/// The executors in the folders of a folder.
+/// The executors in the folders of a folder that planners are offered.
 fn of_folder(folder: &Path) -> Result<Vec<Candidate>, CtlError> {
     let unreadable = |place: &Path, why: String| {
         CtlError::failed(
@@ -244,13 +246,11 @@ fn of_folder(folder: &Path) -> Result<Vec<Candidate>, CtlError> {
     let read = |place: &Path, name: &str| {
         std::fs::read(place.join(name)).map_err(|error| unreadable(&place.join(name), error.to_string()))
     };
-    places
-        .iter()
-        .map(|place| {
-            candidate(&read(place, "manifest.toml")?, &read(place, "schema.json")?)
-                .map_err(|why| unreadable(place, why))
-        })
-        .collect()
+    let of = |place: &std::path::PathBuf| {
+        candidate(&read(place, "manifest.toml")?, &read(place, "schema.json")?).map_err(|why| unreadable(place, why))
+    };
+    let all: Vec<Candidate> = places.iter().map(of).collect::<Result<_, _>>()?;
+    Ok(all.into_iter().filter(|one| one.offered).collect())
 }
 
 fn envelope(candidates: Vec<Candidate>) -> Envelope {
@@ -268,6 +268,7 @@ fn envelope(candidates: Vec<Candidate>) -> Envelope {
         done: Vec::new(),
         candidates,
         mnests: Vec::new(),
+        named: Vec::new(),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::approvals::grants::Question;
 use crate::arguments::{Arguments, Resolved};
 use crate::budget::Purse;
 use crate::cards::Asking;
-use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, MAX_WHY, State, Verdict, Weighed, decide};
+use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, MAX_NAME_RECORDED, MAX_WHY, State, Verdict, Weighed, decide};
 use crate::opening::Opening;
 use crate::outcome::{known_digest, labelled, passed_on, values_of, without_values};
 use crate::policy::{Policy, Running, head};
@@ -30,8 +30,6 @@ use crate::turns::{self, Kept};
 use crate::undo::{self, WayBack};
 use crate::vault;
 
-/// The longest name of an executor that is recorded as it came, in bytes.
-const MAX_NAME_RECORDED: usize = 64;
 /// A call as it was asked for.
 #[derive(Debug)]
 pub(crate) struct Call {
@@ -39,6 +37,7 @@ pub(crate) struct Call {
     pub(crate) place: CallRef,
     pub(crate) executor: String,
     pub(crate) arguments: Sealed,
+    /// The planner's that asks for it; nobody else hears how it goes.
     pub(crate) notes: Option<Notes<PlannerPolicyd>>,
     /// The card on which the owner has approved exactly this.
     pub(crate) approved: Option<String>,
@@ -232,6 +231,7 @@ impl Policy {
             kept_bytes: turns.kept_bytes(),
             within_rate: room == Room::Yes,
             calls_per_minute: self.rate.borrow().per_minute(),
+            by_planner: call.notes.is_some(),
             sandbox_ready: self.sandbox_ready(),
         };
         let Weighed { mut verdict, judgement, step: _ } = decide(&facts, &state);

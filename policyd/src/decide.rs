@@ -31,11 +31,15 @@ pub const MAX_HANDLES: usize = 512;
 /// The most bytes of results kept for all turns together, when another call begins.
 pub const MAX_KEPT_BYTES: usize = 256 << 20;
 
+/// The longest name of an executor that is recorded as it came, in bytes.
+pub const MAX_NAME_RECORDED: usize = 64;
 /// The most bytes of a reason: it stands in the chronicle and in a frame.
 pub const MAX_WHY: usize = 2_000;
 
 /// The rule that denies what was set aside.
 pub const QUARANTINED: &str = "executor.quarantined";
+/// The rule that denies a planner what no planner is offered.
+pub const NOT_OFFERED: &str = "executor.not_offered";
 /// The rule that denies what was signed and is not callable now.
 pub const WAITING: &str = "executor.waiting";
 
@@ -199,6 +203,8 @@ pub struct State<'a> {
     pub within_rate: bool,
     /// Calls a principal may have decided in a minute.
     pub calls_per_minute: u32,
+    /// Whether a planner asks, and not the owner himself or Metnos for him.
+    pub by_planner: bool,
     /// Whether sandboxd is there and trusts this instance's key.
     pub sandbox_ready: bool,
 }
@@ -243,6 +249,13 @@ fn callable<'a>(facts: &Facts<'a>, state: &State<'_>) -> Result<(&'a Manifest, &
                 "`metnosctl executor verify` says what lies in the pool"
             };
             Err(Verdict::deny(rule, format!("{} may not be called: {why}", shown(facts.name))).with_remedy(remedy))
+        }
+        Named::Callable { manifest, .. } if state.by_planner && !manifest.contract.offered => {
+            let why = format!(
+                "{} is not for planners: Metnos calls it itself for somebody who has asked for just that, or the owner does by its name",
+                shown(facts.name)
+            );
+            Err(Verdict::deny(NOT_OFFERED, why).with_remedy("`metnosctl run` calls it by its name"))
         }
         Named::Callable { .. } if !state.sandbox_ready => Err(sandbox_gone()),
         Named::Callable { manifest, spec, input } => Ok((manifest, spec, input)),

@@ -49,6 +49,7 @@ impl Bench {
             kept_bytes: 0,
             within_rate: true,
             calls_per_minute: 60,
+            by_planner: false,
             sandbox_ready: true,
         }
     }
@@ -178,6 +179,32 @@ fn only_what_is_callable_is_called() {
     let callable = Named::Callable { manifest: &bench.manifest, spec: &bench.spec, input: &bench.input };
     assert_eq!(with(callable, &State { sandbox_ready: false, ..bench.state(&results) }), "sandbox.gone");
     assert_eq!(with(callable, &bench.state(&results)), "read.granted");
+}
+
+#[test]
+fn a_planner_is_denied_what_none_is_offered_and_others_are_not() {
+    let mut bench = Bench::reader();
+    let rule = |bench: &Bench, by_planner| {
+        bench.decide_bytes(b"{\"path\":\"a\"}", &Resolved::new(), |state| state.by_planner = by_planner).rule
+    };
+    assert_eq!(rule(&bench, true), "read.granted");
+    bench.manifest.contract.offered = false;
+    assert_eq!(rule(&bench, true), NOT_OFFERED);
+    assert_eq!(rule(&bench, false), "read.granted");
+    // Also while nothing can be run: that it is not for planners stays so.
+    let results = bench.results();
+    let state = State { by_planner: true, sandbox_ready: false, ..bench.state(&results) };
+    let (arguments, resolved) = (Arguments::parse(b"{}").unwrap(), Resolved::new());
+    let facts = Facts {
+        name: "fs_read",
+        executor: Named::Callable { manifest: &bench.manifest, spec: &bench.spec, input: &bench.input },
+        arguments: Ok(&arguments),
+        resolved: Ok(&resolved),
+        world: &bench.world,
+    };
+    let denied = decide(&facts, &state).verdict;
+    assert_eq!((denied.rule.as_str(), denied.code), (NOT_OFFERED, RefusalCode::Denied));
+    assert!(!denied.remedy.is_empty());
 }
 
 #[test]

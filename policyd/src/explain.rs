@@ -51,6 +51,7 @@ impl Policy {
             kept_bytes: 0,
             within_rate: true,
             calls_per_minute: self.rate.borrow().per_minute(),
+            by_planner: false,
             sandbox_ready: self.sandbox_ready(),
         };
         let weighed = decide(&facts, &state);

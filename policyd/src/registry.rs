@@ -112,6 +112,7 @@ impl Signed {
             input,
             output: self.shown_schema(self.schema.output()),
             roles: roles.map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
+            offered: it.contract.offered,
             contract: String::new(),
         };
         candidate.with_digest()

@@ -122,6 +122,18 @@ fn the_contract_shown_to_the_planner_is_the_signed_one() {
 }
 
 #[test]
+fn whether_planners_are_offered_it_is_part_of_the_contract_and_what_says_nothing_keeps_its_digest() {
+    let (manifest, schema) = texts();
+    let hidden = manifest.replace("side_effects = false", "side_effects = false\noffered = false");
+    let hidden = Signed::read(&id("1.0.0"), &hidden, &schema, &digests(&hidden, &schema)).unwrap().candidate();
+    let offered = signed().candidate();
+    assert!(offered.offered && !hidden.offered && hidden.contract != offered.contract);
+    let told = serde_json::to_value(&offered).unwrap();
+    assert!(told.get("offered").is_none(), "a contract of before reads the same: {told}");
+    assert!(serde_json::from_value::<Candidate>(told).unwrap().offered);
+}
+
+#[test]
 fn a_shown_schema_brings_the_definitions_it_refers_to() {
     let (manifest, schema) = texts();
     let schema = schema.replace("{\"Input\"", "{\"Name\":{\"type\":\"string\",\"maxLength\":9},\"Input\"");

@@ -39,6 +39,10 @@ pub struct Envelope {
     pub candidates: Vec<Candidate>,
     /// Which executors' outputs have become whose inputs.
     pub mnests: Vec<Known>,
+    /// Where the files lie that the owner's words call by their bare names, as paths below the workspace. For the reflex;
+    /// no model is shown them.
+    #[serde(default)]
+    pub named: Vec<String>,
 }
 
 /// A file of the workspace: the owner's own words.
@@ -121,10 +125,22 @@ pub struct Candidate {
     pub output: Value,
     /// The role of each argument by JSON pointer: `path`, `payload`, ….
     pub roles: Vec<(String, String)>,
+    /// Whether a planner is shown it at all; what is not stands in no envelope. Missing means that it is.
+    #[serde(default = "offered", skip_serializing_if = "is_offered")]
+    pub offered: bool,
     /// The digest of all this, as policyd has it from what was signed; empty where nobody has said so. Whoever has read a
     /// contract once need not read, nor compare, it again.
     #[serde(default)]
     pub contract: String,
+}
+
+const fn offered() -> bool {
+    true
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_offered(offered: &bool) -> bool {
+    *offered
 }
 
 impl Candidate {

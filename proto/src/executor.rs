@@ -149,6 +149,19 @@ pub struct Contract {
     /// The executor that reverses its effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<String>,
+    /// Whether planners are offered it, and may call it. What is not is called by Metnos itself, for somebody who has asked
+    /// for just that (to take an act back, to send or fetch a file), or by the owner, by its name. Missing means that it is.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub offered: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_yes(yes: &bool) -> bool {
+    *yes
 }
 
 /// Where the schema of the arguments stands.

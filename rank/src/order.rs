@@ -178,6 +178,7 @@ mod tests {
             input: serde_json::json!({}),
             output: serde_json::json!({}),
             roles: Vec::new(),
+            offered: true,
             contract: String::new(),
         }
     }

@@ -244,6 +244,7 @@ mod tests {
             input: json!({}),
             output,
             roles: Vec::new(),
+            offered: true,
             contract: String::new(),
         };
         let mut template = Template::of(&candidate, lang);

@@ -10,6 +10,7 @@ pub mod grammar;
 mod house;
 pub mod lexicon;
 pub mod matching;
+pub mod schedule;
 pub mod slots;
 pub mod speech;
 pub mod token;
@@ -23,7 +24,7 @@ use metnos_proto::msg::common::{CallRef, Lang};
 use metnos_proto::msg::policyd::Literal;
 use serde_json::{Value, json};
 
-use ability::Ability;
+use ability::{Ability, Want};
 use lexicon::Mark;
 use matching::{MARGIN, Match, Producer};
 use slots::{Filled, Words};
@@ -54,6 +55,8 @@ pub enum Reply {
     Plan(Plan),
     /// An answer that needs no call.
     Say(String),
+    /// What is asked for again and again, which nobody here keeps: the text says how the machine can be had to do it.
+    Later(String),
     /// It is not sure; the text says so and shows what it can do.
     NotUnderstood(String),
 }
@@ -179,6 +182,9 @@ impl Reflex<'_> {
         if let Some(said) = self.small_talk(tokens) {
             return Reply::Say(said);
         }
+        if let Some(said) = self.again(tokens) {
+            return Reply::Later(said);
+        }
         let doubt = match self.whole(tokens) {
             Ok(found) => return Reply::Plan(self.calls(&[found])),
             Err(doubt) => doubt,
@@ -215,6 +221,16 @@ impl Reflex<'_> {
             return Some(speech::greeting(self.lang, self.help_examples().first().copied()));
         }
         None
+    }
+
+    /// What is asked for again and again, when both are understood: when, and what only reads.
+    fn again(&self, tokens: &[Token<'_>]) -> Option<String> {
+        let again = schedule::again(self.text, tokens, grammar::told_from(tokens))?;
+        let mut asked = token::tokens(&again.request)?;
+        forgive_spelling(&mut asked, self.abilities, self.known);
+        let found = Reflex { text: &again.request, ..*self }.whole(&asked).ok()?;
+        // What is set up by those two lines reads only until its owner says otherwise.
+        (self.abilities[found.ability].candidate.class == READ).then(|| speech::again(self.lang, &again))
     }
 
     /// What the words ask for, taken as one request.
@@ -332,14 +348,37 @@ impl Reflex<'_> {
     }
 
     fn call(&self, place: CallRef, ability: usize, filled: &Filled) -> PlannedCall {
+        let (mut arguments, mut literals) = (filled.arguments.clone(), filled.literals.clone());
+        let ability_of = &self.abilities[ability];
+        // Whatever changes something has its places named in full.
+        let paths =
+            ability_of.slots.iter().filter(|slot| slot.want == Want::Path && ability_of.candidate.class == READ);
+        for slot in paths {
+            let found = arguments.get(&slot.name).and_then(Value::as_str).and_then(|typed| self.place_of(typed));
+            if let Some(found) = found {
+                arguments.insert(slot.name.clone(), Value::from(found));
+                // It stands in nobody's words any more.
+                literals.retain(|literal| literal.pointer != slot.pointer());
+            }
+        }
         PlannedCall {
             place,
-            executor: self.abilities[ability].candidate.name.clone(),
-            arguments: Value::Object(filled.arguments.clone()),
-            literals: filled.literals.clone(),
+            executor: ability_of.candidate.name.clone(),
+            arguments: Value::Object(arguments),
+            literals,
             needs: Vec::new(),
             template: answer::Template::of(&self.abilities[ability].candidate, self.lang),
         }
+    }
+
+    /// Where the one file lies that is called by this bare name; none where the name itself is a place, or several have it.
+    fn place_of(&self, typed: &str) -> Option<&str> {
+        let named = &self.envelope.named;
+        if typed.contains('/') || named.iter().any(|path| path == typed) {
+            return None;
+        }
+        let mut fitting = named.iter().filter(|path| path.rsplit('/').next() == Some(typed));
+        fitting.next().filter(|_| fitting.next().is_none()).map(String::as_str)
     }
 
     fn not_understood(&self, doubt: Doubt, tokens: &[Token<'_>]) -> String {

@@ -37,6 +37,7 @@ fn candidate(manifest: &[u8], schema: &str) -> Candidate {
         input: schema.input_document(),
         output: schema.output_document(),
         roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
+        offered: manifest.contract.offered,
         contract: String::new(),
     }
 }
@@ -57,10 +58,11 @@ pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
         done: Vec::new(),
         candidates,
         mnests: Vec::new(),
+        named: Vec::new(),
     }
 }
 
-/// Every executor that comes with a release.
+/// Every executor that comes with a release and is offered to planners.
 pub fn shipped() -> Vec<Candidate> {
     vec![
         seed!("clock_now"),
@@ -72,7 +74,6 @@ pub fn shipped() -> Vec<Candidate> {
         seed!("fs_list"),
         seed!("fs_move"),
         seed!("fs_read"),
-        seed!("fs_restore"),
         seed!("fs_write"),
         seed!("json_query"),
         seed!("note_add"),

@@ -102,11 +102,35 @@ fn what_is_about_the_house_is_answered_in_its_language_without_a_call() {
 
 #[test]
 fn what_is_for_later_is_refused_with_what_can_be_done() {
-    for (words, part) in
-        [("every morning at 8 read notes/welcome.md", "cron"), ("ogni mattina alle 8 leggi notes/welcome.md", "cron")]
-    {
-        let Reply::NotUnderstood(said) = plan_of(words) else { panic!("{words}") };
+    for (words, part) in [
+        ("every morning at 8 fs_burn notes/welcome.md", "cron"),
+        ("ogni mattina alle 8 fs_burn notes/welcome.md", "cron"),
+        // What changes something is not set up by two lines.
+        ("every morning at 8 note: buy milk", "cron"),
+    ] {
+        let Reply::NotUnderstood(said) = plan(words, &envelope_of(shipped(), Lang::En)) else { panic!("{words}") };
         assert!(said.contains(part), "{words}: {said}");
+    }
+}
+
+#[test]
+fn what_is_asked_for_again_and_again_is_told_back_with_the_two_lines_that_set_it_up() {
+    for (words, said, add, fire) in [
+        (
+            "every morning at 8 read notes/welcome.md",
+            "nothing was set up",
+            "  metnosctl timer add every-morning-at-8 'read notes/welcome.md'\n",
+            "  0 8 * * * metnosctl timer fire every-morning-at-8\n",
+        ),
+        (
+            "leggi \"l'elenco.md\" ogni lunedì alle 9:30",
+            "non ho preparato nulla",
+            "  metnosctl timer add ogni-lunedi-alle-9-30 'leggi \"l'\\''elenco.md\"'\n",
+            "  30 9 * * 1 metnosctl timer fire ogni-lunedi-alle-9-30\n",
+        ),
+    ] {
+        let Reply::Later(told) = plan_of(words) else { panic!("{words}: {:?}", plan_of(words)) };
+        assert!(told.contains(said) && told.contains(add) && told.ends_with(fire), "{words}: {told}");
     }
 }
 
@@ -162,14 +186,42 @@ fn a_call_that_does_more_than_read_is_never_guessed() {
 #[test]
 fn what_is_asked_for_later_is_not_done_now_and_that_is_said() {
     for words in [
-        "every morning at 8 read notes/a.md",
+        "every morning at 8 read notes/a.md and delete notes/b.md",
         "delete notes/old.md tomorrow",
         "read notes/a.md at 8:30",
-        "ogni sera leggi notes/a.md",
+        "ogni sera leggi notes/a.md e poi domani notes/b.md",
     ] {
         let Reply::NotUnderstood(said) = plan_of(words) else { panic!("{words}") };
         assert!(said.contains("schedules") || said.contains("pianificazioni"), "{said}");
     }
+}
+
+#[test]
+fn a_file_that_is_called_by_its_bare_name_is_read_where_it_lies_and_nothing_is_changed_so() {
+    let lies = |named: &[&str]| {
+        let mut envelope = envelope_of(shipped(), Lang::En);
+        envelope.named = named.iter().map(|path| (*path).to_owned()).collect();
+        envelope
+    };
+    let made = |words: &str, named: &[&str]| {
+        let Reply::Plan(plan) = plan(words, &lies(named)) else { panic!("{words}") };
+        plan
+    };
+    let read = |path: &str| [("fs_read".to_owned(), json!({ "path": path }))];
+    let found = made("read welcome.md", &["notes/welcome.md"]);
+    assert_eq!(calls(&found), read("notes/welcome.md"));
+    assert!(found.calls[0].literals.is_empty(), "the place stands in nobody's words");
+    let chain = made("how many words are in welcome.md", &["notes/welcome.md"]);
+    assert_eq!(calls(&chain)[0], ("fs_read".to_owned(), json!({ "path": "notes/welcome.md" })));
+    // The name itself is a place, several have it, none has: it is passed on as it was typed.
+    for named in [&["welcome.md", "notes/welcome.md"][..], &["a/welcome.md", "b/welcome.md"], &["notes/other.md"], &[]]
+    {
+        let plan = made("read welcome.md", named);
+        assert_eq!((calls(&plan), plan.calls[0].literals.len()), (read("welcome.md").to_vec(), 1), "{named:?}");
+    }
+    assert_eq!(calls(&made("read docs/welcome.md", &["notes/welcome.md"])), read("docs/welcome.md"));
+    let delete = made("delete welcome.md", &["notes/welcome.md"]);
+    assert_eq!(calls(&delete), [("fs_delete".to_owned(), json!({ "path": "welcome.md" }))]);
 }
 
 #[test]
@@ -238,8 +290,8 @@ fn every_utterance_of_the_file_is_called_rightly_or_left_alone_and_none_is_calle
         match (plan(text, &envelope_of(candidates(), *lang)), wanted) {
             (Reply::Plan(plan), Some(wanted)) if calls(&plan) == *wanted => right += 1,
             (Reply::Plan(plan), _) => wrong.push((text, calls(&plan))),
-            (Reply::Say(_) | Reply::NotUnderstood(_), None) => right += 1,
-            (Reply::Say(_) | Reply::NotUnderstood(_), Some(_)) => missed.push(text),
+            (Reply::Say(_) | Reply::Later(_) | Reply::NotUnderstood(_), None) => right += 1,
+            (Reply::Say(_) | Reply::Later(_) | Reply::NotUnderstood(_), Some(_)) => missed.push(text),
         }
     }
     println!("{right} of {} right, {} missed, {} wrong", utterances.len(), missed.len(), wrong.len());
@@ -259,8 +311,8 @@ fn measured(text: &str) -> (usize, usize, Vec<String>) {
                     effects.push(format!("{text}: {:?}", calls(&plan)));
                 }
             }
-            (Reply::Say(_) | Reply::NotUnderstood(_), None) => right += 1,
-            (Reply::Say(_) | Reply::NotUnderstood(_), Some(_)) => {}
+            (Reply::Say(_) | Reply::Later(_) | Reply::NotUnderstood(_), None) => right += 1,
+            (Reply::Say(_) | Reply::Later(_) | Reply::NotUnderstood(_), Some(_)) => {}
         }
     }
     (utterances.len(), right, effects)

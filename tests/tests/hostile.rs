@@ -129,6 +129,22 @@ mod a_planner {
     }
 
     #[test]
+    fn cannot_call_what_planners_are_not_offered_and_the_owner_can() {
+        let set = planner();
+        for name in ["fs_restore", "inbox_add", "file_get"] {
+            let (steps, lines) = attack(&set, &format!("executor {name}"));
+            assert!(steps[0].contains("executor.not_offered"), "{name}: {steps:?}");
+            assert_eq!(count(&lines, "run_started"), 0, "{name}");
+            let decided = lines.iter().find(|line| line.kind() == "policy_decision").unwrap();
+            assert_eq!((decided.payload("verdict"), decided.payload("executor")), ("deny", name));
+        }
+        // The same executor by its name, from the owner's own command line.
+        let (code, fetched) = set.run("file_get", &["path=notes/welcome.md", "channel=cli"]);
+        assert_eq!(code, 0, "{fetched:#}");
+        assert_every_run_was_decided(&set);
+    }
+
+    #[test]
     fn cannot_read_a_result_by_guessing_its_handle_or_by_one_of_another_turn() {
         let set = planner();
         let (steps, _) = attack(&set, "guess-a-handle");

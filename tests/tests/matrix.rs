@@ -3,10 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use metnos_proto::edges::EdgeId;
 use metnos_proto::role::RoleName;
 use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::minds::{Liar, plain, say};
 use metnos_tests::procfs::{self, Status};
 use metnos_tests::sockets::{self, UnixSocket};
 
@@ -213,6 +217,57 @@ mod as_root {
                 assert!(row[1].starts_with("0100007F:") && row[3] == "0A", "{row:?}");
             }
         }
+    }
+
+    #[test]
+    fn while_a_model_thinks_mind_alone_is_connected_and_only_to_the_server_that_is_configured() {
+        let asked = Arc::new((Mutex::new(false), Condvar::new()));
+        let inside = Arc::clone(&asked);
+        let server = Liar::start(move |_, request, stream| {
+            if request.starts_with("GET ") {
+                return say(
+                    stream,
+                    &plain("200 OK", "", "{\"object\":\"list\",\"data\":[{\"id\":\"m\",\"object\":\"model\"}]}"),
+                );
+            }
+            *inside.0.lock().unwrap() = true;
+            inside.1.notify_all();
+            // It ends when the set does.
+            let _nothing = std::io::Read::read(stream, &mut [0]);
+        });
+        let models =
+            format!("substrates = [\"there openai http://127.0.0.1:{}/v1\"]\ninterface = [\"there/m\"]\n", server.port);
+        let set = Plan::new().as_root().config(&format!("[models]\n{models}first_seconds = 110\n")).start();
+        let mut ask = set.command("metnosctl");
+        ask.args(["ask", "compose a sonnet about the sea"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut ask = ask.spawn().unwrap();
+        let (heard, late) =
+            asked.1.wait_timeout_while(asked.0.lock().unwrap(), Duration::from_secs(60), |heard| !*heard).unwrap();
+        assert!(*heard && !late.timed_out(), "the model was never asked");
+        drop(heard);
+        for (name, pid) in set.pids() {
+            let held = sockets_of(pid);
+            // `sl local_address rem_address st … inode`, as its own part of the net has it: 01 is ESTABLISHED (proc(5)).
+            let tables = ["tcp", "tcp6", "udp", "udp6", "raw", "raw6"];
+            let tables =
+                tables.map(|kind| std::fs::read_to_string(format!("/proc/{pid}/net/{kind}")).unwrap_or_default());
+            let rows = tables.iter().flat_map(|text| text.lines().skip(1)).map(str::split_whitespace);
+            let rows: Vec<Vec<&str>> = rows.map(Iterator::collect).collect();
+            assert!(name != "mind" || !rows.is_empty(), "nothing is told of the net");
+            let is_own = |row: &&Vec<&str>| {
+                row.get(9).and_then(|inode| inode.parse().ok()).is_some_and(|inode: u64| held.contains(&inode))
+            };
+            let own: Vec<&Vec<&str>> = rows.iter().filter(is_own).collect();
+            assert_eq!(own.is_empty(), name != "mind", "{name}: {own:?}");
+            for row in own {
+                assert_eq!((row[2], row[3]), (format!("0100007F:{:04X}", server.port).as_str(), "01"), "{row:?}");
+            }
+        }
+        ask.kill().unwrap();
+        ask.wait().unwrap();
     }
 
     #[test]

@@ -403,6 +403,40 @@ fn another_model_answers_only_where_that_is_written_and_a_model_that_vanished_is
 }
 
 #[test]
+fn a_model_that_its_server_does_not_list_any_more_is_stale_until_it_is_back_and_nothing_takes_its_place() {
+    let there = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let listed = std::sync::Arc::clone(&there);
+    let server = Liar::start(move |_, request, stream| {
+        if !request.starts_with("GET ") {
+            return say(stream, &whole("yes"));
+        }
+        let mut models = vec![json!({"id": "other", "object": "model"})];
+        if listed.load(std::sync::atomic::Ordering::SeqCst) {
+            models.push(json!({"id": "m", "object": "model"}));
+        }
+        say(stream, &plain("200 OK", "", &json!({"object": "list", "data": models}).to_string()));
+    });
+    let line = format!("a openai http://127.0.0.1:{}/v1", server.port);
+    with_mind(settings(&[line], &[("interface", &["a/m"])]), &[], async |mind: Rc<Lone>| {
+        let scan = async || -> Value {
+            let (_, [scanned]) = mind.owner.scan_models(TraceId::NONE, ScanModels {}, []).await.unwrap();
+            serde_json::from_slice(&scanned.read().unwrap()).unwrap()
+        };
+        let asked = |server: &Liar| server.heard().iter().filter(|one| one.starts_with("POST ")).count();
+        assert_eq!(scan().await["substrates"][0]["stale"], json!([]));
+        assert_eq!(mind.say("hello").await.unwrap().0.model, "a/m");
+        there.store(false, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(scan().await["substrates"][0]["stale"], json!(["a/m"]));
+        let before = asked(&server);
+        assert_eq!(mind.say("hello").await.unwrap_err().rule, "mind.stale");
+        assert_eq!(asked(&server), before, "another model was asked in its place");
+        there.store(true, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(scan().await["substrates"][0]["stale"], json!([]));
+        assert_eq!(mind.say("hello").await.unwrap().0.model, "a/m");
+    });
+}
+
+#[test]
 fn a_planner_that_floods_keeps_the_judge_waiting_not_at_all_and_reads_nothing_of_it() {
     // Whatever the planner asks for hangs; the judge's server is the same.
     let lie = |_: usize, request: &str, stream: &mut std::net::TcpStream| {

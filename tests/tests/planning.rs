@@ -15,6 +15,9 @@ use serde_json::{Value, json};
 /// How long a turn may take to go on.
 const WITHIN: Duration = Duration::from_secs(20);
 
+/// The most bytes of a new house's first prompt, as it is sent: a token has about four.
+const MOST_SAID_FIRST: usize = 21_000;
+
 /// What a model of the role `fast` says of a note: the first name in it.
 fn summary(request: &str) -> Reply {
     let found = ["whales", "bees", "owls"].into_iter().find(|name| request.contains(&format!("About {name}.")));
@@ -237,6 +240,11 @@ fn seen(set: &Instance, lines: &[Line], server: &Liar, kind: &str) {
     assert_eq!(code, 0, "{kind}: {shown:#}");
     let thoughts = shown.as_array().unwrap();
     assert_eq!(thoughts.len(), 3, "{kind}: {shown:#}");
+    // For people, too: nothing but the very bytes, each thought's with a line end behind it.
+    let bodies = server.heard().into_iter().filter(|one| one.starts_with("POST "));
+    let bodies: String = bodies.map(|one| format!("{}\n", one.split_once("\r\n\r\n").unwrap().1)).collect();
+    let plain = set.ctl(&["turn", "show", turn, "--prompt"]);
+    assert_eq!(String::from_utf8(plain.stdout).unwrap(), bodies, "{kind}");
     for thought in thoughts {
         assert_eq!(thought["mind"], "agrees", "{kind}: {thought:#}");
         let sent = thought["sent"].as_str().unwrap();
@@ -288,6 +296,35 @@ fn a_turn_that_waits_for_a_card_goes_on_where_it_stood_also_when_every_daemon_wa
         assert_eq!(again.0, 1, "{again:?}");
         set.verify();
     }
+}
+
+#[test]
+fn a_model_is_offered_no_executor_that_is_not_for_planners_and_is_told_so_when_it_names_one() {
+    let restore = json!({ "of": "01M8", "path": "notes/welcome.md", "keep": "01M8" });
+    let replies = vec![Reply::Calls(vec![("fs_restore", restore)]), Reply::Says("That is not for me to do.")];
+    let server = server(openai, replies);
+    let set = set_with("openai", "/v1", &server);
+    // In the words of their own examples: nothing could fit better.
+    let words = "take back what was done to notes/a.md, fetch pictures/cat.jpg for the chat, keep the attachment as inbox/b.pdf";
+    let (said, lines) = set.recording(|| set.ask(words));
+    assert!(said.contains("That is not for me to do."), "{said}");
+    let open = lines.iter().find(|line| line.kind() == "turn_open").unwrap();
+    let shown: Vec<&str> =
+        open.0["payload"]["candidates"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let sent = last_body(&server);
+    let tools: Vec<&str> =
+        sent["tools"].as_array().unwrap().iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
+    assert!(shown.len() == 16 && tools.len() > shown.len(), "{shown:?}, {tools:?}");
+    for name in ["fs_restore", "file_get", "inbox_add"] {
+        assert!(!shown.contains(&name) && !tools.contains(&name), "{name}: {shown:?}, {tools:?}");
+    }
+    assert!(sent.to_string().contains("there is no tool `fs_restore`"), "the model is told why: {sent:#}");
+    assert!(lines.iter().all(|line| !["policy_decision", "run_started"].contains(&line.kind())));
+    // What is said first in a new house is short.
+    let heard = server.heard();
+    let first = heard.iter().find(|one| one.starts_with("POST ")).unwrap().split_once("\r\n\r\n").unwrap().1.len();
+    assert!(first < MOST_SAID_FIRST, "the first prompt has {first} bytes");
+    set.verify();
 }
 
 #[test]

@@ -109,6 +109,33 @@ fn what_is_not_understood_runs_nothing_and_says_what_can_be_done() {
 }
 
 #[test]
+fn a_file_is_found_by_its_bare_name_for_the_owner() {
+    let set = Instance::start();
+    let (text, lines) = set.recording(|| set.ask("read welcome.md"));
+    assert_eq!(text, welcome(&set));
+    let started = lines.iter().find(|line| line.kind() == "run_started").unwrap();
+    assert_eq!(started.payload("executor"), "fs_read");
+    set.verify();
+}
+
+#[test]
+fn what_is_asked_for_again_and_again_is_told_back_with_lines_that_set_it_up() {
+    let set = Instance::start();
+    let (output, lines) = set.recording(|| set.ctl(&["ask", "every morning at 8 read notes/welcome.md"]));
+    let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert_eq!(output.status.code(), Some(1), "nothing was done, and nothing was set up: {told}");
+    assert!(lines.iter().all(|line| line.kind() != "run_started"));
+    assert!(told.contains("0 8 * * * metnosctl timer fire every-morning-at-8"), "{told}");
+    // The line that it tells, as a shell reads it.
+    let add = told.lines().find_map(|line| line.trim().strip_prefix("metnosctl ")).unwrap();
+    assert_eq!(add, "timer add every-morning-at-8 'read notes/welcome.md'");
+    assert!(set.ctl(&["timer", "add", "every-morning-at-8", "read notes/welcome.md"]).status.success());
+    let fired = set.ctl(&["timer", "fire", "every-morning-at-8"]);
+    assert!(String::from_utf8_lossy(&fired.stdout).contains(&welcome(&set)), "{fired:?}");
+    set.verify();
+}
+
+#[test]
 fn a_session_takes_one_line_a_turn_and_ends_with_its_input() {
     use std::io::Write;
     use std::process::Stdio;

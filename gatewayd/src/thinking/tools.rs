@@ -1,6 +1,8 @@
 //! The tools that a model is shown: executors by their public contract, and three of the planner's own, which have
 //! no effect on the world. Their order and their bytes depend on nothing but the contracts, for caches of prompts.
 
+use std::collections::BTreeSet;
+
 use metnos_proto::envelope::Candidate;
 use metnos_proto::prompt::{MAX_TOOL_NAME, MAX_TOOLS, Tool};
 use serde_json::{Map, Value, json};
@@ -18,9 +20,11 @@ pub const MISSING: &str = "missing";
 const MAX_PLACES: usize = 16;
 /// How deep the places of a result are named.
 const MAX_PLACE_DEPTH: usize = 4;
-/// How many examples are shown of one tool, and how long each may be, in characters.
-const MAX_EXAMPLES: usize = 2;
+/// How many examples are shown of one tool, and how long each may be, in characters: a second one says little more.
+const MAX_EXAMPLES: usize = 1;
 const MAX_EXAMPLE: usize = 120;
+/// The largest limit of a number that a model is told; nobody comes near larger ones.
+const MAX_TOLD: u64 = 1_000_000;
 
 /// The tools for these candidates, in an order that does not depend on how well they fit.
 #[must_use]
@@ -51,7 +55,7 @@ fn tool(candidate: &Candidate) -> Tool {
         description.push_str("\nFor example: ");
         description.push_str(&line(example, MAX_EXAMPLE));
     }
-    Tool { name: candidate.name.clone(), description, input: root(&candidate.input) }
+    Tool { name: candidate.name.clone(), description, input: lean(&root(&candidate.input)) }
 }
 
 /// A schema whose root is what it is about, and no pointer to it: some providers take no other.
@@ -69,24 +73,61 @@ pub fn root(document: &Value) -> Value {
         Value::Object(map) => map.clone(),
         _ => Map::new(),
     };
-    schema.remove("$schema");
+    for name in ["$schema", "definitions", "$defs"] {
+        schema.remove(name);
+    }
     schema.entry("type").or_insert_with(|| json!("object"));
-    if refers(&Value::Object(schema.clone())) {
-        for name in ["definitions", "$defs"] {
-            if let Some(definitions) = document.get(name) {
-                schema.insert(name.to_owned(), definitions.clone());
-            }
+    // Only those definitions that something refers to: a contract's own result is none of them.
+    let mut wanted = references(&Value::Object(schema.clone()));
+    while let Some((list, name)) = wanted.pop_first() {
+        let Some(definition) = document.get(&list).and_then(|all| all.get(&name)) else { continue };
+        let found = schema.entry(list).or_insert_with(|| json!({}));
+        if let Some(found) = found.as_object_mut()
+            && found.insert(name, definition.clone()).is_none()
+        {
+            wanted.extend(references(definition));
         }
     }
     Value::Object(schema)
 }
 
-fn refers(value: &Value) -> bool {
-    match value {
-        Value::Object(map) => map.contains_key("$ref") || map.values().any(refers),
-        Value::Array(items) => items.iter().any(refers),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+/// The definitions that a schema refers to: the list each stands in, and its name.
+fn references(schema: &Value) -> BTreeSet<(String, String)> {
+    let own = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/"));
+    let own = own.and_then(|text| text.split_once('/')).map(|(list, name)| (list.to_owned(), name.to_owned()));
+    let below: Vec<&Value> = match schema {
+        Value::Object(map) => map.values().collect(),
+        Value::Array(items) => items.iter().collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    };
+    own.into_iter().chain(below.into_iter().flat_map(references)).collect()
+}
+
+/// A schema without what is only of use to whoever checks arguments, which is done whatever a model has been told: how
+/// long texts and lists may be, and how a text is written whose format has a name.
+fn lean(schema: &Value) -> Value {
+    let Value::Object(map) = schema else { return schema.clone() };
+    let named = |all: &Value| match all {
+        Value::Object(all) => Value::Object(all.iter().map(|(name, one)| (name.clone(), lean(one))).collect()),
+        other => other.clone(),
+    };
+    let mut leaner = Map::new();
+    for (key, value) in map {
+        let kept = match key.as_str() {
+            "properties" | "definitions" | "$defs" => named(value),
+            "items" | "additionalProperties" => lean(value),
+            "anyOf" | "oneOf" | "allOf" => match value {
+                Value::Array(all) => Value::Array(all.iter().map(lean).collect()),
+                other => other.clone(),
+            },
+            "maxLength" | "minLength" | "maxItems" | "contentMediaType" | "contentEncoding" => continue,
+            "pattern" if map.contains_key("format") => continue,
+            "maximum" if value.as_u64().is_none_or(|most| most > MAX_TOLD) => continue,
+            _ => value.clone(),
+        };
+        leaner.insert(key.clone(), kept);
     }
+    Value::Object(leaner)
 }
 
 /// What a result holds, by its contract alone: nothing here was read from a result.
@@ -112,7 +153,9 @@ fn walk(schema: &Value, at: String, depth: usize, found: &mut Vec<String>) {
     }
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or("value");
     if !at.is_empty() && at != "/ok" {
-        found.push(format!("{} ({})", line(&at, 80), line(kind, 16)));
+        let at = line(&at, 80);
+        // Most are texts.
+        found.push(if kind == "string" { at } else { format!("{at} ({})", line(kind, 16)) });
     }
 }
 
@@ -215,7 +258,56 @@ mod tests {
     fn the_places_of_a_result_come_from_its_contract() {
         let tools = of(&candidates());
         let read = tools.iter().find(|tool| tool.name == "fs_read").unwrap();
-        assert!(read.description.contains("/content (string)"), "{}", read.description);
+        assert!(read.description.contains("\nResult: /content, "), "{}", read.description);
+        assert!(read.description.contains("/size (integer)"), "{}", read.description);
+    }
+
+    #[test]
+    fn a_model_is_told_of_arguments_and_of_nothing_that_is_only_checked() {
+        let input = json!({
+            "$ref": "#/definitions/Input",
+            "definitions": {
+                "Input": {
+                    "type": "object", "required": ["pattern"], "additionalProperties": false,
+                    "properties": {
+                        "pattern": { "type": "string", "minLength": 1, "maxLength": 9, "pattern": "^x" },
+                        "day": { "type": "string", "format": "date", "pattern": "^[0-9-]+$" },
+                        "list": { "type": "array", "maxItems": 3, "items": { "$ref": "#/definitions/One" } },
+                        "size": { "type": "integer", "minimum": 0, "maximum": 1_125_899_906_842_624_u64 },
+                        "limit": { "type": "integer", "maximum": 1000 }
+                    }
+                },
+                "One": { "type": "object", "properties": { "two": { "$ref": "#/definitions/Two" } } },
+                "Two": { "type": "string", "maxLength": 5, "enum": ["a", "b"] },
+                "Output": { "type": "object" }
+            }
+        });
+        let told = tool(&Candidate { input, ..candidates()[0].clone() }).input;
+        let wanted = json!({
+            "type": "object", "required": ["pattern"], "additionalProperties": false,
+            "properties": {
+                "pattern": { "type": "string", "pattern": "^x" },
+                "day": { "type": "string", "format": "date" },
+                "list": { "type": "array", "items": { "$ref": "#/definitions/One" } },
+                "size": { "type": "integer", "minimum": 0 },
+                "limit": { "type": "integer", "maximum": 1000 }
+            },
+            "definitions": {
+                "One": { "type": "object", "properties": { "two": { "$ref": "#/definitions/Two" } } },
+                "Two": { "type": "string", "enum": ["a", "b"] }
+            }
+        });
+        assert_eq!(told, wanted);
+    }
+
+    #[test]
+    fn definitions_that_refer_to_each_other_come_to_an_end() {
+        let input = json!({
+            "type": "object", "properties": { "next": { "$ref": "#/definitions/Node" } },
+            "definitions": { "Node": { "type": "object", "properties": { "next": { "$ref": "#/definitions/Node" } } } }
+        });
+        assert!(root(&input)["definitions"]["Node"].is_object());
+        assert!(root(&json!({ "$ref": "#/definitions/Nobody" }))["type"] == "object");
     }
 
     #[test]

@@ -217,6 +217,7 @@ impl Turn {
                 }
                 Ended { end: TurnEnd::NotUnderstood, why, wish: Wish::of(words) }
             }
+            Reply::Later(why) => Ended { end: TurnEnd::Unsuccessful, why, wish: Wish::of(words) },
             Reply::Plan(plan) => self.carry_out(plan).await.unwrap_or_else(|error| self.broken(&error)),
         }
     }

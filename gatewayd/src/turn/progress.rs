@@ -204,6 +204,7 @@ mod tests {
             input: json!({}),
             output: json!({}),
             roles: Vec::new(),
+            offered: true,
             contract: String::new(),
         }
     }

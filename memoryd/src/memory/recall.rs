@@ -81,6 +81,8 @@ impl Memory {
         let draw = drawn(&facts.peer, self.mnestome.now() / USE_DAY);
         let candidates = self.shelf.1.ranked(&words, &context, MAX_CANDIDATES, draw);
         let mnests = self.between(&candidates)?;
+        // Only its owner is told what there is in the workspace.
+        let named = if facts.trust == Trust::Owner { self.workspace.named(&words) } else { Vec::new() };
         Ok(build(Parts {
             nonce,
             identity,
@@ -94,6 +96,7 @@ impl Memory {
             done: shown_done(done),
             candidates,
             mnests,
+            named,
         }))
     }
 
@@ -118,7 +121,7 @@ impl Memory {
             .map_err(|error| refused(RefusalCode::Internal, "envelope.words", error.to_string()))
     }
 
-    /// Reads the contracts of the executors that may be called, unless nothing has changed since they were read.
+    /// Reads the contracts of the executors that may be called and that planners are offered, unless nothing has changed since they were read.
     fn shelve(&mut self) -> Told<()> {
         let pool = self.chronicle.index().pool();
         if self.shelf.0 != pool {
@@ -128,6 +131,7 @@ impl Memory {
                 .map(|text| serde_json::from_str(text))
                 .collect::<Result<_, _>>()
                 .map_err(|error| refused(RefusalCode::Internal, "envelope.contract", error.to_string()))?;
+            let candidates = candidates.into_iter().filter(|candidate| candidate.offered).collect();
             self.shelf = (pool, Shelf::of(candidates));
         }
         Ok(())

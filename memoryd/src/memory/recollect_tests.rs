@@ -1,6 +1,8 @@
 //! What a turn is shown of longer ago, what the owner finds, and that nobody finds another's.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
+
 use metnos_proto::envelope::Envelope;
 use metnos_proto::msg::common::{Channel, Lang, Standing};
 use metnos_proto::msg::memoryd::{
@@ -11,8 +13,8 @@ use metnos_proto::role::RoleName;
 use serde_json::Value;
 
 use super::Memory;
-use super::testing::{Instance, PEER, teller, trace, turn};
-use crate::tiers::envelope::MAX_RECENT;
+use super::testing::{Instance, PEER, candidate, teller, trace, turn};
+use crate::tiers::envelope::{MAX_CANDIDATES, MAX_RECENT};
 
 const GUEST: &str = "telegram:7";
 
@@ -144,4 +146,28 @@ fn a_measurement_is_refused_where_somebody_has_spoken_and_leaves_nothing_where_n
     assert!(search(&mut memory, "rehearsal", "boiler").is_empty());
     memory.rehearse(&Rehearse::Anew, b"").unwrap();
     assert_eq!(memory.rehearse(&Rehearse::Question(5), b"boiler").unwrap().0.items, 0);
+}
+
+#[test]
+fn the_place_of_those_that_were_beaten_goes_to_the_same_one_all_day_and_to_another_in_another_conversation() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    let beaten = 6;
+    for n in 0..MAX_CANDIDATES + beaten {
+        memory.born(&candidate(&format!("tool_{n:02}"), &[])).unwrap();
+    }
+    let shown = |envelope: Envelope| -> Vec<String> { envelope.candidates.into_iter().map(|one| one.name).collect() };
+    let first = shown(say(&mut memory, 1, PEER, "compose a sonnet", "Done."));
+    assert_eq!(first.len(), MAX_CANDIDATES);
+    // Equals stand by their names; the last place is drawn among all that are left.
+    let best: Vec<String> = (0..MAX_CANDIDATES - 1).map(|n| format!("tool_{n:02}")).collect();
+    assert_eq!(first[..MAX_CANDIDATES - 1], best);
+    assert_eq!(shown(say(&mut memory, 2, PEER, "compose another one", "Done.")), first);
+    drop(memory);
+    let mut memory = instance.open();
+    assert_eq!(shown(say(&mut memory, 3, PEER, "and a third one", "Done.")), first, "also after a restart");
+    let drawn: BTreeSet<String> = (4..24)
+        .map(|n| shown(say(&mut memory, n, &format!("telegram:{n}"), "compose a sonnet", "Done.")).pop().unwrap())
+        .collect();
+    assert!(drawn.len() > 3 && drawn.iter().all(|name| !best.contains(name)), "{drawn:?}");
 }

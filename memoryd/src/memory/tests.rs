@@ -1,7 +1,9 @@
 //! Whole turns as the peers tell them: what is recorded, refused, derived and shown.
 #![allow(clippy::unwrap_used)]
 
-use metnos_proto::msg::common::{Outcome, Standing};
+use metnos_proto::envelope::Candidate;
+use metnos_proto::ids::Blake3;
+use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Outcome, Standing};
 use metnos_proto::msg::memoryd::{
     BeginTurn, CloseTurn, ExecutorBorn, ExecutorLost, MAX_EVENT_TEXT, SystemEvent, Tail, TakeUpTurn, Verdict,
     WishedSignature,
@@ -410,6 +412,27 @@ fn the_tail_gives_the_newest_lines_that_fit_and_at_least_one() {
     }
     memory.flush().unwrap();
     assert_eq!(memory.tail(&Tail { lines: 10, after: 0 }).unwrap().0.lines, 2);
+}
+
+#[test]
+fn an_envelope_shows_nothing_that_planners_are_not_offered_however_well_it_fits() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    for name in ["fs_restore", "fs_read"] {
+        memory.born(&candidate(name, &["take back notes"])).unwrap();
+    }
+    let shown = |memory: &mut Memory, n| -> Vec<String> {
+        memory.say(n, "fs restore: take back notes");
+        memory.begin(n).candidates.into_iter().map(|one| one.name).collect()
+    };
+    assert_eq!(shown(&mut memory, 1), ["fs_restore", "fs_read"]);
+    // Its next version is for nobody but Metnos and the owner: neither the best nor there to fill a place.
+    let hidden = Candidate { version: "2.0.0".into(), offered: false, ..candidate("fs_restore", &["take back notes"]) };
+    let digest = Blake3::of(b"2.0.0");
+    let digests = ExecutorDigests { manifest: digest, code: digest, schema: digest, profile: digest };
+    let word = ExecutorBorn { id: ExecutorId { name: "fs_restore".into(), version: "2.0.0".into() }, digests };
+    memory.executor_born(teller(RoleName::Policyd), &word, &serde_json::to_vec(&hidden).unwrap()).unwrap();
+    assert_eq!(shown(&mut memory, 2), ["fs_read"]);
 }
 
 #[test]

@@ -44,6 +44,8 @@ pub struct Parts<'a> {
     pub candidates: Vec<Candidate>,
     /// The mnests between them.
     pub mnests: Vec<Known>,
+    /// Where the files lie that the words name.
+    pub named: Vec<String>,
 }
 
 /// Puts an envelope together.
@@ -70,5 +72,6 @@ pub fn build(parts: Parts<'_>) -> Envelope {
         done: parts.done,
         candidates: parts.candidates,
         mnests: parts.mnests,
+        named: parts.named,
     }
 }

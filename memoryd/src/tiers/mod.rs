@@ -7,4 +7,5 @@
 pub mod envelope;
 pub mod extract;
 pub mod medium;
+pub mod named;
 pub mod workspace;

@@ -116,6 +116,12 @@ impl Workspace {
         Ok(Blake3(*digest.finalize().as_bytes()))
     }
 
+    /// Where the files lie that these words call by their bare names.
+    #[must_use]
+    pub fn named(&self, words: &str) -> Vec<String> {
+        super::named::places(&self.dir, &super::named::names(words))
+    }
+
     /// The text of one of the files, as last read by [`Workspace::identity`].
     #[must_use]
     pub fn text(&self, name: &str) -> &[u8] {

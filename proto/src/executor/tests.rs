@@ -151,6 +151,22 @@ fn a_field_that_holds_what_it_may_not_is_named() {
 }
 
 #[test]
+fn planners_are_offered_what_does_not_say_otherwise() {
+    assert!(manifest().contract.offered);
+    let with = |more: &str| {
+        let text = MANIFEST.replace("side_effects = false", &format!("side_effects = false\n{more}"));
+        Manifest::parse(text.as_bytes())
+    };
+    assert!(!with("offered = false").unwrap().contract.offered);
+    assert!(with("offered = true").unwrap().contract.offered);
+    assert!(matches!(with("offered = \"no\"").unwrap_err(), ManifestError::Syntax { .. }));
+    // It says so where it is shown, too.
+    let shown = serde_json::to_value(with("offered = false").unwrap().contract).unwrap();
+    assert_eq!(shown["offered"], serde_json::json!(false));
+    assert!(serde_json::to_value(manifest().contract).unwrap().get("offered").is_none());
+}
+
+#[test]
 fn quotas_hold_at_their_edges() {
     for (quota, cap) in [("wall_s = 2", 120), ("cpu_s = 2", 60), ("ram_mb = 64", 1024), ("output_mb = 4", 16)] {
         let name = quota.split(' ').next().unwrap();
