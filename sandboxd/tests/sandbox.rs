@@ -3,6 +3,7 @@
 
 mod escape;
 mod lab;
+mod outside;
 mod pool;
 
 use std::cell::RefCell;
@@ -53,6 +54,11 @@ fn main() -> ExitCode {
     add("pool::birth_tests_hold_in_warm_processes", Box::new(|lab| Box::pin(pool::births(lab))));
     add("pool::nothing_is_left_after_many_calls", Box::new(|lab| Box::pin(pool::leftovers(lab))));
     add("pool::a_seal_that_is_ordered_something_else_runs_nothing", Box::new(|lab| Box::pin(pool::bad_orders(lab))));
+    add("outside::a_listed_folder_is_shown_as_it_was_granted", Box::new(|lab| Box::pin(outside::shown(lab))));
+    add(
+        "outside::a_folder_that_was_swapped_after_the_decision_is_not_mounted",
+        Box::new(|lab| Box::pin(outside::swapped(lab))),
+    );
     for case in escape::all() {
         for (step, warm) in [("fresh", false), ("warm", true)] {
             let case = case.clone();
