@@ -275,7 +275,7 @@ async fn scratch_writer(lab: &Lab) -> Verdict {
 }
 
 /// What sandboxd itself can reach, with the same user as the other daemons of a quick start.
-async fn view(_lab: &Lab) -> Verdict {
+async fn view(lab: &Lab) -> Verdict {
     let mut found: Vec<String> = std::fs::read_dir("/")
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
@@ -287,6 +287,8 @@ async fn view(_lab: &Lab) -> Verdict {
         "lib",
         "lib64",
         "new",
+        "outside",
+        "outside-writable",
         "pool",
         "proc",
         "scratch",
@@ -302,6 +304,7 @@ async fn view(_lab: &Lab) -> Verdict {
         holds(std::fs::metadata(path).is_err(), format!("{path} is there"))?;
     }
     holds(std::fs::write("/workspace/notes/new", "x").is_err(), "the workspace can be written")?;
+    outside::view(lab)?;
     std::fs::write("/pool/new", "x").map_err(|error| format!("the pool cannot be written: {error}"))?;
     let manifest = Manifest::parse(seed("fs_read")[0]).unwrap();
     holds(manifest.executor.name == "fs_read", "the manifest")

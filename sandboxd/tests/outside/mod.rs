@@ -53,6 +53,25 @@ pub async fn shown(lab: &Lab) -> Verdict {
     holds(came == wanted && finished.resources.carrier == Carrier::Execed, format!("{came} {finished:?}"))
 }
 
+/// In sandboxd's own view, too, a folder that is listed to be read cannot be written, and of the way to it nothing else is there.
+pub fn view(lab: &Lab) -> Verdict {
+    let names = |root: &str, below: &str| -> Vec<String> {
+        let folder = std::fs::read_dir(format!("{root}{}{below}", lab.outside)).unwrap();
+        let mut names: Vec<String> =
+            folder.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    };
+    let (read, write) = (names("/outside", ""), names("/outside-writable", ""));
+    holds(read == ["albums", "pictures"] && write == ["albums"], format!("{read:?} {write:?}"))?;
+    let written = |root: &str, name: &str| std::fs::write(format!("{root}{}/{name}", lab.outside), "x").is_ok();
+    for name in ["pictures/new", "pictures/a.txt", "albums/new"] {
+        holds(!written("/outside", name), format!("{name} can be written"))?;
+    }
+    holds(written("/outside-writable", "albums/own"), "what is listed to be written cannot be")?;
+    holds(names("/outside", "/albums").contains(&"own".to_owned()), "it is another folder")
+}
+
 /// What was swapped between the decision and the mounting is not mounted.
 pub async fn swapped(lab: &Lab) -> Verdict {
     let folder = format!("{}/albums/swap", lab.outside);
