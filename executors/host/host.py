@@ -11,7 +11,7 @@ Frames to it: one letter, the length as four bytes (little endian), the body.
   S  the order of the seal; read by the seal, with the mounts beside it
   C  the code, as text, or
   M  the code, compiled: `marshal`
-  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args, and secrets and thought where there are any
+  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args, and outside, secrets and thought where there are any
 Frames from it:
   S  it is sealed; said by the seal
   P  progress: done and total, eight bytes each (little endian)
@@ -96,7 +96,7 @@ def encode(value):
 class ExecutorCtx:
     """What an executor may know of its surroundings. Nothing else from outside exists."""
 
-    __slots__ = ("workspace", "tmp", "deadline", "_net", "_secrets", "_thought")
+    __slots__ = ("workspace", "tmp", "deadline", "folders", "_home", "_net", "_secrets", "_thought")
 
     def __init__(self, request):
         #: The workspace, as seen from inside.
@@ -105,6 +105,10 @@ class ExecutorCtx:
         self.tmp = request["tmp"]
         #: When the call will be ended, on the clock of `time.monotonic()`.
         self.deadline = time.monotonic() + request["wall_s"]
+        outside = request.pop("outside", {})
+        #: The folders outside the workspace that were granted, by their own paths.
+        self.folders = tuple(outside.get("folders", ()))
+        self._home = outside.get("home", "")
         self._net = load_net(request.get("connections", 0))
         self._secrets = request.pop("secrets", {})
         self._thought = request.pop("thought", None)
@@ -112,6 +116,26 @@ class ExecutorCtx:
     def remaining(self):
         """Seconds left."""
         return max(0.0, self.deadline - time.monotonic())
+
+    def inside(self, path):
+        """Where a path as the owner writes it (from the workspace, `~/…` or `/…`) is in here. Nothing is looked at."""
+        if self._home and (path == "~" or path.startswith("~/")):
+            path = self._home + path[1:]
+        absolute = path.startswith("/")
+        names = []
+        for name in path.split("/"):
+            if name == "..":
+                if not names and not absolute:
+                    raise PermissionError(f"{path} leads out of the workspace")
+                names[-1:] = ()
+            elif name not in ("", "."):
+                names.append(name)
+        plain = "/" + "/".join(names)
+        if not absolute:
+            return self.workspace + plain if names else self.workspace
+        if not any(plain == folder or plain.startswith(folder + "/") for folder in self.folders):
+            raise PermissionError(f"{path} lies in no folder that was granted")
+        return "/outside" + plain
 
     def log(self, text):
         """Leaves a line for whoever looks into a failure. It reaches no model."""

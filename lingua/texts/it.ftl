@@ -247,6 +247,10 @@ refusal = { $rule ->
     [approvals-code] ci vuole un codice monouso; non è stato fatto nulla
     [approvals-full] troppe schede aspettano già una risposta: rispondi prima a qualcuna
     [approvals-changed] l'esecutore non è più quello di quando la scheda è stata fatta: chiedi di nuovo
+    [folder-closed] quel file non si può guardare, quindi non si tocca
+    [folder-gone] la cartella che serve non si può mostrare: chi cura la macchina guardi `metnosctl status`
+    [folder-link] per arrivare a quel file si passa da un collegamento o da un altro disco: di' il file stesso, dove sta
+    [folder-unlisted] il proprietario non ha messo quella cartella tra quelle che si possono mostrare
     [guard-path] quel percorso è vietato, e nessuna impostazione o approvazione lo permette
     [guard-climb] quel percorso esce dallo spazio di lavoro, e nessuna impostazione o approvazione lo permette
     [guard-passage] quel percorso passa per un luogo vietato

@@ -69,6 +69,7 @@ impl Process {
                 models: metnos_proto::control::ModelSettings::default(),
                 http: metnos_proto::control::HttpSettings::default(),
                 telegram_api: String::new(),
+                folders: metnos_proto::control::FolderSettings::default(),
             },
         };
         control::send(control.as_fd(), &Order::Start(start), None).unwrap();

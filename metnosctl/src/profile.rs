@@ -63,7 +63,8 @@ fn words(plan: &Value) -> Vec<String> {
         targets.collect::<Vec<_>>()
     };
     let list = |paths: &[&str]| if paths.is_empty() { "nothing of the owner's".to_owned() } else { paths.join(", ") };
-    let (reads, writes, guards) = (of("grant"), of("write_grant"), of("guard"));
+    let (reads, writes) = ([of("grant"), of("outside")].concat(), [of("write_grant"), of("outside_write")].concat());
+    let guards = of("guard");
     let mut lines = vec![
         format!("may read:    {}", list(&[writes.clone(), reads].concat())),
         format!("may write:   {}, and /tmp of its own ({})", list(&writes), mib(number(plan, "/tmp/bytes"))),

@@ -12,6 +12,8 @@ pub struct Places {
     pub instance: String,
     /// The workspace, absolute: `<instance>/workspace`.
     pub workspace: String,
+    /// The owner's home, absolute: what `~` stands for. Empty where it is not known.
+    pub home: String,
 }
 
 impl Places {
@@ -20,7 +22,13 @@ impl Places {
     pub fn of_instance(instance: &str) -> Self {
         let instance = instance.trim_end_matches('/').to_owned();
         let workspace = format!("{instance}/workspace");
-        Self { instance, workspace }
+        Self { instance, workspace, home: String::new() }
+    }
+
+    /// The same, where the owner's home is known.
+    #[must_use]
+    pub fn with_home(self, home: &str) -> Self {
+        Self { home: home.trim_end_matches('/').to_owned(), ..self }
     }
 }
 
@@ -202,6 +210,7 @@ fn begin<'a>(text: &'a str, places: &'a Places) -> (String, &'a str, bool) {
         };
         return match user {
             "root" => ("/root".to_owned(), rest, true),
+            "" if !places.home.is_empty() => (places.home.clone(), rest, true),
             // No user has such a name; a shell leaves it as it is, somebody lenient may take it for any home.
             "" | "." | ".." => (format!("/home/{ANY_HOME}"), rest, true),
             user => (format!("/home/{user}"), rest, true),
@@ -246,6 +255,16 @@ mod tests {
         assert_eq!(path("~root/x"), "/root/x");
         assert_eq!(path("~ada"), "/home/ada");
         assert_eq!(path("${HOME}/.ssh"), "/home/~/.ssh");
+    }
+
+    #[test]
+    fn a_home_that_is_known_is_what_stands_at_its_sign() {
+        let known = places().with_home("/people/ada/");
+        for text in ["~/Pictures/a.jpg", "$HOME/Pictures/a.jpg", "${HOME}/x/../Pictures/a.jpg"] {
+            assert_eq!(resolve(text, &known).path, "/people/ada/Pictures/a.jpg", "{text}");
+        }
+        assert_eq!(resolve("~bob/x", &known).path, "/home/bob/x");
+        assert_eq!(resolve("~/../../etc/passwd", &known).path, "/etc/passwd");
     }
 
     #[test]

@@ -28,7 +28,6 @@ use crate::rate::Room;
 use crate::registry::Signed;
 use crate::turns::{self, Kept};
 use crate::undo::{self, WayBack};
-use crate::vault;
 
 /// A call as it was asked for.
 #[derive(Debug)]
@@ -92,7 +91,7 @@ struct Granted {
     judgement: Judgement,
     /// How it will be taken back, when it can be.
     back: Option<WayBack>,
-    /// What its manifest grants of the workspace, as it was seen when this was decided.
+    /// What its manifest grants, as it was seen when this was decided.
     folders: Vec<SeenFolder>,
 }
 
@@ -249,11 +248,12 @@ impl Policy {
         }
         if let Some(name) = told {
             let why = format!("an argument holds the secret `{name}`; the arguments are not recorded");
-            verdict = Verdict::deny(vault::TOLD, why)
+            verdict = Verdict::deny(crate::vault::TOLD, why)
                 .with_remedy("an executor that needs it asks for it in its manifest, and is given it by policyd");
         }
+        let not_shown = || self.not_shown(&verdict, callable.as_deref()?, (arguments, resolved));
         // Whatever else holds: what the owner has switched off is off, and what is used up is used up.
-        if let Some(no) = self.barred(&call.executor, callable.as_deref()) {
+        if let Some(no) = self.barred(&call.executor, callable.as_deref()).or_else(not_shown) {
             verdict = no;
         }
         if let (memory::Verdict::Ask, Some(card)) = (&verdict.decision, &call.approved) {
@@ -290,7 +290,7 @@ impl Policy {
         let (trace, principal, channel) = (turn.trace, turn.principal.name.clone(), turn.principal.channel);
         if let (Some(signed), true) = (&signed, judgement.is_some()) {
             self.use_up(&turn.principal.name, running, signed, purse);
-            let given = vault::named(&signed.manifest);
+            let given = crate::vault::named(&signed.manifest);
             if !given.is_empty() {
                 verdict.why = head(&format!("{}; it is given the secrets {}", verdict.why, given.join(", ")), MAX_WHY);
             }

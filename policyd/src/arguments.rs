@@ -115,22 +115,21 @@ fn covers(pattern: &str, pointer: &str) -> bool {
 /// executor may read as well.
 #[must_use]
 pub fn guarded<'a>(manifest: &Manifest, value: &'a Value) -> Vec<(String, &'a str)> {
-    let mut found = Vec::new();
-    texts(value, String::new(), &mut |pointer, text| {
-        let guarded = |(pattern, role): (&String, &Role)| is_guarded(*role) && covers(pattern, pointer);
-        if manifest.args.iter().any(guarded) {
-            found.push((pointer.to_owned(), text));
-        }
-    });
-    found
+    named(manifest, value, is_guarded)
 }
 
 /// Every text whose role is `path`, with its pointer.
 #[must_use]
 pub fn paths<'a>(manifest: &Manifest, value: &'a Value) -> Vec<(String, &'a str)> {
+    named(manifest, value, |role| role == Role::Path)
+}
+
+/// Every text of a role that `wanted` accepts, with its pointer.
+#[must_use]
+pub fn named<'a>(manifest: &Manifest, value: &'a Value, wanted: impl Fn(Role) -> bool) -> Vec<(String, &'a str)> {
     let mut found = Vec::new();
     texts(value, String::new(), &mut |pointer, text| {
-        if manifest.args.iter().any(|(pattern, role)| *role == Role::Path && covers(pattern, pointer)) {
+        if manifest.args.iter().any(|(pattern, role)| wanted(*role) && covers(pattern, pointer)) {
             found.push((pointer.to_owned(), text));
         }
     });

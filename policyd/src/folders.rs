@@ -1,8 +1,10 @@
 //! Which folders a manifest grants, as they are when a call is decided: sandboxd mounts these, or nothing (design: sandbox §1).
 
+use metnos_proto::executor::outside::Declared;
 use metnos_proto::executor::{Capability, Manifest, PathGrant};
 use metnos_proto::msg::sandboxd::SeenFolder;
 
+use crate::outside::Folders;
 use crate::policy::Policy;
 use crate::registry::Signed;
 use crate::vaglio::files::OwnersFiles;
@@ -10,13 +12,25 @@ use crate::vaglio::files::OwnersFiles;
 impl Policy {
     /// What an executor is granted, as it is now.
     pub(crate) fn seen(&self, signed: &Signed) -> Vec<SeenFolder> {
-        seen(self.house().files.as_ref(), &signed.manifest)
+        seen(self.house().files.as_ref(), &self.house().folders, &signed.manifest)
     }
 }
 
-/// The folders of the workspace that the manifest grants and that are there; one that is not is mounted by nobody.
+/// The folders that the manifest grants and that are there; one that is not is mounted by nobody.
 #[must_use]
-pub fn seen(files: Option<&OwnersFiles>, manifest: &Manifest) -> Vec<SeenFolder> {
+pub fn seen(files: Option<&OwnersFiles>, outside: &Folders, manifest: &Manifest) -> Vec<SeenFolder> {
+    let there = |folder: Declared| {
+        let path = folder.path?;
+        let (device, inode) = outside.identity(&path)?;
+        Some(SeenFolder { below: path, device, inode })
+    };
+    let mut folders = inside(files, manifest);
+    folders.extend(outside.declared(manifest).into_iter().filter_map(there));
+    folders
+}
+
+/// Those of the workspace.
+fn inside(files: Option<&OwnersFiles>, manifest: &Manifest) -> Vec<SeenFolder> {
     let Some(files) = files else { return Vec::new() };
     let paths = manifest.sandbox.capabilities.iter().filter(|capability| match capability {
         Capability::FsRead(_) | Capability::FsWrite(_) => true,
@@ -55,7 +69,8 @@ mod tests {
             .replace("fs-read-workspace", "fs-write-workspace")
             .replace(r#"[ { fs_read = ["workspace/"] } ]"#, grants);
         let manifest = Manifest::parse(text.as_bytes()).unwrap();
-        let now = seen(Some(&files), &manifest);
+        let none = Folders::default();
+        let now = seen(Some(&files), &none, &manifest);
         let numbers =
             |path: &str| std::fs::metadata(workspace.path().join(path)).map(|it| (it.dev(), it.ino())).unwrap();
         let told: Vec<_> = now.iter().map(|it| (it.below.as_str(), (it.device, it.inode))).collect();
@@ -63,7 +78,7 @@ mod tests {
         // Another folder of the same name is another folder.
         std::fs::rename(workspace.path().join("drafts/a"), workspace.path().join("drafts/b")).unwrap();
         std::fs::create_dir(workspace.path().join("drafts/a")).unwrap();
-        assert_ne!(seen(Some(&files), &manifest)[1], now[1]);
-        assert!(seen(None, &manifest).is_empty());
+        assert_ne!(seen(Some(&files), &none, &manifest)[1], now[1]);
+        assert!(seen(None, &none, &manifest).is_empty());
     }
 }

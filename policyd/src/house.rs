@@ -16,6 +16,7 @@ use crate::budget::drafts::Runs;
 use crate::budget::funds::Funds;
 use crate::daily::Daily;
 use crate::key::Kept;
+use crate::outside::Folders;
 use crate::pairing::People;
 use crate::pairing::automations::{self, Automations};
 use crate::pairing::book::Book;
@@ -49,6 +50,8 @@ const TABLES: &str = "
 #[derive(Debug, Default)]
 pub struct House {
     pub(crate) files: Option<OwnersFiles>,
+    /// The folders outside the workspace that the owner has listed.
+    pub(crate) folders: Folders,
     pub(crate) constitution: RefCell<Constitution>,
     pub(crate) vaglio: RefCell<Vaglio>,
     pub(crate) people: RefCell<People>,
@@ -86,6 +89,7 @@ impl House {
         }
         Ok(Self {
             files: None,
+            folders: Folders::default(),
             constitution: RefCell::new(Constitution::load(connection)?),
             vaglio: RefCell::new(Vaglio::load(connection)?),
             people: RefCell::new(People::load(connection)?),
@@ -113,6 +117,11 @@ impl House {
     pub fn open_files(&mut self, workspace: &Path) -> Result<(), std::io::Error> {
         self.files = Some(OwnersFiles::open(workspace)?);
         Ok(())
+    }
+
+    /// Takes over the folders outside the workspace that were opened for policyd.
+    pub fn hold_folders(&mut self, folders: Folders) {
+        self.folders = folders;
     }
 }
 

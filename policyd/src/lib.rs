@@ -40,6 +40,7 @@ mod look;
 mod notices;
 mod opening;
 mod outcome;
+pub mod outside;
 pub mod pairing;
 pub mod policy;
 pub mod principal;

@@ -1,6 +1,7 @@
 //! Starts policyd: opens its key and its registry, locks itself, and serves. Whatever does
 //! not open or lock ends it before a word from anybody was read.
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -11,6 +12,7 @@ use metnos_policyd::clock::SystemClock;
 use metnos_policyd::contract;
 use metnos_policyd::house::House;
 use metnos_policyd::key::InstanceKey;
+use metnos_policyd::outside::Folders;
 use metnos_policyd::paths::Places;
 use metnos_policyd::policy::{Peers, Policy, Setting};
 use metnos_policyd::seeds::SEEDS;
@@ -100,10 +102,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn start(boot: Boot<Policyd>) -> Result<(), Fatal> {
+fn start(mut boot: Boot<Policyd>) -> Result<(), Fatal> {
     // The reactor opens descriptors, so it comes before the lock; it reads nothing until it is run.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let opening = match open_and_lock(&boot.start) {
+    let folders = std::mem::take(&mut boot.folders);
+    let opening = match open_and_lock(&boot.start, folders) {
         Ok(opening) => opening,
         Err(fatal) => {
             boot.fault(&fatal.to_string());
@@ -126,13 +129,14 @@ fn start(boot: Boot<Policyd>) -> Result<(), Fatal> {
 }
 
 /// Opens the key and the registry, then locks; the registry's thread starts inside the lock.
-fn open_and_lock(start: &Start) -> Result<Opening, Fatal> {
+fn open_and_lock(start: &Start, folders: Vec<(String, OwnedFd)>) -> Result<Opening, Fatal> {
     let folder = Path::new(&start.instance).join(FOLDER);
     let key = InstanceKey::open_or_create(&folder)?;
     let mut opened = Opened::open(&folder, &key.public())?;
     let workspace = Path::new(&start.instance).join(WORKSPACE);
     let mut house = std::mem::take(&mut opened.house);
     house.open_files(&workspace).map_err(|why| Fatal::Workspace(workspace.clone(), why))?;
+    house.hold_folders(Folders::new(start.settings.folders.clone(), folders));
     let (rows, words, last_anchor) = (opened.rows.clone(), opened.words.clone(), opened.last_anchor);
     let switches = (opened.switches.clone(), opened.strikes.clone());
     contract::warm_up().map_err(Fatal::Schema)?;
@@ -152,7 +156,7 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
     let mind = daemon.asks::<PolicydMind>()?;
     let settings = &daemon.start.settings;
     let setting = Setting {
-        places: Places::of_instance(&daemon.start.instance),
+        places: Places::of_instance(&daemon.start.instance).with_home(&settings.folders.home),
         owner_uid: settings.owner_uid,
         lang: settings.lang,
         calls_per_minute: settings.calls_per_minute,

@@ -67,6 +67,7 @@ impl Started {
             models: metnos_proto::control::ModelSettings::default(),
             http: metnos_proto::control::HttpSettings::default(),
             telegram_api: String::new(),
+            folders: metnos_proto::control::FolderSettings::default(),
         };
         let instance = instance.to_str().unwrap().to_owned();
         let started = Self { child, control, generation: 1 };

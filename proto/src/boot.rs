@@ -16,6 +16,7 @@ use tokio::io::unix::AsyncFd;
 use crate::control::{self, ControlError, Drained, Fault, Order, Pong, Ready, Report, Start, Violation};
 use crate::edge::{AnswererEnd, AskerEnd, Edge, RawEnd, Side, WrongEnd};
 use crate::edges::EdgeId;
+use crate::executor::outside::MAX_FOLDERS;
 use crate::link::LinkError;
 use crate::link_async::{Client, Closed};
 use crate::role::{Role, RoleName};
@@ -56,6 +57,8 @@ pub struct Boot<R: Role> {
     pub start: Start,
     /// What came with that: a line to a helper that the supervisor has started for this daemon. Only sandboxd has one.
     pub helper: Option<OwnedFd>,
+    /// The folders outside the workspace that could be opened, each with its path. Only policyd and sandboxd have any.
+    pub folders: Vec<(String, OwnedFd)>,
     ends: Vec<RawEnd>,
     role: std::marker::PhantomData<R>,
 }
@@ -96,7 +99,8 @@ impl<R: Role> Boot<R> {
             }
             (other, _) => return Err(BootError::Protocol(format!("the first word is {other:?}"))),
         };
-        let (mut ends, mut helper) = (Vec::new(), None);
+        let (mut ends, mut helper, mut folders) = (Vec::new(), None, Vec::new());
+        let sees_folders = matches!(R::NAME, RoleName::Policyd | RoleName::Sandboxd);
         loop {
             match next()? {
                 (Order::Helper(_), Some(line))
@@ -104,12 +108,15 @@ impl<R: Role> Boot<R> {
                 {
                     helper = Some(line);
                 }
+                (Order::Folder(folder), Some(fd)) if sees_folders && folders.len() < MAX_FOLDERS && ends.is_empty() => {
+                    folders.push((folder.path, fd));
+                }
                 (Order::Edge(end), Some(fd)) if ends.len() < MAX_FIRST_ENDS => ends.push(end.with(fd)),
                 (Order::Go(_), None) => break,
                 (other, _) => return Err(BootError::Protocol(format!("out of order: {other:?}"))),
             }
         }
-        Ok(Self { control, start, helper, ends, role: std::marker::PhantomData })
+        Ok(Self { control, start, helper, folders, ends, role: std::marker::PhantomData })
     }
 
     /// The parts, for a daemon with a plain poll loop.

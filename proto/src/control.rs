@@ -41,6 +41,9 @@ words! {
         /// Beside it a line to a helper that was started for this daemon, as a user of its own: before any end, and to sandboxd
         /// alone.
         Helper(Helper),
+        /// Beside it a folder outside the workspace that the owner has listed, open for naming it only: before any end, and to
+        /// policyd and sandboxd alone.
+        Folder(Folder),
         /// Test builds only: attempt this forbidden act and report.
         #[cfg(feature = "attack")]
         Attempt(Attempt),
@@ -80,6 +83,18 @@ words! {
         pub http: HttpSettings,
         /// Where Telegram's servers are: an address such as `https://api.telegram.org`.
         pub telegram_api: String,
+        /// Which folders outside the workspace an executor may be granted something of.
+        pub folders: FolderSettings,
+    }
+
+    /// See [`Settings::folders`]. What they bound is read by [`crate::executor::outside`].
+    pub struct FolderSettings {
+        /// The owner's home, absolute: what `~` stands for. Empty where nobody knows it.
+        pub home: String,
+        /// Folders to be read, absolute.
+        pub read: Vec<String>,
+        /// Folders to be read and written, absolute.
+        pub write: Vec<String>,
     }
 
     /// See [`Settings::http`].
@@ -177,6 +192,12 @@ words! {
 
     /// See [`Order::Helper`].
     pub struct Helper {}
+
+    /// See [`Order::Folder`].
+    pub struct Folder {
+        /// Which: its path, as [`FolderSettings`] has it.
+        pub path: String,
+    }
 
     /// See [`Order::Ping`].
     pub struct Ping {
@@ -413,7 +434,7 @@ pub trait Message: Serialize + DeserializeOwned + Schema {
 impl Message for Order {
     fn fds(&self) -> usize {
         match self {
-            Self::Edge(_) | Self::Helper(_) => 1,
+            Self::Edge(_) | Self::Helper(_) | Self::Folder(_) => 1,
             Self::Start(_) | Self::Go(_) | Self::Ping(_) | Self::Drain(_) => 0,
             #[cfg(feature = "attack")]
             Self::Attempt(_) => 0,

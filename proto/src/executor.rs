@@ -15,6 +15,7 @@ pub mod forbidden;
 pub mod grant;
 pub mod lint;
 pub mod names;
+pub mod outside;
 pub mod schema;
 pub mod thinking;
 

@@ -1,6 +1,6 @@
 //! What holds where the configuration says nothing, for settings that have a sensible whole.
 
-use crate::control::{BudgetSettings, HttpSettings, ModelSettings, NetSettings};
+use crate::control::{BudgetSettings, FolderSettings, HttpSettings, ModelSettings, NetSettings};
 
 impl Default for BudgetSettings {
     /// What a household needs, and a runaway turn does not get far with.
@@ -40,6 +40,13 @@ impl Default for NetSettings {
             resolvers: Vec::new(),
             ca_bundle: "/etc/ssl/certs/ca-certificates.crt".to_owned(),
         }
+    }
+}
+
+impl Default for FolderSettings {
+    /// None, and nobody's home.
+    fn default() -> Self {
+        Self { home: String::new(), read: Vec::new(), write: Vec::new() }
     }
 }
 

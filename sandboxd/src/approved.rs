@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use metnos_proto::msg::sandboxd::SeenFolder;
 
-use crate::plan::{Mount, Use, WORKSPACE, WRITABLE};
+use crate::plan::{Mount, OUTSIDE, OUTSIDE_WRITABLE, Use, WORKSPACE, WRITABLE};
 
 /// A folder as the kernel tells it apart: the number of its device, and its own there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,14 +36,18 @@ impl Approved<'_> {
     /// # Errors
     /// In a sentence, which is not.
     pub fn fits(&self, mount: &Mount, found: Identity) -> Result<(), String> {
-        let from = match mount.purpose {
-            Use::Grant => WORKSPACE,
-            Use::WriteGrant => WRITABLE,
+        let (from, whole) = match mount.purpose {
+            Use::Grant => (WORKSPACE, false),
+            Use::WriteGrant => (WRITABLE, false),
+            Use::Outside => (OUTSIDE, true),
+            Use::OutsideWrite => (OUTSIDE_WRITABLE, true),
             // Not granted, but put on top of what is.
             Use::Guard | Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates => return Ok(()),
         };
         let Some(seen) = self.0 else { return Ok(()) };
-        let below = mount.source.strip_prefix(from).map(|rest| rest.trim_start_matches('/'));
+        let below = mount.source.strip_prefix(from);
+        // Outside it is a path from the root, in the workspace a name.
+        let below = below.map(|rest| if whole { rest } else { rest.trim_start_matches('/') });
         let fits = |seen: &SeenFolder| Some(seen.below.as_str()) == below && Identity(seen.device, seen.inode) == found;
         if seen.iter().any(fits) {
             return Ok(());
@@ -79,6 +83,14 @@ mod tests {
         for elsewhere in ["/workspace/ab", "/workspace", "/workspace/a/b", "/scratch/1/a"] {
             assert!(approved.fits(&mount(Use::Grant, elsewhere), Identity(1, 2)).is_err(), "{elsewhere}");
         }
+        let seen = [SeenFolder { below: "/srv/a".to_owned(), device: 1, inode: 2 }];
+        for purpose in [(Use::Outside, "/outside/srv/a"), (Use::OutsideWrite, "/outside-writable/srv/a")] {
+            let mount = mount(purpose.0, purpose.1);
+            assert!(Approved(Some(&seen)).fits(&mount, Identity(1, 2)).is_ok());
+            assert!(Approved(Some(&seen)).fits(&mount, Identity(1, 3)).is_err(), "another stands there");
+            assert!(approved.fits(&mount, Identity(1, 2)).is_err(), "a name of the workspace is another folder");
+        }
+        assert!(Approved(Some(&seen)).fits(&mount(Use::Grant, "/workspace/srv/a"), Identity(1, 2)).is_err());
         assert!(approved.fits(&mount(Use::Guard, "/workspace/executors"), Identity(9, 9)).is_ok());
     }
 }

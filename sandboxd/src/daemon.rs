@@ -2,7 +2,6 @@
 //! sandbox what must fail there, and only then serves. It must never serve with a layer missing,
 //! nor as root.
 
-use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use metnos_proto::msg::sandboxd::Canary;
 use metnos_proto::role::Sandboxd;
 use tokio::task::LocalSet;
 
+use crate::handed::Handed;
 use crate::pool::Sandbox;
 use crate::pool::files::FileError;
 use crate::pool::registry::Registry;
@@ -52,7 +52,7 @@ pub enum DaemonError {
 }
 
 /// Lives. `prepare` moves this process into its view, from where the pool is at `pool`.
-pub fn live<S: Sandbox>(pool: &str, prepare: impl FnOnce(&Start, Option<OwnedFd>) -> Result<S, String>) -> ExitCode {
+pub fn live<S: Sandbox>(pool: &str, prepare: impl FnOnce(&Start, Handed) -> Result<S, String>) -> ExitCode {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).init();
     #[cfg(feature = "attack")]
     let _ = metnos_proto::boot::ATTACK.set(attack);
@@ -69,16 +69,13 @@ pub fn live<S: Sandbox>(pool: &str, prepare: impl FnOnce(&Start, Option<OwnedFd>
     }
 }
 
-fn boot<S: Sandbox>(
-    pool: &str,
-    prepare: impl FnOnce(&Start, Option<OwnedFd>) -> Result<S, String>,
-) -> Result<(), DaemonError> {
+fn boot<S: Sandbox>(pool: &str, prepare: impl FnOnce(&Start, Handed) -> Result<S, String>) -> Result<(), DaemonError> {
     die_with_parent()?;
     // Before the own view, in which it may not be found.
     let pss = Pss::open()?;
     let mut boot = Boot::<Sandboxd>::receive()?;
-    let helper = boot.helper.take();
-    let opened = open(pool, &boot.start, |start| prepare(start, helper));
+    let handed = Handed { egress: boot.helper.take(), folders: std::mem::take(&mut boot.folders) };
+    let opened = open(pool, &boot.start, |start| prepare(start, handed));
     let (sandbox, registry) = match opened {
         Ok(opened) => opened,
         Err(error) => {

@@ -2,13 +2,12 @@
 //! what it is given in the plan it is given, and adds nothing of its own.
 
 use std::cell::Cell;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::control::{NetSettings, Start};
+use metnos_proto::control::{FolderSettings, NetSettings, Start};
 use metnos_proto::executor::Quotas;
 use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome};
@@ -21,6 +20,7 @@ use crate::approved::Approved;
 use crate::canary;
 use crate::egress::{Egress, Opened};
 use crate::frames::{self, Word};
+use crate::handed::Handed;
 use crate::inner::Becoming;
 use crate::interp::Interpreter;
 use crate::launch::Launcher;
@@ -52,19 +52,22 @@ pub struct Kernel {
     landlock_abi: Option<u32>,
     /// See [`mounted`].
     mounted: Vec<String>,
+    /// Listed folders that are not shown, and why.
+    not_shown: Vec<String>,
     scratches: Cell<u64>,
 }
 
 impl Kernel {
-    /// Finds the interpreter and moves this process, which must have one thread, into its own view of the instance. `egress`
-    /// is a line to what dials for executors, where that was started already.
+    /// Finds the interpreter and moves this process, which must have one thread, into its own view of the instance and of what
+    /// the supervisor has `handed` over.
     ///
     /// # Errors
     /// In a sentence, what is missing.
-    pub fn prepare(start: &Start, egress: Option<OwnedFd>) -> Result<Self, String> {
+    pub fn prepare(start: &Start, handed: Handed) -> Result<Self, String> {
         let interpreter = Interpreter::discover(&start.settings.interpreter).map_err(|error| error.to_string())?;
         let waived = start.settings.waive.iter().any(|layer| layer == LANDLOCK);
-        Self::enter_with(Path::new(&start.instance), interpreter, waived, &start.settings.net, egress)
+        let listed = (&start.settings.net, &start.settings.folders);
+        Self::enter_with(Path::new(&start.instance), interpreter, waived, listed, handed)
     }
 
     /// As [`Kernel::prepare`], with an interpreter that was found already.
@@ -77,15 +80,20 @@ impl Kernel {
         without_landlock: bool,
         net: &NetSettings,
     ) -> Result<Self, String> {
-        Self::enter_with(instance, interpreter, without_landlock, net, None)
+        let none = FolderSettings::default();
+        Self::enter_with(instance, interpreter, without_landlock, (net, &none), Handed::default())
     }
 
-    fn enter_with(
+    /// As [`Kernel::prepare`], with an interpreter that was found already.
+    ///
+    /// # Errors
+    /// As [`Kernel::prepare`].
+    pub fn enter_with(
         instance: &Path,
         interpreter: Interpreter,
         without_landlock: bool,
-        net: &NetSettings,
-        egress: Option<OwnedFd>,
+        (net, listed): (&NetSettings, &FolderSettings),
+        Handed { egress, folders }: Handed,
     ) -> Result<Self, String> {
         let landlock_abi = sys::landlock_abi();
         if landlock_abi.is_none() && !without_landlock {
@@ -101,7 +109,10 @@ impl Kernel {
         // The view shows what the escape suite needs; the plans decide who sees it.
         let armed = interpreter.armed();
         let shown = armed.as_ref().unwrap_or(&interpreter);
-        view::enter(&instance, shown, certificates).map_err(|error| error.to_string())?;
+        let not_shown =
+            view::enter(&instance, shown, certificates, (&folders, listed)).map_err(|error| error.to_string())?;
+        // What is shown stands in the view; by these descriptors more could be reached.
+        drop(folders);
         let launcher = Launcher::new(landlock_abi).map_err(|error| error.to_string())?;
         let installation = Installation {
             interpreter,
@@ -109,6 +120,7 @@ impl Kernel {
             host: Launcher::host_digest(),
             seal: Launcher::seal_digest(),
             net: certificates.map(|_| Launcher::net_digest()),
+            folders: listed.clone(),
         };
         let armed = armed.map(|interpreter| Installation { interpreter, ..installation.clone() });
         let base = installation.pure_plan("pure", &Quotas::default()).map_err(|error| error.to_string())?;
@@ -116,7 +128,7 @@ impl Kernel {
         let pool = Pool::new(Rc::clone(&launcher), base);
         let (egress, reaper) = (Rc::new(egress), Rc::default());
         let scratches = Cell::new(0);
-        Ok(Self { installation, armed, launcher, pool, reaper, egress, landlock_abi, mounted, scratches })
+        Ok(Self { installation, armed, launcher, pool, reaper, egress, landlock_abi, mounted, not_shown, scratches })
     }
 
     /// The same for another interpreter of the same view, with a pool of its own.
@@ -137,6 +149,7 @@ impl Kernel {
             egress,
             landlock_abi: self.landlock_abi,
             mounted: self.mounted.clone(),
+            not_shown: self.not_shown.clone(),
             scratches: Cell::new(0),
         })
     }
@@ -208,6 +221,12 @@ pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
     let mut body = json::canonical(&head);
     // The arguments are put in as they are: they may be megabytes, and were checked and written canonically.
     body.pop();
+    let outside: Vec<&str> = plan.outside().collect();
+    if !outside.is_empty() {
+        let told = json!({ "folders": outside, "home": plan.spec().home });
+        body.extend_from_slice(b",\"outside\":");
+        body.extend_from_slice(&json::canonical(&told));
+    }
     body.extend_from_slice(b",\"args\":");
     body.extend_from_slice(args);
     if let Some(thought) = thought {
@@ -248,6 +267,7 @@ impl Sandbox for Kernel {
         };
         let closed =
             self.mounted.first().map(|first| format!("workspace: granted to nobody, {first} is mounted below it"));
+        let not_shown = self.not_shown.iter().map(|why| format!("folders: not shown to anybody: {why}"));
         let layers = vec![
             format!("ladder: {}, then refused", Mode::LADDER.map(Mode::name).join(", then ")),
             format!("pool: {}", self.pool.describe()),
@@ -259,7 +279,7 @@ impl Sandbox for Kernel {
             "execution: seccomp, Landlock without any right to execute, noexec mounts; sealed once the interpreter is up".to_owned(),
             "limits: rlimits, a clock on the process; no control group".to_owned(),
         ];
-        closed.into_iter().chain(layers).collect()
+        closed.into_iter().chain(not_shown).chain(layers).collect()
     }
 
     fn mounted(&self) -> &[String] {

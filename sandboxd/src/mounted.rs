@@ -6,8 +6,7 @@ use std::path::Path;
 
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 
-use crate::order;
-use crate::plan::Plan;
+use crate::plan::{Plan, Use};
 
 /// The most mounts that are named.
 const MAX_NAMED: usize = 8;
@@ -53,7 +52,7 @@ fn octal(digits: &[u8]) -> Option<u8> {
 /// What is in the way, and what to do.
 pub fn not_in_the_way(mounted: &[String], plan: &Plan) -> Result<(), Refusal> {
     let Some(first) = mounted.first() else { return Ok(()) };
-    if !plan.spec().mounts.iter().any(|mount| order::is_granted(mount.purpose)) {
+    if !plan.spec().mounts.iter().any(|mount| matches!(mount.purpose, Use::Grant | Use::WriteGrant)) {
         return Ok(());
     }
     let why = format!(

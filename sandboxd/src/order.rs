@@ -103,7 +103,7 @@ impl Writer {
 #[must_use]
 pub const fn is_granted(purpose: Use) -> bool {
     match purpose {
-        Use::Grant | Use::WriteGrant | Use::Guard => true,
+        Use::Grant | Use::WriteGrant | Use::Outside | Use::OutsideWrite | Use::Guard => true,
         Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates => false,
     }
 }

@@ -23,6 +23,10 @@ const CONTEXT: &str = "metnos 2026-01 profile.lock";
 pub const WORKSPACE: &str = "/workspace";
 /// The same folder in sandboxd's own view, where it may be written: the source of grants to write.
 pub const WRITABLE: &str = "/writable";
+/// Folders outside the workspace, below their own paths, as sandboxd and the executor see them.
+pub const OUTSIDE: &str = "/outside";
+/// Those of them that may be written, in sandboxd's own view: the source of grants to write.
+pub const OUTSIDE_WRITABLE: &str = "/outside-writable";
 /// The pool of executors, as a name below the workspace. No grant makes it writable.
 pub const POOL_NAME: &str = "executors";
 /// The folder, directly below each folder that may be written, into which what is deleted is moved. It
@@ -32,6 +36,8 @@ pub const TRASH: &str = ".trash";
 pub const SCRATCH: &str = "/scratch";
 /// What the path of each such workspace begins with.
 const SCRATCH_BELOW: &str = "/scratch/";
+/// What is added to the path of such a workspace for what lies outside of it.
+pub const SCRATCH_OUTSIDE: &str = "-outside";
 /// Where the host script and the executor's code stand in the sandbox.
 pub const CODE_FOLDER: &str = "/metnos";
 /// The host script in the sandbox.
@@ -89,6 +95,11 @@ pub enum PlanError {
         "an executor with network needs certificate authorities; install ca-certificates, or set `net.ca_bundle` in metnos.toml, and restart sandboxd"
     )]
     NoCertificates,
+    /// A folder outside the workspace that the owner has not listed.
+    #[error(
+        "the folder {0} lies in none that sandbox.{1} of metnos.toml lists; only the owner can list it, and restart Metnos"
+    )]
+    Unlisted(String, &'static str),
     /// Too many mounts.
     #[error("a sandbox has at most {MAX_MOUNTS} mounts")]
     TooManyMounts,
@@ -162,6 +173,10 @@ pub enum Use {
     Grant,
     /// A granted folder that may be written.
     WriteGrant,
+    /// A granted folder outside the workspace.
+    Outside,
+    /// A granted folder outside the workspace that may be written.
+    OutsideWrite,
     /// What lies below a folder that may be written and may not be itself: shown for reading, on top.
     Guard,
     /// The certificate authorities.
@@ -272,8 +287,8 @@ pub struct Spec {
     pub format: u16,
     /// The profile's name.
     pub profile: String,
-    /// The steps of the ladder on which it may run: [`Mode::LADDER`]; with network only the last, because a process that
-    /// waits has no connections.
+    /// The steps of the ladder on which it may run: [`Mode::LADDER`]; only the last with network, because a process that
+    /// waits has no connections, and with folders outside the workspace, because it has no place for them.
     pub modes: Vec<Mode>,
     /// Always [`Namespace::ALL`].
     pub namespaces: Vec<Namespace>,
@@ -324,6 +339,9 @@ pub struct Spec {
     /// The names of the secrets that a call is given; absent without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
+    /// What `~` stands for in the names of folders outside the workspace; absent without any.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub home: String,
 }
 
 /// The network of an executor: none, but for the connections that its egress helper makes for it.
@@ -397,6 +415,12 @@ impl Plan {
         self.spec.egress.as_ref()
     }
 
+    /// The folders outside the workspace that it shows, by their own paths.
+    pub fn outside(&self) -> impl Iterator<Item = &str> {
+        let outside = |mount: &&Mount| matches!(mount.purpose, Use::Outside | Use::OutsideWrite);
+        self.spec.mounts.iter().filter(outside).filter_map(|mount| mount.target.strip_prefix(OUTSIDE))
+    }
+
     /// What stands in `profile.lock`.
     #[must_use]
     pub const fn hash(&self) -> Blake3 {
@@ -430,6 +454,11 @@ impl Plan {
             let from = match mount.purpose {
                 Use::Grant | Use::Guard => WORKSPACE,
                 Use::WriteGrant => WRITABLE,
+                Use::Outside | Use::OutsideWrite => {
+                    let path = mount.target.strip_prefix(OUTSIDE).unwrap_or_default();
+                    mount.source = format!("{folder}{SCRATCH_OUTSIDE}{path}");
+                    continue;
+                }
                 Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates => continue,
             };
             let below = mount.source.strip_prefix(from).unwrap_or_default();

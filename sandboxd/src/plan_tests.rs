@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 
+use metnos_proto::control::FolderSettings;
 use metnos_proto::executor::{Manifest, Quotas, forbidden};
 
 use super::testing::{installation, reader as plan, writer};
@@ -39,21 +40,85 @@ fn the_interpreters_version_does_not_change_the_hash_but_its_abi_does() {
     assert_ne!(other.plan(&manifest).unwrap().hash(), plan().hash());
 }
 
+/// The plan of an executor of this profile that is granted this.
+fn granted(installation: &Installation, profile: &str, capabilities: &str) -> Result<Plan, PlanError> {
+    let text = String::from_utf8_lossy(include_bytes!("../../executors/fs_read/manifest.toml")).into_owned();
+    let text = text.replace("fs-read-workspace", profile).replace("{ fs_read = [\"workspace/\"] }", capabilities);
+    installation.plan(&Manifest::parse(text.as_bytes()).unwrap())
+}
+
 #[test]
 fn a_grant_this_version_cannot_give_is_refused_by_name() {
-    let text = String::from_utf8_lossy(include_bytes!("../../executors/fs_read/manifest.toml")).into_owned();
-    let with = |profile: &str, capability: &str| {
-        let text = text.replace("fs-read-workspace", profile).replace("{ fs_read = [\"workspace/\"] }", capability);
-        installation().plan(&Manifest::parse(text.as_bytes()).unwrap())
-    };
+    let with = |profile: &str, capability: &str| granted(&installation(), profile, capability);
     assert!(with("fs-notes", "{ fs_read = [\"workspace/notes/\"] }").is_ok());
-    for (profile, capability) in [
-        ("fs-write-pictures", "{ fs_write = [\"~/Pictures/\"] }"),
-        ("fs-pictures", "{ fs_read = [\"~/Pictures/\"] }"),
-        ("fs-media", "{ fs_read = [\"/srv/media/\"] }"),
-        ("shell-listed", "{ exec = [\"/usr/bin/id\"] }"),
+    let shell = with("shell-listed", "{ exec = [\"/usr/bin/id\"] }");
+    assert!(matches!(shell, Err(PlanError::Unsupported(_))), "{shell:?}");
+}
+
+#[test]
+fn a_folder_outside_the_workspace_is_granted_only_below_one_that_is_listed_and_to_write_only_where_that_is_said() {
+    let with = |capability: &str| granted(&installation(), "fs-pictures", capability);
+    let plan =
+        with("{ fs_read = [\"~/Pictures/2024/\", \"workspace/notes/\"] }, { fs_write = [\"/srv/photos/new/\"] }")
+            .unwrap();
+    let shown = |purpose| plan.spec().mounts.iter().find(|mount| mount.purpose == purpose).unwrap();
+    let read = shown(Use::Outside);
+    assert_eq!((read.source.as_str(), &read.flags), ("/outside/home/ada/Pictures/2024", &MountFlags::READ));
+    assert_eq!(read.source, read.target);
+    let write = shown(Use::OutsideWrite);
+    assert_eq!(
+        (write.source.as_str(), write.target.as_str()),
+        ("/outside-writable/srv/photos/new", "/outside/srv/photos/new")
+    );
+    assert_eq!((write.flags, plan.spec().modes.as_slice()), (MountFlags::WRITE, [Mode::Execed].as_slice()));
+    assert_eq!(plan.spec().home, "/home/ada");
+    assert!(plan.spec().masks.contains(&"/outside/srv/photos/new/.ssh".to_owned()));
+    let rights = |path: &str| plan.spec().places.iter().find(|place| place.path == path).map(|place| place.right);
+    assert_eq!(rights("/outside/home/ada/Pictures/2024"), Some(Right::Read));
+    assert_eq!(rights("/outside/srv/photos/new"), Some(Right::Change));
+    for (capability, key) in [
+        ("{ fs_write = [\"~/Pictures/\"] }", "writable"),
+        ("{ fs_read = [\"~/Music/\"] }", "folders"),
+        ("{ fs_read = [\"/srv/\"] }", "folders"),
+        ("{ fs_read = [\"/srv/photos2/\"] }", "folders"),
+        ("{ fs_read = [\"workspace/\", \"/usr/share/doc/\"] }", "folders"),
     ] {
-        assert!(matches!(with(profile, capability), Err(PlanError::Unsupported(_))), "{capability}");
+        let made = with(capability);
+        assert!(matches!(&made, Err(PlanError::Unlisted(_, found)) if *found == key), "{capability}: {made:?}");
+    }
+    let nobodys = Installation { folders: FolderSettings::default(), ..installation() };
+    assert!(granted(&nobodys, "fs-pictures", "{ fs_read = [\"~/Pictures/\"] }").is_err());
+    // What is listed wrongly is closed all the same.
+    let listed = FolderSettings { home: String::new(), read: vec!["/home/bob".into()], write: Vec::new() };
+    let careless = Installation { folders: listed, ..installation() };
+    let made = granted(&careless, "fs-bob", "{ fs_read = [\"/home/bob/\"] }");
+    assert!(matches!(made, Err(PlanError::Forbidden { .. })), "{made:?}");
+}
+
+#[test]
+fn another_home_or_another_list_is_another_sandbox_only_for_whom_it_concerns() {
+    let home = |home: &str| {
+        let read = vec![format!("{home}/Pictures")];
+        Installation { folders: FolderSettings { home: home.to_owned(), read, write: Vec::new() }, ..installation() }
+    };
+    let plan = |installation: &Installation, what: &str| granted(installation, "fs-x", what).unwrap().hash();
+    let (outside, inside) = ("{ fs_read = [\"~/Pictures/\"] }", "{ fs_read = [\"workspace/\"] }");
+    assert_ne!(plan(&home("/home/ada"), outside), plan(&home("/home/bob"), outside));
+    assert_eq!(plan(&home("/home/ada"), inside), plan(&home("/home/bob"), inside));
+    assert_eq!(plan(&home("/home/ada"), outside), plan(&installation(), outside), "only what is shown counts");
+}
+
+#[test]
+fn a_birth_sees_a_folder_of_its_own_in_the_place_of_each_outside_the_workspace() {
+    let plan =
+        granted(&installation(), "fs-x", "{ fs_read = [\"~/Pictures/\"] }, { fs_write = [\"/srv/photos/\"] }").unwrap();
+    let born = plan.with_scratch("/scratch/7").unwrap();
+    let sources: Vec<&str> = born.spec().mounts.iter().map(|mount| mount.source.as_str()).collect();
+    for (source, owners) in [
+        ("/scratch/7-outside/home/ada/Pictures", "/outside/home/ada/Pictures"),
+        ("/scratch/7-outside/srv/photos", "/outside-writable/srv/photos"),
+    ] {
+        assert!(sources.contains(&source) && !sources.contains(&owners), "{sources:?}");
     }
 }
 
@@ -259,6 +324,35 @@ proptest! {
     }
 
     #[test]
+    fn a_plan_that_shows_a_closed_folder_outside_the_workspace_or_one_from_elsewhere_cannot_be_made(
+        tree in prop::sample::select(forbidden::CLOSED_TREES), name in prop::sample::select(forbidden::CLOSED_NAMES),
+        below in "(/[a-z]{1,5}){0,2}", other in "/[a-z]{1,5}/[a-z]{1,5}", writes: bool,
+    ) {
+        let capability = if writes { "{ fs_write = [\"/srv/photos/\"] }" } else { "{ fs_read = [\"~/Pictures/\"] }" };
+        let plan = granted(&installation(), "fs-x", capability).unwrap();
+        let purpose = if writes { Use::OutsideWrite } else { Use::Outside };
+        let from = if writes { OUTSIDE_WRITABLE } else { OUTSIDE };
+        let made = |source: &str, target: &str| {
+            let mut spec = plan.spec().clone();
+            let at = spec.mounts.iter().position(|mount| mount.purpose == purpose).unwrap();
+            (spec.mounts[at].source, spec.mounts[at].target) = (source.to_owned(), target.to_owned());
+            spec.masks = masks_of(target);
+            Plan::new(spec)
+        };
+        let show = |path: &str| made(&format!("{from}{path}"), &format!("{OUTSIDE}{path}"));
+        if metnos_proto::executor::outside::closed(&other).is_none() {
+            prop_assert!(show(&other).is_ok(), "{}", other);
+            prop_assert!(made(&format!("{from}{other}"), &format!("{OUTSIDE}{other}x")).is_err(), "under another name");
+            prop_assert!(made(&format!("{from}{other}"), &other).is_err(), "elsewhere in the sandbox");
+            prop_assert!(made(&format!("{WORKSPACE}{other}"), &format!("{OUTSIDE}{other}")).is_err(), "from the workspace");
+        }
+        for path in [format!("{}{below}", tree.0), format!("/srv/a/{}{below}", name.0), "/srv".to_owned(), "/home/ada".to_owned()] {
+            prop_assert!(show(&path).is_err(), "{}", path);
+        }
+        prop_assert!(made(from, OUTSIDE).is_err(), "all of them at once");
+    }
+
+    #[test]
     fn a_plan_that_grants_a_folder_without_covering_each_closed_place_below_it_cannot_be_made(
         which in any::<prop::sample::Index>(), writes: bool, more in "/[a-z./]{0,20}",
     ) {
@@ -291,6 +385,11 @@ proptest! {
             prop_assert_ne!(changed.hash(), plan().hash());
         }
     }
+}
+
+/// The covers of a folder.
+fn masks_of(target: &str) -> Vec<String> {
+    crate::masks::below(target).collect()
 }
 
 /// Changes one field, by number.

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::mounts;
-use crate::plan::SCRATCH;
+use crate::plan::{SCRATCH, SCRATCH_OUTSIDE};
 use crate::pool::ScratchFolder;
 
 /// The most files of one workspace.
@@ -45,8 +45,13 @@ impl ScratchFolder for Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.path) {
-            tracing::warn!(%error, path = %self.path, "a scratch workspace could not be removed");
+        for path in [self.path.clone(), self.outside()] {
+            match std::fs::remove_dir_all(&path) {
+                Ok(()) => {}
+                // Most have nothing outside.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => tracing::warn!(%error, path, "a scratch workspace could not be removed"),
+            }
         }
     }
 }
@@ -73,10 +78,30 @@ impl Scratch {
         let scratch = Self { path };
         let root = rustix::fs::openat(CWD, scratch.path.as_str(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
         let root = root.map_err(|errno| format!("{}: {errno}", scratch.path))?;
+        let mut outside = None;
         for (path, description) in files {
-            put(&root, path, description).map_err(|why| format!("{path}: {why}"))?;
+            let put = match path.strip_prefix('/') {
+                None => put(&root, path, description),
+                Some(below) => scratch.root_outside(&mut outside).and_then(|root| put(root, below, description)),
+            };
+            put.map_err(|why| format!("{path}: {why}"))?;
         }
         Ok(scratch)
+    }
+
+    /// Where what lies outside the workspace is, by its whole path.
+    fn outside(&self) -> String {
+        format!("{}{SCRATCH_OUTSIDE}", self.path)
+    }
+
+    fn root_outside<'a>(&self, opened: &'a mut Option<OwnedFd>) -> Result<&'a OwnedFd, String> {
+        if opened.is_none() {
+            let path = self.outside();
+            std::fs::create_dir(&path).map_err(|error| format!("{path}: {error}"))?;
+            let root = rustix::fs::openat(CWD, path.as_str(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+            *opened = Some(root.map_err(|errno| format!("{path}: {errno}"))?);
+        }
+        opened.as_ref().ok_or_else(|| "it is not there".to_owned())
     }
 }
 
@@ -114,7 +139,8 @@ fn put(root: &OwnedFd, path: &str, description: &Value) -> Result<(), String> {
             rustix::fs::mkfifoat(&folder, OsStr::new(name), Mode::from_raw_mode(0o600))
         }
         File { folder: Some(true), text: None, times: None, base64: None, link: None, fifo: None } => {
-            rustix::fs::mkdirat(&folder, OsStr::new(name), Mode::from_raw_mode(0o755))
+            // It may be there already, because of a file in it.
+            mounts::make_place(folder.as_fd(), name, true).map(drop)
         }
         File { .. } => return Err(unknown()),
     };
@@ -182,7 +208,7 @@ mod tests {
 
     #[test]
     fn nothing_is_made_outside_nor_through_a_link() {
-        for path in ["../x", "/x", "a/../b", "", "a//b", "./a", "~/x"] {
+        for path in ["../x", "/../x", "//x", "/", "a/../b", "", "a//b", "./a", "~/x"] {
             assert!(make(&json!({path: {"text": "x"}})).1.is_err(), "{path}");
         }
         let target = tempfile::tempdir().unwrap();

@@ -138,14 +138,22 @@ pub fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Moves this process into new user and mount namespaces.
+/// Moves this process into a new user namespace.
 ///
 /// # Errors
 /// What the kernel says.
-pub fn unshare_user_and_mounts() -> io::Result<()> {
-    use rustix::thread::UnshareFlags;
+pub fn unshare_user() -> io::Result<()> {
     // SAFETY: the descriptor table is not unshared, which is what the function warns of.
-    Ok(unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS) }?)
+    Ok(unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWUSER) }?)
+}
+
+/// Moves this process into a new mount namespace.
+///
+/// # Errors
+/// What the kernel says.
+pub fn unshare_mounts() -> io::Result<()> {
+    // SAFETY: as [`unshare_user`].
+    Ok(unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS) }?)
 }
 
 /// Landlock's version on this kernel; `None` without it.

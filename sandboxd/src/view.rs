@@ -1,5 +1,5 @@
 //! sandboxd's own view of the file system, made before its lock: a root in memory with the
-//! workspace, the pool, the interpreter and three devices. What is not in it cannot be given
+//! workspace, the folders that the owner has listed, the pool, the interpreter and three devices. What is not in it cannot be given
 //! to an executor by mistake, nor reached by sandboxd itself: not the keys, not the chronicle,
 //! not the owner's home, even where all daemons share one uid.
 //!
@@ -9,6 +9,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use metnos_proto::control::FolderSettings;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::DumpableBehavior;
@@ -16,8 +17,10 @@ use rustix::process::DumpableBehavior;
 use crate::interp::Interpreter;
 use crate::launch::SEAL;
 use crate::mounts;
-use crate::plan::{CA_FILE, DEVICES, Memory, MountFlags, POOL_NAME, SCRATCH, SEAL_FILE, WORKSPACE, WRITABLE};
-use crate::sys;
+use crate::plan::{
+    CA_FILE, DEVICES, Memory, MountFlags, OUTSIDE, OUTSIDE_WRITABLE, POOL_NAME, SCRATCH, SEAL_FILE, WORKSPACE, WRITABLE,
+};
+use crate::{handed, sys};
 
 /// The pool of executors in the view, writable: locks and signatures are put there.
 pub const POOL: &str = "/pool";
@@ -68,22 +71,31 @@ struct Source {
     folder: bool,
 }
 
-/// Moves this process, which must have one thread, into its own view of the instance at `instance`.
+/// Moves this process, which must have one thread, into its own view of the instance at `instance`, and of the `folders` outside
+/// its workspace, as far as they are in `listed`. Why one of those is not shown is returned, a sentence each.
 ///
 /// # Errors
 /// A [`ViewError`]; the process must then end.
-pub fn enter(instance: &Path, interpreter: &Interpreter, certificates: Option<&str>) -> Result<(), ViewError> {
+pub fn enter(
+    instance: &Path,
+    interpreter: &Interpreter,
+    certificates: Option<&str>,
+    (folders, listed): (&[(String, OwnedFd)], &FolderSettings),
+) -> Result<Vec<String>, ViewError> {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     // The files by which ids are mapped belong to root as long as a process is not dumpable.
     rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).map_err(step("becoming dumpable"))?;
-    sys::unshare_user_and_mounts().map_err(|error| ViewError::NoNamespace(error.to_string()))?;
+    sys::unshare_user().map_err(|error| ViewError::NoNamespace(error.to_string()))?;
     let proc_self = rustix::fs::open("/proc/self", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     let proc_self = proc_self.map_err(step("opening /proc/self"))?;
     mounts::map_ids(proc_self.as_fd(), uid, uid, gid).map_err(step("mapping ids"))?;
     drop(proc_self);
+    let (outside, not_shown) = outside(folders, listed);
+    sys::unshare_mounts().map_err(|error| ViewError::NoNamespace(error.to_string()))?;
     let private = rustix::mount::MountPropagationFlags::PRIVATE | rustix::mount::MountPropagationFlags::REC;
     rustix::mount::mount_change("/", private).map_err(step("taking the mounts for itself"))?;
     let mut sources = sources(instance, interpreter)?;
+    sources.extend(outside);
     if let Some(path) = certificates {
         sources.push(Source { target: CA_FILE.to_owned(), ..part(path, MountFlags::READ, false)? });
     }
@@ -112,7 +124,32 @@ pub fn enter(instance: &Path, interpreter: &Interpreter, certificates: Option<&s
         mounts::restrict(root.as_fd(), MountFlags::READ)
     };
     attach_scratch().map_err(step("finishing the root"))?;
-    mounts::change_root(root.as_fd()).map_err(step("changing the root"))
+    mounts::change_root(root.as_fd()).map_err(step("changing the root"))?;
+    Ok(not_shown)
+}
+
+/// The folders outside the workspace, each where it may be read and, if it is listed for that, where it may be written.
+fn outside(folders: &[(String, OwnedFd)], listed: &FolderSettings) -> (Vec<Source>, Vec<String>) {
+    let (mut sources, mut not_shown) = (Vec::new(), Vec::new());
+    for (path, fd) in folders {
+        let made = if listed.write.contains(path) {
+            handed::copies(fd.as_fd(), [MountFlags::READ, MountFlags::WRITE])
+        } else if listed.read.contains(path) {
+            handed::copies(fd.as_fd(), [MountFlags::READ])
+        } else {
+            continue;
+        };
+        match made {
+            Ok(trees) => {
+                let place = |(tree, root)| Source { target: format!("{root}{path}"), tree, folder: true };
+                sources.extend(trees.into_iter().zip([OUTSIDE, OUTSIDE_WRITABLE]).map(place));
+            }
+            Err(Errno::INVAL) => not_shown.push(format!("{path}: something is mounted in it")),
+            Err(Errno::ACCESS) => not_shown.push(format!("{path}: the user of sandboxd may not enter it")),
+            Err(errno) => not_shown.push(format!("{path}: {errno}")),
+        }
+    }
+    (sources, not_shown)
 }
 
 /// Copies of everything that the view shows, each with what is taken from it.

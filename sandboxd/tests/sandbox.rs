@@ -3,6 +3,7 @@
 
 mod escape;
 mod lab;
+mod outside;
 mod pool;
 
 use std::cell::RefCell;
@@ -53,6 +54,11 @@ fn main() -> ExitCode {
     add("pool::birth_tests_hold_in_warm_processes", Box::new(|lab| Box::pin(pool::births(lab))));
     add("pool::nothing_is_left_after_many_calls", Box::new(|lab| Box::pin(pool::leftovers(lab))));
     add("pool::a_seal_that_is_ordered_something_else_runs_nothing", Box::new(|lab| Box::pin(pool::bad_orders(lab))));
+    add("outside::a_listed_folder_is_shown_as_it_was_granted", Box::new(|lab| Box::pin(outside::shown(lab))));
+    add(
+        "outside::a_folder_that_was_swapped_after_the_decision_is_not_mounted",
+        Box::new(|lab| Box::pin(outside::swapped(lab))),
+    );
     for case in escape::all() {
         for (step, warm) in [("fresh", false), ("warm", true)] {
             let case = case.clone();
@@ -269,7 +275,7 @@ async fn scratch_writer(lab: &Lab) -> Verdict {
 }
 
 /// What sandboxd itself can reach, with the same user as the other daemons of a quick start.
-async fn view(_lab: &Lab) -> Verdict {
+async fn view(lab: &Lab) -> Verdict {
     let mut found: Vec<String> = std::fs::read_dir("/")
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
@@ -281,6 +287,8 @@ async fn view(_lab: &Lab) -> Verdict {
         "lib",
         "lib64",
         "new",
+        "outside",
+        "outside-writable",
         "pool",
         "proc",
         "scratch",
@@ -296,6 +304,7 @@ async fn view(_lab: &Lab) -> Verdict {
         holds(std::fs::metadata(path).is_err(), format!("{path} is there"))?;
     }
     holds(std::fs::write("/workspace/notes/new", "x").is_err(), "the workspace can be written")?;
+    outside::view(lab)?;
     std::fs::write("/pool/new", "x").map_err(|error| format!("the pool cannot be written: {error}"))?;
     let manifest = Manifest::parse(seed("fs_read")[0]).unwrap();
     holds(manifest.executor.name == "fs_read", "the manifest")

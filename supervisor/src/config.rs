@@ -3,8 +3,10 @@
 
 use std::net::SocketAddr;
 
-use metnos_proto::control::{BudgetSettings, HttpSettings, ModelSettings, NetSettings, RoleSetting, Settings};
-use metnos_proto::executor::{is_host_name, is_name};
+use metnos_proto::control::{
+    BudgetSettings, FolderSettings, HttpSettings, ModelSettings, NetSettings, RoleSetting, Settings,
+};
+use metnos_proto::executor::{PathGrant, is_host_name, is_name, outside};
 use metnos_proto::models;
 use metnos_proto::msg::common::Lang;
 use toml::Spanned;
@@ -20,6 +22,8 @@ pub enum Kind {
     OneOf(&'static [&'static str]),
     /// The absolute path of a file.
     Path,
+    /// The absolute path of a folder, or nothing.
+    PathOrNone,
     /// A number between these, both included.
     Number(u32, u32),
     /// As [`Kind::Number`], or the word in its place.
@@ -44,6 +48,8 @@ pub enum Kind {
     ModelPrices,
     /// A list of what models take.
     Contexts,
+    /// A list of folders, each from the root or from the owner's home.
+    Folders,
 }
 
 /// A value that fits its kind.
@@ -335,6 +341,28 @@ pub const KEYS: &[Key] = &[
         default: "120",
     },
     Key {
+        table: "sandbox",
+        name: "home",
+        doc: "What ~ stands for here and in what executors declare; \"\": the home of the owner's account.",
+        kind: Kind::PathOrNone,
+        default: "\"\"",
+    },
+    Key {
+        table: "sandbox",
+        name: "folders",
+        doc: "Folders outside the workspace of which an executor may be granted something, to read: \"~/Pictures\",\n\
+              # \"/srv/photos\". It must declare what it needs below one, and you approve it. Nothing closed can be listed.",
+        kind: Kind::Folders,
+        default: "[]",
+    },
+    Key {
+        table: "sandbox",
+        name: "writable",
+        doc: "The same, to read and to write.",
+        kind: Kind::Folders,
+        default: "[]",
+    },
+    Key {
         table: "supervisor",
         name: "uid_base",
         doc: "Started as root where the packaged users do not exist: the daemons get unused uids from here on.",
@@ -434,7 +462,7 @@ impl Config {
         &self.entries
     }
 
-    /// What the daemons are told. `directory_uid` owns the instance's directory.
+    /// What the daemons are told, with folders still as they are written there. `directory_uid` owns the instance's directory.
     #[must_use]
     pub fn settings(&self, directory_uid: u32) -> Settings {
         Settings {
@@ -457,6 +485,11 @@ impl Config {
                 per_minute: self.number("http", "per_minute"),
             },
             telegram_api: self.text("telegram", "api").to_owned(),
+            folders: FolderSettings {
+                home: self.text("sandbox", "home").to_owned(),
+                read: self.list("sandbox", "folders"),
+                write: self.list("sandbox", "writable"),
+            },
         }
     }
 
@@ -595,6 +628,10 @@ fn fit(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
         }
         (Kind::Path, DeValue::String(text)) => (text.starts_with('/') && !text.chars().any(char::is_control))
             .then(|| Value::Text(text.clone().into_owned())),
+        (Kind::PathOrNone, DeValue::String(text)) => {
+            let plain = matches!(PathGrant::parse(&format!("{text}/")), Some(PathGrant::Absolute(_)));
+            (text.is_empty() || plain).then(|| Value::Text(text.clone().into_owned()))
+        }
         (Kind::Number(least, most) | Kind::NumberOr(least, most, _), DeValue::Integer(number)) => {
             number_of(number).filter(|number| (least..=most).contains(number)).map(Value::Number)
         }
@@ -635,6 +672,11 @@ fn fit(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
         (Kind::Contexts, DeValue::Array(items)) => {
             list(items, models::MAX_LINES, |text| kept(text, models::ContextLine::parse(text).is_some()))
         }
+        (Kind::Folders, DeValue::Array(items)) => list(items, outside::MAX_FOLDERS, |text| {
+            let folder = format!("{}/", text.strip_suffix('/').unwrap_or(text));
+            let outside = matches!(PathGrant::parse(&folder), Some(PathGrant::Home(_) | PathGrant::Absolute(_)));
+            kept(folder.trim_end_matches('/'), outside)
+        }),
         _ => None,
     }
 }
@@ -661,6 +703,7 @@ fn wanted(kind: Kind) -> String {
     match kind {
         Kind::OneOf(words) => format!("one of {}", words.join(", ")),
         Kind::Path => "an absolute path".to_owned(),
+        Kind::PathOrNone => "an absolute path without `.`, `..` and a slash at its end, or \"\"".to_owned(),
         Kind::Number(least, most) => format!("a number from {least} to {most}"),
         Kind::NumberOr(least, most, word) => format!("a number from {least} to {most}, or \"{word}\""),
         Kind::SomeOf(words) => format!("a list of some of {}", words.join(", ")),
@@ -681,6 +724,10 @@ fn wanted(kind: Kind) -> String {
         Kind::ModelPrices => format!(
             "a list of at most {} prices such as \"claude/claude-sonnet-4-5 2026-10-01 3.00 15.00 0.30\"",
             models::MAX_LINES
+        ),
+        Kind::Folders => format!(
+            "a list of at most {} folders such as \"~/Pictures\" or \"/srv/photos\", without `.` and `..`",
+            outside::MAX_FOLDERS
         ),
         Kind::Contexts => format!("a list of at most {} lines such as \"local/qwen3 32768\"", models::MAX_LINES),
     }
@@ -771,6 +818,7 @@ mod tests {
                 models: ModelSettings::default(),
                 http: HttpSettings { listen: "127.0.0.1:42618".into(), per_minute: 300 },
                 telegram_api: "https://api.telegram.org".into(),
+                folders: FolderSettings::default(),
             }
         );
         assert_eq!(Config::parse("").unwrap().uid_range(), (60_600, 256));

@@ -186,6 +186,19 @@ fn blocks((base, count): (u32, u32), earlier: Option<u32>) -> Vec<u32> {
     firsts
 }
 
+/// Where a user is at home, if the system knows him and says so plainly.
+#[must_use]
+pub fn home_of(uid: u32) -> Option<String> {
+    home_in(&database("/etc/passwd").ok()?, uid)
+}
+
+fn home_in(users: &str, uid: u32) -> Option<String> {
+    let line = users.lines().find(|line| line.split(':').nth(2) == Some(uid.to_string().as_str()))?;
+    let home = line.split(':').nth(5)?.trim_end_matches('/');
+    let plain = home.strip_prefix('/')?.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    plain.then(|| home.to_owned())
+}
+
 /// Every id that a user, a group or a running process has.
 fn taken(users: &str, groups: &str) -> BTreeSet<u32> {
     let mut taken: BTreeSet<u32> = records(users).chain(records(groups)).map(|record| record.id).collect();
@@ -285,6 +298,15 @@ mod tests {
             assert_eq!(id.gid, if reads_workspace(role) { 64_207 } else { id.uid });
         }
         assert_eq!(egress, Id { uid: 64_208, gid: 64_208 });
+    }
+
+    #[test]
+    fn a_home_is_taken_only_where_it_is_written_plainly() {
+        let users = "ada:x:1000:1000:Ada:/home/ada/:/bin/sh\nodd:x:1001:1001::/home/../etc:/bin/sh\nnone:x:1002:1002::/:/x\nrel:x:1003:1:::\n";
+        assert_eq!(home_in(users, 1000).as_deref(), Some("/home/ada"));
+        for uid in [1001, 1002, 1003, 1004] {
+            assert_eq!(home_in(users, uid), None, "{uid}");
+        }
     }
 
     #[test]

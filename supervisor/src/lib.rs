@@ -21,6 +21,7 @@ pub mod alarms;
 pub mod broker;
 pub mod config;
 pub mod ctl;
+pub mod folders;
 pub mod front;
 pub mod health;
 pub mod ids;

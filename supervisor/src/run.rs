@@ -20,7 +20,7 @@ use crate::line::Event;
 use crate::notify::Notify;
 use crate::set::{MAX_EVENTS, Set};
 use crate::spawn::Spawn;
-use crate::{ctl, sys};
+use crate::{ctl, folders, sys};
 
 /// What `--help` says.
 pub const HELP: &str = "\
@@ -179,8 +179,11 @@ fn prepare(args: &Args) -> Result<Prepared, RunError> {
     log_to_stderr();
     let lock = instance.lock()?;
     let config = Config::parse(&instance.configuration()?)?;
-    let settings = config.settings(instance.owner_uid());
+    let mut settings = config.settings(instance.owner_uid());
     check_settings(&settings)?;
+    let place = instance.path().display().to_string();
+    let home = ids::home_of(settings.owner_uid);
+    settings.folders = folders::read(&settings.folders, home, &place).map_err(RunError::Refused)?;
     let chosen = ids::choose(config.uid_range(), instance.earlier_uid())?;
     if chosen.ids.separate() {
         reachable(&instance)?;
@@ -286,7 +289,9 @@ fn serve(prepared: Prepared, notify: &mut Option<Notify>, began: Instant) -> Res
             let text = owned.configuration().map_err(|error| error.to_string())?;
             Ok(Config::parse(&text).map_err(|error| error.to_string())?.settings(owned.owner_uid()))
         });
-        let mut set = Set::new(prepared.front, instance, prepared.settings, notify, began, events).reloading(reload);
+        let (shown, in_the_way) = folders::open(&prepared.settings.folders, Path::new(&instance));
+        let set = Set::new(prepared.front, instance, prepared.settings, notify, began, events);
+        let mut set = set.showing(shown, &in_the_way).reloading(reload);
         set.run(&mut receiver).await.map_err(RunError::Start)
     });
     if let Err(error) = rustix::fs::unlinkat(run_dir.as_fd(), ctl::SOCKET, rustix::fs::AtFlags::empty()) {

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use metnos_proto::control::{self, Drain, EdgeEnd, Go, Helper, Order, Ping, Settings, Start};
+use metnos_proto::control::{self, Drain, EdgeEnd, Folder, Go, Helper, Order, Ping, Settings, Start};
 use metnos_proto::role::RoleName;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use crate::alarms::{Alarms, clean};
 use crate::asks::Pending;
 use crate::broker::{self, Broker, HandError, Lines};
+use crate::folders::Opened;
 use crate::front::{Arrival, Front, Process};
 use crate::health::{Due, Health, Phase, READY_WITHIN_MS};
 use crate::line::{self, Event};
@@ -75,6 +76,7 @@ pub struct Set<F: Front> {
     pub(crate) instance: String,
     pub(crate) settings: Settings,
     pub(crate) reload: Option<Reload>,
+    folders: Vec<Opened>,
     pub(crate) notify: Notify,
     pub(crate) ping_number: u64,
     pub(crate) ready_after_ms: u64,
@@ -124,6 +126,7 @@ impl<F: Front> Set<F> {
             instance,
             settings,
             reload: None,
+            folders: Vec::new(),
             notify,
             ping_number: 0,
             ready_after_ms: 0,
@@ -139,6 +142,14 @@ impl<F: Front> Set<F> {
     #[must_use]
     pub fn reloading(mut self, reload: Reload) -> Self {
         self.reload = Some(reload);
+        self
+    }
+
+    /// Has these folders handed to the daemons that decide on them and show them; what is in the way of the others is told.
+    #[must_use]
+    pub fn showing(mut self, folders: Vec<Opened>, in_the_way: &[String]) -> Self {
+        self.folders = folders;
+        in_the_way.iter().for_each(|why| self.alarm(RoleName::Sandboxd, why));
         self
     }
 
@@ -239,6 +250,7 @@ impl<F: Front> Set<F> {
                 if let Some(helper) = helper {
                     self.order_with(role, &Order::Helper(Helper {}), Some(&helper));
                 }
+                self.show_folders(role);
                 roles.push(role);
             }
         }
@@ -247,6 +259,18 @@ impl<F: Front> Set<F> {
         for role in roles {
             self.order(role, &Order::Go(Go {}));
         }
+    }
+
+    /// The one decides on them, the other shows them; it is the same descriptor, so it is the same folder.
+    fn show_folders(&mut self, role: RoleName) {
+        if !matches!(role, RoleName::Policyd | RoleName::Sandboxd) {
+            return;
+        }
+        let folders = std::mem::take(&mut self.folders);
+        for Opened { path, fd } in &folders {
+            self.order_with(role, &Order::Folder(Folder { path: path.clone() }), Some(fd));
+        }
+        self.folders = folders;
     }
 
     fn welcome(&mut self, Arrival { role, line, process, helper: _ }: Arrival) -> std::io::Result<()> {

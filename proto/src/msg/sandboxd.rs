@@ -132,9 +132,9 @@ words! {
         pub folders: Vec<SeenFolder>,
     }
 
-    /// A folder of the workspace, told apart from every other that may stand in its place.
+    /// A granted folder, told apart from every other that may stand in its place.
     pub struct SeenFolder {
-        /// Its name below the workspace; empty for the workspace itself.
+        /// Its name below the workspace, empty for the workspace itself; or its absolute path, outside of it.
         pub below: String,
         /// The number of its device.
         pub device: u64,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use metnos_proto::executor::{Places, Quotas, forbidden, is_name};
+use metnos_proto::executor::{Places, Quotas, forbidden, is_name, outside};
 use metnos_proto::msg::sandboxd::MAX_SECRETS;
 
 use metnos_egress::order::{MAX_CONNECTIONS, MAX_RULES};
@@ -10,8 +10,8 @@ use metnos_egress::order::{MAX_CONNECTIONS, MAX_RULES};
 use crate::masks;
 
 use super::{
-    CA_FILE, DEVICES, Egress, Mode, Mount, Namespace, POOL_NAME, PlanError, SCRATCH_BELOW, Spec, Use, WORKSPACE,
-    WRITABLE,
+    CA_FILE, DEVICES, Egress, Mode, Mount, Namespace, OUTSIDE, OUTSIDE_WRITABLE, POOL_NAME, PlanError, SCRATCH_BELOW,
+    Spec, Use, WORKSPACE, WRITABLE,
 };
 
 /// The most bytes that any call may move over the net.
@@ -33,7 +33,7 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
             return Err(PlanError::Forbidden { path: path.clone(), why: closed.why.to_owned() });
         }
     }
-    if mount.flags.read_only == (mount.purpose == Use::WriteGrant) {
+    if mount.flags.read_only == matches!(mount.purpose, Use::WriteGrant | Use::OutsideWrite) {
         return bad("may be written, or may not, against its purpose");
     }
     if !mount.flags.no_suid || !mount.flags.no_symfollow {
@@ -49,13 +49,17 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
     }
     match mount.purpose {
         Use::Program | Use::Library | Use::Device | Use::Certificates if mount.folder => bad("is a folder"),
-        Use::Stdlib | Use::Grant | Use::WriteGrant | Use::Guard if !mount.folder => bad("is no folder"),
+        Use::Stdlib | Use::Grant | Use::WriteGrant | Use::Outside | Use::OutsideWrite | Use::Guard if !mount.folder => {
+            bad("is no folder")
+        }
         Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates if mount.source != mount.target => {
             bad("stands elsewhere than it comes from")
         }
         Use::Certificates if mount.target != CA_FILE => bad("is no file of certificate authorities"),
         Use::Program | Use::Library | Use::Stdlib
-            if is_below(&mount.source, WORKSPACE) || is_below(&mount.source, WRITABLE) =>
+            if [WORKSPACE, WRITABLE, OUTSIDE, OUTSIDE_WRITABLE]
+                .iter()
+                .any(|owners| is_below(&mount.source, owners)) =>
         {
             bad("would run what lies in the workspace")
         }
@@ -71,6 +75,8 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
         Use::WriteGrant if is_below(&mount.target, &pool()) || is_below(&mount.source, &writable_pool()) => {
             bad("would let the executors themselves be written")
         }
+        Use::Outside => from_outside(mount, OUTSIDE),
+        Use::OutsideWrite => from_outside(mount, OUTSIDE_WRITABLE),
         Use::Program
         | Use::Library
         | Use::Stdlib
@@ -80,6 +86,22 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
         | Use::Guard
         | Use::Certificates => Ok(()),
     }
+}
+
+/// A folder outside the workspace stands below its own path, comes from there, and is nothing that is closed: whatever
+/// is listed.
+fn from_outside(mount: &Mount, from: &str) -> Result<(), PlanError> {
+    let bad = |what| Err(PlanError::BadMount { path: mount.target.clone(), what });
+    let Some(path) = mount.target.strip_prefix(OUTSIDE).filter(|path| path.starts_with('/')) else {
+        return bad("is a grant outside its place");
+    };
+    if let Some(why) = outside::closed(path) {
+        return Err(PlanError::Forbidden { path: path.to_owned(), why });
+    }
+    if mount.source.strip_prefix(from) != Some(path) && !mount.source.starts_with(SCRATCH_BELOW) {
+        return bad("comes from elsewhere than its name says");
+    }
+    Ok(())
 }
 
 /// A folder that may be written and contains the pool of executors has the pool guarded, by a mount that comes
@@ -110,7 +132,9 @@ pub fn guards(mounts: &[Mount]) -> Result<(), PlanError> {
 
 /// Each granted folder may hold a closed place, so every closed name directly below it is covered; and nothing else is.
 pub fn masks(spec: &Spec) -> Result<(), PlanError> {
-    let granted = spec.mounts.iter().filter(|mount| matches!(mount.purpose, Use::Grant | Use::WriteGrant));
+    let granted =
+        |mount: &&Mount| matches!(mount.purpose, Use::Grant | Use::WriteGrant | Use::Outside | Use::OutsideWrite);
+    let granted = spec.mounts.iter().filter(granted);
     let wanted: BTreeSet<String> = granted.flat_map(|mount| masks::below(&mount.target).collect::<Vec<_>>()).collect();
     let found: BTreeSet<String> = spec.masks.iter().cloned().collect();
     match wanted.symmetric_difference(&found).next() {
@@ -145,6 +169,16 @@ fn egress(egress: &Egress) -> bool {
     rules && connections && (1..=MAX_EGRESS_BYTES).contains(&egress.bytes)
 }
 
+/// The steps of the ladder that can carry this.
+fn modes(spec: &Spec) -> Vec<Mode> {
+    let fresh = spec.egress.is_some() || spec.mounts.iter().any(is_outside);
+    if fresh { vec![Mode::Execed] } else { Mode::LADDER.to_vec() }
+}
+
+fn is_outside(mount: &Mount) -> bool {
+    matches!(mount.purpose, Use::Outside | Use::OutsideWrite)
+}
+
 /// Whether the limits are within what any manifest may ask.
 pub fn limits(spec: &Spec) -> Result<(), PlanError> {
     let (limits, cap) = (&spec.limits, Quotas::CAP);
@@ -159,7 +193,9 @@ pub fn limits(spec: &Spec) -> Result<(), PlanError> {
         ("stack_bytes", (1 << 20..=8 << 20).contains(&limits.stack_bytes)),
         ("tmp", spec.tmp.bytes <= 64 << 20 && spec.root.bytes <= 4 << 20),
         ("namespaces", spec.namespaces == Namespace::ALL),
-        ("modes", spec.modes == if spec.egress.is_some() { vec![Mode::Execed] } else { Mode::LADDER.to_vec() }),
+        ("modes", spec.modes == modes(spec)),
+        // A home that nobody needs would only be told.
+        ("home", spec.home.is_empty() || spec.mounts.iter().any(is_outside)),
         ("egress", spec.egress.as_ref().is_none_or(egress)),
         ("secrets", spec.secrets.len() <= MAX_SECRETS && spec.secrets.iter().all(|name| is_name(name))),
         ("inner_id", spec.inner_id != 0),

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use metnos_proto::executor::{Capability, Manifest, NetGrant, PathGrant, Quotas};
+use metnos_proto::control::FolderSettings;
+use metnos_proto::executor::{Capability, Manifest, NetGrant, PathGrant, Quotas, outside};
 use metnos_proto::ids::Blake3;
 
 use super::{
     CA_FILE, CHANNEL_FD, CODE_FOLDER, DEVICES, EXECUTOR, Egress, FIRST_CONNECTION, HOST_FILE, INNER_ID, Limits, Memory,
-    Mode, Mount, MountFlags, Namespace, PLAN_FORMAT, POOL_NAME, PROGRAM_FD, Place, Plan, PlanError, Right, SEAL_FILE,
-    Spec, TMP, Use, WORKSPACE, WRITABLE,
+    Mode, Mount, MountFlags, Namespace, OUTSIDE, OUTSIDE_WRITABLE, PLAN_FORMAT, POOL_NAME, PROGRAM_FD, Place, Plan,
+    PlanError, Right, SEAL_FILE, Spec, TMP, Use, WORKSPACE, WRITABLE,
 };
 use crate::interp::Interpreter;
 use crate::masks;
@@ -32,12 +33,16 @@ pub struct Installation {
     pub seal: Blake3,
     /// The digest of what makes Python's own modules use the net; `None` where there are no certificate authorities.
     pub net: Option<Blake3>,
+    /// The folders outside the workspace that the owner has listed.
+    pub folders: FolderSettings,
 }
 
 /// What an executor is granted, read from its manifest.
 #[derive(Debug, Default)]
 struct Granted {
     folders: Vec<Grant>,
+    /// Outside the workspace, each with whether it may be written.
+    outside: BTreeMap<String, bool>,
     egress: Vec<String>,
     /// The names of secrets.
     secrets: Vec<String>,
@@ -76,6 +81,25 @@ impl Grant {
     }
 }
 
+/// A folder outside the workspace, by its own path.
+fn outside_mount(path: &str, write: bool) -> Mount {
+    let (root, purpose, flags) = if write {
+        (OUTSIDE_WRITABLE, Use::OutsideWrite, MountFlags::WRITE)
+    } else {
+        (OUTSIDE, Use::Outside, MountFlags::READ)
+    };
+    Mount { source: format!("{root}{path}"), target: format!("{OUTSIDE}{path}"), folder: true, purpose, flags }
+}
+
+impl Granted {
+    /// Everything granted, as the sandbox names it, each with whether it may be written; what lies above comes before what
+    /// lies below it.
+    fn targets(&self) -> impl Iterator<Item = (String, bool)> + '_ {
+        let inside = self.folders.iter().map(|grant| (grant.path(WORKSPACE), grant.write));
+        inside.chain(self.outside.iter().map(|(path, write)| (format!("{OUTSIDE}{path}"), *write)))
+    }
+}
+
 impl Installation {
     /// The plan of an executor.
     ///
@@ -104,16 +128,29 @@ impl Installation {
             for folder in capability.entries() {
                 match PathGrant::parse(folder) {
                     Some(PathGrant::Workspace(below)) => grants.push(Grant { below, write }),
-                    Some(PathGrant::Home(_) | PathGrant::Absolute(_)) | None => {
-                        return Err(PlanError::Unsupported(format!("{} {folder}", capability.name())));
-                    }
+                    Some(PathGrant::Home(_) | PathGrant::Absolute(_)) => {}
+                    None => return Err(PlanError::Unsupported(format!("{} {folder}", capability.name()))),
                 }
             }
         }
+        let outside = self.outside(manifest)?;
         secrets.sort();
         secrets.dedup();
-        let granted = Granted { folders: Grant::in_order(grants), egress, secrets };
+        let granted = Granted { folders: Grant::in_order(grants), outside, egress, secrets };
         self.plan_with(&manifest.sandbox.profile, &granted, &manifest.sandbox.quotas)
+    }
+
+    /// The folders outside the workspace that a manifest declares: each must lie in one that the owner has listed.
+    fn outside(&self, manifest: &Manifest) -> Result<BTreeMap<String, bool>, PlanError> {
+        let mut found = BTreeMap::new();
+        for declared in outside::declared(manifest, &self.folders) {
+            let key = if declared.write { "writable" } else { "folders" };
+            let unlisted = || PlanError::Unlisted(declared.entry.clone(), key);
+            let path = declared.path.clone().ok_or_else(unlisted)?;
+            self.folders.listed(&path, declared.write).ok_or_else(unlisted)?;
+            *found.entry(path).or_default() |= declared.write;
+        }
+        Ok(found)
     }
 
     /// The plan for code that nobody has approved yet: nothing is granted.
@@ -142,19 +179,19 @@ impl Installation {
         Plan::new(Spec {
             format: PLAN_FORMAT,
             profile: profile.to_owned(),
-            modes: if egress.is_some() { vec![Mode::Execed] } else { Mode::LADDER.to_vec() },
+            modes: if egress.is_some() || !granted.outside.is_empty() {
+                vec![Mode::Execed]
+            } else {
+                Mode::LADDER.to_vec()
+            },
             namespaces: Namespace::ALL.to_vec(),
             hostname: "metnos".to_owned(),
             inner_id: INNER_ID,
             root: Memory { bytes: 1 << 20, files: 512 },
             tmp,
-            mounts: self.mounts(&granted.folders, egress.is_some()),
-            masks: granted
-                .folders
-                .iter()
-                .flat_map(|grant| masks::below(&grant.path(WORKSPACE)).collect::<Vec<_>>())
-                .collect(),
-            places: self.places(&granted.folders, egress.is_some()),
+            mounts: self.mounts(granted, egress.is_some()),
+            masks: granted.targets().flat_map(|(path, _)| masks::below(&path).collect::<Vec<_>>()).collect(),
+            places: self.places(granted, egress.is_some()),
             seccomp: self.seccomp[0],
             start_seccomp: self.seccomp[1],
             preload,
@@ -183,6 +220,7 @@ impl Installation {
             seal: self.seal,
             egress,
             secrets: granted.secrets.clone(),
+            home: if granted.outside.is_empty() { String::new() } else { self.folders.home.clone() },
         })
     }
 
@@ -194,7 +232,7 @@ impl Installation {
         Ok(Some(Egress { rules: rules.to_vec(), connections: CONNECTIONS, bytes: EGRESS_BYTES, host }))
     }
 
-    fn mounts(&self, grants: &[Grant], net: bool) -> Vec<Mount> {
+    fn mounts(&self, granted: &Granted, net: bool) -> Vec<Mount> {
         let it = &self.interpreter;
         let same = |path: &String, folder, purpose, flags| Mount {
             source: path.clone(),
@@ -216,14 +254,15 @@ impl Installation {
             mounts.push(same(&CA_FILE.to_owned(), false, Use::Certificates, MountFlags::READ));
         }
         mounts.extend(DEVICES.map(|path| same(&path.to_owned(), false, Use::Device, MountFlags::DEVICE)));
-        mounts.extend(grants.iter().map(Grant::mount));
-        if grants.iter().any(|grant| grant.write && grant.below.is_empty()) {
+        mounts.extend(granted.folders.iter().map(Grant::mount));
+        mounts.extend(granted.outside.iter().map(|(path, write)| outside_mount(path, *write)));
+        if granted.folders.iter().any(|grant| grant.write && grant.below.is_empty()) {
             mounts.push(same(&format!("{WORKSPACE}/{POOL_NAME}"), true, Use::Guard, MountFlags::READ));
         }
         mounts
     }
 
-    fn places(&self, grants: &[Grant], net: bool) -> Vec<Place> {
+    fn places(&self, granted: &Granted, net: bool) -> Vec<Place> {
         let it = &self.interpreter;
         let place = |path: &str, folder, right| Place { path: path.to_owned(), folder, right };
         // Nothing may be executed any more; what was mapped as code stays, and may be read.
@@ -240,8 +279,8 @@ impl Installation {
         places.push(place("/dev/null", false, Right::ReadWrite));
         places.extend(["/dev/zero", "/dev/urandom"].map(|path| place(path, false, Right::Read)));
         places.push(place(TMP, true, Right::Own));
-        let right = |grant: &Grant| if grant.write { Right::Change } else { Right::Read };
-        places.extend(grants.iter().map(|grant| place(&grant.path(WORKSPACE), true, right(grant))));
+        let right = |write| if write { Right::Change } else { Right::Read };
+        places.extend(granted.targets().map(|(path, write)| place(&path, true, right(write))));
         places
     }
 }

@@ -1,6 +1,7 @@
 //! Plans for tests, of an installation that is nowhere.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use metnos_proto::control::FolderSettings;
 use metnos_proto::executor::Manifest;
 use metnos_proto::ids::Blake3;
 
@@ -29,6 +30,11 @@ pub fn installation() -> Installation {
         host: Blake3::of(b"host"),
         seal: Blake3::of(b"seal"),
         net: Some(Blake3::of(b"net")),
+        folders: FolderSettings {
+            home: "/home/ada".to_owned(),
+            read: vec!["/home/ada/Pictures".to_owned()],
+            write: vec!["/srv/photos".to_owned()],
+        },
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use metnos_proto::control::FolderSettings;
 use metnos_proto::executor::Quotas;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::Outcome;
@@ -210,7 +211,7 @@ async fn run_case<S: Sandbox>(
     case: &Case,
     kill: oneshot::Receiver<()>,
 ) -> Result<Judged, String> {
-    let scratch = sandbox.scratch(&Value::Object(case.files.clone()))?;
+    let scratch = sandbox.scratch(&Value::Object(files_of(executor, case)))?;
     let plan = executor.plan.with_scratch(scratch.folder()).map_err(|error| error.to_string())?;
     let args = json::canonical(&Value::Object(case.args.clone()));
     if case.thought.is_some() != executor.manifest.mind.is_some() {
@@ -235,6 +236,20 @@ async fn run_case<S: Sandbox>(
         tracing::debug!(id = %executor.id, case = %case.name, log = %short(&finished.log), "what a birth test wrote");
     }
     Ok(judge(executor, finished))
+}
+
+/// The files of a case, those of folders outside the workspace by their whole paths, and these folders where it says nothing
+/// of them.
+fn files_of(executor: &Formed, case: &Case) -> Map<String, Value> {
+    let home = executor.plan.spec().home.clone();
+    let settings = FolderSettings { home, ..FolderSettings::default() };
+    let named = |path: &String| settings.place(path).unwrap_or_else(|| path.clone());
+    let mut files: Map<String, Value> =
+        case.files.iter().map(|(path, description)| (named(path), description.clone())).collect();
+    for folder in executor.plan.outside() {
+        files.entry(folder).or_insert_with(|| json!({ "folder": true }));
+    }
+    files
 }
 
 fn short(text: &str) -> String {

@@ -201,7 +201,7 @@ impl<S: Sandbox> Service<S> {
             let why = format!("the arguments of {id}, with their references resolved, do not fit its schema: {fault}");
             return Err(Refusal::new(RefusalCode::Invalid, "schema.input", why));
         }
-        one_name_each(&verified.executor.manifest, &arguments)?;
+        one_name_each(&verified.executor.manifest, &verified.executor.plan, &arguments)?;
         Ok((bytes, inputs))
     }
 

@@ -4,15 +4,16 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
+use metnos_proto::control::FolderSettings;
 use metnos_proto::executor::forbidden::{Places, within_workspace};
-use metnos_proto::executor::{Manifest, Role};
+use metnos_proto::executor::{Manifest, Role, outside};
 use metnos_proto::json;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use serde_json::Value;
 
-use crate::plan::WORKSPACE;
+use crate::plan::{OUTSIDE, Plan, WORKSPACE};
 
 /// The most texts of one call that are looked at; no schema of the pool allows more paths.
 pub const MAX_NAMED: usize = 256;
@@ -21,7 +22,8 @@ pub const MAX_NAMED: usize = 256;
 ///
 /// # Errors
 /// The file that has more, with what to do; or that it could not be looked at.
-pub fn one_name_each(manifest: &Manifest, arguments: &Value) -> Result<(), Refusal> {
+pub fn one_name_each(manifest: &Manifest, plan: &Plan, arguments: &Value) -> Result<(), Refusal> {
+    one_name_each_outside(manifest, plan, arguments)?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat(CWD, WORKSPACE, flags, Mode::empty()) {
         Ok(workspace) => one_name_each_below(&workspace, manifest, arguments),
@@ -32,20 +34,46 @@ pub fn one_name_each(manifest: &Manifest, arguments: &Value) -> Result<(), Refus
 }
 
 fn one_name_each_below(workspace: &OwnedFd, manifest: &Manifest, arguments: &Value) -> Result<(), Refusal> {
+    let inside = |text: &str| within_workspace(text, &Places::default()).filter(|path| !path.is_empty());
+    named(manifest, arguments, inside)?.iter().try_for_each(|path| one_name(workspace, path, path))
+}
+
+/// The same in the folders outside the workspace, which the view shows below their own paths.
+fn one_name_each_outside(manifest: &Manifest, plan: &Plan, arguments: &Value) -> Result<(), Refusal> {
+    let folders: Vec<&str> = plan.outside().collect();
+    if folders.is_empty() {
+        return Ok(());
+    }
+    let settings = FolderSettings { home: plan.spec().home.clone(), ..FolderSettings::default() };
+    for path in named(manifest, arguments, |text| settings.place(text))? {
+        let Some(folder) = folders.iter().find(|folder| outside::below(&path, folder).is_some()) else { continue };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let place = format!("{OUTSIDE}{folder}");
+        let opened = rustix::fs::openat2(CWD, &place, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+        let opened = opened.map_err(|errno| not_seen(folder, errno))?;
+        let below = outside::below(&path, folder).filter(|below| !below.is_empty());
+        below.map_or(Ok(()), |below| one_name(&opened, below, &path))?;
+    }
+    Ok(())
+}
+
+/// Every file that an argument names, as `read` reads it.
+fn named(
+    manifest: &Manifest,
+    arguments: &Value,
+    read: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<String>, Refusal> {
     let mut named = Vec::new();
     collect(arguments, String::new(), &mut |pointer, text| {
-        if matches!(manifest.role(pointer), Role::Path | Role::Selector | Role::Dest)
-            && let Some(path) = within_workspace(text, &Places::default())
-            && !path.is_empty()
-        {
-            named.push(path);
+        if matches!(manifest.role(pointer), Role::Path | Role::Selector | Role::Dest) {
+            named.extend(read(text));
         }
     });
     if named.len() > MAX_NAMED {
         let why = format!("the call names {} files; at most {MAX_NAMED} are looked at", named.len());
         return Err(Refusal::new(RefusalCode::Invalid, "sandbox.named", why));
     }
-    named.iter().try_for_each(|path| one_name(workspace, path))
+    Ok(named)
 }
 
 fn collect(value: &Value, pointer: String, found: &mut impl FnMut(&str, &str)) {
@@ -65,23 +93,23 @@ fn collect(value: &Value, pointer: String, found: &mut impl FnMut(&str, &str)) {
     }
 }
 
-fn one_name(workspace: &OwnedFd, path: &str) -> Result<(), Refusal> {
+fn one_name(folder: &OwnedFd, path: &str, shown: &str) -> Result<(), Refusal> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let file = match rustix::fs::openat2(workspace.as_fd(), path, flags, Mode::empty(), resolve) {
+    let file = match rustix::fs::openat2(folder.as_fd(), path, flags, Mode::empty(), resolve) {
         Ok(file) => file,
         // What is not there, or no way for sandboxd, is none for what it runs: the executor says so in its own words.
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS | Errno::XDEV | Errno::NAMETOOLONG) => {
             return Ok(());
         }
-        Err(errno) => return Err(not_seen(path, errno)),
+        Err(errno) => return Err(not_seen(shown, errno)),
     };
-    let status = rustix::fs::fstat(&file).map_err(|errno| not_seen(path, errno))?;
+    let status = rustix::fs::fstat(&file).map_err(|errno| not_seen(shown, errno))?;
     if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile || status.st_nlink <= 1 {
         return Ok(());
     }
     let why = format!(
-        "{path} has {} names, and where the others lie cannot be seen from the workspace: it may be any file of this disk",
+        "{shown} has {} names, and where the others lie cannot be seen from here: it may be any file of this disk",
         status.st_nlink
     );
     let remedy = "copy it to a file of its own (`cp FILE NEW && mv NEW FILE`)";

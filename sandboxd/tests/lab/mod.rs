@@ -3,11 +3,12 @@
 
 use std::path::Path;
 
-use metnos_proto::control::NetSettings;
+use metnos_proto::control::{FolderSettings, NetSettings};
 use metnos_proto::executor::Quotas;
 use metnos_proto::json;
 use metnos_sandboxd::approved::Approved;
 use metnos_sandboxd::escape;
+use metnos_sandboxd::handed::Handed;
 use metnos_sandboxd::interp::Interpreter;
 use metnos_sandboxd::kernel::Kernel;
 use metnos_sandboxd::launch::Launcher;
@@ -34,11 +35,14 @@ pub struct Lab {
     pub plain: Installation,
     /// With `_ctypes`, so that hostile code can make any system call; `None` where this machine lacks it.
     pub armed: Option<Installation>,
+    /// Where folders outside the workspace lie: `pictures` is listed to be read, `albums` to be written.
+    pub outside: String,
 }
 
 impl Lab {
     /// Enters the view of the instance at `instance`, see [`build`]. Must be called by a process of one thread.
     pub fn enter(instance: &Path) -> Self {
+        let (listed, handed) = outside(instance);
         drop_root();
         // As many descriptors as may be, so that it is the sandbox which limits them and not the shell of whoever tests.
         let own = rustix::process::getrlimit(rustix::process::Resource::Nofile);
@@ -53,11 +57,13 @@ impl Lab {
             host: Launcher::host_digest(),
             seal: Launcher::seal_digest(),
             net: Some(Launcher::net_digest()),
+            folders: listed.clone(),
         };
-        let kernel = Kernel::enter(instance, interpreter.clone(), false, &NetSettings::default()).unwrap();
+        let settings = (&NetSettings::default(), &listed);
+        let kernel = Kernel::enter_with(instance, interpreter.clone(), false, settings, handed).unwrap();
         let (plain, armed) = (installation(interpreter), armed.map(installation));
         let armed_kernel = armed.as_ref().map(|armed| kernel.beside(armed.clone()).unwrap());
-        Self { kernel, armed_kernel, plain, armed }
+        Self { kernel, armed_kernel, plain, armed, outside: instance.join(OUTSIDE).display().to_string() }
     }
 
     /// The plan of hostile code: it may read the workspace, and has tight limits.
@@ -112,10 +118,38 @@ impl Lab {
     }
 }
 
+/// Where folders outside the workspace lie in the instance of these tests.
+const OUTSIDE: &str = "home";
+
+/// Opens them, as the supervisor does.
+fn outside(instance: &Path) -> (FolderSettings, Handed) {
+    let path = |name: &str| instance.join(OUTSIDE).join(name).display().to_string();
+    let listed = FolderSettings { home: String::new(), read: vec![path("pictures")], write: vec![path("albums")] };
+    let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
+    let open = |path: &str| (path.to_owned(), rustix::fs::open(path, flags, rustix::fs::Mode::empty()).unwrap());
+    let folders = listed.all().into_iter().map(open).collect();
+    (listed, Handed { egress: None, folders })
+}
+
 /// Makes an instance and gives it to whom sandboxd will be.
 pub fn build(instance: &Path) {
     fill(&instance.join("workspace"));
+    let put = |path: &str, text: &str| {
+        let path = instance.join(OUTSIDE).join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    put("pictures/a.txt", "a picture");
+    put("pictures/.ssh/new", "the owner's key");
+    put("pictures/.netrc", "the owner's key");
+    put("albums/old.txt", "old");
     give_away(instance);
+    if rustix::process::geteuid().is_root() {
+        // Whose user sandboxd is may not walk there.
+        let home = instance.join(OUTSIDE);
+        std::os::unix::fs::chown(&home, Some(0), Some(0)).unwrap();
+        std::fs::set_permissions(&home, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    }
     std::os::unix::fs::chown(instance, Some(owner()), Some(owner())).unwrap();
 }
 
