@@ -112,7 +112,7 @@ mod tests {
             "manifest": {
                 "executor": { "summary": "Read a file.\u{1b}[2J", "examples": ["read notes/a.md"], "created_by": "seed" },
                 "effects": { "class": "read" },
-                "sandbox": { "capabilities": [{ "fs_read": ["workspace/"] }], "quotas": { "cpu_s": 2, "wall_s": 3 } },
+                "sandbox": { "capabilities": [{ "fs_read": ["workspace/", "~/Pictures/"] }], "quotas": { "cpu_s": 2, "wall_s": 3 } },
                 "contract": { "error_classes": ["NotFound", "TooLarge"] },
             },
             "schema": { "definitions": {
@@ -125,7 +125,7 @@ mod tests {
         let text = out.text();
         for part in [
             "does     Read a file.\\x1b[2J\n",
-            "granted  fs_read workspace/\n",
+            "granted  fs_read workspace/, ~/Pictures/\n",
             "limits   cpu_s 2, wall_s 3\n",
             "errors   NotFound, TooLarge\n",
             "signed   1 min ago\n",
