@@ -56,6 +56,8 @@ pub struct Boot<R: Role> {
     pub start: Start,
     /// What came with that: a line to a helper that the supervisor has started for this daemon. Only sandboxd has one.
     pub helper: Option<OwnedFd>,
+    /// The subtree of control groups that calls get theirs in, or why there is none; `None` where nobody said. Only sandboxd's.
+    pub groups: Option<Result<OwnedFd, String>>,
     ends: Vec<RawEnd>,
     role: std::marker::PhantomData<R>,
 }
@@ -96,7 +98,7 @@ impl<R: Role> Boot<R> {
             }
             (other, _) => return Err(BootError::Protocol(format!("the first word is {other:?}"))),
         };
-        let (mut ends, mut helper) = (Vec::new(), None);
+        let (mut ends, mut helper, mut groups) = (Vec::new(), None, None);
         loop {
             match next()? {
                 (Order::Helper(_), Some(line))
@@ -104,12 +106,17 @@ impl<R: Role> Boot<R> {
                 {
                     helper = Some(line);
                 }
+                (Order::Groups(said), subtree)
+                    if R::NAME == RoleName::Sandboxd && groups.is_none() && ends.is_empty() =>
+                {
+                    groups = Some(subtree.ok_or(said.missing));
+                }
                 (Order::Edge(end), Some(fd)) if ends.len() < MAX_FIRST_ENDS => ends.push(end.with(fd)),
                 (Order::Go(_), None) => break,
                 (other, _) => return Err(BootError::Protocol(format!("out of order: {other:?}"))),
             }
         }
-        Ok(Self { control, start, helper, ends, role: std::marker::PhantomData })
+        Ok(Self { control, start, helper, groups, ends, role: std::marker::PhantomData })
     }
 
     /// The parts, for a daemon with a plain poll loop.

@@ -41,6 +41,8 @@ words! {
         /// Beside it a line to a helper that was started for this daemon, as a user of its own: before any end, and to sandboxd
         /// alone.
         Helper(Helper),
+        /// To sandboxd alone, before any end: the control groups of calls.
+        Groups(Groups),
         /// Test builds only: attempt this forbidden act and report.
         #[cfg(feature = "attack")]
         Attempt(Attempt),
@@ -177,6 +179,12 @@ words! {
 
     /// See [`Order::Helper`].
     pub struct Helper {}
+
+    /// See [`Order::Groups`].
+    pub struct Groups {
+        /// Why there are none. Empty where the descriptor of a subtree comes beside it.
+        pub missing: String,
+    }
 
     /// See [`Order::Ping`].
     pub struct Ping {
@@ -414,6 +422,7 @@ impl Message for Order {
     fn fds(&self) -> usize {
         match self {
             Self::Edge(_) | Self::Helper(_) => 1,
+            Self::Groups(groups) => usize::from(groups.missing.is_empty()),
             Self::Start(_) | Self::Go(_) | Self::Ping(_) | Self::Drain(_) => 0,
             #[cfg(feature = "attack")]
             Self::Attempt(_) => 0,

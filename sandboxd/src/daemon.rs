@@ -52,7 +52,10 @@ pub enum DaemonError {
 }
 
 /// Lives. `prepare` moves this process into its view, from where the pool is at `pool`.
-pub fn live<S: Sandbox>(pool: &str, prepare: impl FnOnce(&Start, Option<OwnedFd>) -> Result<S, String>) -> ExitCode {
+pub fn live<S: Sandbox>(
+    pool: &str,
+    prepare: impl FnOnce(&Start, Option<OwnedFd>, Result<OwnedFd, String>) -> Result<S, String>,
+) -> ExitCode {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).init();
     #[cfg(feature = "attack")]
     let _ = metnos_proto::boot::ATTACK.set(attack);
@@ -71,14 +74,15 @@ pub fn live<S: Sandbox>(pool: &str, prepare: impl FnOnce(&Start, Option<OwnedFd>
 
 fn boot<S: Sandbox>(
     pool: &str,
-    prepare: impl FnOnce(&Start, Option<OwnedFd>) -> Result<S, String>,
+    prepare: impl FnOnce(&Start, Option<OwnedFd>, Result<OwnedFd, String>) -> Result<S, String>,
 ) -> Result<(), DaemonError> {
     die_with_parent()?;
     // Before the own view, in which it may not be found.
     let pss = Pss::open()?;
     let mut boot = Boot::<Sandboxd>::receive()?;
     let helper = boot.helper.take();
-    let opened = open(pool, &boot.start, |start| prepare(start, helper));
+    let groups = boot.groups.take().unwrap_or_else(|| Err("the supervisor has said nothing of any".to_owned()));
+    let opened = open(pool, &boot.start, |start| prepare(start, helper, groups));
     let (sandbox, registry) = match opened {
         Ok(opened) => opened,
         Err(error) => {

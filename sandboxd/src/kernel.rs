@@ -21,6 +21,7 @@ use crate::approved::Approved;
 use crate::canary;
 use crate::egress::{Egress, Opened};
 use crate::frames::{self, Word};
+use crate::groups::Groups;
 use crate::inner::Becoming;
 use crate::interp::Interpreter;
 use crate::launch::Launcher;
@@ -46,6 +47,8 @@ pub struct Kernel {
     /// For the escape suite alone; see [`Interpreter::armed`].
     armed: Option<Installation>,
     launcher: Rc<Launcher>,
+    /// Why calls have no control group; empty where they have.
+    no_groups: String,
     pool: Rc<Pool>,
     reaper: Rc<Reaper>,
     egress: Rc<Egress>,
@@ -57,14 +60,15 @@ pub struct Kernel {
 
 impl Kernel {
     /// Finds the interpreter and moves this process, which must have one thread, into its own view of the instance. `egress`
-    /// is a line to what dials for executors, where that was started already.
+    /// is a line to what dials for executors, where that was started already; `groups` the subtree of control groups of
+    /// calls, or why there is none.
     ///
     /// # Errors
     /// In a sentence, what is missing.
-    pub fn prepare(start: &Start, egress: Option<OwnedFd>) -> Result<Self, String> {
+    pub fn prepare(start: &Start, egress: Option<OwnedFd>, groups: Result<OwnedFd, String>) -> Result<Self, String> {
         let interpreter = Interpreter::discover(&start.settings.interpreter).map_err(|error| error.to_string())?;
         let waived = start.settings.waive.iter().any(|layer| layer == LANDLOCK);
-        Self::enter_with(Path::new(&start.instance), interpreter, waived, &start.settings.net, egress)
+        Self::enter_with(Path::new(&start.instance), interpreter, waived, &start.settings.net, egress, groups)
     }
 
     /// As [`Kernel::prepare`], with an interpreter that was found already.
@@ -76,8 +80,9 @@ impl Kernel {
         interpreter: Interpreter,
         without_landlock: bool,
         net: &NetSettings,
+        groups: Result<OwnedFd, String>,
     ) -> Result<Self, String> {
-        Self::enter_with(instance, interpreter, without_landlock, net, None)
+        Self::enter_with(instance, interpreter, without_landlock, net, None, groups)
     }
 
     fn enter_with(
@@ -86,6 +91,7 @@ impl Kernel {
         without_landlock: bool,
         net: &NetSettings,
         egress: Option<OwnedFd>,
+        groups: Result<OwnedFd, String>,
     ) -> Result<Self, String> {
         let landlock_abi = sys::landlock_abi();
         if landlock_abi.is_none() && !without_landlock {
@@ -102,7 +108,11 @@ impl Kernel {
         let armed = interpreter.armed();
         let shown = armed.as_ref().unwrap_or(&interpreter);
         view::enter(&instance, shown, certificates).map_err(|error| error.to_string())?;
-        let launcher = Launcher::new(landlock_abi).map_err(|error| error.to_string())?;
+        let (groups, no_groups) = match groups.and_then(Groups::open) {
+            Ok(groups) => (Some(groups), String::new()),
+            Err(why) => (None, why),
+        };
+        let launcher = Launcher::new(landlock_abi).map_err(|error| error.to_string())?.with_groups(groups);
         let installation = Installation {
             interpreter,
             seccomp: launcher.filter_digests(),
@@ -116,7 +126,7 @@ impl Kernel {
         let pool = Pool::new(Rc::clone(&launcher), base);
         let (egress, reaper) = (Rc::new(egress), Rc::default());
         let scratches = Cell::new(0);
-        Ok(Self { installation, armed, launcher, pool, reaper, egress, landlock_abi, mounted, scratches })
+        Ok(Self { installation, armed, launcher, no_groups, pool, reaper, egress, landlock_abi, mounted, scratches })
     }
 
     /// The same for another interpreter of the same view, with a pool of its own.
@@ -132,6 +142,7 @@ impl Kernel {
             installation,
             armed: None,
             launcher,
+            no_groups: self.no_groups.clone(),
             pool,
             reaper,
             egress,
@@ -157,6 +168,15 @@ impl Kernel {
     #[must_use]
     pub const fn reaper(&self) -> &Rc<Reaper> {
         &self.reaper
+    }
+
+    /// What bounds a call, for `status`.
+    fn limits(&self) -> String {
+        let groups = match self.launcher.groups() {
+            Some(_) => "a control group for each call (memory, pids, cpu)".to_owned(),
+            None => format!("no control group: {}", self.no_groups),
+        };
+        format!("limits: rlimits, a clock on the process; {groups}")
     }
 
     /// On a fresh interpreter: the step of the ladder that needs nothing but the plan. `arguments` say where it may go
@@ -257,7 +277,7 @@ impl Sandbox for Kernel {
             format!("abstract sockets: {}", with(6, "an empty network namespace, seccomp")),
             "system calls: seccomp, an allow-list".to_owned(),
             "execution: seccomp, Landlock without any right to execute, noexec mounts; sealed once the interpreter is up".to_owned(),
-            "limits: rlimits, a clock on the process; no control group".to_owned(),
+            self.limits(),
         ];
         closed.into_iter().chain(layers).collect()
     }

@@ -7,6 +7,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::Signal;
 use tokio::io::unix::AsyncFd;
 
+use crate::groups::Group;
 use crate::launch::Launched;
 use crate::sys::{self, Ended};
 
@@ -16,10 +17,15 @@ pub(crate) struct Process {
     pub(crate) pid: i32,
     /// `None` once it was handed to whoever collects it.
     pub(crate) pidfd: Option<AsyncFd<OwnedFd>>,
+    /// Its control group, which goes with it.
+    pub(crate) group: Option<Group>,
 }
 
 impl Process {
     pub(crate) fn kill(&self) {
+        if let Some(group) = &self.group {
+            group.kill();
+        }
         if let Some(pidfd) = &self.pidfd {
             // It can only be gone already.
             let _ = rustix::process::pidfd_send_signal(pidfd.get_ref(), Signal::KILL);
@@ -82,9 +88,9 @@ pub(crate) struct Ends {
 }
 
 impl From<Launched> for Watched {
-    fn from(Launched { pid, pidfd, channel, log, fault }: Launched) -> Self {
+    fn from(Launched { pid, pidfd, channel, log, fault, group }: Launched) -> Self {
         let watched = || {
-            let process = Process { pid, pidfd: Some(watch(pidfd)?) };
+            let process = Process { pid, pidfd: Some(watch(pidfd)?), group };
             Ok::<_, std::io::Error>(Ends { process, channel: watch(channel)?, log: watch(log)?, fault })
         };
         Self(watched().map_err(|error| format!("the new process cannot be watched: {error}")))

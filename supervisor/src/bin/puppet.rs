@@ -120,6 +120,8 @@ impl Puppet {
             (Order::Edge(end), Some(fd)) => self.take(end.with(fd))?,
             // Kept, as sandboxd does: the other end ends when this one is closed.
             (Order::Helper(_), Some(line)) => self.helper = Some(line),
+            // It has no use for them.
+            (Order::Groups(_), _) => {}
             (Order::Go(_), None) => return self.go(),
             (Order::Ping(ping), None) => self.report(&Report::Pong(Pong { number: ping.number, pss_kib: 1234 }))?,
             (Order::Drain(_), None) => {
