@@ -111,6 +111,9 @@ impl Fence {
     /// [`JailError::Apply`] when the kernel refuses, [`JailError::Mismatch`] when a canary lives.
     pub(crate) fn raise(self, abi: u32) -> Result<(), JailError> {
         let (fs, ports) = (self.fs, self.ports.clone());
+        if !carries(fs, abi) {
+            return canaries(fs, abi, &ports);
+        }
         let status = self
             .ruleset()
             .and_then(landlock::RulesetCreated::restrict_self)
@@ -154,6 +157,12 @@ fn rights(access: Access) -> BitFlags<AccessFs> {
                 | AccessFs::RemoveDir
         }
     }
+}
+
+/// Whether Landlock has anything to carry: below ABI 4 it knows files alone, and where a namespace keeps those there would be
+/// nothing to put up. The report says of ports, signals and abstract sockets that others carry them.
+const fn carries(fs: Fs, abi: u32) -> bool {
+    matches!(fs, Fs::Handled) || abi >= ABI_NET
 }
 
 /// What must fail now. Each is tried before seccomp, which would forbid the trying.
@@ -229,6 +238,17 @@ mod tests {
         for access in [Access::Read, Access::Write] {
             assert!((rights(access) & never).is_empty());
         }
+    }
+
+    #[test]
+    fn only_where_a_namespace_keeps_the_files_an_older_landlock_carries_nothing() {
+        for abi in 1..=9 {
+            assert!(carries(Fs::Handled, abi), "{abi}");
+            assert_eq!(carries(Fs::Namespace, abi), abi >= ABI_NET, "{abi}");
+        }
+        // On whatever kernel this is, such a one does not end the daemon.
+        let fence = Fence { fs: Fs::Namespace, places: Vec::new(), ports: Vec::new() };
+        assert!(fence.raise(ABI_NET - 1).is_ok());
     }
 
     #[test]

@@ -51,10 +51,11 @@
 //! types · [`condition`] the small language of argument checks · `names`, `constants` their
 //! numbers · `filter` profile → seccomp · `fence` Landlock ·
 //! `caps_drop` capabilities · [`waiver`] · [`mod@lock`] the order · [`look`] the
-//! reading back · [`parent`], [`pss`] small helpers · `sys` the only unsafe code ·
+//! reading back · [`delegated`] control groups for calls · [`parent`], [`pss`] small helpers · `sys` the only unsafe code ·
 //! `attack` (test builds) the forbidden acts.
 
 pub mod condition;
+pub mod delegated;
 pub mod lock;
 pub mod look;
 pub mod parent;
@@ -75,6 +76,7 @@ mod sys;
 pub mod attack;
 
 pub use caps_drop::drop_bounding_set;
+pub use delegated::Delegated;
 pub use error::JailError;
 pub use fence::Places;
 pub use lock::{Locked, Narrowed, Step, lock, narrow, set_not_dumpable};

@@ -5,7 +5,7 @@ use metnos_proto::edges::{CtlPolicyd, CtlSandboxd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::memoryd::VerifyReport;
 use metnos_proto::msg::policyd::{PolicyCanaries, PolicyCanary};
-use metnos_proto::msg::sandboxd::{Canaries, Canary};
+use metnos_proto::msg::sandboxd::{Canaries, Canary, SandboxStatus};
 use serde_json::json;
 
 use crate::error::{CtlError, Exit};
@@ -38,6 +38,7 @@ pub fn doctor(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError
                 report.add(screen, finding)?;
             }
             report.add(screen, canaries(&mut reach))?;
+            report.add(screen, limits(&mut reach))?;
             for finding in controls(&mut reach) {
                 report.add(screen, finding)?;
             }
@@ -170,6 +171,21 @@ fn canaries(reach: &mut Reach) -> Finding {
     match asked {
         Ok(report) => of_canaries(&report.canaries),
         Err(error) => unreachable("sandbox", &error),
+    }
+}
+
+/// What bounds a call on this machine. That there is no control group is nothing wrong: the other limits are always there.
+fn limits(reach: &mut Reach) -> Finding {
+    const NAME: &str = "limits";
+    let asked = reach
+        .open::<CtlSandboxd>()
+        .and_then(|mut sandboxd| Ok(sandboxd.sandbox_status(TraceId::NONE, SandboxStatus {}, [])?.0));
+    match asked {
+        Ok(status) => {
+            let told = status.layers.iter().find_map(|layer| layer.strip_prefix("limits: "));
+            Finding::good(NAME, told.unwrap_or("sandboxd does not tell them"))
+        }
+        Err(error) => unreachable(NAME, &error),
     }
 }
 

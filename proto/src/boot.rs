@@ -59,6 +59,8 @@ pub struct Boot<R: Role> {
     pub helper: Option<OwnedFd>,
     /// The folders outside the workspace that could be opened, each with its path. Only policyd and sandboxd have any.
     pub folders: Vec<(String, OwnedFd)>,
+    /// The subtree of control groups that calls get theirs in, or why there is none; `None` where nobody said. Only sandboxd's.
+    pub groups: Option<Result<OwnedFd, String>>,
     ends: Vec<RawEnd>,
     role: std::marker::PhantomData<R>,
 }
@@ -99,7 +101,7 @@ impl<R: Role> Boot<R> {
             }
             (other, _) => return Err(BootError::Protocol(format!("the first word is {other:?}"))),
         };
-        let (mut ends, mut helper, mut folders) = (Vec::new(), None, Vec::new());
+        let (mut ends, mut helper, mut folders, mut groups) = (Vec::new(), None, Vec::new(), None);
         let sees_folders = matches!(R::NAME, RoleName::Policyd | RoleName::Sandboxd);
         loop {
             match next()? {
@@ -111,12 +113,17 @@ impl<R: Role> Boot<R> {
                 (Order::Folder(folder), Some(fd)) if sees_folders && folders.len() < MAX_FOLDERS && ends.is_empty() => {
                     folders.push((folder.path, fd));
                 }
+                (Order::Groups(said), subtree)
+                    if R::NAME == RoleName::Sandboxd && groups.is_none() && ends.is_empty() =>
+                {
+                    groups = Some(subtree.ok_or(said.missing));
+                }
                 (Order::Edge(end), Some(fd)) if ends.len() < MAX_FIRST_ENDS => ends.push(end.with(fd)),
                 (Order::Go(_), None) => break,
                 (other, _) => return Err(BootError::Protocol(format!("out of order: {other:?}"))),
             }
         }
-        Ok(Self { control, start, helper, folders, ends, role: std::marker::PhantomData })
+        Ok(Self { control, start, helper, folders, groups, ends, role: std::marker::PhantomData })
     }
 
     /// The parts, for a daemon with a plain poll loop.

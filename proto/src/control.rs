@@ -44,6 +44,8 @@ words! {
         /// Beside it a folder outside the workspace that the owner has listed, open for naming it only: before any end, and to
         /// policyd and sandboxd alone.
         Folder(Folder),
+        /// To sandboxd alone, before any end: the control groups of calls.
+        Groups(Groups),
         /// Test builds only: attempt this forbidden act and report.
         #[cfg(feature = "attack")]
         Attempt(Attempt),
@@ -197,6 +199,12 @@ words! {
     pub struct Folder {
         /// Which: its path, as [`FolderSettings`] has it.
         pub path: String,
+    }
+
+    /// See [`Order::Groups`].
+    pub struct Groups {
+        /// Why there are none. Empty where the descriptor of a subtree comes beside it.
+        pub missing: String,
     }
 
     /// See [`Order::Ping`].
@@ -435,6 +443,7 @@ impl Message for Order {
     fn fds(&self) -> usize {
         match self {
             Self::Edge(_) | Self::Helper(_) | Self::Folder(_) => 1,
+            Self::Groups(groups) => usize::from(groups.missing.is_empty()),
             Self::Start(_) | Self::Go(_) | Self::Ping(_) | Self::Drain(_) => 0,
             #[cfg(feature = "attack")]
             Self::Attempt(_) => 0,

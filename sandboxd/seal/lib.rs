@@ -24,8 +24,10 @@ const OUTPUT: c_int = 1;
 const ERRORS: c_int = 2;
 const CHANNEL: c_int = 3;
 const FAULT: c_int = 4;
-/// The descriptors that come with an order to fork: `/proc`, channel, output, report.
+/// The descriptors that come with an order to fork: `/proc`, channel, output, report; and behind them the control group that
+/// the child begins in, where there is one.
 const FORK_FDS: usize = 4;
+const FORK_FDS_AND_GROUP: usize = 5;
 
 /// Which step failed, and what the kernel said.
 struct Failure(&'static CStr, Errno);
@@ -73,26 +75,27 @@ const FORK_FOR_NOW: u8 = b'N';
 fn serve(control: c_int) -> Step<bool> {
     loop {
         let mut word = [0_u8; 1];
-        let mut fds = [-1; FORK_FDS];
+        let mut fds = [-1; FORK_FDS_AND_GROUP];
         let (length, count) = KERNEL.receive(control, &mut word, &mut fds).at(c"hearing sandboxd")?;
         if length == 0 {
             KERNEL.exit(0);
         }
         let [word] = word;
-        if count != FORK_FDS || !matches!(word, FORK | FORK_FOR_NOW) {
+        if !matches!(count, FORK_FDS | FORK_FDS_AND_GROUP) || !matches!(word, FORK | FORK_FOR_NOW) {
             return Err(Failure(c"an order that is none", Errno::INVALID));
         }
-        match KERNEL.fork() {
-            Fork::Child => return become_warm(fds).map(|()| word == FORK),
+        let [proc, channel, output, fault, group] = fds;
+        match KERNEL.fork(group) {
+            Fork::Child => return become_warm([proc, channel, output, fault]).map(|()| word == FORK),
             Fork::Parent { pid, pidfd } => {
-                for fd in fds {
+                for fd in fds.into_iter().take(count) {
                     KERNEL.close(fd);
                 }
                 KERNEL.send(control, &pid.to_le_bytes(), Some(pidfd)).at(c"answering sandboxd")?;
                 KERNEL.close(pidfd);
             }
             Fork::Failed(errno) => {
-                for fd in fds {
+                for fd in fds.into_iter().take(count) {
                     KERNEL.close(fd);
                 }
                 KERNEL.send(control, &(-i64::from(errno.0)).to_le_bytes(), None).at(c"answering sandboxd")?;

@@ -67,7 +67,7 @@ macro_rules! numbers {
 
 numbers! {
     READ: 0, 63; WRITE: 1, 64; CLOSE: 3, 57; MMAP: 9, 222; SOCKET: 41, 198; SENDMSG: 46, 211; RECVMSG: 47, 212;
-    CLONE: 56, 220; EXECVE: 59, 221; SETSID: 112, 157; CAPSET: 126, 91; PRCTL: 157, 167; SETHOSTNAME: 170, 161;
+    CLONE: 56, 220; CLONE3: 435, 435; EXECVE: 59, 221; SETSID: 112, 157; CAPSET: 126, 91; PRCTL: 157, 167; SETHOSTNAME: 170, 161;
     EXIT_GROUP: 231, 94; OPENAT: 257, 56; MKDIRAT: 258, 34; DUP3: 292, 24; PRLIMIT64: 302, 261; SECCOMP: 317, 277;
     MOVE_MOUNT: 429, 429; FSOPEN: 430, 430; FSCONFIG: 431, 431; FSMOUNT: 432, 432; CLOSE_RANGE: 436, 436;
     OPENAT2: 437, 437; MOUNT_SETATTR: 442, 442; LANDLOCK_CREATE_RULESET: 444, 444; LANDLOCK_ADD_RULE: 445, 445;
@@ -105,6 +105,25 @@ const ATTR_NOEXEC: u64 = 8;
 /// parent; with a descriptor.
 const FORK_FLAGS: u64 =
     0x1000_0000 | 0x2000_0000 | 0x2_0000 | 0x4000_0000 | 0x800_0000 | 0x400_0000 | 0x200_0000 | 0x8000 | 0x1000;
+
+/// It begins in a control group that is given by descriptor.
+const INTO_GROUP: u64 = 0x2_0000_0000;
+
+/// What the younger call that forks is told.
+#[repr(C, align(8))]
+struct CloneArguments {
+    flags: u64,
+    pidfd: u64,
+    child_tid: u64,
+    parent_tid: u64,
+    exit_signal: u64,
+    stack: u64,
+    stack_size: u64,
+    tls: u64,
+    set_tid: u64,
+    set_tid_size: u64,
+    group: u64,
+}
 
 #[repr(C)]
 struct Vector {
@@ -253,8 +272,9 @@ impl Kernel {
         }
     }
 
-    /// Forks into new namespaces; the child's parent is this process's parent.
-    pub fn fork(&self) -> Fork {
+    /// Forks into new namespaces, and into the control group of this descriptor, if there is one; the child's parent is this
+    /// process's parent.
+    pub fn fork(&self, group: c_int) -> Fork {
         let mut pidfd: c_int = -1;
         // SAFETY: the interpreter is told before and after, as its own `fork` does; this is called with its lock held.
         unsafe { PyOS_BeforeFork() };
@@ -262,7 +282,26 @@ impl Kernel {
         // process has one thread, so no lock is held by one that does not exist in the child. The C library is not
         // told: what it keeps of the thread's number is that of the zygote, which only its checking mutexes compare,
         // and only with itself.
-        let result = call!(CLONE, FORK_FLAGS, 0, &raw mut pidfd, 0, 0);
+        let result = match u64::try_from(group) {
+            Err(_) => call!(CLONE, FORK_FLAGS, 0, &raw mut pidfd, 0, 0),
+            Ok(group) => {
+                // The signal of its end is the one of this process's own, because it has the same parent.
+                let arguments = CloneArguments {
+                    flags: FORK_FLAGS | INTO_GROUP,
+                    pidfd: (&raw mut pidfd) as u64,
+                    child_tid: 0,
+                    parent_tid: 0,
+                    exit_signal: 0,
+                    stack: 0,
+                    stack_size: 0,
+                    tls: 0,
+                    set_tid: 0,
+                    set_tid_size: 0,
+                    group,
+                };
+                call!(CLONE3, &raw const arguments, size_of::<CloneArguments>())
+            }
+        };
         match result {
             Ok(0) => {
                 // SAFETY: see above.

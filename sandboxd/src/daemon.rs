@@ -74,7 +74,8 @@ fn boot<S: Sandbox>(pool: &str, prepare: impl FnOnce(&Start, Handed) -> Result<S
     // Before the own view, in which it may not be found.
     let pss = Pss::open()?;
     let mut boot = Boot::<Sandboxd>::receive()?;
-    let handed = Handed { egress: boot.helper.take(), folders: std::mem::take(&mut boot.folders) };
+    let groups = boot.groups.take().unwrap_or_else(|| Handed::default().groups);
+    let handed = Handed { egress: boot.helper.take(), folders: std::mem::take(&mut boot.folders), groups };
     let opened = open(pool, &boot.start, |start| prepare(start, handed));
     let (sandbox, registry) = match opened {
         Ok(opened) => opened,

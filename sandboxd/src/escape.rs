@@ -116,6 +116,12 @@ pub struct Case {
     /// Why it does not get through even without all of these, or why they cannot be taken away.
     #[serde(default)]
     pub kept: String,
+    /// The version of Landlock from which that stops it; before, the others that it names do.
+    #[serde(default)]
+    pub landlock_from: u32,
+    /// Which kernels refuse it by themselves, so that it does not get through there without any layer of ours either.
+    #[serde(default)]
+    pub refused_by: String,
     /// When it gets through nothing answers: it has become another program, or has broken itself.
     #[serde(default)]
     pub becomes: bool,

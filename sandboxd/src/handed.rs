@@ -16,12 +16,21 @@ use crate::plan::MountFlags;
 use crate::sys::{self, Cloned};
 
 /// What the supervisor has opened for sandboxd.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Handed {
     /// A line to what dials for executors, where that was started already.
     pub egress: Option<OwnedFd>,
     /// Listed folders by their paths, open for naming them only.
     pub folders: Vec<(String, OwnedFd)>,
+    /// The subtree of control groups that calls get theirs in, or why there is none.
+    pub groups: Result<OwnedFd, String>,
+}
+
+impl Default for Handed {
+    fn default() -> Self {
+        let groups = Err("the supervisor has said nothing of any".to_owned());
+        Self { egress: None, folders: Vec::new(), groups }
+    }
 }
 
 /// Copies of the mount that `folder` stands on, from there downwards and without what is mounted below it, one for each of
@@ -32,7 +41,7 @@ pub struct Handed {
 pub fn copies<const N: usize>(folder: BorrowedFd<'_>, flags: [MountFlags; N]) -> Result<Vec<OwnedFd>, Errno> {
     let from_io = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
     let (ours, theirs) = socket::pair().map_err(from_io)?;
-    match sys::clone_process(0).map_err(from_io)? {
+    match sys::clone_process(0, None).map_err(from_io)? {
         Cloned::Child => {
             let made = copy(folder, flags);
             let errno = made.as_ref().err().map_or(0, |errno| errno.raw_os_error());

@@ -2,6 +2,7 @@
 //! what it is given in the plan it is given, and adds nothing of its own.
 
 use std::cell::Cell;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::pin::pin;
 use std::rc::Rc;
@@ -20,6 +21,7 @@ use crate::approved::Approved;
 use crate::canary;
 use crate::egress::{Egress, Opened};
 use crate::frames::{self, Word};
+use crate::groups::Groups;
 use crate::handed::Handed;
 use crate::inner::Becoming;
 use crate::interp::Interpreter;
@@ -46,6 +48,8 @@ pub struct Kernel {
     /// For the escape suite alone; see [`Interpreter::armed`].
     armed: Option<Installation>,
     launcher: Rc<Launcher>,
+    /// Why calls have no control group; empty where they have.
+    no_groups: String,
     pool: Rc<Pool>,
     reaper: Rc<Reaper>,
     egress: Rc<Egress>,
@@ -79,9 +83,11 @@ impl Kernel {
         interpreter: Interpreter,
         without_landlock: bool,
         net: &NetSettings,
+        groups: Result<OwnedFd, String>,
     ) -> Result<Self, String> {
         let none = FolderSettings::default();
-        Self::enter_with(instance, interpreter, without_landlock, (net, &none), Handed::default())
+        let handed = Handed { groups, ..Handed::default() };
+        Self::enter_with(instance, interpreter, without_landlock, (net, &none), handed)
     }
 
     /// As [`Kernel::prepare`], with an interpreter that was found already.
@@ -93,7 +99,7 @@ impl Kernel {
         interpreter: Interpreter,
         without_landlock: bool,
         (net, listed): (&NetSettings, &FolderSettings),
-        Handed { egress, folders }: Handed,
+        Handed { egress, folders, groups }: Handed,
     ) -> Result<Self, String> {
         let landlock_abi = sys::landlock_abi();
         if landlock_abi.is_none() && !without_landlock {
@@ -113,7 +119,11 @@ impl Kernel {
             view::enter(&instance, shown, certificates, (&folders, listed)).map_err(|error| error.to_string())?;
         // What is shown stands in the view; by these descriptors more could be reached.
         drop(folders);
-        let launcher = Launcher::new(landlock_abi).map_err(|error| error.to_string())?;
+        let (groups, no_groups) = match groups.and_then(Groups::open) {
+            Ok(groups) => (Some(groups), String::new()),
+            Err(why) => (None, why),
+        };
+        let launcher = Launcher::new(landlock_abi).map_err(|error| error.to_string())?.with_groups(groups);
         let installation = Installation {
             interpreter,
             seccomp: launcher.filter_digests(),
@@ -125,10 +135,21 @@ impl Kernel {
         let armed = armed.map(|interpreter| Installation { interpreter, ..installation.clone() });
         let base = installation.pure_plan("pure", &Quotas::default()).map_err(|error| error.to_string())?;
         let launcher = Rc::new(launcher);
-        let pool = Pool::new(Rc::clone(&launcher), base);
-        let (egress, reaper) = (Rc::new(egress), Rc::default());
-        let scratches = Cell::new(0);
-        Ok(Self { installation, armed, launcher, pool, reaper, egress, landlock_abi, mounted, not_shown, scratches })
+        let (pool, reaper) = (Pool::new(Rc::clone(&launcher), base), Rc::default());
+        let (egress, scratches) = (Rc::new(egress), Cell::new(0));
+        Ok(Self {
+            installation,
+            armed,
+            launcher,
+            no_groups,
+            pool,
+            reaper,
+            egress,
+            landlock_abi,
+            mounted,
+            not_shown,
+            scratches,
+        })
     }
 
     /// The same for another interpreter of the same view, with a pool of its own.
@@ -144,6 +165,7 @@ impl Kernel {
             installation,
             armed: None,
             launcher,
+            no_groups: self.no_groups.clone(),
             pool,
             reaper,
             egress,
@@ -170,6 +192,15 @@ impl Kernel {
     #[must_use]
     pub const fn reaper(&self) -> &Rc<Reaper> {
         &self.reaper
+    }
+
+    /// What bounds a call, for `status`.
+    fn limits(&self) -> String {
+        let groups = match self.launcher.groups() {
+            Some(_) => "a control group for each call (memory, pids, cpu)".to_owned(),
+            None => format!("no control group: {}", self.no_groups),
+        };
+        format!("limits: rlimits, a clock on the process; {groups}")
     }
 
     /// On a fresh interpreter: the step of the ladder that needs nothing but the plan. `arguments` say where it may go
@@ -277,7 +308,7 @@ impl Sandbox for Kernel {
             format!("abstract sockets: {}", with(6, "an empty network namespace, seccomp")),
             "system calls: seccomp, an allow-list".to_owned(),
             "execution: seccomp, Landlock without any right to execute, noexec mounts; sealed once the interpreter is up".to_owned(),
-            "limits: rlimits, a clock on the process; no control group".to_owned(),
+            self.limits(),
         ];
         closed.into_iter().chain(not_shown).chain(layers).collect()
     }

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
 
 use metnos_proto::ids::Blake3;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
@@ -10,6 +11,7 @@ use rustix::pipe::PipeFlags;
 
 use crate::approved::Approved;
 use crate::frames::{self, Word};
+use crate::groups::{Group, Groups};
 use crate::inner::{self, Becoming, Material};
 use crate::order;
 use crate::plan::{Namespace, Plan};
@@ -53,6 +55,8 @@ pub struct Launcher {
     ids: (u32, u32),
     /// Landlock's version; `None` only when the owner has waived it by name.
     landlock: Option<u32>,
+    /// Control groups of calls, where there are some.
+    groups: Option<Rc<Groups>>,
     #[cfg(feature = "attack")]
     careless: crate::inner::Careless,
 }
@@ -70,6 +74,8 @@ pub struct Launched {
     pub log: OwnedFd,
     /// A sentence when it did not become the interpreter; at its end without one when it did.
     pub fault: OwnedFd,
+    /// The control group that it is in, alone, where calls get one.
+    pub group: Option<Group>,
 }
 
 impl Launcher {
@@ -84,9 +90,32 @@ impl Launcher {
             start: Filter::load(Stage::Starting)?,
             ids,
             landlock,
+            groups: None,
             #[cfg(feature = "attack")]
             careless: crate::inner::Careless::default(),
         })
+    }
+
+    /// The same with control groups for what it starts.
+    #[must_use]
+    pub fn with_groups(self, groups: Option<Rc<Groups>>) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// Control groups of calls, where there are some.
+    #[must_use]
+    pub const fn groups(&self) -> Option<&Rc<Groups>> {
+        self.groups.as_ref()
+    }
+
+    /// A group for a process, where there are some.
+    ///
+    /// # Errors
+    /// What the kernel says; without its group no process is started.
+    pub fn group(&self) -> Result<Option<Group>, LaunchError> {
+        let failed =
+            |errno: rustix::io::Errno| LaunchError::Kernel { step: "making a control group", error: errno.into() };
+        self.groups.as_ref().map(Groups::make).transpose().map_err(failed)
     }
 
     /// One that leaves layers out of what it starts, and has no filter when `open`: for the tests that take layers away.
@@ -178,7 +207,20 @@ impl Launcher {
             Becoming::Executor => SocketType::STREAM,
             Becoming::Zygote => SocketType::SEQPACKET,
         })?;
-        let cloned = sys::clone_process(clone_flags(&plan.spec().namespaces, becoming));
+        let group = match becoming {
+            Becoming::Executor => self.group()?,
+            // It runs no executor, and stays where sandboxd is.
+            Becoming::Zygote => None,
+        };
+        if let Some(group) = &group {
+            let failed = |errno: rustix::io::Errno| LaunchError::Kernel {
+                step: "bounding a control group",
+                error: errno.into(),
+            };
+            group.limit(&plan.spec().limits).map_err(failed)?;
+        }
+        let into = group.as_ref().map(Group::folder);
+        let cloned = sys::clone_process(clone_flags(&plan.spec().namespaces, becoming), into);
         match cloned.map_err(|error| LaunchError::Kernel { step: "making a process in new namespaces", error })? {
             Cloned::Child => {
                 let material = Material {
@@ -198,7 +240,7 @@ impl Launcher {
                 };
                 inner::become_executor(plan, &material)
             }
-            Cloned::Parent { pid, pidfd } => Ok(Launched { pid, pidfd, channel, log, fault }),
+            Cloned::Parent { pid, pidfd } => Ok(Launched { pid, pidfd, channel, log, fault, group }),
         }
     }
 }
@@ -248,8 +290,10 @@ impl Pipes {
 }
 
 fn clone_flags(namespaces: &[Namespace], becoming: Becoming) -> i32 {
-    // A process that is the first of its namespace could give its children no other parent than itself.
-    let own = |namespace: &&Namespace| becoming == Becoming::Executor || **namespace != Namespace::Pid;
+    // A process that is the first of its namespace could give its children no other parent than itself; and from a namespace
+    // of control groups none could begin in a group outside of it.
+    let shared = [Namespace::Pid, Namespace::Cgroup];
+    let own = |namespace: &&Namespace| becoming == Becoming::Executor || !shared.contains(namespace);
     namespaces.iter().filter(own).fold(0, |flags, namespace| {
         flags
             | match namespace {

@@ -13,6 +13,7 @@ pub mod canary;
 pub mod egress;
 pub mod escape;
 pub mod frames;
+pub mod groups;
 pub mod handed;
 pub mod inner;
 pub mod interp;

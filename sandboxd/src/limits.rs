@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use tokio::io::unix::AsyncFd;
 
 use crate::frames::{FaultKind, Frame, FrameFault, Frames};
+use crate::groups::{Group, Stopped};
 use crate::inner::NOT_STARTED;
 use crate::plan::{Limits, Plan};
 use crate::reaper::Reaper;
@@ -126,7 +127,7 @@ pub async fn supervise(
                 && let Some(so_far) = process.so_far()
                 && let Some(pidfd) = process.pidfd.take()
             {
-                reaper.take(pidfd);
+                reaper.take(pidfd, process.group.take());
                 break Ok(so_far);
             }
             process.kill();
@@ -141,8 +142,9 @@ pub async fn supervise(
     }
     let log = kept.drain(&log);
     let fault = read_fault(&fault);
+    let stopped = process.group.as_ref().map(Group::stopped).unwrap_or_default();
     match ended {
-        Ok(ended) => seen.finish(ended, &fault, limits, wall_us, log),
+        Ok(ended) => seen.finish(ended, stopped, &fault, limits, wall_us, log),
         // It may have run, and nobody knows how it ended.
         Err(error) => Finished {
             outcome: Outcome::Interrupted,
@@ -294,12 +296,21 @@ impl Seen {
         self.breach.is_none() && !self.frames.is_torn() && matches!(self.last, Some(Frame::Result(_)))
     }
 
-    fn finish(self, ended: Ended, fault: &str, limits: &Limits, wall_us: u64, log: String) -> Finished {
+    fn finish(
+        self,
+        ended: Ended,
+        stopped: Stopped,
+        fault: &str,
+        limits: &Limits,
+        wall_us: u64,
+        log: String,
+    ) -> Finished {
         let torn = self.frames.is_torn();
         // The way to that report is closed by the seal, and nothing of an executor is read before it.
         let nothing_ran =
             self.breach.is_none() && never_began(self.last.as_ref(), ended, fault) && !self.frames.is_sealed();
-        let (outcome, why) = judge(self.breach.as_ref(), self.last.as_ref(), torn, ended, fault, limits, &log);
+        let judged = judge(self.breach.as_ref(), self.last.as_ref(), torn, ended, fault, limits, &log);
+        let (outcome, why) = by_its_group(judged, stopped, limits);
         let result = match (outcome, self.last) {
             (Outcome::Ok, Some(Frame::Result(bytes))) => bytes,
             _ => Vec::new(),
@@ -397,7 +408,7 @@ fn judge(
     match last {
         Some(Frame::Fault(FaultKind::Memory, _)) => return memory_exceeded(limits),
         Some(Frame::Fault(FaultKind::Processes, _)) => {
-            return (Outcome::ProcessesExceeded, format!("it wanted more than {} threads", limits.processes));
+            return processes_exceeded(limits);
         }
         Some(Frame::Fault(FaultKind::Output, why)) => return (Outcome::BadOutput, why.clone()),
         Some(Frame::Result(_)) if ended.code == Some(0) && !torn => return (Outcome::Ok, String::new()),
@@ -420,9 +431,22 @@ fn judge(
     (Outcome::Crashed, format!("{how} and without a result: {last_words}"))
 }
 
+/// What its control group has stopped is why it ended, where nothing else says why.
+fn by_its_group(judged: (Outcome, String), stopped: Stopped, limits: &Limits) -> (Outcome, String) {
+    match judged.0 {
+        Outcome::Crashed if stopped.memory => memory_exceeded(limits),
+        Outcome::Crashed if stopped.processes => processes_exceeded(limits),
+        _ => judged,
+    }
+}
+
 /// Whether it has reported that it could not be built, and nothing but that.
 fn never_began(last: Option<&Frame>, ended: Ended, fault: &str) -> bool {
     ended.code == Some(NOT_STARTED) && last.is_none() && !fault.is_empty()
+}
+
+fn processes_exceeded(limits: &Limits) -> (Outcome, String) {
+    (Outcome::ProcessesExceeded, format!("it wanted more than {} threads", limits.processes))
 }
 
 fn memory_exceeded(limits: &Limits) -> (Outcome, String) {

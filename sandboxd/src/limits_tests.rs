@@ -94,7 +94,7 @@ fn finished(breach: Option<Breach>, came: &[u8], ended: Ended, fault: &str) -> F
     seen.breach = breach;
     seen.piece[..came.len()].copy_from_slice(came);
     seen.take(came.len());
-    seen.finish(ended, fault, &LIMITS, 1, String::new())
+    seen.finish(ended, Stopped::default(), fault, &LIMITS, 1, String::new())
 }
 
 #[test]
@@ -116,4 +116,19 @@ fn only_a_process_that_reports_that_it_was_not_sealed_has_certainly_run_nothing(
     for other in others {
         assert!(!other.nothing_ran, "{other:?}");
     }
+}
+
+#[test]
+fn what_a_control_group_has_stopped_says_why_nobody_else_could_say_it() {
+    let killed = Ended { code: None, signal: Some(libc::SIGKILL), ..FINE };
+    let judged = |stopped| by_its_group(judge(None, None, false, killed, "", &LIMITS, ""), stopped, &LIMITS).0;
+    assert_eq!(judged(Stopped::default()), Outcome::Crashed);
+    assert_eq!(judged(Stopped { memory: true, processes: true }), Outcome::MemoryExceeded);
+    assert_eq!(judged(Stopped { memory: false, processes: true }), Outcome::ProcessesExceeded);
+    // One that was stopped by the clock, or by the owner, was not ended by its memory.
+    let wall = judge(Some(&Breach::Wall), None, false, killed, "", &LIMITS, "");
+    assert_eq!(by_its_group(wall, Stopped { memory: true, processes: true }, &LIMITS).0, Outcome::Timeout);
+    // Who could not start a thread and went on well has a result.
+    let fine = (Outcome::Ok, String::new());
+    assert_eq!(by_its_group(fine, Stopped { memory: false, processes: true }, &LIMITS).0, Outcome::Ok);
 }

@@ -11,26 +11,28 @@ use rustix::process::{Signal, WaitId, WaitIdOptions};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 
+use crate::groups::Group;
+
 /// The most processes that are ending at once; the next one waits for the oldest.
 pub const MAX_ENDING: usize = 64;
 
 /// See the head of this file.
 #[derive(Debug, Default)]
 pub struct Reaper {
-    ending: RefCell<VecDeque<AsyncFd<OwnedFd>>>,
+    ending: RefCell<VecDeque<Ending>>,
     more: Notify,
 }
 
 impl Reaper {
-    /// Takes a process, by its descriptor, to end and collect it soon.
-    pub fn take(&self, process: AsyncFd<OwnedFd>) {
+    /// Takes a process, by its descriptor, to end and collect it soon, and then its control group.
+    pub fn take(&self, process: AsyncFd<OwnedFd>, group: Option<Group>) {
         let mut ending = self.ending.borrow_mut();
         while ending.len() >= MAX_ENDING
             && let Some(oldest) = ending.pop_front()
         {
-            collect(&oldest);
+            collect(&oldest.process);
         }
-        ending.push_back(process);
+        ending.push_back(Ending { process, _group: group });
         self.more.notify_one();
     }
 
@@ -45,7 +47,7 @@ impl Reaper {
 
     /// Ends and collects until none is left.
     pub async fn settle(&self) {
-        self.ending.borrow().iter().for_each(end);
+        self.ending.borrow().iter().for_each(|ending| end(&ending.process));
         loop {
             // Taken out while it is waited for; put back if whoever waits is dropped.
             let Some(oldest) = self.ending.borrow_mut().pop_front() else { return };
@@ -61,14 +63,21 @@ impl Reaper {
     }
 }
 
+/// A process that is ending. Its group is dropped after it.
+#[derive(Debug)]
+struct Ending {
+    process: AsyncFd<OwnedFd>,
+    _group: Option<Group>,
+}
+
 struct Waited<'a> {
     reaper: &'a Reaper,
-    process: Option<AsyncFd<OwnedFd>>,
+    process: Option<Ending>,
 }
 
 impl Waited<'_> {
     async fn end(mut self) {
-        if let Some(process) = &self.process {
+        if let Some(Ending { process, .. }) = &self.process {
             end(process);
             // Should it not be heard of, it is waited for below.
             let _ = process.readable().await;
@@ -88,8 +97,8 @@ impl Drop for Waited<'_> {
 
 impl Drop for Reaper {
     fn drop(&mut self) {
-        for process in self.ending.get_mut().drain(..) {
-            collect(&process);
+        for ending in self.ending.get_mut().drain(..) {
+            collect(&ending.process);
         }
     }
 }

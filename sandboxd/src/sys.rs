@@ -24,12 +24,16 @@ fn check(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Forks, with the new process in the namespaces of `flags` (`CLONE_NEW…` only).
+/// Forks, with the new process in the namespaces of `flags` (`CLONE_NEW…` only), and in the control group whose folder is
+/// `group`.
 ///
 /// # Errors
 /// What the kernel says; `EPERM` where unprivileged user namespaces are switched off.
-pub fn clone_process(flags: libc::c_int) -> io::Result<Cloned> {
+pub fn clone_process(flags: libc::c_int, group: Option<BorrowedFd<'_>>) -> io::Result<Cloned> {
     let mut pidfd: libc::c_int = -1;
+    if let Some(group) = group {
+        return clone_into(flags, group, &mut pidfd);
+    }
     let all = libc::c_ulong::from((flags | libc::CLONE_PIDFD | libc::SIGCHLD).unsigned_abs());
     // SAFETY: with a null stack and no sharing flag this is `fork`: the child gets a copy of this
     // process's memory. The process has one thread (checked at start), so no lock of the allocator or
@@ -46,6 +50,26 @@ pub fn clone_process(flags: libc::c_int) -> io::Result<Cloned> {
             std::ptr::null_mut::<libc::c_void>(),
         )
     })?;
+    cloned(pid, pidfd)
+}
+
+/// The same by the younger call, the only one that knows control groups. To begin in a group costs nothing; to be moved into
+/// one later makes every fork of the machine wait.
+fn clone_into(flags: libc::c_int, group: BorrowedFd<'_>, pidfd: &mut libc::c_int) -> io::Result<Cloned> {
+    const INTO_GROUP: u64 = 0x2_0000_0000; // CLONE_INTO_CGROUP
+    // SAFETY: all zeroes is a valid `clone_args`, which is plain numbers.
+    let mut arguments: libc::clone_args = unsafe { std::mem::zeroed() };
+    arguments.flags = u64::from((flags | libc::CLONE_PIDFD).unsigned_abs()) | INTO_GROUP;
+    arguments.pidfd = std::ptr::from_mut(pidfd) as u64;
+    arguments.exit_signal = u64::from(libc::SIGCHLD.unsigned_abs());
+    arguments.cgroup = u64::from(group.as_raw_fd().unsigned_abs());
+    // SAFETY: as above; without a stack the child goes on with a copy of this one.
+    let pid = check(unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<libc::clone_args>()) })?;
+    cloned(pid, *pidfd)
+}
+
+/// Which side this is.
+fn cloned(pid: libc::c_long, pidfd: libc::c_int) -> io::Result<Cloned> {
     if pid == 0 {
         return Ok(Cloned::Child);
     }

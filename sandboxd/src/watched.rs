@@ -7,6 +7,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::Signal;
 use tokio::io::unix::AsyncFd;
 
+use crate::groups::Group;
 use crate::launch::Launched;
 use crate::sys::{self, Ended};
 
@@ -18,15 +19,20 @@ pub(crate) struct Process {
     pub(crate) pidfd: Option<AsyncFd<OwnedFd>>,
     /// What the kernel tells of it, opened ahead: opening it takes twice as long as reading it, and a call waits for this.
     status: Option<OwnedFd>,
+    /// Its control group, which goes with it.
+    pub(crate) group: Option<Group>,
 }
 
 impl Process {
-    fn new(pid: i32, pidfd: OwnedFd) -> std::io::Result<Self> {
+    fn new(pid: i32, pidfd: OwnedFd, group: Option<Group>) -> std::io::Result<Self> {
         let status = rustix::fs::open(format!("/proc/{pid}/status"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
-        Ok(Self { pid, pidfd: Some(watch(pidfd)?), status: status.ok() })
+        Ok(Self { pid, pidfd: Some(watch(pidfd)?), group, status: status.ok() })
     }
 
     pub(crate) fn kill(&self) {
+        if let Some(group) = &self.group {
+            group.kill();
+        }
         if let Some(pidfd) = &self.pidfd {
             // It can only be gone already.
             let _ = rustix::process::pidfd_send_signal(pidfd.get_ref(), Signal::KILL);
@@ -87,9 +93,9 @@ pub(crate) struct Ends {
 }
 
 impl From<Launched> for Watched {
-    fn from(Launched { pid, pidfd, channel, log, fault }: Launched) -> Self {
+    fn from(Launched { pid, pidfd, channel, log, fault, group }: Launched) -> Self {
         let watched = || {
-            let process = Process::new(pid, pidfd)?;
+            let process = Process::new(pid, pidfd, group)?;
             Ok::<_, std::io::Error>(Ends { process, channel: watch(channel)?, log: watch(log)?, fault })
         };
         Self(watched().map_err(|error| format!("the new process cannot be watched: {error}")))

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "tests")]
 
 mod escape;
+mod groups;
 mod lab;
 mod outside;
 mod pool;
@@ -59,6 +60,9 @@ fn main() -> ExitCode {
         "outside::a_folder_that_was_swapped_after_the_decision_is_not_mounted",
         Box::new(|lab| Box::pin(outside::swapped(lab))),
     );
+    add("groups::memory_is_held_by_its_group_alone", Box::new(|lab| Box::pin(groups::memory(lab))));
+    add("groups::threads_are_held_by_its_group_alone", Box::new(|lab| Box::pin(groups::threads(lab))));
+    add("groups::one_waits_bounded_and_ends_by_one_word", Box::new(|lab| Box::pin(groups::prepared(lab))));
     for case in escape::all() {
         for (step, warm) in [("fresh", false), ("warm", true)] {
             let case = case.clone();
@@ -116,6 +120,10 @@ fn seed(name: &str) -> [&'static [u8]; 4] {
 }
 
 async fn birth(lab: &Lab, name: &str) -> Verdict {
+    if lab::slower() > 1 {
+        println!("skipped: a birth is held to its executor's own time, and this machine is emulated");
+        return Ok(());
+    }
     let [manifest, code, schema, tests] = seed(name);
     let id = ExecutorId { name: name.to_owned(), version: "1.0.0".to_owned() };
     let texts = metnos_sandboxd::pool::verify::Texts {

@@ -24,6 +24,8 @@ pub struct Arrival {
     pub process: Process,
     /// sandboxd's line to what dials for executors, where that has a user of its own.
     pub helper: Option<OwnedFd>,
+    /// For sandboxd alone: the control groups of calls, or why there are none.
+    pub groups: Option<Result<OwnedFd, String>>,
 }
 
 /// A daemon's process, named by a descriptor that cannot come to mean another one.

@@ -195,7 +195,11 @@ fn prepare(args: &Args) -> Result<Prepared, RunError> {
     }
     let exe = std::env::current_exe().map_err(os("the place of this program"))?;
     let programs = exe.parent().unwrap_or(Path::new("/")).to_owned();
-    let front = Spawn::new(&programs, chosen.ids.clone(), args.instead.clone()).map_err(os("the daemons' programs"))?;
+    // Before anybody is started, who would be in the way.
+    let groups = metnos_jail::Delegated::take()
+        .inspect_err(|why| tracing::info!("calls are bounded without control groups: {why}"));
+    let front = Spawn::new(&programs, chosen.ids.clone(), args.instead.clone(), groups);
+    let front = front.map_err(os("the daemons' programs"))?;
     let run_path = instance.path().join("run");
     let listener = ctl::listen(&run_dir, &run_path, settings.owner_uid).map_err(os("run/control.sock"))?;
     Ok(Prepared { instance, _lock: lock, _ids: chosen, settings, listener, front })

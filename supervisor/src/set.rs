@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use metnos_proto::control::{self, Drain, EdgeEnd, Folder, Go, Helper, Order, Ping, Settings, Start};
+use metnos_proto::control::{self, Drain, EdgeEnd, Folder, Go, Groups, Helper, Order, Ping, Settings, Start};
 use metnos_proto::role::RoleName;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
@@ -241,7 +241,7 @@ impl<F: Front> Set<F> {
     pub fn arrived(&mut self, arrivals: Vec<Arrival>) {
         let mut roles = Vec::new();
         for mut arrival in arrivals {
-            let (role, helper) = (arrival.role, arrival.helper.take());
+            let (role, helper, groups) = (arrival.role, arrival.helper.take(), arrival.groups.take());
             if let Err(error) = self.welcome(arrival) {
                 self.alarm(role, &format!("its control line cannot be watched: {error}"));
             } else {
@@ -251,6 +251,10 @@ impl<F: Front> Set<F> {
                     self.order_with(role, &Order::Helper(Helper {}), Some(&helper));
                 }
                 self.show_folders(role);
+                if let Some(groups) = groups {
+                    let missing = groups.as_ref().err().cloned().unwrap_or_default();
+                    self.order_with(role, &Order::Groups(Groups { missing }), groups.as_ref().ok());
+                }
                 roles.push(role);
             }
         }
@@ -273,7 +277,7 @@ impl<F: Front> Set<F> {
         self.folders = folders;
     }
 
-    fn welcome(&mut self, Arrival { role, line, process, helper: _ }: Arrival) -> std::io::Result<()> {
+    fn welcome(&mut self, Arrival { role, line, process, helper: _, groups: _ }: Arrival) -> std::io::Result<()> {
         let now = self.now_ms();
         let line = Rc::new(metnos_proto::sys::watch(line).inspect_err(|_| process.kill())?);
         let Some(daemon) = self.daemons.get_mut(&role) else { return Ok(()) };

@@ -14,6 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use metnos_jail::Delegated;
 use metnos_proto::role::RoleName;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions};
@@ -36,6 +37,8 @@ pub struct Spawn {
     instead: BTreeMap<RoleName, PathBuf>,
     /// What dials for executors, as a user of its own. It ends with its line to sandboxd.
     helper: Option<Child>,
+    /// The control groups of calls, or why there are none.
+    groups: Result<Delegated, String>,
 }
 
 /// The word by which sandboxd's program is told to be what dials for executors, and nothing else.
@@ -48,11 +51,17 @@ pub fn program(role: RoleName) -> String {
 }
 
 impl Spawn {
-    /// Daemons whose programs lie in `programs`, which run as `ids`. `instead` is empty but in tests.
+    /// Daemons whose programs lie in `programs`, which run as `ids`. `instead` is empty but in tests. `groups` is what the
+    /// service manager has delegated, or why it is not used.
     ///
     /// # Errors
     /// When the directory cannot be opened, or lacks a program.
-    pub fn new(programs: &Path, ids: Ids, instead: BTreeMap<RoleName, PathBuf>) -> io::Result<Self> {
+    pub fn new(
+        programs: &Path,
+        ids: Ids,
+        instead: BTreeMap<RoleName, PathBuf>,
+        groups: Result<Delegated, String>,
+    ) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = rustix::fs::open(programs, flags, Mode::empty())?;
         for role in RoleName::daemons().filter(|role| !instead.contains_key(role)) {
@@ -62,7 +71,12 @@ impl Spawn {
                 return Err(io::Error::new(io::ErrorKind::NotFound, why));
             }
         }
-        Ok(Self { ids, programs: programs.to_owned(), dir, instead, helper: None })
+        let sandboxd = ids.of(RoleName::Sandboxd);
+        let groups = groups.and_then(|groups| {
+            let id = sandboxd.ok_or("no user is chosen for sandboxd")?;
+            groups.give(id.uid, id.gid).map(|()| groups)
+        });
+        Ok(Self { ids, programs: programs.to_owned(), dir, instead, helper: None, groups })
     }
 
     fn command(&self, role: RoleName) -> Command {
@@ -111,6 +125,13 @@ impl Spawn {
         }
     }
 
+    /// Puts sandboxd into its own control group before it hears who it is, and with that before it starts anybody.
+    fn groups_of(&self, pid: u32) -> Result<OwnedFd, String> {
+        let groups = self.groups.as_ref().map_err(Clone::clone)?;
+        groups.place(pid)?;
+        groups.subtree().try_clone_to_owned().map_err(|error| error.to_string())
+    }
+
     fn start(&mut self, role: RoleName) -> io::Result<Arrival> {
         let helper = if role == RoleName::Sandboxd { self.start_egress()? } else { None };
         let (line, theirs) = metnos_proto::socket::pair()?;
@@ -135,7 +156,10 @@ impl Spawn {
         }
         let mut child = command.spawn()?;
         match watched(&child, id.uid) {
-            Ok(process) => Ok(Arrival { role, line, process, helper }),
+            Ok(process) => {
+                let groups = (role == RoleName::Sandboxd).then(|| self.groups_of(child.id()));
+                Ok(Arrival { role, line, process, helper, groups })
+            }
             Err(error) => {
                 child.kill()?;
                 child.wait()?;

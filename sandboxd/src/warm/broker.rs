@@ -60,7 +60,7 @@ impl Broker {
         let (ours, theirs) = socket::pair().map_err(|error| format!("a line to the broker: {error}"))?;
         let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
         let filter = narrow::program()?;
-        match sys::clone_process(flags).map_err(|error| format!("starting the broker: {error}"))? {
+        match sys::clone_process(flags, None).map_err(|error| format!("starting the broker: {error}"))? {
             Cloned::Child => {
                 let _ = serve(theirs.as_fd(), &filter);
                 sys::exit_now(1)

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::process::{Signal, WaitId, WaitIdOptions};
 
 use crate::launch::Launched;
+use crate::plan::Limits;
 
 /// The longest report that is read.
 const MAX_WORDS: usize = 512;
@@ -47,6 +48,17 @@ impl Idle {
             // It can only be gone already.
             let _ = rustix::process::pidfd_send_signal(&launched.pidfd, Signal::KILL);
         }
+    }
+
+    /// Bounds its control group, where it has one, by what its call may have.
+    ///
+    /// # Errors
+    /// When it cannot be; it must not run then.
+    pub fn limit(&self, limits: &Limits) -> Result<(), String> {
+        let group = self.0.as_ref().and_then(|launched| launched.group.as_ref());
+        group
+            .map_or(Ok(()), |group| group.limit(limits))
+            .map_err(|errno| format!("bounding its control group: {errno}"))
     }
 
     /// The channel to it.

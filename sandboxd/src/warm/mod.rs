@@ -373,7 +373,8 @@ impl Pool {
     pub async fn fork(&self, rehearse: bool) -> Result<Idle, String> {
         let zygote = self.zygote.borrow().as_ref().map(|(zygote, _)| Rc::clone(zygote));
         let zygote = zygote.ok_or_else(|| "there is no zygote".to_owned())?;
-        let forked = zygote.fork(rehearse).await;
+        let group = self.launcher.group().map_err(|error| error.to_string())?;
+        let forked = zygote.fork(rehearse, group).await;
         match &forked {
             Ok(_) => {
                 self.forks.set(self.forks.get() + 1);
@@ -405,6 +406,7 @@ impl Pool {
     /// Gives a child its mounts and its order; which folders those are.
     async fn seal(&self, idle: &Idle, plan: &Plan, approved: Approved<'_>) -> Result<Vec<Identity>, String> {
         let grants = self.grants(&plan.spec().mounts, approved).await?;
+        idle.limit(&plan.spec().limits)?;
         let order = self.launcher.order(plan, true);
         let fds: Vec<BorrowedFd<'_>> = grants.iter().map(|(fd, _)| fd.as_fd()).collect();
         send(idle.channel()?, &order, &fds).map_err(|error| format!("ordering the seal: {error}"))?;

@@ -62,7 +62,7 @@ mod tests {
 
     /// How a process ends that does `act` with the filter on, or without it. Nothing in it allocates.
     fn end_of(program: Option<&BpfProgram>, act: impl Fn()) -> (Option<i32>, Option<i32>) {
-        match sys::clone_process(0).unwrap() {
+        match sys::clone_process(0, None).unwrap() {
             Cloned::Child => {
                 if rustix::thread::set_no_new_privs(true).is_err()
                     || program.is_some_and(|program| seccompiler::apply_filter(program).is_err())

@@ -8,6 +8,7 @@ use rustix::net::SocketType;
 use super::Idle;
 use super::line::{Line, LineError};
 use crate::frames::{self, Word};
+use crate::groups::Group;
 use crate::inner::Becoming;
 use crate::launch::{Launched, Launcher, Pipes};
 use crate::order;
@@ -49,14 +50,15 @@ impl Zygote {
         Ok(zygote)
     }
 
-    /// Has a child forked. It is not warm yet, but will be by the time it reads what it is told: with time to
+    /// Has a child forked, in this control group. It is not warm yet, but will be by the time it reads what it is told: with time to
     /// `rehearse` it first takes the way of a call once.
     ///
     /// # Errors
     /// In a sentence, why there is none; the zygote should then be replaced.
-    pub async fn fork(&self, rehearse: bool) -> Result<Idle, String> {
+    pub async fn fork(&self, rehearse: bool, group: Option<Group>) -> Result<Idle, String> {
         let Pipes { channel, log, fault, inner } = Pipes::new(SocketType::STREAM).map_err(|error| error.to_string())?;
-        let fds = [self.proc.as_fd(), inner.channel.as_fd(), inner.log.as_fd(), inner.fault.as_fd()];
+        let mut fds = vec![self.proc.as_fd(), inner.channel.as_fd(), inner.log.as_fd(), inner.fault.as_fd()];
+        fds.extend(group.as_ref().map(Group::folder));
         let mut answer = [0; 8];
         let word: &[u8] = if rehearse { b"F" } else { b"N" };
         let asked = self.line.ask(&[word], &fds, &mut answer).await;
@@ -65,7 +67,7 @@ impl Zygote {
         let number = i64::from_ne_bytes(answer);
         let pid = i32::try_from(number).ok().filter(|pid| *pid > 0);
         match (pid, packet.fds.into_iter().next()) {
-            (Some(pid), Some(pidfd)) => Ok(Idle::new(Launched { pid, pidfd, channel, log, fault })),
+            (Some(pid), Some(pidfd)) => Ok(Idle::new(Launched { pid, pidfd, channel, log, fault, group })),
             (Some(_) | None, _) => Err(format!("the zygote cannot fork: error {}", number.saturating_neg())),
         }
     }

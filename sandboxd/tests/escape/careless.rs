@@ -21,9 +21,9 @@ use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::lab::Lab;
+use crate::lab::{Lab, patient, slower};
 
-/// How long anything may take here.
+/// How long anything may take here, on a machine that is not emulated.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// What a flood may take when no limit stops it.
 const ROOM: Memory = Memory { bytes: 256 << 20, files: 100_000 };
@@ -75,6 +75,7 @@ pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Resu
     let landlock = if has(Layer::Landlock) { None } else { metnos_sandboxd::sys::landlock_abi() };
     let launcher = Launcher::careless(landlock, has(Layer::Seccomp), careless).map_err(|error| error.to_string())?;
     let plan = plan.with_stage(stage.folder()).map_err(|error| error.to_string())?;
+    let plan = patient(&plan);
     let granted = plan.spec().limits;
     let plan = plan.careless(|spec| {
         [spec.seccomp, spec.start_seccomp] = launcher.filter_digests();
@@ -107,12 +108,12 @@ pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Resu
     if has(Layer::Channel) {
         // Where a limit is what ends it, there must be time for that.
         let limited = case.behind.contains(&Layer::Limits) && !has(Layer::Limits);
-        return believe(launched, &words, if limited { PATIENCE } else { Duration::from_secs(3) }).await;
+        return believe(launched, &words, if limited { PATIENCE } else { Duration::from_secs(3) } * slower()).await;
     }
-    let wall_s = if has(Layer::Clock) { 60 } else { granted.wall_s };
+    let wall_s = if has(Layer::Clock) { 60 * slower() } else { granted.wall_s };
     let output_bytes = granted.output_bytes;
     let watched = Limits { wall_s, output_bytes, ..plan.spec().limits };
-    let patience = if has(Layer::Clock) { Duration::from_secs(granted.wall_s.into()) } else { PATIENCE };
+    let patience = if has(Layer::Clock) { Duration::from_secs(granted.wall_s.into()) } else { PATIENCE * slower() };
     let stop = tokio::time::sleep(patience + Duration::from_millis(500));
     let ended = supervise(launched, &watched, &words, Ending::AtDeath, stop, |_, _| {}).await;
     if ended.outcome == Outcome::SandboxFailed {
@@ -151,7 +152,7 @@ fn take(spec: &mut Spec, layer: Layer, outside: &str) {
         }
         Layer::Limits => {
             spec.limits = Limits {
-                cpu_s: 60,
+                cpu_s: 60 * slower(),
                 processes: u32::try_from(most(Resource::Nproc)).unwrap_or(1 << 20),
                 open_files: u32::try_from(most(Resource::Nofile)).unwrap_or(1 << 20),
                 file_bytes: most(Resource::Fsize).max(1 << 41),
@@ -166,7 +167,7 @@ fn take(spec: &mut Spec, layer: Layer, outside: &str) {
 
 /// Whoever believes what comes: the first result, as far as it came, however much follows and however it ends.
 async fn believe(launched: Launched, words: &[u8], patience: Duration) -> Result<Finished, String> {
-    let Launched { pid: _, pidfd, channel, log, fault: _fault } = launched;
+    let Launched { pid: _, pidfd, channel, log, fault: _fault, group: _group } = launched;
     // Nobody listens to its output.
     drop(log);
     let channel = UnixStream::from(channel);

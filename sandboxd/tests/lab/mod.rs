@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use metnos_jail::Delegated;
 use metnos_proto::control::{FolderSettings, NetSettings};
 use metnos_proto::executor::Quotas;
 use metnos_proto::json;
@@ -27,6 +28,30 @@ const UNPRIVILEGED: u32 = 64_321;
 /// closed.
 const PYTHON: &str = "METNOS_TEST_PYTHON";
 
+/// How many times slower this machine is than the clock by which calls are bounded: an emulated one is. Their time is then as
+/// many times longer, in a build with attempts.
+const SLOWER: &str = "METNOS_TEST_SLOWER";
+
+/// See [`SLOWER`].
+pub fn slower() -> u32 {
+    let told = if cfg!(feature = "attack") { std::env::var(SLOWER).ok() } else { None };
+    told.map_or(1, |number| number.parse().expect("METNOS_TEST_SLOWER is a number"))
+}
+
+/// The plan with the time that this machine needs.
+#[cfg(feature = "attack")]
+pub fn patient(plan: &Plan) -> Plan {
+    plan.careless(|spec| {
+        (spec.limits.wall_s, spec.limits.cpu_s) = (spec.limits.wall_s * slower(), spec.limits.cpu_s * slower())
+    })
+}
+
+/// See [`slower`].
+#[cfg(not(feature = "attack"))]
+pub fn patient(plan: &Plan) -> Plan {
+    plan.clone()
+}
+
 pub struct Lab {
     pub kernel: Kernel,
     /// The same with the module that can call anything; `None` where this machine lacks it.
@@ -42,7 +67,14 @@ pub struct Lab {
 impl Lab {
     /// Enters the view of the instance at `instance`, see [`build`]. Must be called by a process of one thread.
     pub fn enter(instance: &Path) -> Self {
+        // As the supervisor does, in the place where it would.
+        let groups = Delegated::take().and_then(|groups| {
+            groups.give(owner(), owner())?;
+            groups.place(std::process::id())?;
+            groups.subtree().try_clone_to_owned().map_err(|error| error.to_string())
+        });
         let (listed, handed) = outside(instance);
+        let handed = Handed { groups, ..handed };
         drop_root();
         // As many descriptors as may be, so that it is the sandbox which limits them and not the shell of whoever tests.
         let own = rustix::process::getrlimit(rustix::process::Resource::Nofile);
@@ -102,6 +134,7 @@ impl Lab {
         progress: &dyn Fn(u64, u64),
     ) -> Finished {
         let entry = Entry::Call { args: json::canonical(args), thought: None };
+        let plan = &patient(plan);
         let secrets = &Secrets::of_birth(&plan.spec().secrets);
         let job = Job {
             turn: None,
@@ -128,7 +161,7 @@ fn outside(instance: &Path) -> (FolderSettings, Handed) {
     let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
     let open = |path: &str| (path.to_owned(), rustix::fs::open(path, flags, rustix::fs::Mode::empty()).unwrap());
     let folders = listed.all().into_iter().map(open).collect();
-    (listed, Handed { egress: None, folders })
+    (listed, Handed { folders, ..Handed::default() })
 }
 
 /// Makes an instance and gives it to whom sandboxd will be.

@@ -224,6 +224,7 @@ pub async fn leftovers(lab: &Lab) -> Verdict {
     let pool = lab.kernel.pool();
     pool.fill().await?;
     pool.clear();
+    lab.kernel.reaper().settle().await;
     let before = held();
     for number in 0..many() {
         if number % 8 == 0 {
@@ -245,7 +246,10 @@ pub async fn leftovers(lab: &Lab) -> Verdict {
     pool.clear();
     holds(held() == before, format!("{before:?} before, {:?} after", held()))?;
     let left = children();
-    holds(left == ["metnos-egress"], format!("a process is left: {left:?}"))
+    holds(left == ["metnos-egress"], format!("a process is left: {left:?}"))?;
+    let Some(groups) = lab.kernel.launcher().groups() else { return Ok(()) };
+    let left = groups.names().map_err(|errno| errno.to_string())?;
+    holds(left.is_empty(), format!("a control group is left: {left:?}"))
 }
 
 /// An order with anything wrong in it ends the process before a byte of code is read.

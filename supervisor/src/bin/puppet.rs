@@ -122,6 +122,8 @@ impl Puppet {
             (Order::Helper(_), Some(line)) => self.helper = Some(line),
             // A folder is nothing to it.
             (Order::Folder(_), Some(_)) => {}
+            // It has no use for them.
+            (Order::Groups(_), _) => {}
             (Order::Go(_), None) => return self.go(),
             (Order::Ping(ping), None) => self.report(&Report::Pong(Pong { number: ping.number, pss_kib: 1234 }))?,
             (Order::Drain(_), None) => {
