@@ -424,7 +424,7 @@ const SAID_TO_PEOPLE: [&str; 39] = [
     "ws",
 ];
 /// Among them: what allows, what asks (a card has its reason), and names that are no rules.
-const SAID_TO_NOBODY: [&str; 26] = [
+const SAID_TO_NOBODY: [&str; 28] = [
     "approval.given",
     "chronicle.anchor",
     "chronicle.format",
@@ -433,8 +433,10 @@ const SAID_TO_NOBODY: [&str; 26] = [
     "intent.none",
     "intent.spent",
     "level.supervised",
+    "memory.events",
     "memory.format",
     "memory.line",
+    "memory.max",
     "memory.md",
     "mind.instruction",
     "mind.max_tokens",
