@@ -13,9 +13,10 @@ use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Level, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{self as memory, CostStage, Decision};
 use metnos_proto::msg::policyd::{Acted, Ran};
-use metnos_proto::msg::sandboxd::{MAX_LEAVES, Reference, Resolve, Run, RunReport, SeenFolder};
+use metnos_proto::msg::sandboxd::{Reference, Resolve, Run, RunReport, SeenFolder};
 use metnos_proto::payload::Sealed;
 
+use crate::ahead::Ahead;
 use crate::approvals::grants::Question;
 use crate::arguments::{Arguments, Resolved};
 use crate::budget::Purse;
@@ -93,6 +94,8 @@ struct Granted {
     back: Option<WayBack>,
     /// What its manifest grants, as it was seen when this was decided.
     folders: Vec<SeenFolder>,
+    /// sandboxd makes it ready already.
+    ahead: Option<Ahead>,
 }
 
 impl Decided {
@@ -132,12 +135,17 @@ impl Policy {
         if let (Some(back), Ok(arguments)) = (decided.way_back(), &arguments) {
             (call.arguments, digest) = back.kept_with(arguments).map_err(|why| internal(&why))?;
         }
+        let ahead = decided.granted.as_ref().and_then(|granted| {
+            let run = run_of(&call, id, (digest, 0), (decided.trace, &decided.id), granted);
+            self.hand_ahead(&granted.signed, decided.trace, run, &call.arguments)
+        });
         let seq = self.record(&call, id, digest, &decided).await?;
         if let Some(asking) = &decided.asking {
             let refusal = self.ask_owner(&call, &decided.principal, &decided.id, &decided.verdict, asking).await;
             return say(refusal);
         }
-        let Some(granted) = decided.granted else { return say(decided.verdict.refusal()) };
+        let Some(mut granted) = decided.granted else { return say(decided.verdict.refusal()) };
+        granted.ahead = ahead;
         let price = purse.as_ref().map_or(0, |purse| purse.price);
         let (entry, whose) = ((id, call.turn, decided.trace), (decided.principal.as_str(), &decided.id));
         if price > 0 {
@@ -319,7 +327,8 @@ impl Policy {
                 turn.flow.carried_out(&judgement);
             }
             self.will_write(&signed.manifest);
-            Granted { folders: self.seen(&signed), signed, reserved: Reserved::take(self, call.turn), judgement, back }
+            let (folders, reserved) = (self.seen(&signed), Reserved::take(self, call.turn));
+            Granted { folders, signed, reserved, judgement, back, ahead: None }
         });
         Ok(Decided { verdict, granted, asking, id, trace, principal, channel, silent })
     }
@@ -378,7 +387,8 @@ impl Policy {
         executor: ExecutorId,
         granted: Granted,
     ) -> Result<Acted, Refusal> {
-        let Granted { signed, reserved, judgement, back, folders } = granted;
+        let run = run_of(&call, id, (digest, seq), (trace, &executor), &granted);
+        let Granted { signed, reserved, judgement, back, folders: _, ahead } = granted;
         if self.turns.borrow().get(call.turn).is_none() {
             return Err(turns::unknown(call.turn));
         }
@@ -391,17 +401,6 @@ impl Policy {
             let why = format!("{executor} was set aside in this very moment");
             return Ok(Acted::Denied(Verdict::deny(decide::QUARANTINED, why).refusal()));
         }
-        let run = Run {
-            call: id,
-            place: call.place,
-            turn: call.turn,
-            trace,
-            id: executor.clone(),
-            digests: signed.digests.clone(),
-            arguments: digest,
-            decision_seq: seq,
-            folders,
-        };
         let principal = self.turns.borrow().get(call.turn).map(|turn| turn.principal.name.clone()).unwrap_or_default();
         self.keep_used(&principal, &executor.name).await?;
         self.keep_written(&signed.manifest).await?;
@@ -412,9 +411,11 @@ impl Policy {
             Running { turn: call.turn, place: call.place, notes: call.notes, executor: call.executor.clone() };
         self.running.borrow_mut().insert(id, running);
         // It may have been switched off while the decision was being written; from here to the ask nothing else happens.
-        let answer = match self.switched_off(&call.executor) {
-            Some(off) => Err(AskError::Refused(off.refusal())),
-            None => self.hand_over(&signed, trace, run, call.arguments).await,
+        let ahead = ahead.filter(|ahead| !ahead.is_lost());
+        let answer = match (self.switched_off(&call.executor), ahead) {
+            (Some(off), _) => Err(AskError::Refused(off.refusal())),
+            (None, Some(ahead)) => ahead.decided(seq).await,
+            (None, None) => self.hand_over(&signed, trace, run, call.arguments).await,
         };
         self.running.borrow_mut().remove(&id);
         if back.is_some() {
@@ -440,27 +441,6 @@ impl Policy {
         acted
     }
 
-    /// Whether the report is about this result and this turn. The bytes are hashed, never read for what they say.
-    fn fitting(&self, turn: TurnId, report: &RunReport, result: &Sealed) -> Result<(), String> {
-        if report.leaves.len() > MAX_LEAVES {
-            return Err(format!("{} leaves, {MAX_LEAVES} is the limit", report.leaves.len()));
-        }
-        if report.leaves.iter().any(|leaf| !json::is_pointer(&leaf.pointer)) {
-            return Err("a leaf that is at no place in a document".to_owned());
-        }
-        let bytes = result.read().map_err(|error| error.to_string())?;
-        if Blake3::of(&bytes) != report.result {
-            return Err("the result is not the one that it names".to_owned());
-        }
-        let turns = self.turns.borrow();
-        let Some(open) = turns.get(turn) else { return Ok(()) };
-        let foreign = |from: CallId| !open.kept().any(|kept| kept.call == from);
-        if report.inputs.iter().any(|input| foreign(input.from)) {
-            return Err("it names an input that is no result of this turn".to_owned());
-        }
-        Ok(())
-    }
-
     /// Labels a result, keeps it for its turn, and says what the planner may know of it.
     #[allow(clippy::too_many_arguments, reason = "the parts of one result, used once")]
     fn kept(
@@ -481,6 +461,22 @@ impl Policy {
         let RunReport { outcome, result, leaves, inputs: _, resources } = report;
         let leaves = passed_on(leaves, result);
         Ok(Acted::Ran(Ran { call, handle, outcome, label, leaves, resources }))
+    }
+}
+
+/// What sandboxd is handed of a call that was allowed.
+fn run_of(call: &Call, id: CallId, line: (Blake3, u64), whose: (TraceId, &ExecutorId), granted: &Granted) -> Run {
+    let ((arguments, decision_seq), (trace, executor)) = (line, whose);
+    Run {
+        call: id,
+        place: call.place,
+        turn: call.turn,
+        trace,
+        id: executor.clone(),
+        digests: granted.signed.digests.clone(),
+        arguments,
+        decision_seq,
+        folders: granted.folders.clone(),
     }
 }
 

@@ -13,6 +13,7 @@
 pub use metnos_policy::{guard, paths};
 
 mod act;
+mod ahead;
 pub mod anchors;
 mod answers;
 pub mod approvals;

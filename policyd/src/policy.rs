@@ -43,8 +43,9 @@ use crate::turns::Turns;
 
 /// How long a call waits for a sandboxd that is being started anew, in milliseconds.
 pub const SANDBOX_WITHIN_MS: u64 = 3_000;
-/// The most asks to sandboxd about calls at once; a few more of the client's own are left for trust and births.
-const MAX_TO_SANDBOX: usize = MAX_IN_FLIGHT - 4;
+/// The most asks to sandboxd about calls at once; of the client's own a few more are left for trust and births, and one for
+/// each call to say what became of its decision.
+const MAX_TO_SANDBOX: usize = MAX_IN_FLIGHT - 4 - MAX_RUNNING;
 const _: () = assert!(MAX_RUNNING < MAX_TO_SANDBOX, "every call that may run must find room");
 /// The most events on their way to memoryd; more are only logged.
 const MAX_EVENTS: usize = 32;

@@ -145,6 +145,8 @@ crate::edges! {
         ask run(Run, 1) -> (RunReport, 1) within 110_000;
         ask run_keyed(RunKeyed, 2) -> (RunReport, 1) within 110_000;
         ask run_advised(RunAdvised, 2) -> (RunReport, 1) within 110_000;
+        ask run_ahead(RunAhead, 1) -> (RunReport, 1) within 110_000;
+        ask decided(Decided, 0) -> (Done, 0) within 5_000;
         ask kill(Kill, 0) -> (KilledCount, 0) within 5_000;
         ask forget(Forget, 0) -> (Done, 0) within 5_000;
         note Quarantined;

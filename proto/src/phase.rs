@@ -83,6 +83,8 @@ pub fn policyd_at_sandboxd(phase: TrustPhase, ask: &policyd_sandboxd::Ask) -> Re
             | Ask::Run(_)
             | Ask::RunKeyed(_)
             | Ask::RunAdvised(_)
+            | Ask::RunAhead(_)
+            | Ask::Decided(_)
             | Ask::Kill(_)
             | Ask::Forget(_),
         ) => Err(Violation { word, state: "before the key" }),
@@ -97,6 +99,8 @@ pub fn policyd_at_sandboxd(phase: TrustPhase, ask: &policyd_sandboxd::Ask) -> Re
             | Ask::Run(_)
             | Ask::RunKeyed(_)
             | Ask::RunAdvised(_)
+            | Ask::RunAhead(_)
+            | Ask::Decided(_)
             | Ask::Kill(_)
             | Ask::Forget(_),
         ) => Ok(TrustPhase::Trusted),

@@ -15,20 +15,21 @@ use metnos_proto::link_async::{Client, Closed, Cx, Notes};
 use metnos_proto::msg::common::{Done, ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
 use metnos_proto::msg::sandboxd::{
-    Alarmed, Birth, Born, Canaries, CanaryReport, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry,
-    PoolListing, Profiled, ProfilesOf, Quarantined, Resolve, Resolved, Run, RunAdvised, RunKeyed, RunReport,
-    SandboxReport, SandboxStatus, Selftest, Selftested, TrustKey, Verified, VerifyExecutor,
+    Alarmed, Birth, Born, Canaries, CanaryReport, Decided, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool,
+    PoolEntry, PoolListing, Profiled, ProfilesOf, Quarantined, Resolve, Resolved, Run, RunAdvised, RunAhead, RunKeyed,
+    RunReport, SandboxReport, SandboxStatus, Selftest, Selftested, TrustKey, Verified, VerifyExecutor,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{self, TrustPhase};
 use serde_json::{Value, json as value};
 
 use crate::escape;
-use crate::pool::call::{Comes, not_admitted};
+use crate::pool::ahead::Ahead;
+use crate::pool::call::{Comes, Line, not_admitted};
 use crate::pool::files::FileError;
 use crate::pool::registry::Registry;
 use crate::pool::results::Results;
-use crate::pool::running::{Running, Whose};
+use crate::pool::running::{NotAdmitted, Running, Whose};
 use crate::pool::{Sandbox, birth};
 
 /// The most bytes of the reason in a note.
@@ -44,6 +45,7 @@ pub struct Service<S> {
     pub(crate) registry: RefCell<Registry>,
     pub(crate) results: RefCell<Results>,
     pub(crate) running: Rc<Running>,
+    pub(crate) ahead: Rc<Ahead>,
     pub(crate) memory: Rc<Client<SandboxdMemoryd>>,
     pub(crate) draining: Cell<bool>,
     pub(crate) runs_total: Cell<u64>,
@@ -61,6 +63,7 @@ impl<S: Sandbox> Service<S> {
             registry: RefCell::new(registry),
             results: RefCell::default(),
             running: Rc::default(),
+            ahead: Rc::default(),
             memory,
             draining: Cell::new(false),
             runs_total: Cell::new(0),
@@ -78,6 +81,7 @@ impl<S: Sandbox> Service<S> {
     pub async fn serve_policyd(self: Rc<Self>, end: AnswererEnd<PolicydSandboxd>) -> Closed {
         let link = end.generation();
         let closed = policyd_sandboxd::serve(end, Rc::new(PolicyLink::new(Rc::clone(&self)))).await;
+        self.ahead.forget(link);
         let killed = self.running.kill(|whose| whose.link == link);
         if self.policy.borrow().as_ref().is_some_and(|(trusted, _)| *trusted == link) {
             self.policy.replace(None);
@@ -274,7 +278,8 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
 
     async fn run(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Run, [arguments]: [Sealed; 1]) -> Served<RunReport, 1> {
         self.admits(&Ask::Run(ask.clone()))?;
-        self.service.call(cx.notes(), cx.generation, ask, arguments, Comes::Nothing).await
+        let line = Line::Known(ask.decision_seq);
+        self.service.call(cx.notes(), cx.generation, ask, (arguments, Comes::Nothing), line).await
     }
 
     async fn fill(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Fill, [arguments]: [Sealed; 1]) -> Served<Done, 1> {
@@ -289,7 +294,8 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         [arguments, thought]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         self.admits(&Ask::RunAdvised(ask.clone()))?;
-        self.service.call(cx.notes(), cx.generation, ask.run, arguments, Comes::Thought(thought)).await
+        let line = Line::Known(ask.run.decision_seq);
+        self.service.call(cx.notes(), cx.generation, ask.run, (arguments, Comes::Thought(thought)), line).await
     }
 
     async fn run_keyed(
@@ -299,7 +305,29 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         [arguments, secrets]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         self.admits(&Ask::RunKeyed(ask.clone()))?;
-        self.service.call(cx.notes(), cx.generation, ask.run, arguments, Comes::Secrets(secrets)).await
+        let line = Line::Known(ask.run.decision_seq);
+        self.service.call(cx.notes(), cx.generation, ask.run, (arguments, Comes::Secrets(secrets)), line).await
+    }
+
+    async fn run_ahead(
+        self: Rc<Self>,
+        cx: Cx<PolicydSandboxd>,
+        ask: RunAhead,
+        [arguments]: [Sealed; 1],
+    ) -> Served<RunReport, 1> {
+        self.admits(&Ask::RunAhead(ask.clone()))?;
+        let RunAhead { run } = ask;
+        let Some(expected) = self.service.ahead.expect(cx.generation, run.call) else {
+            return Err(not_admitted(NotAdmitted::Twice).into());
+        };
+        let (comes, line) = ((arguments, Comes::Nothing), Line::Expected(expected));
+        self.service.call(cx.notes(), cx.generation, run, comes, line).await
+    }
+
+    async fn decided(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Decided, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.admits(&Ask::Decided(ask.clone()))?;
+        self.service.ahead.tell(cx.generation, ask.call, ask.decision_seq);
+        Ok((Done {}, []))
     }
 
     async fn kill(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Kill, []: [Sealed; 0]) -> Served<KilledCount, 0> {

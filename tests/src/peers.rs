@@ -16,8 +16,8 @@ use metnos_proto::msg::memoryd::{
     ExecutorLost, Recorded, Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
 };
 use metnos_proto::msg::sandboxd::{
-    Birth, Born, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve, Resolved,
-    Run, RunAdvised, RunKeyed, RunReport, TrustKey,
+    Birth, Born, Decided, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve,
+    Resolved, Run, RunAdvised, RunAhead, RunKeyed, RunReport, TrustKey,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
@@ -304,6 +304,20 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
         [arguments, _thought]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         policyd_sandboxd::ServeBlocking::run(self, to, trace, run, [arguments])
+    }
+
+    fn run_ahead(
+        &mut self,
+        to: &ToSandboxd,
+        trace: TraceId,
+        RunAhead { run }: RunAhead,
+        [arguments]: [Sealed; 1],
+    ) -> Served<RunReport, 1> {
+        policyd_sandboxd::ServeBlocking::run(self, to, trace, run, [arguments])
+    }
+
+    fn decided(&mut self, _: &ToSandboxd, _: TraceId, _: Decided, []: [Sealed; 0]) -> Served<Done, 0> {
+        Ok((Done {}, []))
     }
 
     fn run_keyed(

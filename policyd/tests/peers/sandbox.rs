@@ -1,6 +1,7 @@
 //! A sandboxd that notes what it is handed, runs nothing, and lies on demand.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_policyd::seeds::Seed;
@@ -14,12 +15,12 @@ use metnos_proto::msg::common::{
     Done, ExecutorDigests, ExecutorId, InputRef, Leaf, Outcome, Refusal, RefusalCode, Resources,
 };
 use metnos_proto::msg::sandboxd::{
-    Birth, BirthCase, Born, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve,
-    Resolved, Run, RunAdvised, RunKeyed, RunReport, TrustKey,
+    Birth, BirthCase, Born, Decided, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing,
+    Resolve, Resolved, Run, RunAdvised, RunAhead, RunKeyed, RunReport, TrustKey,
 };
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::{Log, testing};
 
@@ -99,6 +100,9 @@ pub enum Lie {
     DiesAtInstall,
 }
 
+/// Where a call hears which line its decision is.
+type Tell = oneshot::Sender<Option<u64>>;
+
 pub struct FakeSandbox {
     log: Log,
     pub executors: RefCell<Vec<FakeExecutor>>,
@@ -112,6 +116,10 @@ pub struct FakeSandbox {
     /// The arguments of runs, byte for byte.
     pub arguments: RefCell<Vec<Vec<u8>>>,
     pub calls: RefCell<Vec<CallId>>,
+    /// Calls that came ahead of their decision's record, and wait for word of it.
+    ahead: RefCell<BTreeMap<(u32, CallId), Tell>>,
+    /// How many of them were called off.
+    pub called_off: Cell<usize>,
     notes: RefCell<Option<Notes<PolicydSandboxd>>>,
     trusted: Cell<u32>,
 }
@@ -127,6 +135,8 @@ impl FakeSandbox {
             result: RefCell::new(json!({"ok": true, "content": "hello", "size": 5})),
             arguments: RefCell::default(),
             calls: RefCell::default(),
+            ahead: RefCell::default(),
+            called_off: Cell::new(0),
             notes: RefCell::default(),
             trusted: Cell::new(0),
         }
@@ -292,6 +302,35 @@ impl Serve for FakeSandbox {
             _ => {}
         }
         Ok((report, [Sealed::new(&result).unwrap()]))
+    }
+
+    async fn run_ahead(
+        self: Rc<Self>,
+        cx: Cx<PolicydSandboxd>,
+        RunAhead { mut run }: RunAhead,
+        arguments: [Sealed; 1],
+    ) -> Served<RunReport, 1> {
+        self.admit(&cx, "run_ahead")?;
+        let (tell, told) = oneshot::channel();
+        self.ahead.borrow_mut().insert((cx.generation, run.call), tell);
+        match told.await.unwrap_or(None) {
+            Some(seq) => {
+                run.decision_seq = seq;
+                Self::run(self, cx, run, arguments).await
+            }
+            None => {
+                self.called_off.set(self.called_off.get() + 1);
+                Err(Refusal::new(RefusalCode::Unavailable, "decision.unrecorded", "it was called off").into())
+            }
+        }
+    }
+
+    async fn decided(self: Rc<Self>, cx: Cx<PolicydSandboxd>, word: Decided, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.admit(&cx, "decided")?;
+        if let Some(tell) = self.ahead.borrow_mut().remove(&(cx.generation, word.call)) {
+            let _ = tell.send(word.decision_seq);
+        }
+        Ok((Done {}, []))
     }
 
     async fn kill(self: Rc<Self>, cx: Cx<PolicydSandboxd>, _: Kill, []: [Sealed; 0]) -> Served<KilledCount, 0> {

@@ -156,6 +156,21 @@ words! {
         pub run: Run,
     }
 
+    /// The same, while the decision is still being recorded: everything is made ready, and nothing runs before [`Decided`]
+    /// has come and the start stands in the chronicle as well. Its `decision_seq` says nothing.
+    pub struct RunAhead {
+        /// The call.
+        pub run: Run,
+    }
+
+    /// What became of the record of a decision whose call was handed over ahead of it.
+    pub struct Decided {
+        /// The call.
+        pub call: CallId,
+        /// The chronicle line of the decision; `None`: there is none, or something else forbids it by now, and nothing runs.
+        pub decision_seq: Option<u64>,
+    }
+
     /// It ran. The result comes beside it: the JSON document as the schema describes it.
     pub struct RunReport {
         /// How it ended.

@@ -1,6 +1,7 @@
 //! One call, in the order that nothing may change: verified, resolved, recorded as started, run,
 //! judged, recorded as ended, reported. Without the first record nothing runs; without the second
-//! nothing is reported.
+//! nothing is reported. A call that comes ahead of its decision's record is not recorded as started before that is said to
+//! stand in the chronicle.
 
 use std::convert::Infallible;
 use std::rc::Rc;
@@ -20,6 +21,7 @@ use metnos_proto::payload::Sealed;
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
+use super::ahead::Expected;
 use super::named::one_name_each;
 use super::output::{Judged, judge};
 use super::registry::Denial;
@@ -56,6 +58,15 @@ pub enum Comes {
     Secrets(Sealed),
     /// What a model has said about the arguments.
     Thought(Sealed),
+}
+
+/// Where the line of a call's decision is known from.
+#[derive(Debug)]
+pub enum Line {
+    /// It came with the call.
+    Known(u64),
+    /// It will be said.
+    Expected(Expected),
 }
 
 /// The same, read.
@@ -103,8 +114,8 @@ impl<S: Sandbox> Service<S> {
         notes: Notes<PolicydSandboxd>,
         link: u32,
         ask: Run,
-        arguments: Sealed,
-        comes: Comes,
+        (arguments, comes): (Sealed, Comes),
+        line: Line,
     ) -> Served<RunReport, 1> {
         let arguments = arguments.read().map_err(|error| internal(&error.to_string()))?;
         if Blake3::of(&arguments) != ask.arguments {
@@ -120,7 +131,7 @@ impl<S: Sandbox> Service<S> {
         began.map_err(|error| error.refusal())?;
         let (recorded, begin) = oneshot::channel();
         let start = async {
-            let seq = self.started(&ask, &inputs).await?;
+            let seq = self.started(&ask, line, &inputs).await?;
             self.runs_total.set(self.runs_total.get().saturating_add(1));
             // It can only have been stopped meanwhile.
             let _ = recorded.send(());
@@ -213,8 +224,12 @@ impl<S: Sandbox> Service<S> {
         Ok((Done {}, [Sealed::new(&bytes).map_err(|error| internal(&error.to_string()))?]))
     }
 
-    /// Has the start made durable; the number of its line.
-    async fn started(&self, ask: &Run, inputs: &[InputRef]) -> Result<u64, Refusal> {
+    /// Has the start made durable, once the decision is; the number of its line.
+    async fn started(&self, ask: &Run, line: Line, inputs: &[InputRef]) -> Result<u64, Refusal> {
+        let decision_seq = match line {
+            Line::Known(seq) => seq,
+            Line::Expected(expected) => expected.line().await.ok_or_else(|| undecided(&ask.id))?,
+        };
         let word = Started {
             turn: ask.turn,
             trace: ask.trace,
@@ -223,7 +238,7 @@ impl<S: Sandbox> Service<S> {
             id: ask.id.clone(),
             arguments: ask.arguments,
             profile: ask.digests.profile,
-            decision_seq: ask.decision_seq,
+            decision_seq,
             inputs: inputs.to_vec(),
         };
         match self.memory.started(ask.trace, word, []).await {
@@ -364,6 +379,12 @@ pub(crate) fn not_admitted(why: NotAdmitted) -> Refusal {
             Refusal::new(RefusalCode::Denied, "call.twice", "this very call was run before; nothing runs twice")
         }
     }
+}
+
+fn undecided(id: &ExecutorId) -> Refusal {
+    let why = format!("policyd has not said that its decision about {id} stands in the chronicle, so nothing was run");
+    Refusal::new(RefusalCode::Unavailable, "decision.unrecorded", why)
+        .remedy("try again in a moment, or look at `metnosctl status`")
 }
 
 fn unrecorded(why: String) -> Refusal {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::plan::{Installation, Mode};
 
+pub mod ahead;
 pub mod birth;
 pub mod call;
 pub mod contract;
