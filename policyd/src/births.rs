@@ -296,7 +296,6 @@ impl Policy {
     pub(crate) async fn quarantine(self: &Rc<Self>, id: &ExecutorId, why: &str) {
         let why = head(why, MAX_WHY);
         let now = self.clock.wall_ms();
-        self.tell_owner(NoticeKind::SetAside, id, &why);
         {
             let mut registry = self.registry.borrow_mut();
             registry.stand(id, Standing::Quarantined(why.clone()));
@@ -306,6 +305,7 @@ impl Policy {
                 }
             });
         }
+        self.tell_owner(NoticeKind::SetAside, id, &why).await;
         // What memoryd has heard of is recorded as lost; the rest it would otherwise never hear of.
         if self.registry.borrow().row(id).is_none_or(|row| row.told != Told::Born) {
             self.event("quarantine", &format!("{id} is in quarantine: {why}"), None);
@@ -372,7 +372,7 @@ impl Policy {
                 Note::RunProgress(progress) => self.progress(progress).await,
                 // Of one that was signed; another does not run.
                 Note::Alarmed(note) if self.registry.borrow().row(&note.id).is_some() => {
-                    self.tell_owner(NoticeKind::Alarm, &note.id, &note.why);
+                    self.tell_owner(NoticeKind::Alarm, &note.id, &note.why).await;
                 }
                 Note::Alarmed(_) => {}
             }

@@ -16,6 +16,7 @@ use crate::budget::drafts::Runs;
 use crate::budget::funds::Funds;
 use crate::daily::Daily;
 use crate::key::Kept;
+use crate::notices::{self, Notices};
 use crate::outside::Folders;
 use crate::pairing::People;
 use crate::pairing::automations::{self, Automations};
@@ -61,6 +62,7 @@ pub struct House {
     pub(crate) locked: Vec<(Channel, String, u64)>,
     pub(crate) levels: RefCell<Levels>,
     pub(crate) tongues: RefCell<Tongues>,
+    pub(crate) notices: Notices,
     pub(crate) daily: RefCell<Daily>,
     pub(crate) vault: RefCell<Vault>,
     /// Held by whoever changes the vault.
@@ -84,7 +86,7 @@ impl House {
     /// # Errors
     /// When a row is damaged, or the database says no.
     pub(crate) fn load(connection: &Connection, key: &Kept) -> Result<Self, StoreError> {
-        for tables in [TABLES, automations::TABLES, tongue::TABLES, vault::TABLES, budget::TABLES] {
+        for tables in [TABLES, automations::TABLES, tongue::TABLES, notices::TABLES, vault::TABLES, budget::TABLES] {
             connection.execute_batch(tables)?;
         }
         Ok(Self {
@@ -98,6 +100,7 @@ impl House {
             locked: pairing::locked(connection)?,
             levels: RefCell::new(Levels::load(connection)?),
             tongues: RefCell::new(Tongues::load(connection)?),
+            notices: Notices::load(connection)?,
             daily: RefCell::new(Daily::load(connection)?),
             vault: RefCell::new(Vault::load(connection, key)?),
             keeping: Mutex::default(),

@@ -114,7 +114,6 @@ pub struct Policy {
     pub(crate) coding: Mutex<()>,
     /// The door that spoke last.
     pub(crate) door: crate::door::Door,
-    pub(crate) notices: crate::notices::Notices,
     /// What the owner has switched off.
     pub(crate) switches: RefCell<Switches>,
     /// How often executors have failed by their own making.
@@ -177,7 +176,6 @@ impl Policy {
             codes: RefCell::default(),
             coding: Mutex::new(()),
             door: crate::door::Door::default(),
-            notices: crate::notices::Notices::default(),
             switches: RefCell::default(),
             strikes: RefCell::default(),
             house: OnceCell::new(),
@@ -371,7 +369,7 @@ impl Policy {
             public_key: self.key.public_hex(),
             stopped_ms: switches.get(&What::All).map_or(0, |thrown| thrown.since_ms.max(1)),
             disabled: switches.keys().filter_map(What::executor).map(str::to_owned).collect(),
-            notices: self.notices.list(),
+            notices: self.house().notices.list(),
         }
     }
 }

@@ -4,12 +4,14 @@
 mod peers;
 
 use std::path::Path;
+use std::time::Duration;
 
 use metnos_proto::edge::AskError;
+use metnos_proto::edges::door_policyd;
 use metnos_proto::edges::policyd_sandboxd::Note;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::common::ExecutorId;
-use metnos_proto::msg::policyd::{Executors, NoticeKind, Readmit};
+use metnos_proto::msg::common::{Channel, ExecutorId};
+use metnos_proto::msg::policyd::{Executors, Identify, NoticeKind, Readmit};
 use metnos_proto::msg::sandboxd::{Alarmed, Quarantined};
 use peers::memory::Mood;
 use peers::sandbox::Lie;
@@ -314,6 +316,51 @@ fn an_alarm_and_a_quarantine_are_told_to_the_owner_once_and_one_that_was_never_s
         let alarm = (NoticeKind::Alarm, id.clone(), "os.fork".to_owned());
         assert_eq!(told, [alarm, (NoticeKind::SetAside, id, "a bit flipped".to_owned())]);
     });
+}
+
+#[test]
+fn what_no_door_has_heard_is_told_to_the_next_one_after_a_restart_and_only_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = reader().id();
+    let notices = |world: &World| -> Vec<_> {
+        let report = world.policy.report();
+        report.notices.into_iter().map(|notice| (notice.kind, notice.id, notice.why)).collect()
+    };
+    let known = vec![
+        (NoticeKind::Alarm, id.clone(), "os.fork".to_owned()),
+        (NoticeKind::SetAside, id.clone(), "a bit flipped".to_owned()),
+    ];
+    run(async {
+        let world = World::usual(folder.path()).await;
+        world.sandbox.tell(Note::Alarmed(Alarmed { id: id.clone(), why: "os.fork".to_owned() })).await;
+        world.sandbox.tell(Note::Quarantined(Quarantined { id: id.clone(), why: "a bit flipped".to_owned() })).await;
+        world.until("lost fs_read").await;
+        assert_eq!(notices(&world), known);
+    });
+    // Each time another policyd, and a door with it.
+    let heard = || {
+        run(async {
+            let world = World::settled(folder.path(), Vec::new(), &[]).await;
+            assert_eq!(notices(&world), known);
+            let door = world.door().await;
+            let mut notes = door.take_notes().unwrap();
+            let identify = Identify { channel: Channel::Cli, sender: format!("uid:{}", peers::OWNER), lang: None };
+            let mut heard = Vec::new();
+            // What waits is sent before the answer to a later question, and written down as heard before the next one.
+            for _ in 0..20 {
+                door.identify(TraceId::NONE, identify.clone(), []).await.unwrap();
+            }
+            while let Ok(Some(note)) = tokio::time::timeout(Duration::from_millis(200), notes.recv()).await {
+                match note {
+                    door_policyd::Note::OwnerTold(told) => heard.push((told.notice.kind, told.notice.id)),
+                    other => panic!("{other:?}"),
+                }
+            }
+            heard
+        })
+    };
+    assert_eq!(heard(), known.iter().map(|(kind, id, _)| (kind.clone(), id.clone())).collect::<Vec<_>>());
+    assert_eq!(heard(), []);
 }
 
 #[test]

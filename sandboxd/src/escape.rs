@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use metnos_proto::control::FolderSettings;
 use metnos_proto::executor::{Manifest, Quotas};
 use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome};
@@ -17,7 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::approved::Approved;
 use crate::names::{self, Call};
-use crate::plan::{Installation, Plan};
+use crate::plan::{Installation, OUTSIDE, Plan};
 use crate::pool::{Entry, Finished, Job, Sandbox, ScratchFolder, Secrets};
 
 const PRELUDE: &str = include_str!("../escape/prelude.py");
@@ -30,7 +31,7 @@ macro_rules! families {
 
 families! {
     "files" "links" "writing" "nodes" "sockets" "programs" "code" "others" "identity" "kernel" "mounting" "clocks"
-    "terminals" "floods" "alone" "lies"
+    "terminals" "floods" "alone" "lies" "outside"
 }
 
 /// The most characters of what came of a case that are told.
@@ -107,6 +108,10 @@ pub struct Case {
     /// It is granted writing the workspace.
     #[serde(default)]
     pub writes: bool,
+    /// It is granted folders outside the workspace, made up for the case: one to read and one to write. What waits warm has no
+    /// place for them.
+    #[serde(default)]
+    pub outside: bool,
     /// What else stops it: without the first layer it still does not get through, without these too it does.
     #[serde(default)]
     pub behind: Vec<Layer>,
@@ -143,6 +148,10 @@ pub struct Family {
     pub cases: Vec<Case>,
 }
 
+/// The folders of a case that is granted some outside the workspace, as an owner might have listed them.
+const PICTURES: &str = "/home/ada/Pictures";
+const ALBUMS: &str = "/home/ada/Albums";
+
 /// The whole suite.
 ///
 /// # Errors
@@ -173,6 +182,16 @@ pub fn manifest(writes: Option<&str>) -> Result<Manifest, String> {
             .replace("fs-read-workspace", "fs-write-workspace")
             .replace("{ fs_read = [\"workspace/\"] }", &format!("{{ fs_write = [\"{folder}\"] }}"));
     }
+    Manifest::parse(text.as_bytes()).map_err(|error| error.to_string())
+}
+
+/// The same for one that is granted a folder outside the workspace to read, and another one to write.
+fn outside_manifest() -> Result<Manifest, String> {
+    let granted = format!("{{ fs_read = [\"{PICTURES}/\"] }}, {{ fs_write = [\"{ALBUMS}/\"] }}");
+    let text = include_str!("../../executors/fs_read/manifest.toml")
+        .replace("wall_s = 2, cpu_s = 2", "wall_s = 20, cpu_s = 10")
+        .replace("fs-read-workspace", "fs-pictures")
+        .replace("{ fs_read = [\"workspace/\"] }", &granted);
     Manifest::parse(text.as_bytes()).map_err(|error| error.to_string())
 }
 
@@ -213,6 +232,7 @@ impl Case {
     #[must_use]
     pub fn can_be_ordered_without(&self) -> bool {
         match self.layer {
+            _ if self.outside => false,
             Layer::Seccomp | Layer::Landlock | Layer::Clock => true,
             // That of memory stays, so what ends one that wants it all depends on how fast it is.
             Layer::Limits => self.kept.is_empty(),
@@ -255,6 +275,9 @@ impl Case {
         let mut code = format!(
             "{PRELUDE}def run(args, ctx):\n    nr = args['nr']\n    write = os.O_CREAT | os.O_WRONLY\n    pool = ctx.workspace + '/executors'\n"
         );
+        if self.outside {
+            code.push_str(&format!("    pictures, albums = '{OUTSIDE}{PICTURES}', '{OUTSIDE}{ALBUMS}'\n"));
+        }
         for line in self.code.lines() {
             code.push_str(&format!("    {line}\n"));
         }
@@ -268,7 +291,11 @@ impl Case {
     pub fn plan(&self, plain: &Installation, armed: Option<&Installation>) -> Result<Option<Plan>, String> {
         let installation = if self.armed { armed } else { Some(plain) };
         let Some(installation) = installation else { return Ok(None) };
-        let plan = if self.ends.is_empty() {
+        let plan = if self.outside {
+            let folders =
+                FolderSettings { home: String::new(), read: vec![PICTURES.to_owned()], write: vec![ALBUMS.to_owned()] };
+            Installation { folders, ..installation.clone() }.plan(&outside_manifest()?)
+        } else if self.ends.is_empty() {
             installation.plan(&manifest(self.writes.then_some("workspace/"))?)
         } else {
             let quotas = Quotas { wall_s: 3, cpu_s: 1, ram_mb: 64, output_mb: 1, ..Quotas::default() };
@@ -311,6 +338,11 @@ pub fn stage() -> Value {
         "notes/up": {"link": "../../.policy/instance.key"},
         "notes/inside": {"link": "welcome.md"},
         "notes/pipe": {"fifo": true},
+        "/home/ada/Pictures/a.txt": {"text": "a picture"},
+        "/home/ada/Pictures/link": {"link": "/etc/passwd"},
+        "/home/ada/Pictures/.ssh/id": {"text": "not yours"},
+        "/home/ada/Albums/old.txt": {"text": "old"},
+        "/home/ada/Secrets/letter": {"text": "not yours"},
     })
 }
 
@@ -335,8 +367,8 @@ pub async fn try_all<S: Sandbox>(
             continue;
         };
         for fresh in [true, false] {
-            // A warm process has no such module; on a fresh interpreter it was tried already.
-            if case.armed && !fresh {
+            // A warm process has no such module and no such folders; on a fresh interpreter it was tried already.
+            if (case.armed || case.outside) && !fresh {
                 continue;
             }
             let scratch = sandbox.scratch(&stage())?;

@@ -11,8 +11,6 @@ use serde::Deserialize;
 const DISCOVER: &str = include_str!("discover.py");
 /// The most bytes of a description that are read.
 const MAX_DESCRIPTION: usize = 64 << 10;
-/// How much of a program is read to find its loader.
-const MAX_HEADERS: usize = 64 << 10;
 
 /// Why there is no usable interpreter.
 #[derive(Debug, thiserror::Error)]
@@ -119,8 +117,8 @@ impl Interpreter {
             return Err(InterpreterError::TooOld { path: path.to_owned(), version: found.version });
         }
         let program = std::fs::read(&found.executable).map_err(|error| not_run(error.to_string()))?;
-        let loader =
-            loader_of(&program[..program.len().min(MAX_HEADERS)]).map_err(|why| no_description(why.to_owned()))?;
+        // Where that was set later (`patchelf`), its name stands at the program's end.
+        let loader = loader_of(&program).map_err(|why| no_description(why.to_owned()))?;
         Ok(Self::assemble(found, loader))
     }
 
@@ -228,16 +226,16 @@ fn library_name(mapped: &str) -> String {
 }
 
 /// The loader that an ELF program names (`PT_INTERP`); `None` for one that needs none.
-fn loader_of(headers: &[u8]) -> Result<Option<String>, &'static str> {
+fn loader_of(program: &[u8]) -> Result<Option<String>, &'static str> {
     const NOT_ELF: &str = "it is no 64-bit ELF program of this machine";
     const PT_INTERP: u32 = 3;
     let number = |at: usize, size: usize| -> Result<u64, &'static str> {
-        let bytes = headers.get(at..at.checked_add(size).ok_or(NOT_ELF)?).ok_or(NOT_ELF)?;
+        let bytes = program.get(at..at.checked_add(size).ok_or(NOT_ELF)?).ok_or(NOT_ELF)?;
         Ok(bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
     };
     let place = |value: u64| usize::try_from(value).map_err(|_| NOT_ELF);
     // Magic, 64 bits, little endian.
-    if headers.get(..6) != Some(&[0x7f, b'E', b'L', b'F', 2, 1]) {
+    if program.get(..6) != Some(&[0x7f, b'E', b'L', b'F', 2, 1]) {
         return Err(NOT_ELF);
     }
     let (table, entry, count) = (place(number(32, 8)?)?, place(number(54, 2)?)?, place(number(56, 2)?)?);
@@ -247,7 +245,7 @@ fn loader_of(headers: &[u8]) -> Result<Option<String>, &'static str> {
             continue;
         }
         let (start, length) = (place(number(header + 8, 8)?)?, place(number(header + 32, 8)?)?);
-        let text = headers.get(start..start.checked_add(length).ok_or(NOT_ELF)?).ok_or(NOT_ELF)?;
+        let text = program.get(start..start.checked_add(length).ok_or(NOT_ELF)?).ok_or(NOT_ELF)?;
         let text = text.strip_suffix(&[0]).ok_or(NOT_ELF)?;
         return String::from_utf8(text.to_vec()).map(Some).map_err(|_| NOT_ELF);
     }

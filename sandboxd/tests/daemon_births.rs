@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod fixture;
+mod seeds;
 
 use fixture::{Act, PoolOnDisk, Set, call, flip, read_result, refused, run, settle};
 use metnos_proto::ids::{Blake3, TraceId, TurnId};
@@ -164,4 +165,17 @@ fn a_case_that_ran_out_of_time_is_tried_again_and_not_for_ever() {
         assert_eq!(held, [true, false, false]);
         assert!(set.sandbox.acts.borrow().is_empty());
     });
+}
+
+#[test]
+fn every_executor_of_the_release_is_born_in_the_tests_of_the_sandbox() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../executors");
+    let there = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut there: Vec<String> = there
+        .filter(|path| path.join("manifest.toml").exists())
+        .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    there.sort();
+    let named: Vec<&str> = seeds::SEEDS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(named, there);
 }

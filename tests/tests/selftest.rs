@@ -23,6 +23,8 @@ fn every_hostile_executor_is_stopped_on_a_running_instance_and_the_owners_files_
         assert!(cases().any(|case| case["carrier"] == carrier), "{carrier}: {tested:#}");
     }
     assert!(tested["layers"].to_string().contains("seccomp"), "{tested:#}");
+    // Behind its own lock, too, sandboxd can tell what its pool costs.
+    assert!(tested["layers"].to_string().contains(" KiB in the zygote"), "{tested:#}");
     assert_eq!(set.run("fs_list", &["path=notes"]).1["result"], before);
     set.verify();
 }

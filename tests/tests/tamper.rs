@@ -144,9 +144,19 @@ fn what_is_set_aside_is_told_to_the_owner_wherever_he_is_and_to_nobody_else() {
     let of = |chat| server.chat(chat).into_iter().filter(|message| message.text.contains("quarantine")).count();
     assert_eq!((of(OWNER), of(GUEST)), (1, 0));
     let (_, status) = set.json(&["status"]);
-    let notices = status["policy"]["notices"].as_array().unwrap();
+    let notices = status["policy"]["notices"].as_array().unwrap().clone();
     assert_eq!((notices.len(), notices[0]["kind"].as_str()), (1, Some("quarantine")), "{status:#}");
     let words = set.ctl(&["status"]);
     assert!(String::from_utf8_lossy(&words.stdout).contains("ago, quarantine: fs_read"), "{words:?}");
+    // A policyd that is killed has forgotten nothing, and the next one tells nobody a second time.
+    let old = set.pids()["policyd"];
+    let process = rustix::process::Pid::from_raw(i32::try_from(old).unwrap()).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+    set.wait_back("policyd", old);
+    let (_, status) = set.json(&["status"]);
+    assert_eq!(status["policy"]["notices"].as_array(), Some(&notices), "{status:#}");
+    assert_eq!(set.run("fs_read", &["path=notes/welcome.md"]).0, 1);
+    server.settled();
+    assert_eq!((of(OWNER), of(GUEST)), (1, 0));
     set.verify();
 }

@@ -20,9 +20,10 @@ pub const MISSING: &str = "missing";
 const MAX_PLACES: usize = 16;
 /// How deep the places of a result are named.
 const MAX_PLACE_DEPTH: usize = 4;
-/// How many examples are shown of one tool, and how long each may be, in characters: a second one says little more.
-const MAX_EXAMPLES: usize = 1;
-const MAX_EXAMPLE: usize = 120;
+/// Where a schema has its definitions.
+const DEFINITIONS: [&str; 2] = ["definitions", "$defs"];
+/// A definition of so few bytes is no longer than a pointer to it.
+const SHORT: usize = 40;
 /// The largest limit of a number that a model is told; nobody comes near larger ones.
 const MAX_TOLD: u64 = 1_000_000;
 
@@ -45,17 +46,18 @@ fn is_name(name: &str) -> bool {
 }
 
 fn tool(candidate: &Candidate) -> Tool {
-    let mut description = format!("{} (effect: {})", line(&candidate.summary, 400), line(&candidate.class, 32));
+    let mut description = line(&candidate.summary, 400);
+    // That it only reads is said once, for all.
+    if candidate.class != "read" {
+        description.push_str(&format!(" (effect: {})", line(&candidate.class, 32)));
+    }
     let places = places(&candidate.output);
     if !places.is_empty() {
         description.push_str("\nResult: ");
         description.push_str(&places.join(", "));
     }
-    for example in candidate.examples.iter().take(MAX_EXAMPLES) {
-        description.push_str("\nFor example: ");
-        description.push_str(&line(example, MAX_EXAMPLE));
-    }
-    Tool { name: candidate.name.clone(), description, input: lean(&root(&candidate.input)) }
+    // Examples are what an executor was found by; whoever reads its summary needs none.
+    Tool { name: candidate.name.clone(), description, input: inlined(lean(&root(&candidate.input))) }
 }
 
 /// A schema whose root is what it is about, and no pointer to it: some providers take no other.
@@ -103,8 +105,65 @@ fn references(schema: &Value) -> BTreeSet<(String, String)> {
     own.into_iter().chain(below.into_iter().flat_map(references)).collect()
 }
 
+/// A schema in which each definition stands where it is meant, if only one place means it or it is no longer than a pointer.
+fn inlined(mut schema: Value) -> Value {
+    while let Some((list, name)) = placeable(&schema) {
+        let all = schema.get_mut(&list).and_then(Value::as_object_mut);
+        let Some(definition) = all.and_then(|all| all.remove(&name)) else { break };
+        place(&mut schema, &format!("#/{list}/{name}"), &definition);
+    }
+    if let Some(root) = schema.as_object_mut() {
+        root.retain(|key, value| {
+            !DEFINITIONS.contains(&key.as_str()) || value.as_object().is_none_or(|all| !all.is_empty())
+        });
+    }
+    schema
+}
+
+/// A definition that refers to no other one, so that what refers to itself is never unfolded.
+fn placeable(schema: &Value) -> Option<(String, String)> {
+    let lists = DEFINITIONS.iter().filter_map(|list| Some((list, schema.get(list)?.as_object()?)));
+    let mut all = lists.flat_map(|(list, all)| all.iter().map(move |(name, one)| (*list, name, one)));
+    let found = all.find(|(list, name, one)| {
+        let pointer = format!("#/{list}/{name}");
+        let (whole, into) = uses(schema, &pointer);
+        references(one).is_empty() && into == 0 && (whole == 1 || one.to_string().len() <= SHORT)
+    });
+    found.map(|(list, name, _)| (list.to_owned(), name.clone()))
+}
+
+/// How many places refer to this, and how many to something in it.
+fn uses(schema: &Value, pointer: &str) -> (usize, usize) {
+    let below: Vec<&Value> = match schema {
+        Value::Object(map) => map.values().collect(),
+        Value::Array(items) => items.iter().collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    };
+    let rest = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix(pointer));
+    let own = (usize::from(rest == Some("")), usize::from(rest.is_some_and(|rest| rest.starts_with('/'))));
+    below.into_iter().map(|one| uses(one, pointer)).fold(own, |sum, one| (sum.0 + one.0, sum.1 + one.1))
+}
+
+/// Puts the definition where something refers to it; what is said there of that place stays.
+fn place(schema: &mut Value, pointer: &str, definition: &Value) {
+    match schema {
+        Value::Object(map) => {
+            if map.get("$ref").and_then(Value::as_str) == Some(pointer) {
+                map.remove("$ref");
+                for (key, value) in definition.as_object().into_iter().flatten() {
+                    map.entry(key.clone()).or_insert_with(|| value.clone());
+                }
+            }
+            map.values_mut().for_each(|one| place(one, pointer, definition));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|one| place(one, pointer, definition)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 /// A schema without what is only of use to whoever checks arguments, which is done whatever a model has been told: how
-/// long texts and lists may be, and how a text is written whose format has a name.
+/// long texts and lists may be, that numbers are not negative, that nothing else is an argument, and how a text is written
+/// whose format has a name. Nor with what is so anyway: that what is not said is not so.
 fn lean(schema: &Value) -> Value {
     let Value::Object(map) = schema else { return schema.clone() };
     let named = |all: &Value| match all {
@@ -114,13 +173,15 @@ fn lean(schema: &Value) -> Value {
     let mut leaner = Map::new();
     for (key, value) in map {
         let kept = match key.as_str() {
+            "default" | "additionalProperties" if *value == Value::Bool(false) => continue,
+            "minimum" if value.as_u64().is_some_and(|least| least <= 1) => continue,
             "properties" | "definitions" | "$defs" => named(value),
-            "items" | "additionalProperties" => lean(value),
             "anyOf" | "oneOf" | "allOf" => match value {
                 Value::Array(all) => Value::Array(all.iter().map(lean).collect()),
                 other => other.clone(),
             },
-            "maxLength" | "minLength" | "maxItems" | "contentMediaType" | "contentEncoding" => continue,
+            "items" | "additionalProperties" => lean(value),
+            "maxLength" | "minLength" | "maxItems" | "minItems" | "contentMediaType" | "contentEncoding" => continue,
             "pattern" if map.contains_key("format") => continue,
             "maximum" if value.as_u64().is_none_or(|most| most > MAX_TOLD) => continue,
             _ => value.clone(),
@@ -152,10 +213,9 @@ fn walk(schema: &Value, at: String, depth: usize, found: &mut Vec<String>) {
         return;
     }
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or("value");
-    if !at.is_empty() && at != "/ok" {
-        let at = line(&at, 80);
-        // Most are texts.
-        found.push(if kind == "string" { at } else { format!("{at} ({})", line(kind, 16)) });
+    // Nobody passes on whether something is so.
+    if !at.is_empty() && kind != "boolean" {
+        found.push(line(&at, 80));
     }
 }
 
@@ -163,26 +223,21 @@ fn own() -> Vec<Tool> {
     let reference = "A call by its number, and where in its result: `c1`, or `c1#/content`.";
     let calls = json!({
         "type": "array",
-        "minItems": 1,
         "items": {
             "type": "object",
             "required": ["tool", "arguments"],
             "properties": { "tool": { "type": "string" }, "arguments": { "type": "object" } }
         }
     });
-    let mut later = calls.clone();
-    later["minItems"] = json!(0);
     vec![
         Tool {
             name: LOOK.to_owned(),
             description:
-                "Shows you the result of a call, or a part of it. Results are kept, not shown: look only at what \
-                          you must read, and only at the part that you need. What you pass on unread goes by \
-                          {\"$ref\":\"c1#/content\"} in place of any argument."
+                "Shows you the result of a call, or a part of it. Look only at what you must read, and only at \
+                          the part that you need."
                     .to_owned(),
             input: json!({
                 "type": "object",
-                "additionalProperties": false,
                 "required": ["of"],
                 "properties": {
                     "of": { "type": "string", "description": reference },
@@ -192,12 +247,12 @@ fn own() -> Vec<Tool> {
         },
         Tool {
             name: MISSING.to_owned(),
-            description: "Says which tool would be needed for the request and does not exist, so that it can be made. \
-                          Then do without, or tell the person that it cannot be done."
-                .to_owned(),
+            description:
+                "Says which tool would be needed and does not exist, so that it can be made. Then do without, or \
+                          tell the person that it cannot be done."
+                    .to_owned(),
             input: json!({
                 "type": "object",
-                "additionalProperties": false,
                 "required": ["summary"],
                 "properties": {
                     "summary": { "type": "string", "description": "What it would do, in a line" },
@@ -210,20 +265,18 @@ fn own() -> Vec<Tool> {
         Tool {
             name: PLAN.to_owned(),
             description:
-                "Makes several calls without asking you in between. They are numbered on from the last call, in \
-                          their order; an argument may be {\"$ref\":\"c1#/content\"} for a part of an earlier result. \
+                "Makes several calls without asking you in between, numbered on from the last call, in their order. \
                           `look` names results to be shown to you at the end. `later` names calls that you will make \
                           after having read results, with every argument that the person has named, and null for those \
-                          that will turn up: what was foreseen in your first reply need not be asked again."
+                          that will turn up."
                     .to_owned(),
             input: json!({
                 "type": "object",
-                "additionalProperties": false,
                 "required": ["calls"],
                 "properties": {
                     "calls": calls,
-                    "look": { "type": "array", "items": { "type": "string", "description": reference } },
-                    "later": later
+                    "look": { "type": "array", "items": { "type": "string" } },
+                    "later": calls
                 }
             }),
         },
@@ -259,7 +312,7 @@ mod tests {
         let tools = of(&candidates());
         let read = tools.iter().find(|tool| tool.name == "fs_read").unwrap();
         assert!(read.description.contains("\nResult: /content, "), "{}", read.description);
-        assert!(read.description.contains("/size (integer)"), "{}", read.description);
+        assert!(read.description.ends_with("/size"), "{}", read.description);
     }
 
     #[test]
@@ -284,20 +337,43 @@ mod tests {
         });
         let told = tool(&Candidate { input, ..candidates()[0].clone() }).input;
         let wanted = json!({
-            "type": "object", "required": ["pattern"], "additionalProperties": false,
+            "type": "object", "required": ["pattern"],
             "properties": {
                 "pattern": { "type": "string", "pattern": "^x" },
                 "day": { "type": "string", "format": "date" },
-                "list": { "type": "array", "items": { "$ref": "#/definitions/One" } },
-                "size": { "type": "integer", "minimum": 0 },
+                "list": { "type": "array", "items": {
+                    "type": "object", "properties": { "two": { "type": "string", "enum": ["a", "b"] } }
+                } },
+                "size": { "type": "integer" },
                 "limit": { "type": "integer", "maximum": 1000 }
-            },
-            "definitions": {
-                "One": { "type": "object", "properties": { "two": { "$ref": "#/definitions/Two" } } },
-                "Two": { "type": "string", "enum": ["a", "b"] }
             }
         });
         assert_eq!(told, wanted);
+    }
+
+    #[test]
+    fn a_definition_stands_where_it_is_meant_unless_it_is_long_and_meant_often_or_means_itself() {
+        let long = json!({ "type": "string", "description": "a long word on what this is for, and what not" });
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "a": { "$ref": "#/definitions/Long" }, "b": { "$ref": "#/definitions/Long" },
+                "c": { "$ref": "#/definitions/Short", "description": "here" }, "d": { "$ref": "#/definitions/Short" },
+                "e": { "$ref": "#/definitions/Node" }, "f": { "$ref": "#/definitions/In/properties/x" }
+            },
+            "definitions": {
+                "Long": long, "Short": { "type": "string" }, "In": { "properties": { "x": { "type": "null" } } },
+                "Node": { "properties": { "next": { "$ref": "#/definitions/Node" } } }
+            }
+        });
+        let placed = inlined(schema.clone());
+        assert_eq!(placed["properties"]["c"], json!({ "type": "string", "description": "here" }));
+        assert_eq!(placed["properties"]["d"], json!({ "type": "string" }));
+        for name in ["a", "b", "e", "f"] {
+            assert_eq!(placed["properties"][name], schema["properties"][name], "{name}");
+        }
+        let left: Vec<&String> = placed["definitions"].as_object().unwrap().keys().collect();
+        assert_eq!(left, ["In", "Long", "Node"]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Signal, WaitId, WaitIdOptions};
 
 use crate::launch::Launched;
@@ -9,6 +10,9 @@ use crate::plan::Limits;
 
 /// The longest report that is read.
 const MAX_WORDS: usize = 512;
+
+/// The most bytes that are read of what a process holds: some twenty short lines.
+const MAX_ROLLUP: usize = 4096;
 
 /// See the head of this file.
 #[derive(Debug)]
@@ -40,6 +44,22 @@ impl Idle {
         // Looks, and leaves the end to be collected by whoever owns it then.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         matches!(rustix::process::waitid(WaitId::PidFd(launched.pidfd.as_fd()), options), Ok(None))
+    }
+
+    /// Its share of the memory that it holds, in KiB: what it has alone, and of what several have its part. `None` where the kernel
+    /// does not tell, or when it has ended.
+    #[must_use]
+    pub fn memory_kib(&self) -> Option<u64> {
+        let launched = self.0.as_ref()?;
+        let rollup = rustix::fs::open(
+            format!("/proc/{}/smaps_rollup", launched.pid),
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        );
+        let mut text = [0; MAX_ROLLUP];
+        let length = rustix::io::read(rollup.ok()?, &mut text).ok()?;
+        // The number is that process's as long as nobody has collected it.
+        if self.is_alive() { share(&String::from_utf8_lossy(text.get(..length)?)) } else { None }
     }
 
     /// Ends it, and does not wait for that.
@@ -88,6 +108,26 @@ impl Drop for Idle {
         self.end();
         if let Some(launched) = &self.0 {
             let _ = rustix::process::waitid(WaitId::PidFd(launched.pidfd.as_fd()), WaitIdOptions::EXITED);
+        }
+    }
+}
+
+/// `Pss:        1234 kB`, of the text of `smaps_rollup`.
+fn share(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn the_share_is_read_and_nothing_is_guessed() {
+        let text = "7f-8f ---p 0 00:00 0 [rollup]\nRss:   9000 kB\nPss:    1234 kB\nPss_Dirty:   7 kB\n";
+        assert_eq!(share(text), Some(1234));
+        for text in ["", "Pss_Dirty: 7 kB\n", "Pss: many kB\n", "Pss: 7\n"] {
+            assert_eq!(share(text), None, "{text}");
         }
     }
 }

@@ -238,10 +238,26 @@ impl Pool {
         };
         format!(
             "{} warm and {} expected; calls: {predicted} expected, {warm} warm, {forked} forked, {execed} executed; \
-             {zygotes} zygotes, {age}, {forks} forks",
+             {zygotes} zygotes, {age}, {forks} forks{}",
             self.children.borrow().len(),
             self.waiting.borrow().len(),
+            self.memory(),
         )
+    }
+
+    /// What waits, and the zygote, hold of the machine's memory, each its share of what several have. Nothing where the kernel
+    /// does not tell.
+    fn memory(&self) -> String {
+        let (children, waiting, zygote) = (self.children.borrow(), self.waiting.borrow(), self.zygote.borrow());
+        let idle: Option<Vec<u64>> =
+            children.iter().chain(waiting.values().map(|waiting| &waiting.idle)).map(Idle::memory_kib).collect();
+        let zygote = zygote.as_ref().map_or(Some(0), |(zygote, _)| zygote.memory_kib());
+        match (idle, zygote) {
+            (Some(idle), Some(zygote)) => {
+                format!("; memory: {} KiB in what waits, {zygote} KiB in the zygote", idle.iter().sum::<u64>())
+            }
+            (None, _) | (_, None) => String::new(),
+        }
     }
 
     fn count(&self, change: impl FnOnce(&mut Counts)) {

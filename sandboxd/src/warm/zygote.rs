@@ -25,6 +25,11 @@ pub struct Zygote {
 }
 
 impl Zygote {
+    /// See [`Idle::memory_kib`].
+    pub fn memory_kib(&self) -> Option<u64> {
+        self.process.memory_kib()
+    }
+
     /// Starts one and waits until it can fork. `plan` tells what an interpreter consists of; no grant of it is given.
     ///
     /// # Errors

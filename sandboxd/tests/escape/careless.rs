@@ -51,6 +51,7 @@ const PLANTED: &[(&str, &str, bool)] = &[
     ("/pool", "root", true),
     ("/scratch", "root", true),
     ("/new", "root", true),
+    ("/outside/home/ada/Secrets", "root", true),
 ];
 
 /// The programs of a machine. For one that would execute them the interpreter stands in; it may be read in any case.

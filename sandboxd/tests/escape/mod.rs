@@ -53,6 +53,10 @@ pub async fn held(lab: &Lab, case: &Case, warm: bool) -> Verdict {
     } else {
         pool.clear();
     }
+    // The others are tried in the owner's own workspace.
+    let scratch = case.outside.then(|| lab.kernel.scratch(&escape::stage())).transpose()?;
+    let plan = scratch.as_ref().map_or(Ok(plan.clone()), |scratch| plan.with_stage(scratch.folder()));
+    let plan = plan.map_err(|error| error.to_string())?;
     let finished = lab.run(&plan, &case.whole(), &arguments()).await;
     let carrier = if warm { Carrier::Warm } else { Carrier::Execed };
     if finished.resources.carrier != carrier {

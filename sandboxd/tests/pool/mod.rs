@@ -96,7 +96,19 @@ pub async fn described(lab: &Lab) -> Verdict {
         format!("{} executed", before.execed + 1),
         format!("{} zygotes, the last ", before.zygotes + 1),
     ];
-    holds(wanted.iter().all(|part| served.contains(part)), &served)
+    holds(wanted.iter().all(|part| served.contains(part)), &served)?;
+    // What waits has some memory of its own; what is gone has none.
+    pool.fill().await?;
+    let memory = |told: &str| -> Option<[u64; 2]> {
+        let (_, told) = told.split_once("; memory: ")?;
+        let (waits, zygote) = told.strip_suffix(" KiB in the zygote")?.split_once(" KiB in what waits, ")?;
+        Some([waits.parse().ok()?, zygote.parse().ok()?])
+    };
+    let full = pool.describe();
+    holds(memory(&full).is_some_and(|[waits, zygote]| waits > 300 && zygote > 300), &full)?;
+    pool.clear();
+    let empty = pool.describe();
+    holds(memory(&empty) == Some([0, 0]), &empty)
 }
 
 pub async fn predicted(lab: &Lab) -> Verdict {

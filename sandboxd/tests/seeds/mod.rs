@@ -1,0 +1,31 @@
+//! The executors that come with a release, as it has them: part of the test program, because who is in a sandbox's view reads no
+//! other file.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+/// Manifest, code, schema and birth tests of one.
+pub type Files = [&'static [u8]; 4];
+
+macro_rules! seeds {
+    ($($name:literal)+) => {
+        /// All of them, by name.
+        pub const SEEDS: &[(&str, Files)] = &[$((
+            $name,
+            [
+                include_bytes!(concat!("../../../executors/", $name, "/manifest.toml")).as_slice(),
+                include_bytes!(concat!("../../../executors/", $name, "/main.py")),
+                include_bytes!(concat!("../../../executors/", $name, "/schema.json")),
+                include_bytes!(concat!("../../../executors/", $name, "/tests/birth.py")),
+            ],
+        ),)+];
+    };
+}
+
+seeds! {
+    "clock_now" "csv_query" "file_get" "fs_append" "fs_count" "fs_delete" "fs_find" "fs_list" "fs_move" "fs_read" "fs_restore"
+    "fs_write" "inbox_add" "json_query" "llm_classify" "llm_summarise" "note_add" "text_search" "text_stats" "web_fetch"
+}
+
+/// The files of one.
+pub fn seed(name: &str) -> Files {
+    SEEDS.iter().find(|(known, _)| *known == name).unwrap().1
+}
