@@ -30,7 +30,7 @@ macro_rules! families {
 
 families! {
     "files" "links" "writing" "nodes" "sockets" "programs" "code" "others" "identity" "kernel" "mounting" "clocks"
-    "terminals" "floods" "alone" "lies"
+    "terminals" "floods" "alone" "lies" "listed"
 }
 
 /// The most characters of what came of a case that are told.
@@ -107,6 +107,9 @@ pub struct Case {
     /// It is granted writing the workspace.
     #[serde(default)]
     pub writes: bool,
+    /// It may run what the owner lists by default. It is tried on a fresh interpreter only, as all that may.
+    #[serde(default)]
+    pub runs: bool,
     /// What else stops it: without the first layer it still does not get through, without these too it does.
     #[serde(default)]
     pub behind: Vec<Layer>,
@@ -173,6 +176,12 @@ pub fn manifest(writes: Option<&str>) -> Result<Manifest, String> {
             .replace("fs-read-workspace", "fs-write-workspace")
             .replace("{ fs_read = [\"workspace/\"] }", &format!("{{ fs_write = [\"{folder}\"] }}"));
     }
+    Manifest::parse(text.as_bytes()).map_err(|error| error.to_string())
+}
+
+/// The manifest of hostile code that may run listed programs on a workspace that it may read.
+fn manifest_of_programs(quotas: &str) -> Result<Manifest, String> {
+    let text = include_str!("../../executors/shell_run/manifest.toml").replace("wall_s = 10, cpu_s = 5", quotas);
     Manifest::parse(text.as_bytes()).map_err(|error| error.to_string())
 }
 
@@ -268,7 +277,10 @@ impl Case {
     pub fn plan(&self, plain: &Installation, armed: Option<&Installation>) -> Result<Option<Plan>, String> {
         let installation = if self.armed { armed } else { Some(plain) };
         let Some(installation) = installation else { return Ok(None) };
-        let plan = if self.ends.is_empty() {
+        let plan = if self.runs {
+            let quotas = if self.ends.is_empty() { "wall_s = 20, cpu_s = 10" } else { "wall_s = 3, cpu_s = 1" };
+            installation.plan(&manifest_of_programs(quotas)?)
+        } else if self.ends.is_empty() {
             installation.plan(&manifest(self.writes.then_some("workspace/"))?)
         } else {
             let quotas = Quotas { wall_s: 3, cpu_s: 1, ram_mb: 64, output_mb: 1, ..Quotas::default() };
@@ -335,8 +347,8 @@ pub async fn try_all<S: Sandbox>(
             continue;
         };
         for fresh in [true, false] {
-            // A warm process has no such module; on a fresh interpreter it was tried already.
-            if case.armed && !fresh {
+            // A warm process has no such module, or runs no programs; on a fresh interpreter it was tried already.
+            if (case.armed || case.runs) && !fresh {
                 continue;
             }
             let scratch = sandbox.scratch(&stage())?;

@@ -7,6 +7,8 @@ use metnos_proto::ids::Blake3;
 use metnos_proto::json;
 use serde::Serialize;
 
+use crate::seccomp::Runs;
+
 mod check;
 mod installation;
 #[cfg(test)]
@@ -66,7 +68,7 @@ pub const INNER_ID: u32 = 1000;
 /// The device files there are.
 pub const DEVICES: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/urandom"];
 /// The most mounts of a plan.
-pub const MAX_MOUNTS: usize = 64;
+pub const MAX_MOUNTS: usize = 192;
 
 /// Why no plan can be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -100,6 +102,14 @@ pub enum PlanError {
         "the folder {0} lies in none that sandbox.{1} of metnos.toml lists; only the owner can list it, and restart Metnos"
     )]
     Unlisted(String, &'static str),
+    /// A program that the owner has not listed.
+    #[error(
+        "the program {0} is not one that sandbox.commands of metnos.toml lists; only the owner can list it, and restart Metnos"
+    )]
+    UnlistedProgram(String),
+    /// A program that is listed, and cannot be shown.
+    #[error("the program {0} is listed and cannot be shown: {1}")]
+    NoProgram(String, String),
     /// Too many mounts.
     #[error("a sandbox has at most {MAX_MOUNTS} mounts")]
     TooManyMounts,
@@ -181,6 +191,8 @@ pub enum Use {
     Guard,
     /// The certificate authorities.
     Certificates,
+    /// A program that the owner lists: may be executed.
+    Command,
 }
 
 /// What can not be done through a mount.
@@ -246,6 +258,8 @@ pub enum Right {
     Own,
     /// Reading, and making, changing, moving and removing files and folders; no links, nodes, sockets or pipes.
     Change,
+    /// Reading a file, and executing it.
+    Run,
 }
 
 /// One place that stays open.
@@ -288,7 +302,7 @@ pub struct Spec {
     /// The profile's name.
     pub profile: String,
     /// The steps of the ladder on which it may run: [`Mode::LADDER`]; only the last with network, because a process that
-    /// waits has no connections, and with folders outside the workspace, because it has no place for them.
+    /// waits has no connections, with folders outside the workspace, because it has no place for them, and with programs.
     pub modes: Vec<Mode>,
     /// Always [`Namespace::ALL`].
     pub namespaces: Vec<Namespace>,
@@ -342,6 +356,9 @@ pub struct Spec {
     /// What `~` stands for in the names of folders outside the workspace; absent without any.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub home: String,
+    /// The listed programs that it may run, by absolute path; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
 }
 
 /// The network of an executor: none, but for the connections that its egress helper makes for it.
@@ -388,6 +405,7 @@ impl Plan {
         check::guards(&spec.mounts)?;
         check::masks(&spec)?;
         check::limits(&spec)?;
+        check::programs(&spec)?;
         let hash = lock_of(&canonical(&spec));
         Ok(Self { spec, hash })
     }
@@ -413,6 +431,12 @@ impl Plan {
     #[must_use]
     pub const fn egress(&self) -> Option<&Egress> {
         self.spec.egress.as_ref()
+    }
+
+    /// What it runs besides the interpreter.
+    #[must_use]
+    pub const fn runs(&self) -> Runs {
+        if self.spec.commands.is_empty() { Runs::Nothing } else { Runs::Programs }
     }
 
     /// The folders outside the workspace that it shows, by their own paths.
@@ -459,7 +483,7 @@ impl Plan {
                     mount.source = format!("{folder}{SCRATCH_OUTSIDE}{path}");
                     continue;
                 }
-                Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates => continue,
+                Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates | Use::Command => continue,
             };
             let below = mount.source.strip_prefix(from).unwrap_or_default();
             mount.source = format!("{folder}{below}");

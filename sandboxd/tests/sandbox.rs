@@ -6,6 +6,7 @@ mod groups;
 mod lab;
 mod outside;
 mod pool;
+mod programs;
 
 use std::cell::RefCell;
 use std::process::ExitCode;
@@ -60,16 +61,23 @@ fn main() -> ExitCode {
         "outside::a_folder_that_was_swapped_after_the_decision_is_not_mounted",
         Box::new(|lab| Box::pin(outside::swapped(lab))),
     );
+    add("programs::a_listed_program_runs_and_no_other", Box::new(|lab| Box::pin(programs::served(lab))));
+    add("programs::what_they_use_counts_for_the_whole", Box::new(|lab| Box::pin(programs::bounded(lab))));
+    add("programs::nothing_lives_on_after_the_call", Box::new(|lab| Box::pin(programs::ends(lab))));
     add("groups::memory_is_held_by_its_group_alone", Box::new(|lab| Box::pin(groups::memory(lab))));
     add("groups::threads_are_held_by_its_group_alone", Box::new(|lab| Box::pin(groups::threads(lab))));
     add("groups::one_waits_bounded_and_ends_by_one_word", Box::new(|lab| Box::pin(groups::prepared(lab))));
     for case in escape::all() {
         for (step, warm) in [("fresh", false), ("warm", true)] {
+            // Who runs programs is never warm.
+            if warm && case.runs {
+                continue;
+            }
             let case = case.clone();
             let name = format!("{step}::{}", case.name);
             tests.push(Test { name, body: Box::new(move |lab| Box::pin(hold(lab, case.clone(), warm))) });
         }
-        if case.can_be_ordered_without() {
+        if case.can_be_ordered_without() && !case.runs {
             let (name, case) = (format!("opened::{}", case.name), case.clone());
             tests.push(Test { name, body: Box::new(move |lab| Box::pin(open(lab, case.clone()))) });
         }
@@ -115,6 +123,7 @@ fn seed(name: &str) -> [&'static [u8]; 4] {
         "fs_read" => files!("fs_read"),
         "fs_list" => files!("fs_list"),
         "web_fetch" => files!("web_fetch"),
+        "shell_run" => files!("shell_run"),
         _ => files!("text_stats"),
     }
 }
