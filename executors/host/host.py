@@ -11,7 +11,7 @@ Frames to it: one letter, the length as four bytes (little endian), the body.
   S  the order of the seal; read by the seal, with the mounts beside it
   C  the code, as text, or
   M  the code, compiled: `marshal`
-  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args, and outside, secrets and thought where there are any
+  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args, and outside, commands, secrets and thought where there are any
 Frames from it:
   S  it is sealed; said by the seal
   P  progress: done and total, eight bytes each (little endian)
@@ -96,7 +96,7 @@ def encode(value):
 class ExecutorCtx:
     """What an executor may know of its surroundings. Nothing else from outside exists."""
 
-    __slots__ = ("workspace", "tmp", "deadline", "folders", "_home", "_net", "_secrets", "_thought")
+    __slots__ = ("workspace", "tmp", "deadline", "folders", "commands", "_home", "_net", "_secrets", "_thought")
 
     def __init__(self, request):
         #: The workspace, as seen from inside.
@@ -109,6 +109,8 @@ class ExecutorCtx:
         #: The folders outside the workspace that were granted, by their own paths.
         self.folders = tuple(outside.get("folders", ()))
         self._home = outside.get("home", "")
+        #: The programs that may be run, by bare name, each with its path.
+        self.commands = {path.rpartition("/")[2]: path for path in request.get("commands", ())}
         self._net = load_net(request.get("connections", 0))
         self._secrets = request.pop("secrets", {})
         self._thought = request.pop("thought", None)
@@ -179,18 +181,21 @@ ALARMS = frozenset((
 ))
 FOREIGN = ("/etc/passwd", "/etc/shadow", "/etc/ssh", "/root", "/home", "/proc", "/sys", "/dev/mem", "/dev/kmsg", "/var/lib")
 MOST_ALARMS = 16
+# What is no alarm where programs may be run.
+RUNNING = frozenset(("os.exec", "os.fork", "os.posix_spawn", "subprocess.Popen"))
 
 
-def watch():
-    """Tells sandboxd of such acts from here on, the first few of them."""
+def watch(runs):
+    """Tells sandboxd of such acts from here on, the first few of them; `runs` says that programs may be run."""
     told = []
+    alarms = ALARMS - RUNNING if runs else ALARMS
 
     def hear(event, arguments):
         first = arguments[0] if arguments else None
         if type(first) is bytes:
             first = first.decode("utf-8", "replace")
         named = first if type(first) in (str, int) else ""
-        if event in ALARMS or (event == "open" and type(first) is str and first.startswith(FOREIGN)):
+        if event in alarms or (event == "open" and type(first) is str and first.startswith(FOREIGN)):
             if len(told) < MOST_ALARMS:
                 told.append(None)
                 try:
@@ -342,13 +347,19 @@ def main(role, modules):
         wait_to_be_forked(seal)
     seal.seal()
     status = 0
+    request = {}
     try:
         code = load_code(*receive((b"C", b"M")))
         request = decode(receive((b"Q",))[1])
-        watch()
+        watch("commands" in request)
         letter, body = call(code, request)
     except MemoryError as error:
         letter, body = fault("memory", error)
+    except BlockingIOError as error:
+        # Nothing that an executor reads can say so: it is the kernel's word for one process too many.
+        if "commands" not in request:
+            raise
+        letter, body = fault("processes", error)
     except RuntimeError as error:
         if "new thread" not in str(error):
             raise

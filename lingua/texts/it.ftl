@@ -251,6 +251,8 @@ refusal = { $rule ->
     [folder-gone] la cartella che serve non si può mostrare: chi cura la macchina guardi `metnosctl status`
     [folder-link] per arrivare a quel file si passa da un collegamento o da un altro disco: di' il file stesso, dove sta
     [folder-unlisted] il proprietario non ha messo quella cartella tra quelle che si possono mostrare
+    [program-unlisted] quel programma non è nell'elenco del proprietario, quindi non c'è e non si può eseguire
+    [program-unknown] non si sa che cosa verrebbe eseguito: di' il comando parola per parola
     [guard-path] quel percorso è vietato, e nessuna impostazione o approvazione lo permette
     [guard-climb] quel percorso esce dallo spazio di lavoro, e nessuna impostazione o approvazione lo permette
     [guard-passage] quel percorso passa per un luogo vietato

@@ -70,6 +70,7 @@ impl Process {
                 http: metnos_proto::control::HttpSettings::default(),
                 telegram_api: String::new(),
                 folders: metnos_proto::control::FolderSettings::default(),
+                commands: Vec::new(),
             },
         };
         control::send(control.as_fd(), &Order::Start(start), None).unwrap();

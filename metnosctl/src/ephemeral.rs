@@ -130,6 +130,7 @@ impl Ephemeral {
                 http: metnos_proto::control::HttpSettings::default(),
                 telegram_api: String::new(),
                 folders: metnos_proto::control::FolderSettings::default(),
+                commands: Vec::new(),
             },
         })
     }

@@ -87,7 +87,10 @@ fn words(plan: &Value) -> Vec<String> {
                 names(&plan["egress"]["rules"]).join(", ").replace("argument /", "what was decided on in /"),
             ),
         },
-        "processes:   itself alone; it executes nothing and starts none".to_owned(),
+        match names(&plan["commands"]).as_slice() {
+            [] => "processes:   itself alone; it executes nothing and starts none".to_owned(),
+            programs => format!("processes:   its own, which end with the call; it executes nothing but {}", programs.join(", ")),
+        },
         format!(
             "sees:        {}, {} files of the interpreter, {}",
             text(plan, "/argv/0"),
@@ -95,7 +98,7 @@ fn words(plan: &Value) -> Vec<String> {
             of("stdlib").join(", ")
         ),
         format!(
-            "limits:      {} s, {} s of processor, {} of memory, {} of result, {} threads, {} descriptors",
+            "limits:      {} s, {} s of processor, {} of memory, {} of result, {} processes and threads, {} descriptors",
             number(plan, "/limits/wall_s"),
             number(plan, "/limits/cpu_s"),
             mib(number(plan, "/limits/address_bytes")),
@@ -281,6 +284,9 @@ mod tests {
         ] {
             assert!(words.contains(part), "{part}: {words}");
         }
+        assert!(words.contains("it executes nothing and starts none"), "{words}");
         assert!(super::words(&json!({})).join("\n").contains("nothing of the owner's"));
+        let runs = super::words(&json!({"commands": ["/usr/bin/sort", "/usr/bin/wc"]})).join("\n");
+        assert!(runs.contains("executes nothing but /usr/bin/sort, /usr/bin/wc"), "{runs}");
     }
 }

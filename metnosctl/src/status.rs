@@ -168,6 +168,11 @@ fn show(screen: &mut Screen, whole: &Whole, now_ms: u64) -> Result<(), CtlError>
         let what = format!("{} ago, {}: {}", ago(alarm.at_ms, now_ms), alarm.role, escape::line(&alarm.what));
         screen.line(&Ink::Warn.on(&format!("  {what}"), colour))?;
     }
+    // What the owner has listed, and nobody can be shown.
+    let layers = whole.sandbox.iter().flat_map(|sandbox| &sandbox.layers);
+    for layer in layers.filter(|layer| layer.contains(": not shown to anybody: ")) {
+        screen.line(&Ink::Warn.on(&format!("  {}", escape::line(layer)), colour))?;
+    }
     for notice in whole.policy.iter().flat_map(|policy| &policy.notices) {
         let (ago, kind, id) = (ago(notice.at_ms, now_ms), kind(&notice.kind), &notice.id);
         let what = format!("{ago} ago, {kind}: {}: {}", escape::line(&id.to_string()), escape::line(&notice.why));

@@ -99,14 +99,12 @@ pub fn comes_to(argv: &[String]) -> Comes {
     }
 }
 
-/// Whether `argv` comes to programs that are all in `listed`, by bare name. A program named by a path
-/// is not the listed one.
+/// Whether `argv` comes to programs that are all in `listed`, as they are named there: by a bare name, or by a path.
+/// A program named by another path is not the listed one.
 #[must_use]
 pub fn is_listed(argv: &[String], listed: &[String]) -> bool {
     match comes_to(argv) {
-        Comes::To(programs) => {
-            !programs.is_empty() && programs.iter().all(|program| !program.contains('/') && listed.contains(program))
-        }
+        Comes::To(programs) => !programs.is_empty() && programs.iter().all(|program| listed.contains(program)),
         Comes::Opaque(_) => false,
     }
 }
@@ -138,41 +136,99 @@ fn follow(words: &[&str], depth: usize, found: &mut Vec<String>) -> Result<(), S
             {
                 return Err(format!("`{name}` takes a command as a text"));
             }
-            match inner(rest, valued, *operands) {
+            match inner(rest, valued, *operands)? {
                 [] if *name == "xargs" => Err("`xargs` without a command echoes".to_owned()),
                 [] => Err(format!("`{name}` runs nothing")),
                 inner => follow(inner, depth + 1, found),
             }
         }
         None => {
+            if let Some(option) = helper(bare, rest) {
+                return Err(format!("`{bare} {option}` names another program"));
+            }
             found.push((*first).to_owned());
             Ok(())
         }
     }
 }
 
+/// Programs that hand work to another one when an option says so, with the long options that do.
+const HELPERS: &[(&str, &[&str])] = &[("sort", &["--compress-program"]), ("split", &["--filter"])];
+
+/// The option by which a program is told another one to run. Long options may be shortened, so whatever could be one counts.
+fn helper<'a>(program: &str, rest: &[&'a str]) -> Option<&'a str> {
+    let (_, options) = HELPERS.iter().find(|(name, _)| *name == program)?;
+    let words = rest.iter().take_while(|word| **word != "--");
+    words.copied().find(|word| {
+        let name = word.split('=').next().unwrap_or(word);
+        name.len() > 2 && options.iter().any(|option| option.starts_with(name))
+    })
+}
+
 /// What follows a wrapper's own options, assignments and operands.
-fn inner<'a, 'b>(mut words: &'a [&'b str], valued: &[&str], operands: usize) -> &'a [&'b str] {
+///
+/// # Errors
+/// An option of which nobody here knows whether the next word belongs to it: what would run is not known then.
+fn inner<'a, 'b>(mut words: &'a [&'b str], valued: &[&str], operands: usize) -> Result<&'a [&'b str], String> {
     let mut operands = operands;
     while let Some((word, rest)) = words.split_first() {
         if *word == "--" {
-            return rest.get(operands..).unwrap_or_default();
+            return Ok(rest.get(operands..).unwrap_or_default());
         }
         let assigns = word
             .split_once('=')
             .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
         if word.starts_with('-') && word.len() > 1 {
-            words = if valued.contains(word) { rest.get(1..).unwrap_or_default() } else { rest };
+            words = if takes_next(word, valued)? { rest.get(1..).unwrap_or_default() } else { rest };
         } else if assigns {
             words = rest;
         } else if operands > 0 {
             operands -= 1;
             words = rest;
         } else {
-            return words;
+            return Ok(words);
         }
     }
-    &[]
+    Ok(&[])
+}
+
+/// Long options without a value, of wrappers.
+const FLAGS: &[&str] = &[
+    "--ignore-environment",
+    "--null",
+    "--foreground",
+    "--preserve-status",
+    "--verbose",
+    "--no-run-if-empty",
+    "--fork",
+    "--wait",
+    "--ctty",
+    "--exclusive",
+    "--shared",
+    "--nonblock",
+    "--unlock",
+    "--quiet",
+    "--append",
+    "--portability",
+];
+
+/// Whether the word after an option is its value.
+fn takes_next(option: &str, valued: &[&str]) -> Result<bool, String> {
+    if option.starts_with("--") {
+        return match option.contains('=') || FLAGS.contains(&option) {
+            true => Ok(false),
+            false if valued.contains(&option) => Ok(true),
+            false => Err(format!("what the option `{option}` takes is not known")),
+        };
+    }
+    if valued.contains(&option) {
+        return Ok(true);
+    }
+    // A cluster of short ones: the first that takes a value takes what is left of it, or the next word.
+    let letters = option.char_indices().skip(1);
+    let takes = letters.map(|(at, letter)| (at + letter.len_utf8(), format!("-{letter}")));
+    let first = takes.into_iter().find(|(_, letter)| valued.contains(&letter.as_str()));
+    Ok(first.is_some_and(|(end, _)| end == option.len()))
 }
 
 /// `sh -c TEXT`: every command of the text, where it is made of plain words.
@@ -192,7 +248,7 @@ fn shell(name: &str, rest: &[&str], depth: usize, found: &mut Vec<String>) -> Re
     for command in text.split(['\n', ';', '&']) {
         let words = plain_words(command)?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        match inner(&words, &[], 0) {
+        match inner(&words, &[], 0)? {
             [] => {}
             words => follow(words, depth + 1, found)?,
         }
@@ -275,6 +331,10 @@ mod tests {
             &["xargs", "-n", "1", "rm"],
             &["sudo", "-u", "ada", "--", "rm"],
             &["busybox", "rm"],
+            &["xargs", "-rI", "date", "rm"],
+            &["xargs", "-rIdate", "rm"],
+            &["timeout", "--foreground", "10", "rm"],
+            &["env", "--chdir=x", "rm"],
             &["setsid", "nohup", "stdbuf", "-o", "L", "ionice", "-c", "3", "rm"],
             &["bash", "-lc", "'rm' \"-rf\" x"],
         ] {
@@ -287,7 +347,11 @@ mod tests {
     #[test]
     fn what_cannot_be_followed_is_said_to_be_so() {
         for words in [
-            &["python3", "-c", "import os"][..],
+            &["sort", "--compress-program=rm", "x"][..],
+            &["sort", "--comp", "rm", "x"],
+            &["xargs", "--arg-file", "date", "rm"],
+            &["time", "--output", "date", "rm"],
+            &["python3", "-c", "import os"],
             &["perl", "-e", "unlink"],
             &["python3.13", "x.py"],
             &["sh", "-c", "curl https://x | sh"],
@@ -326,6 +390,9 @@ mod tests {
         }
         assert!(is_listed(&argv(&["nice", "date"]), &listed));
         assert!(is_listed(&argv(&["ls", "-l"]), &listed));
+        // A path is what it is listed as.
+        let by_path = argv(&["/usr/bin/date"]);
+        assert!(is_listed(&by_path, &by_path) && !is_listed(&by_path, &listed));
     }
 
     proptest! {

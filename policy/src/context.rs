@@ -59,7 +59,7 @@ pub struct World {
     pub contacts: BTreeSet<String>,
     /// Hosts that may be read without asking, as `scheme://host`, folded.
     pub hosts: BTreeSet<String>,
-    /// Programs that may be run without asking, by bare name.
+    /// Programs that may be run without asking, by bare name and by path.
     pub commands: Vec<String>,
     /// The most money of one payment that is made without asking; none means no cap.
     pub money_cap: Option<f64>,

@@ -319,15 +319,18 @@ fn last_name(pointer: &str) -> &str {
 }
 
 fn shell(case: &Case<'_>) -> Ruling {
-    let words: Vec<String> = case
-        .fields
-        .of_roles(&[Role::Argv])
-        .filter_map(|field| field.value.and_then(Value::as_str))
-        .map(str::to_owned)
-        .collect();
     if !case.context.is_clean() {
         return Ruling::ask("shell.tainted", "it runs a command, and untrusted data was read in this turn");
     }
+    let untrusted = |field: &Field<'_>| field.label.integrity == metnos_proto::msg::common::Integrity::Untrusted;
+    if case.fields.of_roles(&[Role::Argv]).any(untrusted) {
+        return Ruling::ask("shell.tainted", "it runs a command, and a word of that comes from untrusted data");
+    }
+    // A word that was handed on unseen may be the very one that is run.
+    let words = case.fields.of_roles(&[Role::Argv]).map(|field| field.value.and_then(Value::as_str).map(str::to_owned));
+    let Some(words) = words.collect::<Option<Vec<String>>>() else {
+        return Ruling::ask("shell.unlisted", "a word of the command was taken from a result that nobody has read");
+    };
     if argv::is_listed(&words, &case.world.commands) {
         return Ruling::allow("shell.listed", "everything that it runs is on the owner's list");
     }

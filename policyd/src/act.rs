@@ -259,7 +259,7 @@ impl Policy {
             verdict = Verdict::deny(crate::vault::TOLD, why)
                 .with_remedy("an executor that needs it asks for it in its manifest, and is given it by policyd");
         }
-        let not_shown = || self.not_shown(&verdict, callable.as_deref()?, (arguments, resolved));
+        let not_shown = || self.not_there(&verdict, callable.as_deref()?, (arguments, resolved));
         // Whatever else holds: what the owner has switched off is off, and what is used up is used up.
         if let Some(no) = self.barred(&call.executor, callable.as_deref()).or_else(not_shown) {
             verdict = no;

@@ -45,6 +45,7 @@ pub mod outside;
 pub mod pairing;
 pub mod policy;
 pub mod principal;
+mod programs;
 pub mod rate;
 pub mod readmit;
 pub mod registry;

@@ -161,6 +161,7 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
         lang: settings.lang,
         calls_per_minute: settings.calls_per_minute,
         hosts: settings.net.hosts.clone(),
+        commands: settings.commands.clone(),
         budget: settings.budget.clone(),
         seeds: SEEDS,
     };

@@ -12,6 +12,7 @@ use metnos_policy::words::fold;
 use metnos_proto::control::BudgetSettings;
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::{PlannerPolicyd, PolicydMemoryd, PolicydMind, PolicydSandboxd, planner_policyd};
+use metnos_proto::executor::commands::bare;
 use metnos_proto::ids::{CallId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Closed, MAX_IN_FLIGHT, Notes};
 use metnos_proto::msg::common::{CallRef, Lang, Standing};
@@ -63,6 +64,8 @@ pub struct Setting {
     pub calls_per_minute: u32,
     /// Hosts that may be read without asking, each with its scheme.
     pub hosts: Vec<String>,
+    /// Programs that executors may be granted to run, by path.
+    pub commands: Vec<String>,
     /// What may be used up.
     pub budget: BudgetSettings,
     /// What is signed without the owner.
@@ -226,6 +229,7 @@ impl Policy {
         // No payment goes by without a word that a whole turn may not spend.
         world.money_cap = Some(f64::from(self.setting.budget.turn_micro) / 1e6);
         world.hosts = self.setting.hosts.iter().map(|host| fold(host)).collect();
+        world.commands = self.setting.commands.iter().flat_map(|path| [bare(path).to_owned(), path.clone()]).collect();
         if principal.standing == Standing::Owner {
             world.owner.insert(fold(&principal.name));
             world.owner.extend(self.house().people.borrow().owners().map(fold));

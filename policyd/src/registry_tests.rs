@@ -93,6 +93,15 @@ fn only_what_reads_and_came_with_the_release_is_signed_without_the_owner() {
     let sender =
         manifest.replace("class = \"read\"", "class = \"send\"").replace("side_effects = false", "side_effects = true");
     assert!(objection(&sender).unwrap().contains("effects.unsupported"));
+    let shell = include_str!("../../executors/shell_run/manifest.toml");
+    let writes = shell.replace("fs_read =", "fs_write =").replace("side_effects = false", "side_effects = true");
+    let said = |manifest: &str| {
+        let schema = include_str!("../../executors/shell_run/schema.json");
+        let id = ExecutorId { name: "shell_run".into(), version: "1.0.0".into() };
+        Signed::read(&id, manifest, schema, &digests(manifest, schema)).unwrap().objection()
+    };
+    assert_eq!(said(shell), None);
+    assert!(said(&writes).unwrap().contains("effects.unsupported"), "what programs write cannot be undone");
     assert!(objection(&manifest.replace("\"seed\"", "\"synt:1\"")).unwrap().contains("created_by"));
     assert!(objection(&manifest.replace("\"/size\"", "\"/content\"")).unwrap().contains("lint.vouched"));
 }

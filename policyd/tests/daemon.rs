@@ -68,6 +68,7 @@ impl Started {
             http: metnos_proto::control::HttpSettings::default(),
             telegram_api: String::new(),
             folders: metnos_proto::control::FolderSettings::default(),
+            commands: Vec::new(),
         };
         let instance = instance.to_str().unwrap().to_owned();
         let started = Self { child, control, generation: 1 };

@@ -87,6 +87,9 @@ words! {
         pub telegram_api: String,
         /// Which folders outside the workspace an executor may be granted something of.
         pub folders: FolderSettings,
+        /// Which programs an executor may be granted to run, absolute. What they bound is read by
+        /// [`crate::executor::commands`].
+        pub commands: Vec<String>,
     }
 
     /// See [`Settings::folders`]. What they bound is read by [`crate::executor::outside`].

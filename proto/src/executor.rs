@@ -11,6 +11,7 @@ use crate::ids::Blake3;
 use crate::json;
 use crate::msg::common::{ExecutorDigests, ExecutorId, Integrity};
 
+pub mod commands;
 pub mod forbidden;
 pub mod grant;
 pub mod lint;

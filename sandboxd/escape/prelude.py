@@ -36,3 +36,38 @@ def answer(value):
     return {"ok": True, "answer": value}
 
 
+def loader():
+    return "/lib64/ld-linux-x86-64.so.2" if os.uname().machine == "x86_64" else "/lib/ld-linux-aarch64.so.1"
+
+
+def written(path, source):
+    """A copy that could be executed, were it let."""
+    with open(source, "rb") as file:
+        content = file.read()
+    with open(path, "wb") as file:
+        file.write(content)
+    os.chmod(path, 493)
+    return path
+
+
+def spawned(argv, **env):
+    """What a program ends with, and what it says of what went wrong."""
+    out, into = os.pipe()
+    null = os.open("/dev/null", os.O_RDWR)
+    actions = [(os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, into, 2)]
+    pid = os.posix_spawn(argv[0], argv, {**os.environ, **env}, file_actions=actions)
+    os.close(into)
+    said = b"".join(iter(lambda: os.read(out, 4096), b""))
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said.decode("utf-8", "replace")
+
+
+def in_a_child(act, *args):
+    """What an act comes to in a child."""
+    out, into = os.pipe()
+    if os.fork() == 0:
+        os.write(into, attempt(act, *args).encode())
+        os._exit(0)
+    os.close(into)
+    return os.read(out, 100).decode()
+
+

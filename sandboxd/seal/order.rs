@@ -16,8 +16,10 @@ pub const CANARIES: u8 = 2;
 pub const COVER: u8 = 4;
 /// Keep the capabilities, to see what else stops what they are good for. It means something in a test build alone.
 pub const KEEP: u8 = if cfg!(feature = "attack") { 8 } else { 0 };
+/// Listed programs may be run afterwards: what must fail then is tried in the place of making a process.
+pub const PROGRAMS: u8 = 16;
 /// Bits that mean nothing.
-const UNKNOWN: u8 = !(LANDLOCK | CANARIES | COVER | KEEP);
+const UNKNOWN: u8 = !(LANDLOCK | CANARIES | COVER | KEEP | PROGRAMS);
 
 /// The order of the parts: version and steps, places of mounts, limits, Landlock (rights handled of files, of ports,
 /// scopes, then places), the filter. Numbers are little endian, counts and lengths 16 bits wide; a path

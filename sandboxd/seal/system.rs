@@ -505,10 +505,10 @@ impl Kernel {
         Ok(())
     }
 
-    /// Tries to make a process.
-    pub fn try_fork(&self) -> Result<(), Errno> {
+    /// Tries to make a process, with these flags.
+    pub fn try_process(&self, flags: c_long) -> Result<(), Errno> {
         const CHILD_ENDS_WITH: c_long = 17;
-        if call!(CLONE, CHILD_ENDS_WITH, 0, 0, 0, 0)? == 0 {
+        if call!(CLONE, flags | CHILD_ENDS_WITH, 0, 0, 0, 0)? == 0 {
             self.exit(0);
         }
         Ok(())

@@ -42,7 +42,9 @@ impl Approved<'_> {
             Use::Outside => (OUTSIDE, true),
             Use::OutsideWrite => (OUTSIDE_WRITABLE, true),
             // Not granted, but put on top of what is.
-            Use::Guard | Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates => return Ok(()),
+            Use::Guard | Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates | Use::Command => {
+                return Ok(());
+            }
         };
         let Some(seen) = self.0 else { return Ok(()) };
         let below = mount.source.strip_prefix(from);

@@ -31,7 +31,7 @@ macro_rules! families {
 
 families! {
     "files" "links" "writing" "nodes" "sockets" "programs" "code" "others" "identity" "kernel" "mounting" "clocks"
-    "terminals" "floods" "alone" "lies" "outside"
+    "terminals" "floods" "alone" "lies" "outside" "listed"
 }
 
 /// The most characters of what came of a case that are told.
@@ -112,6 +112,9 @@ pub struct Case {
     /// place for them.
     #[serde(default)]
     pub outside: bool,
+    /// It may run what the owner lists by default. It is tried on a fresh interpreter only, as all that may.
+    #[serde(default)]
+    pub runs: bool,
     /// What else stops it: without the first layer it still does not get through, without these too it does.
     #[serde(default)]
     pub behind: Vec<Layer>,
@@ -192,6 +195,12 @@ fn outside_manifest() -> Result<Manifest, String> {
         .replace("wall_s = 2, cpu_s = 2", "wall_s = 20, cpu_s = 10")
         .replace("fs-read-workspace", "fs-pictures")
         .replace("{ fs_read = [\"workspace/\"] }", &granted);
+    Manifest::parse(text.as_bytes()).map_err(|error| error.to_string())
+}
+
+/// The manifest of hostile code that may run listed programs on a workspace that it may read.
+fn manifest_of_programs(quotas: &str) -> Result<Manifest, String> {
+    let text = include_str!("../../executors/shell_run/manifest.toml").replace("wall_s = 10, cpu_s = 5", quotas);
     Manifest::parse(text.as_bytes()).map_err(|error| error.to_string())
 }
 
@@ -295,6 +304,9 @@ impl Case {
             let folders =
                 FolderSettings { home: String::new(), read: vec![PICTURES.to_owned()], write: vec![ALBUMS.to_owned()] };
             Installation { folders, ..installation.clone() }.plan(&outside_manifest()?)
+        } else if self.runs {
+            let quotas = if self.ends.is_empty() { "wall_s = 20, cpu_s = 10" } else { "wall_s = 3, cpu_s = 1" };
+            installation.plan(&manifest_of_programs(quotas)?)
         } else if self.ends.is_empty() {
             installation.plan(&manifest(self.writes.then_some("workspace/"))?)
         } else {
@@ -367,8 +379,8 @@ pub async fn try_all<S: Sandbox>(
             continue;
         };
         for fresh in [true, false] {
-            // A warm process has no such module and no such folders; on a fresh interpreter it was tried already.
-            if (case.armed || case.outside) && !fresh {
+            // A warm process has no such module and no such folders, and runs no programs; on a fresh one it was tried already.
+            if (case.armed || case.outside || case.runs) && !fresh {
                 continue;
             }
             let scratch = sandbox.scratch(&stage())?;

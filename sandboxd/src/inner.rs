@@ -283,13 +283,12 @@ fn fence(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
         .and_then(Ruleset::create)
         .at(STEP)?;
     let mut ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
-    for place in &spec.places {
-        let opened = rustix::fs::open(place.path.as_str(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).at(STEP)?;
-        let mut rights = order::rights(place.right, place.folder);
-        // The interpreter and its loader, once; the seal takes it.
-        if spec.mounts.iter().any(|mount| mount.purpose == Use::Program && mount.target == place.path) {
-            rights |= AccessFs::Execute;
-        }
+    let given = spec.places.iter().map(|place| (place.path.as_str(), order::rights(place.right, place.folder)));
+    // The interpreter and its loader, once; the seal takes it.
+    let once = spec.mounts.iter().filter(|mount| mount.purpose == Use::Program);
+    let once = once.map(|mount| (mount.target.as_str(), AccessFs::ReadFile | AccessFs::Execute));
+    for (path, rights) in given.chain(once) {
+        let opened = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).at(STEP)?;
         ruleset = ruleset.add_rule(PathBeneath::new(opened, rights)).at(STEP)?;
     }
     let status = ruleset.restrict_self().at(STEP)?;

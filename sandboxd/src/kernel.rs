@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 
 use crate::approved::Approved;
 use crate::canary;
+use crate::commands::{self, Closed};
 use crate::egress::{Egress, Opened};
 use crate::frames::{self, Word};
 use crate::groups::Groups;
@@ -31,6 +32,7 @@ use crate::plan::{Installation, Mode, Plan, TMP, WORKSPACE};
 use crate::pool::{Entry, Finished, Job, Sandbox};
 use crate::reaper::Reaper;
 use crate::scratch::Scratch;
+use crate::seccomp::Runs;
 use crate::warm::Pool;
 use crate::watched::Watched;
 use crate::{mounted, sys, view};
@@ -70,7 +72,7 @@ impl Kernel {
     pub fn prepare(start: &Start, handed: Handed) -> Result<Self, String> {
         let interpreter = Interpreter::discover(&start.settings.interpreter).map_err(|error| error.to_string())?;
         let waived = start.settings.waive.iter().any(|layer| layer == LANDLOCK);
-        let listed = (&start.settings.net, &start.settings.folders);
+        let listed = (&start.settings.net, &start.settings.folders, start.settings.commands.as_slice());
         Self::enter_with(Path::new(&start.instance), interpreter, waived, listed, handed)
     }
 
@@ -87,7 +89,7 @@ impl Kernel {
     ) -> Result<Self, String> {
         let none = FolderSettings::default();
         let handed = Handed { groups, ..Handed::default() };
-        Self::enter_with(instance, interpreter, without_landlock, (net, &none), handed)
+        Self::enter_with(instance, interpreter, without_landlock, (net, &none, &[]), handed)
     }
 
     /// As [`Kernel::prepare`], with an interpreter that was found already.
@@ -98,7 +100,7 @@ impl Kernel {
         instance: &Path,
         interpreter: Interpreter,
         without_landlock: bool,
-        (net, listed): (&NetSettings, &FolderSettings),
+        (net, listed, commands): (&NetSettings, &FolderSettings, &[String]),
         Handed { egress, folders, groups }: Handed,
     ) -> Result<Self, String> {
         let landlock_abi = sys::landlock_abi();
@@ -112,11 +114,13 @@ impl Kernel {
         let egress = Egress::start(net, without_landlock, egress)?;
         let certificates = Path::new(&net.ca_bundle).is_file().then_some(net.ca_bundle.as_str());
         let mounted = mounted::below(&instance.join("workspace"))?;
+        let closed = Closed { instance: &instance, writable: &listed.write };
+        let programs = commands::find(commands, interpreter.loader.as_deref(), closed);
         // The view shows what the escape suite needs; the plans decide who sees it.
         let armed = interpreter.armed();
         let shown = armed.as_ref().unwrap_or(&interpreter);
-        let not_shown =
-            view::enter(&instance, shown, certificates, (&folders, listed)).map_err(|error| error.to_string())?;
+        let not_shown = view::enter(&instance, shown, certificates, &programs, (&folders, listed))
+            .map_err(|error| error.to_string())?;
         // What is shown stands in the view; by these descriptors more could be reached.
         drop(folders);
         let (groups, no_groups) = match groups.and_then(Groups::open) {
@@ -126,7 +130,9 @@ impl Kernel {
         let launcher = Launcher::new(landlock_abi).map_err(|error| error.to_string())?.with_groups(groups);
         let installation = Installation {
             interpreter,
-            seccomp: launcher.filter_digests(),
+            seccomp: launcher.filter_digests(Runs::Nothing),
+            programs_seccomp: launcher.filter_digests(Runs::Programs),
+            programs,
             host: Launcher::host_digest(),
             seal: Launcher::seal_digest(),
             net: certificates.map(|_| Launcher::net_digest()),
@@ -258,6 +264,11 @@ pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
         body.extend_from_slice(b",\"outside\":");
         body.extend_from_slice(&json::canonical(&told));
     }
+    let commands = &plan.spec().commands;
+    if !commands.is_empty() {
+        body.extend_from_slice(b",\"commands\":");
+        body.extend_from_slice(&json::canonical(&json!(commands)));
+    }
     body.extend_from_slice(b",\"args\":");
     body.extend_from_slice(args);
     if let Some(thought) = thought {
@@ -299,6 +310,9 @@ impl Sandbox for Kernel {
         let closed =
             self.mounted.first().map(|first| format!("workspace: granted to nobody, {first} is mounted below it"));
         let not_shown = self.not_shown.iter().map(|why| format!("folders: not shown to anybody: {why}"));
+        let programs = &self.installation.programs;
+        let missing =
+            programs.missing.iter().map(|(path, why)| format!("programs: not shown to anybody: {path}: {why}"));
         let layers = vec![
             format!("ladder: {}, then refused", Mode::LADDER.map(Mode::name).join(", then ")),
             format!("pool: {}", self.pool.describe()),
@@ -308,9 +322,13 @@ impl Sandbox for Kernel {
             format!("abstract sockets: {}", with(6, "an empty network namespace, seccomp")),
             "system calls: seccomp, an allow-list".to_owned(),
             "execution: seccomp, Landlock without any right to execute, noexec mounts; sealed once the interpreter is up".to_owned(),
+            format!(
+                "programs: {} listed and there, for executors that may run them: their mounts alone, Landlock for them alone",
+                programs.found.len()
+            ),
             self.limits(),
         ];
-        closed.into_iter().chain(not_shown).chain(layers).collect()
+        closed.into_iter().chain(not_shown).chain(missing).chain(layers).collect()
     }
 
     fn mounted(&self) -> &[String] {

@@ -15,7 +15,7 @@ use crate::groups::{Group, Groups};
 use crate::inner::{self, Becoming, Material};
 use crate::order;
 use crate::plan::{Namespace, Plan};
-use crate::seccomp::{Filter, ListError, Stage};
+use crate::seccomp::{Filter, ListError, Runs, Stage};
 use crate::sys::{self, Cloned};
 
 /// The host script, part of this binary.
@@ -50,8 +50,9 @@ pub enum LaunchError {
 /// Everything that does not change from call to call.
 #[derive(Debug)]
 pub struct Launcher {
-    sealed: Filter,
-    start: Filter,
+    plain: Filters,
+    /// For plans that run listed programs.
+    programs: Filters,
     ids: (u32, u32),
     /// Landlock's version; `None` only when the owner has waived it by name.
     landlock: Option<u32>,
@@ -59,6 +60,24 @@ pub struct Launcher {
     groups: Option<Rc<Groups>>,
     #[cfg(feature = "attack")]
     careless: crate::inner::Careless,
+}
+
+/// The filters of a profile.
+#[derive(Debug, Clone)]
+struct Filters {
+    sealed: Filter,
+    start: Filter,
+}
+
+impl Filters {
+    fn load(runs: Runs) -> Result<Self, ListError> {
+        let load = |stage| Filter::load_for(stage, runs);
+        Ok(Self { sealed: load(Stage::Sealed)?, start: load(Stage::Starting)? })
+    }
+
+    const fn digests(&self) -> [Blake3; 2] {
+        [self.sealed.digest(), self.start.digest()]
+    }
 }
 
 /// A process on its way to becoming an executor.
@@ -86,8 +105,8 @@ impl Launcher {
     pub fn new(landlock: Option<u32>) -> Result<Self, ListError> {
         let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         Ok(Self {
-            sealed: Filter::load(Stage::Sealed)?,
-            start: Filter::load(Stage::Starting)?,
+            plain: Filters::load(Runs::Nothing)?,
+            programs: Filters::load(Runs::Programs)?,
             ids,
             landlock,
             groups: None,
@@ -125,13 +144,24 @@ impl Launcher {
     #[cfg(feature = "attack")]
     pub fn careless(landlock: Option<u32>, open: bool, careless: crate::inner::Careless) -> Result<Self, ListError> {
         let launcher = Self { careless, ..Self::new(landlock)? };
-        Ok(if open { Self { sealed: Filter::none(), start: Filter::none(), ..launcher } } else { launcher })
+        let none = || Filters { sealed: Filter::none(), start: Filter::none() };
+        Ok(if open { Self { plain: none(), programs: none(), ..launcher } } else { launcher })
     }
 
-    /// The digests of the filters of a sealed process and of one that starts.
+    /// The digests of the filters of a sealed process and of one that starts, by what is run besides.
     #[must_use]
-    pub const fn filter_digests(&self) -> [Blake3; 2] {
-        [self.sealed.digest(), self.start.digest()]
+    pub const fn filter_digests(&self, runs: Runs) -> [Blake3; 2] {
+        match runs {
+            Runs::Nothing => self.plain.digests(),
+            Runs::Programs => self.programs.digests(),
+        }
+    }
+
+    const fn filters(&self, plan: &Plan) -> &Filters {
+        match plan.runs() {
+            Runs::Nothing => &self.plain,
+            Runs::Programs => &self.programs,
+        }
     }
 
     /// The digest of the seal.
@@ -143,7 +173,7 @@ impl Launcher {
     /// The order for one that executes `plan`, as a frame; with the grants beside it when `mounts`.
     #[must_use]
     pub fn order(&self, plan: &Plan, mounts: bool) -> Vec<u8> {
-        frames::frame(Word::Seal, &order::of_plan(plan, &self.sealed, self.landlock, mounts))
+        frames::frame(Word::Seal, &order::of_plan(plan, &self.filters(plan).sealed, self.landlock, mounts))
     }
 
     /// The digest of the host script.
@@ -164,7 +194,7 @@ impl Launcher {
     /// [`LaunchError::OtherPlan`].
     pub fn fits(&self, plan: &Plan) -> Result<(), LaunchError> {
         let spec = plan.spec();
-        if [spec.seccomp, spec.start_seccomp] != self.filter_digests() {
+        if [spec.seccomp, spec.start_seccomp] != self.filter_digests(plan.runs()) {
             return Err(LaunchError::OtherPlan("system call filter"));
         }
         if spec.host != Self::host_digest() {
@@ -229,7 +259,7 @@ impl Launcher {
                     connections,
                     approved,
                     becoming,
-                    filter: &self.start,
+                    filter: &self.filters(plan).start,
                     channel: inner.channel.as_fd(),
                     log: inner.log.as_fd(),
                     fault: inner.fault.as_fd(),

@@ -10,7 +10,9 @@
 
 pub mod approved;
 pub mod canary;
+pub mod commands;
 pub mod egress;
+pub mod elf;
 pub mod escape;
 pub mod frames;
 pub mod groups;
@@ -19,6 +21,7 @@ pub mod inner;
 pub mod interp;
 pub mod kernel;
 pub mod launch;
+pub mod libraries;
 pub mod limits;
 pub mod masks;
 pub mod mounted;

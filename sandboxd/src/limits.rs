@@ -17,6 +17,7 @@ use crate::groups::{Group, Stopped};
 use crate::inner::NOT_STARTED;
 use crate::plan::{Limits, Plan};
 use crate::reaper::Reaper;
+use crate::seccomp::Runs;
 use crate::sys::Ended;
 use crate::watched::{Ends, Watched};
 
@@ -31,6 +32,8 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// How much of each granted second of processor time must be accounted for to say that all was used. The kernel ends a
 /// process by counting ticks and accounts for it by the clock; on a busy machine the two differ by a lot.
 const CPU_US_NEARLY: u64 = 500_000;
+/// The same for a process and the programs that it ran, of which one may have been ended by the kernel's ticks and told nobody.
+const CPU_US_ALL: u64 = 800_000;
 /// The longest sentence about why a run failed.
 const MAX_WHY: usize = 600;
 
@@ -70,6 +73,9 @@ pub struct Finished {
 pub enum Ending<'a> {
     /// The process's death, after which all is known that it has used and written.
     AtDeath,
+    /// The same of one that runs programs. What they have used counts with what it has used itself, and what the kernel
+    /// refused one of them was refused the whole.
+    AtDeathOfAll,
     /// That it has given its result and closed its channel, so that nothing can follow. It is then left to this
     /// one to end and collect. For processes that can write to nothing but memory of their own.
     AtResult(&'a Reaper),
@@ -80,6 +86,9 @@ impl<'a> Ending<'a> {
     #[must_use]
     pub fn of(plan: &Plan, reaper: &'a Reaper) -> Self {
         let writes = plan.spec().mounts.iter().any(|mount| !mount.flags.read_only);
+        if plan.runs() == Runs::Programs {
+            return Self::AtDeathOfAll;
+        }
         // What a helper saw is told when its connections have closed.
         if writes || plan.egress().is_some() { Self::AtDeath } else { Self::AtResult(reaper) }
     }
@@ -143,8 +152,9 @@ pub async fn supervise(
     let log = kept.drain(&log);
     let fault = read_fault(&fault);
     let stopped = process.group.as_ref().map(Group::stopped).unwrap_or_default();
+    let whole = matches!(ending, Ending::AtDeathOfAll);
     match ended {
-        Ok(ended) => seen.finish(ended, stopped, &fault, limits, wall_us, log),
+        Ok(ended) => seen.finish(ended, (stopped, whole), &fault, limits, wall_us, log),
         // It may have run, and nobody knows how it ended.
         Err(error) => Finished {
             outcome: Outcome::Interrupted,
@@ -299,7 +309,7 @@ impl Seen {
     fn finish(
         self,
         ended: Ended,
-        stopped: Stopped,
+        (stopped, whole): (Stopped, bool),
         fault: &str,
         limits: &Limits,
         wall_us: u64,
@@ -311,6 +321,8 @@ impl Seen {
             self.breach.is_none() && never_began(self.last.as_ref(), ended, fault) && !self.frames.is_sealed();
         let judged = judge(self.breach.as_ref(), self.last.as_ref(), torn, ended, fault, limits, &log);
         let (outcome, why) = by_its_group(judged, stopped, limits);
+        let over = if whole { by_all_of_it(outcome, ended, stopped, limits) } else { None };
+        let (outcome, why) = over.unwrap_or((outcome, why));
         let result = match (outcome, self.last) {
             (Outcome::Ok, Some(Frame::Result(bytes))) => bytes,
             _ => Vec::new(),
@@ -440,13 +452,27 @@ fn by_its_group(judged: (Outcome, String), stopped: Stopped, limits: &Limits) ->
     }
 }
 
+/// What its programs have used up or were refused, where it has ended well itself: a program that the kernel has ended, or that
+/// could start no other, has only told whoever started it.
+fn by_all_of_it(outcome: Outcome, ended: Ended, stopped: Stopped, limits: &Limits) -> Option<(Outcome, String)> {
+    match outcome {
+        Outcome::Ok | Outcome::Error => {}
+        _ => return None,
+    }
+    // What one process may use is what all of them may: the kernel counts for each, and here is the sum.
+    if ended.cpu_us >= u64::from(limits.cpu_s) * CPU_US_ALL {
+        return Some((Outcome::CpuExceeded, format!("all of it used {} s of processor time", limits.cpu_s)));
+    }
+    stopped.processes.then(|| processes_exceeded(limits))
+}
+
 /// Whether it has reported that it could not be built, and nothing but that.
 fn never_began(last: Option<&Frame>, ended: Ended, fault: &str) -> bool {
     ended.code == Some(NOT_STARTED) && last.is_none() && !fault.is_empty()
 }
 
 fn processes_exceeded(limits: &Limits) -> (Outcome, String) {
-    (Outcome::ProcessesExceeded, format!("it wanted more than {} threads", limits.processes))
+    (Outcome::ProcessesExceeded, format!("it wanted more than {} processes and threads", limits.processes))
 }
 
 fn memory_exceeded(limits: &Limits) -> (Outcome, String) {

@@ -94,7 +94,7 @@ fn finished(breach: Option<Breach>, came: &[u8], ended: Ended, fault: &str) -> F
     seen.breach = breach;
     seen.piece[..came.len()].copy_from_slice(came);
     seen.take(came.len());
-    seen.finish(ended, Stopped::default(), fault, &LIMITS, 1, String::new())
+    seen.finish(ended, (Stopped::default(), false), fault, &LIMITS, 1, String::new())
 }
 
 #[test]
@@ -131,4 +131,19 @@ fn what_a_control_group_has_stopped_says_why_nobody_else_could_say_it() {
     // Who could not start a thread and went on well has a result.
     let fine = (Outcome::Ok, String::new());
     assert_eq!(by_its_group(fine, Stopped { memory: false, processes: true }, &LIMITS).0, Outcome::Ok);
+}
+
+#[test]
+fn what_programs_have_used_or_were_refused_counts_for_who_ran_them() {
+    let all = |outcome, cpu_us, processes| {
+        let stopped = Stopped { memory: false, processes };
+        by_all_of_it(outcome, Ended { cpu_us, ..FINE }, stopped, &LIMITS).map(|(outcome, _)| outcome)
+    };
+    let whole = u64::from(LIMITS.cpu_s) * 1_000_000;
+    assert_eq!(all(Outcome::Ok, 0, false), None);
+    assert_eq!(all(Outcome::Ok, whole / 10 * 7, false), None);
+    assert_eq!(all(Outcome::Ok, whole, false), Some(Outcome::CpuExceeded));
+    assert_eq!(all(Outcome::Ok, 0, true), Some(Outcome::ProcessesExceeded));
+    // What has another name already keeps it.
+    assert_eq!(all(Outcome::Timeout, whole, true), None);
 }

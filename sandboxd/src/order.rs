@@ -5,7 +5,7 @@ use landlock::{ABI, Access, AccessFs, AccessNet, BitFlags, Scope};
 use rustix::process::Resource;
 
 use crate::plan::{Limits, Plan, Right, Spec, Use, WORKSPACE};
-use crate::seccomp::Filter;
+use crate::seccomp::{Filter, Runs};
 
 #[path = "../seal/order.rs"]
 #[allow(dead_code, missing_debug_implementations, reason = "the reader is used by the seal, and by the tests here")]
@@ -37,6 +37,7 @@ pub fn rights(right: Right, folder: bool) -> BitFlags<AccessFs> {
     let read = if folder { AccessFs::ReadFile | AccessFs::ReadDir } else { AccessFs::ReadFile.into() };
     match right {
         Right::Read => read,
+        Right::Run => AccessFs::ReadFile | AccessFs::Execute,
         Right::ReadWrite => read | AccessFs::WriteFile,
         Right::Change => {
             read | AccessFs::WriteFile
@@ -104,7 +105,7 @@ impl Writer {
 pub const fn is_granted(purpose: Use) -> bool {
     match purpose {
         Use::Grant | Use::WriteGrant | Use::Outside | Use::OutsideWrite | Use::Guard => true,
-        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates => false,
+        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates | Use::Command => false,
     }
 }
 
@@ -122,6 +123,10 @@ pub fn of_plan(plan: &Plan, filter: &Filter, landlock_version: Option<u32>, moun
     let mut steps = layout::CANARIES;
     steps |= if covered { layout::COVER } else { 0 };
     steps |= landlock_version.map_or(0, |_| layout::LANDLOCK);
+    steps |= match plan.runs() {
+        Runs::Nothing => 0,
+        Runs::Programs => layout::PROGRAMS,
+    };
     let mut order = Writer(vec![layout::VERSION, steps]);
     order.count(granted.len());
     granted.iter().for_each(|path| order.path(path));

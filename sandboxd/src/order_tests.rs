@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 
-use super::layout::{CANARIES, COVER, LANDLOCK, MAX_ORDER, Order};
+use super::layout::{CANARIES, COVER, LANDLOCK, MAX_ORDER, Order, PROGRAMS};
 use super::*;
-use crate::plan::testing::{reader, writer};
+use crate::plan::testing::{installation, reader, writer};
 use crate::seccomp::Stage;
 
 fn filter() -> Filter {
@@ -31,6 +31,19 @@ fn what_the_plan_says_is_what_the_seal_reads() {
     assert_eq!(places.len(), plan.spec().places.len());
     assert!(places.iter().all(|(_, rights)| rights & AccessFs::Execute as u64 == 0), "nothing may be executed");
     assert_eq!(order.filter, filter().bytes());
+}
+
+#[test]
+fn who_runs_programs_is_ordered_other_canaries_and_may_execute_those_and_the_loader_alone() {
+    let manifest = include_bytes!("../../executors/shell_run/manifest.toml");
+    let plan = installation().plan(&metnos_proto::executor::Manifest::parse(manifest).unwrap()).unwrap();
+    let bytes = of_plan(&plan, &filter(), Some(7), false);
+    let order = Order::read(&bytes).unwrap();
+    assert_eq!(order.steps, CANARIES | LANDLOCK | PROGRAMS);
+    let may_run = order.places.filter(|(_, rights)| rights & AccessFs::Execute as u64 != 0);
+    let may_run: Vec<String> = may_run.map(|(path, _)| text(path)).collect();
+    assert_eq!(may_run, ["/lib64/ld-linux-x86-64.so.2", "/usr/bin/ls", "/usr/bin/wc"]);
+    assert!(!Order::read(&of_plan(&reader(), &filter(), Some(7), false)).unwrap().has(PROGRAMS));
 }
 
 #[test]

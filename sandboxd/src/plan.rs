@@ -7,11 +7,15 @@ use metnos_proto::ids::Blake3;
 use metnos_proto::json;
 use serde::Serialize;
 
+use crate::seccomp::Runs;
+
 mod check;
+mod error;
 mod installation;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use error::PlanError;
 pub use installation::Installation;
 
 /// Raised with every change of what these fields mean.
@@ -66,47 +70,7 @@ pub const INNER_ID: u32 = 1000;
 /// The device files there are.
 pub const DEVICES: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/urandom"];
 /// The most mounts of a plan.
-pub const MAX_MOUNTS: usize = 64;
-
-/// Why no plan can be made.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PlanError {
-    /// The manifest asks for something that this version cannot grant.
-    #[error("the capability `{0}` cannot be granted by this version of Metnos")]
-    Unsupported(String),
-    /// A mount of something closed.
-    #[error("a sandbox may not show `{path}`: {why}")]
-    Forbidden {
-        /// The path.
-        path: String,
-        /// Why it is closed.
-        why: String,
-    },
-    /// A mount that could be used for more than it is for.
-    #[error("the mount `{path}` {what}")]
-    BadMount {
-        /// Its place in the sandbox.
-        path: String,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// An executor with network trusts authorities, and there are none.
-    #[error(
-        "an executor with network needs certificate authorities; install ca-certificates, or set `net.ca_bundle` in metnos.toml, and restart sandboxd"
-    )]
-    NoCertificates,
-    /// A folder outside the workspace that the owner has not listed.
-    #[error(
-        "the folder {0} lies in none that sandbox.{1} of metnos.toml lists; only the owner can list it, and restart Metnos"
-    )]
-    Unlisted(String, &'static str),
-    /// Too many mounts.
-    #[error("a sandbox has at most {MAX_MOUNTS} mounts")]
-    TooManyMounts,
-    /// A limit of zero, or above what any manifest may ask.
-    #[error("the limit `{0}` is out of range")]
-    BadLimit(&'static str),
-}
+pub const MAX_MOUNTS: usize = 192;
 
 /// A step of the ladder (design: sandbox §1). Both end in the same seal, so what an executor can do is the same on each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -181,6 +145,8 @@ pub enum Use {
     Guard,
     /// The certificate authorities.
     Certificates,
+    /// A program that the owner lists: may be executed.
+    Command,
 }
 
 /// What can not be done through a mount.
@@ -246,6 +212,8 @@ pub enum Right {
     Own,
     /// Reading, and making, changing, moving and removing files and folders; no links, nodes, sockets or pipes.
     Change,
+    /// Reading a file, and executing it.
+    Run,
 }
 
 /// One place that stays open.
@@ -288,7 +256,7 @@ pub struct Spec {
     /// The profile's name.
     pub profile: String,
     /// The steps of the ladder on which it may run: [`Mode::LADDER`]; only the last with network, because a process that
-    /// waits has no connections, and with folders outside the workspace, because it has no place for them.
+    /// waits has no connections, with folders outside the workspace, because it has no place for them, and with programs.
     pub modes: Vec<Mode>,
     /// Always [`Namespace::ALL`].
     pub namespaces: Vec<Namespace>,
@@ -342,6 +310,9 @@ pub struct Spec {
     /// What `~` stands for in the names of folders outside the workspace; absent without any.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub home: String,
+    /// The listed programs that it may run, by absolute path; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
 }
 
 /// The network of an executor: none, but for the connections that its egress helper makes for it.
@@ -388,6 +359,7 @@ impl Plan {
         check::guards(&spec.mounts)?;
         check::masks(&spec)?;
         check::limits(&spec)?;
+        check::programs(&spec)?;
         let hash = lock_of(&canonical(&spec));
         Ok(Self { spec, hash })
     }
@@ -413,6 +385,12 @@ impl Plan {
     #[must_use]
     pub const fn egress(&self) -> Option<&Egress> {
         self.spec.egress.as_ref()
+    }
+
+    /// What it runs besides the interpreter.
+    #[must_use]
+    pub const fn runs(&self) -> Runs {
+        if self.spec.commands.is_empty() { Runs::Nothing } else { Runs::Programs }
     }
 
     /// The folders outside the workspace that it shows, by their own paths.
@@ -459,7 +437,7 @@ impl Plan {
                     mount.source = format!("{folder}{SCRATCH_OUTSIDE}{path}");
                     continue;
                 }
-                Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates => continue,
+                Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates | Use::Command => continue,
             };
             let below = mount.source.strip_prefix(from).unwrap_or_default();
             mount.source = format!("{folder}{below}");
@@ -482,6 +460,9 @@ pub fn lock_of(canonical: &[u8]) -> Blake3 {
     Blake3(blake3::derive_key(CONTEXT, canonical))
 }
 
+#[cfg(test)]
+#[path = "plan/programs_tests.rs"]
+mod programs_tests;
 #[cfg(test)]
 #[path = "plan_tests.rs"]
 mod tests;

@@ -51,8 +51,13 @@ fn granted(installation: &Installation, profile: &str, capabilities: &str) -> Re
 fn a_grant_this_version_cannot_give_is_refused_by_name() {
     let with = |profile: &str, capability: &str| granted(&installation(), profile, capability);
     assert!(with("fs-notes", "{ fs_read = [\"workspace/notes/\"] }").is_ok());
-    let shell = with("shell-listed", "{ exec = [\"/usr/bin/id\"] }");
-    assert!(matches!(shell, Err(PlanError::Unsupported(_))), "{shell:?}");
+    let unlisted = with("shell-listed", "{ exec = [\"/usr/bin/id\"] }");
+    assert_eq!(unlisted, Err(PlanError::UnlistedProgram("/usr/bin/id".to_owned())));
+    let missing = with("shell-listed", "{ exec = [\"*\", \"/usr/bin/none\"] }").unwrap_err();
+    assert!(
+        missing.to_string().contains("/usr/bin/none") && missing.to_string().contains("not installed"),
+        "{missing}"
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! From the reviewed list `seccomp/python.toml` to programs for the kernel: one for a sealed process, and the wider one
-//! under which a fresh interpreter starts. Whatever the list does not name must never work: it is
+//! From the reviewed lists `seccomp/python.toml` and `seccomp/programs.toml` to programs for the kernel: for each profile one
+//! for a sealed process, and the wider one under which a fresh interpreter starts. Whatever the list does not name must never work: it is
 //! `ENOSYS`.
 
 use std::collections::BTreeMap;
@@ -12,12 +12,14 @@ use crate::names;
 
 /// The reviewed list.
 const LIST: &str = include_str!("../seccomp/python.toml");
+/// What is open on top of it for who may run programs.
+const PROGRAMS: &str = include_str!("../seccomp/programs.toml");
 /// The most instructions the kernel takes.
 pub const MAX_INSTRUCTIONS: usize = 4096;
 
 /// Why the list is no filter. It is part of the binary, so this is found by the tests.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("seccomp/python.toml: {0}")]
+#[error("seccomp/*.toml: {0}")]
 pub struct ListError(String);
 
 /// A program for the kernel.
@@ -41,6 +43,13 @@ struct List {
     check: Vec<Check>,
     refuse: Vec<Group>,
     start: Vec<Start>,
+}
+
+/// The second list.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct More {
+    open: Vec<Start>,
 }
 
 #[derive(Deserialize)]
@@ -77,6 +86,15 @@ pub enum Stage {
     Starting,
 }
 
+/// What is run besides the interpreter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runs {
+    /// Nothing.
+    Nothing,
+    /// Listed programs.
+    Programs,
+}
+
 /// `argument & mask == value`, on the low 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Condition {
@@ -99,7 +117,20 @@ impl Filter {
     /// # Errors
     /// [`ListError`] when the list does not hold together.
     pub fn load(stage: Stage) -> Result<Self, ListError> {
-        Ok(Self::of(assemble(&read(LIST, stage)?)?))
+        Self::load_for(stage, Runs::Nothing)
+    }
+
+    /// The same for what `runs`.
+    ///
+    /// # Errors
+    /// As [`Filter::load`].
+    pub fn load_for(stage: Stage, runs: Runs) -> Result<Self, ListError> {
+        let mut verdicts = read(LIST, stage)?;
+        match runs {
+            Runs::Nothing => {}
+            Runs::Programs => open_more(&mut verdicts, PROGRAMS)?,
+        }
+        Ok(Self::of(assemble(&verdicts)?))
     }
 
     /// What the zygote puts on itself, and so on all its children: nothing is executed any more. Everything else is
@@ -199,23 +230,38 @@ fn read(text: &str, stage: Stage) -> Result<BTreeMap<u32, Verdict>, ListError> {
         add(&check.call, &check.why, Verdict::When(alternatives))?;
     }
     for start in &list.start {
-        if start.why.trim().is_empty() {
-            return Err(ListError("what is open until the seal has no reason".to_owned()));
-        }
-        for name in &start.calls {
-            let names::Call::Here(number) = names::number(name) else {
-                return Err(ListError(format!("`{name}` is no known system call")));
-            };
-            // What is open until the seal must be closed by it, and so stand in the rest of the list.
-            let Some(verdict) = verdicts.get_mut(&number) else {
-                return Err(ListError(format!("`{name}` is open until the seal and not named otherwise")));
-            };
-            if stage == Stage::Starting {
-                *verdict = verdict.opened(conditions(&start.alternatives)?);
-            }
-        }
+        open(&mut verdicts, start, stage == Stage::Starting)?;
     }
     Ok(verdicts)
+}
+
+/// The second list on top of the first, at either stage: the filter of a start stays on.
+fn open_more(verdicts: &mut BTreeMap<u32, Verdict>, text: &str) -> Result<(), ListError> {
+    let more: More = toml::from_str(text).map_err(|error| ListError(error.to_string()))?;
+    more.open.iter().try_for_each(|one| open(verdicts, one, true))
+}
+
+/// Opens what the list names otherwise; looks at it alone where it is not `meant`.
+fn open(verdicts: &mut BTreeMap<u32, Verdict>, more: &Start, meant: bool) -> Result<(), ListError> {
+    if more.why.trim().is_empty() {
+        return Err(ListError("what is opened has no reason".to_owned()));
+    }
+    for name in &more.calls {
+        let number = match names::number(name) {
+            names::Call::Here(number) => number,
+            names::Call::Elsewhere => continue,
+            names::Call::Unknown => return Err(ListError(format!("`{name}` is no known system call"))),
+        };
+        // What is open for a while, or for some, must be closed for the others, and so stand in the rest of the list.
+        let Some(verdict) = verdicts.get_mut(&number) else {
+            return Err(ListError(format!("`{name}` is opened and not named otherwise")));
+        };
+        let alternatives = conditions(&more.alternatives)?;
+        if meant {
+            *verdict = verdict.opened(alternatives);
+        }
+    }
+    Ok(())
 }
 
 fn conditions(alternatives: &[Vec<String>]) -> Result<Vec<Vec<Condition>>, ListError> {

@@ -221,3 +221,67 @@ proptest! {
         prop_assert_eq!(verdict, if holds { ALLOW } else { EPERM });
     }
 }
+
+#[test]
+fn who_runs_programs_may_make_children_and_execute_and_nothing_more_than_others() {
+    const FORK: u64 = 0x0120_0011;
+    const SPAWN: u64 = 0x4111;
+    const THREAD: u64 = 0x003d_0f00;
+    const PRIVATE: u64 = 2;
+    let number = |name: &str| match names::number(name) {
+        names::Call::Here(number) => number,
+        names::Call::Elsewhere | names::Call::Unknown => panic!("{name}"),
+    };
+    for stage in [Stage::Starting, Stage::Sealed] {
+        let program = Filter::load_for(stage, Runs::Programs).unwrap().program;
+        let says = |name: &str, arguments: [u64; 6]| {
+            run(&program, &Data { number: number(name), architecture: ARCHITECTURE, arguments })
+        };
+        assert_eq!(says("execve", [1, 2, 3, 0, 0, 0]), ALLOW);
+        for flags in [FORK, SPAWN, THREAD] {
+            assert_eq!(says("clone", [flags, 0, 0, 0, 0, 0]), ALLOW, "{flags:#x}");
+        }
+        // A namespace, a table in common, the parent in common, nothing at all.
+        for more in [0x1000_0000, 0x2000_0000, 0x0002_0000, 0x4000_0000, 0x400, 0x8000] {
+            assert_eq!(says("clone", [FORK | more, 0, 0, 0, 0, 0]), EPERM, "{more:#x}");
+            assert_eq!(says("clone", [SPAWN | more, 0, 0, 0, 0, 0]), EPERM, "{more:#x}");
+        }
+        assert_eq!(says("clone", [17, 0, 0, 0, 0, 0]), EPERM);
+        assert_eq!(says("mmap", [0, 4096, 5, PRIVATE, 5, 0]), ALLOW, "a file as code");
+        for (rights, flags) in [(7, PRIVATE), (6, PRIVATE), (5, 0x22), (7, 0x21)] {
+            assert_eq!(says("mmap", [0, 4096, rights, flags, 5, 0]), EPERM, "{rights} {flags:#x}");
+        }
+        assert_eq!(says("mprotect", [0, 4096, 5, 0, 0, 0]), EPERM);
+        for name in
+            ["socket", "connect", "ptrace", "kill", "tkill", "unshare", "memfd_create", "setsid", "setuid", "mount"]
+        {
+            assert_eq!(says(name, [0; 6]), EPERM, "{name}");
+        }
+        let beyond = Data { number: 435, architecture: ARCHITECTURE, arguments: [0; 6] };
+        assert_eq!(run(&program, &beyond), ENOSYS, "clone3");
+    }
+    // By a descriptor nothing is executed but the interpreter, once, before the seal.
+    let sealed = Filter::load_for(Stage::Sealed, Runs::Programs).unwrap().program;
+    let by_descriptor =
+        Data { number: number("execveat"), architecture: ARCHITECTURE, arguments: [200, 0, 0, 0, 0x1000, 0] };
+    assert_eq!(run(&sealed, &by_descriptor), EPERM);
+}
+
+#[test]
+fn the_second_list_opens_only_what_the_first_one_names_and_says_why() {
+    let open = |text: &str| {
+        let mut verdicts = read(LIST, Stage::Sealed).unwrap();
+        open_more(&mut verdicts, text)
+    };
+    assert!(open(PROGRAMS).is_ok());
+    for (text, part) in [
+        ("[[open]]\nwhy = \"\"\ncalls = [\"execve\"]\nalternatives = []\n", "no reason"),
+        ("[[open]]\nwhy = \"x\"\ncalls = [\"no_such_call\"]\nalternatives = []\n", "no known system call"),
+        ("[[open]]\nwhy = \"x\"\ncalls = [\"clone3\"]\nalternatives = []\n", "known"),
+        ("[[open]]\nwhy = \"x\"\ncalls = [\"execve\"]\nalternatives = [[]]\n", "without a condition"),
+        ("[[allow]]\nwhy = \"x\"\ncalls = [\"execve\"]\n", "open"),
+    ] {
+        let error = open(text).unwrap_err().to_string();
+        assert!(error.contains(part), "{text}: {error}");
+    }
+}

@@ -14,6 +14,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::DumpableBehavior;
 
+use crate::commands::Programs;
 use crate::interp::Interpreter;
 use crate::launch::SEAL;
 use crate::mounts;
@@ -80,6 +81,7 @@ pub fn enter(
     instance: &Path,
     interpreter: &Interpreter,
     certificates: Option<&str>,
+    programs: &Programs,
     (folders, listed): (&[(String, OwnedFd)], &FolderSettings),
 ) -> Result<Vec<String>, ViewError> {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
@@ -96,6 +98,11 @@ pub fn enter(
     rustix::mount::mount_change("/", private).map_err(step("taking the mounts for itself"))?;
     let mut sources = sources(instance, interpreter)?;
     sources.extend(outside);
+    for path in programs.found.iter().flat_map(|command| [&command.path].into_iter().chain(&command.libraries)) {
+        if !sources.iter().any(|source| source.target == *path) {
+            sources.push(part(path, MountFlags::CODE, false)?);
+        }
+    }
     if let Some(path) = certificates {
         sources.push(Source { target: CA_FILE.to_owned(), ..part(path, MountFlags::READ, false)? });
     }

@@ -148,6 +148,7 @@ fn order_start(instance: &Path) -> Order {
             http: metnos_proto::control::HttpSettings::default(),
             telegram_api: String::new(),
             folders: metnos_proto::control::FolderSettings::default(),
+            commands: Vec::new(),
         },
     })
 }

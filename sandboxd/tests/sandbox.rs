@@ -6,6 +6,7 @@ mod groups;
 mod lab;
 mod outside;
 mod pool;
+mod programs;
 mod seeds;
 
 use std::cell::RefCell;
@@ -62,20 +63,23 @@ fn main() -> ExitCode {
         "outside::a_folder_that_was_swapped_after_the_decision_is_not_mounted",
         Box::new(|lab| Box::pin(outside::swapped(lab))),
     );
+    add("programs::a_listed_program_runs_and_no_other", Box::new(|lab| Box::pin(programs::served(lab))));
+    add("programs::what_they_use_counts_for_the_whole", Box::new(|lab| Box::pin(programs::bounded(lab))));
+    add("programs::nothing_lives_on_after_the_call", Box::new(|lab| Box::pin(programs::ends(lab))));
     add("groups::memory_is_held_by_its_group_alone", Box::new(|lab| Box::pin(groups::memory(lab))));
     add("groups::threads_are_held_by_its_group_alone", Box::new(|lab| Box::pin(groups::threads(lab))));
     add("groups::one_waits_bounded_and_ends_by_one_word", Box::new(|lab| Box::pin(groups::prepared(lab))));
     for case in escape::all() {
         for (step, warm) in [("fresh", false), ("warm", true)] {
-            // What waits warm has no place for such folders.
-            if warm && case.outside {
+            // What waits warm has no place for such folders, and runs no programs.
+            if warm && (case.outside || case.runs) {
                 continue;
             }
             let case = case.clone();
             let name = format!("{step}::{}", case.name);
             tests.push(Test { name, body: Box::new(move |lab| Box::pin(hold(lab, case.clone(), warm))) });
         }
-        if case.can_be_ordered_without() {
+        if case.can_be_ordered_without() && !case.runs {
             let (name, case) = (format!("opened::{}", case.name), case.clone());
             tests.push(Test { name, body: Box::new(move |lab| Box::pin(open(lab, case.clone()))) });
         }

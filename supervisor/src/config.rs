@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use metnos_proto::control::{
     BudgetSettings, FolderSettings, HttpSettings, ModelSettings, NetSettings, RoleSetting, Settings,
 };
-use metnos_proto::executor::{PathGrant, is_host_name, is_name, outside};
+use metnos_proto::executor::{PathGrant, commands, is_host_name, is_name, outside};
 use metnos_proto::models;
 use metnos_proto::msg::common::Lang;
 use toml::Spanned;
@@ -50,6 +50,8 @@ pub enum Kind {
     Contexts,
     /// A list of folders, each from the root or from the owner's home.
     Folders,
+    /// A list of programs, by absolute path.
+    Programs,
 }
 
 /// A value that fits its kind.
@@ -62,6 +64,15 @@ pub enum Value {
     /// Of a list.
     List(Vec<String>),
 }
+
+/// What [`commands::DEFAULT`] is in a file.
+const PROGRAMS: &str = "[\
+    \"/usr/bin/basename\", \"/usr/bin/cat\", \"/usr/bin/cmp\", \"/usr/bin/comm\", \"/usr/bin/cut\", \
+    \"/usr/bin/date\", \"/usr/bin/diff\", \"/usr/bin/dirname\", \"/usr/bin/du\", \"/usr/bin/expand\", \
+    \"/usr/bin/fold\", \"/usr/bin/grep\", \"/usr/bin/head\", \"/usr/bin/join\", \"/usr/bin/ls\", \
+    \"/usr/bin/md5sum\", \"/usr/bin/nl\", \"/usr/bin/paste\", \"/usr/bin/seq\", \"/usr/bin/sha256sum\", \
+    \"/usr/bin/sort\", \"/usr/bin/stat\", \"/usr/bin/tac\", \"/usr/bin/tail\", \"/usr/bin/tr\", \
+    \"/usr/bin/tsort\", \"/usr/bin/uniq\", \"/usr/bin/wc\"]";
 
 /// One key.
 #[derive(Debug)]
@@ -363,6 +374,15 @@ pub const KEYS: &[Key] = &[
         default: "[]",
     },
     Key {
+        table: "sandbox",
+        name: "commands",
+        doc: "Programs that an executor may be granted to run, by absolute path: the files themselves, no links. Each sees what its\n\
+              # executor sees, and no network. This is the whole list: to add one, repeat these. [] for none. What changes here is\n\
+              # shown by `metnosctl executor diff shell_run`, and approved by `metnosctl executor relock`.",
+        kind: Kind::Programs,
+        default: PROGRAMS,
+    },
+    Key {
         table: "supervisor",
         name: "uid_base",
         doc: "Started as root where the packaged users do not exist: the daemons get unused uids from here on.",
@@ -490,6 +510,7 @@ impl Config {
                 read: self.list("sandbox", "folders"),
                 write: self.list("sandbox", "writable"),
             },
+            commands: self.list("sandbox", "commands"),
         }
     }
 
@@ -677,6 +698,9 @@ fn fit(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
             let outside = matches!(PathGrant::parse(&folder), Some(PathGrant::Home(_) | PathGrant::Absolute(_)));
             kept(folder.trim_end_matches('/'), outside)
         }),
+        (Kind::Programs, DeValue::Array(items)) => {
+            list(items, commands::MAX_COMMANDS, |text| kept(text, commands::refused(text).is_none()))
+        }
         _ => None,
     }
 }
@@ -728,6 +752,10 @@ fn wanted(kind: Kind) -> String {
         Kind::Folders => format!(
             "a list of at most {} folders such as \"~/Pictures\" or \"/srv/photos\", without `.` and `..`",
             outside::MAX_FOLDERS
+        ),
+        Kind::Programs => format!(
+            "a list of at most {} programs such as \"/usr/bin/wc\": absolute paths of plain names, in no closed place",
+            commands::MAX_COMMANDS
         ),
         Kind::Contexts => format!("a list of at most {} lines such as \"local/qwen3 32768\"", models::MAX_LINES),
     }
@@ -819,6 +847,7 @@ mod tests {
                 http: HttpSettings { listen: "127.0.0.1:42618".into(), per_minute: 300 },
                 telegram_api: "https://api.telegram.org".into(),
                 folders: FolderSettings::default(),
+                commands: commands::DEFAULT.map(str::to_owned).to_vec(),
             }
         );
         assert_eq!(Config::parse("").unwrap().uid_range(), (60_600, 256));

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use metnos_proto::executor::commands;
 use metnos_proto::role::RoleName;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit};
@@ -181,6 +182,9 @@ fn prepare(args: &Args) -> Result<Prepared, RunError> {
     let config = Config::parse(&instance.configuration()?)?;
     let mut settings = config.settings(instance.owner_uid());
     check_settings(&settings)?;
+    if let Some(why) = commands::refused_list(&settings.commands) {
+        return Err(RunError::Refused(format!("sandbox.commands: {why}")));
+    }
     let place = instance.path().display().to_string();
     let home = ids::home_of(settings.owner_uid);
     settings.folders = folders::read(&settings.folders, home, &place).map_err(RunError::Refused)?;

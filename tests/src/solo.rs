@@ -328,6 +328,7 @@ fn start_word(setup: &Setup) -> Start {
             http: metnos_proto::control::HttpSettings::default(),
             telegram_api: String::new(),
             folders: metnos_proto::control::FolderSettings::default(),
+            commands: Vec::new(),
         },
     }
 }

@@ -7,7 +7,7 @@ use metnos_tests::instance::{Instance, Plan};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 20] = [
+const SEEDS: [&str; 21] = [
     "clock_now",
     "csv_query",
     "file_get",
@@ -25,6 +25,7 @@ const SEEDS: [&str; 20] = [
     "llm_classify",
     "llm_summarise",
     "note_add",
+    "shell_run",
     "text_search",
     "text_stats",
     "web_fetch",

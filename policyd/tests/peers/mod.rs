@@ -112,6 +112,7 @@ impl World {
             lang: Lang::It,
             calls_per_minute: 600,
             hosts: Vec::new(),
+            commands: Vec::new(),
             budget: BUDGETS.with(|set| set.borrow().clone()),
             seeds: Box::leak(seeds.into_boxed_slice()),
         };

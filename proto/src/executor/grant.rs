@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::commands;
 use super::forbidden::{self, Places};
 use super::{MAX_CAPABILITIES, ManifestError, Sandbox};
 use crate::ids::Blake3;
@@ -17,7 +18,7 @@ pub enum Capability {
     FsWrite(Vec<String>),
     /// Connecting to these hosts, `host` or `host:port`.
     Net(Vec<String>),
-    /// Running these binaries, by absolute path.
+    /// Running these programs, by absolute path; [`commands::ALL_LISTED`] for all that the owner lists.
     Exec(Vec<String>),
     /// Receiving these named secrets.
     Secret(Vec<String>),
@@ -189,12 +190,10 @@ fn validate_capability(capability: &Capability) -> Result<(), ManifestError> {
             Capability::Net(_) => {
                 (NetGrant::parse(entry).is_some(), "a host name such as `example.org` or `example.org:443`")
             }
-            Capability::Exec(_) => {
-                let absolute = format!("{entry}/");
-                let is_file =
-                    !entry.ends_with('/') && matches!(PathGrant::parse(&absolute), Some(PathGrant::Absolute(_)));
-                (is_file && grantable(&absolute), "the absolute path of a binary")
-            }
+            Capability::Exec(_) => (
+                entry == commands::ALL_LISTED || commands::refused(entry).is_none(),
+                "the absolute path of a program, or `*` for all that the owner lists",
+            ),
             Capability::Secret(_) => (super::is_name(entry), "the name of a secret"),
         };
         if !holds {

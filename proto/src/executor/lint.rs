@@ -79,11 +79,18 @@ fn class_findings(manifest: &Manifest) -> Vec<(&'static str, String)> {
     if reads && manifest.contract.side_effects {
         findings.push(("lint.class", format!("an executor with side effects may not be of class `{class}`")));
     }
-    if !reads && !manifest.contract.side_effects {
+    // A program on what it can only read, without a net, changes nothing: what it prints is its result.
+    let only_prints = class == Class::Shell && !has("fs_write") && !has("net");
+    if !reads && !only_prints && !manifest.contract.side_effects {
         findings.push((
             "lint.class",
             format!("an executor of class `{class}` has side effects; contract.side_effects denies it"),
         ));
+    }
+    if only_prints && manifest.contract.side_effects {
+        let what =
+            "what runs programs on what it can only read has no side effects; contract.side_effects says that it has";
+        findings.push(("lint.class", what.to_owned()));
     }
     let quotas = &manifest.sandbox.quotas;
     if !has("fs_write") && (quotas.writes_per_day > 0 || quotas.bytes_per_day > 0) {

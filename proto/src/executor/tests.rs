@@ -353,6 +353,13 @@ fn a_class_that_the_rest_denies_is_found() {
     );
     assert_eq!(findings(|m| m.sandbox.capabilities.push(Capability::Secret(vec!["x".to_owned()]))), ["lint.class"]);
     assert_eq!(findings(|m| m.contract.side_effects = true), ["lint.class"]);
+    // What only prints has none; what may write has.
+    let shell = |m: &mut Manifest, more: &[Capability]| {
+        (m.effects.class, m.sandbox.capabilities) = (Class::Shell, vec![Capability::Exec(vec!["*".to_owned()])]);
+        m.sandbox.capabilities.extend(more.iter().cloned());
+    };
+    assert!(findings(|m| shell(m, &[])).is_empty());
+    assert_eq!(findings(|m| shell(m, &[Capability::FsWrite(vec!["workspace/".to_owned()])])), ["lint.class"]);
     assert_eq!(findings(|m| m.effects.class = Class::Send), ["lint.class"]);
     assert_eq!(findings(|m| m.sandbox.quotas.writes_per_day = 1), ["lint.quota"]);
 }

@@ -10,8 +10,8 @@ use metnos_egress::order::{MAX_CONNECTIONS, MAX_RULES};
 use crate::masks;
 
 use super::{
-    CA_FILE, DEVICES, Egress, Mode, Mount, Namespace, OUTSIDE, OUTSIDE_WRITABLE, POOL_NAME, PlanError, SCRATCH_BELOW,
-    Spec, Use, WORKSPACE, WRITABLE,
+    CA_FILE, DEVICES, Egress, Mode, Mount, Namespace, OUTSIDE, OUTSIDE_WRITABLE, POOL_NAME, PlanError, Right,
+    SCRATCH_BELOW, Spec, Use, WORKSPACE, WRITABLE,
 };
 
 /// The most bytes that any call may move over the net.
@@ -39,7 +39,7 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
     if !mount.flags.no_suid || !mount.flags.no_symfollow {
         return bad("could gain an identity or be led elsewhere");
     }
-    let code = matches!(mount.purpose, Use::Program | Use::Library);
+    let code = matches!(mount.purpose, Use::Program | Use::Library | Use::Command);
     if mount.flags.no_exec == code {
         return bad("may be executed, or may not, against its purpose");
     }
@@ -48,15 +48,19 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
         return bad("shows a device that is not one of the three");
     }
     match mount.purpose {
-        Use::Program | Use::Library | Use::Device | Use::Certificates if mount.folder => bad("is a folder"),
+        Use::Program | Use::Library | Use::Device | Use::Certificates | Use::Command if mount.folder => {
+            bad("is a folder")
+        }
         Use::Stdlib | Use::Grant | Use::WriteGrant | Use::Outside | Use::OutsideWrite | Use::Guard if !mount.folder => {
             bad("is no folder")
         }
-        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates if mount.source != mount.target => {
+        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates | Use::Command
+            if mount.source != mount.target =>
+        {
             bad("stands elsewhere than it comes from")
         }
         Use::Certificates if mount.target != CA_FILE => bad("is no file of certificate authorities"),
-        Use::Program | Use::Library | Use::Stdlib
+        Use::Program | Use::Library | Use::Stdlib | Use::Command
             if [WORKSPACE, WRITABLE, OUTSIDE, OUTSIDE_WRITABLE]
                 .iter()
                 .any(|owners| is_below(&mount.source, owners)) =>
@@ -84,7 +88,8 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
         | Use::Grant
         | Use::WriteGrant
         | Use::Guard
-        | Use::Certificates => Ok(()),
+        | Use::Certificates
+        | Use::Command => Ok(()),
     }
 }
 
@@ -171,12 +176,38 @@ fn egress(egress: &Egress) -> bool {
 
 /// The steps of the ladder that can carry this.
 fn modes(spec: &Spec) -> Vec<Mode> {
-    let fresh = spec.egress.is_some() || spec.mounts.iter().any(is_outside);
+    let fresh = spec.egress.is_some() || !spec.commands.is_empty() || spec.mounts.iter().any(is_outside);
     if fresh { vec![Mode::Execed] } else { Mode::LADDER.to_vec() }
 }
 
 fn is_outside(mount: &Mount) -> bool {
     matches!(mount.purpose, Use::Outside | Use::OutsideWrite)
+}
+
+/// What can be executed after the seal is what is listed and shown, and the one loader; and who runs programs has no network.
+pub fn programs(spec: &Spec) -> Result<(), PlanError> {
+    let bad = |path: &str, what| Err(PlanError::BadMount { path: path.to_owned(), what });
+    let is = |path: &str, purposes: &[Use]| {
+        spec.mounts.iter().any(|mount| mount.target == path && purposes.contains(&mount.purpose))
+    };
+    if let Some(path) = spec.commands.iter().find(|path| !is(path, &[Use::Command, Use::Program])) {
+        return bad(path, "is to be run, and is not shown as a program");
+    }
+    let shown = spec.mounts.iter().filter(|mount| mount.purpose == Use::Command);
+    if let Some(mount) = shown.into_iter().find(|mount| !spec.commands.contains(&mount.target)) {
+        return bad(&mount.target, "is shown as a program, and is not to be run");
+    }
+    for place in spec.places.iter().filter(|place| place.right == Right::Run) {
+        let loader =
+            !spec.commands.is_empty() && spec.argv.first() != Some(&place.path) && is(&place.path, &[Use::Program]);
+        if place.folder || !(spec.commands.contains(&place.path) || loader) {
+            return bad(&place.path, "could be executed, and is not listed");
+        }
+    }
+    if !spec.commands.is_empty() && spec.egress.is_some() {
+        return Err(PlanError::BadLimit("egress"));
+    }
+    Ok(())
 }
 
 /// Whether the limits are within what any manifest may ask.

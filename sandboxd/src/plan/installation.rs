@@ -1,10 +1,10 @@
 //! From a manifest and this machine to a plan. What is not asked for is not in it, and what
 //! this version cannot grant is refused by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use metnos_proto::control::FolderSettings;
-use metnos_proto::executor::{Capability, Manifest, NetGrant, PathGrant, Quotas, outside};
+use metnos_proto::executor::{Capability, Manifest, NetGrant, PathGrant, Quotas, commands, outside};
 use metnos_proto::ids::Blake3;
 
 use super::{
@@ -12,6 +12,7 @@ use super::{
     Mode, Mount, MountFlags, Namespace, OUTSIDE, OUTSIDE_WRITABLE, PLAN_FORMAT, POOL_NAME, PROGRAM_FD, Place, Plan,
     PlanError, Right, SEAL_FILE, Spec, TMP, Use, WORKSPACE, WRITABLE,
 };
+use crate::commands::{Command, Programs};
 use crate::interp::Interpreter;
 use crate::masks;
 
@@ -35,6 +36,10 @@ pub struct Installation {
     pub net: Option<Blake3>,
     /// The folders outside the workspace that the owner has listed.
     pub folders: FolderSettings,
+    /// The same two filters for who runs programs.
+    pub programs_seccomp: [Blake3; 2],
+    /// The programs that the owner has listed.
+    pub programs: Programs,
 }
 
 /// What an executor is granted, read from its manifest.
@@ -46,6 +51,28 @@ struct Granted {
     egress: Vec<String>,
     /// The names of secrets.
     secrets: Vec<String>,
+    /// The programs that it may run.
+    commands: Vec<Command>,
+}
+
+impl Granted {
+    /// Every library of its programs that the interpreter has not, once.
+    fn libraries<'a>(&'a self, it: &'a Interpreter) -> BTreeSet<&'a String> {
+        let has = |path: &&String| it.libraries.contains(path) || it.loader.as_ref() == Some(*path);
+        self.commands.iter().flat_map(|command| &command.libraries).filter(|path| !has(path)).collect()
+    }
+
+    /// The folders in which a loader looks for libraries.
+    fn library_folders(&self, it: &Interpreter) -> String {
+        let mut folders = it.library_folders();
+        for path in self.libraries(it) {
+            let folder = path.rsplit_once('/').map(|(folder, _)| folder.to_owned()).unwrap_or_default();
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        folders.join(":")
+    }
 }
 
 /// A folder of the workspace that is granted.
@@ -121,9 +148,7 @@ impl Installation {
                     secrets.extend(names.iter().cloned());
                     continue;
                 }
-                Capability::Exec(_) => {
-                    return Err(PlanError::Unsupported(capability.name().to_owned()));
-                }
+                Capability::Exec(_) => continue,
             };
             for folder in capability.entries() {
                 match PathGrant::parse(folder) {
@@ -136,7 +161,8 @@ impl Installation {
         let outside = self.outside(manifest)?;
         secrets.sort();
         secrets.dedup();
-        let granted = Granted { folders: Grant::in_order(grants), outside, egress, secrets };
+        let commands = self.commands(manifest)?;
+        let granted = Granted { folders: Grant::in_order(grants), outside, egress, secrets, commands };
         self.plan_with(&manifest.sandbox.profile, &granted, &manifest.sandbox.quotas)
     }
 
@@ -153,6 +179,25 @@ impl Installation {
         Ok(found)
     }
 
+    /// The programs that a manifest declares: each must be listed, and each that it names must be there. Of those it takes as
+    /// they are listed, those that are there.
+    fn commands(&self, manifest: &Manifest) -> Result<Vec<Command>, PlanError> {
+        let granted = commands::granted(manifest, &self.programs.listed).map_err(PlanError::UnlistedProgram)?;
+        let declared = commands::declared(manifest);
+        let mut found = Vec::new();
+        for path in granted {
+            match self.programs.found.iter().find(|command| command.path == path) {
+                Some(command) => found.push(command.clone()),
+                None if declared.iter().any(|entry| entry == path) => {
+                    return Err(PlanError::NoProgram(path.to_owned(), self.programs.why_not(path)));
+                }
+                None => {}
+            }
+        }
+        found.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(found)
+    }
+
     /// The plan for code that nobody has approved yet: nothing is granted.
     ///
     /// # Errors
@@ -163,6 +208,7 @@ impl Installation {
 
     fn plan_with(&self, profile: &str, granted: &Granted, quotas: &Quotas) -> Result<Plan, PlanError> {
         let tmp = Memory { bytes: 16 << 20, files: 256 };
+        let seccomp = if granted.commands.is_empty() { self.seccomp } else { self.programs_seccomp };
         let egress = self.egress(&granted.egress)?;
         let mut preload = self.interpreter.modules.clone();
         let mut descriptors: Vec<(i32, String)> = [(0, "/dev/null"), (1, "log"), (2, "log"), (CHANNEL_FD, "channel")]
@@ -179,7 +225,7 @@ impl Installation {
         Plan::new(Spec {
             format: PLAN_FORMAT,
             profile: profile.to_owned(),
-            modes: if egress.is_some() || !granted.outside.is_empty() {
+            modes: if egress.is_some() || !granted.outside.is_empty() || !granted.commands.is_empty() {
                 vec![Mode::Execed]
             } else {
                 Mode::LADDER.to_vec()
@@ -192,8 +238,8 @@ impl Installation {
             mounts: self.mounts(granted, egress.is_some()),
             masks: granted.targets().flat_map(|(path, _)| masks::below(&path).collect::<Vec<_>>()).collect(),
             places: self.places(granted, egress.is_some()),
-            seccomp: self.seccomp[0],
-            start_seccomp: self.seccomp[1],
+            seccomp: seccomp[0],
+            start_seccomp: seccomp[1],
             preload,
             limits: Limits {
                 wall_s: quotas.wall_s,
@@ -209,7 +255,7 @@ impl Installation {
             env: vec![
                 ("HOME".to_owned(), TMP.to_owned()),
                 ("LC_ALL".to_owned(), "C.UTF-8".to_owned()),
-                ("LD_LIBRARY_PATH".to_owned(), self.interpreter.library_folders().join(":")),
+                ("LD_LIBRARY_PATH".to_owned(), granted.library_folders(&self.interpreter)),
                 ("TMPDIR".to_owned(), TMP.to_owned()),
                 ("TZ".to_owned(), "UTC".to_owned()),
             ],
@@ -221,6 +267,7 @@ impl Installation {
             egress,
             secrets: granted.secrets.clone(),
             home: if granted.outside.is_empty() { String::new() } else { self.folders.home.clone() },
+            commands: granted.commands.iter().map(|command| command.path.clone()).collect(),
         })
     }
 
@@ -253,6 +300,9 @@ impl Installation {
             mounts.extend(code.map(|path| same(path, false, Use::Library, MountFlags::CODE)));
             mounts.push(same(&CA_FILE.to_owned(), false, Use::Certificates, MountFlags::READ));
         }
+        mounts.extend(granted.libraries(it).into_iter().map(|path| same(path, false, Use::Library, MountFlags::CODE)));
+        let commands = granted.commands.iter().map(|command| &command.path).filter(|path| **path != it.program);
+        mounts.extend(commands.map(|path| same(path, false, Use::Command, MountFlags::CODE)));
         mounts.extend(DEVICES.map(|path| same(&path.to_owned(), false, Use::Device, MountFlags::DEVICE)));
         mounts.extend(granted.folders.iter().map(Grant::mount));
         mounts.extend(granted.outside.iter().map(|(path, write)| outside_mount(path, *write)));
@@ -266,9 +316,19 @@ impl Installation {
         let it = &self.interpreter;
         let place = |path: &str, folder, right| Place { path: path.to_owned(), folder, right };
         // Nothing may be executed any more; what was mapped as code stays, and may be read.
-        let mut places = vec![place(&it.program, false, Right::Read)];
-        let code = it.loader.iter().chain(&it.libraries).chain(&it.extensions);
-        places.extend(code.map(|path| place(path, false, Right::Read)));
+        let mut places = Vec::new();
+        let runs = !granted.commands.is_empty();
+        if runs {
+            // But the listed programs and their loader. The interpreter is not among them: its file is closed, so that the
+            // loader cannot run it either.
+            places.extend(it.loader.iter().map(|path| place(path, false, Right::Run)));
+            places.extend(granted.commands.iter().map(|command| place(&command.path, false, Right::Run)));
+            places.extend(granted.libraries(it).into_iter().map(|path| place(path, false, Right::Read)));
+        } else {
+            places.push(place(&it.program, false, Right::Read));
+            places.extend(it.loader.iter().map(|path| place(path, false, Right::Read)));
+        }
+        places.extend(it.libraries.iter().chain(&it.extensions).map(|path| place(path, false, Right::Read)));
         places.push(place(SEAL_FILE, false, Right::Read));
         if net {
             let code = it.net.libraries.iter().chain(&it.net.extensions).map(String::as_str);

@@ -6,6 +6,7 @@ use metnos_proto::executor::Manifest;
 use metnos_proto::ids::Blake3;
 
 use super::{Installation, Plan, PlanError};
+use crate::commands::{Command, Programs};
 use crate::interp::{Interpreter, NetParts};
 
 /// The installation.
@@ -34,6 +35,24 @@ pub fn installation() -> Installation {
             home: "/home/ada".to_owned(),
             read: vec!["/home/ada/Pictures".to_owned()],
             write: vec!["/srv/photos".to_owned()],
+        },
+        programs_seccomp: [Blake3::of(b"programs"), Blake3::of(b"programs start")],
+        programs: Programs {
+            listed: ["/usr/bin/ls", "/usr/bin/none", "/usr/bin/wc"].map(str::to_owned).to_vec(),
+            found: vec![
+                Command {
+                    path: "/usr/bin/wc".to_owned(),
+                    libraries: vec!["/usr/lib/x86_64-linux-gnu/libc.so.6".to_owned()],
+                },
+                Command {
+                    path: "/usr/bin/ls".to_owned(),
+                    libraries: vec![
+                        "/opt-lib/libselinux.so.1".to_owned(),
+                        "/usr/lib/x86_64-linux-gnu/libc.so.6".to_owned(),
+                    ],
+                },
+            ],
+            missing: vec![("/usr/bin/none".to_owned(), "it is not installed".to_owned())],
         },
     }
 }

@@ -16,6 +16,7 @@ use super::output::{Judged, judge};
 use super::verify::{Formed, Texts};
 use super::{Entry, Job, Sandbox, ScratchFolder, Secrets};
 use crate::approved::Approved;
+use crate::plan::Plan;
 
 /// The fewest cases that show anything.
 pub const MIN_CASES: usize = 3;
@@ -44,8 +45,18 @@ pub struct Case {
     /// What a model has said about that, where the manifest asks for it: a reply as mind hands it on.
     #[serde(default)]
     pub thought: Option<Map<String, Value>>,
+    /// The program that it runs: where the owner does not list that, or it is not there, the case is not tried.
+    #[serde(default)]
+    pub needs: Option<String>,
     /// What must come.
     pub expect: Expect,
+}
+
+impl Case {
+    /// Whether this sandbox has what it needs.
+    fn can_be_tried(&self, plan: &Plan) -> bool {
+        self.needs.as_ref().is_none_or(|program| plan.spec().commands.contains(program))
+    }
 }
 
 /// What must come of a case.
@@ -182,7 +193,7 @@ pub async fn run<S: Sandbox>(
     };
     let cases = read_cases(&bytes).map_err(|why| format!("tests/birth.py: {why}"))?;
     let mut born = Vec::with_capacity(cases.len());
-    for case in cases {
+    for case in cases.into_iter().filter(|case| case.can_be_tried(&executor.plan)) {
         let mut judged = run_case(sandbox, executor, &case, kill()).await;
         for _ in 1..MAX_TRIES {
             if !judged.as_ref().is_ok_and(|judged| judged.outcome == Outcome::Timeout) {

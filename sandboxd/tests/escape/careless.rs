@@ -79,11 +79,12 @@ pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Resu
     let plan = patient(&plan);
     let granted = plan.spec().limits;
     let plan = plan.careless(|spec| {
-        [spec.seccomp, spec.start_seccomp] = launcher.filter_digests();
+        [spec.seccomp, spec.start_seccomp] = launcher.filter_digests(plan.runs());
         off.iter().for_each(|layer| take(spec, *layer, outside.folder()));
         if has(Layer::Root) {
             let file = format!("{}/device", outside.folder());
-            let source = spec.argv.first().filter(|_| case.layer == Layer::Seccomp).cloned().unwrap_or(file);
+            let source =
+                spec.argv.first().filter(|_| case.layer == Layer::Seccomp || case.runs).cloned().unwrap_or(file);
             spec.mounts.extend(PROGRAMS.map(|program| stand_in(&source, program, false, MountFlags::CODE)));
         }
     });

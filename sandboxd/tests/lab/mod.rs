@@ -6,8 +6,10 @@ use std::path::Path;
 use metnos_jail::Delegated;
 use metnos_proto::control::{FolderSettings, NetSettings};
 use metnos_proto::executor::Quotas;
+use metnos_proto::executor::commands::DEFAULT;
 use metnos_proto::json;
 use metnos_sandboxd::approved::Approved;
+use metnos_sandboxd::commands::{self, Closed};
 use metnos_sandboxd::escape;
 use metnos_sandboxd::handed::Handed;
 use metnos_sandboxd::interp::Interpreter;
@@ -15,7 +17,7 @@ use metnos_sandboxd::kernel::Kernel;
 use metnos_sandboxd::launch::Launcher;
 use metnos_sandboxd::plan::{Installation, Plan};
 use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox, Secrets};
-use metnos_sandboxd::seccomp::{Filter, Stage};
+use metnos_sandboxd::seccomp::{Filter, Runs, Stage};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -83,15 +85,22 @@ impl Lab {
         let python = std::env::var(PYTHON).unwrap_or_else(|_| "/usr/bin/python3".to_owned());
         let interpreter = Interpreter::discover(&python).unwrap();
         let armed = interpreter.armed();
+        let filters =
+            |runs| [Stage::Sealed, Stage::Starting].map(|stage| Filter::load_for(stage, runs).unwrap().digest());
+        let listed_programs = DEFAULT.map(str::to_owned);
+        let closed = Closed { instance, writable: &listed.write };
+        let programs = commands::find(&listed_programs, interpreter.loader.as_deref(), closed);
         let installation = |interpreter| Installation {
             interpreter,
-            seccomp: [Stage::Sealed, Stage::Starting].map(|stage| Filter::load(stage).unwrap().digest()),
+            seccomp: filters(Runs::Nothing),
+            programs_seccomp: filters(Runs::Programs),
+            programs: programs.clone(),
             host: Launcher::host_digest(),
             seal: Launcher::seal_digest(),
             net: Some(Launcher::net_digest()),
             folders: listed.clone(),
         };
-        let settings = (&NetSettings::default(), &listed);
+        let settings = (&NetSettings::default(), &listed, listed_programs.as_slice());
         let kernel = Kernel::enter_with(instance, interpreter.clone(), false, settings, handed).unwrap();
         let (plain, armed) = (installation(interpreter), armed.map(installation));
         let armed_kernel = armed.as_ref().map(|armed| kernel.beside(armed.clone()).unwrap());
