@@ -45,6 +45,7 @@ pub mod host;
 pub mod human;
 pub mod instance;
 pub mod keep;
+mod life;
 pub mod lines;
 pub mod measure;
 pub mod memory;

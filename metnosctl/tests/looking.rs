@@ -87,6 +87,30 @@ fn what_is_in_quarantine_is_shown_before_it_is_let_back_and_the_digest_that_was_
         assert_eq!(said.code, Some(code), "{said:?}");
         assert_eq!(scene.plan.lock().unwrap().heard.last().map(String::as_str), Some(heard));
     }
+    for (words, heard, code) in [
+        (&["executor", "archive", "fs_read"][..], "life Archive(LifeWord { name: \"fs_read\", reason: \"\" })", 0),
+        (
+            &["executor", "restore", "fs_read", "--reason", "r"],
+            "life Restore(LifeWord { name: \"fs_read\", reason: \"r\" })",
+            0,
+        ),
+        (
+            &["executor", "revoke", "fs_read", "--reason", "r"],
+            "life Revoke(RevokeWord { name: \"fs_read\", reason: \"r\", confirm: \"\" })",
+            4,
+        ),
+        (
+            &["executor", "revoke", "fs_read", "--reason", "r", "--confirm", "d"],
+            "life Revoke(RevokeWord { name: \"fs_read\", reason: \"r\", confirm: \"d\" })",
+            0,
+        ),
+    ] {
+        let said = scene.ctl(words);
+        assert!(said.code == Some(code) && !said.out.contains('\u{1b}'), "{said:?}");
+        assert_eq!(scene.plan.lock().unwrap().heard.last().map(String::as_str), Some(heard));
+        assert_eq!(said.out.contains("blake3:22"), code == 4, "{said:?}");
+    }
+    assert_eq!(scene.ctl(&["executor", "revoke", "fs_read"]).code, Some(2), "not without a reason");
     assert_eq!(scene.ctl(&["executor", "relock"]).code, Some(2));
     assert_eq!(scene.ctl(&["executor", "relock", "fs_read", "--all"]).code, Some(2));
 }

@@ -35,6 +35,7 @@ pub mod house;
 mod inbox;
 pub mod intent;
 pub mod key;
+pub mod life;
 pub mod lifecycle;
 mod look;
 mod notices;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::clock::DAY_MS;
 use crate::contract::Input;
-use crate::decide::{Named, QUARANTINED, WAITING};
+use crate::decide::{ARCHIVED, Named, QUARANTINED, REVOKED, WAITING};
 use crate::store::{Row, RowState};
 use crate::undo::KEEP;
 
@@ -170,6 +170,10 @@ pub enum Standing {
     Waiting(String),
     /// Not callable until the owner approves it again.
     Quarantined(String),
+    /// Not callable until the owner brings it back.
+    Archived(String),
+    /// Never callable again.
+    Revoked(String),
     /// In the pool, never signed.
     Staged(String),
 }
@@ -195,6 +199,8 @@ impl Registry {
             let standing = match row.state {
                 RowState::Signed | RowState::Active => Standing::Waiting("the pool was not looked at yet".to_owned()),
                 RowState::Quarantined => Standing::Quarantined(row.why.clone()),
+                RowState::Archived { .. } => Standing::Archived(row.why.clone()),
+                RowState::Revoked => Standing::Revoked(row.why.clone()),
             };
             registry.put(&row.id.clone(), standing, Some(row));
         }
@@ -230,13 +236,47 @@ impl Registry {
         self.put(&row.id.clone(), waiting, Some(row));
     }
 
-    /// Says where a known executor stands. Quarantine is never left by this.
+    /// Says where a known executor stands. Quarantine, the archive and a revocation are never left by this.
     pub fn stand(&mut self, id: &ExecutorId, standing: Standing) {
         match self.entry_mut(id) {
-            Some(Entry { standing: Standing::Quarantined(_), .. }) => {}
+            Some(Entry {
+                standing: Standing::Quarantined(_) | Standing::Archived(_) | Standing::Revoked(_), ..
+            }) => {}
             Some(entry) => entry.standing = standing,
             None => self.put(id, standing, None),
         }
+    }
+
+    /// The owner has put an executor away or disowned it. A revocation is never left.
+    pub fn lay(&mut self, id: &ExecutorId, state: RowState, why: &str, now_ms: u64) {
+        let standing = match state {
+            RowState::Archived { .. } => Standing::Archived(why.to_owned()),
+            RowState::Revoked => Standing::Revoked(why.to_owned()),
+            RowState::Signed | RowState::Active | RowState::Quarantined => return,
+        };
+        let Some(entry) = self.entry_mut(id) else { return };
+        if let Some(row) = entry.row.as_mut()
+            && row.state != RowState::Revoked
+        {
+            (row.state, row.why, row.since_ms) = (state, why.to_owned(), now_ms);
+            entry.standing = standing;
+        }
+    }
+
+    /// What the owner brings back: signed and not yet callable, or in quarantine.
+    pub fn out_of_the_archive(&mut self, row: Row) {
+        if row.state == RowState::Quarantined {
+            let standing = Standing::Quarantined(row.why.clone());
+            self.put(&row.id.clone(), standing, Some(row));
+        } else {
+            self.signed(row);
+        }
+    }
+
+    /// The row of the version that a name means; `None` when none was ever signed.
+    #[must_use]
+    pub fn row_of(&self, name: &str) -> Option<&Row> {
+        self.current(name)?.row.as_ref()
     }
 
     /// Changes the row of an executor, as the store has it now.
@@ -280,6 +320,8 @@ impl Registry {
             }
             Some(Standing::Waiting(why)) => Named::Closed { rule: WAITING, why },
             Some(Standing::Quarantined(why)) => Named::Closed { rule: QUARANTINED, why },
+            Some(Standing::Archived(why)) => Named::Closed { rule: ARCHIVED, why },
+            Some(Standing::Revoked(why)) => Named::Closed { rule: REVOKED, why },
             Some(Standing::Staged(why)) => Named::Closed { rule: "executor.staged", why },
         }
     }
@@ -289,14 +331,18 @@ impl Registry {
     pub fn callable(&self, name: &str) -> Option<Rc<Signed>> {
         match &self.current(name)?.standing {
             Standing::Active(signed) => Some(Rc::clone(signed)),
-            Standing::Waiting(_) | Standing::Quarantined(_) | Standing::Staged(_) => None,
+            Standing::Waiting(_)
+            | Standing::Quarantined(_)
+            | Standing::Archived(_)
+            | Standing::Revoked(_)
+            | Standing::Staged(_) => None,
         }
     }
 
-    /// Whether this executor is known, and not in quarantine.
+    /// Whether this executor is known, and not out of use already.
     #[must_use]
     pub fn may_be_set_aside(&self, id: &ExecutorId) -> bool {
-        self.row(id).is_some_and(|row| row.state != RowState::Quarantined)
+        self.row(id).is_some_and(|row| row.state.is_good())
     }
 
     /// The version that a call of this name would use, empty when there is none.
@@ -379,9 +425,11 @@ impl Registry {
 fn manifest_of(entry: &Entry) -> Option<Manifest> {
     match &entry.standing {
         Standing::Active(signed) => Some(signed.manifest.clone()),
-        Standing::Waiting(_) | Standing::Quarantined(_) | Standing::Staged(_) => {
-            entry.row.as_ref().and_then(|row| Manifest::parse(row.manifest.as_bytes()).ok())
-        }
+        Standing::Waiting(_)
+        | Standing::Quarantined(_)
+        | Standing::Archived(_)
+        | Standing::Revoked(_)
+        | Standing::Staged(_) => entry.row.as_ref().and_then(|row| Manifest::parse(row.manifest.as_bytes()).ok()),
     }
 }
 
@@ -391,6 +439,8 @@ fn described(standing: &Standing) -> (ExecutorState, &str) {
         // To people: signed once, not loaded now.
         Standing::Waiting(why) | Standing::Staged(why) => (ExecutorState::Staged, why),
         Standing::Quarantined(why) => (ExecutorState::Quarantined, why),
+        Standing::Archived(why) => (ExecutorState::Archived, why),
+        Standing::Revoked(why) => (ExecutorState::Revoked, why),
     }
 }
 

@@ -10,6 +10,7 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Label, Readers, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::house::{BudgetAsk, VaultAsk, VaultPut};
+use metnos_proto::msg::life::LifeAsk;
 use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone, MAX_WHY, Redact};
 use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk};
 use metnos_proto::msg::policyd::{
@@ -301,6 +302,11 @@ impl ctl_policyd::Serve for Policy {
     async fn readmit(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Readmit, []: [Sealed; 0]) -> Served<Done, 1> {
         let principal = self.at_the_machine(&cx)?;
         Ok((Done {}, [sealed(&Policy::readmit(&self, &principal, ask).await?)?]))
+    }
+
+    async fn life(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: LifeAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&self.owners_word(&principal, ask).await?)?]))
     }
 
     async fn check_policy(

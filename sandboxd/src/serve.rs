@@ -13,6 +13,7 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::json::{self, Limits};
 use metnos_proto::link_async::{Client, Closed, Cx, Notes};
 use metnos_proto::msg::common::{Done, ExecutorId, Refusal, RefusalCode};
+use metnos_proto::msg::life::Disown;
 use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
 use metnos_proto::msg::sandboxd::{
     Alarmed, Birth, Born, Canaries, CanaryReport, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry,
@@ -264,6 +265,13 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         self.admits(&Ask::Pardon(ask.clone()))?;
         self.service.registry.borrow_mut().pardon(&ask.id, &ask.digests)?;
         tracing::info!(id = %ask.id, "the owner lets it back");
+        Ok((Done {}, []))
+    }
+
+    async fn disown(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Disown, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.admits(&Ask::Disown(ask.clone()))?;
+        self.service.registry.borrow_mut().disown(&ask.id, &ask.digests)?;
+        tracing::info!(id = %ask.id, "its signature is revoked");
         Ok((Done {}, []))
     }
 

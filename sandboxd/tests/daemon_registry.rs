@@ -8,7 +8,7 @@ use metnos_proto::executor::profile_lock_text;
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
 use metnos_proto::msg::sandboxd::{PoolEntry, PoolListing};
-use metnos_sandboxd::pool::registry::{Denial, MAX_FAULT_BYTES, MAX_QUARANTINED};
+use metnos_sandboxd::pool::registry::{Denial, MAX_FAULT_BYTES, MAX_QUARANTINED, MAX_REVOKED};
 
 const SIGNED: [&str; 5] = ["manifest.toml", "main.py", "schema.json", "profile.lock", "manifest.sig"];
 
@@ -104,6 +104,36 @@ fn what_the_owner_lets_back_is_forgotten_only_while_its_files_are_those_that_he_
     // What is wrong again is set aside again.
     flip(&path, 10);
     found(registry.for_run(&id, &digests).unwrap_err());
+}
+
+#[test]
+fn what_is_disowned_is_not_run_born_installed_or_let_back_though_every_byte_and_the_signature_are_right() {
+    let pool = PoolOnDisk::new();
+    let (id, digests) = pool.signed("fs_read");
+    let (other, others) = pool.signed("fs_list");
+    let mut registry = pool.trusting();
+    registry.for_run(&id, &digests).unwrap();
+    assert!(pool.registry().disown(&id, &digests).is_err(), "not before a key is trusted");
+    registry.disown(&id, &digests).unwrap();
+    registry.disown(&id, &digests).unwrap();
+    let relocked = ExecutorDigests { profile: Blake3::of(b"another sandbox"), ..digests.clone() };
+    for digests in [&digests, &relocked] {
+        assert_eq!(registry.for_run(&id, digests).unwrap_err(), Denial::Revoked);
+        assert_eq!(registry.for_birth(&id, digests).unwrap_err().rule, "executor.revoked");
+        assert_eq!(registry.pardon(&id, digests).unwrap_err().rule, "executor.revoked");
+        assert_eq!(registry.install(&id, digests, &[7; 64]).unwrap_err().rule, "executor.revoked");
+    }
+    let looked = registry.look(&id).unwrap();
+    assert!(!looked.entry.signed && looked.entry.fault.contains("revoked") && looked.set_aside.is_none(), "{looked:?}");
+    assert_eq!(registry.for_run(&id, &digests).unwrap_err().refusal(&id).rule, "executor.revoked", "nor after a look");
+    registry.for_run(&other, &others).unwrap();
+    // Full, what is known still counts and what is not is refused.
+    for n in 1..MAX_REVOKED {
+        let texts = ExecutorDigests { code: Blake3::of(&n.to_le_bytes()), ..others.clone() };
+        registry.disown(&other, &texts).unwrap();
+    }
+    assert_eq!(registry.disown(&other, &others).unwrap_err().rule, "executor.revoked");
+    registry.disown(&id, &digests).unwrap();
 }
 
 #[test]

@@ -11,6 +11,7 @@ use metnos_proto::edges::{
 use metnos_proto::ids::{Blake3, Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, ExecutorDigests, ExecutorId, Outcome, Resources};
+use metnos_proto::msg::life::Disown;
 use metnos_proto::msg::memoryd::{
     Anchored, Asked, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, Ended, ExecutorBorn,
     ExecutorLost, Recorded, Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
@@ -273,6 +274,10 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
     }
 
     fn pardon(&mut self, _: &ToSandboxd, _: TraceId, _: Pardon, []: [Sealed; 0]) -> Served<Done, 0> {
+        Ok((Done {}, []))
+    }
+
+    fn disown(&mut self, _: &ToSandboxd, _: TraceId, _: Disown, []: [Sealed; 0]) -> Served<Done, 0> {
         Ok((Done {}, []))
     }
 

@@ -360,6 +360,9 @@ fn executors(tour: &mut Tour) {
         &["executor", "verify"],
         &["executor", "disable", "fs_find"],
         &["executor", "enable", "fs_find"],
+        &["executor", "archive", "fs_find"],
+        &["executor", "list"],
+        &["executor", "restore", "fs_find", "--reason", "it is needed"],
     ] {
         let _ = tour.go(words);
     }
@@ -378,6 +381,10 @@ fn executors(tour: &mut Tour) {
     assert_eq!(code, 4, "{looked:#}");
     let _ = tour.go(&["executor", "lift", "fs_read", "--confirm", text(&looked["digest"])]);
     let _ = tour.code(&["executor", "relock", "--all"]);
+    let words = ["executor", "revoke", "fs_count", "--reason", "for this test"];
+    let (code, looked) = tour.with(&words, "");
+    assert_eq!(code, 4, "{looked:#}");
+    let _ = tour.go(&[&words[..], &["--confirm", text(&looked["digest"])]].concat());
     let _ = tour.code(&["sandbox", "selftest", "--family", "files"]);
 }
 

@@ -8,6 +8,7 @@ use metnos_proto::ids::{Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::*;
 use metnos_proto::msg::house::*;
+use metnos_proto::msg::life::*;
 use metnos_proto::msg::people::*;
 use metnos_proto::msg::policyd::*;
 use metnos_proto::msg::vaglio::*;
@@ -313,6 +314,16 @@ impl ctl_policyd::ServeBlocking for Daemon {
         let answer = json!({
             "executors": [set_aside], "digest": if ask.relock { "" } else { "blake3:11" },
             "confirmed": !ask.confirm.is_empty(), "done": false,
+        });
+        Ok((Done {}, [sealed(&answer.to_string())]))
+    }
+
+    fn life(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: LifeAsk, _: [Sealed; 0]) -> Served<Done, 1> {
+        self.heard(format!("life {ask:?}"));
+        let waits = matches!(&ask, LifeAsk::Revoke(word) if word.confirm.is_empty());
+        let answer = json!({
+            "name": "fs_read", "version": "1.0.0", "state": if waits { "active" } else { "archived" },
+            "why": "a\u{1b}[2Jb", "digest": if waits { "blake3:22" } else { "" }, "changed": !waits,
         });
         Ok((Done {}, [sealed(&answer.to_string())]))
     }

@@ -13,6 +13,7 @@ use metnos_proto::link_async::{Cx, Notes};
 use metnos_proto::msg::common::{
     Done, ExecutorDigests, ExecutorId, InputRef, Leaf, Outcome, Refusal, RefusalCode, Resources,
 };
+use metnos_proto::msg::life::Disown;
 use metnos_proto::msg::sandboxd::{
     Birth, BirthCase, Born, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve,
     Resolved, Run, RunAdvised, RunKeyed, RunReport, TrustKey,
@@ -210,6 +211,12 @@ impl Serve for FakeSandbox {
         if self.find(&ask.id).digests() != ask.digests {
             return Err(Refusal::new(RefusalCode::Denied, "birth.changed", "they changed in between").into());
         }
+        Ok((Done {}, []))
+    }
+
+    async fn disown(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Disown, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.admit(&cx, "disown")?;
+        self.note(format!("disown {}", ask.id.name));
         Ok((Done {}, []))
     }
 
