@@ -267,6 +267,7 @@ refusal = { $rule ->
     [executor-not_offered] questo esecutore non è per chi pianifica: Metnos lo chiama da sé per chi chiede proprio questo, o il proprietario per nome
     [executor-archived] questo esecutore è in archivio; `metnosctl executor restore` lo riporta
     [executor-revoked] la firma di questo esecutore è revocata
+    [executor-staged] nessuno ha approvato questo esecutore
     [executor-reason] ci vuole una ragione, di una riga
     [executor-quarantined] questo esecutore è in quarantena
     [turn-questions] troppe domande in un turno: si è fermato

@@ -12,12 +12,12 @@ use crate::instance::Instance;
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
 use crate::table::{Table, cell, inked};
-use crate::{human, life, profile, readmit, record, switches};
+use crate::{human, life, parcel, profile, readmit, record, switches};
 
 /// The most characters of a reason or a summary in the list.
 const MAX_SHOWN: usize = 80;
 
-/// `executor list|show|profile|diff|disable|enable|lift|relock|archive|restore|revoke|verify`.
+/// `executor list|show|profile|diff|disable|enable|lift|relock|archive|restore|revoke|export|import|sign|verify`.
 ///
 /// # Errors
 /// When policyd or sandboxd refuses or cannot be reached.
@@ -41,6 +41,9 @@ pub fn executor(screen: &mut Screen, instance: &Instance, command: &ExecutorComm
         ExecutorCommand::Revoke { name, reason, confirm } => {
             life::revoke(screen, &mut reach, name, reason, confirm.as_deref())
         }
+        ExecutorCommand::Export { name, file } => parcel::export(screen, &mut reach, name, file),
+        ExecutorCommand::Import { file } => parcel::import(screen, &mut reach, file),
+        ExecutorCommand::Sign { name, confirm } => parcel::sign(screen, &mut reach, name, confirm.as_deref()),
         ExecutorCommand::Verify { name } => verify(screen, &mut reach, name.as_deref()),
     }
 }

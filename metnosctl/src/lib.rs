@@ -53,6 +53,7 @@ pub mod mnest;
 pub mod mnest_look;
 pub mod models;
 pub mod nouns;
+mod parcel;
 pub mod people;
 pub mod profile;
 pub mod reach;

@@ -172,7 +172,7 @@ impl Policy {
             Err(AskError::Refused(refusal)) => return stillborn(format!("sandboxd says: {}", refusal.why)),
             Err(error) => return self.later(id, &error),
         };
-        let row = match self.sign(id, digests, &born, &candidate) {
+        let row = match self.sign(id, digests, &born, &candidate, false) {
             Ok(row) => row,
             Err(why) => return stillborn(why),
         };
@@ -184,8 +184,15 @@ impl Policy {
         self.finish(id).await
     }
 
-    /// Looks at what was tested, and signs exactly that.
-    fn sign(&self, id: &ExecutorId, digests: ExecutorDigests, born: &Born, candidate: &Sealed) -> Result<Row, String> {
+    /// Looks at what was tested, and signs exactly that: what only the owner may want, when he has said yes to it.
+    pub(crate) fn sign(
+        &self,
+        id: &ExecutorId,
+        digests: ExecutorDigests,
+        born: &Born,
+        candidate: &Sealed,
+        approved: bool,
+    ) -> Result<Row, String> {
         if born.cases.is_empty() {
             return Err("it has no birth tests".to_owned());
         }
@@ -195,7 +202,8 @@ impl Policy {
         let bytes = candidate.read().map_err(|why| why.to_string())?;
         let tested = Tested::read(&bytes, &digests)?;
         let signed = Signed::read(id, &tested.manifest, &tested.schema, &digests)?;
-        if let Some(objection) = signed.objection() {
+        let objection = if approved { signed.fault() } else { signed.objection() };
+        if let Some(objection) = objection.or_else(|| self.disowned_code(&digests)) {
             return Err(objection);
         }
         let now = self.clock.wall_ms();

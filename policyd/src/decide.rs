@@ -38,6 +38,8 @@ pub const MAX_WHY: usize = 2_000;
 
 /// The rule that denies what was set aside.
 pub const QUARANTINED: &str = "executor.quarantined";
+/// The rule that denies what was never signed.
+pub const STAGED: &str = "executor.staged";
 /// The rule that denies what the owner has put away.
 pub const ARCHIVED: &str = "executor.archived";
 /// The rule that denies what the owner has disowned.
@@ -257,6 +259,7 @@ fn callable<'a>(facts: &Facts<'a>, state: &State<'_>) -> Result<(&'a Manifest, &
                     "nothing brings this version back; `metnosctl executor show` still shows it",
                     "its signature is revoked: ",
                 ),
+                STAGED => ("`metnosctl executor sign` shows what nobody has approved, and asks for your yes", ""),
                 _ => ("`metnosctl executor verify` says what lies in the pool", ""),
             };
             let why = format!("{} may not be called: {so}{why}", shown(facts.name));

@@ -16,6 +16,7 @@ use crate::budget::drafts::Runs;
 use crate::budget::funds::Funds;
 use crate::daily::Daily;
 use crate::key::Kept;
+use crate::origins::{self, Origins};
 use crate::outside::Folders;
 use crate::pairing::People;
 use crate::pairing::automations::{self, Automations};
@@ -63,6 +64,8 @@ pub struct House {
     pub(crate) tongues: RefCell<Tongues>,
     pub(crate) daily: RefCell<Daily>,
     pub(crate) vault: RefCell<Vault>,
+    /// Where executors come from; the registry takes it over.
+    pub(crate) origins: RefCell<Origins>,
     /// Held by whoever changes the vault.
     pub(crate) keeping: Mutex<()>,
     pub(crate) used: RefCell<Used>,
@@ -84,7 +87,7 @@ impl House {
     /// # Errors
     /// When a row is damaged, or the database says no.
     pub(crate) fn load(connection: &Connection, key: &Kept) -> Result<Self, StoreError> {
-        for tables in [TABLES, automations::TABLES, tongue::TABLES, vault::TABLES, budget::TABLES] {
+        for tables in [TABLES, automations::TABLES, tongue::TABLES, vault::TABLES, budget::TABLES, origins::TABLES] {
             connection.execute_batch(tables)?;
         }
         Ok(Self {
@@ -100,6 +103,7 @@ impl House {
             tongues: RefCell::new(Tongues::load(connection)?),
             daily: RefCell::new(Daily::load(connection)?),
             vault: RefCell::new(Vault::load(connection, key)?),
+            origins: RefCell::new(origins::load(connection)?),
             keeping: Mutex::default(),
             used: RefCell::new(budget::load(connection)?),
             funds: RefCell::default(),

@@ -5,12 +5,13 @@
 use std::rc::Rc;
 
 use metnos_proto::edge::AskError;
-use metnos_proto::executor::{Manifest, is_name};
+use metnos_proto::executor::is_name;
 use metnos_proto::ids::TraceId;
 use metnos_proto::json;
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::life::{Disown, LifeAsk, LifeWord, MAX_REASON, RevokeWord};
 use metnos_proto::msg::sandboxd::{Pardon, Pool};
+use metnos_proto::payload::Sealed;
 use rusqlite::params;
 use serde_json::{Value, json};
 
@@ -21,6 +22,7 @@ use crate::house::{not_durable, signed};
 use crate::policy::{Policy, head};
 use crate::principal::Principal;
 use crate::readmit::{Found, Way};
+use crate::serve::sealed;
 use crate::store::{Row, RowState, Store, StoreError};
 
 /// In the database itself: no statement of any later version leaves a revocation by mistake.
@@ -124,16 +126,19 @@ impl Policy {
     ///
     /// # Errors
     /// Why it is not done; then nothing is.
-    pub(crate) async fn owners_word(self: &Rc<Self>, principal: &Principal, ask: LifeAsk) -> Result<Value, Refusal> {
-        match ask {
+    pub(crate) async fn owners_word(self: &Rc<Self>, principal: &Principal, ask: LifeAsk) -> Result<Sealed, Refusal> {
+        let document = match ask {
             LifeAsk::Archive(word) => self.archive(principal, word).await,
             LifeAsk::Restore(word) => self.restore(principal, word).await,
             LifeAsk::Revoke(word) => self.revoke_signature(principal, word).await,
-        }
+            LifeAsk::Sign(word) => self.sign_staged(principal, word).await,
+            LifeAsk::Export(name) => return self.export(principal, &name).await,
+        };
+        sealed(&document?)
     }
 
     /// The version that a name means, if it was ever signed.
-    fn ever_signed(&self, name: &str) -> Result<Row, Refusal> {
+    pub(crate) fn ever_signed(&self, name: &str) -> Result<Row, Refusal> {
         let row = if is_name(name) { self.registry.borrow().row_of(name).cloned() } else { None };
         row.ok_or_else(|| {
             let why = format!("no executor named {} was ever signed", shown(name));
@@ -248,9 +253,9 @@ impl Policy {
 
     /// Whether one more executor that is no seed may be active.
     fn has_room_for(&self, row: &Row) -> Result<(), Refusal> {
-        let synthesised = Manifest::parse(row.manifest.as_bytes()).is_ok_and(|manifest| manifest.is_synthesised());
-        if synthesised && self.registry.borrow().growth_left(self.clock.wall_ms()).active == 0 {
-            let why = format!("{} stays in the archive: as many synthesised executors are active as may be", row.id);
+        let registry = self.registry.borrow();
+        if registry.is_grown(row) && registry.growth_left(self.clock.wall_ms()).active == 0 {
+            let why = format!("{} stays in the archive: as many that are no seeds are active as may be", row.id);
             return Err(denied("growth.full", why, "put another one away first: `metnosctl executor archive`"));
         }
         Ok(())

@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 
 use crate::clock::DAY_MS;
 use crate::contract::Input;
-use crate::decide::{ARCHIVED, Named, QUARANTINED, REVOKED, WAITING};
+use crate::decide::{ARCHIVED, Named, QUARANTINED, REVOKED, STAGED, WAITING};
+use crate::origins::{self, Origins};
 use crate::store::{Row, RowState};
 use crate::undo::KEEP;
 
@@ -62,9 +63,16 @@ impl Signed {
         Ok(Self { manifest: parsed, spec, schema, input, digests: digests.clone() })
     }
 
-    /// What forbids signing it without the owner, if anything (design: policy §7, linter).
+    /// What forbids signing it without the owner, if anything.
     #[must_use]
     pub fn objection(&self) -> Option<String> {
+        let synthesised = self.manifest.is_synthesised();
+        self.fault().or_else(|| synthesised.then(|| "created_by: only seeds are signed without the owner".to_owned()))
+    }
+
+    /// What forbids signing it at all, if anything (design: policy §7, linter).
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
         if let Some(finding) = lint(&self.manifest, &self.schema).into_iter().next() {
             return Some(format!("{}: {}", finding.rule, finding.what));
         }
@@ -75,9 +83,6 @@ impl Signed {
             return Some(format!(
                 "effects.unsupported: this version signs only what reads, or what changes the workspace and can be undone; its class is `{class}`"
             ));
-        }
-        if self.manifest.is_synthesised() {
-            return Some("created_by: only seeds are signed without the owner".to_owned());
         }
         None
     }
@@ -188,6 +193,8 @@ struct Entry {
 #[derive(Debug, Default)]
 pub struct Registry {
     entries: BTreeMap<String, BTreeMap<(u32, u32, u32), Entry>>,
+    /// Of those that are no seeds.
+    origins: Origins,
 }
 
 impl Registry {
@@ -273,6 +280,29 @@ impl Registry {
         }
     }
 
+    /// Takes over what is known of where executors come from.
+    pub fn know_origins(&mut self, origins: Origins) {
+        self.origins.extend(origins);
+    }
+
+    /// Where an executor comes from, if it is no seed and that is known.
+    #[must_use]
+    pub fn origin(&self, id: &ExecutorId) -> Option<&Value> {
+        self.origins.get(&origins::key(id))
+    }
+
+    /// How many origins are known.
+    #[must_use]
+    pub fn origins_known(&self) -> usize {
+        self.origins.len()
+    }
+
+    /// Whether it came into this house after the release: made by syntd, imported, or by the owner's own hand.
+    pub(crate) fn is_grown(&self, row: &Row) -> bool {
+        let synthesised = || Manifest::parse(row.manifest.as_bytes()).is_ok_and(|manifest| manifest.is_synthesised());
+        self.origins.contains_key(&origins::key(&row.id)) || synthesised()
+    }
+
     /// The row of the version that a name means; `None` when none was ever signed.
     #[must_use]
     pub fn row_of(&self, name: &str) -> Option<&Row> {
@@ -322,7 +352,7 @@ impl Registry {
             Some(Standing::Quarantined(why)) => Named::Closed { rule: QUARANTINED, why },
             Some(Standing::Archived(why)) => Named::Closed { rule: ARCHIVED, why },
             Some(Standing::Revoked(why)) => Named::Closed { rule: REVOKED, why },
-            Some(Standing::Staged(why)) => Named::Closed { rule: "executor.staged", why },
+            Some(Standing::Staged(why)) => Named::Closed { rule: STAGED, why },
         }
     }
 
@@ -389,6 +419,7 @@ impl Registry {
         });
         if let (Some(row), Value::Object(map)) = (&entry.row, &mut shown) {
             let digests = &row.digests;
+            map.insert("origin".into(), self.origin(&row.id).cloned().unwrap_or_else(|| json!({"kind": "seed"})));
             map.insert("since_ms".into(), json!(row.since_ms));
             map.insert("born_ms".into(), json!(row.born_ms));
             map.insert("signature".into(), json!(hex(&row.signature)));
@@ -405,16 +436,11 @@ impl Registry {
         Some(shown)
     }
 
-    /// How much growth is still allowed (design: executor §2), counted over synthesised executors.
+    /// How much growth is still allowed (design: executor §2), counted over all that are no seeds.
     #[must_use]
     pub fn growth_left(&self, now_ms: u64) -> GrowthLeft {
-        let synthesised: Vec<&Row> = self
-            .entries
-            .values()
-            .flat_map(BTreeMap::values)
-            .filter(|entry| manifest_of(entry).is_some_and(|manifest| manifest.is_synthesised()))
-            .filter_map(|entry| entry.row.as_ref())
-            .collect();
+        let rows = self.entries.values().flat_map(BTreeMap::values).filter_map(|entry| entry.row.as_ref());
+        let synthesised: Vec<&Row> = rows.filter(|row| self.is_grown(row)).collect();
         let today = synthesised.iter().filter(|row| row.born_ms / DAY_MS == now_ms / DAY_MS).count();
         let active = synthesised.iter().filter(|row| row.state == RowState::Active).count();
         let left = |limit: u8, used: usize| limit.saturating_sub(u8::try_from(used).unwrap_or(u8::MAX));

@@ -158,6 +158,11 @@ impl Registry {
         self.revoked.contains(&texts_of(digests))
     }
 
+    /// The pool itself.
+    pub(super) const fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
     /// What plans are made from.
     #[must_use]
     pub const fn installation(&self) -> &Installation {
