@@ -267,6 +267,10 @@ refusal = { $rule ->
     [executor-unknown] un esecutore così non c'è
     [executor-disabled] questo esecutore è disattivato
     [executor-not_offered] questo esecutore non è per chi pianifica: Metnos lo chiama da sé per chi chiede proprio questo, o il proprietario per nome
+    [executor-archived] questo esecutore è in archivio; `metnosctl executor restore` lo riporta
+    [executor-revoked] la firma di questo esecutore è revocata
+    [executor-staged] nessuno ha approvato questo esecutore
+    [executor-reason] ci vuole una ragione, di una riga
     [executor-quarantined] questo esecutore è in quarantena
     [turn-questions] troppe domande in un turno: si è fermato
     [quota-rate] troppe chiamate in poco tempo: riprova tra un momento

@@ -280,6 +280,53 @@ pub enum ExecutorCommand {
         #[arg(long, value_name = "DIGEST")]
         confirm: Option<String>,
     },
+    /// Put an executor away: it is neither offered nor callable until it is restored, and nothing of it is deleted
+    Archive {
+        /// Its name
+        name: String,
+        /// Why
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Bring an executor back out of the archive, once it was verified
+    Restore {
+        /// Its name
+        name: String,
+        /// Why
+        #[arg(long)]
+        reason: String,
+    },
+    /// Revoke the signature of an executor, for ever: nothing lets this version be called again
+    Revoke {
+        /// Its name
+        name: String,
+        /// Why
+        #[arg(long)]
+        reason: String,
+        /// The digest that was shown without it: yes to exactly that
+        #[arg(long, value_name = "DIGEST")]
+        confirm: Option<String>,
+    },
+    /// Write an executor into a file, for another instance: its files, where it comes from, and this instance's signature
+    Export {
+        /// Its name
+        name: String,
+        /// Which file, not there yet
+        file: PathBuf,
+    },
+    /// Put an executor of another instance into the pool: nothing of it may be called before it was signed here
+    Import {
+        /// What `export` has written
+        file: PathBuf,
+    },
+    /// Look at what nobody has signed, tested in the tightest sandbox; and sign exactly that
+    Sign {
+        /// Its name
+        name: String,
+        /// The digest that was shown without it: yes to exactly that
+        #[arg(long, value_name = "DIGEST")]
+        confirm: Option<String>,
+    },
     /// Compare files, signature and profile with what was signed
     Verify {
         /// Its name; without it, all

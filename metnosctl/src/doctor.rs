@@ -258,14 +258,17 @@ fn executors(checked: Result<Vec<Checked>, CtlError>) -> Finding {
     };
     let bad: Vec<String> = checked
         .iter()
-        .filter(|one| !one.holds())
+        .filter(|one| !one.holds() && !one.is_laid_aside())
         .take(MAX_NAMED)
         .map(|one| format!("{}: {}", one.entry.id, one.why()))
         .collect();
     if checked.is_empty() {
         Finding::bad(NAME, "there are none", "create an instance anew, or restore workspace/executors from a backup")
     } else if bad.is_empty() {
-        Finding::good(NAME, format!("{} whole, signed and active", counted(checked.len() as u64, "is", "are")))
+        let whole = checked.iter().filter(|one| one.holds()).count() as u64;
+        let aside = checked.len() as u64 - whole;
+        let aside = if aside == 0 { String::new() } else { format!(", {aside} put away or revoked") };
+        Finding::good(NAME, format!("{} whole, signed and active{aside}", counted(whole, "is", "are")))
     } else {
         let remedy = "nothing calls it any more. After an upgrade of Metnos `metnosctl executor relock --all` shows what \
                       is different; else find out who changed its files, put them back, and `metnosctl executor lift NAME`";

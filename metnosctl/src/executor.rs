@@ -12,12 +12,12 @@ use crate::instance::Instance;
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
 use crate::table::{Table, cell, inked};
-use crate::{human, profile, readmit, record, switches};
+use crate::{human, life, parcel, profile, readmit, record, switches};
 
 /// The most characters of a reason or a summary in the list.
 const MAX_SHOWN: usize = 80;
 
-/// `executor list|show|profile|diff|disable|enable|lift|relock|verify`.
+/// `executor list|show|profile|diff|disable|enable|lift|relock|archive|restore|revoke|export|import|sign|verify`.
 ///
 /// # Errors
 /// When policyd or sandboxd refuses or cannot be reached.
@@ -36,6 +36,14 @@ pub fn executor(screen: &mut Screen, instance: &Instance, command: &ExecutorComm
         ExecutorCommand::Relock { name, all: _, confirm } => {
             readmit::readmit(screen, &mut reach, name.as_deref(), true, confirm.as_deref())
         }
+        ExecutorCommand::Archive { name, reason } => life::archive(screen, &mut reach, name, reason.as_deref()),
+        ExecutorCommand::Restore { name, reason } => life::restore(screen, &mut reach, name, reason),
+        ExecutorCommand::Revoke { name, reason, confirm } => {
+            life::revoke(screen, &mut reach, name, reason, confirm.as_deref())
+        }
+        ExecutorCommand::Export { name, file } => parcel::export(screen, &mut reach, name, file),
+        ExecutorCommand::Import { file } => parcel::import(screen, &mut reach, file),
+        ExecutorCommand::Sign { name, confirm } => parcel::sign(screen, &mut reach, name, confirm.as_deref()),
         ExecutorCommand::Verify { name } => verify(screen, &mut reach, name.as_deref()),
     }
 }
@@ -54,7 +62,8 @@ const fn ink(state: &ExecutorState) -> Ink {
     match state {
         ExecutorState::Staged => Ink::Warn,
         ExecutorState::Active => Ink::Good,
-        ExecutorState::Quarantined => Ink::Bad,
+        ExecutorState::Quarantined | ExecutorState::Revoked => Ink::Bad,
+        ExecutorState::Archived => Ink::Plain,
     }
 }
 
@@ -120,6 +129,12 @@ impl Checked {
         self.entry.fault.is_empty() && self.entry.signed && matches!(self.state, Some(ExecutorState::Active))
     }
 
+    /// Whether the owner himself has taken it out of use, so that nothing about it needs mending.
+    #[must_use]
+    pub const fn is_laid_aside(&self) -> bool {
+        matches!(self.state, Some(ExecutorState::Archived | ExecutorState::Revoked))
+    }
+
     /// What is wrong, for a person; empty when it holds.
     #[must_use]
     pub fn why(&self) -> String {
@@ -128,7 +143,12 @@ impl Checked {
             _ if !self.entry.signed => "its signature is missing, or does not fit the files".to_owned(),
             None => "policyd does not know it".to_owned(),
             Some(ExecutorState::Active) => String::new(),
-            Some(state @ (ExecutorState::Staged | ExecutorState::Quarantined)) => format!("it is {}", state.name()),
+            Some(
+                state @ (ExecutorState::Staged
+                | ExecutorState::Quarantined
+                | ExecutorState::Archived
+                | ExecutorState::Revoked),
+            ) => format!("it is {}", state.name()),
         }
     }
 }

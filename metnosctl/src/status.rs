@@ -115,7 +115,8 @@ fn document(whole: &Whole) -> Value {
         })),
         "executors": whole.executors.as_ref().map(|rows| json!({
             "active": count(rows, &ExecutorState::Active), "staged": count(rows, &ExecutorState::Staged),
-            "quarantined": count(rows, &ExecutorState::Quarantined),
+            "quarantined": count(rows, &ExecutorState::Quarantined), "archived": count(rows, &ExecutorState::Archived),
+            "revoked": count(rows, &ExecutorState::Revoked),
         })),
         "sandbox": whole.sandbox.as_ref().map(|sandbox| json!({
             "running": sandbox.running, "runs_total": sandbox.runs_total, "mode": sandbox.mode,
@@ -225,7 +226,13 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
         facts.push(("mnests", format!("{} after {days}", memory.mnests)));
     }
     if let Some(rows) = &whole.executors {
-        let states = [ExecutorState::Active, ExecutorState::Staged, ExecutorState::Quarantined];
+        let states = [
+            ExecutorState::Active,
+            ExecutorState::Staged,
+            ExecutorState::Quarantined,
+            ExecutorState::Archived,
+            ExecutorState::Revoked,
+        ];
         let counts: Vec<String> = states
             .iter()
             .map(|state| (count(rows, state), state))

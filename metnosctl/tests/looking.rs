@@ -87,6 +87,45 @@ fn what_is_in_quarantine_is_shown_before_it_is_let_back_and_the_digest_that_was_
         assert_eq!(said.code, Some(code), "{said:?}");
         assert_eq!(scene.plan.lock().unwrap().heard.last().map(String::as_str), Some(heard));
     }
+    for (words, heard, code) in [
+        (&["executor", "archive", "fs_read"][..], "life Archive(LifeWord { name: \"fs_read\", reason: \"\" })", 0),
+        (
+            &["executor", "restore", "fs_read", "--reason", "r"],
+            "life Restore(LifeWord { name: \"fs_read\", reason: \"r\" })",
+            0,
+        ),
+        (
+            &["executor", "revoke", "fs_read", "--reason", "r"],
+            "life Revoke(RevokeWord { name: \"fs_read\", reason: \"r\", confirm: \"\" })",
+            4,
+        ),
+        (
+            &["executor", "revoke", "fs_read", "--reason", "r", "--confirm", "d"],
+            "life Revoke(RevokeWord { name: \"fs_read\", reason: \"r\", confirm: \"d\" })",
+            0,
+        ),
+    ] {
+        let said = scene.ctl(words);
+        assert!(said.code == Some(code) && !said.out.contains('\u{1b}'), "{said:?}");
+        assert_eq!(scene.plan.lock().unwrap().heard.last().map(String::as_str), Some(heard));
+        assert_eq!(said.out.contains("blake3:22"), code == 4, "{said:?}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("parcel");
+    let path = file.to_str().unwrap();
+    let exported = scene.ctl(&["executor", "export", "fs_read", path]);
+    assert!(exported.code == Some(0) && std::fs::read_to_string(&file).unwrap().contains("provenance"), "{exported:?}");
+    assert_eq!(scene.ctl(&["executor", "export", "fs_read", path]).code, Some(1), "no file is written over");
+    let imported = scene.ctl(&["executor", "import", path]);
+    assert!(imported.code == Some(0) && !imported.out.contains('\u{1b}'), "{imported:?}");
+    assert!(scene.plan.lock().unwrap().heard.last().unwrap().starts_with("import {"));
+    std::fs::write(&file, vec![b' '; metnos_proto::parcel::MAX_PARCEL_BYTES + 1]).unwrap();
+    assert_eq!(scene.ctl(&["executor", "import", path]).code, Some(1), "what is too long is not even sent");
+    let looked = scene.ctl(&["executor", "sign", "fs_read"]);
+    assert!(looked.code == Some(4) && looked.out.contains("--confirm blake3:33"), "{looked:?}");
+    assert!(looked.out.contains("def run()") && !looked.out.contains('\u{1b}'), "{looked:?}");
+    assert_eq!(scene.ctl(&["executor", "sign", "fs_read", "--confirm", "d"]).code, Some(0));
+    assert_eq!(scene.ctl(&["executor", "revoke", "fs_read"]).code, Some(2), "not without a reason");
     assert_eq!(scene.ctl(&["executor", "relock"]).code, Some(2));
     assert_eq!(scene.ctl(&["executor", "relock", "fs_read", "--all"]).code, Some(2));
 }

@@ -16,6 +16,7 @@ use metnos_proto::payload::Sealed;
 
 use tokio::task::{JoinError, JoinSet};
 
+use crate::life::told_why;
 use crate::lifecycle::{Step, reconcile};
 use crate::policy::{Policy, head};
 use crate::registry::{Signed, Standing, Tested};
@@ -76,6 +77,9 @@ impl Policy {
         let key = TrustKey { public_key: self.key.public() };
         if let Err(error) = self.sandbox.trust(TraceId::NONE, key, []).await {
             tracing::error!(%error, "sandboxd does not take the key of this instance");
+            return;
+        }
+        if !self.tell_disowned().await {
             return;
         }
         let mut wait_ms = RETRY_FIRST_MS;
@@ -168,7 +172,7 @@ impl Policy {
             Err(AskError::Refused(refusal)) => return stillborn(format!("sandboxd says: {}", refusal.why)),
             Err(error) => return self.later(id, &error),
         };
-        let row = match self.sign(id, digests, &born, &candidate) {
+        let row = match self.sign(id, digests, &born, &candidate, false) {
             Ok(row) => row,
             Err(why) => return stillborn(why),
         };
@@ -180,8 +184,15 @@ impl Policy {
         self.finish(id).await
     }
 
-    /// Looks at what was tested, and signs exactly that.
-    fn sign(&self, id: &ExecutorId, digests: ExecutorDigests, born: &Born, candidate: &Sealed) -> Result<Row, String> {
+    /// Looks at what was tested, and signs exactly that: what only the owner may want, when he has said yes to it.
+    pub(crate) fn sign(
+        &self,
+        id: &ExecutorId,
+        digests: ExecutorDigests,
+        born: &Born,
+        candidate: &Sealed,
+        approved: bool,
+    ) -> Result<Row, String> {
         if born.cases.is_empty() {
             return Err("it has no birth tests".to_owned());
         }
@@ -191,7 +202,8 @@ impl Policy {
         let bytes = candidate.read().map_err(|why| why.to_string())?;
         let tested = Tested::read(&bytes, &digests)?;
         let signed = Signed::read(id, &tested.manifest, &tested.schema, &digests)?;
-        if let Some(objection) = signed.objection() {
+        let objection = if approved { signed.fault() } else { signed.objection() };
+        if let Some(objection) = objection.or_else(|| self.disowned_code(&digests)) {
             return Err(objection);
         }
         let now = self.clock.wall_ms();
@@ -255,7 +267,7 @@ impl Policy {
                 match row.state {
                     RowState::Signed => (row.state, row.since_ms) = (RowState::Active, now),
                     RowState::Active => {}
-                    RowState::Quarantined => set_aside = true,
+                    RowState::Quarantined | RowState::Archived { .. } | RowState::Revoked => set_aside = true,
                 }
             });
             registry.stand(id, Standing::Active(Rc::new(signed)));
@@ -300,7 +312,7 @@ impl Policy {
             let mut registry = self.registry.borrow_mut();
             registry.stand(id, Standing::Quarantined(why.clone()));
             registry.change_row(id, |row| {
-                if row.state != RowState::Quarantined {
+                if row.state.is_good() {
                     (row.state, row.why, row.since_ms) = (RowState::Quarantined, why.clone(), now);
                 }
             });
@@ -319,10 +331,10 @@ impl Policy {
     pub(crate) async fn tell_losses(self: &Rc<Self>) -> Progress {
         // One at a time, or a loss would be told twice.
         let _telling = self.telling.lock().await;
-        let lost = |row: &Row| row.state == RowState::Quarantined && row.told == Told::Born;
+        let lost = |row: &Row| !row.state.is_good() && row.told == Told::Born;
         let rows: Vec<Row> = self.registry.borrow().rows().into_iter().filter(lost).collect();
         for row in rows {
-            let word = ExecutorLost { id: row.id.clone(), why: row.why.clone() };
+            let word = ExecutorLost { id: row.id.clone(), why: head(&told_why(&row), MAX_WHY) };
             if let Err(error) = self.memory.executor_lost(TraceId::NONE, word, []).await {
                 tracing::warn!(id = %row.id, %error, "memoryd does not know yet that an executor is lost");
                 return Progress::Later;

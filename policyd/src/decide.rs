@@ -38,6 +38,12 @@ pub const MAX_WHY: usize = 2_000;
 
 /// The rule that denies what was set aside.
 pub const QUARANTINED: &str = "executor.quarantined";
+/// The rule that denies what was never signed.
+pub const STAGED: &str = "executor.staged";
+/// The rule that denies what the owner has put away.
+pub const ARCHIVED: &str = "executor.archived";
+/// The rule that denies what the owner has disowned.
+pub const REVOKED: &str = "executor.revoked";
 /// The rule that denies a planner what no planner is offered.
 pub const NOT_OFFERED: &str = "executor.not_offered";
 /// The rule that denies what was signed and is not callable now.
@@ -243,12 +249,21 @@ fn callable<'a>(facts: &Facts<'a>, state: &State<'_>) -> Result<(&'a Manifest, &
         }
         Named::Closed { rule: WAITING, .. } if !state.sandbox_ready => Err(sandbox_gone()),
         Named::Closed { rule, why } => {
-            let remedy = if rule == QUARANTINED {
-                "`metnosctl executor lift` says why and whether it can be let back; after an upgrade of Metnos it is `metnosctl executor relock --all`"
-            } else {
-                "`metnosctl executor verify` says what lies in the pool"
+            let (remedy, so) = match rule {
+                QUARANTINED => (
+                    "`metnosctl executor lift` says why and whether it can be let back; after an upgrade of Metnos it is `metnosctl executor relock --all`",
+                    "",
+                ),
+                ARCHIVED => ("`metnosctl executor restore` brings it back, with a reason", "it is in the archive: "),
+                REVOKED => (
+                    "nothing brings this version back; `metnosctl executor show` still shows it",
+                    "its signature is revoked: ",
+                ),
+                STAGED => ("`metnosctl executor sign` shows what nobody has approved, and asks for your yes", ""),
+                _ => ("`metnosctl executor verify` says what lies in the pool", ""),
             };
-            Err(Verdict::deny(rule, format!("{} may not be called: {why}", shown(facts.name))).with_remedy(remedy))
+            let why = format!("{} may not be called: {so}{why}", shown(facts.name));
+            Err(Verdict::deny(rule, why).with_remedy(remedy))
         }
         Named::Callable { manifest, .. } if state.by_planner && !manifest.contract.offered => {
             let why = format!(

@@ -17,6 +17,7 @@ use crate::budget::funds::Funds;
 use crate::daily::Daily;
 use crate::key::Kept;
 use crate::notices::{self, Notices};
+use crate::origins::{self, Origins};
 use crate::outside::Folders;
 use crate::pairing::People;
 use crate::pairing::automations::{self, Automations};
@@ -65,6 +66,8 @@ pub struct House {
     pub(crate) notices: Notices,
     pub(crate) daily: RefCell<Daily>,
     pub(crate) vault: RefCell<Vault>,
+    /// Where executors come from; the registry takes it over.
+    pub(crate) origins: RefCell<Origins>,
     /// Held by whoever changes the vault.
     pub(crate) keeping: Mutex<()>,
     pub(crate) used: RefCell<Used>,
@@ -86,7 +89,8 @@ impl House {
     /// # Errors
     /// When a row is damaged, or the database says no.
     pub(crate) fn load(connection: &Connection, key: &Kept) -> Result<Self, StoreError> {
-        for tables in [TABLES, automations::TABLES, tongue::TABLES, notices::TABLES, vault::TABLES, budget::TABLES] {
+        let house = [TABLES, automations::TABLES, tongue::TABLES, notices::TABLES, vault::TABLES];
+        for tables in house.into_iter().chain([budget::TABLES, origins::TABLES]) {
             connection.execute_batch(tables)?;
         }
         Ok(Self {
@@ -103,6 +107,7 @@ impl House {
             notices: Notices::load(connection)?,
             daily: RefCell::new(Daily::load(connection)?),
             vault: RefCell::new(Vault::load(connection, key)?),
+            origins: RefCell::new(origins::load(connection)?),
             keeping: Mutex::default(),
             used: RefCell::new(budget::load(connection)?),
             funds: RefCell::default(),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use ed25519_dalek::{SECRET_KEY_LENGTH, Signer, SigningKey};
 use metnos_proto::chain::Anchor;
 use metnos_proto::msg::common::ExecutorDigests;
+use metnos_proto::parcel::Parcel;
 use zeroize::Zeroizing;
 
 /// The key's file, in policyd's own folder.
@@ -81,6 +82,12 @@ impl InstanceKey {
     #[must_use]
     pub fn sign(&self, digests: &ExecutorDigests) -> Vec<u8> {
         self.signing.sign(&metnos_proto::executor::signed_bytes(digests)).to_bytes().to_vec()
+    }
+
+    /// Signs an executor that leaves for another instance.
+    #[must_use]
+    pub fn sign_parcel(&self, parcel: &Parcel) -> [u8; 64] {
+        self.signing.sign(&parcel.signed_bytes()).to_bytes()
     }
 
     /// Signs a head of the chronicle (design: memory §1).

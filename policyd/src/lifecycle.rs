@@ -1,6 +1,6 @@
 //! What becomes of each executor when the pool is compared with the registry: pure. Only
 //! exactly what was signed is loaded, only exactly what was released is born without the
-//! owner, and nothing ever leaves quarantine here.
+//! owner, and nothing ever leaves quarantine, the archive or its revocation here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub enum Step {
     Birth(ExecutorId, ExecutorDigests),
     /// It is not what was signed.
     Quarantine(ExecutorId, String),
-    /// It stays in quarantine, where it was.
+    /// It stays where it was: in quarantine, put away, disowned.
     Stay(ExecutorId),
     /// It was signed, and its files are gone: not callable until they are back.
     Missing(ExecutorId),
@@ -59,7 +59,7 @@ pub fn reconcile(pool: &[PoolEntry], rows: &[Row], seeds: &[Seed]) -> Result<Vec
     steps.extend(rows.iter().filter(|row| !seen.contains(&(&row.id.name, &row.id.version))).map(
         |row| match row.state {
             RowState::Signed | RowState::Active => Step::Missing(row.id.clone()),
-            RowState::Quarantined => Step::Stay(row.id.clone()),
+            RowState::Quarantined | RowState::Archived { .. } | RowState::Revoked => Step::Stay(row.id.clone()),
         },
     ));
     Ok(steps)
@@ -68,19 +68,17 @@ pub fn reconcile(pool: &[PoolEntry], rows: &[Row], seeds: &[Seed]) -> Result<Vec
 /// An executor that was signed once.
 fn registered(entry: &PoolEntry, row: &Row) -> Step {
     let id = entry.id.clone();
-    match row.state {
-        RowState::Quarantined => return Step::Stay(id),
-        RowState::Signed | RowState::Active => {}
+    if !row.state.is_good() {
+        return Step::Stay(id);
     }
     if let Some(why) = difference(entry, row) {
         return Step::Quarantine(id, why);
     }
     match row.state {
         RowState::Signed => Step::Finish(id),
-        RowState::Active | RowState::Quarantined if entry.signed => Step::Load(id),
-        RowState::Active | RowState::Quarantined => {
-            Step::Quarantine(id, "manifest.sig is missing or does not fit".to_owned())
-        }
+        RowState::Active if entry.signed => Step::Load(id),
+        RowState::Active => Step::Quarantine(id, "manifest.sig is missing or does not fit".to_owned()),
+        RowState::Quarantined | RowState::Archived { .. } | RowState::Revoked => Step::Stay(id),
     }
 }
 
@@ -187,10 +185,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_quarantine_stays_there() {
-        let rows = [row("a", "x", RowState::Quarantined)];
-        assert_eq!(one(entry("a", "x", true), &rows), Step::Stay(id("a")));
-        assert_eq!(reconcile(&[], &rows, &[]).unwrap(), [Step::Stay(id("a"))]);
+    fn what_is_in_quarantine_put_away_or_disowned_stays_so_whatever_lies_in_the_pool() {
+        let archived = [true, false].map(|from_quarantine| RowState::Archived { from_quarantine });
+        for state in archived.into_iter().chain([RowState::Quarantined, RowState::Revoked]) {
+            let rows = [row("a", "x", state)];
+            for (text, signed) in [("x", true), ("x", false), ("y", true)] {
+                assert_eq!(one(entry("a", text, signed), &rows), Step::Stay(id("a")), "{state:?}");
+            }
+            assert_eq!(reconcile(&[], &rows, &[]).unwrap(), [Step::Stay(id("a"))]);
+        }
     }
 
     #[test]
@@ -211,9 +214,10 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_loaded_that_is_not_active_signed_and_the_same(
-            text in "[xy]", signed in any::<bool>(), fault in "|x", state in 0usize..4,
+            text in "[xy]", signed in any::<bool>(), fault in "|x", state in 0usize..6,
         ) {
-            let states = [RowState::Signed, RowState::Active, RowState::Quarantined];
+            let archived = RowState::Archived { from_quarantine: false };
+            let states = [RowState::Signed, RowState::Active, RowState::Quarantined, archived, RowState::Revoked];
             let rows: Vec<Row> = states.get(state).map(|state| row("a", "x", *state)).into_iter().collect();
             let pool = PoolEntry { fault: fault.clone(), ..entry("a", &text, signed) };
             if let Step::Load(_) = one(pool, &rows) {

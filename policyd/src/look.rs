@@ -13,7 +13,7 @@ use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
 
 use crate::policy::Policy;
-use crate::serve::stranger;
+use crate::serve_door::stranger;
 
 impl Policy {
     /// One page for whoever that is.
@@ -59,7 +59,8 @@ impl Policy {
     }
 
     fn is_seed(&self, name: &str) -> bool {
-        self.registry.borrow().callable(name).is_some_and(|signed| !signed.manifest.is_synthesised())
+        let registry = self.registry.borrow();
+        registry.row_of(name).is_some_and(|row| !registry.is_grown(row))
     }
 }
 

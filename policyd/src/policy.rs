@@ -212,6 +212,7 @@ impl Policy {
             let left = until.saturating_sub(wall).min(LOCKED_MS);
             house.book.get_mut().lock(channel, sender, now.saturating_add(left));
         }
+        self.registry.borrow_mut().know_origins(house.origins.take());
         if self.house.set(house).is_err() {
             tracing::error!("policyd was furnished twice; the first time counts");
         }

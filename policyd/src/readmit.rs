@@ -66,6 +66,11 @@ impl Found {
         Self { now: now.clone(), way, row }
     }
 
+    /// What can be done about it.
+    pub(crate) const fn way(&self) -> &Way {
+        &self.way
+    }
+
     /// Whether it is one of those that were asked about.
     fn fits(&self, relock: bool) -> bool {
         match self.way {

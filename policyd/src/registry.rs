@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 
 use crate::clock::DAY_MS;
 use crate::contract::Input;
-use crate::decide::{Named, QUARANTINED, WAITING};
+use crate::decide::{ARCHIVED, Named, QUARANTINED, REVOKED, STAGED, WAITING};
+use crate::origins::{self, Origins};
 use crate::store::{Row, RowState};
 use crate::undo::KEEP;
 
@@ -62,9 +63,16 @@ impl Signed {
         Ok(Self { manifest: parsed, spec, schema, input, digests: digests.clone() })
     }
 
-    /// What forbids signing it without the owner, if anything (design: policy §7, linter).
+    /// What forbids signing it without the owner, if anything.
     #[must_use]
     pub fn objection(&self) -> Option<String> {
+        let synthesised = self.manifest.is_synthesised();
+        self.fault().or_else(|| synthesised.then(|| "created_by: only seeds are signed without the owner".to_owned()))
+    }
+
+    /// What forbids signing it at all, if anything (design: policy §7, linter).
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
         if let Some(finding) = lint(&self.manifest, &self.schema).into_iter().next() {
             return Some(format!("{}: {}", finding.rule, finding.what));
         }
@@ -77,9 +85,6 @@ impl Signed {
             return Some(format!(
                 "effects.unsupported: this version signs only what reads, or what changes the workspace and can be undone; its class is `{class}`"
             ));
-        }
-        if self.manifest.is_synthesised() {
-            return Some("created_by: only seeds are signed without the owner".to_owned());
         }
         None
     }
@@ -172,6 +177,10 @@ pub enum Standing {
     Waiting(String),
     /// Not callable until the owner approves it again.
     Quarantined(String),
+    /// Not callable until the owner brings it back.
+    Archived(String),
+    /// Never callable again.
+    Revoked(String),
     /// In the pool, never signed.
     Staged(String),
 }
@@ -186,6 +195,8 @@ struct Entry {
 #[derive(Debug, Default)]
 pub struct Registry {
     entries: BTreeMap<String, BTreeMap<(u32, u32, u32), Entry>>,
+    /// Of those that are no seeds.
+    origins: Origins,
 }
 
 impl Registry {
@@ -197,6 +208,8 @@ impl Registry {
             let standing = match row.state {
                 RowState::Signed | RowState::Active => Standing::Waiting("the pool was not looked at yet".to_owned()),
                 RowState::Quarantined => Standing::Quarantined(row.why.clone()),
+                RowState::Archived { .. } => Standing::Archived(row.why.clone()),
+                RowState::Revoked => Standing::Revoked(row.why.clone()),
             };
             registry.put(&row.id.clone(), standing, Some(row));
         }
@@ -232,13 +245,70 @@ impl Registry {
         self.put(&row.id.clone(), waiting, Some(row));
     }
 
-    /// Says where a known executor stands. Quarantine is never left by this.
+    /// Says where a known executor stands. Quarantine, the archive and a revocation are never left by this.
     pub fn stand(&mut self, id: &ExecutorId, standing: Standing) {
         match self.entry_mut(id) {
-            Some(Entry { standing: Standing::Quarantined(_), .. }) => {}
+            Some(Entry {
+                standing: Standing::Quarantined(_) | Standing::Archived(_) | Standing::Revoked(_), ..
+            }) => {}
             Some(entry) => entry.standing = standing,
             None => self.put(id, standing, None),
         }
+    }
+
+    /// The owner has put an executor away or disowned it. A revocation is never left.
+    pub fn lay(&mut self, id: &ExecutorId, state: RowState, why: &str, now_ms: u64) {
+        let standing = match state {
+            RowState::Archived { .. } => Standing::Archived(why.to_owned()),
+            RowState::Revoked => Standing::Revoked(why.to_owned()),
+            RowState::Signed | RowState::Active | RowState::Quarantined => return,
+        };
+        let Some(entry) = self.entry_mut(id) else { return };
+        if let Some(row) = entry.row.as_mut()
+            && row.state != RowState::Revoked
+        {
+            (row.state, row.why, row.since_ms) = (state, why.to_owned(), now_ms);
+            entry.standing = standing;
+        }
+    }
+
+    /// What the owner brings back: signed and not yet callable, or in quarantine.
+    pub fn out_of_the_archive(&mut self, row: Row) {
+        if row.state == RowState::Quarantined {
+            let standing = Standing::Quarantined(row.why.clone());
+            self.put(&row.id.clone(), standing, Some(row));
+        } else {
+            self.signed(row);
+        }
+    }
+
+    /// Takes over what is known of where executors come from.
+    pub fn know_origins(&mut self, origins: Origins) {
+        self.origins.extend(origins);
+    }
+
+    /// Where an executor comes from, if it is no seed and that is known.
+    #[must_use]
+    pub fn origin(&self, id: &ExecutorId) -> Option<&Value> {
+        self.origins.get(&origins::key(id))
+    }
+
+    /// How many origins are known.
+    #[must_use]
+    pub fn origins_known(&self) -> usize {
+        self.origins.len()
+    }
+
+    /// Whether it came into this house after the release: made by syntd, imported, or by the owner's own hand.
+    pub(crate) fn is_grown(&self, row: &Row) -> bool {
+        let synthesised = || Manifest::parse(row.manifest.as_bytes()).is_ok_and(|manifest| manifest.is_synthesised());
+        self.origins.contains_key(&origins::key(&row.id)) || synthesised()
+    }
+
+    /// The row of the version that a name means; `None` when none was ever signed.
+    #[must_use]
+    pub fn row_of(&self, name: &str) -> Option<&Row> {
+        self.current(name)?.row.as_ref()
     }
 
     /// Changes the row of an executor, as the store has it now.
@@ -282,7 +352,9 @@ impl Registry {
             }
             Some(Standing::Waiting(why)) => Named::Closed { rule: WAITING, why },
             Some(Standing::Quarantined(why)) => Named::Closed { rule: QUARANTINED, why },
-            Some(Standing::Staged(why)) => Named::Closed { rule: "executor.staged", why },
+            Some(Standing::Archived(why)) => Named::Closed { rule: ARCHIVED, why },
+            Some(Standing::Revoked(why)) => Named::Closed { rule: REVOKED, why },
+            Some(Standing::Staged(why)) => Named::Closed { rule: STAGED, why },
         }
     }
 
@@ -291,14 +363,18 @@ impl Registry {
     pub fn callable(&self, name: &str) -> Option<Rc<Signed>> {
         match &self.current(name)?.standing {
             Standing::Active(signed) => Some(Rc::clone(signed)),
-            Standing::Waiting(_) | Standing::Quarantined(_) | Standing::Staged(_) => None,
+            Standing::Waiting(_)
+            | Standing::Quarantined(_)
+            | Standing::Archived(_)
+            | Standing::Revoked(_)
+            | Standing::Staged(_) => None,
         }
     }
 
-    /// Whether this executor is known, and not in quarantine.
+    /// Whether this executor is known, and not out of use already.
     #[must_use]
     pub fn may_be_set_aside(&self, id: &ExecutorId) -> bool {
-        self.row(id).is_some_and(|row| row.state != RowState::Quarantined)
+        self.row(id).is_some_and(|row| row.state.is_good())
     }
 
     /// The version that a call of this name would use, empty when there is none.
@@ -345,6 +421,7 @@ impl Registry {
         });
         if let (Some(row), Value::Object(map)) = (&entry.row, &mut shown) {
             let digests = &row.digests;
+            map.insert("origin".into(), self.origin(&row.id).cloned().unwrap_or_else(|| json!({"kind": "seed"})));
             map.insert("since_ms".into(), json!(row.since_ms));
             map.insert("born_ms".into(), json!(row.born_ms));
             map.insert("signature".into(), json!(hex(&row.signature)));
@@ -361,16 +438,11 @@ impl Registry {
         Some(shown)
     }
 
-    /// How much growth is still allowed (design: executor §2), counted over synthesised executors.
+    /// How much growth is still allowed (design: executor §2), counted over all that are no seeds.
     #[must_use]
     pub fn growth_left(&self, now_ms: u64) -> GrowthLeft {
-        let synthesised: Vec<&Row> = self
-            .entries
-            .values()
-            .flat_map(BTreeMap::values)
-            .filter(|entry| manifest_of(entry).is_some_and(|manifest| manifest.is_synthesised()))
-            .filter_map(|entry| entry.row.as_ref())
-            .collect();
+        let rows = self.entries.values().flat_map(BTreeMap::values).filter_map(|entry| entry.row.as_ref());
+        let synthesised: Vec<&Row> = rows.filter(|row| self.is_grown(row)).collect();
         let today = synthesised.iter().filter(|row| row.born_ms / DAY_MS == now_ms / DAY_MS).count();
         let active = synthesised.iter().filter(|row| row.state == RowState::Active).count();
         let left = |limit: u8, used: usize| limit.saturating_sub(u8::try_from(used).unwrap_or(u8::MAX));
@@ -381,9 +453,11 @@ impl Registry {
 fn manifest_of(entry: &Entry) -> Option<Manifest> {
     match &entry.standing {
         Standing::Active(signed) => Some(signed.manifest.clone()),
-        Standing::Waiting(_) | Standing::Quarantined(_) | Standing::Staged(_) => {
-            entry.row.as_ref().and_then(|row| Manifest::parse(row.manifest.as_bytes()).ok())
-        }
+        Standing::Waiting(_)
+        | Standing::Quarantined(_)
+        | Standing::Archived(_)
+        | Standing::Revoked(_)
+        | Standing::Staged(_) => entry.row.as_ref().and_then(|row| Manifest::parse(row.manifest.as_bytes()).ok()),
     }
 }
 
@@ -393,6 +467,8 @@ fn described(standing: &Standing) -> (ExecutorState, &str) {
         // To people: signed once, not loaded now.
         Standing::Waiting(why) | Standing::Staged(why) => (ExecutorState::Staged, why),
         Standing::Quarantined(why) => (ExecutorState::Quarantined, why),
+        Standing::Archived(why) => (ExecutorState::Archived, why),
+        Standing::Revoked(why) => (ExecutorState::Revoked, why),
     }
 }
 

@@ -10,6 +10,7 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Label, Readers, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::house::{BudgetAsk, VaultAsk, VaultPut};
+use metnos_proto::msg::life::{ImportExecutor, LifeAsk};
 use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone, MAX_WHY, Redact};
 use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk};
 use metnos_proto::msg::policyd::{
@@ -32,6 +33,7 @@ use crate::opening::Opening;
 use crate::outcome::end_of;
 use crate::policy::{Policy, head};
 use crate::principal::{Principal, identify};
+use crate::serve_door::{stranger, told};
 use crate::turns::Turn;
 use metnos_policy::context::Who;
 use serde_json::Value;
@@ -58,19 +60,6 @@ pub(crate) fn words(sealed: &Sealed) -> Result<String, Refusal> {
         return Err(invalid("nothing was said".to_owned()));
     }
     Ok(text)
-}
-
-/// To words that hold a secret: nothing of them is kept.
-pub(crate) fn told(name: &str) -> Refusal {
-    let why = format!("what was said holds the secret `{name}`, so it is neither read nor recorded");
-    Refusal::new(RefusalCode::Denied, crate::vault::TOLD, why)
-        .remedy("say it without; an executor is given it by policyd")
-}
-
-pub(crate) fn stranger(principal: &Principal) -> Refusal {
-    let why = format!("{} is not known to this instance, so what it says is not heard", shown(&principal.name));
-    Refusal::new(RefusalCode::Denied, "principal.unpaired", why)
-        .remedy("speak as the owner of the instance, at its own terminal")
 }
 
 impl planner_policyd::Serve for Policy {
@@ -301,6 +290,21 @@ impl ctl_policyd::Serve for Policy {
     async fn readmit(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Readmit, []: [Sealed; 0]) -> Served<Done, 1> {
         let principal = self.at_the_machine(&cx)?;
         Ok((Done {}, [sealed(&Policy::readmit(&self, &principal, ask).await?)?]))
+    }
+
+    async fn life(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: LifeAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Done {}, [self.owners_word(&principal, ask).await?]))
+    }
+
+    async fn import_executor(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        _: ImportExecutor,
+        [parcel]: [Sealed; 1],
+    ) -> Served<Done, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&self.import(&principal, &parcel).await?)?]))
     }
 
     async fn check_policy(

@@ -17,11 +17,12 @@ use metnos_proto::msg::policyd::{
 use metnos_proto::payload::Sealed;
 
 use crate::answers::Way;
+use crate::guard::shown;
 use crate::inbox;
 use crate::pairing::automations::is_automatic;
 use crate::policy::Policy;
 use crate::principal::Principal;
-use crate::serve::{By, sealed, stranger, told, words};
+use crate::serve::{By, sealed, words};
 use crate::turns::Turn;
 
 impl door_policyd::Serve for Policy {
@@ -141,4 +142,17 @@ impl Policy {
             Standing::Stranger => Err(stranger(&principal)),
         }
     }
+}
+
+/// To words that hold a secret: nothing of them is kept.
+pub(crate) fn told(name: &str) -> Refusal {
+    let why = format!("what was said holds the secret `{name}`, so it is neither read nor recorded");
+    Refusal::new(RefusalCode::Denied, crate::vault::TOLD, why)
+        .remedy("say it without; an executor is given it by policyd")
+}
+
+pub(crate) fn stranger(principal: &Principal) -> Refusal {
+    let why = format!("{} is not known to this instance, so what it says is not heard", shown(&principal.name));
+    Refusal::new(RefusalCode::Denied, "principal.unpaired", why)
+        .remedy("speak as the owner of the instance, at its own terminal")
 }

@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::anchors;
 use crate::house::House;
 use crate::key;
+use crate::life;
 use crate::strikes::{self, Strikes};
 use crate::switches::{self, Switches};
 use crate::{store_cards, undo, vault};
@@ -20,9 +21,10 @@ use crate::{store_cards, undo, vault};
 /// The database's file, in policyd's own folder.
 pub const STORE_FILE: &str = "policy.sqlite";
 /// The form of the database this version writes.
-const FORM: i64 = 5;
+const FORM: i64 = 6;
 /// What each form has brought, oldest first: the first entry makes form 2 out of form 1.
-const STEPS: [&str; 4] = [store_cards::FIRST_TABLE, undo::store::TABLE, store_cards::TABLES, store_cards::TRACE_COLUMN];
+const STEPS: [&str; 5] =
+    [store_cards::FIRST_TABLE, undo::store::TABLE, store_cards::TABLES, store_cards::TRACE_COLUMN, life::FOR_EVER];
 const _: () = assert!(STEPS.len() as i64 == FORM - 1, "every form has its step");
 /// The most words waiting for the thread.
 const MAX_WAITING: usize = 64;
@@ -61,19 +63,40 @@ pub enum RowState {
     Active,
     /// Not callable.
     Quarantined,
+    /// Put away by the owner.
+    Archived {
+        /// Out of quarantine, to which alone it comes back.
+        from_quarantine: bool,
+    },
+    /// Disowned: no other state ever follows.
+    Revoked,
 }
 
 impl RowState {
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Signed => "signed",
             Self::Active => "active",
             Self::Quarantined => "quarantined",
+            Self::Archived { from_quarantine: false } => "archived",
+            Self::Archived { from_quarantine: true } => "archived_quarantined",
+            Self::Revoked => "revoked",
         }
     }
 
     fn parse(text: &str) -> Option<Self> {
-        [Self::Signed, Self::Active, Self::Quarantined].into_iter().find(|state| state.name() == text)
+        let archived = [true, false].map(|from_quarantine| Self::Archived { from_quarantine });
+        let all = [Self::Signed, Self::Active, Self::Quarantined, Self::Revoked].into_iter().chain(archived);
+        all.into_iter().find(|state| state.name() == text)
+    }
+
+    /// Whether it is signed, and nothing was found or said against it.
+    #[must_use]
+    pub const fn is_good(self) -> bool {
+        match self {
+            Self::Signed | Self::Active => true,
+            Self::Quarantined | Self::Archived { .. } | Self::Revoked => false,
+        }
     }
 }
 
@@ -347,7 +370,7 @@ impl Store {
             connection
                 .execute(
                     "UPDATE executors SET state = 'quarantined', why = ?3, since_ms = ?4
-                     WHERE name = ?1 AND version = ?2 AND state <> 'quarantined'",
+                     WHERE name = ?1 AND version = ?2 AND state IN ('signed', 'active')",
                     params![id.name, id.version, why, i64::try_from(now_ms).unwrap_or(i64::MAX)],
                 )
                 .map(|_| ())

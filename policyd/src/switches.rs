@@ -270,7 +270,7 @@ impl Policy {
         Ok(true)
     }
 
-    fn turns_running(&self, executor: &str) -> Vec<TurnId> {
+    pub(crate) fn turns_running(&self, executor: &str) -> Vec<TurnId> {
         let running = self.running.borrow();
         running.values().filter(|running| running.executor == executor).map(|running| running.turn).collect()
     }
@@ -294,6 +294,20 @@ impl Policy {
             Some(turns) => turns.into_iter().map(Some).collect(),
             None => vec![None],
         };
+        let (killed, deaf) = self.end_calls(turns).await;
+        self.store.throw(what, thrown).await.map_err(|error| unwritten("it is off until policyd ends", &error))?;
+        match deaf {
+            None => Ok(killed),
+            Some(error) => {
+                let why = format!("nothing new is allowed, but sandboxd did not end what runs: {error}");
+                Err(Refusal::new(RefusalCode::Unavailable, "sandbox.gone", why)
+                    .remedy("`metnosctl daemon restart sandboxd` ends it"))
+            }
+        }
+    }
+
+    /// Ends what runs in these turns, or everywhere; how many calls that were, and why sandboxd did not hear.
+    pub(crate) async fn end_calls(&self, turns: impl IntoIterator<Item = Option<TurnId>>) -> (u32, Option<AskError>) {
         let mut killed = 0;
         let mut deaf = None;
         for turn in turns {
@@ -304,15 +318,7 @@ impl Policy {
                 Err(error) => deaf = Some(error),
             }
         }
-        self.store.throw(what, thrown).await.map_err(|error| unwritten("it is off until policyd ends", &error))?;
-        match deaf {
-            None => Ok(killed),
-            Some(error) => {
-                let why = format!("nothing new is allowed, but sandboxd did not end what runs: {error}");
-                Err(Refusal::new(RefusalCode::Unavailable, "sandbox.gone", why)
-                    .remedy("`metnosctl daemon restart sandboxd` ends it"))
-            }
-        }
+        (killed, deaf)
     }
 
     async fn let_go(&self, what: What) -> Result<bool, Refusal> {

@@ -9,6 +9,7 @@ mod vocabulary {
     pub use crate::msg::common::*;
     pub use crate::msg::door::*;
     pub use crate::msg::house::*;
+    pub use crate::msg::life::*;
     pub use crate::msg::memoryd::*;
     pub use crate::msg::mind::*;
     pub use crate::msg::people::*;
@@ -140,6 +141,10 @@ crate::edges! {
         ask birth(Birth, 0) -> (Born, 1) within 120_000;
         ask install(Install, 0) -> (Done, 0) within 10_000;
         ask pardon(Pardon, 0) -> (Done, 0) within 10_000;
+        ask disown(Disown, 0) -> (Done, 0) within 10_000;
+        ask try_birth(TryBirth, 0) -> (Born, 1) within 120_000;
+        ask stage(Stage, 1) -> (Done, 0) within 10_000;
+        ask texts(TextsOf, 0) -> (Done, 1) within 10_000;
         ask resolve(Resolve, 0) -> (Resolved, 1) within 5_000;
         ask fill(Fill, 1) -> (Done, 1) within 5_000;
         ask run(Run, 1) -> (RunReport, 1) within 110_000;
@@ -219,6 +224,8 @@ crate::edges! {
         ask resume(Resume, 0) -> (Switched, 0) within 10_000;
         ask switch_executor(SwitchExecutor, 0) -> (Switched, 0) within 10_000;
         ask readmit(Readmit, 0) -> (Done, 1) within 300_000;
+        ask life(LifeAsk, 0) -> (Done, 1) within 300_000;
+        ask import_executor(ImportExecutor, 1) -> (Done, 1) within 30_000;
         ask anchors(Anchors, 0) -> (AnchorList, 1) within 30_000;
         ask redact(RedactPayload, 0) -> (Redacted, 0) within 60_000;
         ask copy_registry(CopyRegistry, 0) -> (Done, 1) within 60_000;

@@ -25,6 +25,7 @@ pub mod link_async;
 pub mod merkle;
 pub mod models;
 pub mod msg;
+pub mod parcel;
 pub mod payload;
 pub mod phase;
 pub mod prompt;

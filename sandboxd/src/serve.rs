@@ -13,12 +13,14 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::json::{self, Limits};
 use metnos_proto::link_async::{Client, Closed, Cx, Notes};
 use metnos_proto::msg::common::{Done, ExecutorId, Refusal, RefusalCode};
+use metnos_proto::msg::life::{Disown, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
 use metnos_proto::msg::sandboxd::{
     Alarmed, Birth, Born, Canaries, CanaryReport, Decided, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool,
     PoolEntry, PoolListing, Profiled, ProfilesOf, Quarantined, Resolve, Resolved, Run, RunAdvised, RunAhead, RunKeyed,
     RunReport, SandboxReport, SandboxStatus, Selftest, Selftested, TrustKey, Verified, VerifyExecutor,
 };
+use metnos_proto::parcel::{MAX_PARCEL_BYTES, Texts};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{self, TrustPhase};
 use serde_json::{Value, json as value};
@@ -159,6 +161,7 @@ impl<S: Sandbox> Service<S> {
                 | FileError::NotPlain(_)
                 | FileError::TooLong { .. }
                 | FileError::Unreadable { .. }
+                | FileError::Taken(_)
                 | FileError::Later { .. } => (RefusalCode::Unavailable, "try again in a moment"),
             };
             Refusal::new(code, "pool.unreadable", format!("the pool of executors: {error}")).remedy(remedy)
@@ -185,12 +188,15 @@ impl<S: Sandbox> Service<S> {
         Ok(())
     }
 
-    async fn birth(&self, link: u32, ask: Birth) -> Served<Born, 1> {
+    async fn birth(&self, link: u32, ask: Birth, tightest: bool) -> Served<Born, 1> {
         if self.draining.get() {
             return Err(Refusal::new(RefusalCode::Busy, "sandboxd.stopping", "sandboxd is stopping").into());
         }
         let slot = self.running.admit(Whose { link, turn: None }, None).map_err(not_admitted)?;
-        let candidate = self.registry.borrow().for_birth(&ask.id, &ask.digests);
+        let candidate = match tightest {
+            true => self.registry.borrow().for_trial(&ask.id, &ask.digests),
+            false => self.registry.borrow().for_birth(&ask.id, &ask.digests),
+        };
         let (executor, texts, tests) = candidate?;
         let stillborn = |why: String| Refusal::new(RefusalCode::Invalid, "birth.tests", format!("{}: {why}", ask.id));
         let cases = birth::run(&self.sandbox, &executor, &tests, || slot.kill()).await.map_err(stillborn)?;
@@ -254,7 +260,30 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
 
     async fn birth(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Birth, []: [Sealed; 0]) -> Served<Born, 1> {
         self.admits(&Ask::Birth(ask.clone()))?;
-        self.service.birth(cx.generation, ask).await
+        self.service.birth(cx.generation, ask, false).await
+    }
+
+    async fn try_birth(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: TryBirth, []: [Sealed; 0]) -> Served<Born, 1> {
+        self.admits(&Ask::TryBirth(ask.clone()))?;
+        self.service.birth(cx.generation, Birth { id: ask.id, digests: ask.digests }, true).await
+    }
+
+    async fn stage(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Stage, [texts]: [Sealed; 1]) -> Served<Done, 0> {
+        self.admits(&Ask::Stage(ask.clone()))?;
+        let unfit = |why: String| Refusal::new(RefusalCode::Invalid, "stage.unfit", why);
+        let bytes = texts.read().map_err(|error| unfit(error.to_string()))?;
+        let limits = Limits { max_bytes: MAX_PARCEL_BYTES, max_depth: 1 };
+        let object = json::parse_object(&bytes, limits).map_err(|error| unfit(error.to_string()))?;
+        let texts = Texts::read(object).map_err(unfit)?;
+        self.service.registry.borrow().stage(&ask.id, &texts)?;
+        tracing::info!(id = %ask.id, "staged");
+        Ok((Done {}, []))
+    }
+
+    async fn texts(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: TextsOf, []: [Sealed; 0]) -> Served<Done, 1> {
+        self.admits(&Ask::TextsOf(ask.clone()))?;
+        let texts = self.service.registry.borrow().texts(&ask.id, &ask.digests)?;
+        Ok((Done {}, [sealed(&texts.document())?]))
     }
 
     async fn install(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Install, []: [Sealed; 0]) -> Served<Done, 0> {
@@ -268,6 +297,13 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         self.admits(&Ask::Pardon(ask.clone()))?;
         self.service.registry.borrow_mut().pardon(&ask.id, &ask.digests)?;
         tracing::info!(id = %ask.id, "the owner lets it back");
+        Ok((Done {}, []))
+    }
+
+    async fn disown(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Disown, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.admits(&Ask::Disown(ask.clone()))?;
+        self.service.registry.borrow_mut().disown(&ask.id, &ask.digests)?;
+        tracing::info!(id = %ask.id, "its signature is revoked");
         Ok((Done {}, []))
     }
 

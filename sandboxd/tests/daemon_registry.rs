@@ -8,7 +8,9 @@ use metnos_proto::executor::profile_lock_text;
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
 use metnos_proto::msg::sandboxd::{PoolEntry, PoolListing};
-use metnos_sandboxd::pool::registry::{Denial, MAX_FAULT_BYTES, MAX_QUARANTINED};
+use metnos_proto::parcel::Texts;
+use metnos_sandboxd::plan::Use;
+use metnos_sandboxd::pool::registry::{Denial, MAX_FAULT_BYTES, MAX_QUARANTINED, MAX_REVOKED};
 
 const SIGNED: [&str; 5] = ["manifest.toml", "main.py", "schema.json", "profile.lock", "manifest.sig"];
 
@@ -104,6 +106,81 @@ fn what_the_owner_lets_back_is_forgotten_only_while_its_files_are_those_that_he_
     // What is wrong again is set aside again.
     flip(&path, 10);
     found(registry.for_run(&id, &digests).unwrap_err());
+}
+
+#[test]
+fn what_is_disowned_is_not_run_born_installed_or_let_back_though_every_byte_and_the_signature_are_right() {
+    let pool = PoolOnDisk::new();
+    let (id, digests) = pool.signed("fs_read");
+    let (other, others) = pool.signed("fs_list");
+    let mut registry = pool.trusting();
+    registry.for_run(&id, &digests).unwrap();
+    assert!(pool.registry().disown(&id, &digests).is_err(), "not before a key is trusted");
+    registry.disown(&id, &digests).unwrap();
+    registry.disown(&id, &digests).unwrap();
+    let relocked = ExecutorDigests { profile: Blake3::of(b"another sandbox"), ..digests.clone() };
+    for digests in [&digests, &relocked] {
+        assert_eq!(registry.for_run(&id, digests).unwrap_err(), Denial::Revoked);
+        assert_eq!(registry.for_birth(&id, digests).unwrap_err().rule, "executor.revoked");
+        assert_eq!(registry.pardon(&id, digests).unwrap_err().rule, "executor.revoked");
+        assert_eq!(registry.install(&id, digests, &[7; 64]).unwrap_err().rule, "executor.revoked");
+    }
+    let looked = registry.look(&id).unwrap();
+    assert!(!looked.entry.signed && looked.entry.fault.contains("revoked") && looked.set_aside.is_none(), "{looked:?}");
+    assert_eq!(registry.for_run(&id, &digests).unwrap_err().refusal(&id).rule, "executor.revoked", "nor after a look");
+    registry.for_run(&other, &others).unwrap();
+    // Full, what is known still counts and what is not is refused.
+    for n in 1..MAX_REVOKED {
+        let texts = ExecutorDigests { code: Blake3::of(&n.to_le_bytes()), ..others.clone() };
+        registry.disown(&other, &texts).unwrap();
+    }
+    assert_eq!(registry.disown(&other, &others).unwrap_err().rule, "executor.revoked");
+    registry.disown(&id, &digests).unwrap();
+}
+
+#[test]
+fn what_is_staged_is_tried_in_a_sandbox_that_grants_nothing_and_never_takes_the_place_of_anything() {
+    let pool = PoolOnDisk::new();
+    let (id, digests) = pool.signed("fs_read");
+    let registry = pool.trusting();
+    let texts = registry.texts(&id, &digests).unwrap();
+    assert_eq!(registry.stage(&id, &texts).unwrap_err().rule, "stage.taken");
+    let name = |name: &str, version: &str| ExecutorId { name: name.into(), version: version.into() };
+    let of = |name: &str, version: &str| Texts {
+        manifest: texts
+            .manifest
+            .replace("\"fs_read\"", &format!("\"{name}\""))
+            .replace("executor.fs_read", &format!("executor.{name}"))
+            .replace("\"1.0.0\"", &format!("\"{version}\"")),
+        ..texts.clone()
+    };
+    assert!(
+        pool.registry().stage(&name("other", "1.0.0"), &of("other", "1.0.0")).is_err(),
+        "not before a key is trusted"
+    );
+    for wrong in
+        [name("../other", "1.0.0"), name("other", "../1.0.0"), name("other", "2.0.0"), name("another", "1.0.0")]
+    {
+        assert_eq!(registry.stage(&wrong, &of("other", "1.0.0")).unwrap_err().rule, "stage.unfit", "{wrong}");
+    }
+    let other = name("other", "1.0.0");
+    // Something stands in its place that is no version, or leads elsewhere.
+    std::fs::create_dir(pool.path().join("other")).unwrap();
+    std::os::unix::fs::symlink("/tmp", pool.path().join("other/1.0.0")).unwrap();
+    let refusal = registry.stage(&other, &of("other", "1.0.0")).unwrap_err();
+    assert_eq!(refusal.rule, "stage.taken", "{refusal:?}");
+    std::fs::remove_file(pool.path().join("other/1.0.0")).unwrap();
+    registry.stage(&other, &of("other", "1.0.0")).unwrap();
+    let mut registry = pool.trusting();
+    let entry = registry.look(&other).unwrap().entry;
+    assert!(!entry.signed && entry.fault.is_empty(), "{entry:?}");
+    assert!(matches!(registry.for_run(&other, &entry.digests), Err(Denial::Found(_))), "nobody has signed it");
+    let registry = pool.trusting();
+    let (own, ..) = registry.for_birth(&other, &entry.digests).unwrap();
+    let (tried, ..) = registry.for_trial(&other, &entry.digests).unwrap();
+    assert!(own.plan.spec().mounts.iter().any(|mount| mount.purpose == Use::Grant), "it asks for the workspace");
+    assert!(tried.plan.spec().mounts.iter().all(|mount| mount.purpose != Use::Grant), "and is not given it");
+    assert!(tried.plan.egress().is_none() && tried.plan.spec().profile == "synth");
 }
 
 #[test]

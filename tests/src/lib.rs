@@ -17,6 +17,7 @@ pub mod instance;
 pub mod liar;
 pub mod minds;
 pub mod peers;
+pub mod pool;
 pub mod procfs;
 pub mod rng;
 pub mod script;

@@ -11,6 +11,7 @@ use metnos_proto::edges::{
 use metnos_proto::ids::{Blake3, Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, ExecutorDigests, ExecutorId, Outcome, Resources};
+use metnos_proto::msg::life::{Disown, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::memoryd::{
     Anchored, Asked, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, Ended, ExecutorBorn,
     ExecutorLost, Recorded, Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
@@ -273,6 +274,22 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
     }
 
     fn pardon(&mut self, _: &ToSandboxd, _: TraceId, _: Pardon, []: [Sealed; 0]) -> Served<Done, 0> {
+        Ok((Done {}, []))
+    }
+
+    fn try_birth(&mut self, _: &ToSandboxd, _: TraceId, birth: TryBirth, []: [Sealed; 0]) -> Served<Born, 1> {
+        Err(No::Violation(format!("{} was born already", birth.id)))
+    }
+
+    fn stage(&mut self, _: &ToSandboxd, _: TraceId, stage: Stage, _: [Sealed; 1]) -> Served<Done, 0> {
+        Err(No::Violation(format!("{} was imported by nobody", stage.id)))
+    }
+
+    fn texts(&mut self, _: &ToSandboxd, _: TraceId, ask: TextsOf, []: [Sealed; 0]) -> Served<Done, 1> {
+        Err(No::Violation(format!("{} was exported by nobody", ask.id)))
+    }
+
+    fn disown(&mut self, _: &ToSandboxd, _: TraceId, _: Disown, []: [Sealed; 0]) -> Served<Done, 0> {
         Ok((Done {}, []))
     }
 

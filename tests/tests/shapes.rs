@@ -10,6 +10,7 @@ use std::time::Duration;
 use metnos_tests::bins::open_folder;
 use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::minds::{Liar, STREAM, piece, plain, say};
+use metnos_tests::pool::put;
 use metnos_tests::telegram::{Emulator, TOKEN};
 use metnos_tests::until;
 use serde_json::{Value, json};
@@ -351,6 +352,23 @@ fn keyed(set: &Instance) {
     });
 }
 
+/// An executor that comes from another instance, and goes on.
+fn parcels(tour: &mut Tour) {
+    let other = Instance::start();
+    put(&other, "1.0.0");
+    let (_, looked) = other.json(&["executor", "sign", "clock_then"]);
+    assert_eq!(other.json(&["executor", "sign", "clock_then", "--confirm", text(&looked["digest"])]).0, 0);
+    let (from, to) = (other.workspace("parcel"), tour.set.workspace("parcel"));
+    assert_eq!(other.json(&["executor", "export", "clock_then", from.to_str().unwrap()]).0, 0);
+    std::fs::copy(from, &to).unwrap();
+    let _ = tour.go(&["executor", "import", to.to_str().unwrap()]);
+    let (code, looked) = tour.with(&["executor", "sign", "clock_then"], "");
+    assert_eq!(code, 4, "{looked:#}");
+    let _ = tour.go(&["executor", "sign", "clock_then", "--confirm", text(&looked["digest"])]);
+    let on = tour.set.workspace("parcel-on");
+    let _ = tour.go(&["executor", "export", "clock_then", on.to_str().unwrap()]);
+}
+
 fn executors(tour: &mut Tour) {
     for words in [
         &["executor", "list"][..],
@@ -360,6 +378,9 @@ fn executors(tour: &mut Tour) {
         &["executor", "verify"],
         &["executor", "disable", "fs_find"],
         &["executor", "enable", "fs_find"],
+        &["executor", "archive", "fs_find"],
+        &["executor", "list"],
+        &["executor", "restore", "fs_find", "--reason", "it is needed"],
     ] {
         let _ = tour.go(words);
     }
@@ -378,6 +399,11 @@ fn executors(tour: &mut Tour) {
     assert_eq!(code, 4, "{looked:#}");
     let _ = tour.go(&["executor", "lift", "fs_read", "--confirm", text(&looked["digest"])]);
     let _ = tour.code(&["executor", "relock", "--all"]);
+    let words = ["executor", "revoke", "fs_count", "--reason", "for this test"];
+    let (code, looked) = tour.with(&words, "");
+    assert_eq!(code, 4, "{looked:#}");
+    let _ = tour.go(&[&words[..], &["--confirm", text(&looked["digest"])]].concat());
+    parcels(tour);
     let _ = tour.code(&["sandbox", "selftest", "--family", "files"]);
 }
 

@@ -8,6 +8,7 @@ use metnos_proto::ids::{Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::*;
 use metnos_proto::msg::house::*;
+use metnos_proto::msg::life::*;
 use metnos_proto::msg::people::*;
 use metnos_proto::msg::policyd::*;
 use metnos_proto::msg::vaglio::*;
@@ -314,6 +315,43 @@ impl ctl_policyd::ServeBlocking for Daemon {
             "executors": [set_aside], "digest": if ask.relock { "" } else { "blake3:11" },
             "confirmed": !ask.confirm.is_empty(), "done": false,
         });
+        Ok((Done {}, [sealed(&answer.to_string())]))
+    }
+
+    fn life(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: LifeAsk, _: [Sealed; 0]) -> Served<Done, 1> {
+        self.heard(format!("life {ask:?}"));
+        if matches!(ask, LifeAsk::Export(_)) {
+            return Ok((Done {}, [sealed(r#"{"version": "1.0.0", "provenance": {"exporter": "00"}}"#)]));
+        }
+        if let LifeAsk::Sign(word) = &ask {
+            let card =
+                json!({"code": "def run():\u{1b}[2J ...", "cases": [{"name": "c", "passed": true, "detail": ""}]});
+            let waits = word.confirm.is_empty();
+            let answer = json!({
+                "name": "fs_read", "version": "1.0.0", "state": if waits { "staged" } else { "active" },
+                "digest": if waits { "blake3:33" } else { "" }, "changed": !waits,
+                "card": if waits { card } else { serde_json::Value::Null },
+            });
+            return Ok((Done {}, [sealed(&answer.to_string())]));
+        }
+        let waits = matches!(&ask, LifeAsk::Revoke(word) if word.confirm.is_empty());
+        let answer = json!({
+            "name": "fs_read", "version": "1.0.0", "state": if waits { "active" } else { "archived" },
+            "why": "a\u{1b}[2Jb", "digest": if waits { "blake3:22" } else { "" }, "changed": !waits,
+        });
+        Ok((Done {}, [sealed(&answer.to_string())]))
+    }
+
+    fn import_executor(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: ImportExecutor,
+        [parcel]: [Sealed; 1],
+    ) -> Served<Done, 1> {
+        self.heard(format!("import {}", String::from_utf8_lossy(&parcel.read().unwrap())));
+        let answer =
+            json!({"name": "a\u{1b}[2Jb", "version": "1.0.0", "state": "staged", "origin": {"exporter": "00"}});
         Ok((Done {}, [sealed(&answer.to_string())]))
     }
 

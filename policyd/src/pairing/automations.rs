@@ -16,7 +16,7 @@ use crate::guard::shown;
 use crate::house::{not_durable, signed, unsigned};
 use crate::policy::Policy;
 use crate::principal::Principal;
-use crate::serve::{stranger, told};
+use crate::serve_door::{stranger, told};
 use crate::store::StoreError;
 use crate::turns::Turn;
 

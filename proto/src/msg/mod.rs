@@ -7,6 +7,7 @@
 pub mod common;
 pub mod door;
 pub mod house;
+pub mod life;
 pub mod memoryd;
 pub mod mind;
 pub mod people;

@@ -605,6 +605,10 @@ words! {
         Active,
         /// Not loaded, not deleted.
         Quarantined,
+        /// Put away by the owner, until he brings it back.
+        Archived,
+        /// Its signature counts no more, for ever; its files stay readable.
+        Revoked,
     }
 }
 
@@ -625,6 +629,8 @@ impl ExecutorState {
             Self::Staged => "staged",
             Self::Active => "active",
             Self::Quarantined => "quarantined",
+            Self::Archived => "archived",
+            Self::Revoked => "revoked",
         }
     }
 }

@@ -9,7 +9,7 @@ use metnos_proto::executor::{
 };
 use metnos_proto::msg::common::ExecutorId;
 use metnos_proto::msg::policyd::MAX_EXECUTORS;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::Errno;
 
 /// The most entries of one folder that are looked at.
@@ -100,6 +100,9 @@ pub enum FileError {
         /// What the kernel said.
         errno: Errno,
     },
+    /// Something of that name is there already.
+    #[error("{0} is in the pool already")]
+    Taken(String),
     /// More entries than are ever looked at.
     #[error("{name} has more than {max} entries; move some out of the pool")]
     TooMany {
@@ -222,6 +225,36 @@ impl Folder {
         Ok(Version { fd: beneath(&self.fd, &name, OFlags::RDONLY | OFlags::DIRECTORY)? })
     }
 
+    /// Puts a version into the pool that is not there yet, whole or not at all.
+    ///
+    /// # Errors
+    /// What the kernel says; [`FileError::Taken`] when something of that name is there.
+    pub fn stage(&self, id: &ExecutorId, files: &[(File, &[u8])]) -> Result<(), FileError> {
+        let fault = |errno| FileError::of(&id.version, errno);
+        if !is_name(&id.name) || parse_version(&id.version).is_none() {
+            return Err(FileError::Missing("an executor of that name and version".to_owned()));
+        }
+        make(&self.fd, &id.name)?;
+        let folder = beneath(&self.fd, &id.name, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        // What an interrupted one has left is no version, and nobody else writes under this name.
+        let aside = format!(".{}.new", id.version);
+        make(&folder, &aside)?;
+        let fresh = Version { fd: beneath(&folder, &aside, OFlags::RDONLY | OFlags::DIRECTORY)? };
+        make(&fresh.fd, "tests")?;
+        let tests = beneath(&fresh.fd, "tests", OFlags::RDONLY | OFlags::DIRECTORY)?;
+        for (file, bytes) in files {
+            match file.name().strip_prefix("tests/") {
+                Some(name) => put(&tests, name, bytes)?,
+                None => put(&fresh.fd, file.name(), bytes)?,
+            }
+        }
+        match rustix::fs::renameat_with(&folder, &*aside, &folder, &*id.version, RenameFlags::NOREPLACE) {
+            Ok(()) => rustix::fs::fsync(&folder).map_err(fault),
+            Err(Errno::EXIST) => Err(FileError::Taken(id.to_string())),
+            Err(errno) => Err(fault(errno)),
+        }
+    }
+
     /// The version that `CURRENT` names, if it names one.
     #[must_use]
     pub fn current(&self, name: &str) -> Option<String> {
@@ -256,6 +289,14 @@ impl Version {
     /// What the kernel says.
     pub fn put(&self, file: File, bytes: &[u8]) -> Result<(), FileError> {
         put(&self.fd, file.name(), bytes)
+    }
+}
+
+/// Makes a folder, unless it is there.
+fn make(folder: &OwnedFd, name: &str) -> Result<(), FileError> {
+    match rustix::fs::mkdirat(folder, name, Mode::from_raw_mode(0o750)) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(errno) => Err(FileError::of(name, errno)),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::plan::{Installation, Mode};
 pub mod ahead;
 pub mod birth;
 pub mod call;
+pub mod candidates;
 pub mod contract;
 pub mod files;
 pub mod named;

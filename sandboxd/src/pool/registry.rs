@@ -2,7 +2,7 @@
 //! that once did not is set aside here until the process ends, whatever its files say later;
 //! policyd keeps it set aside beyond that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -19,6 +19,9 @@ use crate::plan::{Installation, canonical, lock_of};
 
 /// The most executors that are remembered as set aside; beyond it each one is refused anew.
 pub const MAX_QUARANTINED: usize = 1024;
+/// The most executors that are remembered as revoked; beyond it the word is refused, and policyd, which holds the list, asks
+/// for nothing on that link.
+pub const MAX_REVOKED: usize = 1024;
 /// The most bytes of a fault in a listing, so that all executors fit one frame.
 pub const MAX_FAULT_BYTES: usize = 240;
 
@@ -31,6 +34,8 @@ pub enum Denial {
     Known(String),
     /// It cannot be looked at right now.
     Later(String),
+    /// The owner has disowned it.
+    Revoked,
     /// Nobody has said whose signature counts.
     Untrusted,
 }
@@ -45,6 +50,7 @@ impl Denial {
                 Refusal::new(RefusalCode::Unavailable, "executor.unreadable", format!("{id} cannot be verified: {why}"))
                     .remedy("try again in a moment")
             }
+            Self::Revoked => revoked(id),
             Self::Untrusted => Refusal::new(
                 RefusalCode::Unavailable,
                 "trust.none",
@@ -58,6 +64,11 @@ impl Denial {
 fn quarantined(id: &ExecutorId, why: &str) -> Refusal {
     Refusal::new(RefusalCode::Denied, "executor.quarantined", format!("{id} is in quarantine: {why}"))
         .remedy("when its files are again as they were signed, the owner lets it back: `metnosctl executor lift`")
+}
+
+fn revoked(id: &ExecutorId) -> Refusal {
+    Refusal::new(RefusalCode::Denied, "executor.revoked", format!("the signature of {id} is revoked, for ever"))
+        .remedy("a new version can be born; this one is never run again")
 }
 
 type Key = (String, String);
@@ -74,6 +85,8 @@ pub struct Registry {
     trusted: Option<VerifyingKey>,
     known: BTreeMap<Key, Rc<Verified>>,
     quarantined: BTreeMap<Key, String>,
+    /// The texts that never run here again, whatever signature lies beside them.
+    revoked: BTreeSet<[Blake3; 3]>,
 }
 
 /// What was found when an executor was looked at.
@@ -97,6 +110,7 @@ impl Registry {
             trusted: None,
             known: BTreeMap::new(),
             quarantined: BTreeMap::new(),
+            revoked: BTreeSet::new(),
         })
     }
 
@@ -121,6 +135,32 @@ impl Registry {
                 Ok(())
             }
         }
+    }
+
+    /// Nothing of these texts is run, tested, installed or let back in this process from now on.
+    ///
+    /// # Errors
+    /// When no more can be remembered.
+    pub fn disown(&mut self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(), Refusal> {
+        self.trusted().map_err(|denial| denial.refusal(id))?;
+        let texts = texts_of(digests);
+        if !self.revoked.contains(&texts) && self.revoked.len() >= MAX_REVOKED {
+            let why = format!("{MAX_REVOKED} executors are remembered as revoked, which is the limit");
+            return Err(Refusal::new(RefusalCode::Busy, "executor.revoked", why));
+        }
+        self.revoked.insert(texts);
+        self.known.remove(&key_of(id));
+        Ok(())
+    }
+
+    /// Whether its texts were disowned.
+    fn is_revoked(&self, digests: &ExecutorDigests) -> bool {
+        self.revoked.contains(&texts_of(digests))
+    }
+
+    /// The pool itself.
+    pub(super) const fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     /// What plans are made from.
@@ -170,7 +210,10 @@ impl Registry {
             Err(Misfit::Different(_)) | Ok(_) => None,
         };
         let set_aside = lost.filter(|why| self.set_aside(id, why.clone()));
-        if let Some(why) = self.quarantined.get(&key) {
+        if self.is_revoked(&entry.digests) {
+            entry.fault = "its signature is revoked".to_owned();
+            entry.signed = false;
+        } else if let Some(why) = self.quarantined.get(&key) {
             entry.fault = shortened(&format!("in quarantine: {why}"));
             entry.signed = false;
         } else if let Ok(verified) = fits {
@@ -217,6 +260,9 @@ impl Registry {
     /// A [`Denial`]; after [`Denial::Found`] it is set aside.
     pub fn for_run(&mut self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<Rc<Verified>, Denial> {
         self.trusted()?;
+        if self.is_revoked(digests) {
+            return Err(Denial::Revoked);
+        }
         let key = key_of(id);
         if let Some(why) = self.quarantined.get(&key) {
             return Err(Denial::Known(why.clone()));
@@ -283,6 +329,9 @@ impl Registry {
     }
 
     fn candidate(&self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(Formed, Texts, Version), Refusal> {
+        if self.is_revoked(digests) {
+            return Err(revoked(id));
+        }
         let version = self.folder.version(id).map_err(|error| {
             Refusal::new(RefusalCode::Unknown, "executor.unknown", format!("{id} is not in the pool: {error}"))
         })?;
@@ -374,6 +423,11 @@ impl Registry {
 
 fn unfit(id: &ExecutorId, why: &str) -> Refusal {
     Refusal::new(RefusalCode::Invalid, "executor.unfit", format!("the files of {id} form no executor: {why}"))
+}
+
+/// What a revocation is about: no other sandbox makes the same texts good.
+const fn texts_of(digests: &ExecutorDigests) -> [Blake3; 3] {
+    [digests.manifest, digests.code, digests.schema]
 }
 
 /// What stands for the digests of what could not be read.

@@ -33,6 +33,7 @@ impl From<FileError> for Misfit {
             | FileError::NotPlain(_)
             | FileError::TooLong { .. }
             | FileError::Unreadable { .. }
+            | FileError::Taken(_)
             | FileError::TooMany { .. } => Self::Different(error.to_string()),
         }
     }

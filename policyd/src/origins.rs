@@ -1,0 +1,85 @@
+//! Where an executor that is no seed comes from: from another instance, by whose key and through which others, or from the
+//! owner's own hand; and who has said yes to it. What a parcel says about its way is its exporter's word, and shown as that.
+
+use std::collections::BTreeMap;
+
+use metnos_proto::ids::Blake3;
+use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
+use metnos_proto::parcel::Parcel;
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+
+use crate::store::{Store, StoreError};
+
+/// The table; made wherever it is missing.
+pub(crate) const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS origins (
+        name TEXT NOT NULL, version TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (name, version)
+    ) STRICT;";
+/// The most that are remembered of what was imported and never signed: beyond it nothing is imported.
+pub const MAX_ORIGINS: usize = 256;
+
+/// Where one comes from, as it is shown: `kind` (`imported`, `own`), and what is known of that kind.
+pub type Origins = BTreeMap<(String, String), Value>;
+
+/// The key of one.
+pub(crate) fn key(id: &ExecutorId) -> (String, String) {
+    (id.name.clone(), id.version.clone())
+}
+
+/// What there is to say of one that came in a parcel whose signature was its exporter's.
+pub(crate) fn imported(parcel: &Parcel, by: &str, now_ms: u64) -> Value {
+    let of = |text: &str| Blake3::of(text.as_bytes()).to_string();
+    json!({
+        "kind": "imported", "exporter": parcel.exporter.hex(), "exported_ms": parcel.exported_ms,
+        "born_ms": parcel.born_ms, "came_through": parcel.came_through.iter().map(Blake3::hex).collect::<Vec<_>>(),
+        "by": by, "at_ms": now_ms, "manifest": of(&parcel.texts.manifest), "code": of(&parcel.texts.code),
+        "schema": of(&parcel.texts.schema),
+    })
+}
+
+/// What there is to say of one that lies in the pool and came by no parcel.
+pub(crate) fn own() -> Value {
+    json!({"kind": "own"})
+}
+
+/// Whether what was imported is what lies there now: else nothing is known of its origin.
+pub(crate) fn fits(origin: &Value, digests: &ExecutorDigests) -> bool {
+    let is = |name: &str, digest: &Blake3| origin[name].as_str() == Some(&digest.to_string());
+    is("manifest", &digests.manifest) && is("code", &digests.code) && is("schema", &digests.schema)
+}
+
+/// Reads them.
+///
+/// # Errors
+/// When one is damaged, or the database says no.
+pub(crate) fn load(connection: &Connection) -> Result<Origins, StoreError> {
+    let mut statement = connection.prepare("SELECT name, version, document FROM origins")?;
+    let rows = statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get::<_, String>(2)?)))?;
+    let mut origins = Origins::new();
+    for row in rows {
+        let (key, document): ((String, String), String) = row?;
+        let damaged = || StoreError::Damaged(format!("the origin of {} {}", key.0, key.1));
+        let document = serde_json::from_str(&document).map_err(|_| damaged())?;
+        origins.insert(key, document);
+    }
+    Ok(origins)
+}
+
+impl Store {
+    /// Records where an executor comes from.
+    ///
+    /// # Errors
+    /// When it could not be made durable.
+    pub async fn originates(&self, id: ExecutorId, origin: Value) -> Result<(), StoreError> {
+        self.run(move |connection| {
+            connection
+                .execute(
+                    "INSERT OR REPLACE INTO origins VALUES (?1, ?2, ?3)",
+                    params![id.name, id.version, origin.to_string()],
+                )
+                .map(|_| ())
+        })
+        .await
+    }
+}

@@ -1,0 +1,87 @@
+//! The owner's word on the life of an executor (design: executor §4): put away, brought back, disowned.
+
+use crate::msg::common::{ExecutorDigests, ExecutorId};
+use crate::words;
+
+/// The longest reason, in bytes.
+pub const MAX_REASON: usize = 300;
+
+words! {
+    /// Said at the machine, about the version that a name means. What became of it comes beside the answer, as JSON.
+    pub enum LifeAsk {
+        /// Put it away: not offered, not callable, and nothing of it deleted.
+        Archive(LifeWord),
+        /// Bring back what was put away, once it was verified.
+        Restore(LifeWord),
+        /// Its signature counts no more, and nothing ever lets that version be called again.
+        Revoke(RevokeWord),
+        /// The executor of this name as it is, for another instance: a [`crate::parcel`] comes beside the answer.
+        Export(String),
+        /// What the newest version of a name is that nobody has signed, with its tests run in the tightest sandbox; or the
+        /// owner's yes to exactly that.
+        Sign(SignWord),
+    }
+
+    /// See [`LifeAsk`].
+    pub struct LifeWord {
+        /// Its name.
+        pub name: String,
+        /// Why, in at most [`MAX_REASON`] bytes; only what is put away needs none.
+        pub reason: String,
+    }
+
+    /// See [`LifeAsk::Revoke`].
+    pub struct RevokeWord {
+        /// Its name.
+        pub name: String,
+        /// Why, in at most [`MAX_REASON`] bytes.
+        pub reason: String,
+        /// The digest that a look has shown; empty to look.
+        pub confirm: String,
+    }
+
+    /// A [`crate::parcel`] of another instance comes beside it, and is put into the pool, signed by nobody. What it is comes
+    /// beside the answer, as JSON.
+    pub struct ImportExecutor {}
+
+    /// See [`LifeAsk::Sign`].
+    pub struct SignWord {
+        /// Its name.
+        pub name: String,
+        /// The digest that a look has shown; empty to look.
+        pub confirm: String,
+    }
+
+    /// policyd to sandboxd: put the texts beside it into the pool, as a version that is not there yet. They come as a JSON
+    /// object of exactly the four names of an executor's files.
+    pub struct Stage {
+        /// Which.
+        pub id: ExecutorId,
+    }
+
+    /// policyd to sandboxd: the texts of an executor, those that these digests name; in the form of [`Stage`].
+    pub struct TextsOf {
+        /// Which.
+        pub id: ExecutorId,
+        /// What policyd's registry holds of it.
+        pub digests: ExecutorDigests,
+    }
+
+    /// policyd to sandboxd: run the birth tests of a candidate in the tightest sandbox there is, whatever it asks for. The
+    /// answer is as for a birth.
+    pub struct TryBirth {
+        /// Which.
+        pub id: ExecutorId,
+        /// What policyd has looked at; a mismatch refuses.
+        pub digests: ExecutorDigests,
+    }
+
+    /// policyd to sandboxd: nothing of these texts is ever to run, be tested or be installed in this process. On every link
+    /// again, after the key and before everything else.
+    pub struct Disown {
+        /// Which.
+        pub id: ExecutorId,
+        /// What was signed. The sandbox does not matter: no other makes these texts good.
+        pub digests: ExecutorDigests,
+    }
+}
