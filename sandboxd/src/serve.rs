@@ -32,7 +32,7 @@ use crate::pool::files::FileError;
 use crate::pool::registry::Registry;
 use crate::pool::results::Results;
 use crate::pool::running::{NotAdmitted, Running, Whose};
-use crate::pool::{Sandbox, birth};
+use crate::pool::{Sandbox, birth, scan};
 
 /// The most bytes of the reason in a note.
 const MAX_WHY: usize = 2000;
@@ -199,6 +199,11 @@ impl<S: Sandbox> Service<S> {
         };
         let (executor, texts, tests) = candidate?;
         let stillborn = |why: String| Refusal::new(RefusalCode::Invalid, "birth.tests", format!("{}: {why}", ask.id));
+        if tightest {
+            // Nobody has signed it: its text is looked at before a line of it runs.
+            let unfit = |why: String| Refusal::new(RefusalCode::Invalid, "birth.scan", format!("{}: {why}", ask.id));
+            scan::look(&self.sandbox, &executor.manifest, &texts.code, slot.kill()).await.map_err(unfit)?;
+        }
         let cases = birth::run(&self.sandbox, &executor, &tests, || slot.kill()).await.map_err(stillborn)?;
         let candidate = birth::candidate(&texts).map_err(stillborn)?;
         let candidate = Sealed::new(&candidate).map_err(|error| stillborn(error.to_string()))?;

@@ -52,6 +52,14 @@ fn an_executor_of_another_instance_is_staged_shown_signed_anew_and_runs_and_a_ta
     let home = Instance::start();
     put(&home, "1.0.0");
     assert_eq!(rule(&home.run("clock_then", &[]).1), "executor.staged");
+    // What turns text into code is not even tried, and so not shown for a signature.
+    let main = home.workspace("executors/clock_then/1.0.0/main.py");
+    let good = std::fs::read_to_string(&main).unwrap();
+    std::fs::write(&main, format!("{good}\n\ndef late():\n    return eval('1')\n")).unwrap();
+    let (code, said) = home.json(&["executor", "sign", "clock_then"]);
+    assert_eq!((code, rule(&said)), (1, "birth.scan"), "{said:#}");
+    assert!(said["error"]["why"].as_str().unwrap().contains("uses eval"), "{said:#}");
+    std::fs::write(&main, good).unwrap();
     let (looked, _) = sign(&home);
     assert!(looked["card"]["code"].as_str().unwrap().contains("def run"), "{looked:#}");
     assert_eq!(looked["card"]["origin"]["kind"], "own", "{looked:#}");

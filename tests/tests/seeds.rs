@@ -32,29 +32,17 @@ fn bad(set: &Instance, executor: &str, arguments: &Value) -> String {
     answer["result"]["error"]["class"].as_str().unwrap_or_else(|| panic!("{answer:#}")).to_owned()
 }
 
-/// Names what executors may not use, for each file of Python that it is given: text run as code, imports that are computed, and what
-/// is not of the standard library.
-const LOOK: &str = r#"
-import ast, sys
-# One of the two is there, by the version.
-standard = sys.stdlib_module_names | {"_sha2", "_sha256"}
+/// What looks at code that nobody has signed, over files.
+const LOOK: &str = concat!(
+    include_str!("../../sandboxd/src/pool/scan.py"),
+    r#"
 for path in sys.argv[1:]:
+    granted = {"programs": "/shell_run/" in path, "network": "/web_fetch/" in path}
     with open(path, encoding="utf-8") as file:
-        tree = ast.parse(file.read(), path)
-    for node in ast.walk(tree):
-        named = {ast.Name: "id", ast.Attribute: "attr"}.get(type(node))
-        name = getattr(node, named) if named else None
-        if name in ("eval", "exec", "compile", "__import__", "__builtins__", "import_module") and not (
-                name == "compile" and named == "attr" and getattr(node.value, "id", "") == "re"):
-            print(f"{path}:{node.lineno}: {name}")
-        modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom):
-            modules = [node.module or "."]
-        for module in modules:
-            root = module.split(".")[0]
-            if getattr(node, "level", 0) or root not in standard or root in ("importlib", "runpy", "code", "codeop", "ctypes"):
-                print(f"{path}:{node.lineno}: import {module}")
-"#;
+        for found in run({"code": file.read(), **granted}, None)["found"]:
+            print(f"{path}: {found}")
+"#
+);
 
 /// What [`LOOK`] finds in these files.
 fn looked(files: &[std::path::PathBuf]) -> String {
@@ -82,6 +70,19 @@ fn no_executor_that_comes_with_it_runs_text_as_code_or_imports_what_is_not_of_th
         "__builtins__['eval']",
         "import numpy",
         "from . import other",
+        "from builtins import eval as look",
+        "import subprocess",
+        "import socket",
+        "import ctypes",
+        "import marshal",
+        "getattr(str, '__sub' + 'classes__')",
+        "getattr(str, '__globals__')",
+        "().__class__.__base__.__subclasses__()",
+        "run.__globals__['x']",
+        "globals()['run']",
+        "import sys\nsys._getframe()",
+        "def run(args, ctx:",
+        "x = '\\0'\n\0",
     ]
     .iter()
     .enumerate()
@@ -89,6 +90,15 @@ fn no_executor_that_comes_with_it_runs_text_as_code_or_imports_what_is_not_of_th
         let file = dir.path().join(format!("{number}.py"));
         std::fs::write(&file, bad).unwrap();
         assert_ne!(looked(&[file]), "", "{bad}");
+    }
+    let long = dir.path().join("long.py");
+    for (text, found) in [
+        (format!("x = '{}'", "QUJD".repeat(400)), "something encoded"),
+        (format!("x = {}1{}", "(".repeat(5_000), ")".repeat(5_000)), "not Python that can be read"),
+    ] {
+        std::fs::write(&long, text).unwrap();
+        let said = looked(std::slice::from_ref(&long));
+        assert!(said.contains(found), "{said}");
     }
 }
 

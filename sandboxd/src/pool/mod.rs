@@ -19,6 +19,7 @@ pub mod output;
 pub mod registry;
 pub mod results;
 pub mod running;
+pub mod scan;
 mod seam;
 pub mod secrets;
 #[cfg(test)]
