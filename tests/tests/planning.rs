@@ -16,8 +16,9 @@ use serde_json::{Value, json};
 const WITHIN: Duration = Duration::from_secs(20);
 
 /// The most bytes of a new house's first prompt, as it is sent. With 17,768 `cl100k_base` counted 3,868 tokens in what a model
-/// reads of it (texts, and of each tool its name, description and schema), and 4,255 with the JSON around that.
-const MOST_SAID_FIRST: usize = 17_900;
+/// reads of it (texts, and of each tool its name, description and schema), and 4,255 with the JSON around that; 4,000 of the
+/// first kind are the goal (design: architecture §7), which some 18,300 bytes are.
+const MOST_SAID_FIRST: usize = 18_100;
 
 /// What a model of the role `fast` says of a note: the first name in it.
 fn summary(request: &str) -> Reply {
