@@ -50,19 +50,24 @@ const MAX_USER_NAMESPACES: &str = "/proc/sys/user/max_user_namespaces";
 const UNPRIVILEGED_CLONE: &str = "/proc/sys/kernel/unprivileged_userns_clone";
 const APPARMOR_RESTRICTS: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
 
+/// Where the profile belongs that gives sandboxd user namespaces, and the program it is written for.
+const PROFILE: &str = "/etc/apparmor.d/metnos-sandboxd";
+const PACKAGED: &str = "/usr/lib/metnos/metnos-sandboxd";
+
 fn read(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
 /// The highest version of Landlock that both the kernel and this program know; 0 for none.
 fn highest_abi() -> u8 {
-    let versions = [(7, ABI::V7), (6, ABI::V6), (5, ABI::V5), (4, ABI::V4), (3, ABI::V3), (2, ABI::V2), (1, ABI::V1)];
+    // Version 7 has no right that version 6 has not, so that it cannot be told apart by asking for rights.
+    let versions = [(6, ABI::V6), (5, ABI::V5), (4, ABI::V4), (3, ABI::V3), (2, ABI::V2), (1, ABI::V1)];
     let known = |abi: ABI| {
         let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
         let ruleset = ruleset.handle_access(AccessFs::from_all(abi));
         let ruleset = match abi {
             ABI::V4 | ABI::V5 => ruleset.and_then(|rules| rules.handle_access(landlock::AccessNet::from_all(abi))),
-            ABI::V6 | ABI::V7 => ruleset
+            ABI::V6 => ruleset
                 .and_then(|rules| rules.handle_access(landlock::AccessNet::from_all(abi)))
                 .and_then(|rules| rules.scope(landlock::Scope::from_all(abi))),
             _ => ruleset,
@@ -110,22 +115,45 @@ fn namespaces(read: impl Fn(&str) -> Option<String>) -> Finding {
             "as root: `sysctl -w kernel.unprivileged_userns_clone=1`",
         )
     } else if is(APPARMOR_RESTRICTS, "1") {
-        Finding::bad(
-            NAME,
-            "AppArmor restricts them to programs with a profile",
-            "as root: copy systemd/apparmor.d/metnos-sandboxd to /etc/apparmor.d, put the program's path into it, and load it with \
-             `apparmor_parser -r /etc/apparmor.d/metnos-sandboxd`; or \
-             `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`",
-        )
+        Finding::bad(NAME, "AppArmor restricts them to programs with a profile", profile_wanted(&beside()))
     } else {
         Finding::good(NAME, "ordinary users may make them")
     }
 }
 
+/// The sandboxd that belongs to this program: all of them lie side by side.
+fn beside() -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    own.parent().map_or_else(|| PathBuf::from(PACKAGED), |folder| folder.join("metnos-sandboxd"))
+}
+
+/// How that one gets its profile.
+fn profile_wanted(sandboxd: &Path) -> String {
+    let path = if sandboxd == Path::new(PACKAGED) {
+        String::new()
+    } else {
+        format!(", write {} into it in the place of {PACKAGED}", sandboxd.display())
+    };
+    format!(
+        "as root: copy systemd/apparmor.d/metnos-sandboxd of Metnos to {PROFILE}{path}, and load it with \
+         `apparmor_parser -r {PROFILE}`"
+    )
+}
+
 /// Whether a finding can only be known by trying: then `up` tries, and `doctor` asks the sandbox.
 #[must_use]
 pub fn is_a_guess(finding: &Finding) -> bool {
-    finding.name == "user namespaces" && finding.detail.starts_with("AppArmor")
+    !finding.ok && finding.name == "user namespaces" && finding.detail.starts_with("AppArmor")
+}
+
+/// What a guess has become, once it is known whether the sandbox `holds`: a kernel that restricts others does not restrict us then.
+#[must_use]
+pub fn settled(guess: Finding, holds: bool) -> Finding {
+    if holds {
+        Finding::good(guess.name, "AppArmor restricts them, and sandboxd has a profile that gives it some")
+    } else {
+        guess
+    }
 }
 
 /// The interpreter that the instance's configuration names. What else is in it is the supervisor's to judge.
@@ -176,6 +204,20 @@ mod tests {
         assert!(
             namespaces(with(&[(MAX_USER_NAMESPACES, "9"), (UNPRIVILEGED_CLONE, "1"), (APPARMOR_RESTRICTS, "0")])).ok
         );
+    }
+
+    #[test]
+    fn a_restriction_of_apparmor_is_a_guess_until_the_sandbox_was_tried() {
+        let restricted =
+            |path: &str| (path == APPARMOR_RESTRICTS || path == MAX_USER_NAMESPACES).then(|| "1".to_owned());
+        let guess = namespaces(restricted);
+        assert!(is_a_guess(&guess) && guess.remedy.contains("`apparmor_parser -r /etc/apparmor.d/metnos-sandboxd`"));
+        assert!(!is_a_guess(&namespaces(|_| None)));
+        assert_eq!(settled(guess.clone(), false), guess);
+        let held = settled(guess, true);
+        assert!(held.ok && held.remedy.is_empty() && !is_a_guess(&held));
+        assert!(!profile_wanted(Path::new(PACKAGED)).contains("in the place of"));
+        assert!(profile_wanted(Path::new("/opt/metnos-sandboxd")).contains("write /opt/metnos-sandboxd into it"));
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub mod reaper;
 pub mod scratch;
 pub mod seccomp;
 pub mod sys;
+pub mod userns;
 pub mod view;
 pub mod warm;
 pub mod watched;

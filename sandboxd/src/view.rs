@@ -21,7 +21,7 @@ use crate::mounts;
 use crate::plan::{
     CA_FILE, DEVICES, Memory, MountFlags, OUTSIDE, OUTSIDE_WRITABLE, POOL_NAME, SCRATCH, SEAL_FILE, WORKSPACE, WRITABLE,
 };
-use crate::{handed, sys};
+use crate::{handed, sys, userns};
 
 /// The pool of executors in the view, writable: locks and signatures are put there.
 pub const POOL: &str = "/pool";
@@ -38,10 +38,17 @@ const SEAL_SIZE: Memory = Memory { bytes: 1 << 20, files: 8 };
 pub enum ViewError {
     /// No user namespace.
     #[error(
-        "the kernel gives this user no user namespace ({0}); without one nothing can be executed safely. Allow them: \
-         sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, or an AppArmor profile with `userns,`"
+        "the kernel gives this user no user namespace to work in ({step}: {errno}); without one nothing can be executed safely. \
+         {remedy}"
     )]
-    NoNamespace(String),
+    NoNamespace {
+        /// What was being done.
+        step: &'static str,
+        /// What the kernel said.
+        errno: Errno,
+        /// What the owner can do.
+        remedy: String,
+    },
     /// The instance has no workspace or no pool.
     #[error("the folder {path} cannot be opened: {errno}")]
     NoFolder {
@@ -63,6 +70,16 @@ pub enum ViewError {
 fn step(what: impl Into<String>) -> impl FnOnce(Errno) -> ViewError {
     let step = what.into();
     move |errno| ViewError::Step { step, errno }
+}
+
+fn errno_of(error: &std::io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}
+
+/// A namespace that is given and good for nothing is refused as well: so does Ubuntu's AppArmor, and what fails is the first thing
+/// that is done in it.
+fn no_namespace(step: &'static str) -> impl FnOnce(Errno) -> ViewError {
+    move |errno| ViewError::NoNamespace { step, errno, remedy: userns::remedy(userns::read, &userns::program()) }
 }
 
 /// A source of the view: opened before anything is moved.
@@ -87,13 +104,13 @@ pub fn enter(
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     // The files by which ids are mapped belong to root as long as a process is not dumpable.
     rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).map_err(step("becoming dumpable"))?;
-    sys::unshare_user().map_err(|error| ViewError::NoNamespace(error.to_string()))?;
+    sys::unshare_user().map_err(|error| no_namespace("making it")(errno_of(&error)))?;
     let proc_self = rustix::fs::open("/proc/self", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     let proc_self = proc_self.map_err(step("opening /proc/self"))?;
-    mounts::map_ids(proc_self.as_fd(), uid, uid, gid).map_err(step("mapping ids"))?;
+    mounts::map_ids(proc_self.as_fd(), uid, uid, gid).map_err(no_namespace("mapping ids into it"))?;
     drop(proc_self);
     let (outside, not_shown) = outside(folders, listed);
-    sys::unshare_mounts().map_err(|error| ViewError::NoNamespace(error.to_string()))?;
+    sys::unshare_mounts().map_err(|error| no_namespace("mounting in it")(errno_of(&error)))?;
     let private = rustix::mount::MountPropagationFlags::PRIVATE | rustix::mount::MountPropagationFlags::REC;
     rustix::mount::mount_change("/", private).map_err(step("taking the mounts for itself"))?;
     let mut sources = sources(instance, interpreter)?;
@@ -217,8 +234,6 @@ fn part(path: &str, flags: MountFlags, folder: bool) -> Result<Source, ViewError
 /// # Errors
 /// When it is not there.
 pub fn resolve_instance(path: &Path) -> Result<PathBuf, ViewError> {
-    path.canonicalize().map_err(|error| ViewError::NoFolder {
-        path: path.display().to_string(),
-        errno: Errno::from_io_error(&error).unwrap_or(Errno::IO),
-    })
+    path.canonicalize()
+        .map_err(|error| ViewError::NoFolder { path: path.display().to_string(), errno: errno_of(&error) })
 }
