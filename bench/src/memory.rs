@@ -19,7 +19,7 @@ use metnos_proto::edge::AskerEnd;
 use metnos_proto::edges::DoorMemoryd;
 use metnos_proto::ids::{CallId, SessionId, TraceId, TurnId};
 use metnos_proto::link::BlockingClient;
-use metnos_proto::msg::common::{Channel, ExecutorId, Lang, Standing, Trust};
+use metnos_proto::msg::common::{Channel, ExecutorId, Lang, Outcome, Standing, Trust};
 use metnos_proto::msg::memoryd::Received;
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
@@ -227,7 +227,7 @@ fn chain(turn: u64, steps: &[u64]) -> Told {
     for (at, step) in steps.iter().enumerate() {
         let inputs = if at == 0 { Vec::new() } else { vec![call(at - 1)] };
         records.push(Record::Started { call: call(at), id: executor(*step), inputs });
-        records.push(Record::Ended { call: call(at), ok: true, ts_ms: MORNING + turn });
+        records.push(Record::Ended { call: call(at), outcome: Outcome::Ok, ts_ms: MORNING + turn });
     }
     Told(records)
 }

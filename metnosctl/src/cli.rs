@@ -590,6 +590,22 @@ pub enum TurnCommand {
         #[arg(long)]
         prompt: bool,
     },
+    /// Say whether it was of use: what was called in it is judged by that
+    Feedback {
+        /// The turn, or the end of its name
+        turn: String,
+        /// What you say; said again, the last word counts
+        word: Feedback,
+    },
+}
+
+/// See [`TurnCommand::Feedback`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Feedback {
+    /// It was of use
+    Good,
+    /// It was not; that counts double
+    Bad,
 }
 
 /// See [`Command::Undo`].

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::ExecutorCommand;
 use crate::error::{CtlError, Exit};
+use crate::fitness::{self, BELOW, Standings};
 use crate::instance::Instance;
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
@@ -16,6 +17,8 @@ use crate::{human, life, parcel, profile, readmit, record, switches};
 
 /// The most characters of a reason or a summary in the list.
 const MAX_SHOWN: usize = 80;
+/// From so many columns on the list has room for the fitness.
+const WIDE: usize = 80;
 
 /// `executor list|show|profile|diff|disable|enable|lift|relock|archive|restore|revoke|export|import|sign|verify`.
 ///
@@ -24,7 +27,7 @@ const MAX_SHOWN: usize = 80;
 pub fn executor(screen: &mut Screen, instance: &Instance, command: &ExecutorCommand) -> Result<Exit, CtlError> {
     let mut reach = Reach::to(instance)?;
     match command {
-        ExecutorCommand::List => list(screen, &rows(&mut reach)?),
+        ExecutorCommand::List => list(screen, &mut reach),
         ExecutorCommand::Show { name } => show(screen, &mut reach, name),
         ExecutorCommand::Profile { name } => profile::profile(screen, &mut reach, name),
         ExecutorCommand::Diff { name } => profile::diff(screen, &mut reach, name),
@@ -74,26 +77,35 @@ fn row_document(row: &ExecutorRow) -> Value {
     })
 }
 
-fn list(screen: &mut Screen, rows: &[ExecutorRow]) -> Result<Exit, CtlError> {
+fn list(screen: &mut Screen, reach: &mut Reach) -> Result<Exit, CtlError> {
+    let rows = rows(reach)?;
+    let standings = Standings::ask(reach);
+    let told = |row: &ExecutorRow| {
+        let mut document = row_document(row);
+        standings.put_into(&mut document);
+        document
+    };
+    let documents: Vec<Value> = rows.iter().map(told).collect();
     if screen.json() {
-        screen.document(&Value::Array(rows.iter().map(row_document).collect()))?;
+        screen.document(&Value::Array(documents))?;
         return Ok(Exit::Done);
     }
     if rows.is_empty() {
         screen.line("There are no executors.")?;
         return Ok(Exit::Done);
     }
-    let mut table = Table::new(&["NAME", "VERSION", "STATE", "CLASS", "DOES"]);
-    for row in rows {
-        let does = if row.why.is_empty() { &row.summary } else { &row.why };
-        let state = inked(row.state.name(), ink(&row.state));
-        table.row(vec![
-            cell(&row.id.name),
-            cell(&row.id.version),
-            state,
-            cell(&row.class),
-            cell(human::shortened(does, MAX_SHOWN)),
-        ]);
+    // On a narrow terminal there is room for what it does, or for this; `show` tells it.
+    let wide = screen.width().is_none_or(|columns| columns >= WIDE);
+    let of_all = ["NAME", "VERSION", "STATE", "FITNESS", "CLASS", "DOES"];
+    let mut table = Table::new(&of_all.into_iter().filter(|one| wide || *one != "FITNESS").collect::<Vec<_>>());
+    for (row, document) in rows.iter().zip(&documents) {
+        let text = |key: &str| document[key].as_str().unwrap_or_default();
+        let does = if text("why").is_empty() { &row.summary } else { text("why") };
+        let ink = if text("state") == BELOW { Ink::Plain } else { ink(&row.state) };
+        let mut cells = vec![cell(&row.id.name), cell(&row.id.version), inked(text("state"), ink)];
+        cells.extend(wide.then(|| cell(fitness::number(document))));
+        cells.extend([cell(&row.class), cell(human::shortened(does, MAX_SHOWN))]);
+        table.row(cells);
     }
     table.show(screen, 0)?;
     Ok(Exit::Done)
@@ -104,7 +116,10 @@ fn show(screen: &mut Screen, reach: &mut Reach, name: &str) -> Result<Exit, CtlE
     let (_, [record]) = reach.open::<CtlPolicyd>()?.show_executor(TraceId::NONE, ask, [])?;
     let unreadable = |why: String| CtlError::failed(format!("the record of {name}"), why, "look at `metnosctl doctor`");
     let bytes = record.read().map_err(|error| unreadable(error.to_string()))?;
-    let document: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+    let mut document: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+    if document.is_object() {
+        Standings::ask(reach).put_into(&mut document);
+    }
     if screen.json() {
         screen.document(&document)?;
     } else {

@@ -40,6 +40,7 @@ pub mod ephemeral;
 pub mod error;
 pub mod escape;
 pub mod executor;
+mod fitness;
 pub mod grant;
 pub mod host;
 pub mod human;

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::error::CtlError;
+use crate::fitness;
 use crate::human::{ago, counted, scalar, show_pairs};
 use crate::screen::{Ink, Screen};
 use crate::table::{Table, cell};
@@ -20,6 +21,7 @@ pub fn show(screen: &mut Screen, record: &Value, now_ms: u64) -> Result<(), CtlE
         ("version", at("/version")),
         ("state", at("/state")),
         ("why", at("/why")),
+        ("fitness", fitness::words(record)),
         ("does", at("/manifest/executor/summary")),
         ("class", at("/manifest/effects/class")),
         ("granted", words(&at("/manifest/sandbox/capabilities"))),

@@ -1,4 +1,4 @@
-//! `turn show`: the lines of one turn, and with `--prompt` the very bytes that a model was sent in it. They stand in the
+//! `turn show|feedback`: the lines of one turn, and with `--prompt` the very bytes that a model was sent in it. They stand in the
 //! chronicle by the planner's word; whether mind said the same is told beside them.
 
 use std::collections::BTreeSet;
@@ -11,6 +11,7 @@ use crate::audit::{documents, list};
 use crate::audit_look::page;
 use crate::cli::TurnCommand;
 use crate::error::{CtlError, Exit};
+use crate::fitness::feedback;
 use crate::instance::Instance;
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
@@ -19,18 +20,25 @@ fn unreadable(why: impl ToString) -> CtlError {
     CtlError::failed("the chronicle's lines", why, "check it: `metnosctl audit verify`")
 }
 
-/// `turn show`.
+/// `turn show|feedback`.
 ///
 /// # Errors
 /// When there is no such turn, memoryd refuses or cannot be reached.
 pub fn turn(screen: &mut Screen, instance: &Instance, command: &TurnCommand) -> Result<Exit, CtlError> {
-    let TurnCommand::Show { turn, prompt } = command;
-    let lines = lines(&mut Reach::to(instance)?, turn)?;
+    let mut reach = Reach::to(instance)?;
+    match command {
+        TurnCommand::Show { turn, prompt } => show(screen, &mut reach, turn, *prompt),
+        TurnCommand::Feedback { turn, word } => feedback(screen, &mut reach, turn, *word),
+    }
+}
+
+fn show(screen: &mut Screen, reach: &mut Reach, turn: &str, prompt: bool) -> Result<Exit, CtlError> {
+    let lines = lines(reach, turn)?;
     if lines.is_empty() {
         let remedy = "`metnosctl audit tail` shows the last ones";
         return Err(CtlError::failed(format!("the turn {turn}"), "there is none", remedy));
     }
-    if *prompt {
+    if prompt {
         return prompts(screen, &lines);
     }
     if screen.json() {
@@ -42,7 +50,10 @@ pub fn turn(screen: &mut Screen, instance: &Instance, command: &TurnCommand) -> 
 }
 
 /// The lines of a turn, oldest first.
-fn lines(reach: &mut Reach, turn: &str) -> Result<Vec<Value>, CtlError> {
+///
+/// # Errors
+/// When memoryd refuses or cannot be reached.
+pub fn lines(reach: &mut Reach, turn: &str) -> Result<Vec<Value>, CtlError> {
     let mut wanted = SearchWanted {
         text: String::new(),
         event_type: String::new(),

@@ -11,7 +11,7 @@ use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::Finding;
 use metnos_proto::role::RoleName;
 
-const LOOKING: [&[&str]; 39] = [
+const LOOKING: [&[&str]; 40] = [
     &["approval", "list"],
     &["approval", "show", "ab2c-d3ef"],
     &["approval", "deny", "ab2c-d3ef"],
@@ -32,6 +32,7 @@ const LOOKING: [&[&str]; 39] = [
     &["audit", "show", "1"],
     &["audit", "anchors"],
     &["audit", "scan"],
+    &["turn", "feedback", "01M825JC65Y2MW70MZR386DS0E", "bad"],
     &["mnest", "list"],
     &["mnest", "top"],
     &["mnest", "graph", "--svg"],

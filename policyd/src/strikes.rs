@@ -22,21 +22,6 @@ pub(crate) const TABLE: &str = "
         name TEXT NOT NULL, version TEXT NOT NULL, at_ms INTEGER NOT NULL
     ) STRICT;";
 
-/// Whether an end counts against the executor.
-#[must_use]
-pub const fn counts(outcome: Outcome) -> bool {
-    match outcome {
-        Outcome::Crashed
-        | Outcome::BadOutput
-        | Outcome::CpuExceeded
-        | Outcome::MemoryExceeded
-        | Outcome::Timeout
-        | Outcome::OutputTooLarge
-        | Outcome::ProcessesExceeded => true,
-        Outcome::Ok | Outcome::Error | Outcome::Killed | Outcome::Interrupted | Outcome::SandboxFailed => false,
-    }
-}
-
 /// The strikes of each executor and version, as times in milliseconds since the epoch: at most [`MOST`] each.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Strikes(BTreeMap<(String, String), Vec<u64>>);
@@ -115,7 +100,7 @@ impl Policy {
 
     /// A call has ended like this: a failure of its own making is a strike, and the last of them sets it aside.
     pub(crate) async fn judge_conduct(self: &Rc<Self>, id: &ExecutorId, outcome: Outcome) {
-        if !counts(outcome) {
+        if !outcome.is_its_own_failure() {
             return;
         }
         let now_ms = self.clock.wall_ms();
@@ -166,7 +151,8 @@ mod tests {
     #[test]
     fn only_what_is_of_its_own_making_counts() {
         let none = [Outcome::Ok, Outcome::Error, Outcome::Killed, Outcome::Interrupted, Outcome::SandboxFailed];
-        assert!(none.into_iter().all(|outcome| !counts(outcome)));
-        assert!(counts(Outcome::Timeout) && counts(Outcome::Crashed) && counts(Outcome::BadOutput));
+        assert!(none.into_iter().all(|outcome| !outcome.is_its_own_failure()));
+        let own = [Outcome::Timeout, Outcome::Crashed, Outcome::BadOutput];
+        assert!(own.into_iter().all(Outcome::is_its_own_failure));
     }
 }

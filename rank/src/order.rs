@@ -112,8 +112,22 @@ impl Shelf {
     /// The best `limit` for these words in this context, best first, the last one drawn (see [`picked`]).
     #[must_use]
     pub fn ranked(&self, asked: &str, context: &Context, limit: usize, draw: u64) -> Vec<Candidate> {
+        self.ranked_of(asked, context, limit, draw, |_| true)
+    }
+
+    /// The same of those alone that are in sight.
+    #[must_use]
+    pub fn ranked_of(
+        &self,
+        asked: &str,
+        context: &Context,
+        limit: usize,
+        draw: u64,
+        in_sight: impl Fn(&Candidate) -> bool,
+    ) -> Vec<Candidate> {
         let names: Vec<&str> = self.candidates.iter().map(|one| one.name.as_str()).collect();
-        let order = order(asked, &self.catalogue, &names, context);
+        let mut order = order(asked, &self.catalogue, &names, context);
+        order.retain(|at| self.candidates.get(*at).is_some_and(&in_sight));
         picked(&order, limit, draw).into_iter().filter_map(|at| self.candidates.get(at).cloned()).collect()
     }
 }

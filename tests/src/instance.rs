@@ -370,6 +370,23 @@ impl Instance {
         (value, chronicle::after(&self.home, before))
     }
 
+    /// The turn that was opened first in these lines, and all of its lines: a direct call is answered before its turn is closed,
+    /// so this waits for the end.
+    ///
+    /// # Panics
+    /// When none was opened, or it does not end.
+    #[must_use]
+    pub fn ended_turn(&self, lines: &[Line]) -> (String, Vec<Line>) {
+        let open = lines.iter().find(|line| line.kind() == "turn_open").expect("a turn was opened");
+        let turn = open.text("turn_id").to_owned();
+        let lines = crate::until("the end of the turn", READY_WITHIN, || {
+            let mut lines = self.chronicle();
+            lines.retain(|line| line.text("turn_id") == turn);
+            lines.iter().any(|line| line.kind() == "turn_close").then_some(lines)
+        });
+        (turn, lines)
+    }
+
     /// `audit verify`; panics with what it found unless it is clean.
     ///
     /// # Panics

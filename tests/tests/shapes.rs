@@ -179,6 +179,10 @@ fn talk(tour: &mut Tour) {
     let _ = tour.go(&["undo"]);
     let turn = text(&tour.set.chronicle().last().unwrap().0["turn_id"]).to_owned();
     let _ = tour.go(&["turn", "show", &turn]);
+    let lines = tour.set.chronicle();
+    let called = lines.iter().rfind(|line| line.kind() == "run_ended").unwrap().text("turn_id");
+    let called: Vec<_> = lines.iter().filter(|line| line.text("turn_id") == called).cloned().collect();
+    let _ = tour.go(&["turn", "feedback", &tour.set.ended_turn(&called).0, "good"]);
     let _ = tour.go(&["policy", "check", "owner", "fs_read", "path=notes/welcome.md"]);
     assert_eq!(tour.code(&["policy", "check", "telegram:7", "fs_delete", "path=notes"]), 1);
 }

@@ -175,6 +175,7 @@ fn a_direct_call_takes_the_same_path_without_the_planner() {
     let ((code, value), lines) = set.recording(|| set.run("fs_read", &["path=notes/welcome.md"]));
     assert_eq!(code, 0, "{value:#}");
     assert_eq!(value["result"]["content"].as_str(), Some(welcome(&set).as_str()), "{value:#}");
+    let (_, lines) = set.ended_turn(&lines);
     for kind in ["turn_open", "policy_decision", "run_started", "run_ended", "turn_close"] {
         assert_eq!(count(&lines, kind), 1, "{kind}");
     }

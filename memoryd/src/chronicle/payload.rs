@@ -223,15 +223,15 @@ payloads! {
 
     /// `checkpoint`: what the owner decided about the mnestome, or that it was kept.
     Checkpoint = "checkpoint" {
-        /// `tag`, `untag`, `archive`, `restore`, `decline`, `freeze`, `defrost`, `snapshot`, `rollback`.
+        /// `tag`, `untag`, `archive`, `restore`, `decline`, `freeze`, `defrost`, `snapshot`, `rollback`, `judge`.
         act: String,
         /// The line up to which the mnestome had come, where the act is about all of it; 0 otherwise.
         at_seq: u64,
         /// SHA-256 of the canonical dump that was kept or is returned to; empty otherwise.
         digest: String,
-        /// A mnest's id, a proposal's, or a snapshot's name.
+        /// A mnest's id, a proposal's, a turn's, or a snapshot's name.
         id: String,
-        /// The tag; empty otherwise.
+        /// The tag; of a turn `good` or `bad`; empty otherwise.
         tag: String,
         /// Why, in the owner's words.
         why: String,

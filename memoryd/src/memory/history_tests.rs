@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 use metnos_proto::msg::common::Outcome;
-use metnos_proto::msg::memoryd::Verdict;
+use metnos_proto::msg::memoryd::{OwnersAct, SystemEvent, TurnJudged, UNDONE, Verdict};
 use metnos_proto::role::RoleName;
 use proptest::prelude::*;
 
 use super::Memory;
-use super::testing::{Instance, decision, started, teller};
+use super::testing::{Instance, decision, started, teller, turn};
 use crate::chronicle::testing::kinds;
 use crate::chronicle::time::DAY_MS;
 use crate::faults::{Fault, Step};
@@ -25,13 +25,21 @@ struct Story {
     wish: bool,
     closed: bool,
     days: u8,
+    said: Option<(u8, u8)>,
 }
 
 fn stories() -> impl Strategy<Value = Vec<Story>> {
     let call = (0_u8..4, prop::option::of(0_u8..4), any::<bool>(), prop::bool::weighted(0.9));
-    let story = (prop::collection::vec(call, 0..5), prop::bool::weighted(0.2), prop::bool::weighted(0.9), 0_u8..3)
-        .prop_map(|(calls, wish, closed, days)| Story { calls, wish, closed, days });
+    let said = prop::option::of((1_u8..8, 0_u8..3));
+    let story =
+        (prop::collection::vec(call, 0..5), prop::bool::weighted(0.2), prop::bool::weighted(0.9), 0_u8..3, said)
+            .prop_map(|(calls, wish, closed, days, said)| Story { calls, wish, closed, days, said });
     prop::collection::vec(story, 1..8)
+}
+
+fn taken_back(memory: &mut Memory, of: u8) {
+    let word = SystemEvent { kind: UNDONE.to_owned(), text: "one act".to_owned(), turn: Some(turn(of)) };
+    memory.system_event(teller(RoleName::Policyd), &word).unwrap();
 }
 
 fn live(instance: &Instance, memory: &mut Memory, n: u8, story: &Story) {
@@ -55,13 +63,23 @@ fn live(instance: &Instance, memory: &mut Memory, n: u8, story: &Story) {
         memory.closed(n, if story.wish { "fly" } else { "" });
     }
     memory.flush().unwrap();
+    // The owner says something of an earlier turn, or of this one, or of none.
+    match story.said {
+        Some((of, 2)) => taken_back(memory, of.min(n)),
+        Some((of, word)) => {
+            let judged = OwnersAct::Judge(TurnJudged { turn: turn(of), good: word == 1 });
+            let _ = memory.owner_decides(teller(RoleName::Ctl), &judged);
+        }
+        None => {}
+    }
+    memory.flush().unwrap();
 }
 
 /// The database, row by row, as text.
 fn dump(instance: &Instance) -> String {
     let db = rusqlite::Connection::open(instance.dir.path().join(".mnestome/mnest.sqlite")).unwrap();
     let mut text = String::new();
-    for table in ["mnests ORDER BY id", "progress"] {
+    for table in ["mnests ORDER BY id", "fitness ORDER BY name, version", "judged_turns ORDER BY n", "progress"] {
         let mut all = db.prepare(&format!("SELECT * FROM {table}")).unwrap();
         let columns = all.column_count();
         let mut rows = all.query([]).unwrap();
@@ -100,7 +118,7 @@ proptest! {
         // The rebuilt index was told of, in a line that the mnestome has no interest in.
         again.settle().unwrap();
         drop(again);
-        let strip = |dump: &str| dump.lines().filter(|line| line.contains("mnest_")).map(str::to_owned).collect::<Vec<_>>();
+        let strip = |dump: &str| dump.trim_end().rsplit_once('\n').map_or(String::new(), |(rows, _)| rows.to_owned());
         prop_assert_eq!(strip(&before), strip(&dump(&instance)));
         let clock = |dump: &str| dump.lines().last().unwrap().split('|').skip(2).map(str::to_owned).collect::<Vec<_>>();
         prop_assert_eq!(clock(&before), clock(&dump(&instance)));
@@ -149,10 +167,11 @@ proptest! {
                 current = current.after_kill();
                 let memory = current.open();
                 clean(&memory);
-                let found = memory.mnestome().list().unwrap();
+                let found = (memory.mnestome().list().unwrap(), memory.mnestome().fitness().unwrap());
                 drop(memory);
                 std::fs::remove_file(current.dir.path().join(".mnestome/mnest.sqlite")).unwrap();
-                prop_assert_eq!(found, current.open().mnestome().list().unwrap());
+                let again = current.open();
+                prop_assert_eq!(found, (again.mnestome().list().unwrap(), again.mnestome().fitness().unwrap()));
                 return Ok(());
             }
         }
@@ -165,5 +184,6 @@ proptest! {
             .map(|one| (one.src_executor, one.dst_executor, one.uses)).collect::<std::collections::BTreeSet<_>>();
         let again = { drop(memory); current.open() };
         prop_assert_eq!(edges(&again), edges(&expected));
+        prop_assert_eq!(again.mnestome().fitness().unwrap(), expected.mnestome().fitness().unwrap());
     }
 }

@@ -75,6 +75,7 @@ impl Memory {
             Look::Proposals => list(self.proposals()?)?,
             Look::Snapshots => list(self.mnestome.snapshots()?)?,
             Look::Ledger => self.spent()?,
+            Look::Fitness => list(self.mnestome.fitness()?)?,
         };
         Ok(page.told())
     }

@@ -13,6 +13,8 @@ fn named(turn: TurnId) -> Result<(), No> {
 
 mod answer;
 mod costs;
+#[cfg(test)]
+mod fitness_tests;
 mod fresh;
 mod head;
 #[cfg(test)]
@@ -394,6 +396,10 @@ impl Turns for IndexedTurns<'_> {
         let Some(turn) = close.turn_id else { return Ok(None) };
         let closed_here = self.0.index().turn(turn)?.is_some_and(|facts| facts.closed == Some(close.seq));
         if closed_here { records(self.0, turn, close.seq).map(Some) } else { Ok(None) }
+    }
+
+    fn records_again(&self, turn: TurnId, close: u64) -> Result<Vec<Record>> {
+        records(self.0, turn, close)
     }
 
     fn replay(&self, upto: u64, onto: &mut Mnestome) -> Result<()> {

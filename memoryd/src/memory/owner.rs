@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use metnos_proto::msg::common::RefusalCode;
-use metnos_proto::msg::memoryd::{MAX_TAG, MAX_WHY, OwnersAct, Reasoned, Recorded, Tagged};
+use metnos_proto::msg::memoryd::{MAX_TAG, MAX_WHY, OwnersAct, Reasoned, Recorded, Tagged, TurnJudged};
 use metnos_proto::role::RoleName;
 
 use super::record::refused;
@@ -13,7 +13,9 @@ use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::payload::Checkpoint;
 use crate::chronicle::time::instant_text;
 use crate::error::Result;
+use crate::mnestome::fitness::Word;
 use crate::mnestome::graph::Mnest;
+use crate::mnestome::judged::JUDGE;
 use crate::mnestome::snapshot::{COMPRESS_AFTER_MS, FOLDER, compress, digest_of};
 
 /// The longest name of a snapshot, in bytes.
@@ -68,6 +70,7 @@ impl Memory {
                     if one.id.is_empty() { format!("kept-{}", self.chronicle.head().seq + 1) } else { one.id.clone() };
                 self.keeping("snapshot", &name, &one.why)?
             }
+            OwnersAct::Judge(one) => self.judging(one)?,
             OwnersAct::Rollback(one) => return self.rolling_back(teller, one),
         };
         self.checkpoint(teller, &event)
@@ -90,6 +93,16 @@ impl Memory {
             return Err(invalid("mnest.tag", format!("{} {why}", word.id)));
         }
         Ok(Checkpoint { tag: word.tag.clone(), ..act(name, &word.id, "") })
+    }
+
+    fn judging(&self, word: &TurnJudged) -> Told<Checkpoint> {
+        if !self.mnestome.can_be_judged(word.turn)? {
+            let why =
+                format!("turn {} is none that has called something and is over, or it is too long ago", word.turn);
+            return Err(refused(RefusalCode::Unknown, "feedback.turn", why));
+        }
+        let said = if word.good { Word::Good } else { Word::Bad };
+        Ok(Checkpoint { tag: said.name().to_owned(), ..act(JUDGE, &word.turn.to_string(), "") })
     }
 
     fn moving(&self, name: &str, word: &Reasoned, from: &[&str]) -> Told<Checkpoint> {

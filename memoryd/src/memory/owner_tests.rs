@@ -29,12 +29,12 @@ fn refuses(memory: &mut Memory, act: &OwnersAct) -> String {
 }
 
 /// An instance whose use-day has ten calls, so that years of use can be lived in a test.
-fn instance() -> Instance {
+pub(super) fn instance() -> Instance {
     Instance { calls_per_use_day: 10, ..Instance::new() }
 }
 
 /// Calls that feed nobody: they move the clock of use, a use-day on each of so many days.
-fn use_days(instance: &Instance, memory: &mut Memory, first: u8, days: u8) {
+pub(super) fn use_days(instance: &Instance, memory: &mut Memory, first: u8, days: u8) {
     for day in 0..days {
         instance.clock.advance(DAY_MS);
         let n = first + day;
@@ -49,14 +49,15 @@ fn use_days(instance: &Instance, memory: &mut Memory, first: u8, days: u8) {
 }
 
 /// Everything that is derived, as text; the number of the last line is not.
-fn derived(memory: &Memory) -> (String, String, String, u64) {
+fn derived(memory: &Memory) -> (String, [String; 3], u64) {
     let mnestome = memory.mnestome();
+    let fitness = serde_json::to_string(&mnestome.fitness().unwrap()).unwrap();
     let proposals = serde_json::to_string(&mnestome.proposals().unwrap()).unwrap();
     let snapshots = serde_json::to_string(&mnestome.snapshots().unwrap()).unwrap();
-    (mnestome.dump().unwrap(), proposals, snapshots, mnestome.now())
+    (mnestome.dump().unwrap(), [proposals, snapshots, fitness], mnestome.now())
 }
 
-fn same_when_derived_anew(instance: &Instance, mut memory: Memory) {
+pub(super) fn same_when_derived_anew(instance: &Instance, mut memory: Memory) {
     memory.settle().unwrap();
     assert_eq!(kinds(memory.chronicle()), Vec::<String>::new());
     let before = derived(&memory);

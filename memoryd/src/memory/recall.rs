@@ -2,7 +2,7 @@
 
 use metnos_proto::edge::No;
 use metnos_proto::envelope::{Candidate, Envelope, File, Known, Recent};
-use metnos_proto::ids::{Blake3, SessionId};
+use metnos_proto::ids::{Blake3, SessionId, TurnId};
 use metnos_proto::msg::common::{Lang, RefusalCode, Trust};
 use metnos_proto::msg::memoryd::{
     AgerProposal, AgerProposalList, AgerProposals, BeginTurn, Gap, GapList, MAX_AGER_PROPOSALS, MAX_AGER_TEXT,
@@ -43,7 +43,7 @@ impl Memory {
         let ask = metnos_proto::edges::planner_memoryd::Ask::BeginTurn(word.clone());
         phase::planner_at_memoryd(self.phase(word.turn, &facts)?, &ask)
             .map_err(|violation| No::Violation(violation.to_string()))?;
-        let envelope = self.envelope(&facts)?;
+        let envelope = self.envelope(word.turn, &facts)?;
         let open = payload::TurnOpen {
             candidates: envelope.candidates.iter().map(|one| one.name.clone()).collect(),
             direct: false,
@@ -58,7 +58,7 @@ impl Memory {
         Ok((TurnBegun { nonce: envelope.nonce }, bytes))
     }
 
-    fn envelope(&mut self, facts: &TurnFacts) -> Told<Envelope> {
+    fn envelope(&mut self, turn: TurnId, facts: &TurnFacts) -> Told<Envelope> {
         let identity = self.workspace.identity()?.hex();
         let said = facts.said.unwrap_or(0);
         let words = match self.chronicle.index().row(said)? {
@@ -79,7 +79,10 @@ impl Memory {
         let nonce = nonce();
         // The same all day: what is drawn anew in each turn would make every prompt another one to a provider's cache.
         let draw = drawn(&facts.peer, self.mnestome.now() / USE_DAY);
-        let candidates = self.shelf.1.ranked(&words, &context, MAX_CANDIDATES, draw);
+        // Nothing is in sight because of this that may not be called: it only takes sight away.
+        let hidden = self.mnestome.out_of_sight(turn)?;
+        let in_sight = |one: &Candidate| !hidden.iter().any(|id| id.name == one.name && id.version == one.version);
+        let candidates = self.shelf.1.ranked_of(&words, &context, MAX_CANDIDATES, draw, in_sight);
         let mnests = self.between(&candidates)?;
         // Only its owner is told what there is in the workspace.
         let named = if facts.trust == Trust::Owner { self.workspace.named(&words) } else { Vec::new() };

@@ -3,7 +3,9 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use super::fitness::Word;
 use super::graph::{Mnestome, Turns, signed};
+use super::judged::JUDGE;
 use super::weight::due;
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::payload::{Checkpoint, Evolution};
@@ -32,6 +34,10 @@ impl Mnestome {
             "defrost" => self.freeze(false, &act, event),
             "snapshot" => self.note_snapshot(&act, event),
             "rollback" => self.roll_back(act.at_seq, turns),
+            JUDGE => match (act.id.parse(), Word::named(&act.tag)) {
+                (Ok(turn), Some(word)) => self.hear(turn, word, turns),
+                _ => Ok(()),
+            },
             _ => Ok(()),
         }
     }
@@ -40,6 +46,7 @@ impl Mnestome {
     fn evolved(&self, change: &Evolution, event: &Event) -> Result<()> {
         let (name, version) = (&change.executor, &change.version);
         if change.act == "born" {
+            self.put_in_sight(change)?;
             let sql = "SELECT id FROM mnests WHERE state = 'superseded' AND
                        ((src_executor = ?1 AND src_version = ?2) OR (dst_executor = ?1 AND dst_version = ?2)) ORDER BY id";
             let ids: Vec<String> = self

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use metnos_proto::ids::CallId;
-use metnos_proto::msg::common::ExecutorId;
+use metnos_proto::msg::common::{ExecutorId, Outcome};
 
 use super::*;
 use crate::chronicle::event::{Event, EventType, GENESIS};
@@ -45,7 +45,7 @@ impl History {
             let id = ExecutorId { name: (*name).to_owned(), version: "1.0.0".to_owned() };
             let inputs = at.checked_sub(1).map(call).into_iter().collect();
             records.push(Record::Started { call: call(at), id, inputs });
-            records.push(Record::Ended { call: call(at), ok: true, ts_ms: MORNING });
+            records.push(Record::Ended { call: call(at), outcome: Outcome::Ok, ts_ms: MORNING });
         }
         let close = TurnClose { end: "answered".to_owned(), signature: String::new(), wish: wish.to_owned() }.encode();
         let close = self.event(EventType::TurnClose, &close, 0);

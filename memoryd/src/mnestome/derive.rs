@@ -1,7 +1,7 @@
 //! What a turn's runs say about who fed whom: pure, from sandboxd's records and nothing else.
 
 use metnos_proto::ids::CallId;
-use metnos_proto::msg::common::ExecutorId;
+use metnos_proto::msg::common::{ExecutorId, Outcome};
 
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::payload::{RunEnded, RunStarted, call_of};
@@ -22,8 +22,8 @@ pub enum Record {
     Ended {
         /// The call.
         call: CallId,
-        /// Whether it succeeded.
-        ok: bool,
+        /// How it ended.
+        outcome: Outcome,
         /// When, in milliseconds.
         ts_ms: u64,
     },
@@ -39,7 +39,9 @@ impl Record {
             Some(Self::Started { call: call_of(&started.call)?, id: started.id(), inputs })
         } else if event.kind == EventType::RunEnded {
             let ended = RunEnded::decode(&event.payload).ok()?;
-            Some(Self::Ended { call: call_of(&ended.call)?, ok: ended.outcome == "ok", ts_ms: event.ts_ms })
+            // A word that nobody here knows says nothing about anybody.
+            let outcome = Outcome::named(&ended.outcome).unwrap_or(Outcome::Interrupted);
+            Some(Self::Ended { call: call_of(&ended.call)?, outcome, ts_ms: event.ts_ms })
         } else {
             None
         }
@@ -70,7 +72,7 @@ pub fn fed(records: &[Record]) -> Vec<Fed> {
     let mut succeeded: Vec<CallId> = Vec::new();
     let mut found = Vec::new();
     for record in records {
-        let Record::Ended { call, ok: true, ts_ms } = record else { continue };
+        let Record::Ended { call, outcome: Outcome::Ok, ts_ms } = record else { continue };
         let Some((dst, inputs)) = start_of(*call) else { continue };
         // A second end of the same call would be a second use.
         if succeeded.contains(call) {
@@ -100,7 +102,7 @@ pub fn successes(records: &[Record]) -> Vec<ExecutorId> {
         })
     };
     let ended = records.iter().filter_map(|record| match record {
-        Record::Ended { call, ok: true, .. } => Some(*call),
+        Record::Ended { call, outcome: Outcome::Ok, .. } => Some(*call),
         Record::Ended { .. } | Record::Started { .. } => None,
     });
     ended.filter_map(id_of).collect()
@@ -131,7 +133,8 @@ mod tests {
     }
 
     fn ended(n: u8, ok: bool) -> Record {
-        Record::Ended { call: call(n), ok, ts_ms: 10 * u64::from(n) }
+        let outcome = if ok { Outcome::Ok } else { Outcome::Error };
+        Record::Ended { call: call(n), outcome, ts_ms: 10 * u64::from(n) }
     }
 
     fn pairs(records: &[Record]) -> Vec<(String, String)> {
@@ -186,7 +189,7 @@ mod tests {
                 if *start { started(*n, names[usize::from(*n)], inputs) } else { ended(*n, *ok) }
             }).collect();
             let ok = |name: &str| records.iter().any(|record| matches!(record,
-                Record::Ended { call: ended, ok: true, .. } if *ended == call(names.iter().position(|n| *n == name).unwrap() as u8)));
+                Record::Ended { call: ended, outcome: Outcome::Ok, .. } if *ended == call(names.iter().position(|n| *n == name).unwrap() as u8)));
             for (src, dst) in pairs(&records) {
                 prop_assert!(ok(&src) && ok(&dst));
             }

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::ExecutorId;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
@@ -14,6 +15,8 @@ use sha2::Digest;
 use super::ager::{AGER_EVERY, FUSION_USES};
 use super::clock::UseClock;
 use super::derive::{Fed, Record, fed, last_success};
+use super::fitness::Word;
+use super::judged::undone;
 use super::weight::{LAMBDA, REWARD, UseTime, decayed, due, lw, reinforced};
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::index::open_projection;
@@ -23,7 +26,7 @@ use crate::error::{During, Error, Result};
 use crate::faults::{Faults, Step, step};
 
 /// The version of the tables below.
-pub const VERSION: i64 = 4;
+pub const VERSION: i64 = 5;
 /// The longest wish that is kept, in bytes; a longer one is cut.
 pub const MAX_WISH_BYTES: usize = 512;
 /// After so many applied events the clock's state is stored even if no turn was closed.
@@ -84,6 +87,16 @@ pub trait Turns {
     /// When the chronicle cannot be read.
     fn records(&self, close: &Event) -> Result<Option<Vec<Record>>>;
 
+    /// The records of a turn that line `close` has closed, in order, to be looked at again.
+    ///
+    /// # Errors
+    /// When the chronicle cannot be read.
+    fn records_again(&self, turn: TurnId, close: u64) -> Result<Vec<Record>> {
+        // Of turns that are only rehearsed nobody says anything later.
+        let _ = (turn, close);
+        Ok(Vec::new())
+    }
+
     /// Applies all that concerns a mnestome, up to event `upto`, to one that is empty.
     ///
     /// # Errors
@@ -96,8 +109,8 @@ pub trait Turns {
 }
 
 /// The types of event that change a mnestome.
-pub const CONCERNS: [EventType; 4] =
-    [EventType::RunStarted, EventType::TurnClose, EventType::Evolution, EventType::Checkpoint];
+pub const CONCERNS: [EventType; 5] =
+    [EventType::RunStarted, EventType::TurnClose, EventType::Evolution, EventType::Checkpoint, EventType::SystemEvent];
 
 /// The database and the clock of use.
 #[derive(Debug)]
@@ -273,7 +286,7 @@ impl Mnestome {
         self.db
             .execute_batch(
                 "BEGIN IMMEDIATE; DELETE FROM mnests; DELETE FROM proposals; DELETE FROM snapshots; DELETE FROM touched;
-                 DELETE FROM first_ones;
+                 DELETE FROM first_ones; DELETE FROM fitness; DELETE FROM judged_turns;
                  UPDATE progress SET applied_seq = 0, use_time = 0, day = 0, today = 0, calls = 0, frozen = 0; COMMIT;",
             )
             .during("writing the mnestome")?;
@@ -351,6 +364,10 @@ impl Mnestome {
             {
                 self.begin(writing)?;
                 self.close_turn(event, &records)?;
+                self.judge_turn(event, &records)?;
+            } else if let Some(turn) = undone(event) {
+                self.begin(writing)?;
+                self.hear(turn, Word::Undone, turns)?;
             }
             self.applied = event.seq;
         }

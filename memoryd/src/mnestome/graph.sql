@@ -71,3 +71,24 @@ CREATE TABLE snapshots (
     ts     INTEGER NOT NULL,
     why    TEXT NOT NULL
 ) STRICT;
+-- How each executor stands: the sum of what its calls were worth as of `at_use`, and what was counted since it was last put in sight.
+CREATE TABLE fitness (
+    name           TEXT NOT NULL,
+    version        TEXT NOT NULL,
+    effect         INTEGER NOT NULL CHECK (effect IN (0, 1)),
+    sum            REAL NOT NULL,
+    at_use         INTEGER NOT NULL CHECK (at_use >= 0),
+    judged         INTEGER NOT NULL CHECK (judged >= 0),
+    without_signal INTEGER NOT NULL CHECK (without_signal >= 0),
+    used_at        INTEGER NOT NULL CHECK (used_at >= 0),
+    PRIMARY KEY (name, version)
+) STRICT, WITHOUT ROWID;
+-- The last turns in which something was called: what their ends said, and what the owner has said of them.
+CREATE TABLE judged_turns (
+    n      INTEGER PRIMARY KEY,
+    turn   TEXT NOT NULL UNIQUE,
+    seq    INTEGER NOT NULL CHECK (seq >= 1),
+    at_use INTEGER NOT NULL CHECK (at_use >= 0),
+    goal   TEXT NOT NULL CHECK (goal IN ('reached', 'missed', 'cut_off')),
+    word   TEXT NOT NULL CHECK (word IN ('unsaid', 'good', 'bad', 'undone'))
+) STRICT;

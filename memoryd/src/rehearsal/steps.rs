@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use metnos_proto::ids::{CallId, SessionId, TurnId};
-use metnos_proto::msg::common::{ExecutorId, Trust};
+use metnos_proto::msg::common::{ExecutorId, Outcome, Trust};
 use metnos_proto::role::RoleName;
 use serde::{Deserialize, Serialize};
 
@@ -151,7 +151,7 @@ impl Steps {
             let call = |at: u128| CallId::from_bytes((at + 1).to_be_bytes());
             let inputs = at.checked_sub(1).map(call).into_iter().collect();
             records.push(Record::Started { call: call(at), id: executor(name), inputs });
-            records.push(Record::Ended { call: call(at), ok: true, ts_ms: 0 });
+            records.push(Record::Ended { call: call(at), outcome: Outcome::Ok, ts_ms: 0 });
         }
         let mut events: Vec<Event> = Vec::with_capacity(calls.len() + 1);
         for _ in calls {

@@ -293,6 +293,12 @@ impl ctl_mind::ServeBlocking for Daemon {
     }
 }
 
+/// How the one executor stands.
+const FITNESS: &str = concat!(
+    r#"{"name":"fs_read","version":"1.0.0","fitness":0.5,"judged":3,"without_signal":0,"used_days_ago":1.5,"below":""}"#,
+    "\n"
+);
+
 impl ctl_memoryd::ServeBlocking for Daemon {
     fn tail(&mut self, _: &BlockingServer<CtlMemoryd>, _: TraceId, ask: Tail, _: [Sealed; 0]) -> Served<Tailed, 1> {
         self.heard(format!("tail {} after {}", ask.lines, ask.after));
@@ -317,6 +323,7 @@ impl ctl_memoryd::ServeBlocking for Daemon {
         let found = match ask {
             Look::Lines(_) | Look::Search(_) => self.lines().tail,
             Look::Mnests(_) => self.lines().mnests,
+            Look::Fitness => FITNESS.to_owned(),
             Look::Proof(_) | Look::Secrets(_) | Look::Proposals | Look::Snapshots | Look::Ledger => String::new(),
         };
         Ok((Looked { lines: 1, next: 0 }, [sealed(&found)]))

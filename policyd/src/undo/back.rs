@@ -7,6 +7,7 @@ use metnos_proto::edge::AskError;
 use metnos_proto::ids::{Blake3, CallId, TurnId};
 use metnos_proto::json;
 use metnos_proto::msg::common::{ExecutorId, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::UNDONE;
 use metnos_proto::msg::policyd::{Acted, Ran};
 use metnos_proto::msg::sandboxd::RunReport;
 use metnos_proto::payload::Sealed;
@@ -84,8 +85,9 @@ impl Policy {
             }
         }
         let waiting = order(self.store.acts_of(turn).await.map_err(|error| unreadable(&error))?).len();
+        // By the first, memoryd knows that what was done was of no use to the owner.
         self.event(
-            "undo",
+            if undone > 0 { UNDONE } else { "undo" },
             &format!("{} has taken back {undone} acts, {waiting} are left as they were", principal.name),
             Some(turn),
         );

@@ -203,6 +203,43 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    const ALL: [Self; 12] = [
+        Self::Ok,
+        Self::Error,
+        Self::Crashed,
+        Self::BadOutput,
+        Self::CpuExceeded,
+        Self::MemoryExceeded,
+        Self::Timeout,
+        Self::OutputTooLarge,
+        Self::ProcessesExceeded,
+        Self::Killed,
+        Self::Interrupted,
+        Self::SandboxFailed,
+    ];
+
+    /// The outcome of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    /// Whether it is a failure of the executor's own making. What the caller asked wrongly, what was stopped, and what this
+    /// machine could not do are none.
+    #[must_use]
+    pub const fn is_its_own_failure(self) -> bool {
+        match self {
+            Self::Crashed
+            | Self::BadOutput
+            | Self::CpuExceeded
+            | Self::MemoryExceeded
+            | Self::Timeout
+            | Self::OutputTooLarge
+            | Self::ProcessesExceeded => true,
+            Self::Ok | Self::Error | Self::Killed | Self::Interrupted | Self::SandboxFailed => false,
+        }
+    }
+
     /// The name used in the chronicle and on screen.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -16,7 +16,7 @@ words! {
 
     /// Something that happened to a daemon, worth a line.
     pub struct SystemEvent {
-        /// What kind, in a word: `violation`, `quarantine`, `degraded`, …
+        /// What kind, in a word: `violation`, `quarantine`, `degraded`, [`UNDONE`], …
         pub kind: String,
         /// What, for a person. At most [`MAX_EVENT_TEXT`] bytes.
         pub text: String,
@@ -508,6 +508,8 @@ words! {
         Snapshots,
         /// What was spent by day, principal, role and executor, newest day first; before it, where that leads.
         Ledger,
+        /// How useful each executor has been, and which are out of sight: a document each.
+        Fitness,
     }
 
     /// See [`Look::Lines`].
@@ -602,6 +604,16 @@ words! {
         Snapshot(Reasoned),
         /// The mnestome becomes what a snapshot holds. Can itself be taken back: what was is kept first.
         Rollback(Reasoned),
+        /// A turn was of use, or it was not. What is said of a turn last counts.
+        Judge(TurnJudged),
+    }
+
+    /// See [`OwnersAct::Judge`].
+    pub struct TurnJudged {
+        /// The turn: one that is over, in which something was called.
+        pub turn: TurnId,
+        /// Whether it was of use.
+        pub good: bool,
     }
 
     /// A word for a mnest.
@@ -710,6 +722,9 @@ words! {
     }
 }
 
+/// The kind of a [`SystemEvent`] by which policyd says that something its turn did was taken back: memoryd counts it against
+/// what did it.
+pub const UNDONE: &str = "undone";
 /// The longest text of a [`SystemEvent`], in bytes.
 pub const MAX_EVENT_TEXT: usize = 4096;
 /// The longest mark of what was said, in bytes.
