@@ -125,6 +125,7 @@ impl Policy {
             }
         }
         self.established.send_replace(generation);
+        self.unborn.set(births.len());
         let mut under_way = JoinSet::new();
         for (id, unsigned) in births {
             if under_way.len() >= BIRTHS_AT_ONCE && under_way.join_next().await.is_some_and(is_unfinished) {
@@ -132,10 +133,14 @@ impl Policy {
             }
             let policy = Rc::clone(self);
             under_way.spawn_local(async move {
-                match unsigned {
+                let progress = match unsigned {
                     Some(digests) => policy.birth(&id, digests).await,
                     None => policy.finish(&id).await,
+                };
+                if progress == Progress::Done {
+                    policy.unborn.set(policy.unborn.get().saturating_sub(1));
                 }
+                progress
             });
         }
         while let Some(born) = under_way.join_next().await {

@@ -184,7 +184,13 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
     // Ends of peers that are started anew come over the control line, so it is served meanwhile.
     let stopped = tokio::select! {
         stopped = daemon.control(&mut pss_kib) => Some(stopped),
-        _ = tokio::time::timeout(SETTLE_WITHIN, policy.settled()) => None,
+        settled = tokio::time::timeout(SETTLE_WITHIN, policy.settled()) => {
+            if settled.is_err() {
+                let unborn = policy.report().unborn;
+                tracing::info!(unborn, "ready before every executor is: the others follow, and cannot be called yet");
+            }
+            None
+        }
     };
     match stopped {
         Some(stopped) => stopped?,

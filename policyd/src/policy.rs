@@ -132,6 +132,8 @@ pub struct Policy {
     pub(crate) established: watch::Sender<u32>,
     /// Whether the pool was looked at and every birth tried, at least once.
     pub(crate) settled: watch::Sender<bool>,
+    /// Executors whose birth is under way or still to come.
+    pub(crate) unborn: Cell<usize>,
     /// Held by whoever takes something back.
     pub(crate) undoing: Mutex<()>,
     /// What is known of the chronicle's head.
@@ -189,6 +191,7 @@ impl Policy {
             idle: Notify::new(),
             established: watch::Sender::new(0),
             settled: watch::Sender::new(false),
+            unborn: Cell::new(0),
             undoing: Mutex::new(()),
             chain: RefCell::default(),
             telling: Mutex::new(()),
@@ -372,6 +375,7 @@ impl Policy {
             decisions_total: self.decisions.get(),
             denials_total: self.denials.get(),
             public_key: self.key.public_hex(),
+            unborn: count(self.unborn.get()),
             stopped_ms: switches.get(&What::All).map_or(0, |thrown| thrown.since_ms.max(1)),
             disabled: switches.keys().filter_map(What::executor).map(str::to_owned).collect(),
             notices: self.house().notices.list(),

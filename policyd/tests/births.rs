@@ -47,6 +47,49 @@ fn a_seed_is_tested_signed_installed_and_told_in_this_order() {
 }
 
 #[test]
+fn how_many_are_still_to_be_born_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let (one, other) = (reader(), FakeExecutor::reader("fs_list"));
+        let world = World::new(folder.path(), vec![one.clone(), other.clone()], &[&one, &other]);
+        world.memory.births.forget_permits(usize::MAX);
+        world.start_memory(1).await;
+        world.start_sandbox(1);
+        world.keep();
+        while !world.took().iter().any(|line| line.starts_with("bearing ")) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(world.policy.report().unborn, 2);
+        world.memory.births.add_permits(1);
+        while !world.took().iter().any(|line| line.starts_with("born ")) {
+            tokio::task::yield_now().await;
+        }
+        while world.policy.report().unborn == 2 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(world.policy.report().unborn, 1);
+        world.memory.births.add_permits(1);
+        world.policy.settled().await;
+        assert_eq!(world.policy.report().unborn, 0);
+    });
+}
+
+#[test]
+fn a_sandboxd_that_starts_slowly_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = World::new(folder.path(), vec![reader()], &[&reader()]);
+        world.sandbox.lie.set(Lie::StartsSlowly);
+        world.start_memory(1).await;
+        tokio::time::pause();
+        world.start_sandbox(1);
+        world.keep();
+        world.policy.settled().await;
+        assert_eq!(standing(&world, "fs_read").await.0, "active");
+    });
+}
+
+#[test]
 fn a_later_start_only_compares() {
     let folder = tempfile::tempdir().unwrap();
     let (_, pool) = first_start(folder.path());

@@ -136,7 +136,8 @@ crate::edges! {
 
     /// The only way to have anything executed.
     PolicydSandboxd in policyd_sandboxd = 12: Policyd => Sandboxd {
-        ask trust(TrustKey, 0) -> (Done, 0) within 5_000;
+        // Asked while sandboxd still builds its view; how long that may take is for the supervisor, who ends it before this is over.
+        ask trust(TrustKey, 0) -> (Done, 0) within 30_000;
         ask pool(Pool, 0) -> (PoolListing, 0) within 30_000;
         ask birth(Birth, 0) -> (Born, 1) within 120_000;
         ask install(Install, 0) -> (Done, 0) within 10_000;

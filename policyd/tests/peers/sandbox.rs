@@ -99,6 +99,8 @@ pub enum Lie {
     Dies,
     /// Ends in the middle of an installation.
     DiesAtInstall,
+    /// Takes the key only when it has nearly used up the time that the supervisor gives it to start. The clock must stand still.
+    StartsSlowly,
 }
 
 /// Where a call hears which line its decision is.
@@ -170,6 +172,10 @@ impl FakeSandbox {
 impl Serve for FakeSandbox {
     async fn trust(self: Rc<Self>, cx: Cx<PolicydSandboxd>, _: TrustKey, []: [Sealed; 0]) -> Served<Done, 0> {
         self.note("trust".to_owned());
+        if self.lie.get() == Lie::StartsSlowly {
+            tokio::time::sleep(std::time::Duration::from_secs(19)).await;
+            tokio::time::resume();
+        }
         self.trusted.set(cx.generation);
         self.notes.replace(Some(cx.notes()));
         Ok((Done {}, []))

@@ -513,6 +513,8 @@ words! {
         pub denials_total: u64,
         /// The instance's public key, 64 hexadecimal digits.
         pub public_key: String,
+        /// Executors whose birth is under way or still to come: they cannot be called yet.
+        pub unborn: u32,
         /// Since when everything is stopped, in milliseconds since the epoch; 0 when it is not.
         pub stopped_ms: u64,
         /// The executors that are switched off.
