@@ -23,6 +23,8 @@ use crate::stats::{Table, Times};
 const ROUNDS: usize = 100;
 /// How long the pool is given to refill between calls that are to find something waiting.
 const REFILL: Duration = Duration::from_millis(40);
+/// How long after one another calls of one turn come here: what a planner without a model takes, and the pool to refill.
+const SOON: Duration = Duration::from_millis(10);
 /// Calls of one burst, which is longer than anything that waits.
 const BURST: usize = 24;
 /// The owner asks for nothing but speed here: as good as no bound on calls.
@@ -38,7 +40,7 @@ const COUNT: What = ("text_stats", br#"{"text":"one two three"}"#);
 pub fn measure(table: &mut Table) {
     let set = Plan::new().in_memory().config(CONFIG).start();
     let mut policyd = policyd(&set);
-    let mut by_carrier: BTreeMap<&'static str, (Times, Times)> = BTreeMap::new();
+    let (mut by_carrier, mut soon) = (ByCarrier::new(), ByCarrier::new());
     let mut others = Others::find();
     let mut bwrap = Times::default();
     // The first calls have what follows compiled.
@@ -47,29 +49,26 @@ pub fn measure(table: &mut Table) {
         called(&mut policyd, COUNT);
         std::thread::sleep(REFILL);
     }
-    let mut timed = |policyd: &mut BlockingClient<CtlPolicyd>, what| {
-        let began = Instant::now();
-        let used = used(policyd, what);
-        let (whole, run) = by_carrier.entry(used.carrier.name()).or_default();
-        whole.push(began.elapsed());
-        run.push(Duration::from_micros(used.wall_us));
-    };
     for round in 0..ROUNDS {
         bwrap.time(bubblewrap);
         others.time(round);
         std::thread::sleep(REFILL);
         // The same again is expected; another one is not.
-        timed(&mut policyd, READ);
+        timed(&mut policyd, READ, &mut by_carrier);
         std::thread::sleep(REFILL);
-        timed(&mut policyd, READ);
+        timed(&mut policyd, READ, &mut by_carrier);
         std::thread::sleep(REFILL);
-        timed(&mut policyd, COUNT);
+        timed(&mut policyd, COUNT, &mut by_carrier);
         std::thread::sleep(REFILL);
+    }
+    for what in [READ, READ, COUNT].repeat(ROUNDS) {
+        std::thread::sleep(SOON);
+        timed(&mut policyd, what, &mut soon);
     }
     for _ in 0..ROUNDS / BURST + 1 {
         for _ in 0..BURST {
-            timed(&mut policyd, COUNT);
-            timed(&mut policyd, READ);
+            timed(&mut policyd, COUNT, &mut by_carrier);
+            timed(&mut policyd, READ, &mut by_carrier);
         }
         std::thread::sleep(REFILL);
     }
@@ -91,9 +90,25 @@ pub fn measure(table: &mut Table) {
         table.times(&name, times, beside, goal);
         let beside = format!("{:.3} × bwrap", run.ratio_to(&bwrap));
         table.times("– of which from its request to its result", run, beside, "");
+        if let Some((times, _)) = soon.get(carrier.name()) {
+            let beside = format!("{:.3} × bwrap, of {} calls", times.ratio_to(&bwrap), times.count());
+            table.times(&format!("– the same, {} ms after another call", SOON.as_millis()), times, beside, goal);
+        }
     }
     memory(table, &set);
     set.verify();
+}
+
+/// Times of whole calls, and of their parts from request to result, by the step of the ladder.
+type ByCarrier = BTreeMap<&'static str, (Times, Times)>;
+
+/// Calls it once, and notes how long that took.
+fn timed(policyd: &mut BlockingClient<CtlPolicyd>, what: What, by_carrier: &mut ByCarrier) {
+    let began = Instant::now();
+    let used = used(policyd, what);
+    let (whole, run) = by_carrier.entry(used.carrier.name()).or_default();
+    whole.push(began.elapsed());
+    run.push(Duration::from_micros(used.wall_us));
 }
 
 /// Calls it once: on which step of the ladder.
