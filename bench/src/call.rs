@@ -14,7 +14,7 @@ use metnos_proto::msg::policyd::{Acted, RunCall};
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
 use metnos_proto::socket;
-use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::stats::{Table, Times};
@@ -27,7 +27,7 @@ const WARM_UP: usize = 20;
 /// Measures calls and turns.
 pub fn measure(table: &mut Table) {
     // On memory, so that the disk's own sync is not part of what is compared.
-    let set = Plan::new().in_memory().config("[policy]\ncalls_per_minute = 100000\n").start();
+    let set = Plan::new().in_memory().config(UNHURRIED).start();
     let mut policyd = policyd(&set);
     let (mut call, mut bwrap, mut turn) = (Times::default(), Times::default(), Times::default());
     for _ in 0..WARM_UP {

@@ -12,7 +12,7 @@ use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::common::{Carrier, Outcome, Resources};
 use metnos_proto::msg::policyd::{Acted, RunCall};
 use metnos_proto::payload::Sealed;
-use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use metnos_tests::procfs;
 
 use crate::call::{bubblewrap, policyd};
@@ -27,8 +27,6 @@ const REFILL: Duration = Duration::from_millis(40);
 const SOON: Duration = Duration::from_millis(10);
 /// Calls of one burst, which is longer than anything that waits.
 const BURST: usize = 24;
-/// The owner asks for nothing but speed here: as good as no bound on calls.
-pub const CONFIG: &str = "[policy]\ncalls_per_minute = 100000\n[budget]\ncalls_per_day = 1000000\n";
 
 /// An executor and its arguments.
 pub type What = (&'static str, &'static [u8]);
@@ -38,7 +36,7 @@ const COUNT: What = ("text_stats", br#"{"text":"one two three"}"#);
 
 /// Measures calls by carrier.
 pub fn measure(table: &mut Table) {
-    let set = Plan::new().in_memory().config(CONFIG).start();
+    let set = Plan::new().in_memory().config(UNHURRIED).start();
     let mut policyd = policyd(&set);
     let (mut by_carrier, mut soon) = (ByCarrier::new(), ByCarrier::new());
     let mut others = Others::find();

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use metnos_proto::msg::common::Carrier;
-use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use metnos_tests::procfs;
 
 use crate::call::policyd;
-use crate::sandbox::{CONFIG, READ, called, sandboxd};
+use crate::sandbox::{READ, called, sandboxd};
 use crate::stats::{Table, Times};
 
 /// How long.
@@ -21,7 +21,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(45);
 
 /// Measures, and ends this program with the reason when a call goes wrong.
 pub fn measure(table: &mut Table) {
-    let set = Plan::new().in_memory().config(CONFIG).start();
+    let set = Plan::new().in_memory().config(UNHURRIED).start();
     let askers = std::thread::available_parallelism().map_or(4, std::num::NonZero::get);
     // What waits for calls and what was loaded once is there before anything is counted.
     let mut first = policyd(&set);

@@ -23,6 +23,10 @@ const BORN_BY_THEN: Duration = Duration::from_secs(15);
 /// How long it may take to stop (architecture: a clean stop within 5 s) before the test gives up.
 pub const STOP_WITHIN: Duration = Duration::from_secs(20);
 
+/// The configuration of a set whose clients ask more often than people: a test of a minute must reach neither the limit of a
+/// minute nor the budget of a day, however fast its machine is.
+pub const UNHURRIED: &str = "[policy]\ncalls_per_minute = 100000\n[budget]\ncalls_per_day = 4000000000\n";
+
 /// Where files never meet a disk.
 const MEMORY: &str = "/dev/shm";
 

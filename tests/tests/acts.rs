@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use metnos_tests::chronicle::count;
-use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
@@ -159,7 +159,7 @@ const SPELLINGS: [&str; 16] = [
 
 #[test]
 fn no_spelling_of_a_core_path_passes_any_executor_that_takes_a_path() {
-    let set = Plan::new().config("[policy]\ncalls_per_minute = 100000\n").start();
+    let set = Plan::new().config(UNHURRIED).start();
     put(&set, "notes/a.md", "x");
     let before = visible(&set, ".");
     for spelling in SPELLINGS {
