@@ -301,7 +301,9 @@ refusal = { $rule ->
     [budget-writes-day] per oggi le modifiche sono finite
     [call-twice] questa stessa chiamata è già stata fatta: nulla si fa due volte
     [chronicle-altered] il registro non è più quello di prima, quindi non si fa e non si scrive nulla: il proprietario guardi `metnosctl audit verify`
+    [chronicle-anchor] il registro non è quello che era stato firmato, quindi non si decide nulla: il proprietario guardi `metnosctl audit verify`
     [chronicle-disk_full] il disco è pieno, quindi non si può registrare nulla: fai spazio
+    [chronicle-unproven] la memoria non ha ancora mostrato che il registro è quello firmato, quindi non si decide nulla: riprova tra un momento
     [chronicle-write] il registro non si può scrivere, quindi non si fa nulla
     [constitution-pending] SOUL.md non dice più le Leggi in vigore: il proprietario guardi `metnosctl rite constitution`, alla macchina
     [file-path] un percorso ha da 1 a 4096 byte

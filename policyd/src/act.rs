@@ -114,7 +114,7 @@ impl Policy {
             return Err(Refusal::new(RefusalCode::Busy, "policyd.stopping", "policyd is stopping")
                 .remedy("try again in a moment"));
         }
-        self.chain_holds()?;
+        self.chain_holds().await?;
         self.refresh_world(call.turn);
         let id = CallId::new();
         let bytes = call.arguments.read().map_err(|error| internal(&error.to_string()))?;
@@ -140,6 +140,8 @@ impl Policy {
             self.hand_ahead(&granted.signed, decided.trace, run, &call.arguments)
         });
         let seq = self.record(&call, id, digest, &decided).await?;
+        // It may have been recorded by a memoryd that came meanwhile.
+        self.chain_holds().await?;
         if let Some(asking) = &decided.asking {
             let refusal = self.ask_owner(&call, &decided.principal, &decided.id, &decided.verdict, asking).await;
             return say(refusal);

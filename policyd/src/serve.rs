@@ -365,7 +365,7 @@ impl ctl_policyd::Serve for Policy {
                 return Err(Refusal::new(RefusalCode::Denied, "rite.owner", why).into());
             }
         }
-        self.chain_holds()?;
+        self.chain_holds().await?;
         let word = Redact { seq: ask.seq, why: ask.why };
         let (recorded, []) = self.memory.redact(TraceId::NONE, word, []).await.map_err(|error| memory_gone(&error))?;
         Ok((Redacted { seq: recorded.seq }, []))

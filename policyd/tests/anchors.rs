@@ -10,8 +10,11 @@ use metnos_proto::ids::{Sha256, TraceId};
 use metnos_proto::msg::memoryd::ChainHead;
 use metnos_proto::msg::policyd::{Anchors, PolicyStatus, RedactPayload, RunCall};
 use metnos_proto::payload::Sealed;
+use peers::memory::Mood;
+use peers::sandbox::Lie;
 use peers::{FakeExecutor, OWNER, World, run};
-use std::rc::Rc;
+use std::cell::Cell;
+use std::time::Duration;
 
 fn head(seq: u64, byte: u8) -> ChainHead {
     ChainHead { seq, hash: Sha256([byte; 32]), root: Sha256([byte.wrapping_add(1); 32]) }
@@ -25,7 +28,6 @@ async fn world(folder: &std::path::Path, first: ChainHead) -> World {
     world.start_memory(1).await;
     world.start_sandbox(1);
     world.keep();
-    tokio::task::spawn_local(Rc::clone(&world.policy).keep_chain());
     world.policy.settled().await;
     world
 }
@@ -80,6 +82,38 @@ async fn tell(world: &World, head: ChainHead) {
     notes.send(policyd_memoryd::Note::ChainHead(head)).await.unwrap();
 }
 
+/// Whether anything was decided, or ran.
+fn acted(world: &World) -> bool {
+    world.log.borrow().iter().any(|line| line.starts_with("decision ") || line.starts_with("run "))
+}
+
+/// Waits until memoryd was asked about what was signed this many times.
+async fn until_asked(world: &World, times: usize) {
+    while world.memory.heads.borrow().len() < times {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Lets everything go on for as long as `so` says; whether the call still waits then.
+async fn waits_while(call: &mut (impl Future + Unpin), so: impl Fn() -> bool) -> bool {
+    let going_on = async {
+        while so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = going_on => true,
+        _ = call => false,
+    }
+}
+
+/// Lets everything go on as far as it can; whether the call still waits then.
+async fn waits(call: &mut (impl Future + Unpin)) -> bool {
+    let rounds = Cell::new(0);
+    waits_while(call, || rounds.replace(rounds.get() + 1) < 2_000).await
+}
+
 #[test]
 fn every_head_is_signed_with_the_instances_key_and_kept_over_a_restart() {
     let folder = tempfile::tempdir().unwrap();
@@ -127,16 +161,136 @@ fn nothing_is_decided_on_a_chronicle_that_is_not_what_was_signed_until_it_is_aga
 
 #[test]
 fn a_memoryd_that_tells_of_another_past_is_believed_no_more() {
-    for lie in [head(69, 9), head(70, 9)] {
+    // Another line where one was signed; and, asked for what was signed, one that knows no more than what was before.
+    for (lie, answer) in [(head(70, 9), head(70, 2)), (head(69, 9), head(69, 9))] {
         let folder = tempfile::tempdir().unwrap();
         run(async {
             let world = world(folder.path(), head(70, 2)).await;
             until_kept(&world, 70).await;
+            *world.memory.head.borrow_mut() = answer;
             tell(&world, head(70, 2)).await;
             tell(&world, lie).await;
             until_broken(&world).await;
             assert_eq!(call(&world).await.unwrap_err(), "chronicle.anchor");
-            assert_eq!(kept(&world).await.0.len(), 1, "what was signed stays as it was");
+            // Nor is what it tells from then on signed.
+            tell(&world, head(75, 9)).await;
+            for _ in 0..50 {
+                assert_eq!(kept(&world).await.0.len(), 1, "what was signed stays as it was");
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+}
+
+#[test]
+fn a_head_from_before_the_one_that_was_signed_has_memoryd_prove_it_and_is_no_alarm() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path(), head(70, 2)).await;
+        until_kept(&world, 70).await;
+        // Told before memoryd was asked, and read after its answer.
+        tell(&world, head(68, 1)).await;
+        tell(&world, head(71, 3)).await;
+        until_kept(&world, 71).await;
+        let asked = world.memory.heads.borrow().clone();
+        assert_eq!(asked, ["anchored 0", "anchored 70"], "once when it came, and once for that head");
+        assert_eq!(kept(&world).await.1, "");
+        assert_eq!(call(&world).await, Ok(()));
+        // Then it has lost what was signed after all.
+        *world.memory.altered.borrow_mut() = Some("the chronicle ends at line 68".into());
+        tell(&world, head(68, 1)).await;
+        assert!(until_broken(&world).await.contains("ends at line 68"));
+        assert_eq!(call(&world).await.unwrap_err(), "chronicle.anchor");
+    });
+}
+
+#[test]
+fn a_memoryd_that_does_not_say_whether_it_has_lost_lines_is_not_believed_until_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path(), head(70, 2)).await;
+        until_kept(&world, 70).await;
+        world.took();
+        world.memory.mood.set(Mood::Evades);
+        tell(&world, head(68, 1)).await;
+        until_asked(&world, 2).await;
+        assert_eq!(call(&world).await.unwrap_err(), "memory.index", "what hinders it is told at once");
+        assert!(!acted(&world), "nothing is decided, and nothing ran");
+        // It is asked again and again.
+        world.memory.mood.set(Mood::Honest);
+        until_asked(&world, 3).await;
+        assert_eq!((call(&world).await, kept(&world).await.1.as_str()), (Ok(()), ""));
+    });
+}
+
+#[test]
+fn nothing_is_decided_before_the_memoryd_at_hand_has_proven_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path(), head(70, 2)).await;
+        until_kept(&world, 70).await;
+        for altered in [false, true] {
+            world.took();
+            world.memory.proofs.forget_permits(usize::MAX);
+            let generation = 2 + u32::from(altered);
+            world.start_memory(generation).await;
+            until_asked(&world, generation as usize).await;
+            let mut waiting = std::pin::pin!(call(&world));
+            assert!(waits(&mut waiting).await, "it waits for the proof");
+            assert!(!acted(&world), "nothing is decided, and nothing ran");
+            *world.memory.altered.borrow_mut() = altered.then(|| "line 70 had another hash".to_owned());
+            world.memory.proofs.add_permits(1_000);
+            let rule = if altered { Err("chronicle.anchor".to_owned()) } else { Ok(()) };
+            assert_eq!(waiting.await, rule);
+            assert_eq!(world.took().iter().any(|line| line.starts_with("run ")), !altered);
+        }
+    });
+}
+
+#[test]
+fn a_memoryd_that_says_nothing_of_what_was_signed_is_not_waited_for_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path(), head(70, 2)).await;
+        until_kept(&world, 70).await;
+        world.took();
+        world.memory.proofs.forget_permits(usize::MAX);
+        world.start_memory(2).await;
+        until_asked(&world, 2).await;
+        tokio::time::pause();
+        assert_eq!(call(&world).await.unwrap_err(), "chronicle.unproven");
+        assert!(!acted(&world), "nothing is decided, and nothing ran");
+    });
+}
+
+#[test]
+fn what_was_recorded_by_a_memoryd_that_came_meanwhile_runs_only_once_it_has_proven_itself() {
+    for altered in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        run(async {
+            let world = world(folder.path(), head(70, 2)).await;
+            until_kept(&world, 70).await;
+            // The call has found memoryd proven, and waits for a sandboxd.
+            world.sandbox.lie.set(Lie::Dies);
+            let _ = call(&world).await;
+            world.sandbox.lie.set(Lie::None);
+            world.until("event interrupted").await;
+            world.took();
+            let mut waiting = std::pin::pin!(call(&world));
+            assert!(waits(&mut waiting).await, "it waits for sandboxd");
+            world.memory.proofs.forget_permits(usize::MAX);
+            world.start_memory(2).await;
+            world.start_sandbox(2);
+            let recorded = || world.log.borrow().iter().any(|line| line.starts_with("decision "));
+            assert!(
+                waits_while(&mut waiting, || !recorded()).await && waits(&mut waiting).await,
+                "it waits for the proof"
+            );
+            *world.memory.altered.borrow_mut() = altered.then(|| "line 70 had another hash".to_owned());
+            world.memory.proofs.add_permits(1_000);
+            let rule = if altered { Err("chronicle.anchor".to_owned()) } else { Ok(()) };
+            assert_eq!(waiting.await, rule);
+            assert_eq!(world.took().iter().any(|line| line.starts_with("run ")), !altered);
         });
     }
 }

@@ -424,9 +424,8 @@ const SAID_TO_PEOPLE: [&str; 39] = [
     "ws",
 ];
 /// Among them: what allows, what asks (a card has its reason), and names that are no rules.
-const SAID_TO_NOBODY: [&str; 28] = [
+const SAID_TO_NOBODY: [&str; 27] = [
     "approval.given",
-    "chronicle.anchor",
     "chronicle.format",
     "door.token",
     "grant.given",

@@ -97,7 +97,7 @@ impl Policy {
     /// What stands in the way: the Laws are not confirmed, everything is stopped, a budget is used up, no model drafts; or it
     /// could not be written down, or mind not told. A run that would have been opened by this is not.
     pub(crate) async fn fund_drafts(self: &Rc<Self>, link: u32, ask: FundDrafts) -> Result<DraftsFunded, Refusal> {
-        self.chain_holds()?;
+        self.chain_holds().await?;
         self.constitution_holds()?;
         if let Some(off) = self.everything_stopped() {
             return Err(off.refusal());

@@ -37,7 +37,7 @@ impl Policy {
     /// # Errors
     /// The budget that is used up, and the command that allows more; or that it could not be written down, or mind not told.
     pub(crate) async fn fund(self: &Rc<Self>, ask: FundTurn) -> Result<TurnFunded, Refusal> {
-        self.chain_holds()?;
+        self.chain_holds().await?;
         if let Some(off) = self.everything_stopped() {
             return Err(off.refusal());
         }

@@ -25,6 +25,8 @@ pub enum Mood {
     Honest,
     /// Says no.
     Refuses,
+    /// Records what it is told, and does not say whether its chronicle is what was signed.
+    Evades,
     /// Ends without an answer.
     Dies,
 }
@@ -40,6 +42,8 @@ pub struct FakeMemory {
     pub gate: Rc<Semaphore>,
     /// Births take one permit each.
     pub births: Rc<Semaphore>,
+    /// Answers on what was signed take one permit each.
+    pub proofs: Rc<Semaphore>,
     /// Ends at the birth of an executor.
     pub dies_at_births: Cell<bool>,
     /// Which heads it was asked about.
@@ -62,6 +66,7 @@ impl FakeMemory {
             mood: Cell::new(Mood::Honest),
             gate: Rc::new(Semaphore::new(1_000)),
             births: Rc::new(Semaphore::new(1_000)),
+            proofs: Rc::new(Semaphore::new(1_000)),
             dies_at_births: Cell::new(false),
             heads: RefCell::default(),
             notes: RefCell::default(),
@@ -74,7 +79,7 @@ impl FakeMemory {
     fn note(&self, line: String) -> Served<Recorded, 0> {
         self.log.borrow_mut().push(line);
         match self.mood.get() {
-            Mood::Honest => {}
+            Mood::Honest | Mood::Evades => {}
             Mood::Refuses => return Err(Refusal::new(RefusalCode::Unavailable, "disk.full", "the disk is full").into()),
             Mood::Dies => return Err(No::Violation("dies".to_owned())),
         }
@@ -175,8 +180,12 @@ impl Serve for FakeMemory {
     async fn anchored(self: Rc<Self>, cx: Cx<PolicydMemoryd>, ask: Anchored, []: [Sealed; 0]) -> Served<ChainHead, 0> {
         *self.notes.borrow_mut() = Some(cx.notes());
         self.heads.borrow_mut().push(format!("anchored {}", ask.seq));
+        self.proofs.acquire().await.unwrap().forget();
         if let Some(why) = self.altered.borrow().clone() {
             return Err(Refusal::new(RefusalCode::Unavailable, "chronicle.altered", why).into());
+        }
+        if self.mood.get() == Mood::Evades {
+            return Err(Refusal::new(RefusalCode::Unavailable, "memory.index", "the index is behind the log").into());
         }
         Ok((self.head.borrow().clone(), []))
     }

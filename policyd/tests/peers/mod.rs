@@ -164,6 +164,7 @@ impl World {
 
     /// What the daemon does of its own accord.
     pub fn keep(&self) {
+        tokio::task::spawn_local(Rc::clone(&self.policy).keep_chain());
         tokio::task::spawn_local(Rc::clone(&self.policy).keep_sandbox());
         tokio::task::spawn_local(Rc::clone(&self.policy).keep_memory());
         tokio::task::spawn_local(Rc::clone(&self.policy).hear_sandbox());
