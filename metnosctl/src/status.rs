@@ -107,7 +107,7 @@ fn document(whole: &Whole) -> Value {
         })),
         "policy": whole.policy.as_ref().map(|policy| json!({
             "turns": policy.turns, "running": policy.running, "decisions_total": policy.decisions_total,
-            "unborn": policy.unborn, "stopped_ms": policy.stopped_ms, "disabled": policy.disabled,
+            "undecided": policy.undecided, "unborn": policy.unborn, "stopped_ms": policy.stopped_ms, "disabled": policy.disabled,
             "denials_total": policy.denials_total, "public_key": policy.public_key,
             "notices": policy.notices.iter().map(|notice| json!({
                 "at_ms": notice.at_ms, "kind": kind(&notice.kind), "executor": notice.id.to_string(), "why": notice.why,
@@ -273,6 +273,9 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
         facts.push(("policy", format!("{decisions}, {denials}, {} running", policy.running)));
     }
     if let Some(policy) = &whole.policy {
+        if !policy.undecided.is_empty() {
+            facts.push(("deciding", escape::line(&policy.undecided)));
+        }
         if policy.unborn != 0 {
             let unborn = counted(policy.unborn.into(), "executor is", "executors are");
             facts.push(("growing", format!("{unborn} still being tested, and cannot be called yet")));
@@ -320,6 +323,7 @@ mod tests {
                 decisions_total: 9,
                 denials_total: 1,
                 public_key: "ab".into(),
+                undecided: String::new(),
                 unborn: 0,
                 stopped_ms: 0,
                 disabled: Vec::new(),
@@ -387,6 +391,7 @@ mod tests {
         if let Some(policy) = &mut whole.policy {
             policy.stopped_ms = 5;
             policy.unborn = 2;
+            policy.undecided = "line 70 was signed\nand is another one".to_owned();
             policy.disabled = vec!["fs_write".to_owned(), "web_fetch".to_owned()];
         }
         let (mut paper, out, _) = screen(false, [false, false], false);
@@ -394,7 +399,9 @@ mod tests {
         assert!(out.text().contains("STOPPED     nothing is allowed, until `metnosctl resume`"), "{}", out.text());
         assert!(out.text().contains("off         fs_write, web_fetch"), "{}", out.text());
         assert!(out.text().contains("growing     2 executors are still being tested"), "{}", out.text());
+        assert!(out.text().contains("deciding    line 70 was signed\\nand is"), "{}", out.text());
         let policy = &document(&whole)["policy"];
+        assert_eq!(policy["undecided"], "line 70 was signed\nand is another one");
         assert_eq!((&policy["stopped_ms"], &policy["unborn"]), (&json!(5), &json!(2)));
     }
 

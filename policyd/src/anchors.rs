@@ -28,6 +28,8 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 const HERE_WITHIN: Duration = Duration::from_secs(3);
 /// How long a decision waits for the proof of the memoryd that has come.
 const PROVEN_WITHIN: Duration = Duration::from_secs(5);
+/// What is said while nobody knows.
+const UNPROVEN: &str = "memoryd has not shown yet that the chronicle is what policyd has signed, so nothing is decided";
 /// The rule under which memoryd says that its chronicle was altered.
 const ALTERED: &str = "chronicle.altered";
 
@@ -147,10 +149,18 @@ impl Policy {
             }
         };
         timeout(PROVEN_WITHIN, said).await.ok().flatten().unwrap_or_else(|| {
-            let why = "memoryd has not shown yet that the chronicle is the one that policyd has signed, so nothing is decided";
-            Err(Refusal::new(RefusalCode::Unavailable, "chronicle.unproven", why)
+            Err(Refusal::new(RefusalCode::Unavailable, "chronicle.unproven", UNPROVEN)
                 .remedy("try again in a moment, or look at `metnosctl status`"))
         })
+    }
+
+    /// Why nothing is decided now; empty when the chronicle is what was signed.
+    pub(crate) fn undecided(&self) -> String {
+        match self.said_of_chain() {
+            Some(Ok(())) => String::new(),
+            Some(Err(refusal)) => refusal.why,
+            None => UNPROVEN.to_owned(),
+        }
     }
 
     /// What is known of the chronicle of the memoryd at hand; `None` while it has to prove itself.
@@ -230,8 +240,17 @@ impl Policy {
             Err(error) => {
                 tracing::warn!(%error, "memoryd has not said whether the chronicle is what was signed");
                 // One that is there and cannot say is not waited for; one that has gone is.
-                let hinders = matches!(error, AskError::Refused(_)).then(|| (here, memory_gone(&error)));
-                self.chain_is(0, hinders);
+                let hindered = match error {
+                    AskError::Refused(refusal) => {
+                        let why = format!(
+                            "memoryd cannot show that the chronicle is what was signed, so nothing is decided: {}",
+                            refusal.why
+                        );
+                        Some((here, Refusal { why, ..refusal }))
+                    }
+                    _ => None,
+                };
+                self.chain_is(0, hindered);
                 return false;
             }
         }

@@ -375,6 +375,7 @@ impl Policy {
             decisions_total: self.decisions.get(),
             denials_total: self.denials.get(),
             public_key: self.key.public_hex(),
+            undecided: self.undecided(),
             unborn: count(self.unborn.get()),
             stopped_ms: switches.get(&What::All).map_or(0, |thrown| thrown.since_ms.max(1)),
             disabled: switches.keys().filter_map(What::executor).map(str::to_owned).collect(),

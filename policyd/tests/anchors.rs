@@ -72,6 +72,11 @@ async fn call(world: &World) -> Result<(), String> {
     }
 }
 
+/// What `status` says of why nothing is decided.
+async fn undecided(world: &World) -> String {
+    world.owner(OWNER).await.policy_status(TraceId::NONE, PolicyStatus {}, []).await.unwrap().0.undecided
+}
+
 async fn tell(world: &World, head: ChainHead) {
     let notes = loop {
         if let Some(notes) = world.memory.notes.borrow().clone() {
@@ -149,6 +154,7 @@ fn nothing_is_decided_on_a_chronicle_that_is_not_what_was_signed_until_it_is_aga
         world.start_memory(2).await;
         assert!(until_broken(&world).await.contains("another hash"));
         assert_eq!(call(&world).await.unwrap_err(), "chronicle.anchor");
+        assert!(undecided(&world).await.contains("another hash"));
         assert!(world.took().iter().all(|line| !line.starts_with("run ")), "nothing ran");
         // A restored chronicle proves itself, and Metnos works again.
         *world.memory.altered.borrow_mut() = None;
@@ -215,11 +221,13 @@ fn a_memoryd_that_does_not_say_whether_it_has_lost_lines_is_not_believed_until_i
         tell(&world, head(68, 1)).await;
         until_asked(&world, 2).await;
         assert_eq!(call(&world).await.unwrap_err(), "memory.index", "what hinders it is told at once");
+        assert!(undecided(&world).await.ends_with("the index is behind the log"));
         assert!(!acted(&world), "nothing is decided, and nothing ran");
         // It is asked again and again.
         world.memory.mood.set(Mood::Honest);
         until_asked(&world, 3).await;
         assert_eq!((call(&world).await, kept(&world).await.1.as_str()), (Ok(()), ""));
+        assert_eq!(undecided(&world).await, "");
     });
 }
 
@@ -257,6 +265,7 @@ fn a_memoryd_that_says_nothing_of_what_was_signed_is_not_waited_for_for_ever() {
         world.memory.proofs.forget_permits(usize::MAX);
         world.start_memory(2).await;
         until_asked(&world, 2).await;
+        assert!(undecided(&world).await.contains("has not shown yet"));
         tokio::time::pause();
         assert_eq!(call(&world).await.unwrap_err(), "chronicle.unproven");
         assert!(!acted(&world), "nothing is decided, and nothing ran");

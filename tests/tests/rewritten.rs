@@ -63,7 +63,10 @@ fn a_chronicle_that_was_put_back_to_an_earlier_state_stops_every_effect_until_th
     let (code, report) = set.json(&["audit", "verify"]);
     assert_eq!(code, 1, "{report:#}");
     assert!(report["findings"].to_string().contains("anchor"), "{report:#}");
-    assert!(!set.json(&["status"]).1["chronicle"]["altered"].as_str().unwrap().is_empty());
+    let status = set.json(&["status"]).1;
+    for said in ["/chronicle/altered", "/policy/undecided"] {
+        assert!(status.pointer(said).unwrap().as_str().is_some_and(|why| !why.is_empty()), "{said}: {status:#}");
+    }
     set.down();
     std::fs::remove_dir_all(&audit).unwrap();
     std::fs::rename(aside.join("right"), &audit).unwrap();

@@ -93,6 +93,7 @@ impl ctl_policyd::ServeBlocking for Daemon {
                 decisions_total: 4,
                 denials_total: 1,
                 public_key: Sha256(key().verifying_key().to_bytes()).hex(),
+                undecided: String::new(),
                 unborn: 0,
                 stopped_ms: 0,
                 disabled: Vec::new(),

@@ -513,6 +513,8 @@ words! {
         pub denials_total: u64,
         /// The instance's public key, 64 hexadecimal digits.
         pub public_key: String,
+        /// Why nothing is decided: the chronicle is not, or is not known to be, what was signed; empty while it is.
+        pub undecided: String,
         /// Executors whose birth is under way or still to come: they cannot be called yet.
         pub unborn: u32,
         /// Since when everything is stopped, in milliseconds since the epoch; 0 when it is not.
