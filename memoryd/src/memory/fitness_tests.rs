@@ -16,12 +16,13 @@ use crate::chronicle::event::{Event, EventType, GENESIS};
 use crate::chronicle::payload::TurnClose;
 use crate::chronicle::testing::{MORNING, draft};
 use crate::chronicle::time::DAY_MS;
-use crate::faults::NoFaults;
+use crate::faults::{Fault, NoFaults, Step};
 use crate::mnestome::derive::Record;
 use crate::mnestome::fitness::{JUDGED_FIRST, TRIAL, explored};
 use crate::mnestome::graph::{Mnestome, Turns};
 use crate::mnestome::judged::{MOST_TURNS, Shown};
 
+const ENOSPC: i32 = 28;
 const READ: &str = "fs_read";
 const STATS: &str = "text_stats";
 
@@ -279,6 +280,25 @@ fn how_each_stands_is_told_to_the_owner_a_document_each() {
         "name": "fs_list", "version": "1.0.0", "fitness": 0.0, "judged": 0, "without_signal": 0, "used_days_ago": 0.0, "below": "",
     });
     assert_eq!(first, expected);
+}
+
+#[test]
+fn the_owner_is_heard_on_what_an_error_of_the_disk_has_kept_from_the_mnestome() {
+    let instance = instance();
+    let mut memory = instance.open();
+    house(&mut memory);
+    // Once when the turn is over, and once more when the owner speaks of it.
+    instance.script.add(Step::Mnestome, 0, Fault::Errno(ENOSPC));
+    instance.script.add(Step::Mnestome, 0, Fault::Errno(ENOSPC));
+    calls(&mut memory, 1, &[READ], Outcome::Ok, "");
+    assert_eq!(stands(&memory, READ).judged, 0, "it is behind");
+    let word = OwnersAct::Judge(TurnJudged { turn: turn(1), good: false });
+    assert_eq!(no(memory.owner_decides(teller(RoleName::Ctl), &word)), "chronicle.disk_full");
+    assert!(instance.script.is_done());
+    memory.owner_decides(teller(RoleName::Ctl), &word).unwrap();
+    memory.flush().unwrap();
+    assert!(stands(&memory, READ).fitness < -1.9);
+    same_when_derived_anew(&instance, memory);
 }
 
 /// Every turn is one call.

@@ -56,6 +56,8 @@ impl Memory {
     pub fn owner_decides(&mut self, teller: Teller, word: &OwnersAct) -> Told<Recorded> {
         self.flush()?;
         self.chronicle.fit()?;
+        // What an earlier error of the disk has kept from it; whether an act makes sense is asked of it.
+        self.catch_up_mnestome()?;
         let event = match word {
             OwnersAct::Tag(tagged) => self.tagging("tag", tagged)?,
             OwnersAct::Untag(tagged) => self.tagging("untag", tagged)?,
