@@ -140,3 +140,23 @@ pub fn open_folder_in(place: &Path, prefix: &str) -> tempfile::TempDir {
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("our own directory");
     folder
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::NAMES;
+
+    #[test]
+    fn what_is_installed_as_a_service_is_what_a_set_needs() {
+        let needed = BTreeSet::from(NAMES.map(str::to_owned));
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        for file in ["docs/operation.md", "tests/service/run"] {
+            let text = std::fs::read_to_string(format!("{root}/{file}")).unwrap();
+            let daemons = text.split_once("/metnos-{").and_then(|(_, rest)| rest.split_once('}')).unwrap().0;
+            let mut named: BTreeSet<String> = daemons.split(',').map(|name| format!("metnos-{name}")).collect();
+            named.insert("metnosctl".to_owned());
+            assert_eq!(named, needed, "{file}");
+        }
+    }
+}
