@@ -18,6 +18,7 @@ pub mod lint;
 pub mod names;
 pub mod outside;
 pub mod schema;
+pub mod secret_names;
 pub mod thinking;
 
 #[cfg(test)]

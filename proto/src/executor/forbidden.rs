@@ -186,7 +186,7 @@ fn split(path: &str) -> Vec<String> {
 }
 
 /// Letter case, full-width letters and invisible characters taken away, as some file systems do.
-fn fold(part: &str) -> String {
+pub(super) fn fold(part: &str) -> String {
     let visible = part.chars().filter(|character| {
         !matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}')
     });
