@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::bins::{self, Build, Staged, binary_of};
 use crate::chronicle::{self, Line};
 use crate::procfs;
+use crate::template;
 use crate::watch;
 
 /// The uid (and gid) that plays the ordinary user when the tests run as root. No account has it.
@@ -44,6 +45,7 @@ pub struct Plan {
     replaced: Vec<(RoleName, PathBuf)>,
     config: Option<String>,
     in_memory: bool,
+    first_start: bool,
 }
 
 impl Plan {
@@ -83,6 +85,13 @@ impl Plan {
         self
     }
 
+    /// An instance that does not exist yet, so that its executors are born; others are copies of one that was started before.
+    #[must_use]
+    pub fn first_start(mut self) -> Self {
+        self.first_start = true;
+        self
+    }
+
     /// The configuration file.
     #[must_use]
     pub fn config(mut self, text: &str) -> Self {
@@ -118,7 +127,14 @@ impl Plan {
     /// When it does not become ready; the logs are printed.
     #[must_use]
     pub fn start(self) -> Instance {
+        // As root each daemon has a uid that the instance chooses, and what is granted is part of what was signed.
+        let changes_grants = self.config.as_ref().is_some_and(|text| text.contains("[sandbox]"));
+        let copied = !(self.first_start || self.as_root || changes_grants);
+        let build = self.build.unwrap_or(Build::Shipped);
         let mut instance = self.prepare();
+        if copied {
+            template::copy_into(&instance.home, build);
+        }
         let began = Instant::now();
         instance.up();
         // On a slow machine policyd is ready before the last executor is born; a test counts on all of them.

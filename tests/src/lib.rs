@@ -25,6 +25,7 @@ pub mod servers;
 pub mod sockets;
 pub mod solo;
 pub mod telegram;
+pub mod template;
 pub mod terminal;
 pub mod watch;
 pub mod ws;
