@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use metnos_proto::control::NetSettings;
 use metnos_proto::executor::Manifest;
-use metnos_sandboxd::approved::Approved;
+use metnos_sandboxd::approved::World;
 use metnos_sandboxd::frames::HEAD;
 use metnos_sandboxd::interp::Interpreter;
 use metnos_sandboxd::kernel::Kernel;
@@ -112,8 +112,9 @@ async fn seal(kernel: &Kernel, plan: &Plan, child: &metnos_sandboxd::warm::Idle,
     let began = Instant::now();
     let mounts = without != "mounts";
     let granted = if mounts { plan.spec().mounts.as_slice() } else { &[] };
-    let grants = kernel.pool().grants(granted, Approved::ANY).await.unwrap();
-    let mut order = kernel.launcher().order(plan, mounts);
+    let grants = kernel.pool().grants(granted, World::ANY).await.unwrap();
+    let places: Vec<&str> = grants.iter().map(|given| given.mount.target.as_str()).collect();
+    let mut order = kernel.launcher().order(plan, &places);
     match without {
         "canaries" => order[HEAD + 1] &= !layout::CANARIES,
         "landlock" => order[HEAD + 1] &= !layout::LANDLOCK,
@@ -123,7 +124,7 @@ async fn seal(kernel: &Kernel, plan: &Plan, child: &metnos_sandboxd::warm::Idle,
         }
         _ => {}
     }
-    let fds: Vec<_> = grants.iter().map(|(fd, _)| fd.as_fd()).collect();
+    let fds: Vec<_> = grants.iter().map(|given| given.grant.as_fd()).collect();
     metnos_proto::socket::send(child.channel().unwrap(), &order, &fds).unwrap();
     let channel = child.channel().unwrap();
     let mut word = [0; HEAD];

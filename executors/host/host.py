@@ -17,7 +17,7 @@ Frames from it:
   P  progress: done and total, eight bytes each (little endian)
   A  an alarm: something that no executor has a use for was tried
   R  the result, JSON: the last frame, once
-  F  a fault instead of a result: `memory`, `processes` or `output`, a colon, a sentence
+  F  a fault instead of a result: `memory`, `processes`, `output` or `system`, a colon, a sentence
 """
 
 import posix
@@ -28,6 +28,9 @@ CHANNEL = 3
 SEAL = "/seal/_metnos_seal.so"
 NET = "/metnos/net.py"
 LONGEST_LOG_LINE = 4096
+# What the machine says when it is at its end, and no executor can help: EIO, ENFILE, EMFILE, EFBIG, ENOSPC, ENAMETOOLONG, ESTALE,
+# EDQUOT.
+REFUSED = (5, 23, 24, 27, 28, 36, 116, 122)
 
 # What the zygote has loaded before it forks: what small executors import. Only text; compiled ones come by name.
 WARM = ("errno", "stat", "os", "re", "json", "datetime", "io", "string", "collections", "unicodedata", "hashlib", "marshal")
@@ -360,6 +363,12 @@ def main(role, modules):
         if "commands" not in request:
             raise
         letter, body = fault("processes", error)
+    except (OSError, RecursionError) as error:
+        if isinstance(error, OSError) and error.errno not in REFUSED:
+            raise
+        # What this machine has refused it, or a tree deeper than Python goes: no fault of the executor's own making.
+        sys.excepthook(*sys.exc_info())
+        letter, body = fault("system", error)
     except RuntimeError as error:
         if "new thread" not in str(error):
             raise

@@ -147,6 +147,11 @@ fn trouble(outcome: Outcome, result: &Value) -> Option<(String, String, String)>
         Outcome::Killed => ("it was killed by the owner's word", ""),
         Outcome::Interrupted => ("it was interrupted: the sandbox's daemon stopped in the middle", "try again"),
         Outcome::SandboxFailed => ("the sandbox could not be built, so it did not run", "look at `metnosctl doctor`"),
+        Outcome::DiskExceeded => ("it wrote more to the disk than it was granted", "ask for less at once"),
+        Outcome::DiskFull => ("the disk is nearly full, so it was stopped", "make room on the disk, then try again"),
+        Outcome::Failed => {
+            ("the machine refused something that it needed", "its message says what; `metnosctl doctor`")
+        }
     };
     Some((said("class").unwrap_or_default(), said("message").unwrap_or_else(|| why.to_owned()), remedy.to_owned()))
 }
@@ -193,7 +198,7 @@ mod tests {
         }
     }
 
-    fn outcomes() -> [Outcome; 12] {
+    fn outcomes() -> [Outcome; 15] {
         [
             Outcome::Ok,
             Outcome::Error,
@@ -207,6 +212,9 @@ mod tests {
             Outcome::Killed,
             Outcome::Interrupted,
             Outcome::SandboxFailed,
+            Outcome::DiskExceeded,
+            Outcome::DiskFull,
+            Outcome::Failed,
         ]
     }
 

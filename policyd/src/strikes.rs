@@ -151,8 +151,10 @@ mod tests {
     #[test]
     fn only_what_is_of_its_own_making_counts() {
         let none = [Outcome::Ok, Outcome::Error, Outcome::Killed, Outcome::Interrupted, Outcome::SandboxFailed];
+        let refused_it = [Outcome::DiskFull, Outcome::Failed];
+        assert!(refused_it.into_iter().all(|outcome| !outcome.is_its_own_failure()));
         assert!(none.into_iter().all(|outcome| !outcome.is_its_own_failure()));
-        let own = [Outcome::Timeout, Outcome::Crashed, Outcome::BadOutput];
+        let own = [Outcome::Timeout, Outcome::Crashed, Outcome::BadOutput, Outcome::DiskExceeded];
         assert!(own.into_iter().all(Outcome::is_its_own_failure));
     }
 }

@@ -159,6 +159,9 @@ pub fn outcome(executor: &str, outcome: Outcome, lang: Lang) -> Option<String> {
         Outcome::Killed => Key::OutcomeKilled,
         Outcome::Interrupted => Key::OutcomeInterrupted,
         Outcome::SandboxFailed => Key::OutcomeSandbox,
+        Outcome::DiskExceeded => Key::OutcomeDisk,
+        Outcome::DiskFull => Key::OutcomeDiskFull,
+        Outcome::Failed => Key::OutcomeFailed,
     };
     Some(tell(lang, key, &[("executor", executor.into())]))
 }

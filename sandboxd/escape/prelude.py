@@ -44,9 +44,8 @@ def written(path, source):
     """A copy that could be executed, were it let."""
     with open(source, "rb") as file:
         content = file.read()
-    with open(path, "wb") as file:
+    with open(os.open(path, os.O_CREAT | os.O_WRONLY, 493), "wb") as file:
         file.write(content)
-    os.chmod(path, 493)
     return path
 
 

@@ -2,6 +2,7 @@
 //! the very folder that was decided on, whatever stood at its path in between (design: sandbox §1). Nothing is looked up again
 //! after that, so nothing can be swapped.
 
+use std::ffi::OsString;
 use std::os::fd::AsFd;
 
 use metnos_proto::msg::sandboxd::SeenFolder;
@@ -20,6 +21,28 @@ impl Identity {
     pub fn of(fd: impl AsFd) -> Result<Self, String> {
         let stat = rustix::fs::fstat(fd).map_err(|errno| format!("a folder cannot be looked at: {errno}"))?;
         Ok(Self(stat.st_dev, stat.st_ino))
+    }
+}
+
+/// What a call is shown of what its plan grants.
+#[derive(Debug, Clone, Copy)]
+pub struct World<'a> {
+    /// The folders that were decided on.
+    pub approved: Approved<'a>,
+    /// What of them is covered with nothing; see [`crate::hidden`].
+    pub covers: &'a [OsString],
+    /// The owner's files that stay as writable as their folder, because the decided call names them; see [`Use::Kept`].
+    pub opens: &'a [String],
+}
+
+impl World<'_> {
+    /// For what no decision is about.
+    pub const ANY: Self = Self { approved: Approved::ANY, covers: &[], opens: &[] };
+
+    /// Whether a mount is put on, if what it shows is there.
+    #[must_use]
+    pub fn has(&self, mount: &Mount) -> bool {
+        mount.purpose != Use::Kept || !self.opens.contains(&mount.target)
     }
 }
 
@@ -42,7 +65,14 @@ impl Approved<'_> {
             Use::Outside => (OUTSIDE, true),
             Use::OutsideWrite => (OUTSIDE_WRITABLE, true),
             // Not granted, but put on top of what is.
-            Use::Guard | Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates | Use::Command => {
+            Use::Guard
+            | Use::Kept
+            | Use::Program
+            | Use::Library
+            | Use::Stdlib
+            | Use::Device
+            | Use::Certificates
+            | Use::Command => {
                 return Ok(());
             }
         };

@@ -30,7 +30,7 @@ macro_rules! families {
 }
 
 families! {
-    "files" "links" "writing" "nodes" "sockets" "programs" "code" "others" "identity" "kernel" "mounting" "clocks"
+    "files" "links" "writing" "nodes" "modes" "secrets" "sockets" "programs" "code" "others" "identity" "kernel" "mounting" "clocks"
     "terminals" "floods" "alone" "lies" "outside" "listed"
 }
 
@@ -56,6 +56,8 @@ pub enum Layer {
     Capabilities,
     /// Namespaces, and an environment of its own.
     Namespaces,
+    /// The mask of the modes of new files.
+    Umask,
     /// No descriptor but its own.
     Descriptors,
     /// Resource limits.
@@ -64,6 +66,8 @@ pub enum Layer {
     Sizes,
     /// The clock on the process.
     Clock,
+    /// The room that it may take on a disk.
+    Disk,
     /// sandboxd's reading of what comes out.
     Channel,
 }
@@ -79,10 +83,12 @@ impl Layer {
             Self::Seccomp => "seccomp",
             Self::Capabilities => "capabilities",
             Self::Namespaces => "namespaces",
+            Self::Umask => "umask",
             Self::Descriptors => "descriptors",
             Self::Limits => "limits",
             Self::Sizes => "sizes",
             Self::Clock => "clock",
+            Self::Disk => "disk",
             Self::Channel => "channel",
         }
     }
@@ -112,6 +118,9 @@ pub struct Case {
     /// place for them.
     #[serde(default)]
     pub outside: bool,
+    /// The workspace that it is tried in holds secrets. What waits warm has no place for covers.
+    #[serde(default)]
+    pub secrets: bool,
     /// It may run what the owner lists by default. It is tried on a fresh interpreter only, as all that may.
     #[serde(default)]
     pub runs: bool,
@@ -215,8 +224,9 @@ pub fn arguments(families: &[Family]) -> Value {
             }
         }
     }
-    // The same on every architecture: it came after the numbers were made one.
+    // The same on every architecture: they came after the numbers were made one.
     numbers.insert("clone3".to_owned(), 435);
+    numbers.insert("fchmodat2".to_owned(), 452);
     json!({ "nr": numbers })
 }
 
@@ -241,14 +251,15 @@ impl Case {
     #[must_use]
     pub fn can_be_ordered_without(&self) -> bool {
         match self.layer {
-            _ if self.outside => false,
-            Layer::Seccomp | Layer::Landlock | Layer::Clock => true,
+            _ if self.outside || self.secrets => false,
+            Layer::Seccomp | Layer::Landlock | Layer::Clock | Layer::Disk => true,
             // That of memory stays, so what ends one that wants it all depends on how fast it is.
             Layer::Limits => self.kept.is_empty(),
             Layer::Root
             | Layer::Mounts
             | Layer::Capabilities
             | Layer::Namespaces
+            | Layer::Umask
             | Layer::Descriptors
             | Layer::Sizes
             | Layer::Channel => false,
@@ -307,13 +318,25 @@ impl Case {
         } else if self.runs {
             let quotas = if self.ends.is_empty() { "wall_s = 20, cpu_s = 10" } else { "wall_s = 3, cpu_s = 1" };
             installation.plan(&manifest_of_programs(quotas)?)
-        } else if self.ends.is_empty() {
+        } else if self.ends.is_empty() || self.writes {
             installation.plan(&manifest(self.writes.then_some("workspace/"))?)
         } else {
             let quotas = Quotas { wall_s: 3, cpu_s: 1, ram_mb: 64, output_mb: 1, ..Quotas::default() };
             installation.pure_plan("pure", &quotas)
         };
         plan.map(Some).map_err(|error| error.to_string())
+    }
+
+    /// The workspace that it is tried in; see [`stage`].
+    #[must_use]
+    pub fn stage(&self) -> Value {
+        let mut stage = stage();
+        if self.secrets {
+            for name in [".env", "id_rsa", ".ssh/id", "Secrets/one", "tls.KEY"] {
+                stage[format!("deep/in/{name}")] = json!({"text": "not yours"});
+            }
+        }
+        stage
     }
 
     /// Whether a run has gone as it must, and what came.
@@ -345,6 +368,7 @@ pub fn stage() -> Value {
         "notes/bytes.bin": {"base64": "//4AAQ=="},
         "executors/none/readme": {"text": "x"},
         "desk/paper.txt": {"text": "paper"},
+        "SOUL.md": {"text": "laws"},
         "notes/link": {"link": "/etc/passwd"},
         "notes/out": {"link": "/etc"},
         "notes/up": {"link": "../../.policy/instance.key"},
@@ -380,10 +404,10 @@ pub async fn try_all<S: Sandbox>(
         };
         for fresh in [true, false] {
             // A warm process has no such module and no such folders, and runs no programs; on a fresh one it was tried already.
-            if (case.armed || case.outside || case.runs) && !fresh {
+            if (case.armed || case.outside || case.runs || case.secrets) && !fresh {
                 continue;
             }
-            let scratch = sandbox.scratch(&stage())?;
+            let scratch = sandbox.scratch(&case.stage())?;
             let plan = plan.with_stage(scratch.folder()).map_err(|error| error.to_string())?;
             let (code, entry) = (case.whole(), Entry::Call { args: args.clone(), thought: None });
             let (code, kill) = (code.as_bytes(), kill());
@@ -396,6 +420,8 @@ pub async fn try_all<S: Sandbox>(
                 secrets,
                 progress: &|_, _| {},
                 approved: Approved::ANY,
+                covers: None,
+                opens: &[],
                 kill,
                 begin: None,
             };

@@ -30,7 +30,7 @@ pub enum Frame {
     Fault(FaultKind, String),
 }
 
-/// What the host script says went wrong. A liar may say any of these; each counts against it.
+/// What the host script says went wrong. A liar may say any of these, and has no result then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// No more memory.
@@ -39,6 +39,8 @@ pub enum FaultKind {
     Processes,
     /// What the executor returned cannot be written as JSON.
     Output,
+    /// The machine refused it something, and it did not see to that itself.
+    System,
 }
 
 /// Why the bytes are no frames.
@@ -193,6 +195,7 @@ fn read_fault(body: &[u8]) -> Result<Frame, FrameFault> {
         "memory" => FaultKind::Memory,
         "processes" => FaultKind::Processes,
         "output" => FaultKind::Output,
+        "system" => FaultKind::System,
         _ => return Err(FrameFault::Malformed("a fault of an unknown kind")),
     };
     Ok(Frame::Fault(kind, sentence.to_owned()))

@@ -27,6 +27,8 @@ const WAITING: Limits = Limits {
     open_files: 0,
     file_bytes: 0,
     stack_bytes: 0,
+    disk_bytes: 0,
+    disk_files: 0,
 };
 /// The most groups that could not be removed yet. With more, something is wrong, and no other is made.
 const MAX_LEFT: usize = 256;

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Rlimit, Signal};
 use rustix::thread::CapabilitySet;
 
-use crate::approved::{Approved, Identity};
+use crate::approved::{Identity, World};
 use crate::masks;
 use crate::mounts;
 use crate::order::{self, KNOWN};
@@ -51,8 +51,8 @@ pub struct Material<'a> {
     pub net: &'a [u8],
     /// The ends of its connections.
     pub connections: &'a [OwnedFd],
-    /// The folders that were decided on.
-    pub approved: Approved<'a>,
+    /// What it is shown of what is granted.
+    pub world: World<'a>,
     /// What it becomes.
     pub becoming: Becoming,
     /// The system call filter under which an interpreter starts.
@@ -118,6 +118,7 @@ fn prepare(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
     drop(root);
     rustix::system::sethostname(spec.hostname.as_bytes()).at("naming the machine")?;
     rustix::process::setsid().at("starting a session")?;
+    rustix::process::umask(Mode::from_raw_mode(spec.umask));
     give_up_capabilities(material)?;
     die_with_sandboxd(material)?;
     let program = open_program(spec)?;
@@ -172,7 +173,7 @@ fn build_root(spec: &Spec, material: &Material<'_>) -> Result<OwnedFd, Failure> 
     let place = mounts::open_path(view.as_fd(), NEW_ROOT).at("finding the place of the root")?;
     mounts::attach(root.as_fd(), place.as_fd()).at("attaching the root")?;
     let granted = |purpose| material.becoming == Becoming::Executor || !order::is_granted(purpose);
-    for mount in spec.mounts.iter().filter(|mount| granted(mount.purpose)) {
+    for mount in spec.mounts.iter().filter(|mount| granted(mount.purpose) && material.world.has(mount)) {
         let put = || {
             let source = mounts::open_path(view.as_fd(), &mount.source)?;
             let tree = mounts::copy_tree(source.as_fd(), false)?;
@@ -180,13 +181,17 @@ fn build_root(spec: &Spec, material: &Material<'_>) -> Result<OwnedFd, Failure> 
             let place = mounts::make_place(root.as_fd(), &mount.target, mount.folder)?;
             mounts::attach(tree.as_fd(), place.as_fd()).map(|()| tree)
         };
-        let tree =
-            put().map_err(|errno: Errno| Failure { step: "mounting", why: format!("{}: {errno}", mount.target) })?;
+        let tree = match put() {
+            Ok(tree) => tree,
+            // What is not there need not be kept.
+            Err(Errno::NOENT | Errno::LOOP) if mount.purpose == Use::Kept => continue,
+            Err(errno) => return Err(Failure { step: "mounting", why: format!("{}: {errno}", mount.target) }),
+        };
         if order::is_granted(mount.purpose) {
-            Identity::of(&tree).and_then(|found| material.approved.fits(mount, found)).at("mounting")?;
+            Identity::of(&tree).and_then(|found| material.world.approved.fits(mount, found)).at("mounting")?;
         }
     }
-    masks::cover(root.as_fd(), &spec.masks).at("covering what is closed")?;
+    masks::cover(root.as_fd(), material.world.covers).at("covering what is closed")?;
     let tmp = if leaves_root_open(material) {
         mounts::memory_for_code(spec.tmp, "0700")
     } else {

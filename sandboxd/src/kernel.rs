@@ -2,6 +2,7 @@
 //! what it is given in the plan it is given, and adds nothing of its own.
 
 use std::cell::Cell;
+use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::pin::pin;
@@ -17,17 +18,19 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
-use crate::approved::Approved;
+use crate::approved::World;
 use crate::canary;
 use crate::commands::{self, Closed};
+use crate::disk::{Disk, Writers};
 use crate::egress::{Egress, Opened};
 use crate::frames::{self, Word};
 use crate::groups::Groups;
 use crate::handed::Handed;
+use crate::hidden::Hidden;
 use crate::inner::Becoming;
 use crate::interp::Interpreter;
 use crate::launch::Launcher;
-use crate::limits::{self, Ending, supervise};
+use crate::limits::{self, Breach, Ending, supervise};
 use crate::plan::{Installation, Mode, Plan, TMP, WORKSPACE};
 use crate::pool::{Entry, Finished, Job, Sandbox};
 use crate::reaper::Reaper;
@@ -60,6 +63,8 @@ pub struct Kernel {
     mounted: Vec<String>,
     /// Listed folders that are not shown, and why.
     not_shown: Vec<String>,
+    hidden: Hidden,
+    writers: Rc<Writers>,
     scratches: Cell<u64>,
 }
 
@@ -154,6 +159,8 @@ impl Kernel {
             landlock_abi,
             mounted,
             not_shown,
+            hidden: Hidden::default(),
+            writers: Rc::default(),
             scratches,
         })
     }
@@ -178,6 +185,8 @@ impl Kernel {
             landlock_abi: self.landlock_abi,
             mounted: self.mounted.clone(),
             not_shown: self.not_shown.clone(),
+            hidden: Hidden::default(),
+            writers: Rc::default(),
             scratches: Cell::new(0),
         })
     }
@@ -209,15 +218,23 @@ impl Kernel {
         format!("limits: rlimits, a clock on the process; {groups}")
     }
 
+    /// What is to be covered: as it was found, or nobody has looked yet.
+    async fn covered(&self, plan: &Plan, found: Option<&[OsString]>) -> Result<Vec<OsString>, String> {
+        match found {
+            Some(found) => Ok(found.to_vec()),
+            None => self.hidden.covers(plan, &[]).await,
+        }
+    }
+
     /// On a fresh interpreter: the step of the ladder that needs nothing but the plan. `arguments` say where it may go
     /// on the net, if anywhere.
     async fn execute(
         &self,
-        (plan, approved): (&Plan, Approved<'_>),
+        (plan, world): (&Plan, World<'_>),
         arguments: Option<&[u8]>,
         code: &[u8],
         request: &[u8],
-        stop: impl Future<Output = ()>,
+        stop: impl Future<Output = Breach>,
         progress: impl FnMut(u64, u64),
     ) -> limits::Finished {
         let (connections, report) = match self.egress.open(plan, arguments) {
@@ -225,12 +242,12 @@ impl Kernel {
             Ok(None) => (Vec::new(), None),
             Err(why) => return limits::Finished::failed(why),
         };
-        let launched = self.launcher.launch_with(plan, Becoming::Executor, &connections, approved);
+        let launched = self.launcher.launch_with(plan, Becoming::Executor, &connections, world);
         // Only the process has them from here on.
         drop(connections);
         let mut finished = match launched {
             Ok(launched) => {
-                let mut words = Zeroizing::new(self.launcher.order(plan, false));
+                let mut words = Zeroizing::new(self.launcher.order(plan, &[]));
                 words.extend(frames::frame(Word::Source, code));
                 words.extend(frames::frame(Word::Request, request));
                 supervise(launched, &plan.spec().limits, &words, Ending::of(plan, &self.reaper), stop, progress).await
@@ -286,6 +303,20 @@ async fn stopped(kill: oneshot::Receiver<()>) {
     }
 }
 
+/// Is ready when somebody stops the run, or it has taken more room than it may.
+async fn ends(stop: impl Future<Output = ()>, disk: &Disk) -> Breach {
+    tokio::select! {
+        () = stop => Breach::Stopped,
+        breach = disk.breach() => breach,
+    }
+}
+
+/// The disk was too full for it to begin.
+fn no_room(why: String) -> Finished {
+    let outcome = Outcome::DiskFull;
+    ended(limits::Finished { outcome, ..limits::Finished::failed(why) }, Carrier::Execed)
+}
+
 /// How a run ended, for whoever asked for it: a result only of one that ended well.
 fn ended(finished: limits::Finished, carrier: Carrier) -> Finished {
     let limits::Finished { outcome, why, result, mut resources, log, alarms, nothing_ran: _ } = finished;
@@ -335,13 +366,20 @@ impl Sandbox for Kernel {
         &self.mounted
     }
 
+    async fn look_through(&self, plan: &Plan, named: &[String]) -> Result<Vec<OsString>, String> {
+        self.hidden.covers(plan, named).await
+    }
+
+    fn room(&self, plan: &Plan) -> Result<(), String> {
+        Disk::before(plan, &self.writers).map(drop)
+    }
+
     async fn canaries(&self) -> Vec<Canary> {
         let quotas = Quotas { wall_s: 10, cpu_s: 5, ..Quotas::default() };
         let finished = match self.installation.pure_plan("pure", &quotas) {
             Ok(plan) => {
                 let request = request(&plan, &Entry::Call { args: b"{}".to_vec(), thought: None });
-                self.execute((&plan, Approved::ANY), None, canary::CODE, &request, std::future::pending(), |_, _| {})
-                    .await
+                self.execute((&plan, World::ANY), None, canary::CODE, &request, std::future::pending(), |_, _| {}).await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
         };
@@ -349,15 +387,24 @@ impl Sandbox for Kernel {
     }
 
     async fn run(&self, job: Job<'_>) -> Finished {
-        let Job { turn, plan, code, entry, secrets, progress, approved, kill, begin } = job;
+        let Job { turn, plan, code, entry, secrets, progress, approved, covers, opens, kill, begin } = job;
+        let covers = match self.covered(plan, covers).await {
+            Ok(covers) => covers,
+            Err(why) => return ended(limits::Finished::failed(why), Carrier::Execed),
+        };
         let mut stop = pin!(stopped(kill));
+        let world = World { approved, covers: &covers, opens };
+        let disk = match Disk::before(plan, &self.writers) {
+            Ok(disk) => disk,
+            Err(why) => return no_room(why),
+        };
         let body = Zeroizing::new(secrets.put_into(request(plan, &entry)));
         let _running = self.pool.call();
         let mut carried = None;
         // The process is made ready while the start is being recorded; it gets its request only after that.
         let ready = async {
             let taken = async {
-                let taken = tokio::time::timeout(TAKE_WITHIN, self.pool.take(turn, plan, code, approved)).await;
+                let taken = tokio::time::timeout(TAKE_WITHIN, self.pool.take(turn, plan, code, world)).await;
                 let taken = taken.unwrap_or_else(|_| {
                     tracing::warn!("a warm process was not to be had in time");
                     None
@@ -378,7 +425,7 @@ impl Sandbox for Kernel {
             let mut words = Zeroizing::new(code);
             words.extend(frames::frame(Word::Request, &body));
             let (limits, ending) = (&plan.spec().limits, Ending::of(plan, &self.reaper));
-            let finished = supervise(watched, limits, &words, ending, stop.as_mut(), progress).await;
+            let finished = supervise(watched, limits, &words, ending, ends(stop.as_mut(), &disk), progress).await;
             if matches!(finished.outcome, Outcome::SandboxFailed | Outcome::Crashed) {
                 self.pool.crashed();
             }
@@ -398,19 +445,33 @@ impl Sandbox for Kernel {
                     Entry::Call { args, .. } if turn.is_some() => Some(args.as_slice()),
                     Entry::Call { .. } | Entry::Cases => None,
                 };
-                (self.execute((plan, approved), arguments, code, &body, stop, progress).await, Carrier::Execed)
+                let stop = ends(stop, &disk);
+                (self.execute((plan, world), arguments, code, &body, stop, progress).await, Carrier::Execed)
             }
         };
+        let mut finished = finished;
+        disk.settle(&mut finished).await;
         ended(finished, carrier)
     }
 
     async fn run_fresh(&self, job: Job<'_>) -> Finished {
-        let Job { turn: _, plan, code, entry, secrets, progress, approved, kill, begin } = job;
+        let Job { turn: _, plan, code, entry, secrets, progress, approved, covers, opens, kill, begin } = job;
         if !Job::may_begin(begin).await {
             return Finished::never_begun("its start was not recorded");
         }
+        let covers = match self.covered(plan, covers).await {
+            Ok(covers) => covers,
+            Err(why) => return ended(limits::Finished::failed(why), Carrier::Execed),
+        };
         let body = Zeroizing::new(secrets.put_into(request(plan, &entry)));
-        let finished = self.execute((plan, approved), None, code, &body, stopped(kill), progress).await;
+        let world = World { approved, covers: &covers, opens };
+        let disk = match Disk::before(plan, &self.writers) {
+            Ok(disk) => disk,
+            Err(why) => return no_room(why),
+        };
+        let stop = ends(stopped(kill), &disk);
+        let mut finished = self.execute((plan, world), None, code, &body, stop, progress).await;
+        disk.settle(&mut finished).await;
         ended(finished, Carrier::Execed)
     }
 

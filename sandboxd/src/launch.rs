@@ -9,7 +9,7 @@ use metnos_proto::ids::Blake3;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
 
-use crate::approved::Approved;
+use crate::approved::World;
 use crate::frames::{self, Word};
 use crate::groups::{Group, Groups};
 use crate::inner::{self, Becoming, Material};
@@ -170,10 +170,10 @@ impl Launcher {
         Blake3::of(SEAL_TEXT.concat().as_bytes())
     }
 
-    /// The order for one that executes `plan`, as a frame; with the grants beside it when `mounts`.
+    /// The order for one that executes `plan`, as a frame; with these grants beside it, by their places.
     #[must_use]
-    pub fn order(&self, plan: &Plan, mounts: bool) -> Vec<u8> {
-        frames::frame(Word::Seal, &order::of_plan(plan, &self.filters(plan).sealed, self.landlock, mounts))
+    pub fn order(&self, plan: &Plan, granted: &[&str]) -> Vec<u8> {
+        frames::frame(Word::Seal, &order::of_plan(plan, &self.filters(plan).sealed, self.landlock, granted))
     }
 
     /// The digest of the host script.
@@ -214,11 +214,11 @@ impl Launcher {
     /// # Errors
     /// A [`LaunchError`]. What goes wrong inside the new process is reported over [`Launched::fault`].
     pub fn launch(&self, plan: &Plan, becoming: Becoming) -> Result<Launched, LaunchError> {
-        self.launch_with(plan, becoming, &[], Approved::ANY)
+        self.launch_with(plan, becoming, &[], World::ANY)
     }
 
-    /// The same with the ends of a call's connections, exactly as many as the plan names, and the folders that were
-    /// decided on.
+    /// The same with the ends of a call's connections, exactly as many as the plan names, what it is
+    /// shown of what is granted.
     ///
     /// # Errors
     /// As [`Launcher::launch`].
@@ -227,7 +227,7 @@ impl Launcher {
         plan: &Plan,
         becoming: Becoming,
         connections: &[OwnedFd],
-        approved: Approved<'_>,
+        world: World<'_>,
     ) -> Result<Launched, LaunchError> {
         self.fits(plan)?;
         if plan.egress().map_or(0, |egress| usize::from(egress.connections)) != connections.len() {
@@ -257,7 +257,7 @@ impl Launcher {
                     host: HOST,
                     net: NET,
                     connections,
-                    approved,
+                    world,
                     becoming,
                     filter: &self.filters(plan).start,
                     channel: inner.channel.as_fd(),

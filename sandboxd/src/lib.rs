@@ -11,12 +11,14 @@
 pub mod approved;
 pub mod canary;
 pub mod commands;
+pub mod disk;
 pub mod egress;
 pub mod elf;
 pub mod escape;
 pub mod frames;
 pub mod groups;
 pub mod handed;
+pub mod hidden;
 pub mod inner;
 pub mod interp;
 pub mod kernel;
@@ -35,6 +37,7 @@ pub mod seccomp;
 pub mod sys;
 pub mod userns;
 pub mod view;
+pub mod walk;
 pub mod warm;
 pub mod watched;
 

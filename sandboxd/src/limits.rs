@@ -46,6 +46,10 @@ pub enum Breach {
     Stopped,
     /// It broke the rules of the channel.
     Channel(FrameFault),
+    /// It took more room on a disk than granted.
+    Disk(String),
+    /// A disk that it writes to is fuller than its reserve.
+    Full(String),
 }
 
 /// How a run ended, its result not yet looked at.
@@ -96,13 +100,13 @@ impl<'a> Ending<'a> {
 
 /// Serves a process to its end.
 ///
-/// `request` is sent to it; `stop` ends it when it comes true; `progress` hears how far it is.
+/// `request` is sent to it; `stop` ends it when it comes true, and says why; `progress` hears how far it is.
 pub async fn supervise(
     watched: impl Into<Watched>,
     limits: &Limits,
     request: &[u8],
     ending: Ending<'_>,
-    stop: impl Future<Output = ()>,
+    stop: impl Future<Output = Breach>,
     mut progress: impl FnMut(u64, u64),
 ) -> Finished {
     let started = Instant::now();
@@ -125,7 +129,7 @@ pub async fn supervise(
             open = seen.read_channel(&channel, &mut throttle, &mut progress), if channel_open && seen.breach.is_none() => channel_open = open,
             open = kept.read(&log), if log_open => log_open = open,
             () = &mut clock, if seen.breach.is_none() => seen.breach = Some(Breach::Wall),
-            () = &mut stop, if !stopped => { stopped = true; seen.breach.get_or_insert(Breach::Stopped); }
+            why = &mut stop, if !stopped => { stopped = true; seen.breach.get_or_insert(why); }
         }
         if seen.breach.is_some() {
             process.kill();
@@ -407,6 +411,8 @@ fn judge(
 ) -> (Outcome, String) {
     match breach {
         Some(Breach::Stopped) => return (Outcome::Killed, "it was stopped".to_owned()),
+        Some(Breach::Disk(why)) => return (Outcome::DiskExceeded, why.clone()),
+        Some(Breach::Full(why)) => return (Outcome::DiskFull, why.clone()),
         Some(Breach::Wall) => return (Outcome::Timeout, format!("it took longer than {} s", limits.wall_s)),
         Some(Breach::Channel(fault @ FrameFault::TooLarge { .. })) => {
             return (Outcome::OutputTooLarge, fault.to_string());
@@ -422,6 +428,7 @@ fn judge(
         Some(Frame::Fault(FaultKind::Processes, _)) => {
             return processes_exceeded(limits);
         }
+        Some(Frame::Fault(FaultKind::System, why)) => return (Outcome::Failed, why.clone()),
         Some(Frame::Fault(FaultKind::Output, why)) => return (Outcome::BadOutput, why.clone()),
         Some(Frame::Result(_)) if ended.code == Some(0) && !torn => return (Outcome::Ok, String::new()),
         Some(Frame::Result(_) | Frame::Progress { .. } | Frame::Alarm(_)) | None => {}

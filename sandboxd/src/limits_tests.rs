@@ -12,6 +12,8 @@ const LIMITS: Limits = Limits {
     open_files: 64,
     file_bytes: 0,
     stack_bytes: 8 << 20,
+    disk_bytes: 32 << 20,
+    disk_files: 1024,
 };
 
 const FINE: Ended = Ended { code: Some(0), signal: None, cpu_us: 1000, peak_kib: 9000, written_bytes: 0 };
@@ -57,6 +59,7 @@ fn what_the_host_script_says_is_taken_for_what_it_is() {
     assert_eq!(outcome(None, fault(FaultKind::Memory), FINE, "", ""), Outcome::MemoryExceeded);
     assert_eq!(outcome(None, fault(FaultKind::Processes), FINE, "", ""), Outcome::ProcessesExceeded);
     assert_eq!(outcome(None, fault(FaultKind::Output), FINE, "", ""), Outcome::BadOutput);
+    assert_eq!(outcome(None, fault(FaultKind::System), FINE, "", ""), Outcome::Failed);
 }
 
 #[test]

@@ -104,21 +104,15 @@ impl Writer {
 #[must_use]
 pub const fn is_granted(purpose: Use) -> bool {
     match purpose {
-        Use::Grant | Use::WriteGrant | Use::Outside | Use::OutsideWrite | Use::Guard => true,
+        Use::Grant | Use::WriteGrant | Use::Outside | Use::OutsideWrite | Use::Guard | Use::Kept => true,
         Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates | Use::Command => false,
     }
 }
 
-/// The order for one that executes `plan`, with the grants coming along when `mounts`.
+/// The order for one that executes `plan`, with these grants coming along, by their places.
 #[must_use]
-pub fn of_plan(plan: &Plan, filter: &Filter, landlock_version: Option<u32>, mounts: bool) -> Vec<u8> {
+pub fn of_plan(plan: &Plan, filter: &Filter, landlock_version: Option<u32>, granted: &[&str]) -> Vec<u8> {
     let spec = plan.spec();
-    let granted: Vec<&str> = spec
-        .mounts
-        .iter()
-        .filter(|mount| mounts && is_granted(mount.purpose))
-        .map(|mount| mount.target.as_str())
-        .collect();
     let covered = !granted.is_empty() && granted.first() != Some(&WORKSPACE);
     let mut steps = layout::CANARIES;
     steps |= if covered { layout::COVER } else { 0 };

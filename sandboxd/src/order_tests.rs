@@ -19,7 +19,7 @@ fn text(path: &[u8]) -> String {
 #[test]
 fn what_the_plan_says_is_what_the_seal_reads() {
     let plan = writer("\"workspace/\"").unwrap();
-    let bytes = of_plan(&plan, &filter(), Some(7), true);
+    let bytes = of_plan(&plan, &filter(), Some(7), &[WORKSPACE, "/workspace/executors"]);
     let order = Order::read(&bytes).unwrap();
     assert_eq!(order.steps, CANARIES | LANDLOCK);
     let mounts: Vec<_> = order.mounts.map(text).collect();
@@ -37,31 +37,31 @@ fn what_the_plan_says_is_what_the_seal_reads() {
 fn who_runs_programs_is_ordered_other_canaries_and_may_execute_those_and_the_loader_alone() {
     let manifest = include_bytes!("../../executors/shell_run/manifest.toml");
     let plan = installation().plan(&metnos_proto::executor::Manifest::parse(manifest).unwrap()).unwrap();
-    let bytes = of_plan(&plan, &filter(), Some(7), false);
+    let bytes = of_plan(&plan, &filter(), Some(7), &[]);
     let order = Order::read(&bytes).unwrap();
     assert_eq!(order.steps, CANARIES | LANDLOCK | PROGRAMS);
     let may_run = order.places.filter(|(_, rights)| rights & AccessFs::Execute as u64 != 0);
     let may_run: Vec<String> = may_run.map(|(path, _)| text(path)).collect();
     assert_eq!(may_run, ["/lib64/ld-linux-x86-64.so.2", "/usr/bin/ls", "/usr/bin/wc"]);
-    assert!(!Order::read(&of_plan(&reader(), &filter(), Some(7), false)).unwrap().has(PROGRAMS));
+    assert!(!Order::read(&of_plan(&reader(), &filter(), Some(7), &[])).unwrap().has(PROGRAMS));
 }
 
 #[test]
 fn an_older_kernel_is_told_only_what_it_knows() {
-    let bytes = of_plan(&reader(), &filter(), Some(2), true);
+    let bytes = of_plan(&reader(), &filter(), Some(2), &[WORKSPACE]);
     let order = Order::read(&bytes).unwrap();
     assert_eq!((order.handled_ports, order.scopes), (0, 0));
     assert!(order.places.into_iter().all(|(_, rights)| rights & !order.handled_files == 0));
-    let waived = of_plan(&reader(), &filter(), None, true);
+    let waived = of_plan(&reader(), &filter(), None, &[WORKSPACE]);
     assert!(!Order::read(&waived).unwrap().has(LANDLOCK));
 }
 
 #[test]
 fn mount_points_are_made_when_only_a_part_of_the_workspace_is_granted() {
-    let narrow = of_plan(&writer("\"workspace/notes/\"").unwrap(), &filter(), Some(7), true);
+    let narrow = of_plan(&writer("\"workspace/notes/\"").unwrap(), &filter(), Some(7), &["/workspace/notes"]);
     assert!(Order::read(&narrow).unwrap().has(COVER));
     // A fresh interpreter has its mounts already.
-    let execed = of_plan(&writer("\"workspace/notes/\"").unwrap(), &filter(), Some(7), false);
+    let execed = of_plan(&writer("\"workspace/notes/\"").unwrap(), &filter(), Some(7), &[]);
     let order = Order::read(&execed).unwrap();
     assert!(!order.has(COVER) && order.descriptors() == 0);
 }
@@ -89,7 +89,7 @@ fn the_seal_makes_the_same_small_world_as_the_plan() {
 proptest! {
     #[test]
     fn a_cut_or_longer_order_is_none(cut in any::<prop::sample::Index>(), more in 1_usize..40) {
-        let whole = of_plan(&reader(), &filter(), Some(7), true);
+        let whole = of_plan(&reader(), &filter(), Some(7), &[WORKSPACE]);
         prop_assert!(Order::read(&whole).is_some());
         prop_assert!(Order::read(&whole[..cut.index(whole.len())]).is_none());
         let longer = [whole.as_slice(), &vec![0; more]].concat();

@@ -19,7 +19,7 @@ pub use error::PlanError;
 pub use installation::Installation;
 
 /// Raised with every change of what these fields mean.
-pub const PLAN_FORMAT: u16 = 2;
+pub const PLAN_FORMAT: u16 = 3;
 /// What separates this hash from every other use of BLAKE3.
 const CONTEXT: &str = "metnos 2026-01 profile.lock";
 
@@ -33,6 +33,8 @@ pub const OUTSIDE: &str = "/outside";
 pub const OUTSIDE_WRITABLE: &str = "/outside-writable";
 /// The pool of executors, as a name below the workspace. No grant makes it writable.
 pub const POOL_NAME: &str = "executors";
+/// The owner's files directly in the workspace that every later prompt trusts. No grant of a folder makes them writable.
+pub const KEPT: [&str; 6] = ["SOUL.md", "TELOS.md", "IDENTITY.md", "USER.md", "MEMORY.md", "AGENTS.md"];
 /// The folder, directly below each folder that may be written, into which what is deleted is moved. It
 /// lies on the same mount, so that moving is one step that happens wholly or not at all.
 pub const TRASH: &str = ".trash";
@@ -67,6 +69,8 @@ pub const NET_FILE: &str = "/metnos/net.py";
 pub const CA_FILE: &str = "/certificates/ca.pem";
 /// The user and group an executor is to itself.
 pub const INNER_ID: u32 = 1000;
+/// The permissions that no new file has, whatever it is made with: to write for the group, and any for others.
+pub const UMASK: u32 = 0o027;
 /// The device files there are.
 pub const DEVICES: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/urandom"];
 /// The most mounts of a plan.
@@ -143,6 +147,9 @@ pub enum Use {
     OutsideWrite,
     /// What lies below a folder that may be written and may not be itself: shown for reading, on top.
     Guard,
+    /// A file of the owner's directly in a workspace that may be written (his constitution, what is remembered of him, …): shown
+    /// for reading, on top, where it is there, unless the decided call names it.
+    Kept,
     /// The certificate authorities.
     Certificates,
     /// A program that the owner lists: may be executed.
@@ -246,6 +253,10 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Bytes of the stack of one thread.
     pub stack_bytes: u64,
+    /// Bytes written to disks, and room taken there.
+    pub disk_bytes: u64,
+    /// Files and folders made on disks.
+    pub disk_files: u32,
 }
 
 /// The fields of a plan. To be applied it must become a [`Plan`].
@@ -264,13 +275,16 @@ pub struct Spec {
     pub hostname: String,
     /// The user and group inside.
     pub inner_id: u32,
+    /// See [`UMASK`]. The filter lets it be raised only.
+    pub umask: u32,
     /// The root file system.
     pub root: Memory,
     /// `/tmp`.
     pub tmp: Memory,
     /// In the order in which they are made.
     pub mounts: Vec<Mount>,
-    /// Closed places below what is granted, covered with nothing where they are there.
+    /// Each granted folder: below it, at any depth, closed places and files of secrets are covered with nothing where they
+    /// are there, but for a file that the decided call names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub masks: Vec<String>,
     /// What Landlock leaves open.
@@ -430,7 +444,7 @@ impl Plan {
         spec.mounts.retain(|mount| guarded || mount.purpose != Use::Guard);
         for mount in &mut spec.mounts {
             let from = match mount.purpose {
-                Use::Grant | Use::Guard => WORKSPACE,
+                Use::Grant | Use::Guard | Use::Kept => WORKSPACE,
                 Use::WriteGrant => WRITABLE,
                 Use::Outside | Use::OutsideWrite => {
                     let path = mount.target.strip_prefix(OUTSIDE).unwrap_or_default();

@@ -41,7 +41,7 @@ impl std::fmt::Debug for Filter {
 struct List {
     allow: Vec<Group>,
     check: Vec<Check>,
-    refuse: Vec<Group>,
+    refuse: Vec<Refused>,
     start: Vec<Start>,
 }
 
@@ -57,6 +57,37 @@ struct More {
 struct Group {
     why: String,
     calls: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Refused {
+    why: String,
+    #[serde(default)]
+    errno: RefusedBy,
+    calls: Vec<String>,
+}
+
+/// What a refused call answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+enum RefusedBy {
+    #[default]
+    #[serde(rename = "EPERM")]
+    NotPermitted,
+    #[serde(rename = "ENOSYS")]
+    NoSuchCall,
+    #[serde(rename = "EOPNOTSUPP")]
+    NotSupported,
+}
+
+impl RefusedBy {
+    const fn errno(self) -> i32 {
+        match self {
+            Self::NotPermitted => libc::EPERM,
+            Self::NoSuchCall => libc::ENOSYS,
+            Self::NotSupported => libc::EOPNOTSUPP,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -106,7 +137,7 @@ struct Condition {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Verdict {
     Allow,
-    Refuse,
+    Refuse(RefusedBy),
     /// Allowed when all conditions of one alternative hold, refused otherwise.
     When(Vec<Vec<Condition>>),
 }
@@ -215,12 +246,11 @@ fn read(text: &str, stage: Stage) -> Result<BTreeMap<u32, Verdict>, ListError> {
             names::Call::Unknown => Err(ListError(format!("`{name}` is no known system call"))),
         }
     };
-    for (groups, verdict) in [(&list.allow, Verdict::Allow), (&list.refuse, Verdict::Refuse)] {
-        for group in groups {
-            for name in &group.calls {
-                add(name, &group.why, verdict.clone())?;
-            }
-        }
+    for group in &list.allow {
+        group.calls.iter().try_for_each(|name| add(name, &group.why, Verdict::Allow))?;
+    }
+    for group in &list.refuse {
+        group.calls.iter().try_for_each(|name| add(name, &group.why, Verdict::Refuse(group.errno)))?;
     }
     for check in &list.check {
         let alternatives = conditions(&check.alternatives)?;
@@ -278,7 +308,7 @@ impl Verdict {
     fn opened(&self, more: Vec<Vec<Condition>>) -> Self {
         match (self, more.is_empty()) {
             (_, true) | (Self::Allow, false) => Self::Allow,
-            (Self::Refuse, false) => Self::When(more),
+            (Self::Refuse(_), false) => Self::When(more),
             (Self::When(alternatives), false) => Self::When([alternatives.clone(), more].concat()),
         }
     }
@@ -382,7 +412,7 @@ fn tree(runs: &[Run<'_>]) -> Result<Vec<sock_filter>, ListError> {
         [(_, verdict)] => match verdict {
             None => Ok(vec![error(libc::ENOSYS)]),
             Some(Verdict::Allow) => Ok(vec![allow()]),
-            Some(Verdict::Refuse) => Ok(vec![error(libc::EPERM)]),
+            Some(Verdict::Refuse(by)) => Ok(vec![error(by.errno())]),
             Some(Verdict::When(alternatives)) => alternatives_block(alternatives),
         },
         _ => {

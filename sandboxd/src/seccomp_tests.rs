@@ -44,6 +44,8 @@ const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const EPERM: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
 const ENOSYS: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
 
+const EOPNOTSUPP: u32 = libc::SECCOMP_RET_ERRNO | libc::EOPNOTSUPP.unsigned_abs();
+
 fn answer(name: &str, arguments: [u64; 6]) -> u32 {
     at(Stage::Sealed, name, arguments)
 }
@@ -145,6 +147,42 @@ fn a_high_half_does_not_smuggle_a_terminal_call_past_the_check() {
 }
 
 #[test]
+fn no_file_is_made_with_a_set_id_bit_and_no_mode_changed() {
+    const MAKE: u64 = 0o101;
+    const UNNAMED: u64 = 0o20_200_000 | 1;
+    // A mode that is no mode: nothing is made.
+    assert_eq!(answer("openat", [0, 0, 0, 0o7777, 0, 0]), ALLOW);
+    for flags in [MAKE, UNNAMED] {
+        assert_eq!(answer("openat", [0, 0, flags, 0o777, 0, 0]), ALLOW, "{flags:#o}");
+        for mode in [0o4755, 0o2755, 0o1777, 0o6000, 0o4755 | 1 << 32] {
+            assert_eq!(answer("openat", [0, 0, flags, mode, 0, 0]), EPERM, "{flags:#o} {mode:#o}");
+        }
+    }
+    for mode in [0o4700, 0o2700, 0o1777] {
+        assert_eq!(answer("mkdirat", [0, 0, mode, 0, 0, 0]), EPERM, "{mode:#o}");
+    }
+    assert_eq!(answer("mkdirat", [0, 0, 0o777, 0, 0, 0]), ALLOW);
+    for name in ["fchmod", "fchmodat", "fchown", "fchownat", "setxattr", "linkat", "symlinkat", "mknodat"] {
+        assert_eq!(answer(name, [0; 6]), EPERM, "{name}");
+    }
+    assert_eq!(answer("openat2", [0; 6]), ENOSYS);
+    assert_eq!(answer("fallocate", [0; 6]), EOPNOTSUPP);
+    for (flags, says) in [(0, ALLOW), (1, ALLOW), (2, EPERM), (4, EPERM), (5, EPERM), (1 | 1 << 33, ALLOW)] {
+        assert_eq!(answer("renameat2", [0, 0, 0, 0, flags, 0]), says, "{flags}");
+    }
+    for (mask, says) in [(0, EPERM), (0o22, EPERM), (0o20, EPERM), (0o27, ALLOW), (0o77, ALLOW)] {
+        assert_eq!(answer("umask", [mask, 0, 0, 0, 0, 0]), says, "{mask:#o}");
+    }
+}
+
+#[test]
+fn attributes_are_answered_as_not_supported() {
+    for name in ["getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr"] {
+        assert_eq!(answer(name, [0; 6]), EOPNOTSUPP, "{name}");
+    }
+}
+
+#[test]
 fn a_list_that_does_not_hold_together_is_refused() {
     let list = |allow: &str, check: &str| format!("allow = [{allow}]\ncheck = [{check}]\nrefuse = []\nstart = []\n");
     let call = r#"{ why = "x", calls = ["read"] }"#;
@@ -191,7 +229,9 @@ proptest! {
             match verdicts.get(&number) {
                 None => prop_assert_eq!(came, ENOSYS),
                 Some(Verdict::Allow) => prop_assert_eq!(came, ALLOW),
-                Some(Verdict::Refuse) => prop_assert_eq!(came, EPERM),
+                Some(Verdict::Refuse(by)) => {
+                    prop_assert_eq!(came, libc::SECCOMP_RET_ERRNO | by.errno().unsigned_abs());
+                }
                 Some(Verdict::When(_)) => prop_assert!(came == ALLOW || came == EPERM),
             }
         }
@@ -200,7 +240,7 @@ proptest! {
     #[test]
     fn every_call_ends_in_a_verdict(number in any::<u32>(), architecture in prop_oneof![Just(ARCHITECTURE), any::<u32>()], arguments in any::<[u64; 6]>()) {
         let verdict = run(&Filter::load(Stage::Sealed).unwrap().program, &Data { number, architecture, arguments });
-        prop_assert!([ALLOW, EPERM, ENOSYS, libc::SECCOMP_RET_KILL_PROCESS].contains(&verdict));
+        prop_assert!([ALLOW, EPERM, ENOSYS, EOPNOTSUPP, libc::SECCOMP_RET_KILL_PROCESS].contains(&verdict));
         if architecture != ARCHITECTURE || number >= X32 {
             prop_assert_eq!(verdict, libc::SECCOMP_RET_KILL_PROCESS);
         }
@@ -211,7 +251,7 @@ proptest! {
         let verdicts = read(LIST, Stage::Sealed).unwrap();
         let checked: Vec<_> = verdicts.iter().filter_map(|(number, verdict)| match verdict {
             Verdict::When(alternatives) => Some((*number, alternatives)),
-            Verdict::Allow | Verdict::Refuse => None,
+            Verdict::Allow | Verdict::Refuse(_) => None,
         }).collect();
         let (number, alternatives) = checked[pick % checked.len()];
         let holds = alternatives.iter().any(|all| all.iter().all(|one| {

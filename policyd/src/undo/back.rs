@@ -140,7 +140,10 @@ impl Policy {
                 | Outcome::ProcessesExceeded
                 | Outcome::Killed
                 | Outcome::Interrupted
-                | Outcome::SandboxFailed => ActState::Unknown,
+                | Outcome::SandboxFailed
+                | Outcome::DiskExceeded
+                | Outcome::DiskFull
+                | Outcome::Failed => ActState::Unknown,
             },
             Err(AskError::Refused(_)) => ActState::Failed,
             Err(_) => ActState::Unknown,
@@ -198,9 +201,10 @@ fn judged(ran: &Ran, result: &Sealed, before: ActState) -> Taken {
         | Outcome::ProcessesExceeded
         | Outcome::Killed
         | Outcome::Interrupted
-        | Outcome::SandboxFailed => {
-            (ActState::Undoing, "the inverse broke off; try again, it goes on where it stopped")
-        }
+        | Outcome::SandboxFailed
+        | Outcome::DiskExceeded
+        | Outcome::DiskFull
+        | Outcome::Failed => (ActState::Undoing, "the inverse broke off; try again, it goes on where it stopped"),
     };
     Taken { now, why: why.to_owned(), rule: String::new(), told }
 }

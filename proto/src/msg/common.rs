@@ -200,10 +200,16 @@ pub enum Outcome {
     Interrupted,
     /// The sandbox could not be built, or a canary in it succeeded.
     SandboxFailed,
+    /// More room on the disk, or more files, than granted.
+    DiskExceeded,
+    /// The disk came to be nearly full while it ran.
+    DiskFull,
+    /// It broke off at something that the machine refused it: too many open files, a path that is too long, a disk that fails.
+    Failed,
 }
 
 impl Outcome {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 15] = [
         Self::Ok,
         Self::Error,
         Self::Crashed,
@@ -216,6 +222,9 @@ impl Outcome {
         Self::Killed,
         Self::Interrupted,
         Self::SandboxFailed,
+        Self::DiskExceeded,
+        Self::DiskFull,
+        Self::Failed,
     ];
 
     /// The outcome of this name.
@@ -235,8 +244,15 @@ impl Outcome {
             | Self::MemoryExceeded
             | Self::Timeout
             | Self::OutputTooLarge
-            | Self::ProcessesExceeded => true,
-            Self::Ok | Self::Error | Self::Killed | Self::Interrupted | Self::SandboxFailed => false,
+            | Self::ProcessesExceeded
+            | Self::DiskExceeded => true,
+            Self::Ok
+            | Self::Error
+            | Self::Killed
+            | Self::Interrupted
+            | Self::SandboxFailed
+            | Self::DiskFull
+            | Self::Failed => false,
         }
     }
 
@@ -256,6 +272,9 @@ impl Outcome {
             Self::Killed => "killed",
             Self::Interrupted => "interrupted",
             Self::SandboxFailed => "sandbox_failed",
+            Self::DiskExceeded => "disk_exceeded",
+            Self::DiskFull => "disk_full",
+            Self::Failed => "failed",
         }
     }
 }

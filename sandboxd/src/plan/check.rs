@@ -7,11 +7,9 @@ use metnos_proto::msg::sandboxd::MAX_SECRETS;
 
 use metnos_egress::order::{MAX_CONNECTIONS, MAX_RULES};
 
-use crate::masks;
-
 use super::{
-    CA_FILE, DEVICES, Egress, Mode, Mount, Namespace, OUTSIDE, OUTSIDE_WRITABLE, POOL_NAME, PlanError, Right,
-    SCRATCH_BELOW, Spec, Use, WORKSPACE, WRITABLE,
+    CA_FILE, DEVICES, Egress, KEPT, Mode, Mount, Namespace, OUTSIDE, OUTSIDE_WRITABLE, POOL_NAME, PlanError, Right,
+    SCRATCH_BELOW, Spec, UMASK, Use, WORKSPACE, WRITABLE,
 };
 
 /// The most bytes that any call may move over the net.
@@ -48,7 +46,7 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
         return bad("shows a device that is not one of the three");
     }
     match mount.purpose {
-        Use::Program | Use::Library | Use::Device | Use::Certificates | Use::Command if mount.folder => {
+        Use::Program | Use::Library | Use::Device | Use::Certificates | Use::Command | Use::Kept if mount.folder => {
             bad("is a folder")
         }
         Use::Stdlib | Use::Grant | Use::WriteGrant | Use::Outside | Use::OutsideWrite | Use::Guard if !mount.folder => {
@@ -67,10 +65,12 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
         {
             bad("would run what lies in the workspace")
         }
-        Use::Grant | Use::WriteGrant | Use::Guard if !is_below(&mount.target, WORKSPACE) => {
+        Use::Grant | Use::WriteGrant | Use::Guard | Use::Kept if !is_below(&mount.target, WORKSPACE) => {
             bad("is a grant outside the workspace")
         }
-        Use::Grant | Use::Guard if !is_below(&mount.source, WORKSPACE) && !mount.source.starts_with(SCRATCH_BELOW) => {
+        Use::Grant | Use::Guard | Use::Kept
+            if !is_below(&mount.source, WORKSPACE) && !mount.source.starts_with(SCRATCH_BELOW) =>
+        {
             bad("is a grant from outside the workspace")
         }
         Use::WriteGrant if !is_below(&mount.source, WRITABLE) && !mount.source.starts_with(SCRATCH_BELOW) => {
@@ -88,6 +88,7 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
         | Use::Grant
         | Use::WriteGrant
         | Use::Guard
+        | Use::Kept
         | Use::Certificates
         | Use::Command => Ok(()),
     }
@@ -123,6 +124,12 @@ pub fn guards(mounts: &[Mount]) -> Result<(), PlanError> {
                 what: "may be written, and does not guard the executors below it",
             });
         }
+        if let Some(name) = KEPT.into_iter().find(|name| !keeps(mounts, index, name)) {
+            return Err(PlanError::BadMount {
+                path: format!("{}/{name}", mount.target),
+                what: "could be written by a call that does not name it",
+            });
+        }
         // On top of the guard nothing may be put that could be written.
         let after = mounts.iter().skip_while(|later| !guards(later));
         if after.into_iter().any(|later| later.purpose == Use::WriteGrant && is_below(&pool(), &later.target)) {
@@ -135,20 +142,24 @@ pub fn guards(mounts: &[Mount]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Each granted folder may hold a closed place, so every closed name directly below it is covered; and nothing else is.
+/// Whether a file of the owner's is mounted for reading on top of the folder that this mount grants to write.
+fn keeps(mounts: &[Mount], grant: usize, name: &str) -> bool {
+    let path = format!("{WORKSPACE}/{name}");
+    mounts.iter().skip(grant).any(|later| later.purpose == Use::Kept && later.target == path && later.source == path)
+}
+
+/// Each granted folder may hold a closed place or a file of secrets, so each is looked through; and nothing else is.
 pub fn masks(spec: &Spec) -> Result<(), PlanError> {
     let granted =
         |mount: &&Mount| matches!(mount.purpose, Use::Grant | Use::WriteGrant | Use::Outside | Use::OutsideWrite);
     let granted = spec.mounts.iter().filter(granted);
-    let wanted: BTreeSet<String> = granted.flat_map(|mount| masks::below(&mount.target).collect::<Vec<_>>()).collect();
+    let wanted: BTreeSet<String> = granted.map(|mount| mount.target.clone()).collect();
     let found: BTreeSet<String> = spec.masks.iter().cloned().collect();
     match wanted.symmetric_difference(&found).next() {
         Some(path) if wanted.contains(path) => {
-            Err(PlanError::BadMount { path: path.clone(), what: "is closed, and is not covered" })
+            Err(PlanError::BadMount { path: path.clone(), what: "is granted, and what is closed in it is not covered" })
         }
-        Some(path) => {
-            Err(PlanError::BadMount { path: path.clone(), what: "is covered, and not below what is granted" })
-        }
+        Some(path) => Err(PlanError::BadMount { path: path.clone(), what: "is looked through, and is not granted" }),
         None => Ok(()),
     }
 }
@@ -222,6 +233,8 @@ pub fn limits(spec: &Spec) -> Result<(), PlanError> {
         ("open_files", (8..=256).contains(&limits.open_files)),
         ("file_bytes", limits.file_bytes <= spec.tmp.bytes),
         ("stack_bytes", (1 << 20..=8 << 20).contains(&limits.stack_bytes)),
+        ("disk_bytes", limits.disk_bytes <= 64 << 20 && limits.file_bytes <= limits.disk_bytes),
+        ("disk_files", limits.disk_files <= 4096),
         ("tmp", spec.tmp.bytes <= 64 << 20 && spec.root.bytes <= 4 << 20),
         ("namespaces", spec.namespaces == Namespace::ALL),
         ("modes", spec.modes == modes(spec)),
@@ -230,6 +243,7 @@ pub fn limits(spec: &Spec) -> Result<(), PlanError> {
         ("egress", spec.egress.as_ref().is_none_or(egress)),
         ("secrets", spec.secrets.len() <= MAX_SECRETS && spec.secrets.iter().all(|name| is_name(name))),
         ("inner_id", spec.inner_id != 0),
+        ("umask", spec.umask & UMASK == UMASK && spec.umask <= 0o777),
         // Were it below the limit, a descriptor of this number could be made after the start.
         ("program_fd", i64::from(spec.program_fd) > i64::from(limits.open_files)),
     ];

@@ -8,18 +8,22 @@ use metnos_proto::executor::{Capability, Manifest, NetGrant, PathGrant, Quotas, 
 use metnos_proto::ids::Blake3;
 
 use super::{
-    CA_FILE, CHANNEL_FD, CODE_FOLDER, DEVICES, EXECUTOR, Egress, FIRST_CONNECTION, HOST_FILE, INNER_ID, Limits, Memory,
-    Mode, Mount, MountFlags, Namespace, OUTSIDE, OUTSIDE_WRITABLE, PLAN_FORMAT, POOL_NAME, PROGRAM_FD, Place, Plan,
-    PlanError, Right, SEAL_FILE, Spec, TMP, Use, WORKSPACE, WRITABLE,
+    CA_FILE, CHANNEL_FD, CODE_FOLDER, DEVICES, EXECUTOR, Egress, FIRST_CONNECTION, HOST_FILE, INNER_ID, KEPT, Limits,
+    Memory, Mode, Mount, MountFlags, Namespace, OUTSIDE, OUTSIDE_WRITABLE, PLAN_FORMAT, POOL_NAME, PROGRAM_FD, Place,
+    Plan, PlanError, Right, SEAL_FILE, Spec, TMP, UMASK, Use, WORKSPACE, WRITABLE,
 };
 use crate::commands::{Command, Programs};
 use crate::interp::Interpreter;
-use crate::masks;
 
 /// The connections of a call.
 const CONNECTIONS: u8 = 6;
 /// The bytes of a call, both ways.
 const EGRESS_BYTES: u64 = 16 << 20;
+
+/// What a call may write to disks, and how many files and folders it may make there.
+const DISK_BYTES: u64 = 32 << 20;
+/// See [`DISK_BYTES`].
+const DISK_FILES: u32 = 1024;
 
 /// What plans are made from, besides the manifest: this installation.
 #[derive(Debug, Clone)]
@@ -233,10 +237,11 @@ impl Installation {
             namespaces: Namespace::ALL.to_vec(),
             hostname: "metnos".to_owned(),
             inner_id: INNER_ID,
+            umask: UMASK,
             root: Memory { bytes: 1 << 20, files: 512 },
             tmp,
             mounts: self.mounts(granted, egress.is_some()),
-            masks: granted.targets().flat_map(|(path, _)| masks::below(&path).collect::<Vec<_>>()).collect(),
+            masks: granted.targets().map(|(path, _)| path).collect(),
             places: self.places(granted, egress.is_some()),
             seccomp: seccomp[0],
             start_seccomp: seccomp[1],
@@ -250,6 +255,8 @@ impl Installation {
                 open_files: 64,
                 file_bytes: tmp.bytes,
                 stack_bytes: 8 << 20,
+                disk_bytes: DISK_BYTES,
+                disk_files: DISK_FILES,
             },
             argv,
             env: vec![
@@ -308,6 +315,8 @@ impl Installation {
         mounts.extend(granted.outside.iter().map(|(path, write)| outside_mount(path, *write)));
         if granted.folders.iter().any(|grant| grant.write && grant.below.is_empty()) {
             mounts.push(same(&format!("{WORKSPACE}/{POOL_NAME}"), true, Use::Guard, MountFlags::READ));
+            let kept = KEPT.map(|name| same(&format!("{WORKSPACE}/{name}"), false, Use::Kept, MountFlags::READ));
+            mounts.extend(kept);
         }
         mounts
     }

@@ -176,6 +176,8 @@ pub async fn run<S: Sandbox>(
         secrets,
         progress,
         approved: Approved::ANY,
+        covers: None,
+        opens: &[],
         kill: kill_first,
         begin: None,
     };
@@ -239,6 +241,8 @@ async fn run_case<S: Sandbox>(
         secrets,
         progress: &|_, _| {},
         approved: Approved::ANY,
+        covers: None,
+        opens: &[],
         kill,
         begin: None,
     };

@@ -4,6 +4,7 @@
 //! stand in the chronicle.
 
 use std::convert::Infallible;
+use std::ffi::OsString;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
 use super::ahead::Expected;
-use super::named::one_name_each;
+use super::named::{Named, one_name_each, words_name};
 use super::output::{Judged, judge};
 use super::registry::Denial;
 use super::results::Resolved;
@@ -47,6 +48,13 @@ struct Prepared {
     inputs: Vec<InputRef>,
     slot: Slot,
     given: Given,
+    open: Open,
+}
+
+/// What of its folders a call does not see, and what it may write that others may not.
+struct Open {
+    covers: Vec<OsString>,
+    opens: Vec<String>,
 }
 
 /// What comes with the arguments of a call, sealed.
@@ -125,7 +133,7 @@ impl<S: Sandbox> Service<S> {
             )));
         }
         let prepared = self.prepare(link, &ask, &arguments, comes).await?;
-        let Prepared { verified, arguments, inputs, slot, given } = prepared;
+        let Prepared { verified, arguments, inputs, slot, given, open } = prepared;
         let Given { secrets, thought } = given;
         let began = self.results.borrow_mut().begin(ask.turn, ask.place);
         began.map_err(|error| error.refusal())?;
@@ -138,7 +146,7 @@ impl<S: Sandbox> Service<S> {
             Ok::<u64, Refusal>(seq)
         };
         let entry = Entry::Call { args: arguments, thought };
-        let running = self.execute(&verified, (entry, &secrets), &slot, &ask, notes, begin);
+        let running = self.execute(&verified, (entry, &secrets, &open), &slot, &ask, notes, begin);
         // Made ready while its start is recorded; what runs has heard of that.
         let (started, judged) = tokio::join!(start, running);
         let started_seq = match started {
@@ -177,7 +185,30 @@ impl<S: Sandbox> Service<S> {
         not_in_the_way(self.sandbox.mounted(), &verified.executor.plan)?;
         let given = Given::read(comes, &verified, &ask.id)?;
         let (bytes, inputs) = self.filled(ask.turn, &ask.id, &verified, arguments)?;
-        Ok(Prepared { verified, arguments: bytes, inputs, slot, given })
+        self.sandbox.room(&verified.executor.plan).map_err(|why| {
+            Refusal::new(RefusalCode::Unavailable, "sandbox.disk_full", format!("{} does not run: {why}", ask.id))
+                .remedy("make room on the disk, then try again; what only reads still runs")
+        })?;
+        let open = self.look_through(&verified, arguments).await?;
+        Ok(Prepared { verified, arguments: bytes, inputs, slot, given, open })
+    }
+
+    /// What must not exist in the call's world. Only what its own words name is left there: what a reference brings was not
+    /// read by whoever decided.
+    async fn look_through(&self, verified: &Verified, arguments: &[u8]) -> Result<Open, Refusal> {
+        let executor = &verified.executor;
+        let Named { secrets, kept: opens } = words_name(&executor.manifest, &executor.plan, arguments)?;
+        let covers = self.sandbox.look_through(&executor.plan, &secrets).await.map_err(|why| {
+            Refusal::new(
+                RefusalCode::Unavailable,
+                "sandbox.look_through",
+                format!("{} does not run: {why}", executor.id),
+            )
+            .remedy(
+                "what a call must not see is looked for before it runs; make the folder smaller, or grant a part of it",
+            )
+        })?;
+        Ok(Open { covers, opens })
     }
 
     async fn verified(
@@ -254,7 +285,7 @@ impl<S: Sandbox> Service<S> {
     async fn execute(
         &self,
         verified: &Verified,
-        (entry, secrets): (Entry, &Secrets),
+        (entry, secrets, open): (Entry, &Secrets, &Open),
         slot: &Slot,
         ask: &Run,
         notes: Notes<PolicydSandboxd>,
@@ -272,7 +303,19 @@ impl<S: Sandbox> Service<S> {
         let (plan, code) = (&executor.plan, executor.code.as_slice());
         let (turn, call, kill, begin) = (Some(ask.turn), ask.call, slot.kill(), Some(begin));
         let approved = Approved(Some(&ask.folders));
-        let job = Job { turn, plan, code, entry, secrets, progress: &tell, approved, kill, begin };
+        let job = Job {
+            turn,
+            plan,
+            code,
+            entry,
+            secrets,
+            progress: &tell,
+            approved,
+            covers: Some(&open.covers),
+            opens: &open.opens,
+            kill,
+            begin,
+        };
         let finished = tokio::select! {
             biased;
             finished = self.sandbox.run(job) => finished,

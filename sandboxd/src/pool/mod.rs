@@ -1,12 +1,13 @@
 //! What may run, what came of it, and what later calls may take from it. Nothing here builds a
 //! sandbox: that is behind [`Sandbox`], so that all of this is tested without a kernel's help.
 
+use std::ffi::OsString;
 use std::future::Future;
 
 use metnos_proto::msg::sandboxd::Canary;
 use serde_json::Value;
 
-use crate::plan::{Installation, Mode};
+use crate::plan::{Installation, Mode, Plan};
 
 pub mod ahead;
 pub mod birth;
@@ -50,6 +51,18 @@ pub trait Sandbox: 'static {
     fn mounted(&self) -> &[String] {
         &[]
     }
+
+    /// What must not exist in the world of a call in this sandbox that names these files; see [`crate::hidden`].
+    ///
+    /// # Errors
+    /// In a sentence, why it cannot be said. Nothing must run then.
+    fn look_through(&self, plan: &Plan, named: &[String]) -> impl Future<Output = Result<Vec<OsString>, String>>;
+
+    /// Whether the disks that a call in this sandbox may write to have room.
+    ///
+    /// # Errors
+    /// In a sentence, which is too full.
+    fn room(&self, plan: &Plan) -> Result<(), String>;
 
     /// Tries in a sandbox what must fail there.
     fn canaries(&self) -> impl Future<Output = Vec<Canary>>;

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use metnos_proto::control::FolderSettings;
 use metnos_proto::executor::forbidden::{Places, within_workspace};
+use metnos_proto::executor::secret_names::is_secret_path;
 use metnos_proto::executor::{Manifest, Role, outside};
 use metnos_proto::json;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
@@ -13,7 +14,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use serde_json::Value;
 
-use crate::plan::{OUTSIDE, Plan, WORKSPACE};
+use crate::plan::{KEPT, OUTSIDE, Plan, WORKSPACE};
 
 /// The most texts of one call that are looked at; no schema of the pool allows more paths.
 pub const MAX_NAMED: usize = 256;
@@ -57,6 +58,52 @@ fn one_name_each_outside(manifest: &Manifest, plan: &Plan, arguments: &Value) ->
     Ok(())
 }
 
+/// What the words of a call name that others are not shown, as the sandbox names it. policyd has decided on these very words.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Files of secrets.
+    pub secrets: Vec<String>,
+    /// The owner's files; see [`KEPT`].
+    pub kept: Vec<String>,
+}
+
+/// See [`Named`].
+///
+/// # Errors
+/// When the call names too many.
+pub fn words_name(manifest: &Manifest, plan: &Plan, arguments: &[u8]) -> Result<Named, Refusal> {
+    let arguments: Value = serde_json::from_slice(arguments)
+        .map_err(|error| Refusal::new(RefusalCode::Invalid, "sandbox.named", format!("the arguments: {error}")))?;
+    let settings = FolderSettings { home: plan.spec().home.clone(), ..FolderSettings::default() };
+    let mut named = Named::default();
+    let mut add = |text: &str| {
+        let inside = within_workspace(text, &Places::default());
+        if let Some(name) = inside.as_deref().filter(|name| KEPT.contains(name)) {
+            named.kept.push(format!("{WORKSPACE}/{name}"));
+        }
+        if is_secret_path(text) {
+            let inside = inside.map(|below| format!("{WORKSPACE}/{below}"));
+            named.secrets.extend(inside.or_else(|| settings.place(text).map(|path| format!("{OUTSIDE}{path}"))));
+        }
+    };
+    let folder = arguments.get("cwd").and_then(Value::as_str).unwrap_or_default();
+    collect(&arguments, String::new(), &mut |pointer, text| match manifest.role(pointer) {
+        Role::Path | Role::Selector | Role::Dest => add(text),
+        // A program's word is a file from where it runs.
+        Role::Argv => add(format!("{folder}/{text}").trim_start_matches('/')),
+        _ => {}
+    });
+    if named.secrets.len() > MAX_NAMED {
+        return Err(too_many(named.secrets.len()));
+    }
+    Ok(named)
+}
+
+fn too_many(count: usize) -> Refusal {
+    let why = format!("the call names {count} files; at most {MAX_NAMED} are looked at");
+    Refusal::new(RefusalCode::Invalid, "sandbox.named", why)
+}
+
 /// Every file that an argument names, as `read` reads it.
 fn named(
     manifest: &Manifest,
@@ -70,8 +117,7 @@ fn named(
         }
     });
     if named.len() > MAX_NAMED {
-        let why = format!("the call names {} files; at most {MAX_NAMED} are looked at", named.len());
-        return Err(Refusal::new(RefusalCode::Invalid, "sandbox.named", why));
+        return Err(too_many(named.len()));
     }
     Ok(named)
 }
@@ -131,6 +177,40 @@ mod tests {
         let text = include_str!("../../../executors/fs_read/manifest.toml");
         let text = text.replace("[args]", "[args]\n\"/more/*\" = \"path\"");
         Manifest::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn only_what_the_words_themselves_name_is_left_to_a_call() {
+        let installation = crate::plan::testing::installation();
+        let plan = installation.plan(&manifest()).unwrap();
+        let named = |arguments: Value| words_name(&manifest(), &plan, arguments.to_string().as_bytes()).unwrap();
+        let of = |secrets: &[&str], kept: &[&str]| Named {
+            secrets: secrets.iter().map(ToString::to_string).collect(),
+            kept: kept.iter().map(ToString::to_string).collect(),
+        };
+        assert_eq!(named(json!({"path": "a/./.env"})), of(&["/workspace/a/.env"], &[]));
+        assert_eq!(
+            named(json!({"path": "x/../SOUL.md", "more": ["b/id_rsa"]})),
+            of(&["/workspace/b/id_rsa"], &["/workspace/SOUL.md"])
+        );
+        // A folder, a text, a reference and a file of the same name elsewhere name nothing.
+        for nothing in [
+            json!({"path": "a", "text": ".env"}),
+            json!({"path": {"$ref": "1:/entries/0/path"}}),
+            json!({"path": "notes/SOUL.md"}),
+            json!({"path": "../.env"}),
+        ] {
+            assert_eq!(named(nothing.clone()), Named::default(), "{nothing}");
+        }
+        let shell = Manifest::parse(include_bytes!("../../../executors/shell_run/manifest.toml")).unwrap();
+        let named = |arguments: Value| words_name(&shell, &plan, arguments.to_string().as_bytes()).unwrap();
+        assert_eq!(named(json!({"argv": ["cat", "id_rsa"], "cwd": "keys"})), of(&["/workspace/keys/id_rsa"], &[]));
+        assert_eq!(named(json!({"argv": ["grep", "-r", "x", "."], "stdin": ".env"})), Named::default());
+        let many: Vec<String> = (0..=MAX_NAMED).map(|n| format!("{n}.key")).collect();
+        assert_eq!(
+            words_name(&manifest(), &plan, json!({"more": many}).to_string().as_bytes()).unwrap_err().rule,
+            "sandbox.named"
+        );
     }
 
     #[test]

@@ -149,6 +149,9 @@ pub const fn class_of(outcome: Outcome) -> &'static str {
         Outcome::Killed => "Killed",
         Outcome::Interrupted => "Interrupted",
         Outcome::SandboxFailed => "SandboxFailed",
+        Outcome::DiskExceeded => "DiskExceeded",
+        Outcome::DiskFull => "DiskFull",
+        Outcome::Failed => "Failed",
     }
 }
 
@@ -166,6 +169,9 @@ const fn meaning(outcome: Outcome) -> &'static str {
         Outcome::Killed => "the executor was stopped",
         Outcome::Interrupted => "sandboxd stopped in the middle",
         Outcome::SandboxFailed => "the sandbox could not be built, so the executor did not run",
+        Outcome::DiskExceeded => "the executor wrote more to the disk than granted",
+        Outcome::DiskFull => "the disk is nearly full, so the executor was stopped",
+        Outcome::Failed => "the machine refused the executor something that it needed",
     }
 }
 

@@ -55,6 +55,8 @@ pub async fn look<S: Sandbox>(
         secrets: &Secrets::none(),
         progress: &|_, _| {},
         approved: Approved::ANY,
+        covers: None,
+        opens: &[],
         kill,
         begin: None,
     };

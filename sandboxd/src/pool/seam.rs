@@ -1,5 +1,7 @@
 //! What goes into a sandbox and what comes out of one.
 
+use std::ffi::OsString;
+
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::{Outcome, Resources};
 use tokio::sync::oneshot;
@@ -38,6 +40,11 @@ pub struct Job<'a> {
     pub progress: &'a dyn Fn(u64, u64),
     /// Which folders it was granted.
     pub approved: Approved<'a>,
+    /// What of those is to be covered, as [`Sandbox::look_through`](super::Sandbox::look_through) has found it; `None` when nobody
+    /// has looked yet.
+    pub covers: Option<&'a [OsString]>,
+    /// The owner's files that it may write, because the call names them.
+    pub opens: &'a [String],
     /// Ends it.
     pub kill: oneshot::Receiver<()>,
     /// Hears when its start is recorded: until then everything may be made ready, and not a line of it may run. Dropped

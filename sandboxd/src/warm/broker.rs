@@ -15,7 +15,7 @@ use seccompiler::BpfProgram;
 use super::line::Line;
 use super::narrow;
 use crate::mounts;
-use crate::plan::{Mount, MountFlags};
+use crate::plan::{Mount, MountFlags, Use};
 use crate::sys::{self, Cloned};
 
 /// The longest path that is asked for, in bytes.
@@ -72,18 +72,25 @@ impl Broker {
         }
     }
 
-    /// One mount, attached nowhere yet.
+    /// One mount, attached nowhere yet; `None` for one that need not be there, and is not.
     ///
     /// # Errors
     /// In a sentence, why there is none; after that this broker may be gone.
-    pub async fn mount(&self, mount: &Mount) -> Result<OwnedFd, String> {
+    pub async fn mount(&self, mount: &Mount) -> Result<Option<OwnedFd>, String> {
         let mut word = vec![byte_of(mount.flags)];
         word.extend_from_slice(mount.source.as_bytes());
         let mut answer = [0; 4];
         let asked = self.line.ask(&[&word], &[], &mut answer).await;
         let packet = asked.map_err(|error| format!("the broker cannot be asked: {error}"))?;
-        let error = std::io::Error::from_raw_os_error(i32::from_ne_bytes(answer));
-        packet.fds.into_iter().next().ok_or_else(|| format!("{} cannot be mounted: {error}", mount.source))
+        let error = i32::from_ne_bytes(answer);
+        match packet.fds.into_iter().next() {
+            Some(made) => Ok(Some(made)),
+            None if mount.purpose == Use::Kept && [libc::ENOENT, libc::ELOOP].contains(&error) => Ok(None),
+            None => {
+                let error = std::io::Error::from_raw_os_error(error);
+                Err(format!("{} cannot be mounted: {error}", mount.source))
+            }
+        }
     }
 
     /// Whether it can still be asked.
@@ -125,10 +132,11 @@ fn serve(line: BorrowedFd<'_>, filter: &BpfProgram) -> Result<(), Errno> {
     }
 }
 
-/// A folder of the view, without what may be mounted below it, and with no way to follow a link on it.
+/// A folder or file of the view, without what may be mounted below it, and with no way to follow a link on it.
 fn make(view: BorrowedFd<'_>, path: &str, flags: MountFlags) -> Result<OwnedFd, Errno> {
     let opened = mounts::open_path(view, path)?;
-    if !FileType::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode).is_dir() {
+    let kind = FileType::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode);
+    if !kind.is_dir() && !kind.is_file() {
         return Err(Errno::NOTDIR);
     }
     let tree = mounts::copy_tree(opened.as_fd(), false)?;

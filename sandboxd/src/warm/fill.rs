@@ -13,7 +13,7 @@ use super::stock::{self, Key, Next, Standing};
 use super::waiting::Waiting;
 use super::zygote::Zygote;
 use super::{Idle, MAX_COMPILED, MAX_TOLD, Pool};
-use crate::approved::Approved;
+use crate::approved::World;
 use crate::frames::{self, Word};
 use crate::limits::{Ending, supervise};
 
@@ -93,11 +93,11 @@ impl Pool {
             .map(|(key, known)| (*key, Rc::clone(&known.code)));
         let Some((key, code)) = next else { return Ok(false) };
         let idle = self.fork(false).await?;
-        self.seal(&idle, &self.base, Approved::ANY).await?;
+        self.seal(&idle, &self.base, World::ANY).await?;
         let launched = idle.take().ok_or("a fresh child has ended")?;
         let mut words = frames::frame(Word::Source, &code);
         words.extend(frames::frame(Word::Request, br#"{"entry":"compile"}"#));
-        let never = std::future::pending::<()>();
+        let never = std::future::pending();
         let limits = &self.base.spec().limits;
         let finished = supervise(launched, limits, &words, Ending::AtDeath, never, |_, _| {}).await;
         let compiled = match finished.outcome {
@@ -125,7 +125,7 @@ impl Pool {
         };
         let Some((key, known)) = missing else { return Ok(false) };
         let idle = self.fork(true).await?;
-        let mounted = self.seal(&idle, &known.plan, Approved::ANY).await?;
+        let mounted = self.seal(&idle, &known.plan, World::ANY).await?;
         send(idle.channel()?, &known.told(), &[]).map_err(|error| format!("telling the code: {error}"))?;
         self.waiting.borrow_mut().insert(key, Waiting { idle, mounted });
         Ok(true)

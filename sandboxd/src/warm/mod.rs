@@ -13,10 +13,9 @@ use metnos_proto::msg::common::Carrier;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::approved::{Approved, Identity};
+use crate::approved::{Identity, World};
 use crate::frames::{self, Word};
 use crate::launch::Launcher;
-use crate::masks;
 use crate::order::{self, layout};
 use crate::plan::{Mount, Plan, Spec};
 
@@ -76,6 +75,17 @@ pub struct Counts {
     pub forks: u64,
 }
 
+/// A mount that is attached nowhere yet.
+#[derive(Debug)]
+pub struct Given<'a> {
+    /// What it is.
+    pub mount: &'a Mount,
+    /// It.
+    pub grant: OwnedFd,
+    /// Where it begins.
+    pub found: Identity,
+}
+
 /// A process that was taken for a call.
 #[derive(Debug)]
 pub struct Taken {
@@ -100,8 +110,6 @@ pub struct Pool {
     children: RefCell<Vec<Idle>>,
     waiting: RefCell<BTreeMap<Key, Waiting>>,
     habits: RefCell<Habits>,
-    /// Which granted folders have nothing to cover.
-    covers: masks::Known,
     known: RefCell<BTreeMap<Key, Known>>,
     uses: Cell<u64>,
     last_call: Cell<Option<Instant>>,
@@ -130,7 +138,6 @@ impl Pool {
             children: RefCell::default(),
             waiting: RefCell::default(),
             habits: RefCell::default(),
-            covers: masks::Known::default(),
             known: RefCell::default(),
             uses: Cell::new(0),
             last_call: Cell::new(None),
@@ -278,8 +285,8 @@ impl Pool {
     }
 
     /// A process for this call, sealed or about to be; `None` when there is none and none can be had.
-    pub async fn take(&self, turn: Option<TurnId>, plan: &Plan, code: &[u8], approved: Approved<'_>) -> Option<Taken> {
-        let taken = self.find(turn, plan, code, approved).await;
+    pub async fn take(&self, turn: Option<TurnId>, plan: &Plan, code: &[u8], world: World<'_>) -> Option<Taken> {
+        let taken = self.find(turn, plan, code, world).await;
         // A birth is no sign that calls will come.
         if turn.is_some() {
             self.last_call.set(Some(Instant::now()));
@@ -295,8 +302,9 @@ impl Pool {
         Some(taken)
     }
 
-    async fn find(&self, turn: Option<TurnId>, plan: &Plan, code: &[u8], approved: Approved<'_>) -> Option<Taken> {
-        if !self.serves(plan) || self.covers.any(plan) {
+    async fn find(&self, turn: Option<TurnId>, plan: &Plan, code: &[u8], world: World<'_>) -> Option<Taken> {
+        // What waits has its root already, and no place for covers.
+        if !self.serves(plan) || !world.covers.is_empty() {
             return None;
         }
         let key = Key::new(metnos_proto::ids::Blake3::of(code), plan.hash());
@@ -307,7 +315,7 @@ impl Pool {
         self.habits.borrow_mut().called(turn, key);
         let expected = self.waiting.borrow_mut().remove(&key);
         // What it has mounted was mounted before this was decided.
-        let expected = expected.filter(|waiting| waiting.idle.is_alive() && waiting.fits(plan, approved));
+        let expected = expected.filter(|waiting| waiting.idle.is_alive() && waiting.fits(plan, world));
         if let Some(Waiting { idle: process, .. }) = expected {
             return Some(Taken { process, carrier: Carrier::Predicted, code: Vec::new() });
         }
@@ -323,7 +331,7 @@ impl Pool {
                 Some(idle) => (idle, Carrier::Warm),
                 None => (self.fork(false).await.ok()?, Carrier::Forked),
             };
-            match self.seal(&idle, plan, approved).await {
+            match self.seal(&idle, plan, world).await {
                 Ok(_) => {
                     let code = tell(&idle, code)?;
                     return Some(Taken { process: idle, carrier, code });
@@ -406,27 +414,29 @@ impl Pool {
     ///
     /// # Errors
     /// In a sentence, which cannot be had.
-    pub async fn grants(&self, mounts: &[Mount], approved: Approved<'_>) -> Result<Vec<(OwnedFd, Identity)>, String> {
+    pub async fn grants<'a>(&self, mounts: &'a [Mount], world: World<'_>) -> Result<Vec<Given<'a>>, String> {
         let broker = self.broker.borrow().clone();
         let mut grants = Vec::new();
-        for mount in mounts.iter().filter(|mount| order::is_granted(mount.purpose)) {
+        for mount in mounts.iter().filter(|mount| order::is_granted(mount.purpose) && world.has(mount)) {
             let broker = broker.as_ref().ok_or("there is no broker")?;
-            let grant = broker.mount(mount).await?;
+            // What is not there need not be kept.
+            let Some(grant) = broker.mount(mount).await? else { continue };
             let found = Identity::of(&grant)?;
-            approved.fits(mount, found)?;
-            grants.push((grant, found));
+            world.approved.fits(mount, found)?;
+            grants.push(Given { mount, grant, found });
         }
         Ok(grants)
     }
 
     /// Gives a child its mounts and its order; which folders those are.
-    async fn seal(&self, idle: &Idle, plan: &Plan, approved: Approved<'_>) -> Result<Vec<Identity>, String> {
-        let grants = self.grants(&plan.spec().mounts, approved).await?;
+    async fn seal(&self, idle: &Idle, plan: &Plan, world: World<'_>) -> Result<Vec<(String, Identity)>, String> {
+        let grants = self.grants(&plan.spec().mounts, world).await?;
         idle.limit(&plan.spec().limits)?;
-        let order = self.launcher.order(plan, true);
-        let fds: Vec<BorrowedFd<'_>> = grants.iter().map(|(fd, _)| fd.as_fd()).collect();
+        let places: Vec<&str> = grants.iter().map(|given| given.mount.target.as_str()).collect();
+        let order = self.launcher.order(plan, &places);
+        let fds: Vec<BorrowedFd<'_>> = grants.iter().map(|given| given.grant.as_fd()).collect();
         send(idle.channel()?, &order, &fds).map_err(|error| format!("ordering the seal: {error}"))?;
-        Ok(grants.iter().map(|(_, found)| *found).collect())
+        Ok(grants.iter().map(|given| (given.mount.target.clone(), given.found)).collect())
     }
 }
 

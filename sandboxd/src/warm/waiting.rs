@@ -2,11 +2,13 @@
 
 use std::rc::Rc;
 
+use rustix::fs::{Mode, OFlags};
+
 use super::Idle;
-use crate::approved::{Approved, Identity};
+use crate::approved::{Identity, World};
 use crate::frames::{self, Word};
 use crate::order;
-use crate::plan::Plan;
+use crate::plan::{Mount, Plan, Use};
 
 /// The code of an executor and its sandbox, kept so that it can be made to wait.
 #[derive(Debug, Clone)]
@@ -27,18 +29,32 @@ impl Known {
     }
 }
 
+/// What stands at the source of a mount.
+fn now(mount: &Mount) -> Option<Identity> {
+    let opened =
+        rustix::fs::open(mount.source.as_str(), OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+    opened.ok().and_then(|file| Identity::of(file).ok())
+}
+
 /// A process that waits sealed, with its code.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) idle: Idle,
-    /// The folders that it has mounted, in the order of its plan.
-    pub(super) mounted: Vec<Identity>,
+    /// What it has mounted, by its places.
+    pub(super) mounted: Vec<(String, Identity)>,
 }
 
 impl Waiting {
-    /// Whether what it has mounted are the folders that were decided on.
-    pub(super) fn fits(&self, plan: &Plan, approved: Approved<'_>) -> bool {
-        let granted = plan.spec().mounts.iter().filter(|mount| order::is_granted(mount.purpose));
-        granted.zip(&self.mounted).all(|(mount, found)| approved.fits(mount, *found).is_ok())
+    /// Whether what it has mounted are the folders that were decided on, and the owner's files as they are now.
+    pub(super) fn fits(&self, plan: &Plan, world: World<'_>) -> bool {
+        let mut granted = plan.spec().mounts.iter().filter(|mount| order::is_granted(mount.purpose));
+        granted.all(|mount| {
+            let found = self.mounted.iter().find(|(place, _)| *place == mount.target).map(|(_, found)| *found);
+            match found {
+                Some(found) if mount.purpose == Use::Kept => world.has(mount) && now(mount) == Some(found),
+                Some(found) => world.approved.fits(mount, found).is_ok(),
+                None => mount.purpose == Use::Kept && now(mount).is_none(),
+            }
+        })
     }
 }

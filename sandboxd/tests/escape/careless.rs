@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use metnos_proto::json;
 use metnos_proto::msg::common::{Outcome, Resources};
-use metnos_sandboxd::approved::Approved;
+use metnos_sandboxd::approved::World;
 use metnos_sandboxd::escape::{self, Case, Layer};
 use metnos_sandboxd::frames::{HEAD, Word, frame};
 use metnos_sandboxd::inner::{Becoming, Careless};
 use metnos_sandboxd::kernel;
 use metnos_sandboxd::launch::{Launched, Launcher};
-use metnos_sandboxd::limits::{self, Ending, supervise};
+use metnos_sandboxd::limits::{self, Breach, Ending, supervise};
 use metnos_sandboxd::order::layout;
 use metnos_sandboxd::plan::{Egress, Limits, Memory, Mount, MountFlags, Namespace, Plan, Spec, Use};
 use metnos_sandboxd::pool::{Entry, Finished, Sandbox, ScratchFolder};
@@ -70,7 +70,7 @@ fn outside() -> Value {
 /// Tries the case without these layers.
 pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Result<Finished, String> {
     let has = |layer| off.contains(&layer);
-    let (stage, outside) = (lab.kernel.scratch(&escape::stage())?, lab.kernel.scratch(&outside())?);
+    let (stage, outside) = (lab.kernel.scratch(&case.stage())?, lab.kernel.scratch(&outside())?);
     let careless =
         Careless { landlock: has(Layer::Landlock), capabilities: has(Layer::Capabilities), root: has(Layer::Mounts) };
     let landlock = if has(Layer::Landlock) { None } else { metnos_sandboxd::sys::landlock_abi() };
@@ -97,9 +97,9 @@ pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Resu
             .map_err(|error| error.to_string())
     };
     let connections = if has(Layer::Descriptors) { vec![connection()?] } else { Vec::new() };
-    let launched = launcher.launch_with(&plan, Becoming::Executor, &connections, Approved::ANY);
+    let launched = launcher.launch_with(&plan, Becoming::Executor, &connections, World::ANY);
     let launched = launched.map_err(|error| error.to_string())?;
-    let mut words = launcher.order(&plan, false);
+    let mut words = launcher.order(&plan, &[]);
     words[HEAD + 1] &= !layout::CANARIES;
     words[HEAD + 1] |= if has(Layer::Capabilities) { layout::KEEP } else { 0 };
     let arguments = json::canonical(&super::arguments());
@@ -116,7 +116,10 @@ pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Resu
     let output_bytes = granted.output_bytes;
     let watched = Limits { wall_s, output_bytes, ..plan.spec().limits };
     let patience = if has(Layer::Clock) { Duration::from_secs(granted.wall_s.into()) } else { PATIENCE * slower() };
-    let stop = tokio::time::sleep(patience + Duration::from_millis(500));
+    let stop = async {
+        tokio::time::sleep(patience + Duration::from_millis(500)).await;
+        Breach::Stopped
+    };
     let ended = supervise(launched, &watched, &words, Ending::AtDeath, stop, |_, _| {}).await;
     if ended.outcome == Outcome::SandboxFailed {
         return Err(format!("it was not tried: {}", ended.why));
@@ -141,13 +144,14 @@ fn take(spec: &mut Spec, layer: Layer, outside: &str) {
             spec.mounts.extend(planted);
         }
         Layer::Mounts => {
-            spec.mounts.retain(|mount| mount.purpose != Use::Guard);
+            spec.mounts.retain(|mount| !matches!(mount.purpose, Use::Guard | Use::Kept));
             spec.mounts.iter_mut().filter(|mount| mount.purpose != Use::Device).for_each(|mount| mount.flags = OPEN);
         }
         Layer::Namespaces => {
             spec.namespaces.retain(|namespace| *namespace != Namespace::Pid);
             spec.env.push(("API_KEY".to_owned(), "not yours".to_owned()));
         }
+        Layer::Umask => spec.umask = 0,
         Layer::Descriptors => {
             let host = Launcher::net_digest();
             spec.egress = Some(Egress { rules: Vec::new(), connections: 1, bytes: 1, host });
@@ -163,7 +167,7 @@ fn take(spec: &mut Spec, layer: Layer, outside: &str) {
         }
         Layer::Sizes => spec.tmp = ROOM,
         // These are left out elsewhere: by the launcher, the order, or whoever watches.
-        Layer::Landlock | Layer::Seccomp | Layer::Capabilities | Layer::Clock | Layer::Channel => {}
+        Layer::Landlock | Layer::Seccomp | Layer::Capabilities | Layer::Clock | Layer::Disk | Layer::Channel => {}
     }
 }
 

@@ -5,11 +5,11 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use metnos_proto::msg::common::{Carrier, Outcome};
-use metnos_sandboxd::approved::Approved;
+use metnos_sandboxd::approved::World;
 use metnos_sandboxd::escape::{self, Case, Layer, families};
 use metnos_sandboxd::frames::{HEAD, Word, frame};
 use metnos_sandboxd::kernel;
-use metnos_sandboxd::limits::{self, Ending, supervise};
+use metnos_sandboxd::limits::{self, Breach, Ending, supervise};
 use metnos_sandboxd::order::layout;
 use metnos_sandboxd::plan::{Limits, Plan};
 use metnos_sandboxd::pool::{Entry, Finished, Sandbox, ScratchFolder};
@@ -54,7 +54,7 @@ pub async fn held(lab: &Lab, case: &Case, warm: bool) -> Verdict {
         pool.clear();
     }
     // The others are tried in the owner's own workspace.
-    let scratch = case.outside.then(|| lab.kernel.scratch(&escape::stage())).transpose()?;
+    let scratch = (case.outside || case.secrets).then(|| lab.kernel.scratch(&case.stage())).transpose()?;
     let plan = scratch.as_ref().map_or(Ok(plan.clone()), |scratch| plan.with_stage(scratch.folder()));
     let plan = plan.map_err(|error| error.to_string())?;
     let finished = lab.run(&plan, &case.whole(), &arguments()).await;
@@ -70,14 +70,15 @@ pub async fn held(lab: &Lab, case: &Case, warm: bool) -> Verdict {
 /// that: there it gets through, unless it says that something else stops it too.
 pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     let Some(plan) = plan_of(case, lab) else { return Ok(()) };
-    let scratch = lab.kernel.scratch(&escape::stage())?;
+    let scratch = lab.kernel.scratch(&case.stage())?;
     let plan = patient(&plan.with_stage(scratch.folder()).map_err(|error| error.to_string())?);
     let kernel = lab.kernel_of(&plan);
     kernel.pool().fill().await?;
     let idle = kernel.pool().fork(false).await?;
-    let grants = kernel.pool().grants(&plan.spec().mounts, Approved::ANY).await?;
-    let fds: Vec<_> = grants.iter().map(|(fd, _)| fd.as_fd()).collect();
-    let mut order = kernel.launcher().order(&plan, true);
+    let grants = kernel.pool().grants(&plan.spec().mounts, World::ANY).await?;
+    let fds: Vec<_> = grants.iter().map(|given| given.grant.as_fd()).collect();
+    let places: Vec<&str> = grants.iter().map(|given| given.mount.target.as_str()).collect();
+    let mut order = kernel.launcher().order(&plan, &places);
     without(&mut order, case.layer);
     if case.layer == Layer::Limits {
         // Its control group stands for limits, too.
@@ -94,7 +95,10 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     if case.layer == Layer::Clock {
         (granted_limits.wall_s, patience) = (60 * slower(), granted + Duration::from_millis(500));
     }
-    let stop = tokio::time::sleep(patience);
+    let stop = async {
+        tokio::time::sleep(patience).await;
+        Breach::Stopped
+    };
     let ended = supervise(launched, &granted_limits, &words, Ending::AtDeath, stop, |_, _| {}).await;
     if ended.outcome == Outcome::SandboxFailed {
         return Err(format!("it was not tried: {}", ended.why));
@@ -124,9 +128,11 @@ fn without(order: &mut Vec<u8>, layer: Layer) {
         | Layer::Mounts
         | Layer::Capabilities
         | Layer::Namespaces
+        | Layer::Umask
         | Layer::Descriptors
         | Layer::Sizes
         | Layer::Clock
+        | Layer::Disk
         | Layer::Channel => {}
     }
     let length = u32::try_from(order.len() - HEAD).unwrap();

@@ -37,6 +37,8 @@ const OPEN: Limits = Limits {
     open_files: 64,
     file_bytes: 1 << 20,
     stack_bytes: 8 << 20,
+    disk_bytes: 0,
+    disk_files: 0,
 };
 
 fn none(lab: &Lab) -> bool {
@@ -57,7 +59,7 @@ async fn run(lab: &Lab, code: &str, bounded: bool) -> Result<Finished, String> {
     let launched = idle.take().ok_or("the child has ended")?;
     let group = launched.group.as_ref().ok_or("it has no group")?;
     let folder = group.folder().try_clone_to_owned().map_err(|error| error.to_string())?;
-    let mut words = lab.kernel.launcher().order(&plan, true);
+    let mut words = lab.kernel.launcher().order(&plan, &[]);
     escape::without_all_limits(&mut words);
     words.extend(frame(Word::Source, code.as_bytes()));
     let entry = Entry::Call { args: b"{}".to_vec(), thought: None };

@@ -153,6 +153,8 @@ impl Lab {
             secrets,
             progress,
             approved: Approved::ANY,
+            covers: None,
+            opens: &[],
             kill,
             begin: None,
         };
@@ -208,6 +210,7 @@ fn fill(workspace: &Path) {
     put("notes/bytes.bin", &[0xff, 0xfe, 0, 1]);
     put("executors/none/readme", b"x");
     put("desk/paper.txt", b"paper");
+    put("SOUL.md", b"laws");
     // Beside the workspace lies what nobody may see.
     put("../.policy/instance.key", b"the seed");
     put("../.audit/index.sqlite", b"the chronicle");

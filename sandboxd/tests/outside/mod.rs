@@ -30,7 +30,19 @@ async fn call(lab: &Lab, plan: &Plan, code: &str, approved: Approved<'_>) -> Fin
     let (_keep, kill) = oneshot::channel();
     let entry = Entry::Call { args: json::canonical(&json!({})), thought: None };
     let (code, secrets) = (code.as_bytes(), &Secrets::none());
-    let job = Job { turn: None, plan, code, entry, secrets, progress: &|_, _| {}, approved, kill, begin: None };
+    let job = Job {
+        turn: None,
+        plan,
+        code,
+        entry,
+        secrets,
+        progress: &|_, _| {},
+        approved,
+        covers: None,
+        opens: &[],
+        kill,
+        begin: None,
+    };
     lab.kernel.run(job).await
 }
 

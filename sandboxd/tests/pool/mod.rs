@@ -37,7 +37,19 @@ async fn call(lab: &Lab, turn: Option<TurnId>, plan: &Plan, code: &str) -> Finis
     let entry = Entry::Call { args: json::canonical(&json!({})), thought: None };
     let (code, secrets) = (code.as_bytes(), &Secrets::none());
     lab.kernel
-        .run(Job { turn, plan, code, entry, secrets, progress: &|_, _| {}, approved: Approved::ANY, kill, begin: None })
+        .run(Job {
+            turn,
+            plan,
+            code,
+            entry,
+            secrets,
+            progress: &|_, _| {},
+            approved: Approved::ANY,
+            covers: None,
+            opens: &[],
+            kill,
+            begin: None,
+        })
         .await
 }
 
@@ -196,6 +208,8 @@ pub async fn unrecorded(lab: &Lab) -> Verdict {
                 secrets: &Secrets::none(),
                 progress,
                 approved: Approved::ANY,
+                covers: None,
+                opens: &[],
                 kill,
                 begin: Some(begin),
             };
@@ -272,7 +286,7 @@ pub async fn bad_orders(lab: &Lab) -> Verdict {
     let launcher = lab.kernel.launcher();
     let pool = lab.kernel.pool();
     pool.fill().await?;
-    let good = launcher.order(&plan, false);
+    let good = launcher.order(&plan, &[]);
     let body = &good[metnos_sandboxd::frames::HEAD..];
     let changed = |change: fn(&mut Vec<u8>)| {
         let mut body = body.to_vec();
@@ -335,7 +349,21 @@ async fn decided(lab: &Lab, turn: Option<TurnId>, plan: &Plan, code: &str, appro
     let (_keep, kill) = oneshot::channel();
     let entry = Entry::Call { args: json::canonical(&json!({})), thought: None };
     let (code, secrets) = (code.as_bytes(), &Secrets::none());
-    lab.kernel.run(Job { turn, plan, code, entry, secrets, progress: &|_, _| {}, approved, kill, begin: None }).await
+    lab.kernel
+        .run(Job {
+            turn,
+            plan,
+            code,
+            entry,
+            secrets,
+            progress: &|_, _| {},
+            approved,
+            covers: None,
+            opens: &[],
+            kill,
+            begin: None,
+        })
+        .await
 }
 
 /// A folder is swapped after the decision and before it is mounted: on each step of the ladder nothing runs then. What had
@@ -402,7 +430,7 @@ pub async fn covered(lab: &Lab) -> Verdict {
     let open = "the owner's key";
     let wanted = json!({
         ".ssh/id": "FileNotFoundError", ".netrc": "PermissionError", ".config/metnos/x": "FileNotFoundError",
-        ".config/other/x": open, "deep/.ssh/id": open, "open.txt": open, "list": [], "rename": "OSError",
+        ".config/other/x": open, "deep/.ssh/id": "FileNotFoundError", "open.txt": open, "list": [], "rename": "OSError",
     });
     let plan = lab.writers_plan("workspace/covered/", false).unwrap();
     lab.kernel.pool().fill().await?;

@@ -1,0 +1,138 @@
+//! What is found in real folders, and found again.
+#![allow(clippy::unwrap_used)]
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+use super::*;
+
+fn put(root: &Path, path: &str) {
+    let path = root.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, "x").unwrap();
+}
+
+fn block<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+fn found_with(hidden: &Hidden, root: &Path, named: &[&str]) -> Result<Vec<String>, String> {
+    let named: Vec<String> = named.iter().map(|path| format!("/workspace/{path}")).collect();
+    let mut covers = Vec::new();
+    block(hidden.look_through(root.to_str().unwrap(), "/workspace", &named, &mut covers))?;
+    covers.sort();
+    covers.dedup();
+    let text = |path: OsString| path.to_string_lossy().trim_start_matches("/workspace/").to_owned();
+    Ok(covers.into_iter().map(text).collect())
+}
+
+fn found(root: &Path, named: &[&str]) -> Vec<String> {
+    found_with(&Hidden::default(), root, named).unwrap()
+}
+
+#[test]
+fn secrets_and_closed_places_are_found_at_any_depth_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for path in [
+        ".env",
+        "notes/a.md",
+        "a/b/c/.SSH/id",
+        "a/id_rsa",
+        "a/id_rsa.pub",
+        "x/.config/metnos/key",
+        "x/.config/other/key",
+        "opt/a",
+        "boot/a",
+        "etc/a",
+        "metnos/a",
+        "secrets/one",
+        ".trash-k1-id_rsa",
+        "b/.trash-k1-notes.md",
+        "deep/tls.KEY",
+    ] {
+        put(root, path);
+    }
+    symlink("/etc/passwd", root.join("passwd")).unwrap();
+    let wanted =
+        [".env", ".trash-k1-id_rsa", "a/b/c/.SSH", "a/id_rsa", "deep/tls.KEY", "passwd", "secrets", "x/.config/metnos"];
+    assert_eq!(found(root, &[]), wanted);
+    // A name that is no text.
+    std::fs::write(root.join(OsStr::from_bytes(b"\xff.env")), "x").unwrap();
+    assert_eq!(found(root, &[]).len(), wanted.len() + 1);
+}
+
+#[test]
+fn a_call_sees_the_secret_that_it_names_and_no_closed_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for path in ["a/.env", "b/.env", ".ssh/id", "secrets/one", "secrets/two", "secrets/in/three", "c/.trash-k1-.env"] {
+        put(root, path);
+    }
+    assert_eq!(found(root, &["a/.env"]), [".ssh", "b/.env", "c/.trash-k1-.env", "secrets"]);
+    assert_eq!(found(root, &[".ssh/id", ".ssh"]), found(root, &[]));
+    // Of a folder that is a secret, what is named.
+    let others = [".ssh", "a/.env", "b/.env", "c/.trash-k1-.env"];
+    let with = |more: &[&'static str]| [others.as_slice(), more].concat();
+    assert_eq!(found(root, &["secrets/one"]), with(&["secrets/in", "secrets/two"]));
+    assert_eq!(found(root, &["secrets/in/three"]), with(&["secrets/one", "secrets/two"]));
+    assert_eq!(found(root, &["secrets"]), others);
+    assert_eq!(found(root, &["secret", "env", "a", ""]), with(&["secrets"]), "only the very file");
+    // What is taken back is named by the place that it had.
+    assert_eq!(found(root, &["c/.env"]), [".ssh", "a/.env", "b/.env", "secrets"]);
+}
+
+#[test]
+fn what_changes_in_a_folder_that_was_remembered_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    put(root, "a/b/c/notes.md");
+    let hidden = Hidden::default();
+    assert!(found_with(&hidden, root, &[]).unwrap().is_empty());
+    // As if nothing had changed for long.
+    for folder in hidden.0.borrow_mut().values_mut().flat_map(HashMap::values_mut) {
+        folder.settled = true;
+    }
+    assert!(found_with(&hidden, root, &[]).unwrap().is_empty());
+    let changed = |at: &Path| rustix::fs::stat(at).map(|status| (status.st_ctime, status.st_ctime_nsec)).unwrap();
+    let (at, before) = (root.join("a/b/c"), changed(&root.join("a/b/c")));
+    // The clock of the file system moves in steps.
+    while changed(&at) == before {
+        std::fs::write(at.join("x"), "").unwrap();
+        std::fs::remove_file(at.join("x")).unwrap();
+    }
+    std::fs::rename(at.join("notes.md"), at.join(".env")).unwrap();
+    assert_eq!(found_with(&hidden, root, &[]).unwrap(), ["a/b/c/.env"]);
+    // A folder that is moved is looked at where it is.
+    std::fs::rename(&at, root.join("moved")).unwrap();
+    hidden.0.borrow_mut().clear();
+    assert_eq!(found_with(&hidden, root, &[]).unwrap(), ["moved/.env"]);
+}
+
+#[test]
+fn what_is_too_deep_or_too_much_is_not_shown_or_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    // Deeper than any path can name: made step by step.
+    let mut at = rustix::fs::open(root, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+    let name = "d".repeat(200);
+    for _ in 0..30 {
+        rustix::fs::mkdirat(&at, name.as_str(), Mode::from_raw_mode(0o755)).unwrap();
+        at = rustix::fs::openat(&at, name.as_str(), OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+    }
+    let covers = found(root, &[]);
+    assert_eq!(covers.len(), 1);
+    assert!(covers[0].len() > MAX_PATH - 400 && covers[0].len() < 4000, "{}", covers[0].len());
+    // Many secrets in one place.
+    let many = root.join("many");
+    std::fs::create_dir(&many).unwrap();
+    for number in 0..=MAX_COVERS {
+        std::fs::write(many.join(format!("{number}.key")), "").unwrap();
+    }
+    let why = found_with(&Hidden::default(), root, &[]).unwrap_err();
+    assert!(why.starts_with("workspace holds more than 1024"), "{why}");
+    std::fs::rename(&many, root.join(".ssh")).unwrap();
+    assert_eq!(found(root, &[]).len(), 2, "a closed place is one cover");
+}
