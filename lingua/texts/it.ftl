@@ -406,6 +406,8 @@ refusal = { $rule ->
     [reference-size] il risultato a cui ci si riferisce è troppo grande
     [reference-unknown] il risultato a cui ci si riferisce non c'è
     [sandbox-gone] chi esegue non risponde: si riavvia da solo, riprova tra un momento
+    [sandbox-disk_full] il disco è quasi pieno, quindi non si può scrivere: libera un po' di spazio e chiedi di nuovo
+    [sandbox-look_through] la cartella contiene troppi file per poter escludere con certezza quelli segreti: spostane una parte altrove
     [sandbox-hard_link] quel file ha anche un altro nome, e così non si può toccare
     [sandbox-mount_below] sotto quella cartella è montato un altro disco; chi cura la macchina guardi `metnosctl status`
     [sandbox-named] ciò che è stato nominato non si può aprire così

@@ -102,3 +102,28 @@ fn when_policyd_goes_away_nothing_that_waited_for_its_word_runs() {
         assert!(set.log.borrow().is_empty() && set.memory.started.borrow().is_empty());
     });
 }
+
+#[test]
+fn what_cannot_be_looked_through_or_has_no_room_is_refused_unrecorded() {
+    run(async {
+        let pool = PoolOnDisk::new();
+        let (id, digests) = pool.signed("fs_read");
+        let set = Set::trusted(pool).await;
+        let arguments = json!({"path": "keys/id_rsa"});
+        let turn = TurnId::new();
+        set.sandbox.too_large.set(true);
+        let refusal = refused(set.run(call(turn, 1, &id, &digests, &arguments), &arguments).await);
+        assert_eq!((refusal.code, refusal.rule.as_str()), (RefusalCode::Unavailable, "sandbox.look_through"));
+        assert!(refusal.why.contains("notes holds more than"), "{}", refusal.why);
+        set.sandbox.too_large.set(false);
+        set.sandbox.full.set(true);
+        let refusal = refused(set.run(call(turn, 1, &id, &digests, &arguments), &arguments).await);
+        assert_eq!((refusal.code, refusal.rule.as_str()), (RefusalCode::Unavailable, "sandbox.disk_full"));
+        assert!(set.memory.started.borrow().is_empty() && set.sandbox.jobs.borrow().is_empty());
+        set.sandbox.full.set(false);
+        set.sandbox.then(Act::Return(read_result("x")));
+        set.run(call(turn, 1, &id, &digests, &arguments), &arguments).await.unwrap();
+        // What it names itself is left to it.
+        assert_eq!(set.sandbox.named.borrow().last(), Some(&vec!["/workspace/keys/id_rsa".to_owned()]));
+    });
+}
