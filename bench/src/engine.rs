@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use metnos_policy::context::{Confirm, Context, Who, World};
+use metnos_policy::fields::Files;
 use metnos_policy::intent::Intent;
 use metnos_policyd::arguments::{Arguments, Resolved};
 use metnos_policyd::decide::{Facts, Named, State, decide};
@@ -49,7 +50,7 @@ fn kind(executor: &str, text: &str, expected: &Verdict) -> Times {
     let signed = signed(executor);
     let mut world = World::new(Level::Supervised, Confirm::Card, Places::of_instance("/srv/metnos"));
     world.lang = Lang::En;
-    let (resolved, results) = (Resolved::new(), BTreeMap::new());
+    let (resolved, results, files) = (Resolved::new(), BTreeMap::new(), Files::default());
     let mut times = Times::default();
     for _ in 0..DECISIONS {
         times.time(|| {
@@ -60,6 +61,7 @@ fn kind(executor: &str, text: &str, expected: &Verdict) -> Times {
                 flow.intent = Intent::typed(intent::typed(executor, arguments.value()));
             }
             let facts = Facts {
+                files: &files,
                 name: executor,
                 executor: Named::Callable { manifest: &signed.manifest, spec: &signed.spec, input: &signed.input },
                 arguments: arguments.as_ref(),

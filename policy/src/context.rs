@@ -106,6 +106,10 @@ pub struct Context {
     pub label: Label,
     /// What the owner typed.
     pub words: Words,
+    /// What somebody else typed: it endorses nothing, but an address that he has typed himself carries nothing of the owner's.
+    pub heard: Words,
+    /// Somebody waits for the answer: no hook, timer or schedule.
+    pub attended: bool,
     /// What was foreseen.
     pub intent: Intent,
     /// Endorsements other than the owner's words that were used up, by what they endorsed.
@@ -126,6 +130,8 @@ impl Context {
             who,
             label: Label::CLEAN,
             words: Words::default(),
+            heard: Words::default(),
+            attended: true,
             intent: Intent::default(),
             used: HashSet::new(),
             pried: false,
@@ -139,9 +145,23 @@ impl Context {
         self.questions = 0;
         match self.who {
             Who::Owner if registered => self.words.add(words, lang),
+            Who::Guest if registered => {
+                self.heard = Words::default();
+                self.heard.add(words, lang);
+                self.read(Label { integrity: Integrity::Untrusted, readers: Readers::Public }, true);
+            }
             Who::Owner | Who::Guest | Who::Unpaired => {
                 self.read(Label { integrity: Integrity::Untrusted, readers: Readers::Public }, true)
             }
+        }
+    }
+
+    /// The words of whoever is asking.
+    #[must_use]
+    pub const fn own_words(&self) -> &Words {
+        match self.who {
+            Who::Owner => &self.words,
+            Who::Guest | Who::Unpaired => &self.heard,
         }
     }
 

@@ -10,16 +10,16 @@ use crate::argv;
 use crate::carriers;
 use crate::fields::{Claim, Field, Source};
 use crate::intent::Fit;
+use crate::net;
 use crate::rules::{Case, Ruling, name};
 use crate::spec::{Effect, is_critical};
-use crate::words::fold;
 
 /// `read` and `net_read`; none for what has an effect.
 #[must_use]
 pub fn reading(case: &Case<'_>) -> Option<Ruling> {
     match case.asked.spec.effect {
         Effect::Of(Class::Read) => Some(Ruling::allow("read.granted", "it only reads")),
-        Effect::Of(Class::NetRead) => Some(net_read(case)),
+        Effect::Of(Class::NetRead) => Some(net::net_read(case)),
         Effect::Of(
             Class::SelfCreate
             | Class::SelfModify
@@ -61,35 +61,6 @@ pub fn acting(case: &Case<'_>) -> Ruling {
     }
 }
 
-/// A request that leaves the machine can carry something out in its address.
-fn net_read(case: &Case<'_>) -> Ruling {
-    if case.context.is_clean() {
-        return Ruling::allow("net_read.clean", "nothing untrusted was read in this turn");
-    }
-    let told = |field: &Field<'_>| {
-        let Some(value) = field.value else { return false };
-        let typed = field.is_frozen() || case.context.words.contain(value, field.role);
-        let listed = field.role == Role::Url && value.as_str().is_some_and(|url| is_listed(case, url));
-        typed || listed || matches!(value, Value::Bool(_))
-    };
-    match case.fields.all.iter().find(|field| !told(field)) {
-        None => Ruling::allow("net_read.literal", "every address in it was typed by the owner or is on the list"),
-        Some(field) => {
-            let why =
-                format!("{} was composed after untrusted data was read, and a request can carry data out", name(field));
-            Ruling::ask("net_read.url", why)
-        }
-    }
-}
-
-/// Whether an address has exactly a host on the owner's list, and nothing in it that could carry data.
-fn is_listed(case: &Case<'_>, url: &str) -> bool {
-    let plain = url.chars().all(|c| c.is_ascii_graphic() && !"\\?#@%".contains(c));
-    let Some((scheme, rest)) = url.split_once("://") else { return false };
-    let host = rest.split('/').next().unwrap_or_default();
-    plain && case.world.hosts.contains(&fold(&format!("{scheme}://{host}")))
-}
-
 /// The first argument of these roles that nobody endorses.
 fn unendorsed<'a>(case: &Case<'a>, roles: &[Role]) -> Option<&'a Field<'a>> {
     let fields = &case.fields.all;
@@ -101,42 +72,61 @@ fn asks_for(rule: &'static str, field: &Field<'_>) -> Ruling {
         Source::Contact => "it is a contact, which is not enough here",
         Source::Slot => "it was fixed beforehand, but the owner's words do not contain it",
         Source::Result => "it was taken from a result that nobody has pointed at",
+        Source::Called => "the owner has only called it by a name",
         Source::Intent | Source::Prompt | Source::Owner | Source::Designated => "it is not frozen at this place",
         Source::Ctx => "it was composed in this turn",
     };
     Ruling::ask(rule, format!("{} is not endorsed: {from}", name(field)))
 }
 
-/// Something new of the owner's own: in a clean context, or where it was foreseen.
+/// Something new of the owner's own: in a clean context, or where it was foreseen. What replaces something is no new thing.
 fn self_create(case: &Case<'_>) -> Ruling {
+    if replaces(case) {
+        return self_modify(case);
+    }
     // Whom it reaches and what it opens or overwrites is not its own matter.
-    let untouched =
-        case.context.is_clean() || case.fields.all.iter().all(|field| !is_content(field) || field.is_literal());
+    let untouched = case.is_clean() || case.fields.all.iter().all(|field| !is_content(field) || field.is_literal());
     if let Some(field) =
         unendorsed(case, &[Role::Dest, Role::Secret]).filter(|field| !(field.source == Source::Contact && untouched))
     {
         return asks_for("self_create.dest", field);
     }
+    let place = unendorsed(case, &[Role::Path, Role::Selector, Role::Url]);
     if case.context.is_clean() {
-        return Ruling::allow(
-            "self_create.clean",
-            "it makes something of the owner's own, and nothing untrusted was read",
-        );
+        return match place.filter(|field| field.is_untrusted()) {
+            Some(field) => asks_for("self_create.place", field),
+            None => Ruling::allow(
+                "self_create.clean",
+                "it makes something of the owner's own, and nothing untrusted was read",
+            ),
+        };
     }
-    match unendorsed(case, &[Role::Path, Role::Selector, Role::Url]) {
+    match place {
         Some(field) => asks_for("self_create.place", field),
         None => Ruling::allow("self_create.slot", "it makes something of the owner's own, as was foreseen"),
     }
 }
 
+/// Whether something is there that would be replaced, or it is told to replace whatever is there.
+fn replaces(case: &Case<'_>) -> bool {
+    let there = &case.asked.files.there;
+    let places = || case.fields.of_roles(&[Role::Path, Role::Selector]);
+    let told = || case.fields.of_roles(&[Role::Flag]).any(|field| field.value == Some(&Value::Bool(true)));
+    places().any(|field| there.contains(&field.pointer)) || places().next().is_some() && told()
+}
+
 fn self_modify(case: &Case<'_>) -> Ruling {
-    let home = case.world.level == Level::Full && case.context.is_clean() && case.asked.spec.reversible;
+    let home = case.world.level == Level::Full && case.is_clean() && case.asked.spec.reversible;
     let critical: &[Role] = if case.context.is_clean() {
         &[Role::Selector, Role::Path, Role::Dest, Role::Secret]
     } else {
         &[Role::Selector, Role::Path, Role::Dest, Role::Secret, Role::Url, Role::Amount, Role::Time, Role::Entity]
     };
-    match unendorsed(case, critical) {
+    // A list that was called by its name is added to, and can be put back as it was; it is not replaced.
+    let adds = case.asked.spec.reversible && case.asked.spec.effect == Effect::Of(Class::SelfModify);
+    let called = |field: &Field<'_>| adds && field.source == Source::Called;
+    let open = case.fields.all.iter().find(|it| critical.contains(&it.role) && !it.is_endorsed() && !called(it));
+    match open {
         Some(field) if home && field.role != Role::Dest => {
             Ruling::allow("self_modify.home", "it can be undone, and nothing untrusted was read")
         }
@@ -178,7 +168,7 @@ fn send(case: &Case<'_>) -> Ruling {
     if let Some(field) = unendorsed(case, &targets) {
         return asks_for("send.selector", field);
     }
-    if case.context.is_clean() {
+    if case.is_clean() {
         return Ruling::allow("send.clean", "every destination is endorsed, and nothing untrusted was read");
     }
     let derived: Vec<&Field<'_>> =
@@ -235,7 +225,8 @@ fn all_frozen(case: &Case<'_>) -> Ruling {
 /// Content that was composed after untrusted data was read.
 fn loose<'a>(case: &Case<'a>) -> Option<&'a Field<'a>> {
     let fields = &case.fields.all;
-    fields.iter().find(|field| !case.context.is_clean() && !is_critical(field.role) && !field.is_literal())
+    let tainted = |field: &Field<'_>| !case.context.is_clean() || field.is_untrusted();
+    fields.iter().find(|field| tainted(field) && !is_critical(field.role) && !field.is_literal())
 }
 
 fn money(case: &Case<'_>) -> Ruling {
@@ -274,7 +265,7 @@ fn money(case: &Case<'_>) -> Ruling {
         Level::Full => &[Role::Secret, Role::Entity, Role::Url, Role::Path],
         Level::ReadOnly | Level::Supervised => &[Role::Secret, Role::Entity, Role::Url, Role::Path, Role::Time],
     };
-    if let Some(field) = unendorsed(case, rest).filter(|field| !(field.role == Role::Time && case.context.is_clean())) {
+    if let Some(field) = unendorsed(case, rest).filter(|field| !(field.role == Role::Time && case.is_clean())) {
         return asks_for("money.argument", field);
     }
     match loose(case) {
@@ -322,8 +313,7 @@ fn shell(case: &Case<'_>) -> Ruling {
     if !case.context.is_clean() {
         return Ruling::ask("shell.tainted", "it runs a command, and untrusted data was read in this turn");
     }
-    let untrusted = |field: &Field<'_>| field.label.integrity == metnos_proto::msg::common::Integrity::Untrusted;
-    if case.fields.of_roles(&[Role::Argv]).any(untrusted) {
+    if case.fields.of_roles(&[Role::Argv]).any(Field::is_untrusted) {
         return Ruling::ask("shell.tainted", "it runs a command, and a word of that comes from untrusted data");
     }
     // A word that was handed on unseen may be the very one that is run.
@@ -342,7 +332,7 @@ fn shell(case: &Case<'_>) -> Ruling {
 }
 
 fn schedule(case: &Case<'_>) -> Ruling {
-    if case.context.is_clean() {
+    if case.is_clean() {
         return Ruling::allow("schedule.clean", "nothing untrusted was read in this turn");
     }
     match case.fields.all.iter().find(|field| !field.is_frozen()) {

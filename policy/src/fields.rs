@@ -1,17 +1,17 @@
 //! The arguments of a call one by one: where each value came from, and who endorses it.
 //! Whatever nobody endorses has the label of the context (design: policy §7, endorsement).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use metnos_proto::executor::Role;
 use metnos_proto::ids::Blake3;
 use metnos_proto::json;
-use metnos_proto::msg::common::{Integrity, Label};
+use metnos_proto::msg::common::{Integrity, Label, Readers};
 use serde_json::Value;
 
 use crate::context::{Context, World};
 use crate::intent::Fit;
-use crate::results::{Inputs, Output};
+use crate::results::{Inputs, Output, within};
 use crate::spec::Spec;
 
 /// The planner's word that an argument was taken from a result. It counts only as far as the digests
@@ -26,6 +26,15 @@ pub struct Claim<'a> {
     pub leaf: String,
 }
 
+/// What is known of the files that a call names, on the word of whoever has looked at them, by pointer of the argument.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files {
+    /// Something is there already, or nobody can say that nothing is.
+    pub there: BTreeSet<String>,
+    /// What is there begins like a file that holds a secret.
+    pub secret: BTreeSet<String>,
+}
+
 /// A call as it is asked for.
 #[derive(Debug, Clone)]
 pub struct Asked<'a> {
@@ -37,6 +46,18 @@ pub struct Asked<'a> {
     pub opaque: &'a BTreeMap<String, Label>,
     /// Where arguments are said to come from.
     pub claims: Vec<Claim<'a>>,
+    /// What is known of the files that it names.
+    pub files: Files,
+}
+
+impl Asked<'_> {
+    /// What is claimed of the argument at `pointer`, or of something it lies in: the output, and where in it.
+    fn claimed<'b>(&'b self, pointer: &'b str) -> impl Iterator<Item = (&'b Output, &'b str, String)> {
+        self.claims.iter().filter(|claim| within(pointer, &claim.pointer)).map(|claim| {
+            let rest = pointer.get(claim.pointer.len()..).unwrap_or_default();
+            (claim.output, claim.leaf.as_str(), format!("{}{rest}", claim.leaf))
+        })
+    }
 }
 
 /// Who stands behind a value.
@@ -52,6 +73,8 @@ pub enum Source {
     Owner,
     /// Designated by the answer to a literal query.
     Designated,
+    /// A file that the owner has called by its name without the ending, and nothing untrusted was read since.
+    Called,
     /// Somebody the owner has paired or written to.
     Contact,
     /// A part of a result, digest compared.
@@ -70,6 +93,7 @@ impl Source {
             Self::Slot => "slot",
             Self::Owner => "owner",
             Self::Designated => "designated",
+            Self::Called => "called",
             Self::Contact => "contact",
             Self::Result => "result",
             Self::Ctx => "ctx",
@@ -112,12 +136,24 @@ impl Field<'_> {
         matches!(self.source, Source::Intent | Source::Prompt | Source::Slot | Source::Owner)
     }
 
+    /// It comes from what nobody vouches for, whatever the turn has read.
+    #[must_use]
+    pub fn is_untrusted(&self) -> bool {
+        self.label.integrity == Integrity::Untrusted
+    }
+
     /// What is used up when this endorsement is: the owner's words are bounded by their slot instead.
     #[must_use]
     pub fn key(&self, executor: &str) -> Option<Blake3> {
         match self.source {
             Source::Designated | Source::Contact => Some(key(executor, &self.pointer, self.value)),
-            Source::Intent | Source::Prompt | Source::Slot | Source::Owner | Source::Result | Source::Ctx => None,
+            Source::Intent
+            | Source::Prompt
+            | Source::Slot
+            | Source::Owner
+            | Source::Called
+            | Source::Result
+            | Source::Ctx => None,
         }
     }
 }
@@ -169,6 +205,7 @@ impl<'a> Fields<'a> {
             join: self.all.iter().map(|field| field.label).reduce(Label::join).unwrap_or(Label::CLEAN),
             context: context.label,
             leaves: self.all.iter().filter_map(digest).collect::<HashMap<_, _>>(),
+            secret: false,
             literal: self.all.iter().all(|field| field.is_frozen() || matches!(field.value, Some(Value::Bool(_)))),
         }
     }
@@ -211,7 +248,10 @@ fn source(
     role: Role,
     value: &Value,
 ) -> (Source, Label) {
-    let trusted = Label { integrity: Integrity::Trusted, ..Label::CLEAN };
+    // Whatever stands behind a value: what was handed on by reference stays as secret as it is.
+    let secret = asked.claimed(pointer).any(|(output, leaf, _)| output.below(leaf).readers == Readers::Secret);
+    let readers = if secret { Readers::Secret } else { Readers::Public };
+    let trusted = Label { integrity: Integrity::Trusted, readers };
     if let Fit::Slot(at) = fit
         && context.intent.freezes(at, pointer)
     {
@@ -230,16 +270,27 @@ fn source(
     }
     let digest = json::digest(value);
     let unused = !context.used.contains(&key(&asked.spec.name, pointer, Some(value)));
-    let mut found = None;
-    for claim in asked.claims.iter().filter(|claim| claim.pointer == pointer) {
-        let Some(leaf) = claim.output.at(&claim.leaf).filter(|leaf| leaf.part.digest == digest) else { continue };
-        if unused && claim.output.designates(&claim.leaf, &context.words) {
-            return (Source::Designated, leaf.label);
-        }
-        found = Some((Source::Result, leaf.label));
+    let mut found: Option<Label> = None;
+    for (output, whole, leaf) in asked.claimed(pointer) {
+        let label = match output.at(&leaf).filter(|part| part.part.digest == digest) {
+            Some(_) if unused && output.designates(&leaf, &context.words) => {
+                return (Source::Designated, output.at(&leaf).map_or(context.label, |part| part.label));
+            }
+            Some(part) => part.label,
+            // It is not the part that it is said to be: then it may be anything that lies there.
+            None => context.label.join(output.below(whole)),
+        };
+        found = Some(found.map_or(label, |found| found.join(label)));
     }
     if unused && value.as_str().is_some_and(|text| world.is_contact(text)) {
-        return (Source::Contact, context.label);
+        return (Source::Contact, found.map_or(context.label, |found| context.label.join(found)));
     }
-    found.unwrap_or((Source::Ctx, context.label))
+    if let Some(label) = found {
+        return (Source::Result, label);
+    }
+    let called = || value.as_str().is_some_and(|path| context.words.call_file(path));
+    if context.is_clean() && role == Role::Path && called() {
+        return (Source::Called, context.label);
+    }
+    (Source::Ctx, context.label)
 }

@@ -46,6 +46,8 @@ pub struct Frozen {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Intent {
     slots: Vec<Frozen>,
+    /// It is one call that the owner has typed himself.
+    typed: bool,
 }
 
 /// How a call meets the slots.
@@ -92,7 +94,13 @@ impl Intent {
     #[must_use]
     pub fn typed(slot: Slot) -> Self {
         let verified = slot.args.iter().map(|(_, wanted)| matches!(wanted, Wanted::Literal(_))).collect();
-        Self { slots: vec![Frozen { slot, verified, used: 0 }] }
+        Self { slots: vec![Frozen { slot, verified, used: 0 }], typed: true }
+    }
+
+    /// Whether it is one call that the owner has typed himself.
+    #[must_use]
+    pub const fn is_typed(&self) -> bool {
+        self.typed
     }
 
     /// How many literals were found.

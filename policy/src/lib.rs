@@ -4,8 +4,8 @@
 //! evidence only (design: policy §7).
 //!
 //! # Map
-//! [`spec`] what a signed manifest says of an executor · [`words`] and [`dates`] what the owner
-//! really typed · [`intent`] what was foreseen before anything else was read · [`results`]
+//! [`spec`] what a signed manifest says of an executor · [`words`], [`dates`], [`numbers`]
+//! and [`addresses`] what the owner really typed · [`intent`] what was foreseen before anything else was read · [`results`]
 //! where data came from, by digest · [`fields`] what vouches for each argument · [`rules`] the
 //! rules in order, first match · [`effects`] one rule for each class of effects · [`context`]
 //! what a turn and its continuations remember · [`guard`], [`paths`] and [`argv`] what nothing
@@ -14,14 +14,18 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod addresses;
 pub mod argv;
 pub mod carriers;
 pub mod context;
 pub mod dates;
 pub mod effects;
 pub mod fields;
+pub mod files;
 pub mod guard;
 pub mod intent;
+pub mod net;
+pub mod numbers;
 pub mod paths;
 pub mod replay;
 pub mod results;

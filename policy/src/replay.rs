@@ -11,7 +11,7 @@ use metnos_proto::msg::common::{Integrity, Lang, Level};
 use serde_json::{Value, json};
 
 use crate::context::{Confirm, Context, Stored, Who, World};
-use crate::fields::{Asked, Claim};
+use crate::fields::{Asked, Claim, Files};
 use crate::intent::{Slot, Wanted};
 use crate::paths::Places;
 use crate::results::{Output, Part};
@@ -196,6 +196,7 @@ impl Trace {
         name.clone_into(&mut self.current);
         let context = self.contexts.entry(name.to_owned()).or_insert_with(|| Context::new(who));
         context.who = who;
+        context.attended = principal.get("role").and_then(Value::as_str) != Some("scheduler");
         context.said(prompt, registered, self.world.lang);
         Ok(())
     }
@@ -234,7 +235,8 @@ impl Trace {
         };
         let (judgement, label) = {
             let opaque = BTreeMap::new();
-            let asked = Asked { spec: &spec, args, opaque: &opaque, claims: self.claims(event) };
+            let asked =
+                Asked { spec: &spec, args, opaque: &opaque, claims: self.claims(event), files: Files::default() };
             let context = self.contexts.get(&self.current).ok_or_else(|| malformed("nothing was said yet"))?;
             (judge(&self.world, context, &asked), context.label.integrity)
         };

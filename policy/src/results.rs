@@ -51,6 +51,8 @@ pub struct Inputs {
     pub leaves: HashMap<Blake3, Integrity>,
     /// Every argument was typed by the owner.
     pub literal: bool,
+    /// It opens a file that holds a secret: so does what it says.
+    pub secret: bool,
 }
 
 impl Output {
@@ -86,11 +88,13 @@ impl Output {
             }
             known(&part.digest).map_or(label, |known| label.max(known))
         };
+        let secret = inputs.secret || inputs.join.readers == Readers::Secret;
+        let readers = if secret { Readers::Secret } else { spec.readers };
         let parts: Vec<Labelled> = parts
             .into_iter()
-            .map(|part| Labelled { label: Label { integrity: integrity(&part), readers: spec.readers }, part })
+            .map(|part| Labelled { label: Label { integrity: integrity(&part), readers }, part })
             .collect();
-        let unlisted = Label { integrity: rest, readers: spec.readers };
+        let unlisted = Label { integrity: rest, readers };
         let whole = parts.iter().map(|labelled| labelled.label).reduce(Label::join).unwrap_or(unlisted);
         Self { parts, whole, query_literal: inputs.literal }
     }
@@ -197,7 +201,13 @@ mod tests {
 
     fn inputs(join: Integrity, literal: bool) -> Inputs {
         let label = |integrity| Label { integrity, readers: Readers::Public };
-        Inputs { join: label(join), context: label(Integrity::Untrusted), leaves: HashMap::new(), literal }
+        Inputs {
+            join: label(join),
+            context: label(Integrity::Untrusted),
+            leaves: HashMap::new(),
+            literal,
+            secret: false,
+        }
     }
 
     fn rule() -> OutputSpec {

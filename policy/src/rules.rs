@@ -3,14 +3,14 @@
 
 use metnos_proto::executor::{Class, Role};
 use metnos_proto::ids::Blake3;
-use metnos_proto::msg::common::{Label, Level, Readers};
+use metnos_proto::msg::common::{Label, Level};
 
 use crate::context::{Confirm, Context, MAX_QUESTIONS, Who, World};
 use crate::effects;
 use crate::fields::{Asked, Field, Fields, Source};
+use crate::files;
 use crate::guard::{self, shown};
 use crate::intent::Fit;
-use crate::paths::{self, Places};
 use crate::results::Inputs;
 use crate::spec::Effect;
 
@@ -143,7 +143,7 @@ pub fn judge(world: &World, context: &Context, asked: &Asked<'_>) -> Judgement {
         ruling,
         fit: fields.fit,
         uses: fields.all.iter().filter_map(|field| field.key(&asked.spec.name)).collect(),
-        inputs: fields.inputs(context),
+        inputs: Inputs { secret: files::opens_secret(&case), ..fields.inputs(context) },
         effect,
         foreseen: matches!(fields.fit, Fit::Slot(_)),
         fields: fields
@@ -172,11 +172,19 @@ pub struct Case<'a> {
     pub fields: &'a Fields<'a>,
 }
 
+impl Case<'_> {
+    /// Whether nothing untrusted has had a say in it: neither read before, nor handed on in one of its arguments.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.context.is_clean() && !self.fields.all.iter().any(Field::is_untrusted)
+    }
+}
+
 fn first_match(case: &Case<'_>) -> Ruling {
     let forbidden = unpaired(case)
         .or_else(|| core_path(case))
-        .or_else(|| secret_sink(case))
-        .or_else(|| workspace_core(case))
+        .or_else(|| files::secret_sink(case))
+        .or_else(|| files::workspace_core(case))
+        .or_else(|| files::secret_file(case))
         .or_else(|| not_his_to_write(case));
     if let Some(ruling) = forbidden {
         return ruling;
@@ -201,61 +209,6 @@ fn core_path(case: &Case<'_>) -> Option<Ruling> {
         let text = field.value?.as_str()?;
         let objection = guard::check(&name(field), text, &case.world.places)?;
         Some(Ruling::deny(objection.rule, objection.why))
-    })
-}
-
-/// A secret goes only where the owner's own hand has pointed.
-fn secret_sink(case: &Case<'_>) -> Option<Ruling> {
-    let effect = case.asked.spec.effect;
-    if !(effect.outbound() || effect == Effect::Of(Class::NetRead) || effect == Effect::Of(Class::Shell)) {
-        return None;
-    }
-    let secret = case.fields.all.iter().find(|field| field.label.readers == Readers::Secret)?;
-    let sinks = [Role::Dest, Role::Url, Role::Entity];
-    let by_hand = case.fields.of_roles(&sinks).all(Field::is_frozen) && case.fields.of_roles(&sinks).next().is_some();
-    (!by_hand).then(|| {
-        let why = format!("{} is a secret, and where it would go was not typed by the owner", name(secret));
-        Ruling::deny("secret.sink", why)
-    })
-}
-
-/// The files that say what Metnos is: nobody writes them on the word of something that was read.
-pub const CORE_FILES: [&str; 6] = ["identity.md", "user.md", "memory.md", "agents.md", "soul.md", "telos.md"];
-
-fn workspace_core(case: &Case<'_>) -> Option<Ruling> {
-    if case.asked.spec.effect.reads() {
-        return None;
-    }
-    let files = [Role::Path, Role::Selector, Role::Dest];
-    let names = |field: &&Field<'_>, wanted: &[&str]| {
-        field
-            .value
-            .and_then(serde_json::Value::as_str)
-            .is_some_and(|text| is_core_file(text, wanted, &case.world.places))
-    };
-    if let Some(field) = case.fields.of_roles(&files).find(|field| names(field, &["soul.md"])) {
-        let why =
-            format!("{} holds the Laws: they are changed by hand, at the machine, and by nothing else", name(field));
-        return Some(Ruling::deny("law.constitution", why));
-    }
-    if case.context.is_clean() {
-        return None;
-    }
-    let named = case.fields.of_roles(&files).find(|field| names(field, &CORE_FILES))?;
-    let why = format!(
-        "{} is one of the files that say what Metnos is, and untrusted data was read in this turn",
-        name(named)
-    );
-    Some(Ruling::deny("workspace.core", why))
-}
-
-/// Whether any reading of `text` is one of the files `wanted` in the root of the workspace.
-pub(crate) fn is_core_file(text: &str, wanted: &[&str], places: &Places) -> bool {
-    let Some(readings) = paths::readings(text) else { return true };
-    readings.iter().any(|reading| {
-        let path = paths::resolve(&reading.text, places).path.to_lowercase();
-        let (folder, file) = path.rsplit_once('/').unwrap_or_default();
-        wanted.contains(&file) && (folder == places.workspace.to_lowercase() || folder.ends_with("/workspace"))
     })
 }
 
@@ -329,3 +282,7 @@ pub fn name(field: &Field<'_>) -> String {
 #[cfg(test)]
 #[path = "rules_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "clean_tests.rs"]
+mod clean_tests;

@@ -3,24 +3,26 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::fields::Files;
 use crate::intent::{Slot, Wanted};
+use crate::paths::Places;
 use crate::results::Output;
 use crate::spec::Spec;
-use metnos_proto::msg::common::{Integrity, Lang};
+use metnos_proto::msg::common::{Integrity, Lang, Readers};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const X: Label = Label { integrity: Integrity::Untrusted, readers: Readers::Private };
+pub(super) const X: Label = Label { integrity: Integrity::Untrusted, readers: Readers::Private };
 
 /// A turn that is set up step by step.
-struct Bench {
-    world: World,
-    context: Context,
-    spec: Spec,
+pub(super) struct Bench {
+    pub(super) world: World,
+    pub(super) context: Context,
+    pub(super) spec: Spec,
 }
 
 impl Bench {
-    fn new(prompt: &str, effect: &str, args: Value) -> Self {
+    pub(super) fn new(prompt: &str, effect: &str, args: Value) -> Self {
         let mut world = World::new(Level::Supervised, Confirm::Literal, Places::of_instance("/home/owner/metnos"));
         world.owner = ["me".to_owned()].into();
         world.contacts = ["bob".to_owned()].into();
@@ -32,7 +34,7 @@ impl Bench {
         Self { world, context, spec }
     }
 
-    fn slot(mut self, args: &[(&str, Option<Value>)], max: u8) -> Self {
+    pub(super) fn slot(mut self, args: &[(&str, Option<Value>)], max: u8) -> Self {
         let args = args
             .iter()
             .map(|(pointer, value)| ((*pointer).to_owned(), value.clone().map_or(Wanted::Any, Wanted::Literal)))
@@ -42,20 +44,20 @@ impl Bench {
         self
     }
 
-    fn tainted(mut self) -> Self {
+    pub(super) fn tainted(mut self) -> Self {
         self.context.read(X, true);
         self
     }
 
-    fn judge(&self, args: &Value) -> Judgement {
+    pub(super) fn judge(&self, args: &Value) -> Judgement {
         judge(
             &self.world,
             &self.context,
-            &Asked { spec: &self.spec, args, opaque: &BTreeMap::new(), claims: Vec::new() },
+            &Asked { spec: &self.spec, args, opaque: &BTreeMap::new(), claims: Vec::new(), files: Files::default() },
         )
     }
 
-    fn says(&self, args: Value) -> (Decision, &'static str) {
+    pub(super) fn says(&self, args: Value) -> (Decision, &'static str) {
         let ruling = self.judge(&args).ruling;
         (ruling.decision, ruling.rule)
     }
@@ -93,7 +95,7 @@ fn a_core_path_is_denied_whatever_the_class_and_a_mention_is_no_access() {
 fn the_files_that_say_what_metnos_is_are_not_written_under_taint() {
     let bench =
         Bench::new("write SOUL.md and notes/a.md", "self_create", json!({"path": "path"})).slot(&[("/path", None)], 3);
-    assert_eq!(bench.says(json!({"path": "MEMORY.md"})).0, Allow);
+    assert_eq!(bench.says(json!({"path": "MEMORY.md"})), (Ask, "workspace.core"), "his words do not name it");
     assert_eq!(bench.says(json!({"path": "./Soul.md"})), (Deny, "law.constitution"));
     let bench = bench.tainted();
     assert_eq!(bench.says(json!({"path": "SOUL.md"})), (Deny, "law.constitution"));
@@ -116,24 +118,29 @@ fn a_side_effect_under_taint_needs_a_slot_that_is_not_used_up() {
 }
 
 #[test]
-fn a_request_that_leaves_the_machine_is_the_owners_or_clean() {
+fn a_request_that_leaves_the_machine_says_only_what_was_typed() {
     let args = json!({"url": "url"});
-    let bench = Bench::new("read https://a.example/x", "net_read", args);
-    assert_eq!(bench.says(json!({"url": "https://b.example"})), (Allow, "net_read.clean"));
-    let bench = bench.tainted();
-    for url in ["https://a.example/x", "https://ok.example", "https://ok.example/news"] {
-        assert_eq!(bench.says(json!({"url": url})), (Allow, "net_read.literal"), "{url}");
-    }
-    for url in [
-        "https://b.example",
-        "https://a.example/x?q=secret",
-        "https://ok.example/?q=1",
-        "https://ok.example.evil.net/",
-        "https://me@ok.example/",
-        "http://ok.example/",
-        "https://evil.example#https://ok.example",
+    // A clean turn endorses nothing: its planner may be the attacker's, too.
+    for bench in [
+        Bench::new("read https://a.example/x and the news", "net_read", args.clone()),
+        Bench::new("read https://a.example/x and the news", "net_read", args.clone()).tainted(),
     ] {
-        assert_eq!(bench.says(json!({"url": url})), (Ask, "net_read.url"), "{url}");
+        for url in ["https://a.example/x", "https://ok.example", "https://ok.example/", "https://ok.example/news"] {
+            assert_eq!(bench.says(json!({"url": url})), (Allow, "net_read.literal"), "{url}");
+        }
+        for url in [
+            "https://b.example",
+            "https://a.example/x?q=secret",
+            "https://a.example/secret",
+            "https://ok.example/secret",
+            "https://ok.example/?q=1",
+            "https://ok.example.evil.net/",
+            "https://me@ok.example/",
+            "http://ok.example/",
+            "https://evil.example#https://ok.example",
+        ] {
+            assert_eq!(bench.says(json!({"url": url})), (Ask, "net_read.url"), "{url}");
+        }
     }
 }
 
@@ -212,14 +219,18 @@ fn a_designation_is_good_for_one_use() {
     let query = judge(
         &bench.world,
         &bench.context,
-        &Asked { spec: &list, args: &nothing, opaque: &opaque, claims: Vec::new() },
+        &Asked { spec: &list, args: &nothing, opaque: &opaque, claims: Vec::new(), files: Files::default() },
     );
     let parts = crate::replay::parts(&json!([{"id": "a1", "title": "meeting"}, {"id": "a2", "title": "lunch"}]));
     let output = Output::of(&list.output, parts, &query.inputs, None, |_| None, |_| false);
     bench.context.read(output.whole, false);
     let says = |context: &Context, id: &str, leaf: &str| {
         let claims = vec![crate::fields::Claim { pointer: "/id".into(), output: &output, leaf: leaf.into() }];
-        judge(&bench.world, context, &Asked { spec: &bench.spec, args: &json!({ "id": id }), opaque: &opaque, claims })
+        judge(
+            &bench.world,
+            context,
+            &Asked { spec: &bench.spec, args: &json!({ "id": id }), opaque: &opaque, claims, files: Files::default() },
+        )
     };
     let first = says(&bench.context, "a1", "/0/id");
     assert_eq!(first.ruling.rule, "destroy.designated");
@@ -240,7 +251,7 @@ fn a_secret_goes_only_where_the_owner_has_typed() {
         judge(
             &bench.world,
             &bench.context,
-            &Asked { spec: &bench.spec, args: &args, opaque: &opaque, claims: Vec::new() },
+            &Asked { spec: &bench.spec, args: &args, opaque: &opaque, claims: Vec::new(), files: Files::default() },
         )
         .ruling
     };

@@ -148,6 +148,8 @@ pub struct Spec {
     pub roles: Vec<(String, Role)>,
     /// What it puts out.
     pub output: OutputSpec,
+    /// A model is shown its arguments.
+    pub thinks: bool,
 }
 
 impl Spec {
@@ -165,6 +167,7 @@ impl Spec {
             effect: Effect::Of(manifest.effects.class),
             reversible: manifest.effects.reversible,
             idempotent: manifest.contract.idempotent,
+            thinks: manifest.mind.is_some(),
             roles: manifest.args.iter().map(|(pattern, role)| (pattern.clone(), *role)).collect(),
             output: OutputSpec {
                 // The discriminator of every result is a constant of the contract, not data.
@@ -205,6 +208,7 @@ impl Spec {
             effect: Effect::named(entry.get("effect").and_then(Value::as_str).unwrap_or_default()),
             reversible: flag("reversible"),
             idempotent: flag("idempotent"),
+            thinks: flag("thinks"),
             roles: roles
                 .map(|(argument, role)| {
                     let pointer = if argument.starts_with('/') { argument.clone() } else { json::child("", argument) };

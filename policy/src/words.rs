@@ -12,6 +12,7 @@ use metnos_proto::msg::common::Lang;
 use serde_json::{Value, json};
 
 use crate::dates::{Moment, Said};
+use crate::numbers::{self, Decimal};
 
 /// The most words of a prompt that can name a row of a result.
 const MAX_NAMING_WORDS: usize = 400;
@@ -29,16 +30,19 @@ pub struct Words {
 }
 
 #[derive(Debug, Clone)]
-struct Prompt {
-    plain: String,
+pub(crate) struct Prompt {
+    pub(crate) plain: String,
     folded: String,
+    /// The same, without the numbers that only count the items of a list.
+    counted: String,
     said: Said,
 }
 
 impl Words {
     /// Adds what was just typed.
     pub fn add(&mut self, words: &str, lang: Lang) {
-        let prompt = Prompt { plain: words.to_owned(), folded: fold(words), said: Said::read(words, lang) };
+        let counted = numbers::without_markers(words);
+        let prompt = Prompt { plain: words.to_owned(), folded: fold(words), counted, said: Said::read(words, lang) };
         self.prompts.push(prompt);
         self.names = OnceCell::new();
     }
@@ -57,6 +61,35 @@ impl Words {
         !folded.is_empty() && self.prompts.iter().any(|prompt| stands_in(&prompt.folded, &folded))
     }
 
+    /// Whether the words name this file: its name stands in them as a token of its own.
+    #[must_use]
+    pub fn name_file(&self, path: &str) -> bool {
+        let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        self.mention(path) || self.mention(name)
+    }
+
+    /// Whether the words call this file by its name without the ending: "the shopping list" is `notes/shopping.md`.
+    #[must_use]
+    pub fn call_file(&self, path: &str) -> bool {
+        let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        let spoken = stem.replace(['-', '_'], " ");
+        let long = stem.chars().count() >= MIN_NAME && stem.chars().any(char::is_alphabetic) && !is_common(stem);
+        long && (self.mention(stem) || self.mention(&spoken))
+    }
+
+    /// Whether the person has typed this address, or every part of it, see [`crate::addresses`].
+    #[must_use]
+    pub fn spell(&self, url: &str) -> bool {
+        self.prompts.iter().any(|prompt| crate::addresses::is_spelled(&prompt.plain, url))
+    }
+
+    /// Whether every part of this path of an address stands in the words.
+    #[must_use]
+    pub fn spell_path(&self, path: &str) -> bool {
+        self.prompts.iter().any(|prompt| crate::addresses::is_path_spelled(&prompt.plain, path))
+    }
+
     /// Whether a part of a result with this digest is called by its name in the words.
     #[must_use]
     pub fn name(&self, digest: &Blake3) -> bool {
@@ -72,23 +105,11 @@ impl Prompt {
             Value::Number(number) => {
                 let text = number.to_string();
                 let digits = text.strip_suffix(".0").unwrap_or(&text);
-                match role {
+                if identifies(role) {
                     // Which thing: only where it is called one, or any quantity would do.
-                    Role::Selector | Role::Dest | Role::Entity => {
-                        occurrences(&self.plain, digits).any(|(before, after)| numeric_id(before, after))
-                    }
-                    Role::Payload
-                    | Role::Amount
-                    | Role::Time
-                    | Role::Secret
-                    | Role::Url
-                    | Role::Path
-                    | Role::Query
-                    | Role::Argv
-                    | Role::Flag => {
-                        Decimal::parse(&text).is_some_and(|wanted| numbers(&self.plain).any(|found| found == wanted))
-                    }
+                    return self.calls_id(digits);
                 }
+                Decimal::parse(&text).is_some_and(|wanted| numbers::all(&self.counted).any(|found| found == wanted))
             }
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => false,
         }
@@ -99,13 +120,38 @@ impl Prompt {
             return false;
         }
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return occurrences(&self.plain, text).any(|(before, after)| numeric_id(before, after));
+            return self.calls_id(text);
+        }
+        if identifies(role) && is_no_name(text, role) {
+            return numbers::is_short(text) && self.calls_id(text);
         }
         // What is used to the letter must have been typed to the letter.
         let exact = matches!(role, Role::Path | Role::Secret | Role::Url | Role::Argv);
         let found = if exact { stands_in(&self.plain, text) } else { stands_in(&self.folded, &fold(text)) };
         found || Moment::parse(text).is_some_and(|moment| self.said.contains(moment))
     }
+}
+
+impl Prompt {
+    /// Whether these digits are called an id somewhere.
+    fn calls_id(&self, digits: &str) -> bool {
+        occurrences(&self.counted, digits).any(|(before, after)| numbers::is_id(before, after))
+    }
+}
+
+/// Whether a value of this role says which thing is meant, and not how much, when or what.
+const fn identifies(role: Role) -> bool {
+    match role {
+        Role::Selector | Role::Dest | Role::Entity | Role::Path | Role::Url | Role::Secret => true,
+        Role::Payload | Role::Amount | Role::Time | Role::Query | Role::Argv | Role::Flag => false,
+    }
+}
+
+/// Whether a text may stand in anybody's words without naming anything: a mark of a list, a bare number, or, where it
+/// picks from many, a word that any sentence has.
+fn is_no_name(text: &str, role: Role) -> bool {
+    let picks = matches!(role, Role::Selector | Role::Path);
+    !text.chars().any(char::is_alphanumeric) || numbers::is_short(text) || picks && is_common(text)
 }
 
 /// Letter case, kinds of apostrophes and runs of white space taken away.
@@ -143,7 +189,7 @@ fn stands_in(words: &str, text: &str) -> bool {
 }
 
 /// What stands before and after each place where `text` occurs.
-fn occurrences<'a>(words: &'a str, text: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+pub(crate) fn occurrences<'a>(words: &'a str, text: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
     words.match_indices(text).map(move |(at, found)| (&words[..at], &words[at + found.len()..]))
 }
 
@@ -162,71 +208,13 @@ fn begins_token(before: &str, text: &str) -> bool {
 }
 
 /// Sentence punctuation ends a token when nothing of the token follows it.
-fn ends_token(after: &str) -> bool {
+pub(crate) fn ends_token(after: &str) -> bool {
     let rest = after.trim_start_matches(['.', ',', ';', ':', '!', '?']);
     match rest.chars().next() {
         None => true,
         Some(c) if rest.len() == after.len() => !joins(c),
         Some(c) => c.is_whitespace() || "\"'`)]}»”’".contains(c),
     }
-}
-
-/// Digits count as a name only where they are called one: `id 7`, `no. 7`, `n. 7`, `#7`.
-fn numeric_id(before: &str, after: &str) -> bool {
-    if !ends_token(after) {
-        return false;
-    }
-    if before.ends_with('#') {
-        return true;
-    }
-    let named = before.trim_end_matches([' ', ':', '\'', '"']);
-    let word = named.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default().to_lowercase();
-    named.len() < before.len() && matches!(word.as_str(), "id" | "no." | "n." | "#")
-}
-
-/// A decimal number by value: `5`, `5.0` and `5,00` are one.
-#[derive(Debug, PartialEq, Eq)]
-struct Decimal {
-    negative: bool,
-    whole: String,
-    fraction: String,
-}
-
-impl Decimal {
-    /// Reads digits with at most one decimal point or comma; exponents and groups of thousands are
-    /// not understood, so that nothing is taken for something else.
-    fn parse(text: &str) -> Option<Self> {
-        let (negative, digits) = match text.strip_prefix('-') {
-            Some(rest) => (true, rest),
-            None => (false, text),
-        };
-        let (whole, fraction) = digits.split_once(['.', ',']).unwrap_or((digits, ""));
-        let plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        if whole.is_empty() || !plain(whole) || !plain(fraction) {
-            return None;
-        }
-        let whole = whole.trim_start_matches('0').to_owned();
-        let fraction = fraction.trim_end_matches('0').to_owned();
-        let zero = whole.is_empty() && fraction.is_empty();
-        Some(Self { negative: negative && !zero, whole, fraction })
-    }
-}
-
-/// The numbers that stand in `words` as tokens, as they were typed.
-fn number_tokens(words: &str) -> impl Iterator<Item = &str> {
-    words
-        .split(|c: char| c.is_whitespace() || "\"'`’()[]{}€$£¥%".contains(c))
-        .map(|token| token.trim_end_matches(['.', ',', ';', ':', '!', '?']))
-        // "1.000" is a thousand to some and one to others: nobody's word for either.
-        .filter(|token| {
-            !token
-                .split_once(['.', ','])
-                .is_some_and(|(whole, rest)| rest.len() == 3 && whole.len() < 4 && !whole.starts_with('0'))
-        })
-}
-
-fn numbers(words: &str) -> impl Iterator<Item = Decimal> {
-    number_tokens(words).filter_map(Decimal::parse)
 }
 
 /// Digests of everything in a prompt that can be the name of something: runs of words, in the cases
@@ -251,7 +239,7 @@ fn names(prompt: &Prompt) -> HashSet<Blake3> {
         }
     }
     prompt.said.days.iter().filter_map(|day| day.iso()).for_each(|day| add(json!(day)));
-    for token in number_tokens(&prompt.plain).filter(|token| token.contains(['.', ','])) {
+    for token in numbers::tokens(&prompt.counted).filter(|token| token.contains(['.', ','])) {
         if let Ok(number) = token.replace(',', ".").parse::<f64>() {
             add(json!(number));
         }

@@ -23,6 +23,7 @@ use crate::budget::Purse;
 use crate::cards::Asking;
 use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, MAX_NAME_RECORDED, MAX_WHY, State, Verdict, Weighed, decide};
 use crate::opening::Opening;
+pub(crate) use crate::outcome::memory_gone;
 use crate::outcome::{known_digest, labelled, passed_on, values_of, without_values};
 use crate::policy::{Policy, Running, head};
 use crate::rate::Room;
@@ -222,7 +223,9 @@ impl Policy {
         let turn = turns.get(call.turn).ok_or_else(|| turns::unknown(call.turn))?;
         let room = self.rate.borrow_mut().admit(&turn.principal.name, now);
         let reserved = self.reserved.get();
+        let files = self.looked_at(registry.callable(&call.executor).as_deref(), (arguments, resolved));
         let facts = Facts {
+            files: &files,
             name: &call.executor,
             executor: registry.named(&call.executor),
             arguments: arguments.as_ref(),
@@ -484,15 +487,4 @@ fn run_of(call: &Call, id: CallId, line: (Blake3, u64), whose: (TraceId, &Execut
 
 pub(crate) fn internal(why: &str) -> Refusal {
     Refusal::new(RefusalCode::Internal, "policyd.internal", why).remedy("look at `metnosctl audit tail`")
-}
-
-/// What is said when a decision could not be recorded: nothing was run.
-pub(crate) fn memory_gone(error: &AskError) -> Refusal {
-    let why = format!("the decision could not be recorded, so nothing was run: {error}");
-    if let AskError::Refused(refusal) = error {
-        // memoryd is there and says what is wrong and what to do about it.
-        return Refusal { why, ..refusal.clone() };
-    }
-    Refusal::new(RefusalCode::Unavailable, "memory.gone", why)
-        .remedy("memoryd is restarted by itself; try again in a moment, or look at `metnosctl status`")
 }

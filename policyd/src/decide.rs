@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use metnos_policy::context::{Context, World};
-use metnos_policy::fields::{Asked, Claim};
+use metnos_policy::fields::{Asked, Claim, Files};
 use metnos_policy::results::Output;
 use metnos_policy::rules::{self, Decision, Judgement, Ruling};
 use metnos_policy::spec::Spec;
@@ -184,6 +184,8 @@ pub struct Facts<'a> {
     pub arguments: Result<&'a Arguments, &'a JsonError>,
     /// The values of critical references, or why they could not be had.
     pub resolved: Result<&'a Resolved, &'a Refusal>,
+    /// What is known of the files that it names.
+    pub files: &'a Files,
     /// What holds for every decision of this turn.
     pub world: &'a World,
 }
@@ -432,8 +434,8 @@ fn ruled(facts: &Facts<'_>, state: &State<'_>, manifest: &Manifest, spec: &Spec,
         Some(Claim { pointer: site.argument.clone(), output: output(site)?, leaf: site.pointer.clone() })
     });
     let (opaque, claims) = (opaque.collect(), claims.collect());
-    let judgement =
-        rules::judge(facts.world, state.flow, &Asked { spec, args: &filled.value, opaque: &opaque, claims });
+    let asked = Asked { spec, args: &filled.value, opaque: &opaque, claims, files: facts.files.clone() };
+    let judgement = rules::judge(facts.world, state.flow, &asked);
     let Ruling { decision, rule, why } = &judgement.ruling;
     let verdict = match decision {
         Decision::Allow => Verdict::allow(rule, format!("{why}; within {}", granted_words(manifest))),

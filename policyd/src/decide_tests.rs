@@ -56,7 +56,9 @@ impl Bench {
 
     fn decide_bytes(&self, bytes: &[u8], resolved: &Resolved, change: impl Fn(&mut State<'_>)) -> Verdict {
         let arguments = Arguments::parse(bytes);
+        let files = Files::default();
         let facts = Facts {
+            files: &files,
             name: "fs_read",
             executor: Named::Callable { manifest: &self.manifest, spec: &self.spec, input: &self.input },
             arguments: arguments.as_ref(),
@@ -161,7 +163,9 @@ fn only_what_is_callable_is_called() {
     let resolved = Resolved::new();
     let results = bench.results();
     let with = |executor, state: &State<'_>| {
+        let files = Files::default();
         let facts = Facts {
+            files: &files,
             name: "fs_read",
             executor,
             arguments: Ok(&arguments),
@@ -214,7 +218,9 @@ fn strangers_are_denied_and_effects_are_weighed() {
     let (resolved, results) = (Resolved::new(), bench.results());
     let decided = |manifest: &Manifest, who| {
         let spec = Spec::of(manifest);
+        let files = Files::default();
         let facts = Facts {
+            files: &files,
             name: "fs_read",
             executor: Named::Callable { manifest, spec: &spec, input: &bench.input },
             arguments: Ok(&arguments),

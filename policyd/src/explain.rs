@@ -34,7 +34,9 @@ impl Policy {
         }
         let registry = self.registry.borrow();
         let (resolved, results) = (Resolved::new(), BTreeMap::new());
+        let files = self.looked_at(registry.callable(&ask.executor).as_deref(), (&arguments, &Ok(resolved.clone())));
         let facts = Facts {
+            files: &files,
             name: &ask.executor,
             executor: registry.named(&ask.executor),
             arguments: arguments.as_ref(),

@@ -100,6 +100,11 @@ impl Policy {
     /// # Errors
     /// When there is no such result, or it holds a secret.
     pub(crate) fn show(&self, turn: &mut Turn, handle: HandleId) -> Result<Sealed, Refusal> {
+        if turn.is_secret(handle) {
+            let why = "it comes from a file that holds secrets, and what a planner is shown goes into a prompt";
+            return Err(Refusal::new(RefusalCode::Denied, "secret.release", why)
+                .remedy("`metnosctl run fs_read path=…` shows such a file at the machine"));
+        }
         if let Some(result) = turn.behind(handle) {
             self.holds_no_secret(&result)?;
         }

@@ -61,6 +61,7 @@ pub mod store;
 pub mod store_cards;
 pub mod strikes;
 pub mod switches;
+mod targets;
 pub mod tongue;
 pub mod turns;
 pub mod undo;

@@ -19,6 +19,7 @@ use crate::guard::shown;
 use crate::paths;
 use crate::policy::Policy;
 use crate::registry::Signed;
+use crate::vaglio::files::{self, Seen};
 
 /// The listed folders, as far as they could be opened.
 #[derive(Debug, Default)]
@@ -60,6 +61,13 @@ impl Folders {
         let opened = self.open(path).ok()?;
         let stat = rustix::fs::fstat(&opened).ok()?;
         (FileType::from_raw_mode(stat.st_mode) == FileType::Directory).then_some((stat.st_dev, stat.st_ino))
+    }
+
+    /// What is at `path`, absolute; what lies in no listed folder counts as there.
+    #[must_use]
+    pub(crate) fn look(&self, path: &str) -> Seen {
+        let found = self.opened.iter().find_map(|(folder, fd)| Some((fd, outside::below(path, folder)?)));
+        found.map_or(Seen { there: true, secret: false }, |(folder, below)| files::look(folder, below))
     }
 
     fn open(&self, path: &str) -> Result<OwnedFd, Unseen> {

@@ -155,6 +155,12 @@ impl Turn {
         self.handles.get(&handle).map(|kept| Rc::clone(&kept.result))
     }
 
+    /// Whether a result holds a secret.
+    #[must_use]
+    pub fn is_secret(&self, handle: HandleId) -> bool {
+        self.handles.get(&handle).is_some_and(|kept| kept.labels.whole.readers == Readers::Secret)
+    }
+
     /// Raises the context by what reading this result means, and only then gives the bytes.
     #[must_use]
     pub fn release(&mut self, handle: HandleId) -> Option<Rc<Sealed>> {

@@ -1,9 +1,9 @@
 //! The way of a proposal: guard, judge, alignment, brake, and what becomes of it. A proposal that contradicts a Law is
 //! blocked before any judge has heard of it.
 
+use crate::files;
 use crate::guard;
 use crate::paths::Places;
-use crate::rules;
 use crate::vaglio::bother::{self, Day, Quiet};
 use crate::vaglio::judge::{Judge, Shown};
 use crate::vaglio::telos::Telos;
@@ -165,7 +165,7 @@ pub fn blocked(proposal: &Proposal, places: &Places) -> Option<Block> {
 
 /// Whether this is one of the six files that say who Metnos is.
 fn constitution(touched: &str, places: &Places) -> bool {
-    rules::is_core_file(touched, &rules::CORE_FILES, places)
+    files::is_core_file(touched, &files::CORE_FILES, places)
 }
 
 /// Sifts a proposal. `judge` is asked exactly when the guard has nothing against it.

@@ -20,7 +20,8 @@ pub const MAX_GRANTS: usize = 256;
 /// The most uses of a word for one turn.
 pub const MAX_PER_TURN: u32 = 16;
 /// The rules whose question a stored word may answer; every other question is put each time.
-const ANSWERABLE: [&str; 6] = [
+const ANSWERABLE: [&str; 7] = [
+    "net_read.url",
     "self_modify.selector",
     "self_create.dest",
     "self_create.place",
@@ -98,6 +99,7 @@ fn parent(path: &str) -> &str {
 
 /// The atoms of a document that say what an act is about, with their pointers.
 fn pointed<'a>(spec: &Spec, value: &'a Value) -> Vec<(String, &'a Value)> {
+    let leaves = spec.effect == Effect::Of(Class::NetRead);
     let mut found = Vec::new();
     let mut waiting = vec![(String::new(), value)];
     while let Some((pointer, value)) = waiting.pop() {
@@ -109,7 +111,8 @@ fn pointed<'a>(spec: &Spec, value: &'a Value) -> Vec<(String, &'a Value)> {
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
                 let role = spec.role(&pointer);
-                if is_critical(role) || matches!(role, Role::Flag | Role::Argv) {
+                // A request sends everything that is in it.
+                if leaves || is_critical(role) || matches!(role, Role::Flag | Role::Argv) {
                     found.push((pointer, value));
                 }
             }
@@ -119,12 +122,13 @@ fn pointed<'a>(spec: &Spec, value: &'a Value) -> Vec<(String, &'a Value)> {
     found
 }
 
-/// Whether "always" can be said to a question: it is about something at home that can be undone, and it is
-/// one of those that need not be put each time.
+/// Whether "always" can be said to a question: it is about something at home that can be undone, or about the very same
+/// request, and it is one of those that need not be put each time.
 #[must_use]
 pub fn can_be_stored(rule: &str, spec: &Spec) -> bool {
     let at_home = matches!(spec.effect, Effect::Of(Class::SelfCreate | Class::SelfModify | Class::Destroy));
-    at_home && spec.reversible && ANSWERABLE.contains(&rule)
+    let same_request = spec.effect == Effect::Of(Class::NetRead) && rule == "net_read.url";
+    (at_home && spec.reversible || same_request) && ANSWERABLE.contains(&rule)
 }
 
 /// A stored word.
@@ -298,6 +302,23 @@ mod tests {
         let outside = Spec::from_catalogue("x", &json!({"effect": "send", "reversible": true}));
         assert!(!can_be_stored("guest.write", &outside));
         assert!(!can_be_stored("guest.write", &Spec { reversible: false, ..spec() }));
+    }
+
+    #[test]
+    fn a_yes_to_a_request_speaks_for_the_very_same_request() {
+        let spec = Spec::from_catalogue("web", &json!({"effect": "net_read", "args": {"url": "url", "q": "query"}}));
+        let value = json!({"url": "https://a.example/x", "q": "rome"});
+        let given = Grant { scope: Scope::of(&spec, &value, &places()), ..grant(&value) };
+        let answers = |value: &Value| given.scope.covers(&spec, value, &places());
+        assert!(can_be_stored("net_read.url", &spec));
+        assert!(answers(&value));
+        for other in [
+            json!({"url": "https://a.example/y", "q": "rome"}),
+            json!({"url": "https://a.example/x", "q": "milan"}),
+            json!({"url": "https://a.example/x"}),
+        ] {
+            assert!(!answers(&other), "{other}");
+        }
     }
 
     #[test]

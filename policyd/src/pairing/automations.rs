@@ -152,6 +152,7 @@ impl Policy {
             opened.flow = Context::new(Who::Owner);
             opened.flow.said(&says, true, world.lang);
         }
+        opened.flow.attended = false;
         if let Some(evicted) = self.turns.borrow_mut().open(turn, opened, now)? {
             self.forget(evicted);
         }

@@ -5,10 +5,45 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags};
+use metnos_proto::executor::secret_names::{SIGNATURE_BYTES, is_secret_content};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 
 /// The largest file that is read, in bytes.
 pub const MAX_BYTES: usize = 64 * 1024;
+
+/// What was seen at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Seen {
+    /// Something is there, or nobody can say that nothing is.
+    pub there: bool,
+    /// It begins like a file that holds a secret.
+    pub secret: bool,
+}
+
+/// Looks at `below` in an open folder, without following a link and without leaving its disk.
+#[must_use]
+pub(crate) fn look(folder: &OwnedFd, below: &str) -> Seen {
+    let below = if below.is_empty() { "." } else { below };
+    let resolve =
+        ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
+    let open = |flags| rustix::fs::openat2(folder, below, flags | OFlags::CLOEXEC, Mode::empty(), resolve);
+    match open(OFlags::PATH) {
+        Err(Errno::NOENT | Errno::NOTDIR) => Seen::default(),
+        Err(_) => Seen { there: true, secret: false },
+        Ok(found) => {
+            let regular =
+                rustix::fs::fstat(&found).is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::RegularFile);
+            let content = || open(OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).ok();
+            Seen { there: true, secret: regular && content().is_some_and(|file| begins_secret(&file)) }
+        }
+    }
+}
+
+fn begins_secret(file: &OwnedFd) -> bool {
+    let mut head = [0; SIGNATURE_BYTES];
+    rustix::io::pread(file, &mut head[..], 0).is_ok_and(|read| is_secret_content(head.get(..read).unwrap_or_default()))
+}
 
 /// The folder they lie in, open.
 #[derive(Debug)]
@@ -34,6 +69,12 @@ impl OwnersFiles {
         let stat = rustix::fs::statat(&self.folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
         folder.then_some((stat.st_dev, stat.st_ino))
+    }
+
+    /// What is at `below` in the workspace.
+    #[must_use]
+    pub fn look(&self, below: &str) -> Seen {
+        look(&self.folder, below)
     }
 
     /// The bytes of one of them; `None` when there is no such file.
@@ -74,6 +115,36 @@ impl OwnersFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_there_is_seen_and_what_cannot_be_looked_at_counts_as_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let files = OwnersFiles::open(folder.path()).unwrap();
+        std::fs::create_dir(at("notes")).unwrap();
+        std::fs::write(at("notes/a.md"), "milk").unwrap();
+        std::fs::write(at("notes/key.txt"), "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl").unwrap();
+        std::os::unix::fs::symlink("nowhere", at("notes/link")).unwrap();
+        std::os::unix::fs::symlink("/etc", at("out")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), Mode::from_raw_mode(0o600)).unwrap();
+        let (none, there) = (Seen::default(), Seen { there: true, secret: false });
+        for (below, seen) in [
+            ("notes/none.md", none),
+            ("none/at/all", none),
+            ("notes/a.md/x", none),
+            ("notes/a.md", there),
+            ("notes", there),
+            ("", there),
+            ("pipe", there),
+            ("notes/link", there),
+            ("out/passwd", there),
+            ("../x", there),
+            ("notes/key.txt", Seen { there: true, secret: true }),
+        ] {
+            assert_eq!(files.look(below), seen, "{below}");
+        }
+        assert_eq!(files.look(&"x".repeat(300)), there, "no name of a file");
+    }
 
     #[test]
     fn a_file_is_read_up_to_the_limit_and_nothing_else_is_read() {

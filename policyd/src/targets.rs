@@ -1,0 +1,55 @@
+//! The files that a call names, as policyd finds them: by descriptor, beneath the workspace or a listed folder, without
+//! following a link. Whether something is there already, and whether it begins like a file of secrets, decides what the call
+//! is; whatever cannot be looked at counts as there (design: policy §2, §7).
+
+use metnos_policy::fields::Files;
+use metnos_proto::executor::Role;
+use metnos_proto::json::JsonError;
+use metnos_proto::msg::common::Refusal;
+
+use crate::arguments::{self, Arguments, Resolved};
+use crate::paths;
+use crate::policy::Policy;
+use crate::registry::Signed;
+use crate::vaglio::files::Seen;
+
+/// The most paths of one call that are looked at; what lies beyond counts as a file of secrets that is there.
+const MAX_LOOKED_AT: usize = 256;
+
+impl Policy {
+    /// What is known of the files that these arguments name.
+    pub(crate) fn looked_at(
+        &self,
+        signed: Option<&Signed>,
+        (arguments, resolved): (&Result<Arguments, JsonError>, &Result<Resolved, Refusal>),
+    ) -> Files {
+        let mut files = Files::default();
+        let (Some(signed), Ok(arguments), Ok(resolved)) = (signed, arguments, resolved) else { return files };
+        let Some(filled) = arguments.fill(&signed.manifest, resolved) else { return files };
+        let named = arguments::named(&signed.manifest, &filled.value, |role| role == Role::Path);
+        for (at, (pointer, text)) in named.into_iter().enumerate() {
+            let seen = if at < MAX_LOOKED_AT { self.seen_at(text) } else { Seen { there: true, secret: true } };
+            if seen.secret {
+                files.secret.insert(pointer.clone());
+            }
+            if seen.there {
+                files.there.insert(pointer);
+            }
+        }
+        files
+    }
+
+    fn seen_at(&self, text: &str) -> Seen {
+        let places = &self.setting.places;
+        let path = paths::resolve(text, places).path;
+        let below = path.strip_prefix(&places.workspace).map(|below| below.trim_start_matches('/'));
+        let seen = match (below, &self.house().files) {
+            (Some(below), Some(files)) => files.look(below),
+            (Some(_), None) => Seen { there: true, secret: false },
+            (None, _) => self.house().folders.look(&path),
+        };
+        // Where a link is on the way, `..` leads elsewhere than it seems.
+        let turns_back = text.split('/').any(|part| part == "..");
+        Seen { there: seen.there || turns_back, ..seen }
+    }
+}
