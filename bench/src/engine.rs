@@ -12,8 +12,9 @@ use metnos_policyd::decide::{Facts, Named, State, decide};
 use metnos_policyd::intent;
 use metnos_policyd::paths::Places;
 use metnos_policyd::registry::Signed;
+use metnos_policyd::shares::Taken;
 use metnos_proto::ids::Blake3;
-use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Lang, Level};
+use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Lang, Level, Standing};
 use metnos_proto::msg::memoryd::Verdict;
 
 use crate::stats::{Table, Times, on_one_processor};
@@ -73,9 +74,10 @@ fn kind(executor: &str, text: &str, expected: &Verdict) -> Times {
                 results: &results,
                 calls: 1,
                 running_in_turn: 0,
-                running: 0,
-                handles: 0,
-                kept_bytes: 0,
+                standing: Standing::Owner,
+                running: Taken::default(),
+                handles: Taken::default(),
+                kept_bytes: Taken::default(),
                 within_rate: true,
                 calls_per_minute: 600,
                 by_planner: true,

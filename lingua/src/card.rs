@@ -146,7 +146,9 @@ pub fn face(shown: &Value, id: &str, lang: Lang) -> Face {
         of_act(&mut face.parts, act, number, lang);
     }
     let principal = value_of(&shown["principal"]);
-    let who = if shown["hard"] == false {
+    let who = if shown["others"] == true {
+        tell(lang, Key::CardOthers, &[("principal", (&principal).into())])
+    } else if shown["hard"] == false {
         tell(lang, Key::CardWhoAsked, &[("principal", (&principal).into())])
     } else {
         tell(lang, Key::CardAtTheMachine, &[("card", id.into())])

@@ -146,6 +146,8 @@ card-state = { $state ->
    *[other] { $state }
 }
 card-prompt = Do it?  [y] yes, once   [t] yes, and the like of it this turn   [n] no   [Enter] not now
+card-yes-or-no = Allow it?  [y] yes   [n] no   [Enter] not now:{" "}
+card-decide-here = Type /approvals to decide.
 card-later = it waits: metnosctl approval show { $card }
 card-yes = Yes, once
 card-yes-turn = Yes, and the like of it this turn
@@ -160,9 +162,16 @@ card-touches = { $files ->
 }
 card-reversible = It can be taken back.
 card-irreversible = It cannot be taken back.
-card-at-the-machine = The owner answers this at the machine: metnosctl approval show { $card }
-card-approved = Approved by { $by }; { $ran } done.
-card-denied = Denied by { $by }; nothing was done.
+card-others = { $principal } asks for this, and you decide, here or at the machine
+card-at-the-machine = The owner decides this, where he is or at the machine: metnosctl approval show { $card }
+card-approved = Approved by { $by ->
+    [owner] the owner
+   *[other] { $by }
+}; { $ran } done.
+card-denied = Denied by { $by ->
+    [owner] the owner
+   *[other] { $by }
+}; nothing was done.
 card-stale = This does not wait for your word, or not any more. Nothing was done.
 card-heard = Heard.
 card-none = Nothing waits for your word.

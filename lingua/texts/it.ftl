@@ -168,6 +168,8 @@ card-state = { $state ->
    *[other] { $state }
 }
 card-prompt = Farlo?  [s] sì, una volta   [t] sì, e simili in questo turno   [n] no   [Invio] non ora
+card-yes-or-no = Lo permetti?  [s] sì   [n] no   [Invio] non ora:{" "}
+card-decide-here = Scrivi /approvals per decidere.
 card-later = resta in attesa: metnosctl approval show { $card }
 card-yes = Sì, una volta
 card-yes-turn = Sì, e anche le simili in questo turno
@@ -179,12 +181,19 @@ card-touches = { $files } file in { $folders ->
 }
 card-reversible = Si può annullare.
 card-irreversible = Non si può annullare.
-card-at-the-machine = Risponde il proprietario, alla macchina: metnosctl approval show { $card }
-card-approved = Approvata da { $by }; { $ran ->
+card-others = Lo chiede { $principal }, e decidi tu, qui o alla macchina
+card-at-the-machine = Decide il proprietario, dove si trova o alla macchina: metnosctl approval show { $card }
+card-approved = Approvata { $by ->
+    [owner] dal proprietario
+   *[other] da { $by }
+}; { $ran ->
     [one] { $ran } eseguita
    *[other] { $ran } eseguite
 }.
-card-denied = Rifiutata da { $by }; non è stato fatto nulla.
+card-denied = Rifiutata { $by ->
+    [owner] dal proprietario
+   *[other] da { $by }
+}; non è stato fatto nulla.
 card-stale = Questo non aspetta la tua parola, o non più. Non è stato fatto nulla.
 card-heard = Ricevuto.
 card-none = Nulla aspetta la tua parola.

@@ -71,6 +71,7 @@ impl Process {
                 telegram_api: String::new(),
                 folders: metnos_proto::control::FolderSettings::default(),
                 commands: Vec::new(),
+                guest_folders: Vec::new(),
             },
         };
         control::send(control.as_fd(), &Order::Start(start), None).unwrap();

@@ -11,7 +11,6 @@ use metnos_proto::edges::{CtlDoor, CtlPolicyd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::door::Greet;
-use metnos_proto::msg::policyd::Approvals;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
@@ -24,6 +23,7 @@ use crate::lines::{Lines, joined};
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
 use crate::turn::{Interrupt, turn};
+use crate::waiting;
 
 /// The most lines that are remembered.
 pub const MAX_HISTORY: usize = 1000;
@@ -80,6 +80,9 @@ impl Talk<'_> {
             let _read = editor.load_history(file);
         }
         screen.aside(Ink::Dim, &say(screen.lang(), Key::TermListens))?;
+        if let Ok(printer) = editor.create_external_printer() {
+            waiting::watch(self.instance.clone(), screen.lang(), printer);
+        }
         let mut remembers = true;
         loop {
             crate::vaglio::say_due(screen, self.instance)?;
@@ -93,7 +96,9 @@ impl Talk<'_> {
                             remembers = save(&mut editor, file, screen)?;
                         }
                     }
-                    if self.line(screen, &joined(&line))? {
+                    if line.trim() == "/approvals" {
+                        self.approvals(screen, &mut |prompt| editor.readline(prompt).ok())?;
+                    } else if self.line(screen, &joined(&line))? {
                         break;
                     }
                 }
@@ -140,7 +145,7 @@ impl Talk<'_> {
                 return Ok(false);
             }
             "/approvals" => {
-                self.approvals(screen)?;
+                self.approvals(screen, &mut |_| None)?;
                 return Ok(false);
             }
             // What is no word of the terminal's is none of Metnos's either: it is told, and not guessed at.
@@ -165,26 +170,27 @@ impl Talk<'_> {
         Ok(false)
     }
 
-    /// Shows what waits; only the owner is told.
-    fn approvals(&self, screen: &mut Screen) -> Result<(), CtlError> {
-        let cards =
-            Reach::to(self.instance).and_then(|mut reach| reach.open::<CtlPolicyd>()).and_then(|mut policyd| {
-                let (_, [cards]) = policyd.approvals(TraceId::NONE, Approvals {}, [])?;
-                approval::document(&cards)
-            });
-        let cards = match cards {
-            Ok(cards) => cards,
+    /// Shows what waits; only the owner is told. What others ask for, a person who sits here is asked about.
+    fn approvals(&self, screen: &mut Screen, typed: &mut dyn FnMut(&str) -> Option<String>) -> Result<(), CtlError> {
+        let found = Reach::to(self.instance).and_then(|mut reach| reach.open::<CtlPolicyd>()).and_then(|mut policyd| {
+            let cards = waiting::cards(&mut policyd)?;
+            Ok((policyd, cards))
+        });
+        let (mut policyd, cards) = match found {
+            Ok(found) => found,
             Err(error) => return screen.error(&error),
         };
-        let waiting: Vec<_> =
-            cards.as_array().into_iter().flatten().filter(|card| card["state"] == "waiting").collect();
-        if waiting.is_empty() {
+        if cards.is_empty() {
             return screen.aside(Ink::Plain, &say(screen.lang(), Key::CardNone));
         }
-        for card in waiting {
+        for card in &cards {
             approval::show_face(screen, card)?;
-            let id = card["id"].as_str().unwrap_or_default();
-            screen.aside(Ink::Dim, &tell(screen.lang(), Key::CardLater, &[("card", id.into())]))?;
+            if waiting::is_others(card) {
+                waiting::decide(screen, &mut policyd, card, &mut *typed)?;
+            } else {
+                let id = card["id"].as_str().unwrap_or_default();
+                screen.aside(Ink::Dim, &tell(screen.lang(), Key::CardLater, &[("card", id.into())]))?;
+            }
         }
         Ok(())
     }

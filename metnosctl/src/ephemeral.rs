@@ -131,6 +131,7 @@ impl Ephemeral {
                 telegram_api: String::new(),
                 folders: metnos_proto::control::FolderSettings::default(),
                 commands: Vec::new(),
+                guest_folders: Vec::new(),
             },
         })
     }

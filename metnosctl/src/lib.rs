@@ -81,6 +81,7 @@ pub mod undo;
 pub mod up;
 pub mod vaglio;
 pub mod values;
+mod waiting;
 pub mod witness;
 
 use clap::Parser;

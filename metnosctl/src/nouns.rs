@@ -160,7 +160,7 @@ pub enum PairingCommand {
     },
     /// Have somebody spoken to in a language, whatever his channel says
     Language {
-        /// Who, as `channel:sender`, or `owner`
+        /// Who, as `channel:sender`, or `owner` for the owner at the terminal
         principal: String,
         /// Which
         #[arg(value_parser = languages())]
@@ -245,7 +245,7 @@ pub enum AutonomyCommand {
     Show,
     /// Set a level
     Set {
-        /// Who, as `channel:sender`, or `owner`
+        /// Who, as `channel:sender`, or `owner` for the owner at the terminal
         principal: String,
         /// The level
         #[arg(value_parser = levels())]

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use metnos_proto::executor::guests;
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{Integrity, Label, Lang, Level, Readers, Standing};
 
@@ -65,6 +66,10 @@ pub struct World {
     pub money_cap: Option<f64>,
     /// Where the instance lives.
     pub places: Places,
+    /// The folders of the workspace that a guest may read, by their names below it: nothing else of it exists for him.
+    pub guest_folders: Vec<String>,
+    /// The owner lets this guest write there without asking, as far as it can be undone.
+    pub guest_writes: bool,
 }
 
 impl World {
@@ -81,7 +86,15 @@ impl World {
             commands: Vec::new(),
             money_cap: None,
             places,
+            guest_folders: guests::folders(&[]),
+            guest_writes: false,
         }
+    }
+
+    /// Whether nothing of the workspace is hidden, whoever asks.
+    #[must_use]
+    pub fn shows_everything(&self) -> bool {
+        self.guest_folders.iter().any(String::is_empty)
     }
 
     /// Whether this is one of the owner's own ids.
@@ -162,6 +175,15 @@ impl Context {
         match self.who {
             Who::Owner => &self.words,
             Who::Guest | Who::Unpaired => &self.heard,
+        }
+    }
+
+    /// Whether all of the workspace exists for whoever asks; for everybody else only what guests may read does.
+    #[must_use]
+    pub const fn reads_everything(&self) -> bool {
+        match self.who {
+            Who::Owner => true,
+            Who::Guest | Who::Unpaired => false,
         }
     }
 

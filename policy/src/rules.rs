@@ -1,7 +1,7 @@
 //! The rules in order, first match (design: policy §7). An act that is neither covered nor
 //! forbidden asks; what is forbidden is denied, and no approval can help it.
 
-use metnos_proto::executor::{Class, Role};
+use metnos_proto::executor::{Class, Role, guests};
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{Label, Level};
 
@@ -11,6 +11,7 @@ use crate::fields::{Asked, Field, Fields, Source};
 use crate::files;
 use crate::guard::{self, shown};
 use crate::intent::Fit;
+use crate::paths;
 use crate::results::Inputs;
 use crate::spec::Effect;
 
@@ -181,6 +182,7 @@ impl Case<'_> {
 
 fn first_match(case: &Case<'_>) -> Ruling {
     let forbidden = unpaired(case)
+        .or_else(|| not_there_for_guests(case))
         .or_else(|| core_path(case))
         .or_else(|| files::secret_sink(case))
         .or_else(|| files::workspace_core(case))
@@ -202,6 +204,49 @@ fn unpaired(case: &Case<'_>) -> Option<Ruling> {
     }
 }
 
+/// A guest reads what guests may read. Whatever else he names gets one and the same answer, whether it is there or not.
+fn not_there_for_guests(case: &Case<'_>) -> Option<Ruling> {
+    if case.context.reads_everything() || !case.asked.spec.effect.reads() {
+        return None;
+    }
+    let shown = |text: &str| {
+        below_workspace(case, text).is_some_and(|below| guests::may_name(&below, &case.world.guest_folders))
+    };
+    let unseen = |field: &&Field<'_>| !field.value.and_then(serde_json::Value::as_str).is_some_and(shown);
+    case.fields.of_roles(&[Role::Path]).find(unseen).map(|_| Ruling::deny("guest.read", format!("guests read {}", listed(&case.world.guest_folders))))
+}
+
+/// What a text names below the workspace; nothing when that is elsewhere.
+fn below_workspace(case: &Case<'_>, text: &str) -> Option<String> {
+    let path = paths::resolve(text, &case.world.places).path;
+    let below = path.strip_prefix(case.world.places.workspace.as_str())?;
+    (below.is_empty() || below.starts_with('/')).then(|| below.trim_start_matches('/').to_owned())
+}
+
+/// A guest whom the owner lets write what guests may read, where it can be undone.
+fn is_let_write(case: &Case<'_>) -> bool {
+    let at_home = matches!(case.asked.spec.effect, Effect::Of(Class::SelfCreate | Class::SelfModify));
+    let within = |field: &Field<'_>| {
+        let below = field.value.and_then(serde_json::Value::as_str).and_then(|text| below_workspace(case, text));
+        below.is_some_and(|below| {
+            case.world.guest_folders.iter().any(|folder| below != *folder && guests::is_within(&below, folder))
+        })
+    };
+    let files = [Role::Path, Role::Selector, Role::Dest];
+    case.world.guest_writes
+        && case.world.level != Level::ReadOnly
+        && at_home
+        && case.asked.spec.reversible
+        && case.fields.of_roles(&files).next().is_some()
+        && case.fields.of_roles(&files).all(within)
+}
+
+/// The folders that guests read, as they are named to one.
+fn listed(folders: &[String]) -> String {
+    let names: Vec<String> = folders.iter().map(|folder| format!("{folder}/")).collect();
+    format!("{} of the workspace, and nothing else is there for them", names.join(", "))
+}
+
 /// Core forbidden paths, whatever the class; the value of an argument, not a mention of it.
 fn core_path(case: &Case<'_>) -> Option<Ruling> {
     let names_a_file = [Role::Path, Role::Selector, Role::Dest, Role::Url, Role::Argv];
@@ -219,6 +264,9 @@ fn not_his_to_write(case: &Case<'_>) -> Option<Ruling> {
     }
     let class = case.asked.spec.effect.name();
     match (case.context.who, case.world.level) {
+        (Who::Guest, Level::Supervised | Level::Full) if is_let_write(case) => {
+            Some(Ruling::allow("guest.supervised", "the owner lets this guest write in the folders that guests read"))
+        }
         (Who::Guest, _) => {
             Some(Ruling::ask("guest.write", format!("a guest asks for an effect (`{class}`): the owner decides")))
         }

@@ -66,6 +66,45 @@ impl Bench {
 use Decision::{Allow, Ask, Deny};
 
 #[test]
+fn a_guest_reads_what_guests_may_read_and_hears_one_answer_about_everything_else() {
+    let mut bench = Bench::new("x", "read", json!({"/path": "path"}));
+    bench.world.guest_folders = vec!["house/rules".into(), "shared".into()];
+    let said = |bench: &Bench, path: &str| {
+        let ruling = bench.judge(&json!({"path": path})).ruling;
+        (ruling.decision, ruling.rule, ruling.why)
+    };
+    let owners = said(&bench, "MEMORY.md");
+    assert_eq!((owners.0, owners.1), (Allow, "read.granted"));
+    bench.context.who = Who::Guest;
+    for level in [Level::ReadOnly, Level::Supervised, Level::Full] {
+        bench.world.level = level;
+        for fine in ["", ".", "shared", "shared/a.md", "./shared/../shared/b", "house", "house/rules/1.md"] {
+            assert_eq!(said(&bench, fine).1, "read.granted", "{fine}");
+        }
+        let hidden = ["MEMORY.md", "notes", "none-such", "shared/../MEMORY.md", "house/money", "sharedx", ".env"];
+        let answers: Vec<_> = hidden.iter().map(|path| said(&bench, path)).collect();
+        assert!(answers.iter().all(|answer| answer.0 == Deny && answer.1 == "guest.read"), "{answers:?}");
+        assert!(answers.windows(2).all(|two| two[0] == two[1]), "the same words whether it is there or not");
+    }
+    // What he would change, the owner decides, who may let him write there.
+    bench.spec.effect = Effect::named("self_create");
+    assert_eq!(said(&bench, "shared/a.md").1, "guest.write");
+    bench.world.guest_writes = true;
+    bench.world.level = Level::Supervised;
+    assert_eq!(said(&bench, "shared/a.md").1, "guest.supervised");
+    for elsewhere in ["notes/a.md", "shared", "house", "shared/../a.md", "/etc/passwd", ""] {
+        assert_ne!(said(&bench, elsewhere).0, Allow, "{elsewhere}");
+    }
+    bench.world.level = Level::ReadOnly;
+    assert_eq!(said(&bench, "shared/a.md").1, "guest.write");
+    bench.world.level = Level::Supervised;
+    for class in ["destroy", "send", "shell", "schedule"] {
+        bench.spec.effect = Effect::named(class);
+        assert_eq!(said(&bench, "shared/a.md").1, "guest.write", "{class}");
+    }
+}
+
+#[test]
 fn strangers_are_denied_and_guests_may_only_read() {
     let mut bench = Bench::new("x", "read", json!({}));
     bench.context.who = Who::Unpaired;

@@ -21,13 +21,17 @@ use crate::approvals::grants::Question;
 use crate::arguments::{Arguments, Resolved};
 use crate::budget::Purse;
 use crate::cards::Asking;
-use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, MAX_NAME_RECORDED, MAX_WHY, State, Verdict, Weighed, decide};
+use crate::decide::{
+    self, Facts, MAX_CALLS_PER_TURN, MAX_NAME_RECORDED, MAX_WHY, Named, State, Verdict, Weighed, decide,
+};
+use crate::folders::{GIVEN, everything};
 use crate::opening::Opening;
 pub(crate) use crate::outcome::memory_gone;
 use crate::outcome::{known_digest, labelled, passed_on, values_of, without_values};
 use crate::policy::{Policy, Running, head};
 use crate::rate::Room;
 use crate::registry::Signed;
+use crate::shares::Taken;
 use crate::turns::{self, Kept};
 use crate::undo::{self, WayBack};
 
@@ -44,6 +48,8 @@ pub(crate) struct Call {
     pub(crate) approved: Option<String>,
     /// The first line of its turn, where that is still due.
     pub(crate) opening: Rc<Opening>,
+    /// policyd counts for the owner's card what an act would touch: whoever asks for the act, the count is not for him.
+    pub(crate) counts: bool,
 }
 
 /// A place among the running calls, given back when it is dropped.
@@ -95,6 +101,8 @@ struct Granted {
     back: Option<WayBack>,
     /// What its manifest grants, as it was seen when this was decided.
     folders: Vec<SeenFolder>,
+    /// The part of the workspace that is shown, where it is not all that its manifest grants.
+    only: Option<Vec<String>>,
     /// sandboxd makes it ready already.
     ahead: Option<Ahead>,
 }
@@ -221,16 +229,21 @@ impl Policy {
         let registry = self.registry.borrow();
         let turns = self.turns.borrow();
         let turn = turns.get(call.turn).ok_or_else(|| turns::unknown(call.turn))?;
-        let room = self.rate.borrow_mut().admit(&turn.principal.name, now);
+        let room = self.rate.borrow_mut().admit(&turn.principal.name, turn.principal.standing, now);
         let reserved = self.reserved.get();
         let files = self.looked_at(registry.callable(&call.executor).as_deref(), (arguments, resolved));
+        let world = if call.counts { everything(&turn.world) } else { Rc::clone(&turn.world) };
         let facts = Facts {
             files: &files,
             name: &call.executor,
-            executor: registry.named(&call.executor),
+            executor: if call.counts || self.is_offered_to(turn, &registry, &call.executor) {
+                registry.named(&call.executor)
+            } else {
+                Named::Unknown
+            },
             arguments: arguments.as_ref(),
             resolved: resolved.as_ref(),
-            world: &turn.world,
+            world: &world,
         };
         let results = turn.results();
         let state = State {
@@ -238,9 +251,10 @@ impl Policy {
             results: &results,
             calls: turn.calls,
             running_in_turn: turn.running,
-            running: reserved,
-            handles: turns.handles() + reserved,
-            kept_bytes: turns.kept_bytes(),
+            standing: turn.principal.standing,
+            running: Taken { all: reserved, ..turns.taken(&turn.principal.name, |turn| turn.running) },
+            handles: turns.taken(&turn.principal.name, |turn| turn.handles() + turn.running),
+            kept_bytes: turns.taken(&turn.principal.name, turns::Turn::kept_bytes),
             within_rate: room == Room::Yes,
             calls_per_minute: self.rate.borrow().per_minute(),
             by_planner: call.notes.is_some(),
@@ -271,7 +285,7 @@ impl Policy {
         }
         if let (memory::Verdict::Ask, Some(card)) = (&verdict.decision, &call.approved) {
             verdict =
-                Verdict::allow("approval.given", format!("the owner has approved the card {card}: {}", verdict.why));
+                Verdict::allow(GIVEN, format!("the owner has approved the card {card}: {}", verdict.why));
         }
         if let (memory::Verdict::Ask, Some(signed)) = (&verdict.decision, &callable) {
             let said = self.word_on(call.turn, turn, &verdict, signed, (arguments, resolved));
@@ -328,12 +342,13 @@ impl Policy {
             _ => None,
         };
         let granted = signed.zip(judgement).map(|(signed, judgement)| {
+            let only = self.shown_to(call.turn, &signed, &verdict.rule).filter(|_| !call.counts);
             if let Some(turn) = self.turns.borrow_mut().get_mut(call.turn) {
                 turn.flow.carried_out(&judgement);
             }
             self.will_write(&signed.manifest);
-            let (folders, reserved) = (self.seen(&signed), Reserved::take(self, call.turn));
-            Granted { folders, signed, reserved, judgement, back, ahead: None }
+            let (folders, reserved) = (self.seen(&signed, only.as_deref()), Reserved::take(self, call.turn));
+            Granted { folders, only, signed, reserved, judgement, back, ahead: None }
         });
         Ok(Decided { verdict, granted, asking, id, trace, principal, channel, silent })
     }
@@ -393,7 +408,7 @@ impl Policy {
         granted: Granted,
     ) -> Result<Acted, Refusal> {
         let run = run_of(&call, id, (digest, seq), (trace, &executor), &granted);
-        let Granted { signed, reserved, judgement, back, folders: _, ahead } = granted;
+        let Granted { signed, reserved, judgement, back, folders: _, only: _, ahead } = granted;
         if self.turns.borrow().get(call.turn).is_none() {
             return Err(turns::unknown(call.turn));
         }
@@ -482,6 +497,7 @@ fn run_of(call: &Call, id: CallId, line: (Blake3, u64), whose: (TraceId, &Execut
         arguments,
         decision_seq,
         folders: granted.folders.clone(),
+        only: granted.only.clone(),
     }
 }
 

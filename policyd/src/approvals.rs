@@ -17,13 +17,16 @@ use crate::guard::shown;
 /// How long a card for a call can be answered, in milliseconds (design: policy §4).
 pub const CALL_EXPIRES_MS: u64 = 600_000;
 /// The most cards that wait at once.
-pub const MAX_WAITING: usize = 64;
+pub const MAX_WAITING: usize = crate::shares::CARDS.all;
 /// How long answered and expired cards are kept for people to look at, in milliseconds.
 pub const KEPT_MS: u64 = 7 * DAY_MS;
 /// The most bytes of the arguments of all acts that a card can hold.
 pub const MAX_ARGUMENTS: usize = 256 << 10;
 /// The most acts of one card: the questions of one turn.
 pub const MAX_ACTS: usize = metnos_policy::context::MAX_QUESTIONS as usize;
+
+/// The rule by which whatever a guest would change asks the owner.
+pub const GUESTS: &str = "guest.write";
 
 /// Where a card stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +119,7 @@ impl Asked {
     /// without asking is not made possible by a word over the channel that asks.
     #[must_use]
     pub fn is_hard(&self) -> bool {
-        matches!(self.rule.as_str(), "guest.write" | "level.readonly")
+        matches!(self.rule.as_str(), GUESTS | "level.readonly")
     }
 }
 
@@ -160,6 +163,12 @@ impl Card {
     #[must_use]
     pub fn is_hard(&self) -> bool {
         self.acts.iter().any(Asked::is_hard)
+    }
+
+    /// Whether a guest has asked for it, or something from outside that fired a hook.
+    #[must_use]
+    pub fn is_a_guests(&self) -> bool {
+        self.acts.iter().any(|act| act.rule == GUESTS)
     }
 
     /// Whether it was approved and some of its acts were never begun: those can still be.

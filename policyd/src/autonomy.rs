@@ -78,6 +78,12 @@ impl Levels {
         self.0.get(name)?.raised.map(|(_, until)| until).filter(|until| now_ms < *until)
     }
 
+    /// Whether a level was set for this principal.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     pub(crate) fn forget(&mut self, name: &str) {
         self.0.remove(name);
     }

@@ -188,6 +188,7 @@ impl Policy {
             notes: None,
             approved: None,
             opening: Rc::default(),
+            counts: false,
         };
         let acted = self.mediate(call).await;
         self.turns.borrow_mut().end(turn);

@@ -9,7 +9,7 @@ use metnos_proto::edge::AskError;
 use metnos_proto::executor::{Class, Role};
 use metnos_proto::ids::{HandleId, TraceId};
 use metnos_proto::json;
-use metnos_proto::msg::common::{CallRef, ExecutorId, Integrity, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::common::{CallRef, ExecutorId, Integrity, Outcome, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::policyd::Acted;
 use metnos_proto::msg::sandboxd::{Reference, Resolve};
 use metnos_proto::payload::Sealed;
@@ -18,13 +18,15 @@ use serde_json::json;
 use crate::act::Call;
 use crate::approvals::grants::{self, Grant, Question, Scope};
 use crate::approvals::{
-    self, Asked, CALL_EXPIRES_MS, Card, CardState, Count, KEPT_MS, MAX_ACTS, MAX_ARGUMENTS, MAX_WAITING,
+    self, Asked, CALL_EXPIRES_MS, Card, CardState, Count, KEPT_MS, MAX_ACTS, MAX_ARGUMENTS,
 };
 use crate::arguments::Filled;
 use crate::decide::{MAX_WHY, Verdict};
+use crate::folders::STORED;
 use crate::outcome::values_of;
 use crate::policy::{Policy, head};
 use crate::registry::Signed;
+use crate::shares::{CARDS, Taken};
 
 /// The executor that counts what an act would touch.
 const COUNTER: &str = "fs_count";
@@ -50,7 +52,7 @@ impl Policy {
         grant.uses = grant.uses.saturating_add(1);
         let id = &grant.id;
         Some(if grant.allows {
-            Verdict::allow("grant.given", format!("the owner has said so for longer than once, on the card {id}"))
+            Verdict::allow(STORED, format!("the owner has said so for longer than once, on the card {id}"))
         } else {
             Verdict::deny("grant.never", format!("the owner has said never to this, on the card {id}"))
                 .with_remedy(&format!("`metnosctl grant revoke {id}` takes that back; then it is asked again"))
@@ -69,7 +71,9 @@ impl Policy {
         match self.card(call, principal, executor, verdict, asking).await {
             Ok(card) => {
                 self.tell_door_of(&card).await;
-                let touched = card.acts.last().and_then(|act| act.count).map_or_else(String::new, |count| {
+                // Whether something is there, only the owner hears.
+                let owners = self.is_owners(principal);
+                let touched = card.acts.last().filter(|_| owners).and_then(|act| act.count).map_or_else(String::new, |count| {
                     format!("; it would touch {} files in {} folders", count.files, count.folders)
                 });
                 let why = format!("it waits for the owner's word: {}{touched}", verdict.why);
@@ -155,8 +159,14 @@ impl Policy {
     }
 
     async fn fresh(self: &Rc<Self>, call: &Call, principal: &str, asked: Asked, now: u64) -> Result<Card, Refusal> {
-        if self.cards.borrow().values().filter(|card| card.is_open(now)).count() >= MAX_WAITING {
-            let why = format!("{}: {MAX_WAITING} cards wait for an answer already", asked.why);
+        let standing = if self.is_owners(principal) { Standing::Owner } else { Standing::Guest };
+        let taken = {
+            let cards = self.cards.borrow();
+            let open = cards.values().filter(|card| card.is_open(now));
+            Taken::of(principal, open.map(|card| (card.principal.as_str(), self.is_owners(&card.principal), 1)))
+        };
+        if let Some(bound) = CARDS.full(standing, taken) {
+            let why = format!("{}: {bound} cards wait for an answer already", asked.why);
             return Err(Refusal::new(RefusalCode::Denied, "approvals.full", why).remedy("answer some of them first"));
         }
         let bytes = HandleId::new().to_bytes();
@@ -248,22 +258,25 @@ impl Policy {
             notes: None,
             approved: None,
             opening: Rc::default(),
+            counts: true,
         };
         // One level deep: what only reads never asks.
         let acted = Box::pin(self.mediate(counting)).await;
-        match acted {
-            Ok(Acted::Ran(ran)) if ran.outcome == Outcome::Ok => {}
+        let ran = match acted {
+            Ok(Acted::Ran(ran)) if ran.outcome == Outcome::Ok => ran,
             Ok(Acted::Ran(_) | Acted::Denied(_)) | Err(_) => return None,
-        }
+        };
         let trace = self.turns.borrow().get(call.turn)?.trace;
         let reference = |pointer: &str| Reference { call: place, pointer: pointer.to_owned() };
         let ask = Resolve { turn: call.turn, references: ["/files", "/folders", "/bytes"].map(reference).to_vec() };
         let resolved: Result<_, AskError> = self.ask_sandbox(self.sandbox.resolve(trace, ask, [])).await;
         let (_, [values]) = resolved.ok()?;
         let values = values_of(&values).ok()?;
-        // sandboxd's word counts as far as the digests that it gave before bear it out.
-        let turns = self.turns.borrow();
-        let kept = turns.get(call.turn)?.result_of(place)?;
+        // sandboxd's word counts as far as the digests that it gave before bear it out. It is for the owner's card, and no
+        // planner's to refer to.
+        let handle = ran.handle;
+        let mut turns = self.turns.borrow_mut();
+        let kept = turns.get_mut(call.turn)?.give(handle)?;
         let reported =
             ["/files", "/folders", "/bytes"].map(|pointer| kept.labels.at(pointer).map(|part| part.part.digest));
         if !values.iter().map(json::digest).map(Some).eq(reported) {

@@ -11,13 +11,14 @@ use metnos_policy::rules::{self, Decision, Judgement, Ruling};
 use metnos_policy::spec::Spec;
 use metnos_proto::executor::{Capability, Manifest, PathGrant};
 use metnos_proto::json::{JsonError, RefSite};
-use metnos_proto::msg::common::{CallRef, Refusal, RefusalCode};
+use metnos_proto::msg::common::{CallRef, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd as memory;
 
 use crate::arguments::{self, Arguments, Filled, Resolved, field};
 use crate::contract::Input;
 use crate::guard::{self, shown};
 use crate::paths::{self, Places};
+use crate::shares::{HANDLES, KEPT_BYTES, RUNNING, Share, Taken};
 use crate::undo::KEEP;
 
 /// The most calls of one turn, whatever becomes of them.
@@ -25,11 +26,11 @@ pub const MAX_CALLS_PER_TURN: u32 = 64;
 /// The most calls of one turn that run at once.
 pub const MAX_RUNNING_PER_TURN: usize = 8;
 /// The most calls of the instance that run at once.
-pub const MAX_RUNNING: usize = 56;
+pub const MAX_RUNNING: usize = RUNNING.all;
 /// The most results kept for all turns together: each is a descriptor.
-pub const MAX_HANDLES: usize = 512;
+pub const MAX_HANDLES: usize = HANDLES.all;
 /// The most bytes of results kept for all turns together, when another call begins.
-pub const MAX_KEPT_BYTES: usize = 256 << 20;
+pub const MAX_KEPT_BYTES: usize = KEPT_BYTES.all;
 
 /// The longest name of an executor that is recorded as it came, in bytes.
 pub const MAX_NAME_RECORDED: usize = 64;
@@ -201,12 +202,14 @@ pub struct State<'a> {
     pub calls: u32,
     /// Calls of this turn that run now.
     pub running_in_turn: usize,
-    /// Calls of the instance that run now.
-    pub running: usize,
+    /// Who asks.
+    pub standing: Standing,
+    /// Calls that run now.
+    pub running: Taken,
     /// Results kept now, and those that running calls will add.
-    pub handles: usize,
+    pub handles: Taken,
     /// Bytes of results kept now.
-    pub kept_bytes: usize,
+    pub kept_bytes: Taken,
     /// Whether the principal's rate has room for this call.
     pub within_rate: bool,
     /// Calls a principal may have decided in a minute.
@@ -405,18 +408,15 @@ fn over_quota(state: &State<'_>) -> Option<Verdict> {
             format!("{MAX_RUNNING_PER_TURN} calls of this turn are running, which is the limit"),
         );
     }
-    if state.running >= MAX_RUNNING {
-        return busy(
-            "quota.concurrent",
-            format!("{MAX_RUNNING} calls are running, which is the limit of this instance"),
-        );
+    let full = |share: Share, taken| share.full(state.standing, taken);
+    if let Some(bound) = full(RUNNING, state.running) {
+        return busy("quota.concurrent", format!("{bound} calls are running, which is the limit"));
     }
-    if state.handles >= MAX_HANDLES {
-        return busy("quota.results", format!("{MAX_HANDLES} results are kept for open turns, which is the limit"));
+    if let Some(bound) = full(HANDLES, state.handles) {
+        return busy("quota.results", format!("{bound} results are kept for open turns, which is the limit"));
     }
-    if state.kept_bytes >= MAX_KEPT_BYTES {
-        let why = format!("results of {MAX_KEPT_BYTES} bytes are kept for open turns, which is the limit");
-        return busy("quota.results", why);
+    if let Some(bound) = full(KEPT_BYTES, state.kept_bytes) {
+        return busy("quota.results", format!("results of {bound} bytes are kept for open turns, which is the limit"));
     }
     None
 }

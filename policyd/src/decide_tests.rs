@@ -44,9 +44,10 @@ impl Bench {
             results,
             calls: 1,
             running_in_turn: 0,
-            running: 0,
-            handles: 0,
-            kept_bytes: 0,
+            standing: Standing::Owner,
+            running: Taken::default(),
+            handles: Taken::default(),
+            kept_bytes: Taken::default(),
             within_rate: true,
             calls_per_minute: 60,
             by_planner: false,
@@ -250,12 +251,19 @@ fn every_quota_holds_at_its_edge() {
     assert_eq!(rule(&|state| state.calls = MAX_CALLS_PER_TURN + 1), "quota.turn");
     assert_eq!(rule(&|state| state.running_in_turn = MAX_RUNNING_PER_TURN - 1), "allow");
     assert_eq!(rule(&|state| state.running_in_turn = MAX_RUNNING_PER_TURN), "quota.concurrent");
-    assert_eq!(rule(&|state| state.running = MAX_RUNNING - 1), "allow");
-    assert_eq!(rule(&|state| state.running = MAX_RUNNING), "quota.concurrent");
-    assert_eq!(rule(&|state| state.handles = MAX_HANDLES - 1), "allow");
-    assert_eq!(rule(&|state| state.handles = MAX_HANDLES), "quota.results");
-    assert_eq!(rule(&|state| state.kept_bytes = MAX_KEPT_BYTES - 1), "allow");
-    assert_eq!(rule(&|state| state.kept_bytes = MAX_KEPT_BYTES), "quota.results");
+    assert_eq!(rule(&|state| state.running.all = MAX_RUNNING - 1), "allow");
+    assert_eq!(rule(&|state| state.running.all = MAX_RUNNING), "quota.concurrent");
+    assert_eq!(rule(&|state| state.handles.all = MAX_HANDLES - 1), "allow");
+    assert_eq!(rule(&|state| state.handles.all = MAX_HANDLES), "quota.results");
+    assert_eq!(rule(&|state| state.kept_bytes.all = MAX_KEPT_BYTES - 1), "allow");
+    assert_eq!(rule(&|state| state.kept_bytes.all = MAX_KEPT_BYTES), "quota.results");
+    // A guest is full at his share, whatever is left for the owner.
+    let guests = |state: &mut State<'_>, taken: Taken| (state.standing, state.running) = (Standing::Guest, taken);
+    let own = Taken { all: RUNNING.one, others: RUNNING.one, own: RUNNING.one };
+    assert_eq!(rule(&|state| guests(state, own)), "quota.concurrent");
+    let others = Taken { all: RUNNING.others, others: RUNNING.others, own: 0 };
+    assert_eq!(rule(&|state| guests(state, others)), "quota.concurrent");
+    assert_eq!(rule(&|state| state.running = others), "allow", "the owner has his reserve");
     assert_eq!(rule(&|state| state.within_rate = false), "quota.rate");
 }
 

@@ -12,11 +12,12 @@ use metnos_proto::msg::policyd::CheckPolicy;
 use serde_json::{Value, json};
 
 use crate::arguments::{Arguments, Resolved};
-use crate::decide::{Facts, State, Step, Weighed, decide};
+use crate::decide::{Facts, Named, State, Step, Weighed, decide};
 use crate::guard::shown;
 use crate::intent;
 use crate::policy::Policy;
 use crate::principal::Principal;
+use crate::shares::Taken;
 
 impl Policy {
     /// Decides on a call that nobody makes, and explains it.
@@ -38,7 +39,11 @@ impl Policy {
         let facts = Facts {
             files: &files,
             name: &ask.executor,
-            executor: registry.named(&ask.executor),
+            executor: if flow.reads_everything() || world.shows_everything() || self.is_for_guests(&registry, &ask.executor) {
+                registry.named(&ask.executor)
+            } else {
+                Named::Unknown
+            },
             arguments: arguments.as_ref(),
             resolved: Ok(&resolved),
             world: &world,
@@ -48,9 +53,10 @@ impl Policy {
             results: &results,
             calls: 1,
             running_in_turn: 0,
-            running: self.reserved.get(),
-            handles: 0,
-            kept_bytes: 0,
+            standing: principal.standing,
+            running: Taken { all: self.reserved.get(), ..Taken::default() },
+            handles: Taken::default(),
+            kept_bytes: Taken::default(),
             within_rate: true,
             calls_per_minute: self.rate.borrow().per_minute(),
             by_planner: false,

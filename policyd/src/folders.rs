@@ -1,36 +1,94 @@
 //! Which folders a manifest grants, as they are when a call is decided: sandboxd mounts these, or nothing (design: sandbox §1).
 
+use std::rc::Rc;
+
+use metnos_policy::context::{Context, World};
+use metnos_policy::spec::{Effect, Spec};
 use metnos_proto::executor::outside::Declared;
-use metnos_proto::executor::{Capability, Manifest, PathGrant};
+use metnos_proto::executor::{Capability, Class, Manifest, PathGrant, guests};
+use metnos_proto::ids::TurnId;
 use metnos_proto::msg::sandboxd::SeenFolder;
 
 use crate::outside::Folders;
 use crate::policy::Policy;
-use crate::registry::Signed;
+use crate::registry::{Registry, Signed};
+use crate::turns::Turn;
 use crate::vaglio::files::OwnersFiles;
 
 impl Policy {
-    /// What an executor is granted, as it is now.
-    pub(crate) fn seen(&self, signed: &Signed) -> Vec<SeenFolder> {
-        seen(self.house().files.as_ref(), &self.house().folders, &signed.manifest)
+    /// What an executor is granted, as it is now: all of it, or where `only` is said what lies in those folders.
+    pub(crate) fn seen(&self, signed: &Signed, only: Option<&[String]>) -> Vec<SeenFolder> {
+        seen(self.house().files.as_ref(), &self.house().folders, &signed.manifest, only)
     }
+
+    /// What a call in this turn is shown of the workspace; nothing when the turn is gone.
+    pub(crate) fn shown_to(&self, turn: TurnId, signed: &Signed, rule: &str) -> Option<Vec<String>> {
+        match self.turns.borrow().get(turn) {
+            Some(turn) => self.only(&turn.flow, &turn.world, &signed.spec, rule),
+            None => Some(Vec::new()),
+        }
+    }
+
+    /// Whether an executor exists for whoever speaks in this turn. What was made for this house may say what the house is
+    /// about: for guests there is what comes with Metnos, and whatever else they name is unknown.
+    pub(crate) fn is_offered_to(&self, turn: &Turn, registry: &Registry, name: &str) -> bool {
+        turn.flow.reads_everything() || turn.world.shows_everything() || self.is_for_guests(registry, name)
+    }
+
+    pub(crate) fn is_for_guests(&self, registry: &Registry, name: &str) -> bool {
+        match registry.row_of(name) {
+            Some(row) => !registry.is_grown(row),
+            None => self.setting.seeds.iter().any(|seed| seed.name == name),
+        }
+    }
+
+    /// The folders of the workspace that a call in this context is shown; `None` for all that its executor is granted.
+    /// What a guest does on the owner's word is shown whole: each of its files stands on the card. A program's do not.
+    fn only(&self, flow: &Context, world: &World, spec: &Spec, rule: &str) -> Option<Vec<String>> {
+        let by_the_owner = matches!(rule, GIVEN | STORED);
+        let on_a_card = by_the_owner && !spec.effect.reads() && spec.effect != Effect::Of(Class::Shell);
+        if flow.reads_everything() || world.shows_everything() || on_a_card {
+            return None;
+        }
+        let files = self.house().files.as_ref();
+        let there = |folder: &&String| files.is_some_and(|files| files.identity(folder).is_some());
+        Some(world.guest_folders.iter().filter(there).cloned().collect())
+    }
+}
+
+/// The rule by which the owner has said yes on a card.
+pub(crate) const GIVEN: &str = "approval.given";
+/// The rule by which he has said so for longer than once.
+pub(crate) const STORED: &str = "grant.given";
+
+/// A world in which nothing of the workspace is hidden from anybody: for what the owner alone is shown.
+pub(crate) fn everything(world: &World) -> Rc<World> {
+    Rc::new(World { guest_folders: vec![String::new()], ..world.clone() })
 }
 
 /// The folders that the manifest grants and that are there; one that is not is mounted by nobody.
 #[must_use]
-pub fn seen(files: Option<&OwnersFiles>, outside: &Folders, manifest: &Manifest) -> Vec<SeenFolder> {
+pub fn seen(
+    files: Option<&OwnersFiles>,
+    outside: &Folders,
+    manifest: &Manifest,
+    only: Option<&[String]>,
+) -> Vec<SeenFolder> {
     let there = |folder: Declared| {
         let path = folder.path?;
         let (device, inode) = outside.identity(&path)?;
         Some(SeenFolder { below: path, device, inode })
     };
-    let mut folders = inside(files, manifest);
+    let mut folders = inside(files, manifest, only);
+    if only.is_some() {
+        return folders;
+    }
     folders.extend(outside.declared(manifest).into_iter().filter_map(there));
     folders
 }
 
 /// Those of the workspace.
-fn inside(files: Option<&OwnersFiles>, manifest: &Manifest) -> Vec<SeenFolder> {
+fn inside(files: Option<&OwnersFiles>, manifest: &Manifest, only: Option<&[String]>) -> Vec<SeenFolder> {
     let Some(files) = files else { return Vec::new() };
     let paths = manifest.sandbox.capabilities.iter().filter(|capability| match capability {
         Capability::FsRead(_) | Capability::FsWrite(_) => true,
@@ -41,6 +99,10 @@ fn inside(files: Option<&OwnersFiles>, manifest: &Manifest) -> Vec<SeenFolder> {
         .filter_map(|entry| match PathGrant::parse(entry)? {
             PathGrant::Workspace(below) => Some(below),
             PathGrant::Home(_) | PathGrant::Absolute(_) => None,
+        })
+        .flat_map(|below| match only {
+            None => vec![below],
+            Some(only) => guests::narrowed(&below, only),
         })
         .collect();
     below.sort();
@@ -70,15 +132,18 @@ mod tests {
             .replace(r#"[ { fs_read = ["workspace/"] } ]"#, grants);
         let manifest = Manifest::parse(text.as_bytes()).unwrap();
         let none = Folders::default();
-        let now = seen(Some(&files), &none, &manifest);
+        let now = seen(Some(&files), &none, &manifest, None);
         let numbers =
             |path: &str| std::fs::metadata(workspace.path().join(path)).map(|it| (it.dev(), it.ino())).unwrap();
         let told: Vec<_> = now.iter().map(|it| (it.below.as_str(), (it.device, it.inode))).collect();
         assert_eq!(told, [("", numbers(".")), ("drafts/a", numbers("drafts/a"))]);
+        let guests = ["drafts".to_owned()];
+        let told = seen(Some(&files), &none, &manifest, Some(&guests));
+        assert_eq!(told.iter().map(|it| it.below.as_str()).collect::<Vec<_>>(), ["drafts", "drafts/a"], "guests");
         // Another folder of the same name is another folder.
         std::fs::rename(workspace.path().join("drafts/a"), workspace.path().join("drafts/b")).unwrap();
         std::fs::create_dir(workspace.path().join("drafts/a")).unwrap();
-        assert_ne!(seen(Some(&files), &none, &manifest)[1], now[1]);
-        assert!(seen(None, &none, &manifest).is_empty());
+        assert_ne!(seen(Some(&files), &none, &manifest, None)[1], now[1]);
+        assert!(seen(None, &none, &manifest, None).is_empty());
     }
 }

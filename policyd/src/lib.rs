@@ -56,6 +56,7 @@ mod resume;
 pub mod seeds;
 pub mod serve;
 mod serve_door;
+pub mod shares;
 mod showing;
 pub mod store;
 pub mod store_cards;

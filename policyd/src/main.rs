@@ -162,6 +162,7 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
         calls_per_minute: settings.calls_per_minute,
         hosts: settings.net.hosts.clone(),
         commands: settings.commands.clone(),
+        guest_folders: settings.guest_folders.clone(),
         budget: settings.budget.clone(),
         seeds: SEEDS,
     };

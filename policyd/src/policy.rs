@@ -13,6 +13,7 @@ use metnos_proto::control::BudgetSettings;
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::{PlannerPolicyd, PolicydMemoryd, PolicydMind, PolicydSandboxd, planner_policyd};
 use metnos_proto::executor::commands::bare;
+use metnos_proto::executor::guests;
 use metnos_proto::ids::{CallId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Closed, MAX_IN_FLIGHT, Notes};
 use metnos_proto::msg::common::{CallRef, Lang, Standing};
@@ -30,6 +31,7 @@ use crate::clock::Clock;
 use crate::decide::MAX_RUNNING;
 use crate::house::House;
 use crate::key::InstanceKey;
+use crate::pairing::automations::is_automatic;
 use crate::pairing::book::LOCKED_MS;
 use crate::paths::Places;
 use crate::principal::Principal;
@@ -66,6 +68,8 @@ pub struct Setting {
     pub hosts: Vec<String>,
     /// Programs that executors may be granted to run, by path.
     pub commands: Vec<String>,
+    /// Folders of the workspace that guests read besides `shared`.
+    pub guest_folders: Vec<String>,
     /// What may be used up.
     pub budget: BudgetSettings,
     /// What is signed without the owner.
@@ -234,6 +238,11 @@ impl Policy {
         world.money_cap = Some(f64::from(self.setting.budget.turn_micro) / 1e6);
         world.hosts = self.setting.hosts.iter().map(|host| fold(host)).collect();
         world.commands = self.setting.commands.iter().flat_map(|path| [bare(path).to_owned(), path.clone()]).collect();
+        // What fires by itself the owner has set up, and nobody but him hears what it reads.
+        let automatic = is_automatic(principal.channel);
+        world.guest_folders =
+            if automatic { vec![String::new()] } else { guests::folders(&self.setting.guest_folders) };
+        world.guest_writes = principal.standing == Standing::Guest && !automatic;
         if principal.standing == Standing::Owner {
             world.owner.insert(fold(&principal.name));
             world.owner.extend(self.house().people.borrow().owners().map(fold));

@@ -1,8 +1,8 @@
 //! Which cards somebody sees, and how a channel is told of one. Nothing is answered here.
 
 use metnos_proto::edges::door_policyd;
-use metnos_proto::msg::common::{Lang, Refusal, Standing};
-use metnos_proto::msg::policyd::CardWaits;
+use metnos_proto::msg::common::{Lang, Level, Refusal, Standing};
+use metnos_proto::msg::policyd::{CardWaits, MAX_NOTICES, OwnersCard};
 use serde_json::{Value, json};
 
 use crate::approvals::{self, Card};
@@ -29,6 +29,13 @@ fn shown_card(card: &Card, now_ms: u64, lang: Lang) -> Value {
     shown
 }
 
+/// What an act would touch is counted for the owner: it tells whether something is there.
+fn without_counts(shown: &mut Value) {
+    for act in shown["acts"].as_array_mut().into_iter().flatten() {
+        act["count"] = Value::Null;
+    }
+}
+
 impl Policy {
     /// The cards, newest first.
     pub(crate) fn cards(&self) -> Value {
@@ -39,29 +46,45 @@ impl Policy {
         let shown = |card: &Card| {
             let mut shown = card.document(now);
             shown["lang"] = json!(tongue::name(lang));
+            shown["others"] = json!(!self.is_owners(&card.principal));
             shown
         };
         cards.iter().take(MAX_LISTED).map(shown).collect()
     }
 
-    /// The cards of this principal that can still be answered, the oldest first. The owner sees what he has asked for on
-    /// whichever channel; it is answered where it was asked, which `here` says.
+    /// The cards of this principal that can still be answered, the oldest first. The owner sees all of them: what he has
+    /// asked for himself is answered where it was asked, and what others ask for wherever he is, which `here` says.
     pub(crate) fn cards_of(&self, principal: &Principal) -> Value {
         let now = self.clock.wall_ms();
         let lang = self.lang_of(&principal.name);
         let cards = self.cards.borrow();
-        let sees = |card: &&Card| {
-            let his = card.principal == principal.name;
-            card.is_open(now) && (his || principal.standing == Standing::Owner && self.is_owners(&card.principal))
-        };
+        let owner = principal.standing == Standing::Owner;
+        let sees = |card: &&Card| card.is_open(now) && (owner || card.principal == principal.name);
         let mut open: Vec<&Card> = cards.values().filter(sees).collect();
         open.sort_by_key(|card| card.made_ms);
         let shown = |card: &&Card| {
             let mut shown = shown_card(card, now, lang);
-            shown["here"] = json!(card.principal == principal.name);
+            if self.decides_for(principal, card) {
+                // It is hard for whoever asks for it, and the owner's to decide where he is.
+                shown["hard"] = json!(false);
+                shown["here"] = json!(true);
+                shown["others"] = json!(true);
+            } else {
+                shown["here"] = json!(card.principal == principal.name);
+            }
+            if !owner {
+                without_counts(&mut shown);
+            }
             shown
         };
         open.iter().take(MAX_LISTED).map(shown).collect()
+    }
+
+    /// Whether this card is somebody else's, and the owner speaks here who decides it: as far as his own level goes, for he
+    /// could do it himself.
+    pub(crate) fn decides_for(&self, principal: &Principal, card: &Card) -> bool {
+        let others = card.principal != principal.name && !self.is_owners(&card.principal);
+        others && principal.standing == Standing::Owner && principal.level != Level::ReadOnly
     }
 
     fn owner_name(&self) -> String {
@@ -69,7 +92,7 @@ impl Policy {
     }
 
     /// Whether this is one of the names under which the owner speaks.
-    fn is_owners(&self, name: &str) -> bool {
+    pub(crate) fn is_owners(&self, name: &str) -> bool {
         name == self.owner_name()
             || name == "cli:uid:0"
             || self.house().people.borrow().standing(name) == Some(Standing::Owner)
@@ -88,7 +111,11 @@ impl Policy {
 
     /// Has the door show a card to whoever is in the turn.
     pub(crate) async fn tell_door_of(&self, card: &Card) {
-        let shown = shown_card(card, self.clock.wall_ms(), self.lang_of(&card.principal));
+        let mut shown = shown_card(card, self.clock.wall_ms(), self.lang_of(&card.principal));
+        let others = !self.is_owners(&card.principal);
+        if others {
+            without_counts(&mut shown);
+        }
         let note = CardWaits {
             turn: card.turn,
             id: card.id.clone(),
@@ -96,5 +123,10 @@ impl Policy {
             shown: head(&shown.to_string(), MAX_SHOWN),
         };
         self.note_to_door(door_policyd::Note::CardWaits(note)).await;
+        if others {
+            let to = self.house().people.borrow().owners().take(MAX_NOTICES).map(str::to_owned).collect();
+            let note = OwnersCard { to, id: card.id.clone() };
+            self.note_to_door(door_policyd::Note::OwnersCard(note)).await;
+        }
     }
 }

@@ -9,14 +9,15 @@ use metnos_policy::results::Output;
 use metnos_proto::edge::Word;
 use metnos_proto::edges::planner_policyd::Ask;
 use metnos_proto::ids::{CallId, HandleId, TraceId, TurnId};
-use metnos_proto::msg::common::{CallRef, Integrity, Label, Readers, Refusal, RefusalCode};
+use metnos_proto::msg::common::{CallRef, Integrity, Label, Readers, Refusal, RefusalCode, Standing};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{self, TurnPhase, Violation};
 
 use crate::principal::Principal;
+use crate::shares::{TURNS, Taken};
 
 /// The most open turns.
-pub const MAX_TURNS: usize = 256;
+pub const MAX_TURNS: usize = TURNS.all;
 /// How long a turn may lie untouched before another may take its place, in milliseconds.
 pub const IDLE_MS: u64 = 600_000;
 
@@ -144,6 +145,18 @@ impl Turn {
         self.results.iter().filter_map(known).collect()
     }
 
+    /// How many results it has kept.
+    #[must_use]
+    pub fn handles(&self) -> usize {
+        self.handles.len()
+    }
+
+    /// How many bytes they have.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        self.handles.values().map(|kept| kept.result.len()).sum()
+    }
+
     /// The calls that have left these results.
     pub fn kept(&self) -> impl Iterator<Item = &Kept> {
         self.handles.values()
@@ -177,17 +190,24 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Opens a turn. When there are too many, the one that has lain idle longest makes room.
+    /// Opens a turn. When there are too many, the one that has lain idle longest makes room: to the owner anybody's, to
+    /// everybody else one of his own.
     ///
     /// # Errors
     /// `Busy` when none is idle.
     pub fn open(&mut self, id: TurnId, turn: Turn, now_ms: u64) -> Result<Option<TurnId>, Refusal> {
         let mut evicted = None;
-        if self.open.len() >= MAX_TURNS {
-            let idle = |turn: &&Turn| turn.running == 0 && now_ms.saturating_sub(turn.touched_ms) >= IDLE_MS;
+        let (name, standing) = (&turn.principal.name, turn.principal.standing);
+        let taken = self.taken(name, |_| 1);
+        if TURNS.full(standing, taken).is_some() {
+            let idle = |turn: &&Turn| {
+                turn.running == 0
+                    && now_ms.saturating_sub(turn.touched_ms) >= IDLE_MS
+                    && (standing == Standing::Owner || turn.principal.name == *name)
+            };
             let oldest = self.open.iter().filter(|(_, turn)| idle(turn)).min_by_key(|(_, turn)| turn.touched_ms);
             let Some(oldest) = oldest.map(|(id, _)| *id) else {
-                let why = format!("{MAX_TURNS} turns are open, which is the limit");
+                let why = format!("{} turns are open, which is the limit", TURNS.full(standing, taken).unwrap_or(TURNS.all));
                 return Err(
                     Refusal::new(RefusalCode::Busy, "quota.turns", why).remedy("wait until one of them has ended")
                 );
@@ -276,17 +296,15 @@ impl Turns {
         self.open.is_empty()
     }
 
-    /// How many results are kept.
+    /// How much of something is taken, when `of` says how much of it a turn has.
     #[must_use]
-    pub fn handles(&self) -> usize {
-        self.open.values().map(|turn| turn.handles.len()).sum()
+    pub fn taken(&self, name: &str, of: impl Fn(&Turn) -> usize) -> Taken {
+        let all = self.open.values().map(|turn| {
+            (turn.principal.name.as_str(), turn.principal.standing == Standing::Owner, of(turn))
+        });
+        Taken::of(name, all)
     }
 
-    /// How many bytes they have.
-    #[must_use]
-    pub fn kept_bytes(&self) -> usize {
-        self.open.values().flat_map(|turn| turn.handles.values()).map(|kept| kept.result.len()).sum()
-    }
 }
 
 /// What is said about a turn that is not open.
@@ -331,6 +349,29 @@ mod tests {
         assert!(turns.open(TurnId::new(), turn(0), IDLE_MS).is_err(), "what runs is not idle");
         assert_eq!(turns.open(TurnId::new(), turn(IDLE_MS), IDLE_MS + 1).unwrap(), Some(ids[1]));
         assert_eq!(turns.len(), MAX_TURNS);
+    }
+
+    #[test]
+    fn a_guest_who_opens_turns_without_end_is_refused_and_the_owner_is_not() {
+        let guests = |name: &str, now| {
+            let mut turn = turn(now);
+            (turn.principal.name, turn.principal.standing) = (name.to_owned(), Standing::Guest);
+            turn
+        };
+        let mut turns = Turns::default();
+        let opened = |turns: &mut Turns, name: &str| {
+            (0..MAX_TURNS).filter(|_| turns.open(TurnId::new(), guests(name, 0), 0).is_ok()).count()
+        };
+        assert_eq!(opened(&mut turns, "http:a"), TURNS.one);
+        assert!(turns.open(TurnId::new(), guests("http:b", 0), 0).is_ok(), "another guest has his own");
+        let others: usize = (0..8).map(|n| opened(&mut turns, &format!("http:{n}"))).sum();
+        assert_eq!(TURNS.one + 1 + others, TURNS.others);
+        for _ in 0..MAX_TURNS - TURNS.others {
+            assert!(turns.open(TurnId::new(), turn(0), 0).is_ok(), "the owner is served");
+        }
+        // Of what lies idle a guest gets his own place only.
+        assert!(turns.open(TurnId::new(), guests("http:new", 0), IDLE_MS).is_err());
+        assert!(turns.open(TurnId::new(), guests("http:a", 0), IDLE_MS).unwrap().is_some());
     }
 
     #[test]

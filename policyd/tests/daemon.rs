@@ -69,6 +69,7 @@ impl Started {
             telegram_api: String::new(),
             folders: metnos_proto::control::FolderSettings::default(),
             commands: Vec::new(),
+            guest_folders: Vec::new(),
         };
         let instance = instance.to_str().unwrap().to_owned();
         let started = Self { child, control, generation: 1 };

@@ -90,6 +90,8 @@ words! {
         /// Which programs an executor may be granted to run, absolute. What they bound is read by
         /// [`crate::executor::commands`].
         pub commands: Vec<String>,
+        /// Which folders of the workspace guests may read besides `shared`. See [`crate::executor::guests`].
+        pub guest_folders: Vec<String>,
     }
 
     /// See [`Settings::folders`]. What they bound is read by [`crate::executor::outside`].

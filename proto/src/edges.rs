@@ -70,6 +70,7 @@ crate::edges! {
         note CardSettled;
         note Revoked;
         note OwnerTold;
+        note OwnersCard;
     }
 
     /// The door asks which models can be called, for `status` and its greeting.

@@ -14,6 +14,7 @@ use crate::msg::common::{ExecutorDigests, ExecutorId, Integrity};
 pub mod commands;
 pub mod forbidden;
 pub mod grant;
+pub mod guests;
 pub mod lint;
 pub mod names;
 pub mod outside;

@@ -12,6 +12,7 @@ use crate::seccomp::Runs;
 mod check;
 mod error;
 mod installation;
+mod only;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -327,6 +328,9 @@ pub struct Spec {
     /// The listed programs that it may run, by absolute path; absent without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
+    /// Only a part of what the manifest grants is shown, see [`Plan::only`]; absent where all of it is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub narrowed: bool,
 }
 
 /// The network of an executor: none, but for the connections that its egress helper makes for it.

@@ -149,6 +149,7 @@ fn order_start(instance: &Path) -> Order {
             telegram_api: String::new(),
             folders: metnos_proto::control::FolderSettings::default(),
             commands: Vec::new(),
+            guest_folders: Vec::new(),
         },
     })
 }
@@ -238,6 +239,7 @@ impl Set {
             arguments: Blake3::of(&bytes),
             decision_seq: 1,
             folders: vec![SeenFolder { below: String::new(), device: workspace.dev(), inode: workspace.ino() }],
+            only: None,
         };
         let (report, [result]) = self.policy.run(TraceId::NONE, run, [Sealed::new(&bytes).unwrap()]).await?;
         Ok((report, serde_json::from_slice(&result.read().unwrap()).unwrap()))

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use metnos_proto::control::{
     BudgetSettings, FolderSettings, HttpSettings, ModelSettings, NetSettings, RoleSetting, Settings,
 };
-use metnos_proto::executor::{PathGrant, commands, is_host_name, is_name, outside};
+use metnos_proto::executor::{PathGrant, commands, guests, is_host_name, is_name, outside};
 use metnos_proto::models;
 use metnos_proto::msg::common::Lang;
 use toml::Spanned;
@@ -30,6 +30,8 @@ pub enum Kind {
     NumberOr(u32, u32, &'static str),
     /// A list of these words.
     SomeOf(&'static [&'static str]),
+    /// A list of folders of the workspace.
+    GuestFolders,
     /// An address of this machine alone, with its port; or nothing.
     Listen,
     /// A list of at most so many addresses with a port.
@@ -352,6 +354,13 @@ pub const KEYS: &[Key] = &[
         default: "120",
     },
     Key {
+        table: "guests",
+        name: "folders",
+        doc: "Folders of the workspace that guests may read besides shared/, such as \"recipes\". Nothing else exists for them.",
+        kind: Kind::GuestFolders,
+        default: "[]",
+    },
+    Key {
         table: "sandbox",
         name: "home",
         doc: "What ~ stands for here and in what executors declare; \"\": the home of the owner's account.",
@@ -511,6 +520,7 @@ impl Config {
                 write: self.list("sandbox", "writable"),
             },
             commands: self.list("sandbox", "commands"),
+            guest_folders: self.list("guests", "folders"),
         }
     }
 
@@ -698,6 +708,10 @@ fn fit(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
             let outside = matches!(PathGrant::parse(&folder), Some(PathGrant::Home(_) | PathGrant::Absolute(_)));
             kept(folder.trim_end_matches('/'), outside)
         }),
+        (Kind::GuestFolders, DeValue::Array(items)) => list(items, guests::MAX_FOLDERS, |text| {
+            let folder = text.strip_suffix('/').unwrap_or(text);
+            kept(folder, guests::refused(folder).is_none())
+        }),
         (Kind::Programs, DeValue::Array(items)) => {
             list(items, commands::MAX_COMMANDS, |text| kept(text, commands::refused(text).is_none()))
         }
@@ -752,6 +766,10 @@ fn wanted(kind: Kind) -> String {
         Kind::Folders => format!(
             "a list of at most {} folders such as \"~/Pictures\" or \"/srv/photos\", without `.` and `..`",
             outside::MAX_FOLDERS
+        ),
+        Kind::GuestFolders => format!(
+            "a list of at most {} folders of the workspace such as \"recipes\" or \"house/rules\", without hidden names",
+            guests::MAX_FOLDERS
         ),
         Kind::Programs => format!(
             "a list of at most {} programs such as \"/usr/bin/wc\": absolute paths of plain names, in no closed place",
@@ -848,6 +866,7 @@ mod tests {
                 telegram_api: "https://api.telegram.org".into(),
                 folders: FolderSettings::default(),
                 commands: commands::DEFAULT.map(str::to_owned).to_vec(),
+                guest_folders: vec![],
             }
         );
         assert_eq!(Config::parse("").unwrap().uid_range(), (60_600, 256));

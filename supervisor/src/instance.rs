@@ -146,6 +146,14 @@ impl Instance {
         self.dir("run")
     }
 
+    /// The workspace, made where there is none.
+    ///
+    /// # Errors
+    /// When something else stands there.
+    pub fn workspace_dir(&self) -> Result<OwnedFd, InstanceError> {
+        self.dir("workspace")
+    }
+
     /// Whose the state of policyd is: the ids of last time.
     #[must_use]
     pub fn earlier_uid(&self) -> Option<u32> {

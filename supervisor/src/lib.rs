@@ -31,6 +31,7 @@ pub mod mend;
 pub mod notify;
 pub mod run;
 pub mod set;
+pub mod shared;
 pub mod spawn;
 pub mod stop;
 pub mod sys;

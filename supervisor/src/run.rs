@@ -21,7 +21,7 @@ use crate::line::Event;
 use crate::notify::Notify;
 use crate::set::{MAX_EVENTS, Set};
 use crate::spawn::Spawn;
-use crate::{ctl, folders, sys};
+use crate::{ctl, folders, shared, sys};
 
 /// What `--help` says.
 pub const HELP: &str = "\
@@ -193,6 +193,9 @@ fn prepare(args: &Args) -> Result<Prepared, RunError> {
         reachable(&instance)?;
         // No daemon may ever gain a capability, whatever it executes.
         metnos_jail::drop_bounding_set()?;
+    }
+    if let Err(errno) = instance.workspace_dir().map(|workspace| shared::make(workspace, settings.lang))? {
+        tracing::warn!("workspace/shared cannot be made: {errno}");
     }
     for left in instance.prepare(&chosen.ids, settings.owner_uid)? {
         tracing::warn!("{left}");

@@ -329,6 +329,7 @@ fn start_word(setup: &Setup) -> Start {
             telegram_api: String::new(),
             folders: metnos_proto::control::FolderSettings::default(),
             commands: Vec::new(),
+            guest_folders: Vec::new(),
         },
     }
 }

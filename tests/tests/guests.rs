@@ -104,7 +104,9 @@ mod as_root {
 
     use super::*;
     use metnos_tests::chronicle::count;
+    use metnos_tests::http::Event;
     use metnos_tests::script::{Reply, openai};
+    use serde_json::Value;
 
     /// A way to say something and to hear the answer.
     type Route<'a> = &'a dyn Fn(&str) -> String;
@@ -120,10 +122,13 @@ mod as_root {
         String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
     }
 
-    /// The file that the last words ask for: `unearth FILE now`.
-    fn wanted(request: &str) -> Option<String> {
+    /// The last call that was asked for: `unearth {…} now`.
+    fn wanted(request: &str) -> Option<Value> {
         let at = request.rfind("unearth ")? + "unearth ".len();
-        Some(request[at..].split(" now").next()?.to_owned())
+        let text = request[at..].split(" now").next()?;
+        // It stands in a JSON text.
+        let plain: String = serde_json::from_str(&format!("\"{text}\"")).ok()?;
+        serde_json::from_str(&plain).ok()
     }
 
     /// A model that has whatever it is told to unearth read, and tells what it was shown.
@@ -134,9 +139,9 @@ mod as_root {
                 return say(stream, &plain("200 OK", "", &models.to_string()));
             }
             let reply = match wanted(request) {
-                Some(path) if !request.contains("\"role\":\"tool\"") => {
-                    let read = json!({ "tool": "fs_read", "arguments": { "path": path } });
-                    Reply::Calls(vec![("plan", json!({ "calls": [read], "look": ["c1"] }))])
+                Some(calls) if !request.contains("\"role\":\"tool\"") => {
+                    let last = format!("c{}", calls.as_array().map_or(1, Vec::len));
+                    Reply::Calls(vec![("plan", json!({ "calls": calls, "look": [last] }))])
                 }
                 _ if request.contains(SECRET) => Reply::Says("It says zanzibar-4711."),
                 _ if request.contains(OPEN) => Reply::Says("It says that the code is on the fridge."),
@@ -157,60 +162,119 @@ mod as_root {
         std::fs::set_permissions(file, PermissionsExt::from_mode(0o644)).unwrap();
     }
 
-    /// The files that no guest may read: beside the workspace, in closed places of it, behind a link; by every way to say so.
-    fn closed(set: &Instance) -> Vec<String> {
-        let outside = set.home().join("outside.txt");
-        let key = set.workspace(".ssh/id_ed25519");
-        let link = set.workspace("notes/there.md");
-        give(&outside, SECRET);
-        give(&key, SECRET);
-        symlink(&outside, &link).unwrap();
-        let text = |path: &Path| path.to_str().unwrap().to_owned();
-        let mut ways = vec![text(&outside), text(&key), text(&link)];
-        ways.extend(
-            [
-                "../outside.txt",
-                "notes/../../outside.txt",
-                ".ssh/id_ed25519",
-                "./notes/../.ssh/id_ed25519",
-                "notes/there.md",
-            ]
-            .map(str::to_owned),
-        );
-        ways
+    /// The files of which nothing may reach a guest: the six, notes, tables, secrets, and what lies outside.
+    const HIDDEN: [&str; 11] = [
+        "MEMORY.md",
+        "USER.md",
+        "IDENTITY.md",
+        "AGENTS.md",
+        "TELOS.md",
+        ".env",
+        ".ssh/id_ed25519",
+        "notes/zanzibar-4711.md",
+        "notes/table.csv",
+        "notes/tree.json",
+        "private/deep.md",
+    ];
+
+    fn plant(set: &Instance) {
+        for file in HIDDEN {
+            let text = match file.rsplit('.').next().unwrap() {
+                "csv" => format!("who,what\nme,{SECRET}\n"),
+                "json" => json!({ "word": SECRET }).to_string(),
+                _ => format!("{SECRET}\n"),
+            };
+            give(&set.workspace(file), &text);
+        }
+        give(&set.home().join("outside.txt"), SECRET);
+        symlink(set.home().join("outside.txt"), set.workspace("shared/there.md")).unwrap();
+        symlink("../MEMORY.md", set.workspace("shared/memory.md")).unwrap();
+        give(&set.workspace("shared/open.md"), OPEN);
+        give(&set.workspace("recipes/cake.md"), OPEN);
     }
 
-    #[test]
-    fn no_file_outside_what_a_guest_may_read_reaches_him_at_a_terminal_in_a_chat_or_through_a_page() {
-        let model = obliging();
-        let server = Emulator::start();
-        let set = Plan::new()
-            .as_root()
-            .config(&format!(
-                "[http]\nlisten = \"127.0.0.1:0\"\n[models]\nsubstrates = [\"there openai http://127.0.0.1:{}/v1\"]\n\
-                 interface = [\"there/m\"]\n{}",
-                model.port,
-                server.config()
-            ))
-            .start();
-        set.is_grown();
-        server.serves(&set);
-        server.settled();
-        server.knows(&set, GUEST, "guest");
-        server.told(GUEST, "you are known here");
+    fn call(tool: &str, arguments: Value) -> Value {
+        json!({ "tool": tool, "arguments": arguments })
+    }
+
+    /// Every executor that reads, on everything that is hidden, by every way to say so.
+    fn attempts() -> Vec<Vec<Value>> {
+        let mut all: Vec<Vec<Value>> = Vec::new();
+        let mut one = |tool: &str, arguments: Value| all.push(vec![call(tool, arguments)]);
+        for path in HIDDEN {
+            one("fs_read", json!({ "path": path }));
+        }
+        for path in ["shared/../MEMORY.md", "./notes/../USER.md", "../outside.txt", "shared/there.md", "shared/memory.md"] {
+            one("fs_read", json!({ "path": path }));
+        }
+        for path in [".", "notes", "private", "executors", ".ssh"] {
+            one("fs_list", json!({ "path": path }));
+            one("fs_count", json!({ "path": path }));
+            one("fs_find", json!({ "path": path, "name": "*4711*" }));
+            one("text_search", json!({ "path": path, "pattern": "zanz" }));
+        }
+        one("fs_list", json!({ "path": ".", "hidden": true, "recursive": true }));
+        one("fs_find", json!({ "path": ".", "name": "*", "hidden": true }));
+        one("text_search", json!({ "path": ".", "pattern": "zanz", "hidden": true }));
+        one("csv_query", json!({ "path": "notes/table.csv" }));
+        one("json_query", json!({ "path": "notes/tree.json", "query": "/word" }));
+        one("text_stats", json!({ "path": "MEMORY.md" }));
+        one("file_get", json!({ "path": "MEMORY.md" }));
+        for thinks in ["llm_summarise", "llm_classify"] {
+            let read = call("fs_read", json!({ "path": "MEMORY.md" }));
+            let text = json!({ "$ref": "c1#/content" });
+            all.push(vec![read, call(thinks, json!({ "text": text, "labels": ["a", "b"] }))]);
+        }
+        all
+    }
+
+    fn let_in(set: &Instance) {
         for folder in set.home().ancestors().take(3) {
             let mode = std::fs::metadata(folder).unwrap().permissions().mode();
             std::fs::set_permissions(folder, PermissionsExt::from_mode(mode | 0o011)).unwrap();
         }
-        let heard = neighbour(&set, &["ask", "hello"]);
+        let heard = neighbour(set, &["ask", "hello"]);
         let code = heard.split("pairing approve cli ").nth(1).unwrap().split_whitespace().next().unwrap();
         assert_eq!(set.json(&["pairing", "approve", "cli", code]).0, 0);
+    }
+
+    fn house(model: &Liar, more: &str) -> Instance {
+        let set = Plan::new()
+            .as_root()
+            .config(&format!(
+                "[http]\nlisten = \"127.0.0.1:0\"\n[guests]\nfolders = [\"recipes\"]\n[models]\n\
+                 substrates = [\"there openai http://127.0.0.1:{}/v1\"]\ninterface = [\"there/m\"]\n{more}",
+                model.port,
+            ))
+            .start();
+        set.is_grown();
+        set
+    }
+
+    fn unearth(calls: &[Value]) -> String {
+        format!("unearth {} now", json!(calls))
+    }
+
+    #[test]
+    fn nothing_hidden_reaches_a_guest_by_any_executor_on_any_channel() {
+        let model = obliging();
+        let server = Emulator::start();
+        let set = house(&model, &server.config());
+        server.serves(&set);
+        server.settled();
+        server.knows(&set, GUEST, "guest");
+        server.told(GUEST, "you are known here");
+        plant(&set);
+        let_in(&set);
         let guest = Web::of(&set).paired(&set, "guest");
-        give(&set.workspace("notes/open.md"), OPEN);
 
         let chats = RefCell::new(0);
         let at_a_terminal = |words: &str| neighbour(&set, &["ask", words]);
-        let through_a_page = |words: &str| said(&guest.say(words).until("done"));
+        let through_a_page = |words: &str| {
+            let events = guest.say(words).until("done");
+            assert!(!format!("{events:?}").contains("zanzibar"), "{events:#?}");
+            said(&events)
+        };
         let in_a_chat = |words: &str| {
             *chats.borrow_mut() = server.chat(GUEST).len();
             server.say(GUEST, words);
@@ -218,27 +282,90 @@ mod as_root {
             server.chat(GUEST)[*chats.borrow()..].iter().map(|message| message.text.clone()).collect::<String>()
         };
         let routes: [(&str, Route<'_>); 3] =
-            [("terminal", &at_a_terminal), ("page", &through_a_page), ("chat", &in_a_chat)];
-        let ways = closed(&set);
-        for (route, ask) in routes {
-            let told = ask("unearth notes/open.md now");
-            assert!(told.contains("on the fridge"), "{route}: what is open can be read: {told}");
-            let (_, lines) = set.recording(|| {
-                for way in &ways {
-                    let told = ask(&format!("unearth {way} now"));
-                    assert!(!told.contains("zanzibar") && !told.is_empty(), "{route} {way}: {told}");
-                }
-            });
-            // Each was decided on. Where a link leads is not the decision's to know: in the sandbox it leads nowhere.
-            let links = ways.iter().filter(|way| way.ends_with("there.md")).count();
-            assert!(count(&lines, "policy_decision") >= ways.len(), "{route}");
-            assert_eq!(count(&lines, "run_started"), links, "{route}");
+            [("page", &through_a_page), ("terminal", &at_a_terminal), ("chat", &in_a_chat)];
+        for (at, (route, ask)) in routes.into_iter().enumerate() {
+            for path in ["shared/open.md", "recipes/cake.md"] {
+                let told = ask(&unearth(&[call("fs_read", json!({ "path": path }))]));
+                assert!(told.contains("on the fridge"), "{route} {path}: what is open can be read: {told}");
+            }
+            let told = ask(&unearth(&[call("text_search", json!({ "path": ".", "pattern": "fridge" }))]));
+            assert!(told.contains("on the fridge"), "{route}: a walk sees what is open: {told}");
+            // The same rule decides on every channel: all of it on one, every third on the others.
+            let some = attempts().into_iter().enumerate().filter(|(n, _)| at == 0 || n % 3 == at);
+            for (_, calls) in some {
+                let told = ask(&unearth(&calls));
+                assert!(!told.contains("zanzibar") && !told.is_empty(), "{route} {calls:?}: {told}");
+            }
         }
-        assert!(!model.heard().iter().any(|request| request.contains("zanzibar")), "the model was shown it");
+        let leaks: Vec<String> = model.heard().into_iter().filter(|request| request.contains("zanzibar")).collect();
+        assert!(leaks.is_empty(), "the model was shown it: {leaks:#?}");
         // The neighbour is told nothing else of the house, either.
         for words in [&["approvals", "list"][..], &["memory", "search", "garden"], &["mnest", "list"]] {
             let told = neighbour(&set, words);
             assert!(told.contains("owner"), "{words:?}: {told}");
+        }
+        set.verify();
+    }
+
+    /// What is told of a call, without the path that was asked for.
+    fn told_of(events: &[Event], path: &str) -> Vec<String> {
+        let calls = events.iter().filter(|event| event.name == "call");
+        calls
+            .map(|event| format!("{} {}", event.data["state"], event.data["detail"]).replace(path, "PATH"))
+            .collect()
+    }
+
+    #[test]
+    fn a_refusal_tells_a_guest_nothing_of_what_is_there() {
+        let model = obliging();
+        let set = house(&model, "");
+        plant(&set);
+        let guest = Web::of(&set).paired(&set, "guest");
+        let pairs = [("notes/table.csv", "notes/none-such.csv"), ("MEMORY.md", "MAMORY.md"), ("private", "prevate")];
+        for tool in ["fs_read", "fs_list", "fs_count", "csv_query", "text_stats"] {
+            for (there, not_there) in pairs {
+                let told = [there, not_there].map(|path| {
+                    let (events, lines) = set.recording(|| {
+                        guest.say(&unearth(&[call(tool, json!({ "path": path }))])).until("done")
+                    });
+                    assert_eq!(count(&lines, "run_started"), 0, "{tool} {path}");
+                    told_of(&events, path)
+                });
+                assert_eq!(told[0], told[1], "{tool}");
+                assert!(!told[0].is_empty(), "{tool}");
+            }
+        }
+        // An effect waits for the owner, whether something is there or not; how much it would touch, only he hears.
+        let cards = ["notes", "nates"].map(|path| {
+            let calls = [call("fs_delete", json!({ "path": path, "folder": true }))];
+            let events = guest.say(&unearth(&calls)).until("card");
+            let shown = events.last().unwrap().data["shown"]["acts"][0].clone();
+            (shown["count"].clone(), shown["why"].clone())
+        });
+        assert_eq!(cards[0], cards[1]);
+        assert!(cards[0].0.is_null());
+        let (_, list) = set.json(&["approval", "list"]);
+        assert!(list.as_array().unwrap().iter().any(|card| card["acts"][0]["count"]["files"] == 3), "{list:#}");
+        set.verify();
+    }
+
+    #[test]
+    fn a_program_that_the_owner_allows_a_guest_sees_what_guests_see() {
+        let model = obliging();
+        let set = house(&model, "");
+        plant(&set);
+        let guest = Web::of(&set).paired(&set, "guest");
+        for argv in [["grep", "-r", "zanz", "."], ["grep", "-r", "fridge", "."]] {
+            let calls = [call("shell_run", json!({ "argv": argv }))];
+            let mut listening = guest.say(&unearth(&calls));
+            let events = listening.until("card");
+            let id = events.last().unwrap().data["card"].as_str().unwrap().to_owned();
+            let (code, done) = set.json(&["approval", "approve", &id]);
+            assert_eq!(code, 0, "{done:#}");
+            let out = done.to_string();
+            assert!(!out.contains("zanzibar"), "{out}");
+            assert_eq!(argv[2] == "fridge", out.contains("on the fridge"), "{out}");
+            assert!(!format!("{:?}", listening.until("done")).contains("zanzibar"));
         }
         set.verify();
     }

@@ -47,9 +47,13 @@ pub const UNKNOWN_PER_MINUTE: u32 = 60;
 /// Webhooks with a wrong signature that are told so, of all together in a minute; those with a good one are heard beside
 /// them.
 pub const WRONG_PER_MINUTE: u32 = 60;
-/// Codes shown, of all clients together in a minute. Five wrong ones void an invitation at policyd, and each try makes a
-/// name that policyd remembers for an hour (256 of them): so few that these never fill.
+/// Codes shown from one address in a minute.
 pub const PAIRINGS_PER_MINUTE: u32 = 4;
+/// Codes shown from all addresses together in a minute. Of a million codes none is guessed at that pace within the ten
+/// minutes that one is good; `metnosctl pairing` at the machine does not go this way.
+pub const PAIRINGS_IN_ALL: u32 = 32;
+/// The most addresses from which codes are counted.
+pub const MAX_SOURCES: usize = 256;
 /// The most clients that are remembered between requests; policyd knows no more than 128 people.
 pub const MAX_CALLERS: usize = 256;
 /// The most turns whose events are kept for clients that come back; older ones are in the journal.

@@ -328,8 +328,70 @@ pub struct Stopped {
 /// Cards that wait for an answer.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Cards {
-    /// Each as it is shown everywhere.
-    pub cards: Vec<Map<String, Value>>,
+    /// Those that the client may see, the oldest first.
+    pub cards: Vec<CardShown>,
+}
+
+/// A card that waits, as far as a client needs it: what people see of it, and what an answer is bound to.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CardShown {
+    /// Its name.
+    pub id: String,
+    /// What an answer is bound to.
+    pub digest: String,
+    /// `waiting`.
+    pub state: String,
+    /// Who asks for it.
+    pub principal: String,
+    /// Whether this client's answer counts only with a one-time code.
+    pub hard: bool,
+    /// Whether this client's answer counts at all.
+    pub here: bool,
+    /// When it was made, or last added to, in milliseconds since the epoch.
+    pub made_ms: u64,
+    /// Until when it can be answered.
+    pub expires_ms: u64,
+    /// Its lines as people see them.
+    pub parts: Vec<CardPart>,
+}
+
+/// A line of a card.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CardPart {
+    /// What the line is about.
+    pub field: String,
+    /// Of which act, from 1 on; 0 for the whole card.
+    pub act: u64,
+    /// What stands before it, in the reader's language.
+    pub label: String,
+    /// The line.
+    pub text: String,
+}
+
+impl CardShown {
+    /// What policyd shows of a card, and its lines.
+    #[must_use]
+    pub fn of(shown: &Value, parts: &Value) -> Self {
+        let text = |from: &Value, key: &str| from[key].as_str().unwrap_or_default().to_owned();
+        let part = |part: &Value| CardPart {
+            field: text(part, "field"),
+            act: part["act"].as_u64().unwrap_or(0),
+            label: text(part, "label"),
+            text: text(part, "text"),
+        };
+        Self {
+            id: text(shown, "id"),
+            digest: text(shown, "digest"),
+            state: text(shown, "state"),
+            principal: text(shown, "principal"),
+            // What nobody has said is closed.
+            hard: shown["hard"] != false,
+            here: shown["here"] == true,
+            made_ms: shown["made_ms"].as_u64().unwrap_or(0),
+            expires_ms: shown["expires_ms"].as_u64().unwrap_or(0),
+            parts: parts.as_array().into_iter().flatten().map(part).collect(),
+        }
+    }
 }
 
 /// A card was answered.

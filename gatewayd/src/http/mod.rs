@@ -14,6 +14,7 @@ pub mod describe;
 pub mod documents;
 pub mod guard;
 pub mod house;
+mod owners;
 pub mod patience;
 pub mod problem;
 pub mod rate;
@@ -45,7 +46,7 @@ use tokio::sync::{Notify, watch};
 use crate::session::Door;
 use crate::session::voice::{Ear, Speaker, Voice};
 use bounds::{
-    HEAD_WITHIN, MAX_CALLERS, MAX_CONNECTIONS, MAX_HEAD, MAX_HEADERS, MAX_RECORDS, MAX_UNHEARD, PAIRINGS_PER_MINUTE,
+    HEAD_WITHIN, MAX_CALLERS, MAX_CONNECTIONS, MAX_HEAD, MAX_HEADERS, MAX_RECORDS, MAX_UNHEARD, PAIRINGS_IN_ALL, PAIRINGS_PER_MINUTE,
     UNKNOWN_PER_MINUTE, WRONG_PER_MINUTE,
 };
 use guard::Names;
@@ -72,7 +73,7 @@ pub struct Http {
     /// Connections that have not shown yet who they are, oldest first.
     unheard: Rc<RefCell<VecDeque<Rc<Notify>>>>,
     unknown: Bucket,
-    pairings: Bucket,
+    pairings: rate::Sources,
     /// Webhooks whose signature is wrong.
     hooks_wrong: Bucket,
     /// Answers by status, and connections that were turned away.
@@ -112,6 +113,7 @@ pub struct Caller {
     streams: Rc<Cell<usize>>,
     /// True once nothing more is told on streams that were opened before.
     gone: RefCell<watch::Sender<bool>>,
+    sockets: owners::Sockets,
 }
 
 /// Takes a place at this address, before the lock. Port 0 takes any that is free.
@@ -142,13 +144,19 @@ impl Http {
             connections: Rc::default(),
             unheard: Rc::default(),
             unknown: Bucket::new(UNKNOWN_PER_MINUTE),
-            pairings: Bucket::new(PAIRINGS_PER_MINUTE),
+            pairings: rate::Sources::new(PAIRINGS_PER_MINUTE, PAIRINGS_IN_ALL),
             hooks_wrong: Bucket::new(WRONG_PER_MINUTE),
             answered: RefCell::default(),
             turned_away: Cell::new(0),
         });
         let heirs = Rc::downgrade(&http);
         door.adopts(Channel::Http, Box::new(move |turn, speaker| heirs.upgrade()?.adopt(turn, &speaker.sender)));
+        let shows = Rc::downgrade(&http);
+        door.on_owners_card(move |card| {
+            if let Some(http) = shows.upgrade() {
+                tokio::task::spawn_local(http.owners_card(card.clone()));
+            }
+        });
         let hears = Rc::downgrade(&http);
         door.on_revoked(move |principal| {
             if let Some(http) = hears.upgrade() {
@@ -163,12 +171,12 @@ impl Http {
         tokio::task::spawn_local(Rc::clone(&self).watch_policyd());
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, from)) => {
                     if self.connections.get() >= MAX_CONNECTIONS {
                         self.turned_away.set(self.turned_away.get() + 1);
                         continue;
                     }
-                    tokio::task::spawn_local(Rc::clone(&self).connection(TokioIo::new(stream)));
+                    tokio::task::spawn_local(Rc::clone(&self).connection_from(TokioIo::new(stream), Some(from.ip())));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be taken");
@@ -178,14 +186,20 @@ impl Http {
         }
     }
 
-    /// Serves one connection: one request.
+    /// Serves one connection of which nobody knows where it comes from: one request.
     pub async fn connection<I: Read + Write + Unpin + Send + 'static>(self: Rc<Self>, io: I) {
+        self.connection_from(io, None).await;
+    }
+
+    /// Serves one connection: one request.
+    async fn connection_from<I: Read + Write + Unpin + Send + 'static>(self: Rc<Self>, io: I, from: rate::Source) {
         let _counted = Counted::new(&self.connections);
         let unheard = Unheard::enter(&self);
         let cut = Rc::clone(&unheard.cut);
         let unheard = Rc::new(unheard);
         let http = Rc::clone(&self);
-        let service = service_fn(move |request| {
+        let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+            request.extensions_mut().insert(from);
             let (http, unheard) = (Rc::clone(&http), Rc::clone(&unheard));
             // What was begun is done, also when the client does not wait for it.
             let serving = tokio::task::spawn_local(serve::serve(http, request, unheard));
@@ -229,6 +243,7 @@ impl Http {
             most_streams: Cell::new(0),
             streams: Rc::default(),
             gone: RefCell::new(watch::Sender::new(false)),
+            sockets: owners::Sockets::default(),
         });
         callers.insert(digest.to_owned(), Rc::clone(&caller));
         Some(caller)

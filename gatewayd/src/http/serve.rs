@@ -25,8 +25,9 @@ use serde_json::{Map, Value};
 
 use super::body::{discard, object, read};
 use super::bounds::{MAX_STREAMS_OF_GUEST, MAX_STREAMS_OF_ONE};
+use super::rate::Source;
 use super::documents::{
-    Answer, Cards, Choice, DoorNumbers, Pair, Paired, Say, Settled, State, Status, Stopped, Turn, WORDS,
+    Answer, CardShown, Cards, Choice, DoorNumbers, Pair, Paired, Say, Settled, State, Status, Stopped, Turn, WORDS,
 };
 use super::guard::{Shown, Token};
 use super::problem::Problem;
@@ -135,7 +136,8 @@ async fn answer(
         Route::Metrics => return Ok(of(StatusCode::OK, describe::METRICS, Out::whole(describe::metrics(http)))),
         Route::OpenApi => return ok(&describe::openapi()),
         Route::Pair => {
-            return pair(http, from_page, read(&object(head, body).await?)?).await;
+            let source = head.extensions.get::<Source>().copied().flatten();
+            return pair(http, (from_page, source), read(&object(head, body).await?)?).await;
         }
         Route::Hook(name) => {
             let taken = house::hook(http, head, body, name, unheard).await?;
@@ -235,7 +237,11 @@ fn speaker(digest: &str) -> Speaker {
     Speaker { channel: Channel::Http, sender: digest.to_owned(), lang: None }
 }
 
-async fn pair(http: &Rc<Http>, from_page: bool, Pair { code, cookie }: Pair) -> Answered {
+async fn pair(
+    http: &Rc<Http>,
+    (from_page, source): (bool, Source),
+    Pair { code, cookie }: Pair,
+) -> Answered {
     if !has_the_form_of_a_code(&code) {
         let form = "a code such as K7-DELTA-19, from `metnosctl pairing invite http`";
         return Err(Problem::field("code", "something else", form));
@@ -244,7 +250,7 @@ async fn pair(http: &Rc<Http>, from_page: bool, Pair { code, cookie }: Pair) -> 
         let why = "a cookie is given to a page of this door only";
         return Err(Problem::new(StatusCode::FORBIDDEN, "http.csrf", why));
     }
-    http.pairings.take().map_err(|again| Problem::too_often("http.pairing", again))?;
+    http.pairings.take(source).map_err(|again| Problem::too_often("http.pairing", again))?;
     let mut random = [0; 32];
     getrandom::fill(&mut random)
         .map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "http.random", error.to_string()))?;
@@ -420,13 +426,12 @@ pub(super) async fn stop(http: &Rc<Http>, caller: &Rc<Caller>, turn: TurnId) -> 
 
 /// The cards of this client that wait.
 pub(super) async fn cards(http: &Rc<Http>, caller: &Rc<Caller>) -> Result<Cards, Problem> {
-    let mut cards = http.door.cards_of(&caller.voice.speaker).await?;
-    for shown in &mut cards {
+    let shown = |shown: &Value| {
         let face = card::face(shown, shown["id"].as_str().unwrap_or_default(), card::lang(shown));
-        shown["parts"] = card::document(&face);
-    }
-    let objects = cards.into_iter().filter_map(|card| if let Value::Object(card) = card { Some(card) } else { None });
-    Ok(Cards { cards: objects.collect() })
+        CardShown::of(shown, &card::document(&face))
+    };
+    let cards = http.door.cards_of(&caller.voice.speaker).await?;
+    Ok(Cards { cards: cards.iter().map(shown).collect() })
 }
 
 /// Hands on what this client says to a card.

@@ -71,6 +71,12 @@ pub(super) fn event(name: &'static str, at: Heard, data: Value) -> Bytes {
     message(&Tell { event: name, id: Some(at.to_string()), reference: None, status: None, data })
 }
 
+/// An event that belongs to no stream of the client's.
+#[must_use]
+pub(super) fn told(name: &'static str, data: Value) -> Bytes {
+    message(&Tell { event: name, id: None, reference: None, status: None, data })
+}
+
 /// What has a client listen once more in a while.
 #[must_use]
 pub(super) fn again(turn: TurnId) -> Bytes {
@@ -189,6 +195,7 @@ impl Socket {
     /// Until it ends; why, when the client is still there to hear it.
     async fn follow(&self, stream: &mut Stream, mut gone: watch::Receiver<bool>) -> Option<Ends> {
         let (pieces, mut out) = mpsc::channel::<Bytes>(MAX_PIECES);
+        self.caller.sockets.add(&pieces);
         let (mut ping_at, mut is_asked) = (Instant::now() + ALIVE_EVERY, false);
         loop {
             tokio::select! {

@@ -40,6 +40,9 @@ impl Door {
                 door_policyd::Note::Revoked(revoked) => {
                     self.revocations.borrow().iter().for_each(|hear| hear(&revoked.principal));
                 }
+                door_policyd::Note::OwnersCard(card) => {
+                    self.owners_cards.borrow().iter().for_each(|hear| hear(&card));
+                }
                 door_policyd::Note::OwnerTold(told) => {
                     self.owners_news.borrow().iter().for_each(|hear| hear(&told));
                 }

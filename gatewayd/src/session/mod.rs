@@ -35,7 +35,7 @@ use metnos_proto::link_async::{Client, Closed};
 use metnos_proto::msg::common::{Channel, Lang};
 use metnos_proto::msg::door::DoorReport;
 use metnos_proto::msg::planner::CancelTurn;
-use metnos_proto::msg::policyd::{CardSettled, OwnerTold};
+use metnos_proto::msg::policyd::{CardSettled, OwnerTold, OwnersCard};
 use metnos_way::hold::Holder;
 use tokio::sync::watch;
 
@@ -94,6 +94,8 @@ pub struct Door {
     revocations: RefCell<Vec<OnRevoked>>,
     /// Who passes on what the owner must know.
     owners_news: RefCell<Vec<OnNews>>,
+    /// Who shows the owner what others ask for.
+    owners_cards: RefCell<Vec<OnCard>>,
     /// How the bot does, in a line; empty when there is none.
     telegram: RefCell<String>,
     /// Where the bot's token is kept.
@@ -117,6 +119,9 @@ type OnRevoked = Box<dyn Fn(&str)>;
 
 /// Hears what the owner must know.
 type OnNews = Box<dyn Fn(&OwnerTold)>;
+
+/// Hears of a card that is the owner's to decide.
+type OnCard = Box<dyn Fn(&OwnersCard)>;
 
 /// One session at the terminal.
 pub struct Session {
@@ -147,6 +152,7 @@ impl Door {
             http: RefCell::new("off".to_owned()),
             revocations: RefCell::default(),
             owners_news: RefCell::default(),
+            owners_cards: RefCell::default(),
             telegram: RefCell::default(),
             token: RefCell::new(Err("the door has no file for it".to_owned())),
             hooks: RefCell::new(Rc::new(Hooks::new(Err("the door has no folder for secrets".to_owned())))),
@@ -190,6 +196,11 @@ impl Door {
     /// Has `hear` called with what the owner must know, and the names under which he is to hear it.
     pub fn on_news(&self, hear: impl Fn(&OwnerTold) + 'static) {
         self.owners_news.borrow_mut().push(Box::new(hear));
+    }
+
+    /// Has `show` called with each card of somebody else's that is the owner's to decide.
+    pub fn on_owners_card(&self, show: impl Fn(&OwnersCard) + 'static) {
+        self.owners_cards.borrow_mut().push(Box::new(show));
     }
 
     /// Notes where the door listens, or why it does not, for `status`.

@@ -4,7 +4,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use metnos_proto::ids::TraceId;
@@ -38,6 +38,8 @@ pub const AT_LEAST: Duration = Duration::from_millis(500);
 pub const MAX_WAITING: usize = 8;
 /// The most chats whose sessions are kept.
 pub const MAX_CHATS: usize = 256;
+/// The most places where the owner is shown others' cards: each card in each of a few chats.
+pub(super) const MAX_OWNERS_VIEWS: usize = 256;
 /// How often words are said to the other daemons, when one of them is just being started anew.
 pub const SAY_TRIES: u32 = 5;
 /// After so long without an update its numbers may begin anew, in seconds.
@@ -66,6 +68,8 @@ pub struct Bot {
     wake: Notify,
     strangers: RefCell<Strangers>,
     groups: RefCell<BTreeSet<i64>>,
+    /// Where the owner is shown others' cards, by chat and card.
+    pub(super) owners_views: RefCell<BTreeMap<(i64, String), Weak<View>>>,
     began: Instant,
 }
 
@@ -85,6 +89,7 @@ impl Bot {
             wake: Notify::new(),
             strangers: RefCell::default(),
             groups: RefCell::default(),
+            owners_views: RefCell::default(),
             began: Instant::now(),
         })
     }

@@ -72,6 +72,10 @@ pub fn buttons(shown: &Value, id: &str, digest: &str, lang: Lang) -> Vec<Vec<But
     }
     let button = |text, letter| (text, Pressed::data(id, digest, letter));
     let [yes, turn, no] = says::buttons(lang);
+    if shown["others"] == true {
+        // What others ask for is decided one at a time.
+        return vec![vec![button(yes, 'y'), button(no, 'n')]];
+    }
     vec![vec![button(yes, 'y'), button(no, 'n')], vec![button(turn, 't')]]
 }
 

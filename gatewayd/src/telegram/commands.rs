@@ -2,24 +2,24 @@
 //! sender's own name, and nothing counts here but what policyd says of it.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
-use metnos_proto::ids::TraceId;
+use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Lang, Refusal, Standing};
 use metnos_proto::msg::door::AnswerHere;
 use metnos_proto::msg::planner::TurnEnd;
-use metnos_proto::msg::policyd::{Identified, PanicHere, UndoHere};
+use metnos_proto::msg::policyd::{CardWaits, Identified, OwnersCard, PanicHere, UndoHere};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::bot::{Bot, line};
+use super::bot::{Bot, MAX_OWNERS_VIEWS, line};
 use super::card::{self, Pressed};
 use super::says;
 use super::scribe::{Scribe, outgoing};
 use super::update::Press;
 use super::view::View;
-use crate::session::voice::{Ear, Speaker};
+use crate::session::voice::{Ear, Speaker, Told};
 
 /// What can be commanded (design: interfaces §4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,15 +118,72 @@ impl Bot {
             self.say(from, &says::nothing_waits(who.lang)).await;
         }
         for (shown, view) in watched {
-            let (id, digest) = (shown["id"].as_str().unwrap_or_default(), shown["digest"].as_str().unwrap_or_default());
-            let out = outgoing(&card::spans(&shown, id, who.lang), card::buttons(&shown, id, digest, who.lang));
-            match (self.api.send(from, &out).await, view) {
-                (Ok(message), Some(view)) => self.watch(from, message, &shown, id, view),
-                (Ok(_), None) => {}
-                (Err(fault), view) => {
-                    tracing::warn!(%fault, "a card could not be shown");
-                    view.iter().for_each(|view| view.close());
-                }
+            self.show_card(from, who.lang, &shown, view).await;
+        }
+    }
+
+    /// Shows the owner a card of somebody else's in each of his chats, with its buttons, in the language of that chat. One
+    /// that was added to is shown anew in the place where it stands.
+    pub(super) async fn owners_card(self: Rc<Self>, card: OwnersCard) {
+        let chats = card.to.iter().filter_map(|name| name.strip_prefix("telegram:")?.parse::<i64>().ok());
+        for chat in chats {
+            let speaker = Speaker { channel: Channel::Telegram, sender: chat.to_string(), lang: None };
+            let Some(who) = self.identify(&speaker).await else { continue };
+            if who.standing == Standing::Owner
+                && let Err(refusal) = self.owners_card_in(chat, &speaker, &who, &card.id).await
+            {
+                tracing::warn!(%refusal, "a card could not be shown to the owner");
+            }
+        }
+    }
+
+    async fn owners_card_in(
+        &self,
+        chat: i64,
+        speaker: &Speaker,
+        who: &Identified,
+        id: &str,
+    ) -> Result<(), Refusal> {
+        let waits = |cards: Vec<Value>| cards.into_iter().find(|shown| shown["id"] == id);
+        let shown_before = {
+            let mut shown = self.owners_views.borrow_mut();
+            shown.retain(|_, view| view.upgrade().is_some_and(|view| view.is_open()));
+            shown.get(&(chat, id.to_owned())).and_then(Weak::upgrade)
+        };
+        if let Some(view) = shown_before {
+            let Some(shown) = waits(self.door.cards_of(speaker).await?) else { return Ok(()) };
+            let digest = shown["digest"].as_str().unwrap_or_default().to_owned();
+            let card = CardWaits { turn: TurnId::NONE, id: id.to_owned(), digest, shown: shown.to_string() };
+            view.tell(Told::CardWaits(card)).await;
+            return Ok(());
+        }
+        // It hears what becomes of the card before policyd is asked how it stands.
+        let view = self.view_of(id, who.lang);
+        let shown = self.door.cards_of(speaker).await.map(waits);
+        let Ok(Some(shown)) = shown else {
+            view.iter().for_each(|view| view.close());
+            return shown.map(|_| ());
+        };
+        if let Some(view) = &view {
+            let mut views = self.owners_views.borrow_mut();
+            if views.len() < MAX_OWNERS_VIEWS {
+                views.insert((chat, id.to_owned()), Rc::downgrade(view));
+            }
+        }
+        self.show_card(chat, who.lang, &shown, view).await;
+        Ok(())
+    }
+
+    /// Sends a card with its buttons, and watches what becomes of it.
+    async fn show_card(&self, chat: i64, lang: Lang, shown: &Value, view: Option<Rc<View>>) {
+        let (id, digest) = (shown["id"].as_str().unwrap_or_default(), shown["digest"].as_str().unwrap_or_default());
+        let out = outgoing(&card::spans(shown, id, lang), card::buttons(shown, id, digest, lang));
+        match (self.api.send(chat, &out).await, view) {
+            (Ok(message), Some(view)) => self.watch(chat, message, shown, id, view),
+            (Ok(_), None) => {}
+            (Err(fault), view) => {
+                tracing::warn!(%fault, "a card could not be shown");
+                view.iter().for_each(|view| view.close());
             }
         }
     }

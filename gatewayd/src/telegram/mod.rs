@@ -86,6 +86,10 @@ fn begin(start: &Start, door: &Rc<Door>, folder: &Path, holder: &Holder) -> Resu
     door.on_news(move |told| {
         tokio::task::spawn_local(Rc::clone(&teller).owner_told(told.clone()));
     });
+    let shows = Rc::clone(&bot);
+    door.on_owners_card(move |card| {
+        tokio::task::spawn_local(Rc::clone(&shows).owners_card(card.clone()));
+    });
     tokio::task::spawn_local(bot.run());
     Ok(net.ports(servers))
 }

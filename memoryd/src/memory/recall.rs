@@ -1,9 +1,10 @@
 //! What memory is asked: envelopes, gaps, and the owner's looks. Reading changes nothing but the line that says it was read.
 
 use metnos_proto::edge::No;
+use metnos_proto::executor::guests;
 use metnos_proto::envelope::{Candidate, Envelope, File, Known, Recent};
 use metnos_proto::ids::{Blake3, SessionId, TurnId};
-use metnos_proto::msg::common::{Lang, RefusalCode, Trust};
+use metnos_proto::msg::common::{Channel, Lang, RefusalCode, Trust};
 use metnos_proto::msg::memoryd::{
     AgerProposal, AgerProposalList, AgerProposals, BeginTurn, Gap, GapList, MAX_AGER_PROPOSALS, MAX_AGER_TEXT,
     MAX_GAPS, MAX_TAIL, MAX_WHY, MemoryReport, MnestCount, Tail, Tailed, TurnBegun,
@@ -24,8 +25,19 @@ use crate::tiers::workspace::FILES;
 /// The most bytes of lines that [`Memory::tail`] gives; the newest that fit.
 pub const MAX_TAIL_BYTES: usize = 8 * 1024 * 1024;
 
-/// The files that tell of the owner: nobody else's turn is shown them.
-const OWNERS_FILES: [&str; 3] = ["USER.md", "MEMORY.md", "TELOS.md"];
+/// The one of the six files that is for everybody: what Metnos may not do. The others tell of the owner and his house, and
+/// nobody else's turn is shown them.
+const FOR_EVERYBODY: &str = "SOUL.md";
+/// Those that tell of the owner himself: what fires by itself has no need of them.
+const OF_THE_OWNER: [&str; 3] = ["USER.md", "MEMORY.md", "TELOS.md"];
+
+/// Whether what speaks on this channel was set up by the owner rather than said by somebody.
+const fn is_automatic(channel: Channel) -> bool {
+    match channel {
+        Channel::Hook | Channel::Timer => true,
+        Channel::Cli | Channel::Http | Channel::Telegram | Channel::Scheduler | Channel::Metnos => false,
+    }
+}
 
 /// At most so many bytes of a text, whole characters only.
 fn cut(mut text: String, bytes: usize) -> String {
@@ -81,7 +93,12 @@ impl Memory {
         let draw = drawn(&facts.peer, self.mnestome.now() / USE_DAY);
         // Nothing is in sight because of this that may not be called: it only takes sight away.
         let hidden = self.mnestome.out_of_sight(turn)?;
-        let in_sight = |one: &Candidate| !hidden.iter().any(|id| id.name == one.name && id.version == one.version);
+        // What was made for this house may say what the house is about.
+        let owners = facts.trust == Trust::Owner || is_automatic(facts.channel);
+        let in_sight = |one: &Candidate| {
+            (owners || guests::is_shown(&one.name))
+                && !hidden.iter().any(|id| id.name == one.name && id.version == one.version)
+        };
         let candidates = self.shelf.1.ranked_of(&words, &context, MAX_CANDIDATES, draw, in_sight);
         let mnests = self.between(&candidates)?;
         // Only its owner is told what there is in the workspace.
@@ -89,7 +106,7 @@ impl Memory {
         Ok(build(Parts {
             nonce,
             identity,
-            files: self.files_for(facts.trust),
+            files: self.files_for(facts),
             principal: &facts.peer,
             channel: facts.channel,
             lang: if facts.lang == "it" { Lang::It } else { Lang::En },
@@ -104,8 +121,13 @@ impl Memory {
     }
 
     /// The six files as a planner is shown them: the person's own ones only in the owner's turns.
-    fn files_for(&self, trust: Trust) -> Vec<File> {
-        let private = |name: &str| OWNERS_FILES.contains(&name) && trust != Trust::Owner;
+    fn files_for(&self, facts: &TurnFacts) -> Vec<File> {
+        let private = |name: &str| match facts.trust {
+            Trust::Owner => false,
+            // The owner has set it up, and hears what comes of it.
+            _ if is_automatic(facts.channel) => OF_THE_OWNER.contains(&name),
+            Trust::Paired | Trust::Guest | Trust::Tool | Trust::Web | Trust::System => name != FOR_EVERYBODY,
+        };
         let shown = |name: &&str| {
             let text = cut(String::from_utf8_lossy(self.workspace.text(name)).into_owned(), MAX_FILE_SHOWN);
             File { name: (*name).to_owned(), text: clean(text) }

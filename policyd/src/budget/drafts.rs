@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use metnos_proto::edge::AskError;
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
 use metnos_proto::msg::mind::{EndFund, Fund};
 use metnos_proto::msg::policyd::{DraftsFunded, FundDrafts};
 
@@ -102,7 +102,7 @@ impl Policy {
         if let Some(off) = self.everything_stopped() {
             return Err(off.refusal());
         }
-        if self.rate.borrow_mut().admit(SYNTH, self.clock.monotonic_ms()) != Room::Yes {
+        if self.rate.borrow_mut().admit(SYNTH, Standing::Owner, self.clock.monotonic_ms()) != Room::Yes {
             let why = format!("{SYNTH} has asked as often as it may in a minute");
             return Err(Refusal::new(RefusalCode::Busy, "quota.rate", why).remedy("wait a moment"));
         }

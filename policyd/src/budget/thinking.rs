@@ -8,7 +8,7 @@ use metnos_proto::edge::AskError;
 use metnos_proto::edges::policyd_mind;
 use metnos_proto::executor::is_name;
 use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
-use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::{Cost, CostStage, Spending};
 use metnos_proto::msg::mind::{EndFund, Fund as Word, Funded, TEST_ROLE, ThoughtUsed};
 use metnos_proto::msg::policyd::{FundTurn, TurnFunded};
@@ -19,6 +19,7 @@ use super::funds::{Amount, Fund, MAX_GRANTS};
 use super::no_room;
 use crate::act::memory_gone;
 use crate::policy::Policy;
+use crate::principal::Principal;
 use crate::rate::Room;
 use crate::turns;
 
@@ -42,9 +43,9 @@ impl Policy {
             return Err(off.refusal());
         }
         let turn = ask.turn;
-        let known = self.turns.borrow().get(turn).map(|open| (open.principal.name.clone(), open.trace));
-        let (principal, trace) = known.ok_or_else(|| turns::unknown(turn))?;
-        if self.rate.borrow_mut().admit(&principal, self.clock.monotonic_ms()) != Room::Yes {
+        let known = self.turns.borrow().get(turn).map(|open| (open.principal.clone(), open.trace));
+        let (Principal { name: principal, standing, .. }, trace) = known.ok_or_else(|| turns::unknown(turn))?;
+        if self.rate.borrow_mut().admit(&principal, standing, self.clock.monotonic_ms()) != Room::Yes {
             let why = format!("{principal} has asked as often as it may in a minute");
             return Err(Refusal::new(RefusalCode::Busy, "quota.rate", why).remedy("wait a moment"));
         }
@@ -248,7 +249,7 @@ impl Policy {
 
     /// The owner has tried a model: it was paid for, so it stands in the ledger. A mind that says so without end is not heard.
     async fn tried(&self, note: &ThoughtUsed) {
-        if self.rate.borrow_mut().admit(TRIED, self.clock.monotonic_ms()) != Room::Yes {
+        if self.rate.borrow_mut().admit(TRIED, Standing::Owner, self.clock.monotonic_ms()) != Room::Yes {
             return;
         }
         let entry = (CallId::new(), TurnId::NONE, TraceId::NONE);

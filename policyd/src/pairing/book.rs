@@ -12,14 +12,17 @@ use super::code::Code;
 pub const GOOD_MS: u64 = 600_000;
 /// How often a stranger is told a line at all, in milliseconds (design: interfaces §4).
 pub const LINE_EVERY_MS: u64 = 60_000;
-/// Wrong tries after which a stranger is not heard, an invitation is void, and the owner must begin anew.
+/// Wrong tries after which a stranger is not heard, and the owner must begin anew.
 pub const MAX_TRIES: u32 = 5;
+/// Wrong tries of all strangers together after which an invitation is void: so few of a million codes that none is guessed,
+/// and more than one of them gets at, who is not heard after [`MAX_TRIES`].
+pub const MAX_WRONG: u32 = 64;
 /// How long a stranger who tried too often is not heard, in milliseconds.
 pub const LOCKED_MS: u64 = 3_600_000;
 /// The most strangers that wait on one channel.
 pub const MAX_STRANGERS: usize = 16;
-/// The most strangers that are remembered at all.
-pub const MAX_REMEMBERED: usize = 256;
+/// The most strangers that are remembered on one channel.
+pub const MAX_REMEMBERED: usize = 64;
 /// The most open invitations.
 pub const MAX_INVITATIONS: usize = 16;
 
@@ -77,7 +80,7 @@ pub enum Fault {
 impl Book {
     /// Forgets what is over.
     fn sweep(&mut self, now_ms: u64) {
-        self.invitations.retain(|one| now_ms < one.until_ms && one.wrong < MAX_TRIES);
+        self.invitations.retain(|one| now_ms < one.until_ms && one.wrong < MAX_WRONG);
         self.strangers.retain(|_, one| now_ms < one.seen_ms.saturating_add(LOCKED_MS).max(one.locked_until_ms));
         for one in self.strangers.values_mut() {
             one.code = one.code.filter(|(_, until)| now_ms < *until);
@@ -95,7 +98,7 @@ impl Book {
     ) -> Heard {
         self.sweep(now_ms);
         let key = (channel, sender.to_owned());
-        if !self.strangers.contains_key(&key) && self.strangers.len() >= MAX_REMEMBERED {
+        if !self.strangers.contains_key(&key) && !self.has_room(channel) {
             return Heard::Silence;
         }
         let waiting = self.strangers.iter().filter(|((on, _), one)| *on == channel && one.code.is_some()).count();
@@ -120,6 +123,19 @@ impl Book {
             stranger.code = draw().map(|code| (code, now_ms.saturating_add(GOOD_MS)));
         }
         stranger.code.map_or(Heard::Silence, |(code, until)| Heard::Code(code, until))
+    }
+
+    /// Whether one more stranger of this channel can be remembered: who waits for nothing and is not locked out makes room,
+    /// the one that was seen longest ago first.
+    fn has_room(&mut self, channel: Channel) -> bool {
+        let on = self.strangers.iter().filter(|((on, _), _)| *on == channel);
+        if on.clone().count() < MAX_REMEMBERED {
+            return true;
+        }
+        let idle = on.filter(|(_, one)| one.code.is_none() && one.locked_until_ms == 0 && one.wrong < MAX_TRIES);
+        let Some(key) = idle.min_by_key(|(_, one)| one.seen_ms).map(|(key, _)| key.clone()) else { return false };
+        self.strangers.remove(&key);
+        true
     }
 
     /// A stranger shows a code: every open invitation of the channel is compared, whichever it is.
@@ -209,7 +225,7 @@ impl Book {
 
     /// This stranger is not heard until then: he tried too often before this process began.
     pub fn lock(&mut self, channel: Channel, sender: String, until_ms: u64) {
-        if self.strangers.len() < MAX_REMEMBERED {
+        if self.has_room(channel) {
             let locked = Stranger { code: None, told_ms: 0, wrong: 0, locked_until_ms: until_ms, seen_ms: 0 };
             self.strangers.insert((channel, sender), locked);
         }
@@ -227,7 +243,7 @@ impl Book {
     /// Invitations that are open: channel, standing, until when.
     #[must_use]
     pub fn invitations(&self, now_ms: u64) -> Vec<(Channel, Standing, u64)> {
-        let open = self.invitations.iter().filter(|one| now_ms < one.until_ms && one.wrong < MAX_TRIES);
+        let open = self.invitations.iter().filter(|one| now_ms < one.until_ms && one.wrong < MAX_WRONG);
         open.map(|one| (one.channel, one.standing, one.until_ms)).collect()
     }
 }
@@ -293,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn five_wrong_tries_lock_a_stranger_out_and_void_the_invitation() {
+    fn five_wrong_tries_lock_a_stranger_out_and_nobody_else() {
         let mut book = Book::default();
         let (good, _) = book.invite(ON, Standing::Owner, 0, || code(9)).unwrap();
         for n in 1..MAX_TRIES {
@@ -302,11 +318,31 @@ mod tests {
         assert_eq!(book.invitations(1).len(), 1);
         assert_eq!(book.knock(ON, "x", code(200), 1, || None), Heard::Silence);
         assert_eq!(book.knock(ON, "x", Some(good), 2, || None), Heard::Silence, "he is locked out");
-        assert_eq!(book.knock(ON, "y", Some(good), 2, || None), Heard::Silence, "and for others it is void");
+        assert_eq!(book.knock(ON, "y", Some(good), 2, || None), Heard::Known(Standing::Owner), "others are heard");
         let (next, _) = book.invite(ON, Standing::Guest, 3, || code(10)).unwrap();
         assert_eq!(book.knock(ON, "x", Some(next), LOCKED_MS, || None), Heard::Silence);
         let (next, _) = book.invite(ON, Standing::Guest, LOCKED_MS + 1, || code(11)).unwrap();
         assert_eq!(book.knock(ON, "x", Some(next), LOCKED_MS + 1, || None), Heard::Known(Standing::Guest));
+    }
+
+    #[test]
+    fn many_who_guess_void_the_invitation_and_fill_no_other_channel() {
+        let mut book = Book::default();
+        let (good, _) = book.invite(ON, Standing::Owner, 0, || code(9)).unwrap();
+        let guess = |book: &mut Book, n: u32| book.knock(ON, &format!("x{n}"), code(100 + n), u64::from(n), || None);
+        for n in 1..MAX_WRONG {
+            assert_eq!(guess(&mut book, n), Heard::Silence);
+        }
+        assert_eq!(book.invitations(MAX_WRONG.into()).len(), 1);
+        for n in MAX_WRONG..1_000 {
+            assert_eq!(guess(&mut book, n), Heard::Silence);
+        }
+        assert_eq!(book.knock(ON, "y", Some(good), 1_000, || None), Heard::Silence, "it is void");
+        // The owner makes another, and whoever comes by another way is heard.
+        let (good, _) = book.invite(ON, Standing::Owner, 1_000, || code(10)).unwrap();
+        assert_eq!(book.knock(ON, "y", Some(good), 1_001, || None), Heard::Known(Standing::Owner));
+        let there = book.knock(Channel::Cli, "uid:7", None, 1_001, || code(11));
+        assert!(matches!(there, Heard::Code(..)), "{there:?}");
     }
 
     #[test]

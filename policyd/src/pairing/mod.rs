@@ -28,6 +28,8 @@ use code::Code;
 pub const MAX_PEOPLE: usize = 128;
 /// How often a code is drawn before one gives up; each draw fails with one chance in a thousand.
 const MAX_DRAWS: usize = 16;
+/// The machine's root, at the terminal.
+const ROOT: &str = "cli:uid:0";
 
 /// Somebody who was paired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,9 +135,18 @@ impl Policy {
         }
         self.automatic(&mut it);
         if it.standing != Standing::Stranger {
-            it.level = self.house().levels.borrow().level(&it.name, it.level, self.clock.wall_ms());
+            it.level = self.level_of(&it.name, it.level);
         }
         Ok(it)
+    }
+
+    /// The level of this principal. The machine's root is the owner at the terminal: what is set for that one counts for
+    /// both, unless root has a level of his own.
+    fn level_of(&self, name: &str, standing: Level) -> Level {
+        let (levels, now) = (self.house().levels.borrow(), self.clock.wall_ms());
+        let owner = format!("cli:uid:{}", self.setting.owner_uid);
+        let name = if name == ROOT && !levels.has(ROOT) { &owner } else { name };
+        levels.level(name, standing, now)
     }
 
     /// A stranger is at the door. Nothing of what he says comes here but what has the form of a code.

@@ -113,6 +113,7 @@ impl World {
             calls_per_minute: 600,
             hosts: Vec::new(),
             commands: Vec::new(),
+            guest_folders: Vec::new(),
             budget: BUDGETS.with(|set| set.borrow().clone()),
             seeds: Box::leak(seeds.into_boxed_slice()),
         };

@@ -553,6 +553,14 @@ words! {
         pub notice: Notice,
     }
 
+    /// Note to the door: somebody else's card is the owner's to decide, and he is to see it where he is.
+    pub struct OwnersCard {
+        /// The names under which he speaks, `channel:sender`; at most [`MAX_NOTICES`].
+        pub to: Vec<String>,
+        /// The card's name. What it shows, each of them is told in his own language when he asks for it.
+        pub id: String,
+    }
+
     /// The heads of the chronicle that policyd has signed, one a line beside the answer
     /// ([`crate::chain::Anchor::to_line`]).
     pub struct Anchors {

@@ -130,6 +130,9 @@ words! {
         /// The folders that its manifest grants, as policyd saw them when it decided. What lies there when they are mounted
         /// must be these and no others; at most one for each grant.
         pub folders: Vec<SeenFolder>,
+        /// For somebody who may read a part of the workspace only: the folders of it that he may, by their names below it.
+        /// Nothing else of what the manifest grants is mounted into this call. See [`crate::executor::guests`].
+        pub only: Option<Vec<String>>,
     }
 
     /// A granted folder, told apart from every other that may stand in its place.

@@ -275,6 +275,7 @@ impl Installation {
             secrets: granted.secrets.clone(),
             home: if granted.outside.is_empty() { String::new() } else { self.folders.home.clone() },
             commands: granted.commands.iter().map(|command| command.path.clone()).collect(),
+            narrowed: false,
         })
     }
 

@@ -32,6 +32,7 @@ use super::verify::Verified;
 use super::{Entry, Job, Sandbox, Secrets};
 use crate::approved::Approved;
 use crate::mounted::not_in_the_way;
+use crate::plan::Plan;
 use crate::serve::Service;
 
 /// How often an end is told to a memoryd that was gone or late; it answers a repeated one as it did before.
@@ -49,6 +50,8 @@ struct Prepared {
     slot: Slot,
     given: Given,
     open: Open,
+    /// The sandbox of this call where it is less than the executor's own.
+    only: Option<Plan>,
 }
 
 /// What of its folders a call does not see, and what it may write that others may not.
@@ -133,7 +136,7 @@ impl<S: Sandbox> Service<S> {
             )));
         }
         let prepared = self.prepare(link, &ask, &arguments, comes).await?;
-        let Prepared { verified, arguments, inputs, slot, given, open } = prepared;
+        let Prepared { verified, arguments, inputs, slot, given, open, only } = prepared;
         let Given { secrets, thought } = given;
         let began = self.results.borrow_mut().begin(ask.turn, ask.place);
         began.map_err(|error| error.refusal())?;
@@ -146,7 +149,8 @@ impl<S: Sandbox> Service<S> {
             Ok::<u64, Refusal>(seq)
         };
         let entry = Entry::Call { args: arguments, thought };
-        let running = self.execute(&verified, (entry, &secrets, &open), &slot, &ask, notes, begin);
+        let plan = only.as_ref().unwrap_or(&verified.executor.plan);
+        let running = self.execute((&verified, plan), (entry, &secrets, &open), &slot, &ask, notes, begin);
         // Made ready while its start is recorded; what runs has heard of that.
         let (started, judged) = tokio::join!(start, running);
         let started_seq = match started {
@@ -183,22 +187,28 @@ impl<S: Sandbox> Service<S> {
         let slot = self.running.admit(Whose { link, turn: Some(ask.turn) }, Some(ask.call)).map_err(not_admitted)?;
         let verified = self.verified(ask.turn, &ask.id, &ask.digests).await?;
         not_in_the_way(self.sandbox.mounted(), &verified.executor.plan)?;
+        let only = ask.only.as_ref().map(|folders| verified.executor.plan.only(folders));
+        let only = only.transpose().map_err(|error| {
+            let why = format!("{} does not run: what it is granted cannot be narrowed: {error}", ask.id);
+            Refusal::new(RefusalCode::Internal, "sandbox.narrow", why)
+        })?;
         let given = Given::read(comes, &verified, &ask.id)?;
         let (bytes, inputs) = self.filled(ask.turn, &ask.id, &verified, arguments)?;
-        self.sandbox.room(&verified.executor.plan).map_err(|why| {
+        let plan = only.as_ref().unwrap_or(&verified.executor.plan);
+        self.sandbox.room(plan).map_err(|why| {
             Refusal::new(RefusalCode::Unavailable, "sandbox.disk_full", format!("{} does not run: {why}", ask.id))
                 .remedy("make room on the disk, then try again; what only reads still runs")
         })?;
-        let open = self.look_through(&verified, arguments).await?;
-        Ok(Prepared { verified, arguments: bytes, inputs, slot, given, open })
+        let open = self.look_through(&verified, plan, arguments).await?;
+        Ok(Prepared { verified, arguments: bytes, inputs, slot, given, open, only })
     }
 
-    /// What must not exist in the call's world. Only what its own words name is left there: what a reference brings was not
-    /// read by whoever decided.
-    async fn look_through(&self, verified: &Verified, arguments: &[u8]) -> Result<Open, Refusal> {
+    /// What must not exist in the call's world, which is made by `plan`. Only what its own words name is left there: what a
+    /// reference brings was not read by whoever decided.
+    async fn look_through(&self, verified: &Verified, plan: &Plan, arguments: &[u8]) -> Result<Open, Refusal> {
         let executor = &verified.executor;
-        let Named { secrets, kept: opens } = words_name(&executor.manifest, &executor.plan, arguments)?;
-        let covers = self.sandbox.look_through(&executor.plan, &secrets).await.map_err(|why| {
+        let Named { secrets, kept: opens } = words_name(&executor.manifest, plan, arguments)?;
+        let covers = self.sandbox.look_through(plan, &secrets).await.map_err(|why| {
             Refusal::new(
                 RefusalCode::Unavailable,
                 "sandbox.look_through",
@@ -284,7 +294,7 @@ impl<S: Sandbox> Service<S> {
     /// Runs it and judges what came. What was stopped meanwhile does not begin.
     async fn execute(
         &self,
-        verified: &Verified,
+        (verified, plan): (&Verified, &Plan),
         (entry, secrets, open): (Entry, &Secrets, &Open),
         slot: &Slot,
         ask: &Run,
@@ -300,7 +310,7 @@ impl<S: Sandbox> Service<S> {
         let tell = |done, total| {
             progress.send_replace((done, total));
         };
-        let (plan, code) = (&executor.plan, executor.code.as_slice());
+        let code = executor.code.as_slice();
         let (turn, call, kill, begin) = (Some(ask.turn), ask.call, slot.kill(), Some(begin));
         let approved = Approved(Some(&ask.folders));
         let job = Job {

@@ -1,0 +1,85 @@
+//! What others ask for and the owner decides, told on each of his open sockets: a `card` event of a turn that is not his,
+//! and another one when it is decided, wherever that was.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hyper::body::Bytes;
+use metnos_proto::ids::TurnId;
+use metnos_proto::msg::common::Channel;
+use metnos_proto::msg::policyd::{CardWaits, OwnersCard};
+use tokio::sync::mpsc;
+
+use super::record::shown;
+use super::{Caller, Http, ws};
+use crate::session::voice::{Ear, Telling, Told};
+
+/// The ways to a client's open sockets.
+#[derive(Debug, Default)]
+pub struct Sockets(RefCell<Vec<mpsc::WeakSender<Bytes>>>);
+
+impl Sockets {
+    /// One more is open.
+    pub fn add(&self, way: &mpsc::Sender<Bytes>) {
+        let mut all = self.0.borrow_mut();
+        all.retain(|way| way.upgrade().is_some());
+        all.push(way.downgrade());
+    }
+
+    /// Tells each that is there. One that does not read misses it: the card stands in the list.
+    fn tell(&self, piece: &Bytes) {
+        for way in self.0.borrow().iter().filter_map(mpsc::WeakSender::upgrade) {
+            let _ = way.try_send(piece.clone());
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.0.borrow().iter().any(|way| way.upgrade().is_some())
+    }
+}
+
+/// Hears what becomes of a card, for somebody's sockets.
+struct Hears(Rc<Caller>);
+
+impl Ear for Hears {
+    fn tell(&self, told: Told) -> Telling<'_> {
+        if let (Told::CardSettled(_), Some((name, data))) = (&told, shown(&told)) {
+            self.0.sockets.tell(&ws::told(name, data));
+        }
+        Box::pin(std::future::ready(true))
+    }
+
+    fn is_open(&self) -> bool {
+        self.0.sockets.is_open()
+    }
+}
+
+impl Http {
+    /// Tells the owner's sockets of a card of somebody else's.
+    pub(super) async fn owners_card(self: Rc<Self>, card: OwnersCard) {
+        let prefix = format!("{}:", Channel::Http.name());
+        let callers: Vec<Rc<Caller>> = {
+            let known = self.callers.borrow();
+            card.to.iter().filter_map(|name| known.get(name.strip_prefix(&prefix)?).cloned()).collect()
+        };
+        for caller in callers.into_iter().filter(|caller| caller.sockets.is_open()) {
+            let ear: Rc<dyn Ear> = Rc::new(Hears(Rc::clone(&caller)));
+            // Before it is asked for: one that is decided meanwhile is heard of.
+            self.door.was_shown(&card.id, ear);
+            let cards = match self.door.cards_of(&caller.voice.speaker).await {
+                Ok(cards) => cards,
+                Err(refusal) => {
+                    tracing::debug!(%refusal, "a card could not be told on a socket");
+                    continue;
+                }
+            };
+            let Some(found) = cards.into_iter().find(|found| found["id"] == card.id.as_str()) else { continue };
+            let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
+            let turn = text("turn").parse().unwrap_or(TurnId::NONE);
+            let waits = CardWaits { turn, id: card.id.clone(), digest: text("digest"), shown: found.to_string() };
+            if let Some((name, data)) = shown(&Told::CardWaits(waits)) {
+                caller.sockets.tell(&ws::told(name, data));
+            }
+        }
+    }
+}
