@@ -5,10 +5,8 @@
 use metnos_proto::msg::common::Lang;
 use serde_json::{Value, json};
 
+use crate::plain::{line, value};
 use crate::{Key, say, tell};
-
-/// The most of one value that is shown, in characters.
-pub const MAX_VALUE: usize = 300;
 
 /// What a part of a card says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -103,19 +101,6 @@ pub fn lang(shown: &Value) -> Lang {
     if shown["lang"] == "it" { Lang::It } else { Lang::En }
 }
 
-/// A value on one line, with nothing in it that moves a cursor, and no longer than people read.
-fn head(text: &str) -> String {
-    let mut out: String = text.chars().take(MAX_VALUE).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(MAX_VALUE).is_some() {
-        out.push('…');
-    }
-    out
-}
-
-fn value_of(value: &Value) -> String {
-    head(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-}
-
 /// Money of the budget in its whole units, without needless noughts.
 fn money(micro: u64) -> String {
     let text = format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000);
@@ -130,7 +115,7 @@ pub fn face(shown: &Value, id: &str, lang: Lang) -> Face {
     let acts = shown["acts"].as_array().map(Vec::as_slice).unwrap_or_default();
     let state = shown["state"].as_str().unwrap_or_default();
     let mut face = Face {
-        id: head(id),
+        id: line(id, lang),
         asks: say(lang, Key::CardAsks),
         state: if state.is_empty() { String::new() } else { tell(lang, Key::CardState, &[("state", state.into())]) },
         acts: acts.len(),
@@ -145,7 +130,7 @@ pub fn face(shown: &Value, id: &str, lang: Lang) -> Face {
     for (act, number) in acts.iter().zip(1..) {
         of_act(&mut face.parts, act, number, lang);
     }
-    let principal = value_of(&shown["principal"]);
+    let principal = value(&shown["principal"], lang);
     let who = if shown["others"] == true {
         tell(lang, Key::CardOthers, &[("principal", (&principal).into())])
     } else if shown["hard"] == false {
@@ -163,15 +148,18 @@ fn of_act(parts: &mut Vec<Part>, act: &Value, number: usize, lang: Lang) {
     };
     let class = act["class"].as_str().unwrap_or_default();
     let class = tell(lang, Key::CardClass, &[("class", class.into())]);
-    part(Field::What, format!("{} {}: {class}", value_of(&act["executor"]), value_of(&act["version"])));
+    part(Field::What, format!("{} {}: {class}", text(&act["executor"], lang), text(&act["version"], lang)));
     match act["arguments"].as_object() {
         Some(arguments) if arguments.is_empty() => part(Field::OnWhat, say(lang, Key::CardNoArguments)),
         Some(arguments) => {
             for (key, value) in arguments {
-                part(Field::OnWhat, format!("{}: {}", head(key), value_of(value)));
+                part(Field::OnWhat, format!("{}: {}", named(key, lang), on_what(act, key, value, lang)));
+            }
+            for (pointer, path) in targets(act).filter(|(pointer, _)| pointer.matches('/').count() > 1) {
+                part(Field::OnWhat, format!("{}: {}", named(pointer, lang), line(path, lang)));
             }
         }
-        None => part(Field::OnWhat, value_of(&act["arguments"])),
+        None => part(Field::OnWhat, value(&act["arguments"], lang)),
     }
     let count = &act["count"];
     part(
@@ -186,9 +174,9 @@ fn of_act(parts: &mut Vec<Part>, act: &Value, number: usize, lang: Lang) {
     for field in act["fields"].as_array().into_iter().flatten() {
         let of = |key: &str| field[key].as_str().unwrap_or_default().to_owned();
         let name = of("pointer");
-        let source = tell(lang, Key::CardSource, &[("source", (&head(&of("source"))).into())]);
-        let label = tell(lang, Key::CardLabel, &[("label", (&head(&of("label"))).into())]);
-        part(Field::From, format!("{}: {source} ({label})", head(name.trim_start_matches('/'))));
+        let source = tell(lang, Key::CardSource, &[("source", (&line(&of("source"), lang)).into())]);
+        let label = tell(lang, Key::CardLabel, &[("label", (&line(&of("label"), lang)).into())]);
+        part(Field::From, format!("{}: {source} ({label})", line(name.trim_start_matches('/'), lang)));
     }
     let way_back = if act["reversible"] == true { Key::CardReversible } else { Key::CardIrreversible };
     part(Field::WayBack, say(lang, way_back));
@@ -197,11 +185,41 @@ fn of_act(parts: &mut Vec<Part>, act: &Value, number: usize, lang: Lang) {
     part(Field::Why, reason(act, lang));
 }
 
+/// A text of policyd's own.
+fn text(value: &Value, lang: Lang) -> String {
+    line(value.as_str().unwrap_or_default(), lang)
+}
+
+/// The name of an argument, in quotes where it could be taken for more than a name.
+fn named(key: &str, lang: Lang) -> String {
+    let key = key.trim_start_matches('/');
+    if key.is_empty() || key.contains([':', '"', ' ']) { line(&json!(key).to_string(), lang) } else { line(key, lang) }
+}
+
+/// What policyd has resolved of an act's paths: pointer, and the path that is meant.
+fn targets(act: &Value) -> impl Iterator<Item = (&str, &str)> {
+    let all = act["targets"].as_array().into_iter().flatten();
+    all.filter_map(|target| Some((target["pointer"].as_str()?, target["path"].as_str()?)))
+}
+
+/// An argument as it is shown: of a path, where it leads, and behind that how it was written.
+fn on_what(act: &Value, key: &str, value: &Value, lang: Lang) -> String {
+    let written = crate::plain::value(value, lang);
+    let meant = targets(act).find(|(pointer, _)| pointer.strip_prefix('/') == Some(key));
+    match meant {
+        Some((_, path)) => {
+            let written = tell(lang, Key::CardWritten, &[("text", (&written).into())]);
+            format!("{} ⟨{written}⟩", line(path, lang))
+        }
+        None => written,
+    }
+}
+
 /// Why it is asked: as the language has it for that rule, else in policyd's own words.
 fn reason(act: &Value, lang: Lang) -> String {
     let rule = act["rule"].as_str().unwrap_or_default().replace('.', "-");
     let known = tell(lang, Key::CardReason, &[("rule", (&rule).into())]);
-    if known == rule { value_of(&act["why"]) } else { known }
+    if known == rule { text(&act["why"], lang) } else { known }
 }
 
 /// The parts as a document: a list of `field`, `act`, `label`, `text`.
@@ -226,6 +244,7 @@ pub fn settled(lang: Lang, state: &str, by: &str, ran: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn shown() -> Value {
         json!({"hard": false, "state": "waiting", "principal": "telegram:5", "acts": [{
@@ -277,6 +296,58 @@ mod tests {
     }
 
     #[test]
+    fn a_path_is_shown_as_it_is_meant_and_both_ends_of_a_move() {
+        let mut move_it = shown();
+        move_it["acts"][0]["arguments"] = json!({"path": "a/./../b.md", "to": "x/./c.md", "folder": false});
+        move_it["acts"][0]["targets"] =
+            json!([{"pointer": "/path", "path": "b.md"}, {"pointer": "/to", "path": "x/c.md"}]);
+        let face = face(&move_it, "abcd-efgh", Lang::En);
+        let on: Vec<&str> =
+            face.parts.iter().filter(|part| part.field == Field::OnWhat).map(|part| part.text.as_str()).collect();
+        assert_eq!(on, ["folder: false", "path: b.md ⟨written a/./../b.md⟩", "to: x/c.md ⟨written x/./c.md⟩"]);
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let odd = "[a b\u{200b}\u{ad}\u{202e}\u{430}\u{43e}o./⟨⟩U+0\"\t]{0,8}";
+        let text = prop_oneof![
+            odd,
+            "\\PC{0,12}",
+            "[./a]{290,330}",
+            "https://h\\.example/\\?token=[ab]{1,3}",
+            "true|null|1|\\[\\]"
+        ];
+        prop_oneof![
+            text.prop_map(Value::from),
+            any::<bool>().prop_map(Value::from),
+            any::<u8>().prop_map(Value::from),
+            Just(json!([])),
+            Just(json!(["a b"]))
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn two_acts_that_differ_are_never_shown_alike(one in any_value(), other in any_value(), cut in 0usize..12, put in "[ \u{200b}\u{ad}\t\u{2060}]{1,2}") {
+            let shown = |value: &Value| {
+                let mut card = shown();
+                card["acts"][0]["arguments"] = json!({ "path": value });
+                face(&card, "abcd-efgh", Lang::En)
+            };
+            prop_assert!(one == other || shown(&one) != shown(&other), "{} and {}", one, other);
+            // Nor when nothing but what is not seen was put into it.
+            if let Some(text) = one.as_str() {
+                let at = text.char_indices().map(|(at, _)| at).nth(cut).unwrap_or(text.len());
+                let twin = json!(format!("{}{put}{}", &text[..at], &text[at..]));
+                prop_assert!(shown(&one) != shown(&twin), "{} and {}", one, twin);
+                let seen = |card: &Face| -> String { card.parts.iter().flat_map(|part| part.text.chars()).filter(|c| !c.is_whitespace() && !"\u{200b}\u{ad}\u{2060}".contains(*c)).collect() };
+                prop_assert!(seen(&shown(&one)) != seen(&shown(&twin)) || put.trim().is_empty(), "{} and {}", one, twin);
+            }
+        }
+    }
+
+    #[test]
     fn money_has_cents_and_as_many_more_digits_as_it_needs() {
         for (micro, text) in
             [(0, "0.00"), (250_000, "0.25"), (1, "0.000001"), (12_340_000, "12.34"), (1_500_000, "1.50")]
@@ -289,7 +360,7 @@ mod tests {
     fn any_document_is_read_without_a_panic_and_no_line_is_long() {
         for shown in [json!(3), json!({"acts": [1, null, {"arguments": 3, "fields": [7], "count": {"files": -1}}]})] {
             let face = face(&shown, "x", Lang::It);
-            assert!(face.parts.iter().all(|part| part.text.chars().count() <= 2 * MAX_VALUE + 100));
+            assert!(face.parts.iter().all(|part| part.text.chars().count() <= 1_000));
         }
     }
 }

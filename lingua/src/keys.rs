@@ -104,6 +104,8 @@ keys! {
     CardClass = "card-class" ("class"),
     CardNotCounted = "card-not-counted" (),
     CardNoArguments = "card-no-arguments" (),
+    CardWritten = "card-written" ("text"),
+    CardLeftOut = "card-left-out" ("count", "mark"),
     CardSource = "card-source" ("source"),
     CardLabel = "card-label" ("label"),
     CardCostNothing = "card-cost-nothing" (),

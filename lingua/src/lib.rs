@@ -6,6 +6,7 @@
 
 pub mod card;
 mod keys;
+pub mod plain;
 
 use std::cell::OnceCell;
 

@@ -117,12 +117,15 @@ card-class = { $class ->
 }
 card-not-counted = not counted
 card-no-arguments = nothing is named
+card-written = written { $text }
+card-left-out = … { $count } characters left out, fingerprint { $mark } …
 card-source = { $source ->
     [intent] typed by you, for this
     [prompt] typed by you
     [slot] foreseen, but not in your words
     [owner] your own
     [designated] found by what you typed
+    [called] a file that you called by its name
     [contact] somebody you know
     [result] a part of something that was read
     [ctx] nobody: the planner made it up

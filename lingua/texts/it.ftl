@@ -117,12 +117,15 @@ card-class = { $class ->
 }
 card-not-counted = non contati
 card-no-arguments = niente è nominato
+card-written = scritto { $text }
+card-left-out = … { $count } caratteri omessi, impronta { $mark } …
 card-source = { $source ->
     [intent] scritto da te, per questo
     [prompt] scritto da te
     [slot] previsto, ma non nelle tue parole
     [owner] tuo
     [designated] trovato con ciò che hai scritto
+    [called] un file che hai chiamato per nome
     [contact] qualcuno che conosci
     [result] parte di qualcosa che è stato letto
     [ctx] da nessuno: l'ha composto il pianificatore
@@ -138,7 +141,7 @@ card-cost-nothing = niente
 card-reason = { $rule ->
     [guest-write] un ospite chiede un effetto: decide il proprietario
     [level-readonly] a questo livello si può solo leggere: decide il proprietario
-    [net_read-url] l'indirizzo non è nelle tue parole
+    [net_read-url] la richiesta porta fuori ciò che contiene, e non l'hai scritto tu
     [destroy-irreversible] non si può annullare
     [destroy-many] può togliere più di una cosa alla volta
     [destroy-selector] niente dice che cosa toglie
@@ -156,6 +159,8 @@ card-reason = { $rule ->
     [intent-none] non era previsto prima di leggere dati non fidati
     [budget-cost] costa più di quanto si spende senza chiedere
     [undo-missing] non è stato conservato ciò che serve per annullare
+    [workspace-core] è uno dei file che dicono cos'è Metnos, e le tue parole non ne contengono il nome e il testo
+    [secret-file] è un file di segreti, e le tue parole non lo nominano
    *[other] { $rule }
 }
 card-who-asked = { $principal }, dove è stato chiesto; o il proprietario alla macchina

@@ -5,6 +5,7 @@ use metnos_lingua::{Key, card, tell};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
+use metnos_proto::masks::masked;
 use metnos_proto::msg::policyd::{Answer, Answered, Approvals, Decide, ShowApproval};
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
@@ -159,7 +160,11 @@ fn list_cards(screen: &mut Screen, cards: &Value) -> Result<Exit, CtlError> {
         let acts = card["acts"].as_array().map(Vec::as_slice).unwrap_or_default();
         let act = acts.first().unwrap_or(&Value::Null);
         let more = if acts.len() > 1 { format!(", and {} more", acts.len() - 1) } else { String::new() };
-        let does = format!("{} {}{more}", text(&act["executor"]), human::shortened(&act["arguments"].to_string(), 50));
+        let does = format!(
+            "{} {}{more}",
+            text(&act["executor"]),
+            human::both_ends(&masked(&act["arguments"].to_string()), 50)
+        );
         table.row(vec![
             cell(text(&card["id"])),
             inked(&state, ink),

@@ -84,6 +84,18 @@ pub fn shortened(text: &str, most: usize) -> String {
     }
 }
 
+/// Both ends of a text of more than so many characters: what matters may stand last.
+#[must_use]
+pub fn both_ends(text: &str, most: usize) -> String {
+    let all: Vec<char> = text.chars().collect();
+    if all.len() <= most {
+        return text.to_owned();
+    }
+    let half = most / 2;
+    let end = |part: &[char]| part.iter().collect::<String>();
+    format!("{}…{}", end(&all[..half]), end(&all[all.len() - half..]))
+}
+
 /// A JSON object as lines for people: short values beside their keys, long texts below them,
 /// lists of objects as tables.
 ///

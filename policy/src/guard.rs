@@ -90,10 +90,15 @@ fn core(path: &str, places: &Places) -> Option<String> {
     own.then(|| "Metnos's own state".to_owned())
 }
 
-/// A value shortened and made printable, for a sentence.
+/// A value made printable for a sentence: both ends of a long one, and nothing in an address that lets somebody in.
 #[must_use]
 pub fn shown(value: &str) -> String {
-    let head: String = value.chars().take(MAX_SHOWN).flat_map(char::escape_debug).collect();
-    let all = value.chars().count();
-    if all > MAX_SHOWN { format!("`{head}…` ({all} characters)") } else { format!("`{head}`") }
+    let safe = metnos_proto::masks::masked(value);
+    let printable = |part: &[char]| part.iter().flat_map(|c| c.escape_debug()).collect::<String>();
+    let all: Vec<char> = safe.chars().collect();
+    if all.len() <= MAX_SHOWN {
+        return format!("`{}`", printable(&all));
+    }
+    let (begin, end) = (MAX_SHOWN - MAX_SHOWN / 3, MAX_SHOWN / 3);
+    format!("`{}…{}` ({} characters)", printable(&all[..begin]), printable(&all[all.len() - end..]), all.len())
 }

@@ -94,6 +94,9 @@ pub struct Asked {
     pub cost_micro: u64,
     /// What "always" would mean; none where that cannot be said.
     pub always: Option<grants::Scope>,
+    /// Where each path leads, by pointer: below the workspace, or absolute.
+    #[serde(default)]
+    pub targets: Vec<(String, String)>,
 }
 
 impl Asked {
@@ -111,6 +114,7 @@ impl Asked {
             }).collect::<Vec<_>>(),
             "count": self.count.map(|count| json!({"files": count.files, "folders": count.folders, "bytes": count.bytes})),
             "cost_micro": self.cost_micro,
+            "targets": self.targets.iter().map(|(pointer, path)| json!({"pointer": pointer, "path": path})).collect::<Vec<_>>(),
             "always": self.always.as_ref().map(grants::Scope::document),
         })
     }
@@ -279,6 +283,7 @@ pub(crate) mod tests {
             count: Some(Count { files: 681, folders: 3, bytes: 9 }),
             cost_micro: 0,
             always: None,
+            targets: vec![("/path".into(), "old".into())],
         }
     }
 
@@ -333,6 +338,7 @@ pub(crate) mod tests {
             Asked { count: Some(Count { files: 1, folders: 3, bytes: 9 }), ..act.clone() },
             Asked { count: None, ..act.clone() },
             Asked { always: Some(scope), ..act.clone() },
+            Asked { targets: Vec::new(), ..act.clone() },
         ];
         let mut changed: Vec<Card> = acts.map(|act| Card { acts: vec![act], ..base.clone() }).into();
         changed.extend([

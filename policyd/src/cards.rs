@@ -154,6 +154,7 @@ impl Policy {
             fields: asking.judgement.fields.iter().map(origin).collect(),
             count,
             cost_micro: self.price_of(&executor.name),
+            targets: self.targets_of(asking),
             always,
         }
     }

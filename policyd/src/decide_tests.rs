@@ -127,7 +127,7 @@ fn sentences_name_the_field_the_value_and_what_was_expected() {
         &json!({"path": {"type": "string", "maxLength": 4096}, "n": {"type": "integer", "maximum": 3}, "e": {"enum": ["a", "b"]}}),
     );
     for (arguments, parts) in [
-        (json!({"path": "x".repeat(10_000)}), ["`path`", "xxx…` (10000 characters)", "at most 4096 characters"]),
+        (json!({"path": "x".repeat(10_000)}), ["`path`", "xxx` (10000 characters)", "at most 4096 characters"]),
         (json!({"path": 7}), ["`path`", "`7`", "a text"]),
         (json!({"path": "a", "n": 9}), ["`n`", "`9`", "at most 3"]),
         (json!({"path": "a", "e": "c"}), ["`e`", "`c`", "one of [\"a\",\"b\"]"]),
@@ -200,7 +200,9 @@ fn a_planner_is_denied_what_none_is_offered_and_others_are_not() {
     let results = bench.results();
     let state = State { by_planner: true, sandbox_ready: false, ..bench.state(&results) };
     let (arguments, resolved) = (Arguments::parse(b"{}").unwrap(), Resolved::new());
+    let files = Files::default();
     let facts = Facts {
+        files: &files,
         name: "fs_read",
         executor: Named::Callable { manifest: &bench.manifest, spec: &bench.spec, input: &bench.input },
         arguments: Ok(&arguments),

@@ -1,6 +1,7 @@
 //! Which cards somebody sees, and how a channel is told of one. Nothing is answered here.
 
 use metnos_proto::edges::door_policyd;
+use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{Lang, Level, Refusal, Standing};
 use metnos_proto::msg::policyd::{CardWaits, MAX_NOTICES, OwnersCard};
 use serde_json::{Value, json};
@@ -15,15 +16,24 @@ const MAX_LISTED: usize = 256;
 /// The most bytes of a card that is shown over a channel.
 const MAX_SHOWN: usize = 16 * 1024;
 
+/// How much of each end of a long value is shown over a channel, in characters.
+const MAX_END: usize = 120;
+
 /// A card as a channel shows it: what is too long for one is shortened.
 fn shown_card(card: &Card, now_ms: u64, lang: Lang) -> Value {
     let mut shown = card.document(now_ms);
     shown["lang"] = json!(tongue::name(lang));
     if shown.to_string().len() > MAX_SHOWN {
         for act in shown["acts"].as_array_mut().into_iter().flatten() {
-            act["arguments"] = json!(head(&act["arguments"].to_string(), 512));
-            act["fields"] = json!([]);
+            for value in act["arguments"].as_object_mut().into_iter().flat_map(|map| map.values_mut()) {
+                shorten(value);
+            }
             act["always"] = Value::Null;
+        }
+    }
+    if shown.to_string().len() > MAX_SHOWN {
+        for act in shown["acts"].as_array_mut().into_iter().flatten() {
+            act["fields"] = json!([]);
         }
     }
     shown
@@ -34,6 +44,19 @@ fn without_counts(shown: &mut Value) {
     for act in shown["acts"].as_array_mut().into_iter().flatten() {
         act["count"] = Value::Null;
     }
+}
+
+/// Leaves the middle out of a long value, and says how much and of what: both ends stay, and no two are the same.
+fn shorten(value: &mut Value) {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let count = text.chars().count();
+    if count <= 2 * MAX_END {
+        return;
+    }
+    let begin: String = text.chars().take(MAX_END).collect();
+    let end: String = text.chars().skip(count - MAX_END).collect();
+    let mark: String = Blake3::of(text.as_bytes()).hex().chars().take(12).collect();
+    *value = json!(format!("{begin} [… {} characters left out, fingerprint {mark} …] {end}", count - 2 * MAX_END));
 }
 
 impl Policy {

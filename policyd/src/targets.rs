@@ -8,6 +8,7 @@ use metnos_proto::json::JsonError;
 use metnos_proto::msg::common::Refusal;
 
 use crate::arguments::{self, Arguments, Resolved};
+use crate::cards::Asking;
 use crate::paths;
 use crate::policy::Policy;
 use crate::registry::Signed;
@@ -37,6 +38,25 @@ impl Policy {
             }
         }
         files
+    }
+
+    /// Where each path of an act leads, as a card shows it: below the workspace, or absolute.
+    pub(crate) fn targets_of(&self, asking: &Asking) -> Vec<(String, String)> {
+        let places = &self.setting.places;
+        let named = arguments::named(&asking.signed.manifest, &asking.filled.value, |role| role == Role::Path);
+        let meant = |text: &str| {
+            let path = paths::resolve(text, places).path;
+            match path.strip_prefix(&places.workspace) {
+                Some("") => ".".to_owned(),
+                Some(below) if below.starts_with('/') => below.trim_start_matches('/').to_owned(),
+                Some(_) | None => path,
+            }
+        };
+        let told = named.into_iter().filter_map(|(pointer, text)| {
+            let path = meant(text);
+            (path != text).then_some((pointer, path))
+        });
+        told.take(MAX_LOOKED_AT).collect()
     }
 
     fn seen_at(&self, text: &str) -> Seen {

@@ -22,6 +22,7 @@ pub mod ids;
 pub mod json;
 pub mod link;
 pub mod link_async;
+pub mod masks;
 pub mod merkle;
 pub mod models;
 pub mod msg;

@@ -2,6 +2,7 @@
 //! It never guesses from meaning: a form is listed here or it is none, so that words of people stay as they were said.
 
 use metnos_proto::ids::Blake3;
+use metnos_proto::masks;
 
 /// A form that secrets have.
 struct Form {
@@ -104,6 +105,20 @@ pub fn find(text: &str) -> Vec<Secret> {
             None => at += 1,
         }
     }
+    with_addresses(found, text)
+}
+
+/// These, and what lets somebody in by an address: `https://ada:…@host/?token=…`. What overlaps is one.
+fn with_addresses(mut found: Vec<Secret>, text: &str) -> Vec<Secret> {
+    found.extend(masks::spans(text).into_iter().map(|(from, to)| Secret { kind: "address key", from, to }));
+    found.sort_by_key(|secret| secret.from);
+    found.dedup_by(|next, before| {
+        let overlaps = next.from < before.to;
+        if overlaps {
+            before.to = before.to.max(next.to);
+        }
+        overlaps
+    });
     found
 }
 
@@ -221,6 +236,14 @@ mod tests {
                 assert!(!clean.contains(&secret) && clean.contains(found[0].kind) && find(&clean).is_empty());
             }
         }
+    }
+
+    #[test]
+    fn what_lets_somebody_in_by_an_address_is_found() {
+        let text = r#"{"url":"https://ada:pw@host/?q=rome&token=abc"}"#;
+        let clean = cleaned(text).unwrap();
+        assert!(!clean.contains("ada:pw") && !clean.contains("abc") && clean.contains("q=rome"), "{clean}");
+        assert!(find(&clean).is_empty(), "{clean}");
     }
 
     #[test]
