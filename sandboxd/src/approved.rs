@@ -2,11 +2,11 @@
 //! the very folder that was decided on, whatever stood at its path in between (design: sandbox §1). Nothing is looked up again
 //! after that, so nothing can be swapped.
 
-use std::ffi::OsString;
 use std::os::fd::AsFd;
 
 use metnos_proto::msg::sandboxd::SeenFolder;
 
+use crate::hidden::Cover;
 use crate::plan::{Mount, OUTSIDE, OUTSIDE_WRITABLE, Use, WORKSPACE, WRITABLE};
 
 /// A folder as the kernel tells it apart: the number of its device, and its own there.
@@ -29,8 +29,8 @@ impl Identity {
 pub struct World<'a> {
     /// The folders that were decided on.
     pub approved: Approved<'a>,
-    /// What of them is covered with nothing; see [`crate::hidden`].
-    pub covers: &'a [OsString],
+    /// What of them is covered; see [`crate::hidden`].
+    pub covers: &'a [Cover],
     /// The owner's files that stay as writable as their folder, because the decided call names them; see [`Use::Kept`].
     pub opens: &'a [String],
 }

@@ -335,6 +335,9 @@ impl Case {
             for name in [".env", "id_rsa", ".ssh/id", "Secrets/one", "tls.KEY"] {
                 stage[format!("deep/in/{name}")] = json!({"text": "not yours"});
             }
+            for name in [".trash/k1.json", "deep/.trash-k1-notes.md"] {
+                stage[name] = json!({"text": "old"});
+            }
         }
         stage
     }

@@ -34,6 +34,24 @@ const SETTLED_S: i64 = 2;
 /// After so many folders the others get their turn.
 const SLICE: usize = 64;
 
+/// A place below a granted folder that is not shown as it is. Sorted, what lies above comes first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cover {
+    /// Where, as the sandbox names it.
+    pub path: OsString,
+    /// How.
+    pub how: How,
+}
+
+/// See [`Cover`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum How {
+    /// For reading only.
+    ReadOnly,
+    /// Not at all.
+    Nothing,
+}
+
 /// What was found in a folder when it was listed.
 #[derive(Debug, Clone)]
 struct Folder {
@@ -45,6 +63,8 @@ struct Folder {
     below: Vec<OsString>,
     /// What is hidden in it.
     hidden: Vec<(OsString, Why)>,
+    /// What of the trash is in it.
+    trash: Vec<OsString>,
     entries: usize,
 }
 
@@ -76,7 +96,9 @@ struct Walk<'a> {
     entries: usize,
     /// What is left to look at: a path below the root, and whether it lies in a place that only a named file opens.
     left: Vec<(OsString, bool)>,
-    covers: &'a mut Vec<OsString>,
+    /// The trash is for reading only.
+    keeps_trash: bool,
+    covers: &'a mut Vec<Cover>,
 }
 
 impl Hidden {
@@ -84,13 +106,14 @@ impl Hidden {
     ///
     /// # Errors
     /// In a sentence, which folder cannot be looked through. The call must not run then.
-    pub async fn covers(&self, plan: &Plan, named: &[String]) -> Result<Vec<OsString>, String> {
+    pub async fn covers(&self, plan: &Plan, named: &[String]) -> Result<Vec<Cover>, String> {
         let mut covers = Vec::new();
         for mount in plan.spec().mounts.iter().filter(|mount| is_granted(mount)) {
             if !plan.spec().masks.contains(&mount.target) {
                 continue;
             }
-            self.look_through(&mount.source, &mount.target, named, &mut covers).await?;
+            let keeps_trash = plan.spec().keeps_trash && !mount.flags.read_only;
+            self.look_through((&mount.source, &mount.target), named, keeps_trash, &mut covers).await?;
         }
         covers.sort();
         covers.dedup();
@@ -99,10 +122,10 @@ impl Hidden {
 
     async fn look_through(
         &self,
-        source: &str,
-        target: &str,
+        (source, target): (&str, &str),
         named: &[String],
-        covers: &mut Vec<OsString>,
+        keeps_trash: bool,
+        covers: &mut Vec<Cover>,
     ) -> Result<(), String> {
         let root = match walk::root(source) {
             Ok(root) => root,
@@ -113,7 +136,7 @@ impl Hidden {
         // Another call may look through it at the same time; it then lists everything, and the later one is remembered.
         let before = self.0.borrow_mut().remove(source).unwrap_or_default();
         let (after, left) = (Tree::with_capacity(before.len()), vec![(OsString::new(), false)]);
-        let mut looked = Walk { root, target, named, before, after, entries: 0, left, covers };
+        let mut looked = Walk { root, target, named, before, after, entries: 0, left, keeps_trash, covers };
         let walked = looked.all().await;
         let mut trees = self.0.borrow_mut();
         if trees.len() >= MAX_TREES {
@@ -180,14 +203,21 @@ impl Walk<'_> {
                 Why::Secret if self.is_named(&place) => self.left.push((place, false)),
                 // What a call names may lie in a folder that is a secret itself: of that it sees what it names.
                 Why::Secret if self.leads_to_named(&place) => self.left.push((place, true)),
-                Why::Closed | Why::Secret => self.cover(&place)?,
+                Why::Closed | Why::Secret => self.cover(&place, How::Nothing)?,
+            }
+        }
+        let kept = if self.keeps_trash && !closed { folder.trash.as_slice() } else { &[] };
+        for name in kept {
+            let place = walk::join(path, name);
+            if !self.is_named(&place) {
+                self.cover(&place, How::ReadOnly)?;
             }
         }
         for name in &folder.below {
             let place = walk::join(path, name);
             let named = closed && self.is_named(&place);
             if self.target.len() + place.len() > MAX_PATH || (closed && !named && !self.leads_to_named(&place)) {
-                self.cover(&place)?;
+                self.cover(&place, How::Nothing)?;
             } else {
                 self.left.push((place, closed && !named));
             }
@@ -201,24 +231,24 @@ impl Walk<'_> {
         for (name, kind) in entries {
             let place = walk::join(path, &name);
             if kind != FileType::Directory && !self.is_named(&place) {
-                self.cover(&place)?;
+                self.cover(&place, How::Nothing)?;
             }
         }
         Ok(())
     }
 
-    fn cover(&mut self, place: &OsStr) -> Result<(), String> {
+    fn cover(&mut self, place: &OsStr, how: How) -> Result<(), String> {
         if self.covers.len() >= MAX_COVERS {
             return Err(format!(
-                "{} holds more than {MAX_COVERS} files of secrets or closed places, which cannot all be kept from a call; move some of \
-                 them elsewhere",
+                "{} holds more than {MAX_COVERS} files of secrets, closed places or deleted files, which cannot all be kept from a \
+                 call; move some of them elsewhere",
                 shown(self.target)
             ));
         }
         let mut whole = OsString::from(self.target);
         whole.push("/");
         whole.push(place);
-        self.covers.push(whole);
+        self.covers.push(Cover { path: whole, how });
         Ok(())
     }
 
@@ -259,9 +289,12 @@ fn list(root: &OwnedFd, path: &OsStr) -> Result<Folder, Errno> {
     let opened = walk::open(root, path)?;
     let status = rustix::fs::fstat(&opened)?;
     let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(0));
-    let (mut below, mut hidden, mut count) = (Vec::new(), Vec::new(), 0);
+    let (mut below, mut hidden, mut trash, mut count) = (Vec::new(), Vec::new(), Vec::new(), 0);
     walk::read(&opened, |name, kind| {
         count += 1;
+        if name.as_bytes().starts_with(TRASH.as_bytes()) {
+            trash.push(name.to_owned());
+        }
         match why(path, name) {
             Some(why) => hidden.push((name.to_owned(), why)),
             None if kind == FileType::Directory => below.push(name.to_owned()),
@@ -275,6 +308,7 @@ fn list(root: &OwnedFd, path: &OsStr) -> Result<Folder, Errno> {
         settled: now.saturating_sub(status.st_ctime) >= SETTLED_S,
         below,
         hidden,
+        trash,
         entries: count,
     })
 }

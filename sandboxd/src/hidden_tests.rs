@@ -19,13 +19,34 @@ fn block<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn found_with(hidden: &Hidden, root: &Path, named: &[&str]) -> Result<Vec<String>, String> {
+    let covers = covers_of(hidden, root, named, false)?;
+    Ok(covers.into_iter().map(|(path, how)| (how == How::Nothing).then_some(path).unwrap()).collect())
+}
+
+fn covers_of(hidden: &Hidden, root: &Path, named: &[&str], trash: bool) -> Result<Vec<(String, How)>, String> {
     let named: Vec<String> = named.iter().map(|path| format!("/workspace/{path}")).collect();
     let mut covers = Vec::new();
-    block(hidden.look_through(root.to_str().unwrap(), "/workspace", &named, &mut covers))?;
+    block(hidden.look_through((root.to_str().unwrap(), "/workspace"), &named, trash, &mut covers))?;
     covers.sort();
     covers.dedup();
     let text = |path: OsString| path.to_string_lossy().trim_start_matches("/workspace/").to_owned();
-    Ok(covers.into_iter().map(text).collect())
+    Ok(covers.into_iter().map(|cover| (text(cover.path), cover.how)).collect())
+}
+
+#[test]
+fn the_trash_is_for_reading_where_no_act_is_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for path in [".trash/k1.json", "a/.trash-k1-notes.md", "a/.trash-k2-.env", "a/trash.md"] {
+        put(root, path);
+    }
+    let covers = |named: &[&str]| covers_of(&Hidden::default(), root, named, true).unwrap();
+    let of = |covers: &[(&str, How)]| covers.iter().map(|(path, how)| ((*path).to_owned(), *how)).collect::<Vec<_>>();
+    let (trash, note) = ((".trash", How::ReadOnly), ("a/.trash-k1-notes.md", How::ReadOnly));
+    let secret = [("a/.trash-k2-.env", How::ReadOnly), ("a/.trash-k2-.env", How::Nothing)];
+    assert_eq!(covers(&[]), of(&[trash, note, secret[0], secret[1]]));
+    assert_eq!(covers(&["a/notes.md"]), of(&[trash, secret[0], secret[1]]));
+    assert_eq!(found(root, &[]), ["a/.trash-k2-.env"]);
 }
 
 fn found(root: &Path, named: &[&str]) -> Vec<String> {

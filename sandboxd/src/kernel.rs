@@ -2,7 +2,6 @@
 //! what it is given in the plan it is given, and adds nothing of its own.
 
 use std::cell::Cell;
-use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::pin::pin;
@@ -26,7 +25,7 @@ use crate::egress::{Egress, Opened};
 use crate::frames::{self, Word};
 use crate::groups::Groups;
 use crate::handed::Handed;
-use crate::hidden::Hidden;
+use crate::hidden::{Cover, Hidden};
 use crate::inner::Becoming;
 use crate::interp::Interpreter;
 use crate::launch::Launcher;
@@ -219,7 +218,7 @@ impl Kernel {
     }
 
     /// What is to be covered: as it was found, or nobody has looked yet.
-    async fn covered(&self, plan: &Plan, found: Option<&[OsString]>) -> Result<Vec<OsString>, String> {
+    async fn covered(&self, plan: &Plan, found: Option<&[Cover]>) -> Result<Vec<Cover>, String> {
         match found {
             Some(found) => Ok(found.to_vec()),
             None => self.hidden.covers(plan, &[]).await,
@@ -366,7 +365,7 @@ impl Sandbox for Kernel {
         &self.mounted
     }
 
-    async fn look_through(&self, plan: &Plan, named: &[String]) -> Result<Vec<OsString>, String> {
+    async fn look_through(&self, plan: &Plan, named: &[String]) -> Result<Vec<Cover>, String> {
         self.hidden.covers(plan, named).await
     }
 

@@ -1,13 +1,13 @@
-//! What must not exist in a call's world, covered with nothing: closed places and files of secrets below a granted folder, as
+//! What must not exist in a call's world or not be changed there, covered: closed places and files of secrets below a granted folder, as
 //! [`crate::hidden`] found them (design: sandbox §1). Whoever has one in the way is served by a fresh interpreter, which builds its
 //! own root and puts the covers on; what waits warm has its root already.
 
-use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::hidden::{Cover, How};
 use crate::mounts;
 use crate::plan::{Memory, MountFlags};
 
@@ -18,22 +18,24 @@ const NOTHING: Memory = Memory { bytes: 4096, files: 2 };
 ///
 /// # Errors
 /// In a sentence, what could not be covered.
-pub fn cover(root: BorrowedFd<'_>, covers: &[OsString]) -> Result<(), String> {
-    for path in covers {
+pub fn cover(root: BorrowedFd<'_>, covers: &[Cover]) -> Result<(), String> {
+    for Cover { path, how } in covers {
         // A link is followed by nobody, and where nobody gets in nothing need be covered.
         let place = match mounts::open_path(root, path) {
             Ok(place) => place,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => continue,
             Err(errno) => return Err(format!("{}: {errno}", path.display())),
         };
-        put_on(place.as_fd()).map_err(|errno| format!("{}: {errno}", path.display()))?;
+        put_on(place.as_fd(), *how).map_err(|errno| format!("{}: {errno}", path.display()))?;
     }
     Ok(())
 }
 
-fn put_on(place: BorrowedFd<'_>) -> Result<(), Errno> {
+fn put_on(place: BorrowedFd<'_>, how: How) -> Result<(), Errno> {
     let folder = FileType::from_raw_mode(rustix::fs::fstat(place)?.st_mode).is_dir();
-    let cover = if folder {
+    let cover = if how == How::ReadOnly {
+        mounts::copy_tree(place, false)?
+    } else if folder {
         mounts::memory(NOTHING, "0555")?
     } else {
         // A device on a mount without devices: it cannot be opened.

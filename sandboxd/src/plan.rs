@@ -288,6 +288,9 @@ pub struct Spec {
     /// are there, but for a file that the decided call names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub masks: Vec<String>,
+    /// What lies in the trash can be read and not changed: for whoever writes and has no part in taking acts back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_trash: bool,
     /// What Landlock leaves open.
     pub places: Vec<Place>,
     /// The digest of the system call filter of the sealed process.

@@ -385,7 +385,7 @@ proptest! {
     }
 
     #[test]
-    fn changing_any_field_changes_the_hash(which in 0_usize..33) {
+    fn changing_any_field_changes_the_hash(which in 0_usize..34) {
         let mut spec = plan().spec().clone();
         change(&mut spec, which);
         prop_assert_ne!(canonical(&spec), canonical(plan().spec()), "{}", which);
@@ -432,6 +432,7 @@ fn change(spec: &mut Spec, which: usize) {
         26 => spec.places[0].folder = !spec.places[0].folder,
         27 => drop(spec.modes.pop()),
         28 => drop(spec.masks.pop()),
+        32 => spec.keeps_trash = !spec.keeps_trash,
         29 => spec.umask |= 0o100,
         30 => spec.limits.disk_bytes -= 1,
         31 => spec.limits.disk_files -= 1,

@@ -57,6 +57,8 @@ struct Granted {
     secrets: Vec<String>,
     /// The programs that it may run.
     commands: Vec<Command>,
+    /// It has no part in taking acts back.
+    keeps_trash: bool,
 }
 
 impl Granted {
@@ -166,7 +168,11 @@ impl Installation {
         secrets.sort();
         secrets.dedup();
         let commands = self.commands(manifest)?;
-        let granted = Granted { folders: Grant::in_order(grants), outside, egress, secrets, commands };
+        let folders = Grant::in_order(grants);
+        let writes = folders.iter().any(|grant| grant.write) || outside.values().any(|write| *write);
+        // Whose acts can be taken back puts things there; and who takes them back is offered to no planner.
+        let keeps_trash = writes && manifest.contract.undo.is_none() && manifest.contract.offered;
+        let granted = Granted { folders, outside, egress, secrets, commands, keeps_trash };
         self.plan_with(&manifest.sandbox.profile, &granted, &manifest.sandbox.quotas)
     }
 
@@ -242,6 +248,7 @@ impl Installation {
             tmp,
             mounts: self.mounts(granted, egress.is_some()),
             masks: granted.targets().map(|(path, _)| path).collect(),
+            keeps_trash: granted.keeps_trash,
             places: self.places(granted, egress.is_some()),
             seccomp: seccomp[0],
             start_seccomp: seccomp[1],

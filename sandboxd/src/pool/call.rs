@@ -4,7 +4,6 @@
 //! stand in the chronicle.
 
 use std::convert::Infallible;
-use std::ffi::OsString;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -31,6 +30,7 @@ use super::running::{NotAdmitted, Slot, Whose};
 use super::verify::Verified;
 use super::{Entry, Job, Sandbox, Secrets};
 use crate::approved::Approved;
+use crate::hidden::Cover;
 use crate::mounted::not_in_the_way;
 use crate::plan::Plan;
 use crate::serve::Service;
@@ -56,7 +56,7 @@ struct Prepared {
 
 /// What of its folders a call does not see, and what it may write that others may not.
 struct Open {
-    covers: Vec<OsString>,
+    covers: Vec<Cover>,
     opens: Vec<String>,
 }
 

@@ -1,12 +1,12 @@
 //! What may run, what came of it, and what later calls may take from it. Nothing here builds a
 //! sandbox: that is behind [`Sandbox`], so that all of this is tested without a kernel's help.
 
-use std::ffi::OsString;
 use std::future::Future;
 
 use metnos_proto::msg::sandboxd::Canary;
 use serde_json::Value;
 
+use crate::hidden::Cover;
 use crate::plan::{Installation, Mode, Plan};
 
 pub mod ahead;
@@ -56,7 +56,7 @@ pub trait Sandbox: 'static {
     ///
     /// # Errors
     /// In a sentence, why it cannot be said. Nothing must run then.
-    fn look_through(&self, plan: &Plan, named: &[String]) -> impl Future<Output = Result<Vec<OsString>, String>>;
+    fn look_through(&self, plan: &Plan, named: &[String]) -> impl Future<Output = Result<Vec<Cover>, String>>;
 
     /// Whether the disks that a call in this sandbox may write to have room.
     ///

@@ -1,13 +1,12 @@
 //! What goes into a sandbox and what comes out of one.
 
-use std::ffi::OsString;
-
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::{Outcome, Resources};
 use tokio::sync::oneshot;
 
 use super::secrets::Secrets;
 use crate::approved::Approved;
+use crate::hidden::Cover;
 use crate::plan::Plan;
 
 /// What is called of the code.
@@ -42,7 +41,7 @@ pub struct Job<'a> {
     pub approved: Approved<'a>,
     /// What of those is to be covered, as [`Sandbox::look_through`](super::Sandbox::look_through) has found it; `None` when nobody
     /// has looked yet.
-    pub covers: Option<&'a [OsString]>,
+    pub covers: Option<&'a [Cover]>,
     /// The owner's files that it may write, because the call names them.
     pub opens: &'a [String],
     /// Ends it.

@@ -371,6 +371,7 @@ impl Pool {
             spec.secrets.clear();
             // Whoever has one in the way is not served here.
             spec.masks.clear();
+            spec.keeps_trash = false;
             spec
         };
         let grants = plan.spec().mounts.iter().filter(|mount| order::is_granted(mount.purpose)).count();
