@@ -172,10 +172,11 @@ impl Talk<'_> {
 
     /// Shows what waits; only the owner is told. What others ask for, a person who sits here is asked about.
     fn approvals(&self, screen: &mut Screen, typed: &mut dyn FnMut(&str) -> Option<String>) -> Result<(), CtlError> {
-        let found = Reach::to(self.instance).and_then(|mut reach| reach.open::<CtlPolicyd>()).and_then(|mut policyd| {
-            let cards = waiting::cards(&mut policyd)?;
-            Ok((policyd, cards))
-        });
+        let found =
+            Reach::to(self.instance).and_then(|mut reach| reach.open::<CtlPolicyd>()).and_then(|mut policyd| {
+                let cards = waiting::cards(&mut policyd)?;
+                Ok((policyd, cards))
+            });
         let (mut policyd, cards) = match found {
             Ok(found) => found,
             Err(error) => return screen.error(&error),

@@ -7,6 +7,7 @@ use metnos_proto::ids::TraceId;
 use metnos_proto::msg::door::{DoorReport, DoorStatus};
 use metnos_proto::msg::memoryd::{MemoryReport, MemoryStatus};
 use metnos_proto::msg::mind::{MindHealth, MindReport};
+use metnos_proto::msg::people::AutonomyAsk;
 use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, Executors, NoticeKind, PolicyReport, PolicyStatus};
 use metnos_proto::msg::sandboxd::{SandboxReport, SandboxStatus};
 use metnos_proto::role::RoleName;
@@ -16,7 +17,7 @@ use crate::error::{CtlError, Exit};
 use crate::escape;
 use crate::human::{ago, counted, mib, now_ms};
 use crate::instance::Instance;
-use crate::reach::Reach;
+use crate::reach::{Reach, document as document_of};
 use crate::screen::{Ink, Screen};
 use crate::survey;
 
@@ -26,6 +27,8 @@ pub struct Whole {
     survey: Surveyed,
     door: Option<DoorReport>,
     policy: Option<PolicyReport>,
+    /// How far each principal goes without asking; nothing when that could not be heard.
+    levels: Value,
     executors: Option<Vec<ExecutorRow>>,
     sandbox: Option<SandboxReport>,
     mind: Option<MindReport>,
@@ -73,6 +76,9 @@ fn ask(reach: &mut Reach) -> Result<Whole, CtlError> {
     let mut policyd = heard(RoleName::Policyd, policyd, &mut away);
     let policy = policyd.as_mut().map(|policyd| Ok(policyd.policy_status(none, PolicyStatus {}, [])?.0));
     let policy = policy.and_then(|answer| heard(RoleName::Policyd, answer, &mut away));
+    // Beside the rest: without it the rest is shown.
+    let levels = policyd.as_mut().and_then(|policyd| policyd.autonomy(none, AutonomyAsk::Show, []).ok());
+    let levels = levels.and_then(|(_, [levels])| document_of(&levels).ok()).unwrap_or_default();
     let executors = policyd.as_mut().map(|policyd| Ok(policyd.executors(none, Executors {}, [])?.0.rows));
     let executors = executors.and_then(|answer| heard(RoleName::Policyd, answer, &mut away));
     let sandbox = sandboxd.and_then(|mut sandboxd| Ok(sandboxd.sandbox_status(none, SandboxStatus {}, [])?.0));
@@ -81,7 +87,7 @@ fn ask(reach: &mut Reach) -> Result<Whole, CtlError> {
     let mind = heard(RoleName::Mind, mind, &mut away);
     let memory = memoryd.and_then(|mut memoryd| Ok(memoryd.memory_status(none, MemoryStatus {}, [])?.0));
     let memory = heard(RoleName::Memoryd, memory, &mut away);
-    Ok(Whole { survey, door, policy, executors, sandbox, mind, memory, unreachable: away })
+    Ok(Whole { survey, door, policy, levels, executors, sandbox, mind, memory, unreachable: away })
 }
 
 fn count(rows: &[ExecutorRow], state: &ExecutorState) -> usize {
@@ -108,7 +114,7 @@ fn document(whole: &Whole) -> Value {
         "policy": whole.policy.as_ref().map(|policy| json!({
             "turns": policy.turns, "running": policy.running, "decisions_total": policy.decisions_total,
             "undecided": policy.undecided, "unborn": policy.unborn, "stopped_ms": policy.stopped_ms, "disabled": policy.disabled,
-            "denials_total": policy.denials_total, "public_key": policy.public_key,
+            "denials_total": policy.denials_total, "public_key": policy.public_key, "levels": whole.levels,
             "notices": policy.notices.iter().map(|notice| json!({
                 "at_ms": notice.at_ms, "kind": kind(&notice.kind), "executor": notice.id.to_string(), "why": notice.why,
             })).collect::<Vec<_>>(),
@@ -283,6 +289,10 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
         if !policy.disabled.is_empty() {
             facts.push(("off", escape::line(&format!("{}: `metnosctl executor enable`", policy.disabled.join(", ")))));
         }
+        let raised = raised(&whole.levels);
+        if !raised.is_empty() {
+            facts.push(("autonomy", escape::line(&raised)));
+        }
         if policy.stopped_ms != 0 {
             facts.push(("STOPPED", "nothing is allowed, until `metnosctl resume`".to_owned()));
         }
@@ -295,6 +305,21 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
     let alarms = survey.alarms.len() as u64;
     facts.push(("alarms", if alarms == 0 { "none".to_owned() } else { counted(alarms, "alarm", "alarms") }));
     facts
+}
+
+/// Who goes another way than his standing gives him: the owner `supervised`, everybody else `readonly`.
+fn raised(levels: &Value) -> String {
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
+    let usual = |one: &Value| text(one, "level") == if one["standing"] == "owner" { "supervised" } else { "readonly" };
+    let others = levels.as_array().into_iter().flatten().filter(|one| !usual(one));
+    let said = |one: &Value| {
+        let until = one["raised_until_ms"].as_u64();
+        let until = until.map_or(String::new(), |until| {
+            format!(" for {} s more", until.saturating_sub(crate::human::now_ms()) / 1_000)
+        });
+        format!("{} is {}{until}", text(one, "principal"), text(one, "level"))
+    };
+    others.map(said).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -329,6 +354,11 @@ mod tests {
                 disabled: Vec::new(),
                 notices: Vec::new(),
             }),
+            levels: json!([
+                { "principal": "cli:uid:0", "standing": "owner", "level": "supervised", "raised_until_ms": null },
+                { "principal": "cli:uid:1000", "standing": "owner", "level": "full", "raised_until_ms": 5 },
+                { "principal": "telegram:7", "standing": "guest", "level": "readonly", "raised_until_ms": null },
+            ]),
             executors: Some(Vec::new()),
             sandbox: Some(SandboxReport {
                 running: 0,
@@ -420,5 +450,11 @@ mod tests {
         alone.mind = None;
         alone.memory = None;
         assert_eq!(keys(&whole()), keys(&alone));
+    }
+
+    #[test]
+    fn who_goes_further_than_usual_is_shown_and_nobody_else() {
+        assert_eq!(raised(&whole().levels), "cli:uid:1000 is full for 0 s more");
+        assert_eq!(raised(&Value::Null), "");
     }
 }

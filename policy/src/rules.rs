@@ -213,7 +213,10 @@ fn not_there_for_guests(case: &Case<'_>) -> Option<Ruling> {
         below_workspace(case, text).is_some_and(|below| guests::may_name(&below, &case.world.guest_folders))
     };
     let unseen = |field: &&Field<'_>| !field.value.and_then(serde_json::Value::as_str).is_some_and(shown);
-    case.fields.of_roles(&[Role::Path]).find(unseen).map(|_| Ruling::deny("guest.read", format!("guests read {}", listed(&case.world.guest_folders))))
+    case.fields
+        .of_roles(&[Role::Path])
+        .find(unseen)
+        .map(|_| Ruling::deny("guest.read", format!("guests read {}", listed(&case.world.guest_folders))))
 }
 
 /// What a text names below the workspace; nothing when that is elsewhere.

@@ -21,15 +21,13 @@ use crate::approvals::grants::Question;
 use crate::arguments::{Arguments, Resolved};
 use crate::budget::Purse;
 use crate::cards::Asking;
-use crate::decide::{
-    self, Facts, MAX_CALLS_PER_TURN, MAX_NAME_RECORDED, MAX_WHY, Named, State, Verdict, Weighed, decide,
-};
+use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, MAX_NAME_RECORDED, MAX_WHY, State, Verdict, Weighed, decide};
 use crate::folders::{GIVEN, everything};
 use crate::opening::Opening;
-pub(crate) use crate::outcome::memory_gone;
 use crate::outcome::{known_digest, labelled, passed_on, values_of, without_values};
 use crate::policy::{Policy, Running, head};
 use crate::rate::Room;
+pub(crate) use crate::refusals::{internal, memory_gone};
 use crate::registry::Signed;
 use crate::shares::Taken;
 use crate::turns::{self, Kept};
@@ -236,11 +234,7 @@ impl Policy {
         let facts = Facts {
             files: &files,
             name: &call.executor,
-            executor: if call.counts || self.is_offered_to(turn, &registry, &call.executor) {
-                registry.named(&call.executor)
-            } else {
-                Named::Unknown
-            },
+            executor: self.named_for(call, turn, &registry),
             arguments: arguments.as_ref(),
             resolved: resolved.as_ref(),
             world: &world,
@@ -284,8 +278,7 @@ impl Policy {
             verdict = no;
         }
         if let (memory::Verdict::Ask, Some(card)) = (&verdict.decision, &call.approved) {
-            verdict =
-                Verdict::allow(GIVEN, format!("the owner has approved the card {card}: {}", verdict.why));
+            verdict = Verdict::allow(GIVEN, format!("the owner has approved the card {card}: {}", verdict.why));
         }
         if let (memory::Verdict::Ask, Some(signed)) = (&verdict.decision, &callable) {
             let said = self.word_on(call.turn, turn, &verdict, signed, (arguments, resolved));
@@ -499,8 +492,4 @@ fn run_of(call: &Call, id: CallId, line: (Blake3, u64), whose: (TraceId, &Execut
         folders: granted.folders.clone(),
         only: granted.only.clone(),
     }
-}
-
-pub(crate) fn internal(why: &str) -> Refusal {
-    Refusal::new(RefusalCode::Internal, "policyd.internal", why).remedy("look at `metnosctl audit tail`")
 }

@@ -17,9 +17,7 @@ use serde_json::json;
 
 use crate::act::Call;
 use crate::approvals::grants::{self, Grant, Question, Scope};
-use crate::approvals::{
-    self, Asked, CALL_EXPIRES_MS, Card, CardState, Count, KEPT_MS, MAX_ACTS, MAX_ARGUMENTS,
-};
+use crate::approvals::{self, Asked, CALL_EXPIRES_MS, Card, CardState, Count, KEPT_MS, MAX_ACTS, MAX_ARGUMENTS};
 use crate::arguments::Filled;
 use crate::decide::{MAX_WHY, Verdict};
 use crate::folders::STORED;
@@ -73,9 +71,10 @@ impl Policy {
                 self.tell_door_of(&card).await;
                 // Whether something is there, only the owner hears.
                 let owners = self.is_owners(principal);
-                let touched = card.acts.last().filter(|_| owners).and_then(|act| act.count).map_or_else(String::new, |count| {
-                    format!("; it would touch {} files in {} folders", count.files, count.folders)
-                });
+                let touched =
+                    card.acts.last().filter(|_| owners).and_then(|act| act.count).map_or_else(String::new, |count| {
+                        format!("; it would touch {} files in {} folders", count.files, count.folders)
+                    });
                 let why = format!("it waits for the owner's word: {}{touched}", verdict.why);
                 Refusal::new(RefusalCode::Denied, "approval.waiting", head(&why, MAX_WHY)).remedy(format!(
                     "`metnosctl approval show {id}` shows exactly what it is about; `metnosctl approval approve {id}` does it",

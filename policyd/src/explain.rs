@@ -39,7 +39,10 @@ impl Policy {
         let facts = Facts {
             files: &files,
             name: &ask.executor,
-            executor: if flow.reads_everything() || world.shows_everything() || self.is_for_guests(&registry, &ask.executor) {
+            executor: if flow.reads_everything()
+                || world.shows_everything()
+                || self.is_for_guests(&registry, &ask.executor)
+            {
                 registry.named(&ask.executor)
             } else {
                 Named::Unknown

@@ -9,6 +9,8 @@ use metnos_proto::executor::{Capability, Class, Manifest, PathGrant, guests};
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::sandboxd::SeenFolder;
 
+use crate::act::Call;
+use crate::decide::Named;
 use crate::outside::Folders;
 use crate::policy::Policy;
 use crate::registry::{Registry, Signed};
@@ -29,10 +31,14 @@ impl Policy {
         }
     }
 
-    /// Whether an executor exists for whoever speaks in this turn. What was made for this house may say what the house is
+    /// What the name of a call means to whoever speaks in its turn. What was made for this house may say what the house is
     /// about: for guests there is what comes with Metnos, and whatever else they name is unknown.
-    pub(crate) fn is_offered_to(&self, turn: &Turn, registry: &Registry, name: &str) -> bool {
-        turn.flow.reads_everything() || turn.world.shows_everything() || self.is_for_guests(registry, name)
+    pub(crate) fn named_for<'a>(&self, call: &Call, turn: &Turn, registry: &'a Registry) -> Named<'a> {
+        let everything = call.counts || turn.flow.reads_everything() || turn.world.shows_everything();
+        if everything || self.is_for_guests(registry, &call.executor) {
+            return registry.named(&call.executor);
+        }
+        Named::Unknown
     }
 
     pub(crate) fn is_for_guests(&self, registry: &Registry, name: &str) -> bool {

@@ -51,6 +51,7 @@ pub mod principal;
 mod programs;
 pub mod rate;
 pub mod readmit;
+mod refusals;
 pub mod registry;
 mod resume;
 pub mod seeds;

@@ -122,14 +122,3 @@ pub(crate) fn values_of(sealed: &Sealed) -> Result<Vec<Value>, String> {
         Err(why) => Err(format!("sandboxd resolved references to what is no JSON: {why}")),
     }
 }
-
-/// What is said when a decision could not be recorded: nothing was run.
-pub(crate) fn memory_gone(error: &AskError) -> Refusal {
-    let why = format!("the decision could not be recorded, so nothing was run: {error}");
-    if let AskError::Refused(refusal) = error {
-        // memoryd is there and says what is wrong and what to do about it.
-        return Refusal { why, ..refusal.clone() };
-    }
-    Refusal::new(RefusalCode::Unavailable, "memory.gone", why)
-        .remedy("memoryd is restarted by itself; try again in a moment, or look at `metnosctl status`")
-}

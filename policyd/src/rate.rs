@@ -139,7 +139,8 @@ mod tests {
     #[test]
     fn guests_without_number_leave_the_owner_a_bucket() {
         let mut rate = Rate::new(LIMIT);
-        let served = (0..MAX_PRINCIPALS).filter(|n| rate.admit(&n.to_string(), Standing::Guest, 0) == Room::Yes).count();
+        let served =
+            (0..MAX_PRINCIPALS).filter(|n| rate.admit(&n.to_string(), Standing::Guest, 0) == Room::Yes).count();
         assert_eq!(served, RATES.others);
         assert_eq!(rate.admit("the owner", Standing::Owner, 0), Room::Yes);
         assert_eq!(rate.admit("one more", Standing::Guest, 0), Room::NoMore);

@@ -3,12 +3,14 @@
 
 use std::rc::Rc;
 
+use metnos_policy::context::{Context, Who};
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Integrity, Label, Outcome, Readers, Refusal, Standing};
 use metnos_proto::msg::policyd::{Acted, Answered, Ran, SettledAct};
 
 use crate::approvals::Card;
 use crate::policy::Policy;
+use crate::serve::By;
 
 /// The channel and the sender of a principal's name.
 fn channel_of(principal: &str) -> Option<(Channel, &str)> {
@@ -63,6 +65,14 @@ impl Policy {
                 }
             }
             Ok(_) | Err(_) => {}
+        }
+    }
+
+    /// What a guest has asked for and the owner has allowed is a guest's all the same: it is he who sees what comes of it.
+    pub(crate) fn as_asked(&self, by: &By, flow: &mut Context) {
+        let By::Card(card) = by else { return };
+        if self.cards.borrow().get(card).is_some_and(Card::is_a_guests) {
+            flow.who = Who::Guest;
         }
     }
 

@@ -26,7 +26,6 @@ use metnos_proto::phase::Violation;
 
 use crate::act::{Call, internal, memory_gone};
 use crate::answers::Way;
-use crate::approvals::Card;
 use crate::arguments::Arguments;
 use crate::guard::shown;
 use crate::intent;
@@ -456,12 +455,7 @@ impl Policy {
             // What was sent is somebody else's until the owner has looked at it.
             opened.flow.read(Label { integrity: Integrity::Untrusted, readers: Readers::Private }, true);
         }
-        if let By::Card(card) = &by
-            && self.cards.borrow().get(card).is_some_and(Card::is_a_guests)
-        {
-            // It is the owner who allows it, and a guest who sees what comes of it.
-            opened.flow.who = Who::Guest;
-        }
+        self.as_asked(&by, &mut opened.flow);
         let approved = match by {
             By::Card(card) => Some(card),
             By::Typed | By::Sent => None,
@@ -475,7 +469,8 @@ impl Policy {
         let card = approved.clone();
         let opening = Opening::due(trace, begun);
         let known = Rc::clone(&opening);
-        let call = Call { turn, place: CallRef(1), executor, arguments, notes: None, approved, opening: known, counts: false };
+        let call =
+            Call { turn, place: CallRef(1), executor, arguments, notes: None, approved, opening: known, counts: false };
         let acted = self.mediate(call).await;
         // What was not even decided opens its turn all the same: its end must have something to end.
         let opened = self.open_turn(&opening).await;

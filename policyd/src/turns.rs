@@ -207,7 +207,8 @@ impl Turns {
             };
             let oldest = self.open.iter().filter(|(_, turn)| idle(turn)).min_by_key(|(_, turn)| turn.touched_ms);
             let Some(oldest) = oldest.map(|(id, _)| *id) else {
-                let why = format!("{} turns are open, which is the limit", TURNS.full(standing, taken).unwrap_or(TURNS.all));
+                let why =
+                    format!("{} turns are open, which is the limit", TURNS.full(standing, taken).unwrap_or(TURNS.all));
                 return Err(
                     Refusal::new(RefusalCode::Busy, "quota.turns", why).remedy("wait until one of them has ended")
                 );
@@ -299,12 +300,12 @@ impl Turns {
     /// How much of something is taken, when `of` says how much of it a turn has.
     #[must_use]
     pub fn taken(&self, name: &str, of: impl Fn(&Turn) -> usize) -> Taken {
-        let all = self.open.values().map(|turn| {
-            (turn.principal.name.as_str(), turn.principal.standing == Standing::Owner, of(turn))
-        });
+        let all = self
+            .open
+            .values()
+            .map(|turn| (turn.principal.name.as_str(), turn.principal.standing == Standing::Owner, of(turn)));
         Taken::of(name, all)
     }
-
 }
 
 /// What is said about a turn that is not open.

@@ -4,12 +4,17 @@
 
 mod peers;
 
+use metnos_policyd::shares::CARDS;
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
-use metnos_proto::msg::common::Refusal;
-use metnos_proto::msg::policyd::{Acted, Answer, Approvals, Decide, Release, RunCall, ShowApproval};
+use metnos_proto::msg::common::{Channel, Level, Refusal, Standing};
+use metnos_proto::msg::people::{ApprovePairing, AutonomyAsk, Pair, Paired, PairingAsk, SetLevel};
+use metnos_proto::msg::policyd::{
+    Acted, Answer, AnswerCard, Approvals, CardsHere, Decide, EndTurn, RegisterPrompt, Release, RunCall, ShowApproval,
+};
+use metnos_proto::payload::Sealed;
 use peers::{FakeExecutor, World, act, denied, ran, run, sealed};
 use serde_json::{Value, json};
 
@@ -238,5 +243,99 @@ fn what_was_changed_since_the_card_was_made_is_not_done() {
         world.until("lost").await;
         assert_eq!(approve(&owner, &card, None).await.unwrap_err(), "approvals.changed");
         assert_eq!(runs(&world), 0);
+    });
+}
+
+/// Pairs somebody as a guest, and has him ask for so many acts that need the owner's word; the rules of the refusals.
+async fn guest_asks(world: &World, sender: &str, planner: u32, acts: u16) -> Vec<String> {
+    let (door, owner) = (world.door().await, world.owner(OWNER).await);
+    let ask = Pair { channel: Channel::Telegram, sender: sender.to_owned(), code: String::new() };
+    let (Paired::Code(code), []) = door.pair(NO, ask, []).await.unwrap() else { panic!("no code") };
+    let approve = ApprovePairing { channel: Channel::Telegram, code: code.code, standing: Standing::Guest };
+    owner.pairing(NO, PairingAsk::Approve(approve), []).await.unwrap();
+    let planner = world.planner(planner).await;
+    let mut rules = Vec::new();
+    for n in 0..acts {
+        let ask = RegisterPrompt { channel: Channel::Telegram, sender: sender.to_owned() };
+        let turn = match door.register_prompt(NO, ask, [Sealed::new(b"away with it").unwrap()]).await {
+            Ok((registered, [])) => registered.turn,
+            Err(error) => {
+                rules.push(rule(error));
+                continue;
+            }
+        };
+        let path = json!({"path": format!("notes/{sender}-{n}.md")});
+        let (acted, []) = planner.act(NO, act(turn, 1, "fs_delete"), [sealed(&path)]).await.unwrap();
+        rules.push(denied(acted));
+        planner.end_turn(NO, EndTurn { turn }, []).await.unwrap();
+    }
+    rules
+}
+
+#[test]
+fn a_guest_who_fills_his_places_for_cards_leaves_the_owner_his() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path()).await;
+        let waits = |rules: &[String]| rules.iter().filter(|rule| *rule == "approval.waiting").count();
+        let first = guest_asks(&world, "101", 11, 12).await;
+        assert_eq!((waits(&first), first.last().map(String::as_str)), (CARDS.one, Some("approvals.full")), "{first:?}");
+        let mut all = waits(&first);
+        for (guest, link) in [("102", 12), ("103", 13), ("104", 14), ("105", 15)] {
+            all += waits(&guest_asks(&world, guest, link, 12).await);
+        }
+        assert_eq!(all, CARDS.others, "all guests together have no more than that");
+        let owner = world.owner(OWNER).await;
+        for n in 0..CARDS.all - CARDS.others {
+            let rule = denied(delete(&owner, &json!({"path": format!("old{n}"), "folder": true})).await);
+            assert_eq!(rule, "approval.waiting", "the owner is served");
+        }
+        assert_eq!(cards(&owner).await.iter().filter(|card| card["state"] == "waiting").count(), CARDS.all);
+    });
+}
+
+#[test]
+fn the_owner_decides_a_guests_card_where_he_is_and_a_guest_nobodys() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path()).await;
+        guest_asks(&world, "101", 11, 1).await;
+        guest_asks(&world, "102", 12, 1).await;
+        let (door, owner) = (world.door().await, world.owner(OWNER).await);
+        let here = |channel, sender: &str| CardsHere { channel, sender: sender.to_owned() };
+        let seen = async |ask: CardsHere| -> Vec<Value> {
+            let (_, [list]) = door.cards_here(NO, ask, []).await.unwrap();
+            serde_json::from_slice(&list.read().unwrap()).unwrap()
+        };
+        let own = seen(here(Channel::Telegram, "101")).await;
+        assert_eq!(own.len(), 1, "a guest sees his own");
+        assert_eq!((&own[0]["hard"], &own[0]["acts"][0]["count"]), (&json!(true), &Value::Null));
+        let terminal = format!("uid:{OWNER}");
+        let owners = seen(here(Channel::Cli, &terminal)).await;
+        assert_eq!(owners.len(), 2);
+        assert!(owners.iter().all(|card| card["hard"] == false && card["here"] == true), "{owners:#?}");
+        let card = owners.iter().find(|card| card["principal"] == "telegram:101").unwrap();
+        assert_eq!(card["acts"][0]["count"]["files"], 681);
+        let answer = async |channel, sender: &str, answer| {
+            let (id, digest) = (card["id"].as_str().unwrap().into(), card["digest"].as_str().unwrap().into());
+            let ask = AnswerCard { channel, sender: sender.to_owned(), id, digest, answer, code: String::new() };
+            door.answer_card(NO, ask, []).await.map(|(answered, _)| answered.state).map_err(rule)
+        };
+        // Neither who asks nor another guest, nor an owner who may only read here.
+        assert_eq!(answer(Channel::Telegram, "101", Answer::Once).await, Err("approvals.hard".into()));
+        assert_eq!(answer(Channel::Telegram, "102", Answer::Once).await, Err("approvals.unknown".into()));
+        let set = |level| SetLevel { principal: "owner".into(), level, seconds: 0 };
+        owner.autonomy(NO, AutonomyAsk::Set(set(Level::ReadOnly)), []).await.unwrap();
+        assert!(answer(Channel::Cli, &terminal, Answer::Once).await.is_err());
+        owner.autonomy(NO, AutonomyAsk::Set(set(Level::Supervised)), []).await.unwrap();
+        assert_eq!(
+            answer(Channel::Cli, &terminal, Answer::Never).await,
+            Err("approvals.hard".into()),
+            "at the machine"
+        );
+        assert_eq!(runs(&world), 0);
+        assert_eq!(answer(Channel::Cli, &terminal, Answer::Once).await, Ok("approved".into()));
+        assert_eq!(runs(&world), 1);
+        assert_eq!(answer(Channel::Cli, &terminal, Answer::Once).await, Err("approvals.answered".into()), "once");
     });
 }

@@ -319,21 +319,21 @@ fn a_file_of_the_workspace_is_sent_to_whoever_may_read_it_and_no_other_file_to_a
         std::fs::write(&file, bytes).unwrap();
         std::os::unix::fs::chown(&file, Some(set.owner()), Some(set.owner())).unwrap();
     };
-    give("notes/a \"plan\".pdf", &bytes);
-    give("notes/empty", b"");
-    give("notes/huge", &vec![0; 3_000_001]);
+    give("shared/a \"plan\".pdf", &bytes);
+    give("shared/empty", b"");
+    give("shared/huge", &vec![0; 3_000_001]);
     server.knows(&set, PERSON, "guest");
     server.told(PERSON, "you are known here");
     for who in [OWNER, PERSON] {
-        server.say(who, "/file notes/a \"plan\".pdf");
-        let sent = server.told(who, "notes/a \"plan\".pdf");
+        server.say(who, "/file shared/a \"plan\".pdf");
+        let sent = server.told(who, "shared/a \"plan\".pdf");
         let (name, came) = sent.file.unwrap();
         assert_eq!((name.as_str(), came == bytes), ("a _plan_.pdf", true));
         for (words, says) in [
             ("/file", "Which file?"),
-            ("/file notes/empty", "nothing in notes/empty"),
-            ("/file notes/huge", "at most 3000000"),
-            ("/file notes/none.pdf", "there is no notes/none.pdf"),
+            ("/file shared/empty", "nothing in shared/empty"),
+            ("/file shared/huge", "at most 3000000"),
+            ("/file shared/none.pdf", "there is no shared/none.pdf"),
             ("/file ../metnos.toml", "not sent"),
             ("/file /etc/passwd", "not sent"),
             ("/file .ssh/id_ed25519", "not sent"),
@@ -345,6 +345,14 @@ fn a_file_of_the_workspace_is_sent_to_whoever_may_read_it_and_no_other_file_to_a
             assert!(told.text.contains(says) && told.file.is_none(), "{words}: {told:?}");
         }
     }
+    // What guests do not read is not sent to one, whether it is there or not.
+    for path in ["notes/welcome.md", "notes/none.md", "MEMORY.md"] {
+        let before = server.chat(PERSON).len();
+        server.say(PERSON, &format!("/file {path}"));
+        let told =
+            server.until(path, |state| state.messages.iter().filter(|one| one.chat == PERSON).nth(before).cloned());
+        assert!(told.text.contains("not sent") && told.file.is_none(), "{path}: {told:?}");
+    }
     // It was decided, run in a sandbox and recorded, as every act, and a stranger's wish is none.
     let of_it = |kind: &str| {
         set.chronicle()
@@ -354,7 +362,7 @@ fn a_file_of_the_workspace_is_sent_to_whoever_may_read_it_and_no_other_file_to_a
     };
     let (decided, ran) = (of_it("policy_decision"), of_it("run_ended"));
     assert!(decided >= 2 * 6 && ran >= 2 * 4, "{decided} {ran}");
-    server.say(5_077, "/file notes/empty");
+    server.say(5_077, "/file shared/empty");
     server.settled();
     assert_eq!(of_it("policy_decision"), decided);
     set.verify();

@@ -7,6 +7,7 @@ use metnos_tests::http::Web;
 use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::telegram::{Emulator, Message};
 use metnos_tests::terminal::{CTRL_D, Terminal};
+use metnos_tests::ws::Socket;
 use serde_json::Value;
 
 const OWNER: i64 = 5_001;
@@ -173,4 +174,63 @@ fn a_guest_sees_no_card_of_the_owners_on_any_channel() {
     server.settled();
     assert!(server.chat(GUEST).iter().all(|one| !one.text.contains("dentist") && !one.text.contains(&id)));
     assert_eq!(waiting(&web)["state"], "waiting");
+}
+
+#[test]
+fn a_guests_request_reaches_the_owner_where_he_is_and_is_decided_once() {
+    const GUEST: i64 = 5_002;
+    let (set, server, web) = three("en");
+    server.knows(&set, GUEST, "guest");
+    server.told(GUEST, "you are known here");
+    assert_eq!(set.json(&["pairing", "language", "telegram:5002", "it"]).0, 0);
+    let mut socket = Socket::open(&web, "");
+    let waits = |text: &str, but: i64| {
+        let text = text.to_owned();
+        server.until("a card in the owner's chat", move |state| {
+            let fits = |one: &&Message| {
+                one.chat == OWNER && one.text.contains(&text) && one.button(":y").is_some() && one.id != but
+            };
+            state.messages.iter().find(fits).cloned()
+        })
+    };
+    server.say(GUEST, "note: call the dentist");
+    let asked = server.told(GUEST, "Decide il proprietario");
+    let card = waits("call the dentist", 0);
+    assert!(card.text.contains("telegram:5002 asks for this, and you decide"), "{}", card.text);
+    assert!(card.button(":n").is_some() && card.button(":t").is_none());
+    // Over HTTP it stands in the list, with what is described and nothing else, and a socket tells of it.
+    let listed = waiting(&web);
+    let keys: Vec<&str> = listed.as_object().unwrap().keys().map(String::as_str).collect();
+    let described = ["digest", "expires_ms", "hard", "here", "id", "made_ms", "parts", "principal", "state"];
+    assert_eq!(keys, described);
+    let schema = web.get("/openapi.json").json()["components"]["schemas"]["CardShown"]["properties"].clone();
+    assert_eq!(schema.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>(), described);
+    assert_eq!((&listed["hard"], &listed["here"]), (&false.into(), &true.into()));
+    let event = socket.next_document();
+    assert_eq!((&event["event"], &event["data"]["card"]), (&"card".into(), &listed["id"]), "{event:#}");
+    // The list in the chat has it with buttons, too.
+    server.say(OWNER, "/approvals");
+    let again = waits("call the dentist", card.id);
+    server.press(OWNER, OWNER, card.id, &card.button(":y").unwrap());
+    server.until("both of the owner's are closed", |state| {
+        let closed = |id: i64| {
+            state.messages.iter().any(|one| one.id == id && one.text.contains("Approved") && one.button(":y").is_none())
+        };
+        (closed(card.id) && closed(again.id)).then_some(())
+    });
+    assert_eq!(socket.next_document()["data"]["state"], "approved");
+    let edited = server.told(GUEST, "Approvata dal proprietario");
+    assert_eq!(edited.id, asked.id, "the guest's own is edited, in his language");
+    assert!(!edited.text.contains("5001"), "who the owner is there is nothing for a guest: {}", edited.text);
+    assert_eq!(set.chronicle().iter().filter(|line| line.kind() == "run_started").count(), 1);
+    // Another one is decided at the machine: closed in the owner's chat as well.
+    server.say(GUEST, "note: buy milk");
+    let card = waits("buy milk", 0);
+    let id = card.button(":y").unwrap().split(':').nth(1).unwrap().to_owned();
+    assert_eq!(set.json(&["approval", "deny", &id]).0, 0);
+    server.until("the owner's is closed", |state| {
+        state.messages.iter().find(|one| one.id == card.id && one.button(":y").is_none()).map(|_| ())
+    });
+    server.told(GUEST, "Rifiutata");
+    set.verify();
 }

@@ -171,13 +171,17 @@ mod as_root {
         "TELOS.md",
         ".env",
         ".ssh/id_ed25519",
-        "notes/zanzibar-4711.md",
+        "notes/plan.md",
         "notes/table.csv",
         "notes/tree.json",
         "private/deep.md",
     ];
 
+    /// The name of a file that no words of the guest's hold.
+    const NAMED: &str = "quokka";
+
     fn plant(set: &Instance) {
+        give(&set.workspace(&format!("notes/{NAMED}.md")), "x");
         for file in HIDDEN {
             let text = match file.rsplit('.').next().unwrap() {
                 "csv" => format!("who,what\nme,{SECRET}\n"),
@@ -193,6 +197,11 @@ mod as_root {
         give(&set.workspace("recipes/cake.md"), OPEN);
     }
 
+    /// Whether something hidden stands in it.
+    fn tells(text: &str) -> bool {
+        text.contains(SECRET) || text.contains(NAMED)
+    }
+
     fn call(tool: &str, arguments: Value) -> Value {
         json!({ "tool": tool, "arguments": arguments })
     }
@@ -204,13 +213,15 @@ mod as_root {
         for path in HIDDEN {
             one("fs_read", json!({ "path": path }));
         }
-        for path in ["shared/../MEMORY.md", "./notes/../USER.md", "../outside.txt", "shared/there.md", "shared/memory.md"] {
+        for path in
+            ["shared/../MEMORY.md", "./notes/../USER.md", "../outside.txt", "shared/there.md", "shared/memory.md"]
+        {
             one("fs_read", json!({ "path": path }));
         }
         for path in [".", "notes", "private", "executors", ".ssh"] {
             one("fs_list", json!({ "path": path }));
             one("fs_count", json!({ "path": path }));
-            one("fs_find", json!({ "path": path, "name": "*4711*" }));
+            one("fs_find", json!({ "path": path, "name": "*okk*" }));
             one("text_search", json!({ "path": path, "pattern": "zanz" }));
         }
         one("fs_list", json!({ "path": ".", "hidden": true, "recursive": true }));
@@ -272,7 +283,7 @@ mod as_root {
         let at_a_terminal = |words: &str| neighbour(&set, &["ask", words]);
         let through_a_page = |words: &str| {
             let events = guest.say(words).until("done");
-            assert!(!format!("{events:?}").contains("zanzibar"), "{events:#?}");
+            assert!(!tells(&format!("{events:?}")), "{events:#?}");
             said(&events)
         };
         let in_a_chat = |words: &str| {
@@ -294,10 +305,10 @@ mod as_root {
             let some = attempts().into_iter().enumerate().filter(|(n, _)| at == 0 || n % 3 == at);
             for (_, calls) in some {
                 let told = ask(&unearth(&calls));
-                assert!(!told.contains("zanzibar") && !told.is_empty(), "{route} {calls:?}: {told}");
+                assert!(!tells(&told) && !told.is_empty(), "{route} {calls:?}: {told}");
             }
         }
-        let leaks: Vec<String> = model.heard().into_iter().filter(|request| request.contains("zanzibar")).collect();
+        let leaks: Vec<String> = model.heard().into_iter().filter(|request| tells(request)).collect();
         assert!(leaks.is_empty(), "the model was shown it: {leaks:#?}");
         // The neighbour is told nothing else of the house, either.
         for words in [&["approvals", "list"][..], &["memory", "search", "garden"], &["mnest", "list"]] {
@@ -310,9 +321,7 @@ mod as_root {
     /// What is told of a call, without the path that was asked for.
     fn told_of(events: &[Event], path: &str) -> Vec<String> {
         let calls = events.iter().filter(|event| event.name == "call");
-        calls
-            .map(|event| format!("{} {}", event.data["state"], event.data["detail"]).replace(path, "PATH"))
-            .collect()
+        calls.map(|event| format!("{} {}", event.data["state"], event.data["detail"]).replace(path, "PATH")).collect()
     }
 
     #[test]
@@ -325,9 +334,8 @@ mod as_root {
         for tool in ["fs_read", "fs_list", "fs_count", "csv_query", "text_stats"] {
             for (there, not_there) in pairs {
                 let told = [there, not_there].map(|path| {
-                    let (events, lines) = set.recording(|| {
-                        guest.say(&unearth(&[call(tool, json!({ "path": path }))])).until("done")
-                    });
+                    let (events, lines) =
+                        set.recording(|| guest.say(&unearth(&[call(tool, json!({ "path": path }))])).until("done"));
                     assert_eq!(count(&lines, "run_started"), 0, "{tool} {path}");
                     told_of(&events, path)
                 });
@@ -345,7 +353,7 @@ mod as_root {
         assert_eq!(cards[0], cards[1]);
         assert!(cards[0].0.is_null());
         let (_, list) = set.json(&["approval", "list"]);
-        assert!(list.as_array().unwrap().iter().any(|card| card["acts"][0]["count"]["files"] == 3), "{list:#}");
+        assert!(list.as_array().unwrap().iter().any(|card| card["acts"][0]["count"]["files"].as_u64() >= Some(4)), "{list:#}");
         set.verify();
     }
 

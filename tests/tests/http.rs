@@ -282,12 +282,6 @@ fn a_guests_card_is_not_answered_here_and_nothing_of_the_owners_is_shown_to_him(
     let cards = owner.get("/v1/approvals").json();
     let shown = &cards["cards"][0];
     assert_eq!((&shown["digest"], &shown["hard"], &shown["here"]), (&digest, &json!(false), &json!(true)), "{cards:#}");
-    let keys: Vec<&str> = shown.as_object().unwrap().keys().map(String::as_str).collect();
-    let described = ["digest", "expires_ms", "hard", "here", "id", "made_ms", "parts", "principal", "state"];
-    assert_eq!(keys, described, "what is described is what is told");
-    let schema = web.get("/openapi.json").json();
-    let names = schema["components"]["schemas"]["CardShown"]["properties"].as_object().unwrap().clone();
-    assert_eq!(names.keys().map(String::as_str).collect::<Vec<_>>(), described);
     let reply = owner.post(&path, &json!({"digest": digest, "answer": "no"}));
     assert_eq!((reply.status, &reply.json()["state"]), (200, &json!("denied")), "{reply:?}");
     let told = asking.until("done");

@@ -25,12 +25,12 @@ use serde_json::{Map, Value};
 
 use super::body::{discard, object, read};
 use super::bounds::{MAX_STREAMS_OF_GUEST, MAX_STREAMS_OF_ONE};
-use super::rate::Source;
 use super::documents::{
     Answer, CardShown, Cards, Choice, DoorNumbers, Pair, Paired, Say, Settled, State, Status, Stopped, Turn, WORDS,
 };
 use super::guard::{Shown, Token};
 use super::problem::Problem;
+use super::rate::Source;
 use super::record::{Heard, Record, Stand};
 use super::route::{self, Lost, Route};
 use super::stream::{Counted, Listening, Out, Words, document, follow, of_turn};
@@ -237,11 +237,7 @@ fn speaker(digest: &str) -> Speaker {
     Speaker { channel: Channel::Http, sender: digest.to_owned(), lang: None }
 }
 
-async fn pair(
-    http: &Rc<Http>,
-    (from_page, source): (bool, Source),
-    Pair { code, cookie }: Pair,
-) -> Answered {
+async fn pair(http: &Rc<Http>, (from_page, source): (bool, Source), Pair { code, cookie }: Pair) -> Answered {
     if !has_the_form_of_a_code(&code) {
         let form = "a code such as K7-DELTA-19, from `metnosctl pairing invite http`";
         return Err(Problem::field("code", "something else", form));

@@ -137,13 +137,7 @@ impl Bot {
         }
     }
 
-    async fn owners_card_in(
-        &self,
-        chat: i64,
-        speaker: &Speaker,
-        who: &Identified,
-        id: &str,
-    ) -> Result<(), Refusal> {
+    async fn owners_card_in(&self, chat: i64, speaker: &Speaker, who: &Identified, id: &str) -> Result<(), Refusal> {
         let waits = |cards: Vec<Value>| cards.into_iter().find(|shown| shown["id"] == id);
         let shown_before = {
             let mut shown = self.owners_views.borrow_mut();

@@ -1,8 +1,8 @@
 //! What memory is asked: envelopes, gaps, and the owner's looks. Reading changes nothing but the line that says it was read.
 
 use metnos_proto::edge::No;
-use metnos_proto::executor::guests;
 use metnos_proto::envelope::{Candidate, Envelope, File, Known, Recent};
+use metnos_proto::executor::guests;
 use metnos_proto::ids::{Blake3, SessionId, TurnId};
 use metnos_proto::msg::common::{Channel, Lang, RefusalCode, Trust};
 use metnos_proto::msg::memoryd::{

@@ -436,36 +436,6 @@ fn an_envelope_shows_nothing_that_planners_are_not_offered_however_well_it_fits(
 }
 
 #[test]
-fn a_guest_is_shown_the_laws_what_comes_with_metnos_and_nothing_else() {
-    let instance = Instance::new();
-    for (name, text) in crate::tiers::workspace::FILES.map(|name| (name, format!("canary of {name}"))) {
-        std::fs::write(instance.dir.path().join("workspace").join(name), text).unwrap();
-    }
-    let mut memory = instance.open();
-    for name in ["fs_read", "divorce_lawyer"] {
-        memory.born(&candidate(name, &["read notes"])).unwrap();
-    }
-    let mut shown = |n, standing, channel| {
-        let word = Received { standing, channel, principal: format!("{}:{n}", channel.name()), ..received(n) };
-        memory.received(teller(RoleName::Gatewayd), &word, b"read notes".to_vec()).unwrap();
-        let envelope = memory.begin(n);
-        let names: Vec<String> = envelope.candidates.iter().map(|one| one.name.clone()).collect();
-        let files: Vec<String> = envelope.files.iter().map(|file| file.name.clone()).collect();
-        (files, names.contains(&"divorce_lawyer".to_owned()), serde_json::to_string(&envelope).unwrap())
-    };
-    let (files, own, _) = shown(1, Standing::Owner, Channel::Cli);
-    assert_eq!((files.len(), own), (6, true), "the owner is shown all");
-    let (files, own, envelope) = shown(2, Standing::Guest, Channel::Telegram);
-    assert_eq!((files, own), (vec!["SOUL.md".to_owned()], false));
-    for name in ["IDENTITY.md", "USER.md", "MEMORY.md", "AGENTS.md", "TELOS.md"] {
-        assert!(!envelope.contains(&format!("canary of {name}")), "{name}");
-    }
-    // What fires by itself the owner has set up, and he hears what comes of it.
-    let (files, own, _) = shown(3, Standing::Guest, Channel::Timer);
-    assert_eq!((files, own), (["IDENTITY.md", "AGENTS.md", "SOUL.md"].map(str::to_owned).to_vec(), true));
-}
-
-#[test]
 fn an_envelope_shows_no_more_than_its_limits() {
     use crate::tiers::envelope::{MAX_CANDIDATES, MAX_RECENT};
     let instance = Instance::new();

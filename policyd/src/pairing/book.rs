@@ -12,10 +12,11 @@ use super::code::Code;
 pub const GOOD_MS: u64 = 600_000;
 /// How often a stranger is told a line at all, in milliseconds (design: interfaces §4).
 pub const LINE_EVERY_MS: u64 = 60_000;
-/// Wrong tries after which a stranger is not heard, and the owner must begin anew.
+/// Wrong tries of one stranger after which he is not heard and what he guessed at is void, and of the owner after which he
+/// must begin anew.
 pub const MAX_TRIES: u32 = 5;
-/// Wrong tries of all strangers together after which an invitation is void: so few of a million codes that none is guessed,
-/// and more than one of them gets at, who is not heard after [`MAX_TRIES`].
+/// Wrong tries of different strangers together after which an invitation is void. Where each try has a name of its own, as
+/// over HTTP, few of them would otherwise keep everybody out; so few of a million codes are still no guess.
 pub const MAX_WRONG: u32 = 64;
 /// How long a stranger who tried too often is not heard, in milliseconds.
 pub const LOCKED_MS: u64 = 3_600_000;
@@ -154,12 +155,14 @@ impl Book {
         for one in self.invitations.iter_mut().filter(|one| one.channel == key.0) {
             one.wrong += 1;
         }
+        let channel = key.0;
         if let Some(stranger) = self.strangers.get_mut(&key) {
             stranger.wrong += 1;
             if stranger.wrong >= MAX_TRIES {
                 stranger.locked_until_ms = now_ms.saturating_add(LOCKED_MS);
                 stranger.wrong = 0;
                 stranger.code = None;
+                self.invitations.retain(|one| one.channel != channel);
             }
         }
         Heard::Silence
@@ -309,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn five_wrong_tries_lock_a_stranger_out_and_nobody_else() {
+    fn five_wrong_tries_lock_a_stranger_out_and_void_the_invitation() {
         let mut book = Book::default();
         let (good, _) = book.invite(ON, Standing::Owner, 0, || code(9)).unwrap();
         for n in 1..MAX_TRIES {
@@ -318,7 +321,7 @@ mod tests {
         assert_eq!(book.invitations(1).len(), 1);
         assert_eq!(book.knock(ON, "x", code(200), 1, || None), Heard::Silence);
         assert_eq!(book.knock(ON, "x", Some(good), 2, || None), Heard::Silence, "he is locked out");
-        assert_eq!(book.knock(ON, "y", Some(good), 2, || None), Heard::Known(Standing::Owner), "others are heard");
+        assert_eq!(book.knock(ON, "y", Some(good), 2, || None), Heard::Silence, "and for others it is void");
         let (next, _) = book.invite(ON, Standing::Guest, 3, || code(10)).unwrap();
         assert_eq!(book.knock(ON, "x", Some(next), LOCKED_MS, || None), Heard::Silence);
         let (next, _) = book.invite(ON, Standing::Guest, LOCKED_MS + 1, || code(11)).unwrap();

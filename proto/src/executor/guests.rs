@@ -54,7 +54,9 @@ pub fn refused(folder: &str) -> Option<&'static str> {
     }
     let plain = |name: &str| !name.is_empty() && !name.starts_with('.') && name.trim() == name;
     if folder.contains(['\\', '~', '\0']) || folder.chars().any(char::is_control) || !folder.split('/').all(plain) {
-        return Some("a folder is named from the workspace on, such as `recipes` or `house/rules`, without hidden names");
+        return Some(
+            "a folder is named from the workspace on, such as `recipes` or `house/rules`, without hidden names",
+        );
     }
     if folder.split('/').next().is_some_and(|first| CLOSED.iter().any(|closed| first.eq_ignore_ascii_case(closed))) {
         return Some("the executors are not for guests");
@@ -114,8 +116,22 @@ mod tests {
         for fine in ["recipes", "house/rules", "Foto 2024"] {
             assert_eq!(refused(fine), None, "{fine}");
         }
-        for no in ["", ".", "..", "a/../b", "/etc", "a//b", "a/", ".ssh", "a/.env", "~", "executors", "Executors/x", "secrets", "a\nb"]
-        {
+        for no in [
+            "",
+            ".",
+            "..",
+            "a/../b",
+            "/etc",
+            "a//b",
+            "a/",
+            ".ssh",
+            "a/.env",
+            "~",
+            "executors",
+            "Executors/x",
+            "secrets",
+            "a\nb",
+        ] {
             assert!(refused(no).is_some(), "{no:?}");
         }
     }

@@ -187,7 +187,8 @@ fn egress(egress: &Egress) -> bool {
 
 /// The steps of the ladder that can carry this.
 fn modes(spec: &Spec) -> Vec<Mode> {
-    let fresh = spec.narrowed || spec.egress.is_some() || !spec.commands.is_empty() || spec.mounts.iter().any(is_outside);
+    let fresh =
+        spec.narrowed || spec.egress.is_some() || !spec.commands.is_empty() || spec.mounts.iter().any(is_outside);
     if fresh { vec![Mode::Execed] } else { Mode::LADDER.to_vec() }
 }
 
