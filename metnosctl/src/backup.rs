@@ -35,6 +35,11 @@ const FILES: &str = "files";
 const MAX_FILES: usize = 1_000_000;
 /// The longest list that is read, in bytes.
 const MAX_LIST_BYTES: u64 = 1024 * 1024 * 1024;
+/// Why a link, a pipe or a socket is left out.
+const NO_FILE: &str = "it is no plain file";
+/// The longest path below an instance that is copied, in bytes: with the folder of a backup or of an instance before it, it is
+/// still one that the system takes, here and where it is restored.
+const LONGEST_PATH: usize = 3_000;
 /// How much is copied at once, in bytes.
 const BLOCK: usize = 256 * 1024;
 /// What stands in for the database that policyd holds while it runs.
@@ -91,13 +96,28 @@ fn open_below(base: &Path, path: &str) -> io::Result<File> {
     Ok(File::from(rustix::fs::openat2(start, path, flags, Mode::empty(), beneath)?))
 }
 
+/// A path that is left out, with the reason; of a long one both ends.
+fn left_out(path: &str, why: &str) -> String {
+    let short = |text: &str| -> String { text.chars().take(60).collect() };
+    if path.chars().count() <= 200 {
+        return format!("{path} ({why})");
+    }
+    let end: String = path.chars().rev().take(60).collect();
+    format!("{}…{} ({why})", short(path), end.chars().rev().collect::<String>())
+}
+
 /// Every file and folder below `base` that belongs into a backup, by name.
 fn gather(base: &Path, skipped: &mut Vec<String>) -> Result<Vec<(String, fs::Metadata)>, CtlError> {
     let mut found = Vec::new();
     let mut waiting = vec![String::new()];
     while let Some(folder) = waiting.pop() {
         let here = base.join(&folder);
-        let open = open_below(base, &folder).map_err(told(&here))?;
+        let open = match open_below(base, &folder) {
+            Ok(open) => open,
+            // It was moved or deleted meanwhile; what it was is in its new place or in the trash.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.is_empty() => continue,
+            Err(error) => return Err(told(&here)(error)),
+        };
         let listed = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
         for entry in fs::read_dir(&listed).map_err(told(&here))? {
             let entry = entry.map_err(told(&here))?;
@@ -109,11 +129,19 @@ fn gather(base: &Path, skipped: &mut Vec<String>) -> Result<Vec<(String, fs::Met
             if is_left_out(&path) {
                 continue;
             }
-            let meta = entry.metadata().map_err(told(&entry.path()))?;
+            if path.len() > LONGEST_PATH {
+                skipped.push(left_out(&path, "its path is too long; everything below it is left out, too"));
+                continue;
+            }
+            let meta = match entry.metadata() {
+                Ok(meta) => meta,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(told(&entry.path())(error)),
+            };
             if meta.is_dir() {
                 waiting.push(path.clone());
             } else if !meta.is_file() {
-                skipped.push(path);
+                skipped.push(left_out(&path, NO_FILE));
                 continue;
             }
             found.push((path, meta));
@@ -223,7 +251,7 @@ pub fn backup(screen: &mut Screen, instance: &Instance, to: Option<&Path>) -> Re
             list.head_seq
         ))?;
         for path in &skipped {
-            screen.aside(Ink::Plain, &format!("left out, since it is no plain file: {path}"))?;
+            screen.aside(Ink::Plain, &format!("left out: {path}"))?;
         }
         screen.aside(Ink::Plain, "  → it holds the instance's key: keep it as you would keep the key")?;
     }
@@ -252,7 +280,7 @@ fn write(instance: &Instance, partial: &Path) -> Result<(List, Vec<String>), Ctl
             };
             let meta = file.metadata().map_err(told(&from))?;
             if !meta.is_file() {
-                skipped.push(path);
+                skipped.push(left_out(&path, NO_FILE));
                 continue;
             }
             // As much as there is now: of a file that grows all the time, a backup would find no end.

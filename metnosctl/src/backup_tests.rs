@@ -57,7 +57,7 @@ fn nothing_outside_of_the_instance_is_copied_whatever_lies_in_the_workspace() {
     let found: Vec<String> = gather(&base, &mut skipped).unwrap().into_iter().map(|(path, _)| path).collect();
     assert_eq!(found, ["workspace", "workspace/notes", "workspace/notes/a.md"]);
     skipped.sort();
-    assert_eq!(skipped, ["workspace/key", "workspace/out", "workspace/pipe"]);
+    assert_eq!(skipped, ["workspace/key", "workspace/out", "workspace/pipe"].map(|path| format!("{path} ({NO_FILE})")));
     // Nor when it is put there between the listing and the copy.
     for path in ["workspace/out/key", "workspace/key", "../secret/key", "workspace/out"] {
         assert!(open_below(&base, path).is_err(), "{path}");
@@ -73,4 +73,29 @@ fn a_list_cannot_make_a_file_that_runs_as_somebody_else() {
     assert_eq!(allowed_mode(&entry(0o7755, false)), 0o755);
     assert_eq!(allowed_mode(&entry(0o7755, true)), 0o3755);
     assert_eq!(allowed_mode(&entry(0o600, false)), 0o600);
+}
+
+#[test]
+fn backup_leaves_out_what_lies_deeper_than_a_path_can_be_long() {
+    use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("instance");
+    fs::create_dir_all(base.join("workspace/deep")).unwrap();
+    fs::write(base.join("workspace/z.md"), "z").unwrap();
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    let mut here = openat(CWD, base.join("workspace/deep"), flags, Mode::empty()).unwrap();
+    let name = "n".repeat(200);
+    for _ in 0..40 {
+        mkdirat(&here, name.as_str(), Mode::RWXU).unwrap();
+        here = openat(&here, name.as_str(), flags, Mode::empty()).unwrap();
+    }
+    let mut skipped = Vec::new();
+    let found = gather(&base, &mut skipped).unwrap();
+    assert!(found.iter().any(|(path, _)| path == "workspace/z.md"), "the rest is copied");
+    assert!(found.iter().all(|(path, _)| path.len() <= LONGEST_PATH));
+    assert_eq!(skipped.len(), 1, "{skipped:?}");
+    assert!(skipped[0].starts_with("workspace/deep/nnn") && skipped[0].contains("its path is too long"), "{skipped:?}");
+    assert!(skipped[0].len() < 300, "{skipped:?}");
+    let status = std::process::Command::new("rm").arg("-rf").arg(&base).status().unwrap();
+    assert!(status.success());
 }
