@@ -25,6 +25,7 @@ use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, MAX_NAME_RECORDED, MAX_WHY,
 use crate::folders::{GIVEN, everything};
 use crate::opening::Opening;
 use crate::outcome::{known_digest, labelled, passed_on, values_of, without_values};
+use crate::path_locks::PathLock;
 use crate::policy::{Policy, Running, head};
 use crate::rate::Room;
 pub(crate) use crate::refusals::{internal, memory_gone};
@@ -142,7 +143,11 @@ impl Policy {
         if let (Some(back), Ok(arguments)) = (decided.way_back(), &arguments) {
             (call.arguments, digest) = back.kept_with(arguments).map_err(|why| internal(&why))?;
         }
-        let ahead = decided.granted.as_ref().and_then(|granted| {
+        let lock = decided.granted.as_ref().map(|granted| self.path_lock(&granted.signed, &arguments, &resolved));
+        let lock = lock.transpose()?.flatten();
+        // One that waits for another is not made ready meanwhile.
+        let free = lock.as_ref().is_none_or(PathLock::is_held);
+        let ahead = decided.granted.as_ref().filter(|_| free).and_then(|granted| {
             let run = run_of(&call, id, (digest, 0), (decided.trace, &decided.id), granted);
             self.hand_ahead(&granted.signed, decided.trace, run, &call.arguments)
         });
@@ -162,7 +167,11 @@ impl Policy {
         }
         // From here on the ledger knows of it, and others may spend.
         drop(purse);
-        let ran = self.run(call, id, digest, seq, decided.trace, decided.id.clone(), granted).await;
+        let ran = match self.turn_comes(call.turn, &decided.id, lock.as_ref()).await {
+            Ok(()) => self.run(call, id, digest, seq, decided.trace, decided.id.clone(), granted).await,
+            Err(refusal) => Ok(Acted::Denied(refusal)),
+        };
+        drop(lock);
         if price > 0 {
             self.settle_cost(entry, whose, price, &ran).await;
         }

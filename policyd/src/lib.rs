@@ -46,6 +46,7 @@ mod outcome;
 pub mod outside;
 pub mod pairing;
 pub mod parcels;
+mod path_locks;
 pub mod policy;
 pub mod principal;
 mod programs;

@@ -44,6 +44,17 @@ impl Policy {
     }
 }
 
+/// What is said when a decision could not be recorded: nothing was run.
+pub(crate) fn memory_gone(error: &AskError) -> Refusal {
+    let why = format!("the decision could not be recorded, so nothing was run: {error}");
+    if let AskError::Refused(refusal) = error {
+        // memoryd is there and says what is wrong and what to do about it.
+        return Refusal { why, ..refusal.clone() };
+    }
+    Refusal::new(RefusalCode::Unavailable, "memory.gone", why)
+        .remedy("memoryd is restarted by itself; try again in a moment, or look at `metnosctl status`")
+}
+
 /// The labels of a result: from the manifest, from what went in, and never from the bytes. Only a success speaks with
 /// the manifest's voice: the text of an error is anybody's.
 pub(crate) fn labelled(spec: &Spec, judgement: &Judgement, report: &RunReport) -> Output {

@@ -33,6 +33,7 @@ use crate::house::House;
 use crate::key::InstanceKey;
 use crate::pairing::automations::is_automatic;
 use crate::pairing::book::LOCKED_MS;
+use crate::path_locks::PathLocks;
 use crate::paths::Places;
 use crate::principal::Principal;
 use crate::rate::Rate;
@@ -140,6 +141,8 @@ pub struct Policy {
     pub(crate) unborn: Cell<usize>,
     /// Held by whoever takes something back.
     pub(crate) undoing: Mutex<()>,
+    /// Calls that change one path run one after the other.
+    pub(crate) path_locks: Rc<PathLocks>,
     /// What is known of the chronicle's head.
     pub(crate) chain: RefCell<Chain>,
     /// Held by whoever tells memoryd of losses.
@@ -197,6 +200,7 @@ impl Policy {
             settled: watch::Sender::new(false),
             unborn: Cell::new(0),
             undoing: Mutex::new(()),
+            path_locks: Rc::default(),
             chain: RefCell::default(),
             telling: Mutex::new(()),
             events: Cell::new(0),
