@@ -27,6 +27,7 @@ import time
 CHANNEL = 3
 SEAL = "/seal/_metnos_seal.so"
 NET = "/metnos/net.py"
+LIBRARY = {"metnos_files": "/metnos/files.py", "metnos_walk": "/metnos/walk.py"}
 LONGEST_LOG_LINE = 4096
 # What the machine says when it is at its end, and no executor can help: EIO, ENFILE, EMFILE, EFBIG, ENOSPC, ENAMETOOLONG, ESTALE,
 # EDQUOT.
@@ -223,6 +224,16 @@ def load_net(connections):
     return net
 
 
+def load_files(seal):
+    """The file library, as modules."""
+    for name, path in LIBRARY.items():
+        with open(path, encoding="utf-8") as file:
+            code = compile(file.read(), path, "exec", dont_inherit=True)
+        module = sys.modules[name] = type(sys)(name)
+        exec(code, module.__dict__)
+    sys.modules["metnos_files"]._rename = seal.rename
+
+
 def fault(kind, error):
     """Reports why there is no result."""
     text = f"{kind}:{type(error).__name__}: {error}"
@@ -281,6 +292,7 @@ def wait_to_be_forked(seal):
     import marshal
     for name in WARM:
         __import__(name)
+    load_files(seal)
     rehearsal = marshal.dumps(compile(REHEARSAL, "warm", "exec"))
     warm_up(rehearsal)
     seal.seal()
@@ -353,6 +365,9 @@ def main(role, modules):
     request = {}
     try:
         code = load_code(*receive((b"C", b"M")))
+        # A fresh interpreter has it only when the code says its name.
+        if "metnos_files" not in sys.modules and not LIBRARY.keys().isdisjoint(code.co_names):
+            load_files(seal)
         request = decode(receive((b"Q",))[1])
         watch("commands" in request)
         letter, body = call(code, request)

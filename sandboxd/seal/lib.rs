@@ -258,10 +258,16 @@ extern "C" fn py_seal(_module: *mut c_void, _nothing: *mut c_void) -> *mut c_voi
     }
 }
 
+/// `rename(folder, name, new_folder, new_name)`: see [`system::python_rename_new`].
+extern "C" fn py_rename(_module: *mut c_void, arguments: *mut c_void) -> *mut c_void {
+    system::python_rename_new(arguments)
+}
+
 /// The functions that Python sees.
-const METHODS: [system::Method; 3] = [
+const METHODS: [system::Method; 4] = [
     system::Method::new(c"serve", py_serve, system::ONE_ARGUMENT),
     system::Method::new(c"seal", py_seal, system::NO_ARGUMENT),
+    system::Method::new(c"rename", py_rename, system::ARGUMENTS),
     system::Method::END,
 ];
 

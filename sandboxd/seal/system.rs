@@ -51,6 +51,7 @@ unsafe extern "C" {
     fn PyOS_AfterFork_Child();
     fn PyLong_AsLong(object: *mut c_void) -> c_long;
     fn PyLong_FromLong(value: c_long) -> *mut c_void;
+    fn PyArg_ParseTuple(arguments: *mut c_void, format: *const c_char, ...) -> c_int;
     fn PyModuleDef_Init(definition: *mut ModuleDefinition) -> *mut c_void;
 }
 
@@ -71,7 +72,7 @@ numbers! {
     EXIT_GROUP: 231, 94; OPENAT: 257, 56; MKDIRAT: 258, 34; DUP3: 292, 24; PRLIMIT64: 302, 261; SECCOMP: 317, 277;
     MOVE_MOUNT: 429, 429; FSOPEN: 430, 430; FSCONFIG: 431, 431; FSMOUNT: 432, 432; CLOSE_RANGE: 436, 436;
     OPENAT2: 437, 437; MOUNT_SETATTR: 442, 442; LANDLOCK_CREATE_RULESET: 444, 444; LANDLOCK_ADD_RULE: 445, 445;
-    LANDLOCK_RESTRICT_SELF: 446, 446;
+    LANDLOCK_RESTRICT_SELF: 446, 446; RENAMEAT2: 316, 276;
 }
 
 /// Makes a system call. Every argument is widened to a register, so that none is cut or left undefined.
@@ -546,6 +547,30 @@ pub fn python_int(value: c_long) -> *mut c_void {
     unsafe { PyLong_FromLong(value) }
 }
 
+/// `RENAME_NOREPLACE`.
+const RENAME_NOREPLACE: c_int = 1;
+
+/// Renames, and replaces nothing: `(folder, name, new folder, new name)`. Zero, or what the kernel said, below zero; nothing,
+/// with the interpreter's error set, when the arguments are others.
+pub fn python_rename_new(arguments: *mut c_void) -> *mut c_void {
+    let (mut from, mut to): (c_int, c_int) = (-1, -1);
+    let (mut name, mut new_name): (*const c_char, *const c_char) = (core::ptr::null(), core::ptr::null());
+    // SAFETY: the interpreter's lock is held; the format names the four places that follow, and the texts live as long as the
+    // arguments, which the caller holds.
+    let read = unsafe {
+        PyArg_ParseTuple(arguments, c"iyiy".as_ptr(), &raw mut from, &raw mut name, &raw mut to, &raw mut new_name)
+    };
+    if read == 0 {
+        return core::ptr::null_mut();
+    }
+    match call!(RENAMEAT2, from, name, to, new_name, RENAME_NOREPLACE) {
+        Ok(_) => python_int(0),
+        Err(Errno(number)) => python_int(-c_long::from(number)),
+    }
+}
+
+/// The flag of a function that takes any number of arguments.
+pub const ARGUMENTS: c_int = 1;
 /// The flag of a function that takes one argument.
 pub const ONE_ARGUMENT: c_int = 8;
 /// The flag of a function that takes none.
@@ -624,7 +649,7 @@ pub fn python_module(definition: &'static Shared<ModuleDefinition>) -> *mut c_vo
 /// Makes the module's entry.
 macro_rules! module {
     ($name:expr, $methods:expr) => {
-        static TABLE: $crate::system::Shared<[$crate::system::Method; 3]> = $crate::system::Shared::new($methods);
+        static TABLE: $crate::system::Shared<[$crate::system::Method; 4]> = $crate::system::Shared::new($methods);
         static MODULE: $crate::system::Shared<$crate::system::ModuleDefinition> = $crate::system::Shared::new(
             $crate::system::ModuleDefinition::new($name, TABLE.get().cast::<$crate::system::Method>()),
         );

@@ -47,6 +47,8 @@ pub enum Becoming {
 pub struct Material<'a> {
     /// The host script.
     pub host: &'a [u8],
+    /// The file library of the executors.
+    pub library: [(&'a str, &'a [u8]); 2],
     /// What makes Python's own modules use the connections.
     pub net: &'a [u8],
     /// The ends of its connections.
@@ -204,6 +206,9 @@ fn build_root(spec: &Spec, material: &Material<'_>) -> Result<OwnedFd, Failure> 
         // Where a child's grants will be.
         mounts::make_place(root.as_fd(), WORKSPACE, true)?;
         mounts::write_file(root.as_fd(), HOST_FILE, material.host, 0o444)?;
+        for (place, text) in material.library {
+            mounts::write_file(root.as_fd(), place, text, 0o444)?;
+        }
         if spec.egress.is_some() {
             mounts::write_file(root.as_fd(), NET_FILE, material.net, 0o444)?;
         }

@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 use metnos_proto::ids::Blake3;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
@@ -14,12 +15,17 @@ use crate::frames::{self, Word};
 use crate::groups::{Group, Groups};
 use crate::inner::{self, Becoming, Material};
 use crate::order;
-use crate::plan::{Namespace, Plan};
+use crate::plan::{FILES_FILE, Namespace, Plan, WALK_FILE};
 use crate::seccomp::{Filter, ListError, Runs, Stage};
 use crate::sys::{self, Cloned};
 
 /// The host script, part of this binary.
 pub const HOST: &[u8] = include_bytes!("../../executors/host/host.py");
+
+/// The file library of the executors, part of this binary.
+pub const FILES: &[u8] = include_bytes!("../../executors/host/files.py");
+/// Its walks.
+pub const WALK: &[u8] = include_bytes!("../../executors/host/walk.py");
 
 /// What makes Python's own modules use a call's connections, part of this binary.
 pub const NET: &[u8] = include_bytes!("../../executors/host/net.py");
@@ -176,10 +182,11 @@ impl Launcher {
         frames::frame(Word::Seal, &order::of_plan(plan, &self.filters(plan).sealed, self.landlock, granted))
     }
 
-    /// The digest of the host script.
+    /// The digest of the host script with the file library.
     #[must_use]
     pub fn host_digest() -> Blake3 {
-        Blake3::of(HOST)
+        static DIGEST: OnceLock<Blake3> = OnceLock::new();
+        *DIGEST.get_or_init(|| Blake3::of(&[HOST, FILES, WALK].concat()))
     }
 
     /// The digest of what makes Python's own modules use a call's connections.
@@ -255,6 +262,7 @@ impl Launcher {
             Cloned::Child => {
                 let material = Material {
                     host: HOST,
+                    library: [(FILES_FILE, FILES), (WALK_FILE, WALK)],
                     net: NET,
                     connections,
                     world,

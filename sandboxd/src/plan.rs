@@ -64,6 +64,10 @@ pub const CHANNEL_FD: i32 = 3;
 pub const PROGRAM_FD: i32 = 200;
 /// The first descriptor of a connection that the egress helper makes.
 pub const FIRST_CONNECTION: i32 = 5;
+/// The file library of the executors, in the sandbox.
+pub const FILES_FILE: &str = "/metnos/files.py";
+/// Its walks.
+pub const WALK_FILE: &str = "/metnos/walk.py";
 /// What makes Python's own modules use those connections, in the sandbox.
 pub const NET_FILE: &str = "/metnos/net.py";
 /// The certificate authorities, in sandboxd's own view and in the sandbox.
@@ -313,7 +317,7 @@ pub struct Spec {
     pub program_fd: i32,
     /// What compiled modules fit.
     pub abi: String,
-    /// The digest of the host script.
+    /// The digest of the host script with the file library.
     #[serde(serialize_with = "digest")]
     pub host: Blake3,
     /// The digest of the seal.

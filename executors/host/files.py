@@ -1,0 +1,477 @@
+"""The file library of the executors that ship: paths, drafts, the trash and the record that undo reads; walks are in `walk.py`.
+
+`host.py` makes it the module `metnos_files`; its digest is part of every `profile.lock`, with that of the host. It
+follows no link and never replaces anything.
+"""
+
+import errno
+import json
+import os
+import stat
+import time
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+LONGEST_NAME = 255
+TRASH = ".trash"
+KINDS = {
+    stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device", stat.S_IFLNK: "a link",
+}
+
+
+class Refused(Exception):
+    """An error of the contract."""
+
+    def __init__(self, error_class, message):
+        super().__init__(message)
+        self.error_class = error_class
+
+
+def answer(act, args, ctx):
+    """What an executor returns: the result of `act`, or the error of the contract that it ended with."""
+    try:
+        return act(args, ctx)
+    except Refused as error:
+        return {"ok": False, "error": {"class": error.error_class, "message": str(error)}}
+
+
+# Paths.
+
+def split(path, top=False, example="notes/a.md"):
+    """The names that lead from the workspace to what is named; none for the workspace itself, where `top` allows that."""
+    if "\0" in path:
+        raise Refused("BadPath", "the path holds a NUL character, which no file name can have")
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused("BadPath", "the path holds a character that no file name can have") from None
+    if path.startswith(("/", "~/")) or path == "~":
+        raise Refused("PermissionDenied", f"{path} is not below the workspace; name it from there, such as {example}")
+    names = []
+    for name in path.split("/"):
+        if name in ("", "."):
+            continue
+        if name == "..":
+            if not names:
+                raise Refused("PermissionDenied", f"{path} leads out of the workspace")
+            names.pop()
+        elif len(name.encode("utf-8")) > LONGEST_NAME:
+            raise Refused("BadPath", f"a name in the path is longer than {LONGEST_NAME} bytes")
+        else:
+            names.append(name)
+    if not names and not top:
+        raise Refused("BadPath", f"{path} names the workspace itself")
+    return names
+
+
+def split_file(path):
+    """The same for an executor that reads one file."""
+    names = split(path, top=True, example="notes/welcome.md")
+    if path.endswith(("/", "/.")) or not names:
+        raise Refused("NotAFile", f"{path} names a folder; name a file")
+    return names
+
+
+def split_change(path):
+    """The same for an executor that changes what is named: the trash and drafts are not for that."""
+    names = split(path)
+    if any(name.startswith(TRASH) for name in names):
+        raise Refused("PermissionDenied", f"{path} is in the trash; what lies there is kept for taking acts back")
+    if any(is_draft(name) for name in names):
+        raise Refused("PermissionDenied", f"{path} is the name of a draft, which no file may have")
+    return names
+
+
+def refused(error, path, what="be changed"):
+    """The error of the contract for what the kernel said; what is not foreseen stays a crash."""
+    number = error.errno
+    if number == errno.ENOENT:
+        return Refused("NotFound", f"there is no {path} in the workspace")
+    if number in (errno.ENOTDIR, errno.ELOOP):
+        return Refused("PermissionDenied", f"something in {path} is a link or no folder, and is not walked through")
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV):
+        return Refused("PermissionDenied", f"the file system does not let {path} {what}")
+    if number == errno.ENAMETOOLONG:
+        return Refused("BadPath", "the path is too long")
+    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return Refused("NoSpace", f"there is no room for {path}")
+    raise error
+
+
+def walk_to(workspace, names, path, make=False):
+    """Opens the folder that `names` lead to, step by step, following no link; makes what is missing when told to."""
+    folder = os.open(workspace, FOLDER)
+    try:
+        for name in names:
+            if make:
+                try:
+                    os.mkdir(name, 0o750, dir_fd=folder)
+                except FileExistsError:
+                    pass
+            below = os.open(name, FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = below
+    except OSError as error:
+        os.close(folder)
+        raise refused(error, path) from None
+    return folder
+
+
+def open_below(workspace, names, path, last=FOLDER, what="be listed", not_a_folder="NotAFolder"):
+    """Opens what is read by walking down to it; the last step with the flags `last`."""
+    folder = os.open(workspace, FOLDER)
+    for depth, name in enumerate(names, 1):
+        try:
+            below = os.open(name, last if depth == len(names) else FOLDER, dir_fd=folder)
+        except OSError as error:
+            try:
+                raise unreadable(error, path, name, folder, what, not_a_folder) from None
+            finally:
+                os.close(folder)
+        os.close(folder)
+        folder = below
+    return folder
+
+
+def unreadable(error, path, name, folder, what, not_a_folder):
+    """The error of the contract for what the kernel said about one step on the way to what is read."""
+    if error.errno in (errno.ENOTDIR, errno.ELOOP):
+        if is_link(name, folder):
+            return Refused("PermissionDenied", f"{name} in {path} is a link, and links are not followed")
+        if not_a_folder == "NotFound":
+            return Refused("NotFound", f"there is no {path} in the workspace: {name} is not a folder")
+        return Refused(not_a_folder, f"{name} in {path} is not a folder")
+    if error.errno in (errno.ENXIO, errno.ENODEV):
+        return Refused("NotAFile", f"{path} is a socket or a device, not a file")
+    return refused(error, path, what)
+
+
+def is_link(name, folder):
+    """Whether a link lies there."""
+    try:
+        return stat.S_ISLNK(os.lstat(name, dir_fd=folder).st_mode)
+    except OSError:
+        return False
+
+
+def look(name, folder, path):
+    """What lies there, or nothing."""
+    try:
+        return os.lstat(name, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise refused(error, path) from None
+
+
+def same(one, other):
+    """Whether two looks were at one thing."""
+    return other is not None and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+
+
+def seen(status):
+    """What tells a thing from any other, and from itself after a change."""
+    return {"ino": status.st_ino, "size": status.st_size, "mtime_ns": status.st_mtime_ns}
+
+
+# Reading one file.
+
+def one_name(file, path):
+    """What is known of an open file, which must be a file and have no second name: that could be any file of this disk."""
+    status = os.fstat(file)
+    if not stat.S_ISREG(status.st_mode):
+        kind = KINDS.get(stat.S_IFMT(status.st_mode), "no file")
+        raise Refused("NotAFile", f"{path} is {kind}, not a file")
+    if status.st_nlink > 1:
+        raise Refused("PermissionDenied", f"{path} has {status.st_nlink} names, and may be any file of this disk")
+    return status
+
+
+def read_whole(file, path, most, what="be read at once"):
+    """The bytes of an open file. Looked at before and after the reading: a name can be given to it meanwhile."""
+    status = one_name(file, path)
+    too_large = Refused("TooLarge", f"{path} has {status.st_size} bytes; at most {most} can {what}")
+    if status.st_size > most:
+        raise too_large
+    parts, left = [], most + 1
+    while left:
+        part = os.read(file, min(left, 1 << 20))
+        if not part:
+            break
+        parts.append(part)
+        left -= len(part)
+    if not left:
+        # It has grown since it was measured.
+        raise too_large
+    one_name(file, path)
+    return b"".join(parts)
+
+
+# Names of secrets: `is_secret_name` of proto/src/executor/secret_names.rs, in Python. A test compares both.
+
+SECRET_NAMES = frozenset((
+    ".env", ".envrc", ".npmrc", ".pypirc", ".htpasswd", "wallet.dat", "login data", "key4.db", "logins.json", "passwd",
+    "shadow", "gshadow", ".dockercfg", ".boto", ".s3cfg", ".smbcredentials", ".credentials",
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", "id_xmss",
+))
+SECRET_STEMS = ("secrets", "secret", "credentials", "credential", "cookies", "passwords", "password", "htpasswd")
+SECRET_ENDINGS = (
+    ".env", ".pem", ".key", ".kdbx", ".kdb", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".age", ".ovpn", ".keytab", ".agekey",
+    ".tfstate",
+)
+COPIES = ("~", ".bak", ".old", ".orig", ".save", ".swp", ".tmp", ".copy")
+INVISIBLE = dict.fromkeys((*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF, 0xAD))
+NARROW = {number: number - 0xFEE0 for number in range(0xFF01, 0xFF5F)}
+FOLDED = {**INVISIBLE, **NARROW}
+
+
+def is_secret_name(name):
+    """Whether a file or folder of this name is taken for a secret, whatever it holds."""
+    # Letter by letter: Python knows a final sigma, and the other reader does not.
+    folded = name.lower() if name.isascii() else "".join(letter.lower() for letter in name.translate(FOLDED))
+    bare = folded = folded.rstrip(". ")
+    for ending in COPIES:
+        if folded.endswith(ending):
+            bare = folded[:-len(ending)]
+            break
+    if bare in SECRET_NAMES or bare.startswith(".env.") or bare.endswith(SECRET_ENDINGS):
+        return True
+    inner = bare[1:] if bare.startswith(".") else bare
+    for stem in SECRET_STEMS:
+        for text in (bare, inner):
+            if text.startswith(stem) and not text[len(stem):len(stem) + 1].isalnum():
+                return True
+    return False
+
+
+# Writing. What is written stands under the name of a draft until it is whole.
+
+DRAFT, DRAFT_END, DRAFT_RANDOM = ".metnos-", ".draft", 32
+# After this many seconds no call that wrote it can live.
+DRAFT_DEAD = 600
+MOST_SWEPT, MOST_SWEPT_SEEN = 64, 4096
+
+
+def is_draft(name):
+    """Whether it is a name that only `draft` gives."""
+    number = name[len(DRAFT):-len(DRAFT_END)]
+    whole = len(name) == len(DRAFT) + DRAFT_RANDOM + len(DRAFT_END) and name.startswith(DRAFT) and name.endswith(DRAFT_END)
+    return whole and all(sign in "0123456789abcdef" for sign in number)
+
+
+def sweep(folder):
+    """Removes drafts that killed calls have left in this folder; nothing that another user owns or that has a second name."""
+    swept = 0
+    try:
+        with os.scandir(folder) as entries:
+            for number, entry in enumerate(entries):
+                if number >= MOST_SWEPT_SEEN or swept >= MOST_SWEPT:
+                    return
+                if not is_draft(entry.name):
+                    continue
+                status = entry.stat(follow_symlinks=False)
+                old = time.time() - status.st_mtime > DRAFT_DEAD
+                if stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_uid == os.getuid() and old:
+                    os.unlink(entry.name, dir_fd=folder)
+                    swept += 1
+    except OSError:
+        # The next call tries again.
+        return
+
+
+def write_all(file, content, path):
+    """Writes everything, to the disk."""
+    rest = memoryview(content)
+    try:
+        while rest:
+            rest = rest[os.write(file, rest):]
+        os.fsync(file)
+    except OSError as error:
+        raise refused(error, path) from None
+
+
+class Draft:
+    """A file that is whole before it has its name; gone afterwards when it was given none."""
+
+    def __init__(self, folder, content, path, mode=0o640):
+        self.folder, self.path = folder, path
+        sweep(folder)
+        self.name = f"{DRAFT}{os.urandom(DRAFT_RANDOM // 2).hex()}{DRAFT_END}"
+        try:
+            file = os.open(self.name, NEW, mode, dir_fd=folder)
+        except OSError as error:
+            raise refused(error, path) from None
+        try:
+            write_all(file, content, path)
+            self.made = seen(os.fstat(file))
+        except BaseException:
+            self.drop()
+            raise
+        finally:
+            os.close(file)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.drop()
+
+    def drop(self):
+        if self.name:
+            try:
+                os.unlink(self.name, dir_fd=self.folder)
+            except FileNotFoundError:
+                pass
+            self.name = ""
+
+    def place(self, name):
+        """Gives it its name; False where something has that name."""
+        if not rename_new(self.name, name, self.folder, self.path):
+            return False
+        self.name = ""
+        return True
+
+
+#: Set by `host.py`: the seal's rename that never replaces; it returns 0, or what the kernel said, below 0.
+_rename = None
+
+
+def rename_new(name, new_name, folder, path):
+    """Renames within a folder, in one step, and never onto something that is there: then False. Nothing else is done."""
+    if not callable(_rename):
+        raise RuntimeError("the host has not handed over the rename that never replaces")
+    result = _rename(folder, os.fsencode(name), folder, os.fsencode(new_name))
+    if result == -errno.EEXIST:
+        return False
+    if result == -errno.EINVAL:
+        return rename_by_placeholder(name, new_name, folder, path)
+    if result < 0:
+        raise refused(OSError(-result, os.strerror(-result)), path)
+    return True
+
+
+def rename_by_placeholder(name, new_name, folder, path):
+    """The same where the file system knows no such rename: the new name is taken first, by something empty that is ours."""
+    try:
+        is_folder = stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode)
+        try:
+            if is_folder:
+                os.mkdir(new_name, 0o700, dir_fd=folder)
+            else:
+                os.close(os.open(new_name, NEW, 0o600, dir_fd=folder))
+        except FileExistsError:
+            return False
+        os.rename(name, new_name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        raise refused(error, path) from None
+    return True
+
+
+# The way back.
+
+def trash_name(name, keep):
+    """What it is called in the trash."""
+    place = f"{TRASH}-{keep or os.urandom(8).hex()}-{name}"
+    while len(place.encode("utf-8")) > LONGEST_NAME:
+        place = place[:-1]
+    return place
+
+
+def to_trash(name, what, keep, folder, path):
+    """Renames what lies there, which must be `what`, within its folder; its name there, or nothing when something else
+    was there by now, which is where it was."""
+    place = trash_name(name, keep)
+    if not rename_new(name, place, folder, path):
+        raise Refused("PermissionDenied", f"the trash holds {place} already; nothing was changed")
+    if same(what, look(place, folder, path)):
+        return place
+    if not rename_new(place, name, folder, path):
+        raise Refused("PermissionDenied", f"{path} was changed by others at this very moment; one version of it is {place} now")
+    return ""
+
+
+def record(workspace, keep, what):
+    """Notes, before anything is changed, what `fs_restore` needs to take it back. A second one of a call takes the place of
+    the first: nobody else has its name."""
+    if not keep:
+        return
+    body = json.dumps(what, ensure_ascii=True).encode("ascii")
+    trash = walk_to(workspace, [TRASH], TRASH, make=True)
+    try:
+        with Draft(trash, body, TRASH, 0o600) as draft:
+            os.rename(draft.name, f"{keep}.json", src_dir_fd=trash, dst_dir_fd=trash)
+            draft.name = ""
+        os.fsync(trash)
+    except OSError as error:
+        raise refused(error, TRASH) from None
+    finally:
+        os.close(trash)
+
+
+# Adding lines.
+
+ADD = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def open_to_add(name, folder, path):
+    """Opens a file for adding, and says whether it was made for it."""
+    for _ in range(8):
+        try:
+            return os.open(name, ADD, dir_fd=folder), False
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            if error.errno in (errno.EISDIR, errno.ENXIO):
+                raise Refused("NotAFile", f"{path} is no file") from None
+            raise refused(error, path) from None
+        try:
+            return os.open(name, ADD | os.O_CREAT | os.O_EXCL, 0o640, dir_fd=folder), True
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise refused(error, path) from None
+    raise Refused("PermissionDenied", f"{path} comes and goes at this very moment; try again")
+
+
+def add(args, ctx, path, of, most, texts):
+    """Adds what `texts` makes of the file's end to the file, which is made when missing. The size before and after, whether
+    it was made, and what was added."""
+    names = split_change(path)
+    folder = walk_to(ctx.workspace, names[:-1], path, make=True)
+    try:
+        file, made = open_to_add(names[-1], folder, path)
+    finally:
+        os.close(folder)
+    try:
+        before = one_name(file, path)
+        end = os.pread(file, 2, max(0, before.st_size - 2))
+        added = texts(end)
+        content = added.encode("utf-8")
+        if before.st_size + len(content) > most:
+            raise Refused("TooLarge", f"{path} would have more than {most} bytes")
+        way_back = {"of": of, "size": before.st_size, "mtime_ns": before.st_mtime_ns, "added": added, "made": made}
+        record(ctx.workspace, args.get("keep", ""), way_back)
+        write_added(file, content, before, path)
+        after = os.fstat(file).st_size
+    finally:
+        os.close(file)
+    return {"ok": True, "path": "/".join(names), "made": made, "bytes_before": before.st_size, "bytes": after}
+
+
+def write_added(file, content, before, path):
+    """Adds all of it or nothing, and reads back that it is there."""
+    try:
+        write_all(file, content, path)
+    except Refused:
+        half = os.fstat(file).st_size - before.st_size
+        if 0 < half < len(content) and content.startswith(os.pread(file, half, before.st_size)):
+            os.ftruncate(file, before.st_size)
+            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        raise
+    # Where it came to stand, also when somebody else has added something at this very moment.
+    at = os.lseek(file, 0, os.SEEK_CUR) - len(content)
+    if os.pread(file, len(content), at) != content:
+        raise Refused("NoSpace", f"{path} does not hold what was added after it was written")
