@@ -1,191 +1,26 @@
-"""Adds text to the end of one file of the workspace, and says how long it was and is.
+"""Adds text to the end of one file of the workspace, on lines of its own, and says how long the file was and is.
 
-It follows no link and makes no file; what was there before stays as it was.
+It follows no link, makes the file and its folder when they are missing, and leaves what was there before as it was.
 """
 
-import errno
-import json
-import os
-import stat
+from metnos_files import Refused, add, answer
 
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-LONGEST_NAME = 255
-TRASH = ".trash"
 MOST_BYTES = 16_000_000
 
 
-class Refused(Exception):
-    """An error of the contract."""
-
-    def __init__(self, error_class, message):
-        super().__init__(message)
-        self.error_class = error_class
-
-
-def split(path):
-    """The names that lead from the workspace to what is named."""
-    if "\0" in path:
-        raise Refused("BadPath", "the path holds a NUL character, which no file name can have")
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        raise Refused("BadPath", "the path holds a character that no file name can have") from None
-    if path.startswith(("/", "~/")) or path == "~":
-        raise Refused("PermissionDenied", f"{path} is not below the workspace; name it from there, such as notes/a.md")
-    names = []
-    for name in path.split("/"):
-        if name in ("", "."):
-            continue
-        if name == "..":
-            if not names:
-                raise Refused("PermissionDenied", f"{path} leads out of the workspace")
-            names.pop()
-        elif len(name.encode("utf-8")) > LONGEST_NAME:
-            raise Refused("BadPath", f"a name in the path is longer than {LONGEST_NAME} bytes")
-        else:
-            names.append(name)
-    if not names:
-        raise Refused("BadPath", f"{path} names the workspace itself")
-    return names
-
-
-def why_not(error, path, what="be changed"):
-    """Turns what the kernel said into an error of the contract."""
-    if error.errno == errno.ENOENT:
-        return Refused("NotFound", f"there is no {path} in the workspace")
-    if error.errno in (errno.ENOTDIR, errno.ELOOP):
-        return Refused("PermissionDenied", f"something in {path} is a link or no folder, and is not walked through")
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV):
-        return Refused("PermissionDenied", f"the file system does not let {path} {what}")
-    if error.errno == errno.ENAMETOOLONG:
-        return Refused("BadPath", "the path is too long")
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return Refused("NoSpace", f"there is no room for {path}")
-    return None
-
-
-def refused(error, path):
-    """The error of the contract for what the kernel said; what is not foreseen stays a crash."""
-    found = why_not(error, path)
-    if found is None:
-        raise error
-    return found
-
-
-def walk(workspace, names, path, make=False):
-    """Opens the folder that `names` lead to, step by step, following no link; makes what is missing when told to."""
-    folder = os.open(workspace, FOLDER)
-    try:
-        for name in names:
-            if make:
-                try:
-                    os.mkdir(name, 0o750, dir_fd=folder)
-                except FileExistsError:
-                    pass
-            below = os.open(name, FOLDER, dir_fd=folder)
-            os.close(folder)
-            folder = below
-    except OSError as error:
-        os.close(folder)
-        raise refused(error, path) from None
-    return folder
-
-
-def look(name, folder, path):
-    """What lies there, or nothing."""
-    try:
-        return os.lstat(name, dir_fd=folder)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise refused(error, path) from None
-
-
-def same(one, other):
-    """Whether two looks were at one thing."""
-    return other is not None and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-
-
-def record(workspace, keep, what):
-    """Notes, before anything is changed, what `fs_restore` needs to take it back."""
-    if not keep:
-        return
-    body = json.dumps(what, ensure_ascii=True).encode("ascii")
-    try:
-        root = os.open(workspace, FOLDER)
-        try:
-            try:
-                os.mkdir(TRASH, 0o700, dir_fd=root)
-            except FileExistsError:
-                pass
-            trash = os.open(TRASH, FOLDER, dir_fd=root)
-        finally:
-            os.close(root)
-        try:
-            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-            note = os.open(f"{keep}.json", flags, 0o600, dir_fd=trash)
-            try:
-                rest = memoryview(body)
-                while rest:
-                    rest = rest[os.write(note, rest):]
-                os.fsync(note)
-            finally:
-                os.close(note)
-            os.fsync(trash)
-        finally:
-            os.close(trash)
-    except OSError as error:
-        raise refused(error, TRASH) from None
-
-
-def write_all(file, content, path):
-    """Writes everything, to the disk."""
-    rest = memoryview(content)
-    try:
-        while rest:
-            rest = rest[os.write(file, rest):]
-        os.fsync(file)
-    except OSError as error:
-        raise refused(error, path) from None
-
-
 def act(args, ctx):
-    path = args["path"]
-    names = split(path)
-    if any(name.startswith(TRASH) for name in names):
-        raise Refused("PermissionDenied", f"{path} is in the trash; what lies there is kept for taking acts back")
+    text = args["content"]
     try:
-        content = args["content"].encode("utf-8")
+        text.encode("utf-8")
     except UnicodeEncodeError:
         raise Refused("BadPath", "the content holds a character that no text file can have") from None
-    folder = walk(ctx.workspace, names[:-1], path)
-    try:
-        file = os.open(names[-1], os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    except OSError as error:
-        if error.errno in (errno.EISDIR, errno.ENXIO):
-            raise Refused("NotAFile", f"{path} is no file") from None
-        raise refused(error, path) from None
-    finally:
-        os.close(folder)
-    try:
-        before = os.fstat(file)
-        if not stat.S_ISREG(before.st_mode):
-            raise Refused("NotAFile", f"{path} is no file")
-        if before.st_size + len(content) > MOST_BYTES:
-            raise Refused("TooLarge", f"{path} would have more than {MOST_BYTES} bytes")
-        added = {
-            "of": "fs_append", "size": before.st_size, "mtime_ns": before.st_mtime_ns, "added": args["content"],
-        }
-        record(ctx.workspace, args.get("keep", ""), added)
-        write_all(file, content, path)
-        after = os.fstat(file).st_size
-    finally:
-        os.close(file)
-    return {"ok": True, "path": "/".join(names), "bytes_before": before.st_size, "bytes": after}
+
+    def lines(end):
+        before = "\n" if end and not end.endswith(b"\n") else ""
+        return before + text + ("" if text.endswith("\n") else "\n")
+
+    return add(args, ctx, args["path"], "fs_append", MOST_BYTES, lines)
 
 
 def run(args, ctx):
-    try:
-        return act(args, ctx)
-    except Refused as error:
-        return {"ok": False, "error": {"class": error.error_class, "message": str(error)}}
+    return answer(act, args, ctx)

@@ -4,88 +4,21 @@ It walks down folder by folder, follows no link and opens no file. A pattern is 
 so that none can take longer than the name and itself are long.
 """
 
-import errno
 import os
 import stat
 import time
 
+from metnos_files import Refused, answer, open_below, split
+from metnos_walk import Walk
+
 DEFAULT_LIMIT = 100
-LONGEST_NAME = 255
-# How much is looked at in one call, and how deep.
+# How much is looked at in one call, and how deep; how many seconds of a processor, and how many letters a list has.
 MOST_SEEN = 100_000
 MOST_DEPTH = 64
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+MOST_CPU = 6
+MOST_TEXT = 400_000
 DAY = 86_400
 UNITS = {"S": 1, "M": 60, "H": 3600}
-
-
-class Refused(Exception):
-    """An error of the contract."""
-
-    def __init__(self, error_class, message):
-        super().__init__(message)
-        self.error_class = error_class
-
-
-def split(path):
-    """The names that lead from the workspace to the folder; none for the workspace itself."""
-    if "\0" in path:
-        raise Refused("BadPath", "the path holds a NUL character, which no file name can have")
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        raise Refused("BadPath", "the path holds a character that no file name can have") from None
-    if path.startswith(("/", "~/")) or path == "~":
-        raise Refused("PermissionDenied", f"{path} is not below the workspace; name the folder from there, such as notes")
-    names = []
-    for name in path.split("/"):
-        if name in ("", "."):
-            continue
-        if name == "..":
-            if not names:
-                raise Refused("PermissionDenied", f"{path} leads out of the workspace")
-            names.pop()
-        elif len(name.encode("utf-8")) > LONGEST_NAME:
-            raise Refused("BadPath", f"a name in the path is longer than {LONGEST_NAME} bytes")
-        else:
-            names.append(name)
-    return names
-
-
-def why_not(error, path, name, folder):
-    """Turns what the kernel said into an error of the contract."""
-    if error.errno == errno.ENOENT:
-        return Refused("NotFound", f"there is no {path} in the workspace")
-    if error.errno in (errno.ENOTDIR, errno.ELOOP):
-        try:
-            mode = os.lstat(name, dir_fd=folder).st_mode
-        except OSError:
-            mode = 0
-        if stat.S_ISLNK(mode):
-            return Refused("PermissionDenied", f"{name} in {path} is a link, and links are not followed")
-        return Refused("NotAFolder", f"{name} in {path} is not a folder")
-    if error.errno == errno.ENAMETOOLONG:
-        return Refused("BadPath", "the path is too long")
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return Refused("PermissionDenied", f"the file system does not let {path} be listed")
-    return None
-
-
-def open_below(workspace, names, path):
-    """Opens the folder by walking down to it."""
-    folder = os.open(workspace, FOLDER)
-    for name in names:
-        try:
-            below = os.open(name, FOLDER, dir_fd=folder)
-        except OSError as error:
-            refused = why_not(error, path, name, folder)
-            os.close(folder)
-            if refused is None:
-                raise
-            raise refused from None
-        os.close(folder)
-        folder = below
-    return folder
 
 
 class Glob:
@@ -220,22 +153,16 @@ def kind_of(mode):
 class Search:
     """One walk, and what it has found."""
 
-    def __init__(self, args, ctx):
+    def __init__(self, args):
         self.glob = Glob(args["name"], args.get("case", False)) if "name" in args else None
         self.kind = args.get("kind", "any")
-        self.hidden = args.get("hidden", False)
-        self.depth = args.get("depth", MOST_DEPTH)
         self.least, self.most = args.get("min_size"), args.get("max_size")
         self.after = begin_of(args["changed_after"]) if "changed_after" in args else None
         self.before = begin_of(args["changed_before"]) if "changed_before" in args else None
         if "changed_within" in args:
             within = time.time() - length(args["changed_within"])
             self.after = within if self.after is None else max(self.after, within)
-        self.ctx = ctx
         self.found = []
-        self.failed = 0
-        self.seen = 0
-        self.complete = True
 
     def wants(self, path, status, kind):
         if self.kind not in ("any", kind):
@@ -248,46 +175,10 @@ class Search:
             return False
         return self.glob is None or self.glob.fits(path)
 
-    def walk(self, folder, prefix, depth):
-        try:
-            names = sorted(os.listdir(folder))
-        except OSError:
-            self.failed += 1
-            return
-        for name in names:
-            if name.startswith(".") and not self.hidden:
-                continue
-            if self.seen >= MOST_SEEN or self.seen % 256 == 0 and self.ctx.remaining() < 1:
-                self.complete = False
-            if not self.complete:
-                return
-            self.seen += 1
-            path = prefix + name
-            try:
-                name.encode("utf-8")
-                status = os.lstat(name, dir_fd=folder)
-            except (OSError, UnicodeEncodeError):
-                self.failed += 1
-                continue
-            kind = kind_of(status.st_mode)
-            if self.wants(path, status, kind):
-                self.found.append((path, kind, status.st_size if kind == "file" else 0, int(status.st_mtime)))
-            if kind == "folder" and depth < self.depth:
-                self.below(name, folder, path, depth)
-
-    def below(self, name, folder, path, depth):
-        if depth >= MOST_DEPTH:
-            self.complete = False
-            return
-        try:
-            below = os.open(name, FOLDER, dir_fd=folder)
-        except OSError:
-            self.failed += 1
-            return
-        try:
-            self.walk(below, path + "/", depth + 1)
-        finally:
-            os.close(below)
+    def note(self, path, status):
+        kind = kind_of(status.st_mode)
+        if self.wants(path, status, kind):
+            self.found.append((path, kind, status.st_size if kind == "file" else 0, int(status.st_mtime)))
 
 
 # Equal ones by path, so that two calls give one order.
@@ -303,17 +194,30 @@ ORDERS = {
 }
 
 
+def as_many_as_fit(found):
+    """The first of them, as far as their paths fit into one result."""
+    left = MOST_TEXT
+    for number, (path, *_) in enumerate(found):
+        left -= len(path)
+        if left < 0:
+            return found[:number]
+    return found
+
+
 def act(args, ctx):
     path = args.get("path", ".")
-    names = split(path)
-    search = Search(args, ctx)
+    names = split(path, top=True, example="notes")
+    search = Search(args)
     folder = open_below(ctx.workspace, names, path)
     try:
-        search.walk(folder, "".join(name + "/" for name in names), 1)
+        limits = {"depth": args.get("depth"), "deepest": MOST_DEPTH, "most": MOST_SEEN, "cpu": MOST_CPU}
+        walk = Walk(folder, names, ctx, hidden=args.get("hidden", False), **limits)
     finally:
         os.close(folder)
+    for at, _, _, status in walk.entries():
+        search.note(at, status)
     found = sorted(search.found, key=ORDERS[args.get("sort", "path")])
-    shown = found[:args.get("limit", DEFAULT_LIMIT)]
+    shown = as_many_as_fit(found[:args.get("limit", DEFAULT_LIMIT)])
     return {
         "ok": True,
         "path": "/".join(names) or ".",
@@ -321,13 +225,9 @@ def act(args, ctx):
         "total": len(found),
         "returned": len(shown),
         "truncated": len(shown) < len(found),
-        "failed": search.failed,
-        "complete": search.complete,
+        **walk.said(),
     }
 
 
 def run(args, ctx):
-    try:
-        return act(args, ctx)
-    except Refused as error:
-        return {"ok": False, "error": {"class": error.error_class, "message": str(error)}}
+    return answer(act, args, ctx)

@@ -3,128 +3,21 @@
 It destroys nothing and replaces nothing: what was changed since stays as it is, and that is said.
 """
 
-import errno
 import json
 import os
 import stat
 
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-LONGEST_NAME = 255
-TRASH = ".trash"
+from metnos_files import FOLDER, TRASH, Refused, answer, is_draft, look, refused, rename_new, seen, split, trash_name, walk_to
+
 MOST_BYTES = 8_000_000
 # Where `note_add` puts what names no place.
 NOTEBOOK = "notes/notes.md"
 
 
-class Refused(Exception):
-    """An error of the contract."""
-
-    def __init__(self, error_class, message):
-        super().__init__(message)
-        self.error_class = error_class
-
-
-def split(path):
-    """The names that lead from the workspace to what is named."""
-    if "\0" in path:
-        raise Refused("BadPath", "the path holds a NUL character, which no file name can have")
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        raise Refused("BadPath", "the path holds a character that no file name can have") from None
-    if path.startswith(("/", "~/")) or path == "~":
-        raise Refused("PermissionDenied", f"{path} is not below the workspace; name it from there, such as notes/a.md")
-    names = []
-    for name in path.split("/"):
-        if name in ("", "."):
-            continue
-        if name == "..":
-            if not names:
-                raise Refused("PermissionDenied", f"{path} leads out of the workspace")
-            names.pop()
-        elif len(name.encode("utf-8")) > LONGEST_NAME:
-            raise Refused("BadPath", f"a name in the path is longer than {LONGEST_NAME} bytes")
-        else:
-            names.append(name)
-    if not names:
-        raise Refused("BadPath", f"{path} names the workspace itself")
-    return names
-
-
-def why_not(error, path, what="be changed"):
-    """Turns what the kernel said into an error of the contract."""
-    if error.errno == errno.ENOENT:
-        return Refused("NotFound", f"there is no {path} in the workspace")
-    if error.errno in (errno.ENOTDIR, errno.ELOOP):
-        return Refused("PermissionDenied", f"something in {path} is a link or no folder, and is not walked through")
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV):
-        return Refused("PermissionDenied", f"the file system does not let {path} {what}")
-    if error.errno == errno.ENAMETOOLONG:
-        return Refused("BadPath", "the path is too long")
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return Refused("NoSpace", f"there is no room for {path}")
-    return None
-
-
-def refused(error, path):
-    """The error of the contract for what the kernel said; what is not foreseen stays a crash."""
-    found = why_not(error, path)
-    if found is None:
-        raise error
-    return found
-
-
-def walk(workspace, names, path, make=False):
-    """Opens the folder that `names` lead to, step by step, following no link; makes what is missing when told to."""
-    folder = os.open(workspace, FOLDER)
-    try:
-        for name in names:
-            if make:
-                try:
-                    os.mkdir(name, 0o750, dir_fd=folder)
-                except FileExistsError:
-                    pass
-            below = os.open(name, FOLDER, dir_fd=folder)
-            os.close(folder)
-            folder = below
-    except OSError as error:
-        os.close(folder)
-        raise refused(error, path) from None
-    return folder
-
-
-def look(name, folder, path):
-    """What lies there, or nothing."""
-    try:
-        return os.lstat(name, dir_fd=folder)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise refused(error, path) from None
-
-
-def same(one, other):
-    """Whether two looks were at one thing."""
-    return other is not None and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-
-
-def trash_name(name, keep):
-    """What it is called in the trash."""
-    place = f"{TRASH}-{keep or os.urandom(8).hex()}-{name}"
-    while len(place.encode("utf-8")) > LONGEST_NAME:
-        place = place[:-1]
-    return place
-
-
-def seen(status):
-    """What tells a thing from any other, and from itself after a change."""
-    return {"ino": status.st_ino, "size": status.st_size, "mtime_ns": status.st_mtime_ns}
-
-
 def note_of(workspace, keep, of):
     """What the act has noted before it changed anything."""
     gone = Refused("NotFound", f"the trash holds no note of this act ({keep}): it did not begin, or the trash was emptied")
-    folder = walk(workspace, [], TRASH)
+    folder = walk_to(workspace, [], TRASH)
     try:
         trash = os.open(TRASH, FOLDER, dir_fd=folder)
     except OSError:
@@ -157,12 +50,8 @@ def note_of(workspace, keep, of):
 
 def give(name, new_name, folder, path):
     """Gives a new name in the same folder, where nothing has that name."""
-    if look(new_name, folder, path) is not None:
+    if not rename_new(name, new_name, folder, path):
         raise Refused("Exists", f"something has the name {new_name} already; nothing was changed")
-    try:
-        os.rename(name, new_name, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError as error:
-        raise refused(error, path) from None
 
 
 def undelete(folder, name, path, keep, note):
@@ -185,12 +74,22 @@ def unmove(folder, name, path, to, note):
     return "restored", ""
 
 
+def gone(folder, made, path):
+    """Says so when what was made there has another name in its folder now: it is not nothing that there is to take back."""
+    number = made.get("ino") if isinstance(made, dict) else None
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.inode() == number and not is_draft(entry.name):
+                raise Refused("Changed", f"what was made as {path} is called {entry.name} now; nothing was changed")
+    return "nothing", ""
+
+
 def unwrite(folder, name, path, keep, note):
     here, kept = look(name, folder, path), look(trash_name(name, keep), folder, path)
     before = note.get("before")
     if before is None:
         if here is None:
-            return "nothing", ""
+            return gone(folder, note.get("made"), path)
     elif here is not None and here.st_ino == before:
         return "nothing", ""
     elif kept is None:
@@ -201,8 +100,9 @@ def unwrite(folder, name, path, keep, note):
             raise Refused("Changed", f"{path} was changed since it was written; nothing was changed back")
         aside = trash_name(f"undone-{name}", keep)
         give(name, aside, folder, path)
-    if before is not None:
-        give(trash_name(name, keep), name, folder, path)
+    if before is not None and not rename_new(trash_name(name, keep), name, folder, path):
+        where = f"what it was before is {trash_name(name, keep)}" + (f", and what was written {aside}" if aside else "")
+        raise Refused("Exists", f"{path} was made anew by others at this very moment; {where}")
     return "restored", aside
 
 
@@ -217,7 +117,7 @@ def unkeep(folder, path, keep, note):
 
 
 def unnote(folder, name, path, keep, note):
-    """Takes a note out again; a notebook that was made for it, and holds nothing else, goes aside with it."""
+    """Takes what was added out again; a file that was made for it, and holds nothing else, goes aside with it."""
     if not note.get("made"):
         return unappend(folder, name, path, note)
     added = note.get("added")
@@ -230,7 +130,7 @@ def unnote(folder, name, path, keep, note):
         status = os.fstat(file)
         added = added.encode("utf-8")
         if not stat.S_ISREG(status.st_mode) or status.st_size > len(added) or not added.startswith(os.pread(file, len(added), 0)):
-            raise Refused("Changed", f"{path} was changed since it was made for a note; nothing was changed back")
+            raise Refused("Changed", f"{path} was changed since it was made for this; nothing was changed back")
     finally:
         os.close(file)
     aside = trash_name(f"undone-{name}", keep)
@@ -247,9 +147,9 @@ def unappend(folder, name, path, note):
     file = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     try:
         status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode):
-            raise Refused("Changed", f"{path} is no file any more; nothing was changed")
-        if status.st_size == size:
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+            raise Refused("Changed", f"{path} is no file of its own any more; nothing was changed")
+        if status.st_size == size and note.get("mtime_ns") in (status.st_mtime_ns, None):
             return "nothing", ""
         if status.st_size != size + len(added) or os.pread(file, len(added), size) != added:
             raise Refused("Changed", f"{path} was changed since text was added to it; nothing was taken out")
@@ -275,7 +175,7 @@ def act(args, ctx):
     if to[:-1] != names[:-1]:
         raise Refused("BadPath", f"{args['to']} lies in another folder than {path}")
     note = note_of(ctx.workspace, keep, of)
-    folder = walk(ctx.workspace, names[:-1], path)
+    folder = walk_to(ctx.workspace, names[:-1], path)
     try:
         if of == "fs_delete":
             what, aside = undelete(folder, names[-1], path, keep, note)
@@ -285,10 +185,8 @@ def act(args, ctx):
             what, aside = unwrite(folder, names[-1], path, keep, note)
         elif of == "inbox_add":
             what, aside = unkeep(folder, path, keep, note)
-        elif of == "note_add":
-            what, aside = unnote(folder, names[-1], path, keep, note)
         else:
-            what, aside = unappend(folder, names[-1], path, note)
+            what, aside = unnote(folder, names[-1], path, keep, note)
     except OSError as error:
         raise refused(error, path) from None
     finally:
@@ -298,7 +196,4 @@ def act(args, ctx):
 
 
 def run(args, ctx):
-    try:
-        return act(args, ctx)
-    except Refused as error:
-        return {"ok": False, "error": {"class": error.error_class, "message": str(error)}}
+    return answer(act, args, ctx)

@@ -5,16 +5,18 @@ that it ends as an error and not with the process.
 """
 
 import _signal
-import errno
 import os
 import re
 import stat
 
+from metnos_files import FILE, Refused, answer, open_below, split
+from metnos_walk import Walk
+
 DEFAULT_LIMIT = 100
-LONGEST_NAME = 255
 # How much is looked at in one call, and how deep.
 MOST_SEEN = 100_000
 MOST_DEPTH = 64
+MOST_CPU = 8
 MOST_FILE_BYTES = 4_000_000
 MOST_ALL_BYTES = 256_000_000
 # How much of a line is shown, in characters, and of all lines together.
@@ -22,60 +24,6 @@ MOST_SHOWN = 400
 MOST_TEXT = 600_000
 # The seconds that a call takes for itself out of those it has, so that it can still say what it has found.
 SHARE = 0.6
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-
-
-class Refused(Exception):
-    """An error of the contract."""
-
-    def __init__(self, error_class, message):
-        super().__init__(message)
-        self.error_class = error_class
-
-
-def split(path):
-    """The names that lead from the workspace to what is searched; none for the workspace itself."""
-    if "\0" in path:
-        raise Refused("BadPath", "the path holds a NUL character, which no file name can have")
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        raise Refused("BadPath", "the path holds a character that no file name can have") from None
-    if path.startswith(("/", "~/")) or path == "~":
-        raise Refused("PermissionDenied", f"{path} is not below the workspace; name it from there, such as notes")
-    names = []
-    for name in path.split("/"):
-        if name in ("", "."):
-            continue
-        if name == "..":
-            if not names:
-                raise Refused("PermissionDenied", f"{path} leads out of the workspace")
-            names.pop()
-        elif len(name.encode("utf-8")) > LONGEST_NAME:
-            raise Refused("BadPath", f"a name in the path is longer than {LONGEST_NAME} bytes")
-        else:
-            names.append(name)
-    return names
-
-
-def why_not(error, path, name, folder):
-    """Turns what the kernel said into an error of the contract."""
-    if error.errno == errno.ENOENT:
-        return Refused("NotFound", f"there is no {path} in the workspace")
-    if error.errno in (errno.ENOTDIR, errno.ELOOP):
-        try:
-            mode = os.lstat(name, dir_fd=folder).st_mode
-        except OSError:
-            mode = 0
-        if stat.S_ISLNK(mode):
-            return Refused("PermissionDenied", f"{name} in {path} is a link, and links are not followed")
-        return Refused("NotAFolder", f"{name} in {path} is not a folder")
-    if error.errno == errno.ENAMETOOLONG:
-        return Refused("BadPath", "the path is too long")
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return Refused("PermissionDenied", f"the file system does not let {path} be searched")
-    return None
 
 
 class Glob:
@@ -170,25 +118,6 @@ def ring(_number, _frame):
     raise Late
 
 
-def open_below(workspace, names, path):
-    """Opens what is searched by walking down to it: a folder, or one file."""
-    folder = os.open(workspace, FOLDER)
-    for depth, name in enumerate(names, 1):
-        try:
-            below = os.open(name, FILE if depth == len(names) else FOLDER, dir_fd=folder)
-        except OSError as error:
-            refused = why_not(error, path, name, folder)
-            if error.errno in (errno.ENXIO, errno.ENODEV):
-                refused = Refused("NotText", f"{path} is a socket or a device")
-            os.close(folder)
-            if refused is None:
-                raise
-            raise refused from None
-        os.close(folder)
-        folder = below
-    return folder
-
-
 def compiled(args):
     """The pattern as `re` reads it. Words are looked for as they stand."""
     pattern = args["pattern"]
@@ -218,15 +147,13 @@ class Search:
     def __init__(self, args, ctx):
         self.pattern = compiled(args)
         self.glob = Glob(args["name"], False) if "name" in args else None
-        self.hidden = args.get("hidden", False)
         self.context = args.get("context", 0)
         self.limit = args.get("limit", DEFAULT_LIMIT)
         self.ctx = ctx
         self.matches, self.files = [], []
-        self.total = self.searched = self.skipped = self.failed = self.seen = self.bytes = self.told = 0
+        self.total = self.searched = self.skipped = self.failed = self.bytes = self.told = 0
         #: The time that was left when the file at hand was begun.
         self.began = ctx.remaining()
-        self.complete = True
 
     def text_of(self, file):
         """The text of an open file, or nothing when it is none that is searched."""
@@ -243,7 +170,7 @@ class Search:
             size += len(part)
         self.bytes += size
         content = b"".join(parts)
-        if size > MOST_FILE_BYTES or b"\0" in content[:8192]:
+        if size > MOST_FILE_BYTES or b"\0" in content[:8192] or os.fstat(file).st_nlink > 1:
             return None
         try:
             return content.decode("utf-8")
@@ -292,51 +219,38 @@ class Search:
             match["before"], match["after"] = before, after
         self.matches.append(match)
 
-    def walk(self, folder, prefix, depth):
-        try:
-            names = sorted(os.listdir(folder))
-        except OSError:
-            self.failed += 1
-            return
-        for name in names:
-            if name.startswith(".") and not self.hidden:
-                continue
-            if self.seen >= MOST_SEEN or self.bytes >= MOST_ALL_BYTES:
-                self.complete = False
+    def walk(self, walk):
+        """Searches what a walk comes to, as far as there is room."""
+        for path, name, folder, status in walk.entries():
+            if self.bytes >= MOST_ALL_BYTES:
+                walk.stop("there is too much for one call", name)
                 return
-            self.seen += 1
-            path = prefix + name
+            if not stat.S_ISREG(status.st_mode) or self.glob is not None and not self.glob.fits(path):
+                continue
             try:
-                name.encode("utf-8")
-                mode = os.lstat(name, dir_fd=folder).st_mode
-                if stat.S_ISDIR(mode):
-                    self.below(name, folder, path, depth)
-                elif stat.S_ISREG(mode) and (self.glob is None or self.glob.fits(path)):
-                    self.file(name, folder, path)
-            except (OSError, UnicodeEncodeError):
+                file = os.open(name, FILE, dir_fd=folder)
+            except OSError:
                 self.failed += 1
+                continue
+            try:
+                self.one(file, path)
+            finally:
+                os.close(file)
 
-    def below(self, name, folder, path, depth):
-        if depth >= MOST_DEPTH:
-            self.complete = False
-            return
-        below = os.open(name, FOLDER, dir_fd=folder)
-        try:
-            self.walk(below, path + "/", depth + 1)
-        finally:
-            os.close(below)
 
-    def file(self, name, folder, path):
-        file = os.open(name, FILE, dir_fd=folder)
-        try:
-            self.one(file, path)
-        finally:
-            os.close(file)
+def as_many_as_fit(files):
+    """The first of them, as far as their paths fit into one result."""
+    left = MOST_TEXT
+    for number, one in enumerate(files):
+        left -= len(one["path"])
+        if left < 0:
+            return files[:number]
+    return files
 
 
 def act(args, ctx):
     path = args.get("path", ".")
-    names = split(path)
+    names = split(path, top=True, example="notes")
     _signal.signal(_signal.SIGALRM, ring)
     mine = max(0.05, ctx.remaining() * SHARE)
     _signal.setitimer(_signal.ITIMER_REAL, mine)
@@ -344,10 +258,14 @@ def act(args, ctx):
         search = Search(args, ctx)
     except Late:
         raise Refused("TooSlow", "reading the pattern took too long; write a simpler one") from None
-    top = open_below(ctx.workspace, names, path)
+    top = open_below(ctx.workspace, names, path, last=FILE, what="be searched")
+    said = {"failed": 0, "complete": True}
+    walk = None
     try:
         if stat.S_ISDIR(os.fstat(top).st_mode):
-            search.walk(top, "".join(name + "/" for name in names), 1)
+            limits = {"deepest": MOST_DEPTH, "most": MOST_SEEN, "cpu": MOST_CPU}
+            walk = Walk(top, names, ctx, hidden=args.get("hidden", False), **limits)
+            search.walk(walk)
         else:
             search.one(top, "/".join(names))
             if search.skipped:
@@ -356,31 +274,34 @@ def act(args, ctx):
         # Of what one file took most of, the pattern is the reason; of what many took, their number.
         if search.began - ctx.remaining() > mine / 2:
             raise Refused("TooSlow", f"the pattern took too long at {where}; write one without repetitions inside repetitions") from None
-        search.complete = False
+        said = {"failed": 0, "complete": False}
+        if walk is not None:
+            walk.stop("there is too much for the time of one call")
     finally:
         _signal.setitimer(_signal.ITIMER_REAL, 0)
         os.close(top)
+    if walk is not None:
+        said = walk.said()
     files = sorted(search.files, key=lambda one: (-one["count"], one["path"]))
+    shown = as_many_as_fit(files[:search.limit])
     return {
         "ok": True,
         "path": "/".join(names) or ".",
         "matches": [] if args.get("counts", False) else search.matches,
-        "files": files[:search.limit],
+        "files": shown,
         "total": search.total,
         "returned": 0 if args.get("counts", False) else len(search.matches),
-        "truncated": len(files) > search.limit or not args.get("counts", False) and len(search.matches) < search.total,
+        "truncated": len(files) > len(shown) or not args.get("counts", False) and len(search.matches) < search.total,
         "found_in": len(files),
         "searched": search.searched,
         "skipped": search.skipped,
-        "failed": search.failed,
-        "complete": search.complete,
+        **said,
+        "failed": search.failed + said["failed"],
     }
 
 
 def run(args, ctx):
     try:
-        return act(args, ctx)
+        return answer(act, args, ctx)
     except Late:
         return {"ok": False, "error": {"class": "TooSlow", "message": "the search took too long; search a smaller folder"}}
-    except Refused as error:
-        return {"ok": False, "error": {"class": error.error_class, "message": str(error)}}

@@ -98,11 +98,11 @@ fn instance() -> tempfile::TempDir {
     for name in ["fs_read", "fs_list", "text_stats"] {
         for file in ["manifest.toml", "main.py", "schema.json", "tests/birth.py"] {
             put(
-                &format!("workspace/executors/{name}/1.0.0/{file}"),
+                &format!("workspace/executors/{name}/{}/{file}", version_of(name)),
                 &std::fs::read(seeds.join(name).join(file)).unwrap(),
             );
         }
-        put(&format!("workspace/executors/{name}/CURRENT"), b"1.0.0\n");
+        put(&format!("workspace/executors/{name}/CURRENT"), format!("{}\n", version_of(name)).as_bytes());
     }
     std::os::unix::fs::symlink("/etc/passwd", instance.path().join("workspace/notes/link")).unwrap();
     // Beside the program, which may lie where that user cannot go.
@@ -246,8 +246,15 @@ impl Set {
     }
 
     fn file(&self, name: &str, file: &str) -> PathBuf {
-        self.instance.path().join("workspace/executors").join(name).join("1.0.0").join(file)
+        self.instance.path().join("workspace/executors").join(name).join(version_of(name)).join(file)
     }
+}
+
+/// The version that a seed of the repository has.
+fn version_of(name: &str) -> String {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../executors").join(name).join("manifest.toml");
+    let text = std::fs::read_to_string(manifest).unwrap();
+    text.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"')).unwrap().to_owned()
 }
 
 fn run(test: impl Future<Output = ()>) {
@@ -279,12 +286,12 @@ fn the_seeds_are_born_installed_and_chained_behind_the_lock() {
         assert_eq!((report.outcome, &denied["error"]["class"]), (Outcome::Error, &json!("PermissionDenied")));
         let told = set.memory.told.borrow().clone();
         let wanted = [
-            "started fs_read 1.0.0",
-            "ended fs_read 1.0.0 ok",
+            "started fs_read 2.0.0",
+            "ended fs_read 2.0.0 ok",
             "started text_stats 1.0.0",
             "ended text_stats 1.0.0 ok",
-            "started fs_read 1.0.0",
-            "ended fs_read 1.0.0 error",
+            "started fs_read 2.0.0",
+            "ended fs_read 2.0.0 error",
         ];
         assert_eq!(told, wanted);
     });

@@ -105,10 +105,11 @@ fn what_the_owner_points_at_is_written_added_to_renamed_and_put_into_the_trash()
         assert_eq!(code, 0, "{executor} {pairs:?}: {done:#}");
     };
     done("fs_write", &["path=notes/list.md", "content=milk"]);
-    done("fs_append", &["path=notes/list.md", "content= and bread"]);
-    assert_eq!(text(&set, "notes/list.md"), "milk and bread");
+    // Each text stands on a line of its own.
+    done("fs_append", &["path=notes/list.md", "content=bread"]);
+    assert_eq!(text(&set, "notes/list.md"), "milk\nbread\n");
     done("fs_move", &["path=notes/list.md", "to=notes/shopping-list.md"]);
-    assert_eq!(text(&set, "notes/shopping-list.md"), "milk and bread");
+    assert_eq!(text(&set, "notes/shopping-list.md"), "milk\nbread\n");
     done("fs_delete", &["path=notes/shopping-list.md"]);
     assert!(!set.workspace("notes/shopping-list.md").exists());
     set.verify();

@@ -10,10 +10,16 @@ def cases():
             "expect": {"ok": True, "values": {"/bytes_before": 4, "/bytes": 8}},
         },
         {
-            "name": "a file that is not there is not made",
+            "name": "a file that is not there is made, with its folder",
             "files": {},
-            "args": {"path": "a.md", "content": "x"},
-            "expect": {"ok": False, "class": "NotFound"},
+            "args": {"path": "lists/a.md", "content": "eggs"},
+            "expect": {"ok": True, "values": {"/made": True, "/bytes_before": 0, "/bytes": 5}},
+        },
+        {
+            "name": "what is added stands on a line of its own",
+            "files": {"a.md": {"text": "milk"}},
+            "args": {"path": "a.md", "content": "eggs"},
+            "expect": {"ok": True, "values": {"/made": False, "/bytes_before": 4, "/bytes": 10}},
         },
         {
             "name": "a folder is no file",

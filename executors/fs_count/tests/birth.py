@@ -27,4 +27,10 @@ def cases():
             "args": {"path": "../x"},
             "expect": {"ok": False, "class": "PermissionDenied"},
         },
+        {
+            "name": "a tree deeper than a call has descriptors is counted",
+            "files": {"d/" * 80 + "end": {"text": "xyz"}},
+            "args": {"path": "d"},
+            "expect": {"ok": True, "values": {"/files": 1, "/folders": 80, "/bytes": 3}},
+        },
     ]

@@ -83,4 +83,10 @@ def cases():
             "args": {"path": "a/../.."},
             "expect": {"ok": False, "class": "PermissionDenied"},
         },
+        {
+            "name": "names of secrets are left out and counted, also among hidden ones",
+            "files": {".env": {"text": "x"}, "id_rsa": {"text": "x"}, "a.md": {"text": "x"}},
+            "args": {},
+            "expect": {"ok": True, "values": {"/total": 1, "/omitted": 2}},
+        },
     ]

@@ -69,4 +69,10 @@ def cases():
             "args": {"path": "n/.trash-1-a", "content": "y", "overwrite": True},
             "expect": {"ok": False, "class": "PermissionDenied"},
         },
+        {
+            "name": "no file is given the name of a draft",
+            "files": {},
+            "args": {"path": ".metnos-" + "0" * 32 + ".draft", "content": "x"},
+            "expect": {"ok": False, "class": "PermissionDenied"},
+        },
     ]
