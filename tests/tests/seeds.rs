@@ -259,9 +259,9 @@ fn words_of_the_very_form_of_an_example_change_what_they_name_and_others_change_
     put(&set, "notes/list.md", "bread\n");
     let list = || std::fs::read_to_string(set.workspace("notes/list.md")).unwrap();
     let _ = set.ask("append \"milk\" to notes/list.md");
-    assert_eq!(list(), "bread\nmilk");
-    let _ = set.ask("per favore aggiungi \" e uova\" a notes/list.md");
-    assert_eq!(list(), "bread\nmilk e uova");
+    assert_eq!(list(), "bread\nmilk\n");
+    let _ = set.ask("per favore aggiungi \"uova\" a notes/list.md");
+    assert_eq!(list(), "bread\nmilk\nuova\n", "each on a line of its own");
     let _ = set.ask("note that the plumber comes on Monday");
     let notes = std::fs::read_to_string(set.workspace("notes/notes.md")).unwrap();
     assert!(notes.ends_with("\n\nthe plumber comes on Monday\n"), "{notes}");
