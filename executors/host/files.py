@@ -120,7 +120,7 @@ def walk_to(workspace, names, path, make=False):
     return folder
 
 
-def open_below(workspace, names, path, last=FOLDER, what="be listed", not_a_folder="NotAFolder"):
+def open_below(workspace, names, path, last=FOLDER, what="be listed", not_a_folder="NotAFolder", no_file="NotAFile"):
     """Opens what is read by walking down to it; the last step with the flags `last`."""
     folder = os.open(workspace, FOLDER)
     for depth, name in enumerate(names, 1):
@@ -128,7 +128,7 @@ def open_below(workspace, names, path, last=FOLDER, what="be listed", not_a_fold
             below = os.open(name, last if depth == len(names) else FOLDER, dir_fd=folder)
         except OSError as error:
             try:
-                raise unreadable(error, path, name, folder, what, not_a_folder) from None
+                raise unreadable(error, path, name, folder, (what, not_a_folder, no_file)) from None
             finally:
                 os.close(folder)
         os.close(folder)
@@ -136,8 +136,9 @@ def open_below(workspace, names, path, last=FOLDER, what="be listed", not_a_fold
     return folder
 
 
-def unreadable(error, path, name, folder, what, not_a_folder):
+def unreadable(error, path, name, folder, said):
     """The error of the contract for what the kernel said about one step on the way to what is read."""
+    what, not_a_folder, no_file = said
     if error.errno in (errno.ENOTDIR, errno.ELOOP):
         if is_link(name, folder):
             return Refused("PermissionDenied", f"{name} in {path} is a link, and links are not followed")
@@ -145,7 +146,7 @@ def unreadable(error, path, name, folder, what, not_a_folder):
             return Refused("NotFound", f"there is no {path} in the workspace: {name} is not a folder")
         return Refused(not_a_folder, f"{name} in {path} is not a folder")
     if error.errno in (errno.ENXIO, errno.ENODEV):
-        return Refused("NotAFile", f"{path} is a socket or a device, not a file")
+        return Refused(no_file, f"{path} is a socket or a device, not a file")
     return refused(error, path, what)
 
 
@@ -437,28 +438,36 @@ def open_to_add(name, folder, path):
 
 
 def add(args, ctx, path, of, most, texts):
-    """Adds what `texts` makes of the file's end to the file, which is made when missing. The size before and after, whether
-    it was made, and what was added."""
+    """Adds what `texts` makes of the file's end to the file, which is made when missing: the result of the call."""
     names = split_change(path)
     folder = walk_to(ctx.workspace, names[:-1], path, make=True)
     try:
         file, made = open_to_add(names[-1], folder, path)
+        try:
+            return {"ok": True, "path": "/".join(names), "made": made, **add_to(file, made, args, ctx, path, of, most, texts)}
+        except BaseException:
+            # A file that was made for this and has nothing in it is none.
+            if made and os.fstat(file).st_size == 0 and same(os.fstat(file), look(names[-1], folder, path)):
+                os.unlink(names[-1], dir_fd=folder)
+            raise
+        finally:
+            os.close(file)
     finally:
         os.close(folder)
-    try:
-        before = one_name(file, path)
-        end = os.pread(file, 2, max(0, before.st_size - 2))
-        added = texts(end)
-        content = added.encode("utf-8")
-        if before.st_size + len(content) > most:
-            raise Refused("TooLarge", f"{path} would have more than {most} bytes")
-        way_back = {"of": of, "size": before.st_size, "mtime_ns": before.st_mtime_ns, "added": added, "made": made}
-        record(ctx.workspace, args.get("keep", ""), way_back)
-        write_added(file, content, before, path)
-        after = os.fstat(file).st_size
-    finally:
-        os.close(file)
-    return {"ok": True, "path": "/".join(names), "made": made, "bytes_before": before.st_size, "bytes": after}
+
+
+def add_to(file, made, args, ctx, path, of, most, texts):
+    """Adds what `texts` makes of the end of an open file; its size before and after."""
+    before = one_name(file, path)
+    end = os.pread(file, 2, max(0, before.st_size - 2))
+    added = texts(end)
+    content = added.encode("utf-8")
+    if before.st_size + len(content) > most:
+        raise Refused("TooLarge", f"{path} would have more than {most} bytes")
+    way_back = {"of": of, "size": before.st_size, "mtime_ns": before.st_mtime_ns, "added": added, "made": made}
+    record(ctx.workspace, args.get("keep", ""), way_back)
+    write_added(file, content, before, path)
+    return {"bytes_before": before.st_size, "bytes": os.fstat(file).st_size}
 
 
 def write_added(file, content, before, path):

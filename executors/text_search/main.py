@@ -258,7 +258,7 @@ def act(args, ctx):
         search = Search(args, ctx)
     except Late:
         raise Refused("TooSlow", "reading the pattern took too long; write a simpler one") from None
-    top = open_below(ctx.workspace, names, path, last=FILE, what="be searched")
+    top = open_below(ctx.workspace, names, path, last=FILE, what="be searched", no_file="NotText")
     said = {"failed": 0, "complete": True}
     walk = None
     try:

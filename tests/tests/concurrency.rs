@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use metnos_tests::instance::{Instance, Plan, UNHURRIED};
+use metnos_tests::instance::{Instance, Plan, READY_WITHIN, UNHURRIED};
+use metnos_tests::until;
 use serde_json::{Value, json};
 
 /// Calls at once: as many as a set runs beside each other.
@@ -197,6 +198,32 @@ fn undo_in_any_order_takes_back_its_own_act_or_says_that_it_cannot() {
     let found = texts(&set.workspace("box"));
     for number in numbers.iter().filter(|number| *number % 2 == 0) {
         assert!(found.iter().any(|text| text.contains(&format!("mark {number}\n"))), "{number}: {found:?}");
+    }
+    set.verify();
+}
+
+#[test]
+fn a_killed_sandboxd_leaves_no_file_locked_and_loses_nothing_acknowledged() {
+    let set = Plan::new().config(UNHURRIED).start();
+    put(&set, "box/a.md", "first\n");
+    let old = set.pids()["sandboxd"];
+    let numbers: Vec<usize> = (0..32).collect();
+    let answers = at_once(&numbers, |number| {
+        if *number == 12 {
+            let pid = rustix::process::Pid::from_raw(i32::try_from(old).unwrap()).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
+        run(&set, "fs_append", &json!({"path": "box/a.md", "content": format!("line {number}")}))
+    });
+    set.wait_back("sandboxd", old);
+    let last = || run(&set, "fs_append", &json!({"path": "box/a.md", "content": "last"})).0 == 0;
+    until("a file that is locked by nothing", READY_WITHIN, || last().then_some(()));
+    let text = std::fs::read_to_string(set.workspace("box/a.md")).unwrap();
+    let stands = |line: &str| text.lines().filter(|one| *one == line).count();
+    assert!(stands("first") == 1 && stands("last") >= 1, "{text}");
+    for (number, (code, answer)) in answers.iter().enumerate() {
+        let times = stands(&format!("line {number}"));
+        assert!(if *code == 0 { times == 1 } else { times <= 1 }, "line {number}: {answer:#}\n{text}");
     }
     set.verify();
 }
