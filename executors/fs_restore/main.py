@@ -124,12 +124,14 @@ def unnote(folder, name, path, keep, note):
     if not isinstance(added, str):
         raise Refused("Changed", f"the record of what was noted in {path} cannot be read; nothing was changed")
     if look(name, folder, path) is None:
-        return "nothing", ""
+        return gone(folder, note, path)
     file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     try:
         status = os.fstat(file)
         added = added.encode("utf-8")
-        if not stat.S_ISREG(status.st_mode) or status.st_size > len(added) or not added.startswith(os.pread(file, len(added), 0)):
+        other = note.get("ino") not in (status.st_ino, None)
+        holds = status.st_size <= len(added) and added.startswith(os.pread(file, len(added), 0))
+        if other or not holds or not stat.S_ISREG(status.st_mode):
             raise Refused("Changed", f"{path} was changed since it was made for this; nothing was changed back")
     finally:
         os.close(file)
@@ -147,8 +149,9 @@ def unappend(folder, name, path, note):
     file = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     try:
         status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-            raise Refused("Changed", f"{path} is no file of its own any more; nothing was changed")
+        other = note.get("ino") not in (status.st_ino, None)
+        if other or not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+            raise Refused("Changed", f"{path} is another file now; nothing was changed")
         if status.st_size == size and note.get("mtime_ns") in (status.st_mtime_ns, None):
             return "nothing", ""
         if status.st_size != size + len(added) or os.pread(file, len(added), size) != added:

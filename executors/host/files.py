@@ -464,7 +464,7 @@ def add_to(file, made, args, ctx, path, of, most, texts):
     content = added.encode("utf-8")
     if before.st_size + len(content) > most:
         raise Refused("TooLarge", f"{path} would have more than {most} bytes")
-    way_back = {"of": of, "size": before.st_size, "mtime_ns": before.st_mtime_ns, "added": added, "made": made}
+    way_back = {"of": of, **seen(before), "added": added, "made": made}
     record(ctx.workspace, args.get("keep", ""), way_back)
     write_added(file, content, before, path)
     return {"bytes_before": before.st_size, "bytes": os.fstat(file).st_size}
