@@ -130,8 +130,8 @@ def unnote(folder, name, path, keep, note):
         status = os.fstat(file)
         added = added.encode("utf-8")
         other = note.get("ino") not in (status.st_ino, None)
-        holds = status.st_size <= len(added) and added.startswith(os.pread(file, len(added), 0))
-        if other or not holds or not stat.S_ISREG(status.st_mode):
+        is_short = stat.S_ISREG(status.st_mode) and status.st_size <= len(added)
+        if other or not is_short or not added.startswith(os.pread(file, len(added), 0)):
             raise Refused("Changed", f"{path} was changed since it was made for this; nothing was changed back")
     finally:
         os.close(file)
