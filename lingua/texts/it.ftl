@@ -398,6 +398,7 @@ refusal = { $rule ->
     [pairing-full] troppe persone sono già conosciute
     [pairing-locked] cinque codici sbagliati: ora nessun codice di questo canale vale più; scrivi di nuovo per averne un altro
     [pairing-unknown] nessuno di quel nome è conosciuto
+    [path-busy] un'altra richiesta sta modificando lo stesso file o la stessa cartella: non è stato fatto nulla, riprova tra un momento
     [peer-gone] una parte di Metnos non è in funzione, o si è fermata nel mezzo: si riavvia da sola, riprova tra un momento
     [peer-late] una parte di Metnos non ha risposto in tempo; chi cura la macchina guardi `metnosctl status`
     [peer-protocol] due parti di Metnos non si intendono; chi cura la macchina guardi `metnosctl doctor`

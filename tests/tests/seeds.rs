@@ -281,6 +281,6 @@ fn words_of_the_very_form_of_an_example_change_what_they_name_and_others_change_
         let close = lines.iter().find(|line| line.kind() == "turn_close").unwrap();
         assert_eq!(close.payload("wish"), words, "what is not there yet is wished for");
     }
-    assert_eq!(list(), "bread\nmilk e uova");
+    assert_eq!(list(), "bread\nmilk\nuova\n");
     set.verify();
 }

@@ -382,7 +382,7 @@ fn every_test_that_the_threat_model_names_exists() {
 
 /// Which rules say no to people on a channel, by their first word. All others say no to the owner at the machine, whose
 /// commands are English, or to a program.
-const SAID_TO_PEOPLE: [&str; 39] = [
+const SAID_TO_PEOPLE: [&str; 40] = [
     "approval",
     "approvals",
     "arguments",
@@ -406,6 +406,7 @@ const SAID_TO_PEOPLE: [&str; 39] = [
     "mind",
     "money",
     "panic",
+    "path",
     "peer",
     "planner",
     "policyd",
