@@ -64,7 +64,7 @@ pub fn adopt(line: OwnedFd, without_landlock: bool) -> io::Result<OwnedFd> {
 #[must_use]
 pub fn main() -> ExitCode {
     if rustix::process::geteuid().is_root() || rustix::process::getuid().is_root() {
-        eprintln!("metnos-egress: it never runs as root");
+        metnos_proto::log::say("metnos-egress: it never runs as root");
         return ExitCode::FAILURE;
     }
     let told = || -> io::Result<(OwnedFd, bool)> {
@@ -81,7 +81,7 @@ pub fn main() -> ExitCode {
     match told() {
         Ok((line, without_landlock)) => live(line, without_landlock),
         Err(error) => {
-            eprintln!("metnos-egress: {error}");
+            metnos_proto::log::say(&format!("metnos-egress: {error}"));
             ExitCode::FAILURE
         }
     }
@@ -211,7 +211,7 @@ fn help(order: Order, resolvers: Vec<SocketAddr>, mut fds: Vec<OwnedFd>, without
     match run() {
         Ok(()) => sys::exit_now(0),
         Err(why) => {
-            eprintln!("metnos-egress: {why}");
+            metnos_proto::log::say(&format!("metnos-egress: {why}"));
             sys::exit_now(1)
         }
     }

@@ -15,7 +15,7 @@ use metnos_proto::role::Memoryd;
 use std::os::fd::AsFd;
 
 fn main() -> ExitCode {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).init();
+    tracing_subscriber::fmt().with_writer(metnos_proto::log::stderr).with_ansi(false).with_target(false).init();
     let boot = match die_with_parent().map_err(Into::into).and_then(|()| Ok(Boot::<Memoryd>::receive()?)) {
         Ok(boot) => boot,
         Err(error) => return ended(error),

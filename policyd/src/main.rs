@@ -85,7 +85,7 @@ struct Opening {
 fn main() -> ExitCode {
     #[cfg(feature = "attack")]
     let _ = metnos_proto::boot::ATTACK.set(attack);
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).init();
+    tracing_subscriber::fmt().with_writer(metnos_proto::log::stderr).with_ansi(false).with_target(false).init();
     let boot = match die_with_parent().map_err(Fatal::from).and_then(|()| Ok(Boot::<Policyd>::receive()?)) {
         Ok(boot) => boot,
         Err(fatal) => {

@@ -24,6 +24,7 @@ pub mod link;
 pub mod link_async;
 pub mod masks;
 pub mod merkle;
+pub mod log;
 pub mod models;
 pub mod msg;
 pub mod parcel;

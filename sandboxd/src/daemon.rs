@@ -53,7 +53,7 @@ pub enum DaemonError {
 
 /// Lives. `prepare` moves this process into its view, from where the pool is at `pool`.
 pub fn live<S: Sandbox>(pool: &str, prepare: impl FnOnce(&Start, Handed) -> Result<S, String>) -> ExitCode {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).init();
+    tracing_subscriber::fmt().with_writer(metnos_proto::log::stderr).with_ansi(false).with_target(false).init();
     #[cfg(feature = "attack")]
     let _ = metnos_proto::boot::ATTACK.set(attack);
     match boot(pool, prepare) {

@@ -35,7 +35,7 @@ where
     R: Role,
     D: Future<Output = ()>,
 {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).init();
+    tracing_subscriber::fmt().with_writer(metnos_proto::log::stderr).with_ansi(false).with_target(false).init();
     #[cfg(feature = "attack")]
     let _ = metnos_proto::boot::ATTACK.set(attack);
     match boot(open, drain) {

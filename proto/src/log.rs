@@ -1,0 +1,114 @@
+//! Where the daemons write what they log: standard error, which may be a file on a full disk or a pipe that nobody reads any
+//! more. A line that cannot be written is counted and dropped; it never ends the process that wrote it.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The lines that were lost since the start.
+static LOST: AtomicU64 = AtomicU64::new(0);
+/// How many of those the log has been told of.
+static TOLD: AtomicU64 = AtomicU64::new(0);
+
+/// How many lines of the log could not be written since this process started.
+#[must_use]
+pub fn lost() -> u64 {
+    LOST.load(Ordering::Relaxed)
+}
+
+/// A writer to standard error for `tracing_subscriber`'s `with_writer`.
+#[must_use]
+pub fn stderr() -> Log<io::Stderr> {
+    Log::new(io::stderr(), &LOST, &TOLD)
+}
+
+/// A writer that always says that it has written.
+#[derive(Debug)]
+pub struct Log<W> {
+    to: W,
+    lost: &'static AtomicU64,
+    told: &'static AtomicU64,
+}
+
+impl<W: Write> Log<W> {
+    const fn new(to: W, lost: &'static AtomicU64, told: &'static AtomicU64) -> Self {
+        Self { to, lost, told }
+    }
+
+    /// Says, before the first line that fits again, how many are missing.
+    fn tell_of_lost(&mut self) -> io::Result<()> {
+        let (lost, told) = (self.lost.load(Ordering::Relaxed), self.told.load(Ordering::Relaxed));
+        if lost > told {
+            // What was lost may have been cut in the middle of a line.
+            self.to.write_all(format!("\n{} lines of this log could not be written\n", lost - told).as_bytes())?;
+            self.told.store(lost, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for Log<W> {
+    /// Writes all of it, or counts it as lost.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.tell_of_lost().and_then(|()| self.to.write_all(bytes)).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // Standard error is not buffered: what was not written is counted above.
+        let _ = self.to.flush();
+        Ok(())
+    }
+}
+
+/// Writes a line for a person to standard error. When nobody can read it, it is lost.
+pub fn say(line: &str) {
+    let _ = stderr().write(format!("{line}\n").as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// A file on a disk that has room for so many bytes.
+    struct Disk<'a> {
+        room: usize,
+        held: &'a mut Vec<u8>,
+    }
+
+    impl Write for Disk<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let fits = bytes.len().min(self.room);
+            if fits == 0 {
+                return Err(io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error()));
+            }
+            self.room -= fits;
+            self.held.extend_from_slice(&bytes[..fits]);
+            Ok(fits)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+
+    #[test]
+    fn a_log_on_a_full_disk_drops_and_counts_its_lines_and_says_so_later() {
+        static LOST: AtomicU64 = AtomicU64::new(0);
+        static TOLD: AtomicU64 = AtomicU64::new(0);
+        let mut held = Vec::new();
+        let mut log = Log::new(Disk { room: 8, held: &mut held }, &LOST, &TOLD);
+        for line in ["first\n", "second\n", "third\n"] {
+            log.write_all(line.as_bytes()).unwrap();
+        }
+        log.flush().unwrap();
+        assert_eq!(LOST.load(Ordering::Relaxed), 2);
+        log.to.room = 1_000;
+        log.write_all(b"fourth\n").unwrap();
+        log.write_all(b"fifth\n").unwrap();
+        let told = "first\nse\n2 lines of this log could not be written\nfourth\nfifth\n";
+        assert_eq!(String::from_utf8(held).unwrap(), told);
+    }
+}
