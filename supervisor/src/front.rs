@@ -94,6 +94,9 @@ pub trait Front {
     /// When it cannot be started; it is tried again later.
     fn bring(&mut self, role: RoleName) -> Result<Option<Arrival>, FrontError>;
 
+    /// Whether a signal has stopped this process since this was asked last (`true`), or it goes on again (`false`).
+    fn halted(&mut self, process: &Process) -> Option<bool>;
+
     /// How a process ended that is over, in words; lets go of it.
     fn ended(&mut self, process: &Process) -> String;
 }

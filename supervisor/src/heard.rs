@@ -41,9 +41,23 @@ impl<F: Front> Set<F> {
             // An earlier process of that daemon; it has been dealt with.
             Event::Reported { .. } | Event::Broke { .. } | Event::Closed { .. } | Event::Ended { .. } => {}
             Event::Asked(asked) => self.asked(asked),
+            Event::Children => self.look_for_halted(),
             Event::Signal(name) => {
                 tracing::info!("{name}: stopping");
                 self.begin_stop();
+            }
+        }
+    }
+
+    /// Which daemons a signal has stopped, or continued. One that is stopped answers nobody, and its peers wait for it.
+    fn look_for_halted(&mut self) {
+        let now = self.now_ms();
+        for (role, daemon) in &mut self.daemons {
+            let Some(live) = &daemon.live else { continue };
+            if let Some(halted) = self.front.halted(&live.process) {
+                let what = if halted { "was stopped by a signal (SIGSTOP)" } else { "goes on after a signal had stopped it" };
+                tracing::warn!(%role, "{what}");
+                daemon.health.halted(now, halted);
             }
         }
     }

@@ -55,6 +55,8 @@ pub enum Event {
     },
     /// `metnosctl` asks.
     Asked(Asked),
+    /// A daemon has ended, or a signal has stopped or continued one.
+    Children,
     /// The supervisor was told to stop, by this signal.
     Signal(&'static str),
 }

@@ -291,6 +291,12 @@ fn serve(prepared: Prepared, notify: &mut Option<Notify>, began: Instant) -> Res
                 while signals.recv().await.is_some() && events.send(Event::Signal(name)).await.is_ok() {}
             });
         }
+        // Sent also when a signal stops or continues a child.
+        let mut children = signal(SignalKind::child()).map_err(os("SIGCHLD"))?;
+        let changed = events.clone();
+        tokio::task::spawn_local(async move {
+            while children.recv().await.is_some() && changed.send(Event::Children).await.is_ok() {}
+        });
         let listener = metnos_proto::sys::watch(prepared.listener).map_err(os("run/control.sock"))?;
         tokio::task::spawn_local(ctl::serve(listener, prepared.settings.owner_uid, events.clone()));
         let instance = prepared.instance.path().display().to_string();

@@ -209,6 +209,16 @@ impl Front for Spawn {
         }
     }
 
+    fn halted(&mut self, process: &Process) -> Option<bool> {
+        let what = WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG;
+        let status = rustix::process::waitid(WaitId::PidFd(process.pidfd()), what).ok()??;
+        match (status.stopped(), status.continued()) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
+    }
+
     fn ended(&mut self, process: &Process) -> String {
         match rustix::process::waitid(WaitId::PidFd(process.pidfd()), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
             Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {

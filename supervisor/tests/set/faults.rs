@@ -51,6 +51,23 @@ fn a_channel_closed_by_a_breach_is_made_anew_and_nobody_is_stopped_by_an_accusat
 }
 
 #[test]
+fn a_daemon_that_a_signal_has_stopped_is_killed_and_started_alone() {
+    let rig = Rig::start(As::Ordinary);
+    let before = rig.survey();
+    let stopped = rig.halt(RoleName::Mind);
+    let began = std::time::Instant::now();
+    let after = rig.await_survey(|now| row(now, RoleName::Mind).restarts == 1 && Rig::all_ready(now));
+    assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_ne!(row(&after, RoleName::Mind).pid, stopped);
+    let said = "a signal had stopped it (SIGSTOP)";
+    assert!(row(&after, RoleName::Mind).last_exit.contains(said), "{:#?}", row(&after, RoleName::Mind));
+    assert!(after.alarms.iter().any(|alarm| alarm.role == RoleName::Mind && alarm.what.contains(said)));
+    for role in RoleName::daemons().filter(|role| *role != RoleName::Mind) {
+        assert_eq!(row(&after, role).pid, row(&before, role).pid, "{role}");
+    }
+}
+
+#[test]
 fn a_daemon_that_says_what_nobody_asked_is_killed_for_it() {
     let rig = Rig::start(As::Ordinary);
     rig.act(RoleName::Planner, "babble");

@@ -192,6 +192,13 @@ impl Rig {
         pid
     }
 
+    /// Has a signal stop it, as `kill -STOP` does.
+    pub fn halt(&self, role: RoleName) -> u32 {
+        let pid = self.pid_of(role);
+        send(pid, Signal::STOP);
+        pid
+    }
+
     pub fn all_ready(surveyed: &Surveyed) -> bool {
         surveyed.daemons.iter().all(|daemon| daemon.since_ms > 0) && surveyed.edges.iter().all(|edge| edge.up)
     }
