@@ -2,6 +2,10 @@
 
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 
+/// What to do when the disk is full.
+pub const FREE_SPACE: &str =
+    "free some space on the disk of the instance (`metnosctl status` says how much); nothing else need be done";
+
 /// The result of whatever touches memory.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -51,14 +55,40 @@ impl Error {
         Self::Io { what: what.into(), source: source.into() }
     }
 
+    /// Whether there is no room left: on the disk, or in what its user may have of it.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        use rustix::io::Errno;
+        match self {
+            Self::Io { source, .. } => {
+                [Errno::NOSPC, Errno::DQUOT].iter().any(|errno| source.raw_os_error() == Some(errno.raw_os_error()))
+            }
+            Self::Sqlite { source, .. } => source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+            _ => false,
+        }
+    }
+
+    /// Whether the disk is mounted for reading only.
+    fn is_read_only(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.raw_os_error() == Some(rustix::io::Errno::ROFS.raw_os_error()),
+            Self::Sqlite { source, .. } => source.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly),
+            _ => false,
+        }
+    }
+
     /// The same as an answer to whoever asked.
     #[must_use]
     pub fn to_refusal(&self) -> Refusal {
         match self {
             Self::Refused(refusal) => refusal.clone(),
-            Self::Io { source, .. } if source.raw_os_error() == Some(rustix::io::Errno::NOSPC.raw_os_error()) => {
-                Refusal::new(RefusalCode::Unavailable, "chronicle.disk_full", format!("nothing can be recorded: {self}"))
-                    .remedy("free some space; nothing else need be done")
+            _ if self.is_full() => {
+                Refusal::new(RefusalCode::Unavailable, "chronicle.disk_full", format!("the disk is full, so nothing can be recorded: {self}"))
+                    .remedy(FREE_SPACE)
+            }
+            _ if self.is_read_only() => {
+                Refusal::new(RefusalCode::Unavailable, "chronicle.read_only", format!("the disk can only be read, so nothing can be recorded: {self}"))
+                    .remedy("find out why (`dmesg`), and have it mounted for writing again; nothing else need be done")
             }
             Self::Io { .. } => {
                 Refusal::new(RefusalCode::Unavailable, "chronicle.write", format!("nothing can be recorded: {self}"))

@@ -33,6 +33,7 @@ pub fn doctor(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError
     report.add(screen, directory(instance))?;
     match Reach::to(instance).and_then(|mut reach| reach.survey().map(|survey| (reach, survey))) {
         Err(error) => {
+    report.add(screen, host::disk(instance))?;
             for guess in guesses {
                 report.add(screen, guess)?;
             }

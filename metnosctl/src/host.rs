@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
+use metnos_proto::disk::{Room, shown};
 
 use crate::instance::{CONFIG, Instance};
 
@@ -43,6 +44,45 @@ impl Finding {
 #[must_use]
 pub fn facts(instance: &Instance) -> Vec<Finding> {
     vec![landlock(highest_abi()), seccomp(&read(SECCOMP_ACTIONS)), namespaces(read), interpreter(&configured(instance))]
+}
+
+/// How full the disk of the instance is.
+#[must_use]
+pub fn disk(instance: &Instance) -> Finding {
+    const NAME: &str = "disk";
+    let place = instance.directory().display().to_string();
+    match Room::at(instance.directory()) {
+        Err(error) => Finding::bad(NAME, format!("{place}: {error}"), "become its owner, or name another directory"),
+        Ok(room) => match disk_problem(&room, &place) {
+            None => Finding::good(NAME, format!("{} are free where {place} lies", shown(room.free))),
+            Some(what) if room.read_only => Finding::bad(
+                NAME,
+                what,
+                "find out why (`dmesg`), and have it mounted for writing again: Metnos goes on by itself",
+            ),
+            Some(what) => Finding::bad(NAME, what, "free some space there: Metnos goes on by itself"),
+        },
+    }
+}
+
+/// What is wrong with the disk of the instance, in words; `None` when there is room.
+#[must_use]
+pub fn disk_problem(room: &Room, place: &str) -> Option<String> {
+    if room.read_only {
+        return Some(format!(
+            "the disk on which {place} lies can only be read: nothing is recorded, and nothing is done"
+        ));
+    }
+    let missing = room.missing();
+    (missing > 0).then(|| {
+        format!(
+            "the disk on which {place} lies is full: {} are free, {} are kept as a reserve; free {} more. Until then nothing new \
+             is begun",
+            shown(room.free),
+            shown(room.reserve()),
+            shown(missing)
+        )
+    })
 }
 
 const SECCOMP_ACTIONS: &str = "/proc/sys/kernel/seccomp/actions_avail";

@@ -2,6 +2,7 @@
 //! is named; it never keeps the others from being shown.
 
 use metnos_proto::control::Surveyed;
+use metnos_proto::disk::Room;
 use metnos_proto::edges::{CtlDoor, CtlMemoryd, CtlMind, CtlPolicyd, CtlSandboxd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::door::{DoorReport, DoorStatus};
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::error::{CtlError, Exit};
 use crate::escape;
+use crate::host;
 use crate::human::{ago, counted, mib, now_ms};
 use crate::instance::Instance;
 use crate::reach::{Reach, document as document_of};
@@ -33,6 +35,7 @@ pub struct Whole {
     sandbox: Option<SandboxReport>,
     mind: Option<MindReport>,
     memory: Option<MemoryReport>,
+    disk: Option<Room>,
     unreachable: Vec<(RoleName, String)>,
 }
 
@@ -41,7 +44,8 @@ pub struct Whole {
 /// # Errors
 /// When the supervisor refuses or cannot be reached.
 pub fn status(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
-    let whole = ask(&mut Reach::to(instance)?)?;
+    let mut whole = ask(&mut Reach::to(instance)?)?;
+    whole.disk = Room::at(instance.directory()).ok();
     if screen.json() {
         screen.document(&document(&whole))?;
     } else {
@@ -87,7 +91,7 @@ fn ask(reach: &mut Reach) -> Result<Whole, CtlError> {
     let mind = heard(RoleName::Mind, mind, &mut away);
     let memory = memoryd.and_then(|mut memoryd| Ok(memoryd.memory_status(none, MemoryStatus {}, [])?.0));
     let memory = heard(RoleName::Memoryd, memory, &mut away);
-    Ok(Whole { survey, door, policy, levels, executors, sandbox, mind, memory, unreachable: away })
+    Ok(Whole { survey, door, policy, levels, executors, sandbox, mind, memory, disk: None, unreachable: away })
 }
 
 fn count(rows: &[ExecutorRow], state: &ExecutorState) -> usize {
@@ -139,6 +143,10 @@ fn document(whole: &Whole) -> Value {
             "altered": memory.altered, "frozen": memory.frozen,
         })),
         "mnests": whole.memory.as_ref().map(|memory| memory.mnests),
+        "disk": whole.disk.map(|room| json!({
+            "free_bytes": room.free, "total_bytes": room.total, "reserve_bytes": room.reserve(), "missing_bytes": room.missing(),
+            "read_only": room.read_only,
+        })),
         "use_time_milli": whole.memory.as_ref().map(|memory| memory.use_time_milli),
         "alarms": survey.alarms.iter().map(|alarm| json!({
             "at_ms": alarm.at_ms, "daemon": alarm.role.text(), "what": alarm.what,
@@ -232,6 +240,9 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
         facts.push(("mnests", format!("{} after {days}", memory.mnests)));
     }
     if let Some(rows) = &whole.executors {
+    if let Some(full) = whole.disk.as_ref().and_then(|room| host::disk_problem(room, &survey.instance)) {
+        facts.push(("DISK", escape::line(&full)));
+    }
         let states = [
             ExecutorState::Active,
             ExecutorState::Staged,
@@ -387,6 +398,7 @@ mod tests {
         let text = out.text();
         for part in [
             "Metnos in /srv/metnos · spawn mode · supervisor 99, uid 0 · up 59 s, ready after 90 ms",
+            disk: None,
             "models      none configured",
             "chronicle   12 lines, head sha256:0101",
             "mnests      1 after 1.040 use-days",

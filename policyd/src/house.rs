@@ -135,8 +135,25 @@ impl House {
 
 /// What cannot be made durable does not count.
 pub(crate) fn not_durable(error: &StoreError) -> Refusal {
-    Refusal::new(RefusalCode::Unavailable, "policyd.store", format!("it could not be made durable: {error}"))
-        .remedy("look at the disk, then try again")
+    full_or(error, "policyd.store", format!("it could not be made durable: {error}"))
+}
+
+/// The refusal for what could not be kept: when the disk is full or can only be read, that is what is said, and else `rule`.
+pub(crate) fn full_or(error: &StoreError, rule: &str, why: String) -> Refusal {
+    use rusqlite::ErrorCode;
+    let code = match error {
+        StoreError::Sqlite(error) => error.sqlite_error_code(),
+        _ => None,
+    };
+    let refusal = |rule: &str| Refusal::new(RefusalCode::Unavailable, rule, why);
+    match code {
+        Some(ErrorCode::DiskFull) => refusal("policy.disk_full").remedy(
+            "free some space on the disk of the instance (`metnosctl status` says how much); nothing else need be done",
+        ),
+        Some(ErrorCode::ReadOnly) => refusal("policy.read_only")
+            .remedy("find out why (`dmesg`), and have the disk mounted for writing again; nothing else need be done"),
+        _ => refusal(rule).remedy("look at the disk, then try again"),
+    }
 }
 
 /// A number as SQLite holds it.

@@ -13,6 +13,7 @@
 pub mod boot;
 pub mod chain;
 pub mod control;
+pub mod disk;
 pub mod edge;
 pub mod edges;
 pub mod envelope;
@@ -23,8 +24,8 @@ pub mod json;
 pub mod link;
 pub mod link_async;
 pub mod masks;
-pub mod merkle;
 pub mod log;
+pub mod merkle;
 pub mod models;
 pub mod msg;
 pub mod parcel;

@@ -58,13 +58,14 @@ fn a_hundred_thousand_events_in_a_burst_are_all_there_once_and_in_order() {
 
 #[test]
 fn a_disk_that_may_not_be_written_refuses_says_so_and_is_written_again_when_it_may() {
-    for errno in [EROFS, EACCES, EDQUOT] {
+    let each = [(EROFS, "chronicle.read_only"), (EACCES, "chronicle.write"), (EDQUOT, "chronicle.disk_full")];
+    for (errno, rule) in each {
         let bench = Bench::new();
         bench.fill(2);
         let mut chronicle = bench.open();
         for _ in 0..3 {
             bench.script.add(Step::Write, 0, Fault::Errno(errno));
-            assert_eq!(append(&mut chronicle, 2), Err("chronicle.write".to_owned()), "{errno}");
+            assert_eq!(append(&mut chronicle, 2), Err(rule.to_owned()), "{errno}");
             assert_eq!(chronicle.head().seq, 2, "nothing was promised");
         }
         assert!(chronicle.read(&chronicle.index().row(2).unwrap().unwrap()).is_ok(), "reading still works");

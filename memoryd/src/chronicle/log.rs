@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use metnos_proto::disk::Room;
 use rustix::fs::{Dir, Mode, OFlags};
 
 use super::event::Event;
@@ -52,6 +53,21 @@ struct Tail {
     file: File,
     /// Everything before this byte is durable.
     durable: u64,
+    /// A write that went wrong has left bytes after that, and they could not be cut off yet.
+    uncut: bool,
+}
+
+impl Tail {
+    /// Cuts off what was promised to nobody. A disk that is mounted for reading only may have nothing to be cut.
+    fn cut(&mut self) -> io::Result<()> {
+        self.uncut = true;
+        if self.file.metadata()?.len() != self.durable {
+            self.file.set_len(self.durable)?;
+        }
+        self.file.sync_data()?;
+        self.uncut = false;
+        Ok(())
+    }
 }
 
 /// The folder of day files.
@@ -101,6 +117,27 @@ impl Log {
         Ok(days)
     }
 
+    /// What is left of the disk.
+    ///
+    /// # Errors
+    /// When the kernel cannot say.
+    pub fn room(&self) -> Result<Room> {
+        Room::of(&self.dir).map_err(|source| Error::io("asking how full the disk is", source))
+    }
+
+    /// How many bytes all days' files have.
+    ///
+    /// # Errors
+    /// When one cannot be looked at.
+    pub fn bytes(&self) -> Result<u64> {
+        self.days()?.into_iter().try_fold(0_u64, |sum, day| {
+            let Some(file) = self.open_day(day)? else { return Ok(sum) };
+            let length =
+                file.metadata().map_err(|source| Error::io(format!("looking at {}", file_name(day)), source))?.len();
+            Ok(sum.saturating_add(length))
+        })
+    }
+
     /// Opens a day's file for reading; `None` when there is none.
     ///
     /// # Errors
@@ -137,18 +174,18 @@ impl Log {
             if !meta.is_file() {
                 return Err(Error::Altered(format!("{name} is no regular file")));
             }
-            self.tail = Some(Tail { day, file, durable: meta.len() });
+            self.tail = Some(Tail { day, file, durable: meta.len(), uncut: false });
         }
         Ok(())
     }
 
     /// Appends lines to a day's file and makes them durable; gives the byte at which the first lies.
     ///
-    /// When anything goes wrong, nothing of it stays in the file.
+    /// When anything goes wrong, nothing of it stays in the file; what cannot be cut off at once is cut off before the next
+    /// line. When the disk is full, it goes on by itself as soon as there is room.
     ///
     /// # Errors
-    /// What went wrong. `Error::Altered` when the file is not as long as it was left; and when
-    /// the cut itself went wrong, whose message then says so.
+    /// What went wrong. `Error::Altered` when the file is not as long as it was left.
     pub fn append(&mut self, day: Day, lines: &[u8], faults: &mut dyn Faults) -> Result<u64> {
         let name = file_name(day);
         if self.unsure {
@@ -156,6 +193,9 @@ impl Log {
         }
         self.turn_to(day, faults)?;
         let Some(tail) = &mut self.tail else { return Err(Error::io("appending", io::ErrorKind::NotFound)) };
+        if tail.uncut {
+            tail.cut().map_err(|source| Error::io(format!("cutting off what was left in {name}"), source))?;
+        }
         let length = tail.file.metadata().map_err(|source| Error::io(format!("looking at {name}"), source))?.len();
         if length != tail.durable {
             let left = tail.durable;
@@ -168,8 +208,9 @@ impl Log {
             step(faults, Step::Sync, what.clone(), || file.sync_data().map_err(|source| Error::io(what, source)))
                 .inspect_err(|_| synced = Err(()))
         });
-        // A sync that says nothing after one that went wrong proves nothing: the pages may be gone.
-        self.unsure = synced.is_err();
+        // A sync that says nothing after one that went wrong proves nothing: the pages may be gone. One for which there was no
+        // room has lost no page that was promised to anybody, and what it was for is cut off.
+        self.unsure = synced.is_err() && !written.as_ref().is_err_and(Error::is_full);
         match written {
             Ok(()) => {
                 let offset = tail.durable;
@@ -177,12 +218,12 @@ impl Log {
                 Ok(offset)
             }
             Err(killed @ Error::Killed(_)) => Err(killed),
-            Err(error) => match tail.file.set_len(tail.durable).and_then(|()| tail.file.sync_data()) {
-                Ok(()) => Err(error),
-                Err(cut) => {
-                    Err(Error::Altered(format!("{name} holds lines that nobody was promised: {error}; cutting: {cut}")))
+            Err(error) => {
+                if let Err(cut) = tail.cut() {
+                    tracing::warn!(%cut, "{name} holds bytes that were promised to nobody, and they are cut off later");
                 }
-            },
+                Err(error)
+            }
         }
     }
 

@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::faults::{Fault, Step};
 
 const ENOSPC: i32 = 28;
+const EDQUOT: i32 = 122;
 const EIO: i32 = 5;
 
 /// What memoryd itself told: the kinds of its own events.
@@ -191,6 +192,22 @@ fn a_sync_that_went_wrong_is_never_trusted_again_before_a_restart() {
     assert_eq!(bench.lines().len(), 2);
     bench.fill(1);
     assert_eq!(kinds(&bench.open()), Vec::<String>::new());
+}
+
+#[test]
+fn a_sync_for_which_there_is_no_room_is_tried_again_without_a_restart() {
+    for errno in [ENOSPC, EDQUOT] {
+        let bench = Bench::new();
+        bench.fill(2);
+        let mut chronicle = bench.open();
+        bench.script.add(Step::Sync, 0, Fault::Errno(errno));
+        chronicle.stage(note(2)).unwrap();
+        assert_eq!(chronicle.flush().unwrap_err().to_refusal().rule, "chronicle.disk_full");
+        assert_eq!(chronicle.stage(note(3)).unwrap().seq, 3);
+        chronicle.flush().unwrap();
+        assert_eq!(bench.lines().len(), 3);
+        assert_eq!(kinds(&chronicle), Vec::<String>::new());
+    }
 }
 
 /// The limit reaches a whole process, so it is tried in one of its own, in which the signal

@@ -35,6 +35,7 @@ mod recollect;
 #[cfg(test)]
 mod recollect_tests;
 mod record;
+mod room;
 mod suspended;
 #[cfg(test)]
 pub mod testing;

@@ -92,6 +92,7 @@ impl Memory {
         let payload =
             payload::OwnerMessage { lang, mark: word.mark.clone(), standing: standing.to_owned(), text }.encode();
         self.chronicle.fit()?;
+        self.room_for_more()?;
         self.settle_turn(word.turn)?;
         if let Some(known) = self.chronicle.index().turn(word.turn)? {
             let same = known.peer == word.principal && known.trace == word.trace && known.channel == word.channel;
@@ -196,6 +197,7 @@ impl Memory {
         }
         .encode();
         self.chronicle.fit()?;
+        self.room_for_more()?;
         self.settle_turn(word.turn)?;
         if let Some(known) = self.chronicle.index().turn(word.turn)? {
             let same = known.direct && known.peer == word.principal && known.trace == word.trace;
@@ -214,6 +216,7 @@ impl Memory {
     /// When nobody spoke in that turn, it is closed, or the call was decided otherwise; a
     /// violation when what it says of the turn or of the arguments is not true.
     pub fn decision(&mut self, teller: Teller, word: &Decision, arguments: Vec<u8>) -> Told<Recorded> {
+        self.room_for(&word.verdict)?;
         let facts = self.turn_of_call(word.turn)?;
         open_turn(word.turn, &facts)?;
         if (facts.trace, facts.channel, &facts.peer) != (word.trace, word.channel, &word.principal) {
