@@ -320,7 +320,10 @@ refusal = { $rule ->
     [chronicle-altered] il registro non è più quello di prima, quindi non si fa e non si scrive nulla: il proprietario guardi `metnosctl audit verify`
     [chronicle-anchor] il registro non è quello che era stato firmato, quindi non si decide nulla: il proprietario guardi `metnosctl audit verify`
     [chronicle-disk_full] il disco è pieno, quindi non si può registrare nulla: fai spazio
+    [chronicle-read_only] il disco si può solo leggere, quindi non si può registrare nulla: chi cura la macchina guardi `metnosctl doctor`
     [chronicle-unproven] la memoria non ha ancora mostrato che il registro è quello firmato, quindi non si decide nulla: riprova tra un momento
+    [chronicle-unsigned] il registro non si è potuto firmare, quindi non si fa nulla: riprova tra un momento
+    [chronicle-verifying] la memoria sta ancora rileggendo tutto il registro: riprova tra un momento
     [chronicle-write] il registro non si può scrivere, quindi non si fa nulla
     [constitution-pending] SOUL.md non dice più le Leggi in vigore: il proprietario guardi `metnosctl rite constitution`, alla macchina
     [file-path] un percorso ha da 1 a 4096 byte
@@ -402,6 +405,8 @@ refusal = { $rule ->
     [peer-gone] una parte di Metnos non è in funzione, o si è fermata nel mezzo: si riavvia da sola, riprova tra un momento
     [peer-late] una parte di Metnos non ha risposto in tempo; chi cura la macchina guardi `metnosctl status`
     [peer-protocol] due parti di Metnos non si intendono; chi cura la macchina guardi `metnosctl doctor`
+    [policy-disk_full] il disco è pieno, quindi non si fa nulla: fai spazio
+    [policy-read_only] il disco si può solo leggere, quindi non si fa nulla: chi cura la macchina guardi `metnosctl doctor`
     [policyd-internal] qualcosa non va in chi decide, quindi non si fa nulla; chi cura la macchina guardi `metnosctl doctor`
     [policyd-random] qualcosa non va in chi decide, quindi non si fa nulla; chi cura la macchina guardi `metnosctl doctor`
     [policyd-stopping] Metnos si sta fermando: riprova tra un momento

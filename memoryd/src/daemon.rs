@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::company::Company;
 use crate::error::Error;
-use crate::links::{Ending, Link, Unasked, accept};
+use crate::links::{Ending, Link, Unasked, VERIFY_SLICE_BYTES, accept};
 use crate::memory::Memory;
 
 /// How many links there may be at once: every edge twice, while a peer is started anew, and the owner's.
@@ -84,7 +84,7 @@ impl Daemon {
     }
 
     fn serve(&mut self) -> Result<(), DaemonError> {
-        let mut more_to_do = false;
+        let mut more_to_do = true;
         // What was changed while nobody watched.
         if let Err(error) = self.memory.look_at_files_at_start() {
             tracing::error!(%error, "that the six files have changed was not recorded");
@@ -97,7 +97,9 @@ impl Daemon {
             }
             self.round(&ready.links)?;
             if drain {
-                return Ok(self.memory.settle()?);
+                self.memory.settle()?;
+                self.tell_last();
+                return Ok(());
             }
             if !more_to_do && self.more_to_come()? {
                 // The head is told as often as ever: it needs nothing that is derived.
@@ -228,6 +230,17 @@ impl Daemon {
         Ok(())
     }
 
+    /// Has policyd told of the last head, so that no line can be added or cut off while nobody runs.
+    fn tell_last(&mut self) {
+        let Some(head) = self.memory.last_head() else { return };
+        let last = Unasked::Head(head);
+        // Whatever becomes of a link now is not recorded: no line may follow.
+        let told = self.links.iter_mut().fold(false, |told, link| link.tell(&last).unwrap_or(false) || told);
+        if !told {
+            tracing::info!("the last lines are not signed: policyd does not listen");
+        }
+    }
+
     /// Tells whoever is to hear it; whether anybody was told.
     fn tell_all(&mut self, unasked: &Unasked) -> Result<bool, DaemonError> {
         let mut endings = Vec::new();
@@ -271,7 +284,10 @@ impl Daemon {
 
     /// Goes on with what takes longer than a round.
     fn work(&mut self) -> bool {
-        let mut more = false;
+        let mut more = self.memory.verify_on(VERIFY_SLICE_BYTES).unwrap_or_else(|error| {
+            tracing::error!(%error, "the chronicle cannot be read");
+            false
+        });
         let memory = &mut self.memory;
         self.links.retain_mut(|link| match link.work(memory) {
             Ok(left) => {

@@ -117,7 +117,8 @@ fn document(whole: &Whole) -> Value {
         })),
         "policy": whole.policy.as_ref().map(|policy| json!({
             "turns": policy.turns, "running": policy.running, "decisions_total": policy.decisions_total,
-            "undecided": policy.undecided, "unborn": policy.unborn, "stopped_ms": policy.stopped_ms, "disabled": policy.disabled,
+            "undecided": policy.undecided, "signed_line": policy.signed_line, "unsigned_lines": policy.unsigned_lines,
+            "unborn": policy.unborn, "stopped_ms": policy.stopped_ms, "stopped_by": policy.stopped_by, "disabled": policy.disabled,
             "denials_total": policy.denials_total, "public_key": policy.public_key, "levels": whole.levels,
             "notices": policy.notices.iter().map(|notice| json!({
                 "at_ms": notice.at_ms, "kind": kind(&notice.kind), "executor": notice.id.to_string(), "why": notice.why,
@@ -142,11 +143,11 @@ fn document(whole: &Whole) -> Value {
             "seq": memory.head.seq, "hash": memory.head.hash.to_string(), "torn": memory.torn,
             "altered": memory.altered, "frozen": memory.frozen,
         })),
-        "mnests": whole.memory.as_ref().map(|memory| memory.mnests),
         "disk": whole.disk.map(|room| json!({
             "free_bytes": room.free, "total_bytes": room.total, "reserve_bytes": room.reserve(), "missing_bytes": room.missing(),
             "read_only": room.read_only,
         })),
+        "mnests": whole.memory.as_ref().map(|memory| memory.mnests),
         "use_time_milli": whole.memory.as_ref().map(|memory| memory.use_time_milli),
         "alarms": survey.alarms.iter().map(|alarm| json!({
             "at_ms": alarm.at_ms, "daemon": alarm.role.text(), "what": alarm.what,
@@ -239,10 +240,10 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
         let days = if memory.frozen { format!("{days}, frozen") } else { days };
         facts.push(("mnests", format!("{} after {days}", memory.mnests)));
     }
-    if let Some(rows) = &whole.executors {
     if let Some(full) = whole.disk.as_ref().and_then(|room| host::disk_problem(room, &survey.instance)) {
         facts.push(("DISK", escape::line(&full)));
     }
+    if let Some(rows) = &whole.executors {
         let states = [
             ExecutorState::Active,
             ExecutorState::Staged,
@@ -290,6 +291,11 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
         facts.push(("policy", format!("{decisions}, {denials}, {} running", policy.running)));
     }
     if let Some(policy) = &whole.policy {
+        if policy.unsigned_lines > 0 {
+            let lines = counted(policy.unsigned_lines, "line", "lines");
+            let text = format!("signed up to line {}; {lines} were not when it was opened last", policy.signed_line);
+            facts.push(("signatures", format!("{text} (Metnos had ended without a stop)")));
+        }
         if !policy.undecided.is_empty() {
             facts.push(("deciding", escape::line(&policy.undecided)));
         }
@@ -305,7 +311,9 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
             facts.push(("autonomy", escape::line(&raised)));
         }
         if policy.stopped_ms != 0 {
-            facts.push(("STOPPED", "nothing is allowed, until `metnosctl resume`".to_owned()));
+            let by = escape::line(&policy.stopped_by);
+            let since = ago(policy.stopped_ms, now_ms());
+            facts.push(("STOPPED", format!("nothing is allowed since {since}, by {by}, until `metnosctl resume`")));
         }
     }
     if let Some(sandbox) = &whole.sandbox {
@@ -360,8 +368,11 @@ mod tests {
                 denials_total: 1,
                 public_key: "ab".into(),
                 undecided: String::new(),
+                signed_line: 0,
+                unsigned_lines: 0,
                 unborn: 0,
                 stopped_ms: 0,
+                stopped_by: String::new(),
                 disabled: Vec::new(),
                 notices: Vec::new(),
             }),
@@ -387,6 +398,7 @@ mod tests {
                 altered: String::new(),
                 frozen: false,
             }),
+            disk: None,
             unreachable: Vec::new(),
         }
     }
@@ -398,7 +410,6 @@ mod tests {
         let text = out.text();
         for part in [
             "Metnos in /srv/metnos · spawn mode · supervisor 99, uid 0 · up 59 s, ready after 90 ms",
-            disk: None,
             "models      none configured",
             "chronicle   12 lines, head sha256:0101",
             "mnests      1 after 1.040 use-days",

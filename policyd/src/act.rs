@@ -152,8 +152,8 @@ impl Policy {
             self.hand_ahead(&granted.signed, decided.trace, run, &call.arguments)
         });
         let seq = self.record(&call, id, digest, &decided).await?;
-        // It may have been recorded by a memoryd that came meanwhile.
-        self.chain_holds().await?;
+        let acts = decided.granted.as_ref().is_some_and(|granted| !granted.signed.spec.effect.reads());
+        self.chain_holds_for(acts, &decided.id, call.turn, seq).await?;
         if let Some(asking) = &decided.asking {
             let refusal = self.ask_owner(&call, &decided.principal, &decided.id, &decided.verdict, asking).await;
             return say(refusal);
@@ -172,6 +172,7 @@ impl Policy {
             Err(refusal) => Ok(Acted::Denied(refusal)),
         };
         drop(lock);
+        self.sign_after(acts);
         if price > 0 {
             self.settle_cost(entry, whose, price, &ran).await;
         }

@@ -1,6 +1,7 @@
 //! The heads of the chronicle, signed and kept: whoever rewrites it, memoryd included, is caught by them (design:
-//! memory §1). Nothing here is ever replaced, and nothing is decided before the memoryd at hand has proven that its chronicle
-//! is what was signed.
+//! memory §1). A head is signed at every start and stop, with every effect (before it, and again when it has ended), and every
+//! so many lines or so long. Nothing is decided before the memoryd at hand has read its files whole and proven that they are
+//! what was signed.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -8,26 +9,32 @@ use std::time::Duration;
 use metnos_proto::chain::{Anchor, GENESIS};
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::policyd_memoryd::Note;
-use metnos_proto::ids::{Sha256, TraceId};
-use metnos_proto::msg::common::{Refusal, RefusalCode};
-use metnos_proto::msg::memoryd::{Anchored, ChainHead};
-use metnos_proto::msg::policyd::MAX_ANCHORS;
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::{Anchored, ChainHead, VERIFYING};
 use metnos_proto::role::RoleName;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::act::memory_gone;
+use crate::heads::{End, Last};
+use crate::house::full_or;
 use crate::policy::Policy;
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
 
 /// How long to wait before a memoryd that could not say is asked again.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// How long to wait before one that is reading its files is asked again.
+const READING_AGAIN: Duration = Duration::from_millis(30);
 /// How long a decision waits for a memoryd that is being started anew. With [`PROVEN_WITHIN`] it is less than the shortest time
 /// in which an ask that decides is answered (`fund_turn` in proto's edges).
 const HERE_WITHIN: Duration = Duration::from_secs(3);
 /// How long a decision waits for the proof of the memoryd that has come.
 const PROVEN_WITHIN: Duration = Duration::from_secs(5);
+/// How long the signature of the last head is waited for when policyd alone is stopped.
+const SIGNED_WITHIN: Duration = Duration::from_millis(500);
+/// How long the last head may still be on its way when memoryd has ended.
+const LAST_HEAD_WITHIN: Duration = Duration::from_millis(200);
 /// What is said while nobody knows.
 const UNPROVEN: &str = "memoryd has not shown yet that the chronicle is what policyd has signed, so nothing is decided";
 /// The rule under which memoryd says that its chronicle was altered.
@@ -38,92 +45,32 @@ const ALTERED: &str = "chronicle.altered";
 pub struct Chain {
     /// The head that was signed last.
     pub last: Option<Anchor>,
+    /// What may follow it.
+    end: Option<End>,
+    /// How many lines followed it when the chronicle was opened last.
+    pub unsigned: u64,
     /// Why the chronicle is not what was signed; `None` while nothing speaks against it.
     pub broken: Option<String>,
+    /// Why the last signed head is none; nothing that memoryd says puts that right.
+    forged: Option<String>,
     /// The link over which memoryd has said whether its chronicle is what was signed; 0 while it has to. Sent anew with all that
     /// is learned of it, also that it could not say.
     proven: watch::Sender<u32>,
     /// Over which link memoryd could not say so, and why.
     hindered: Option<(u32, Refusal)>,
-}
-
-/// Makes the table, beside those of the registry.
-pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch(
-        "CREATE TABLE IF NOT EXISTS anchors (
-             seq INTEGER PRIMARY KEY CHECK (seq >= 1),
-             hash BLOB NOT NULL CHECK (length(hash) = 32), root BLOB NOT NULL CHECK (length(root) = 32),
-             ts_ms INTEGER NOT NULL, signature BLOB NOT NULL CHECK (length(signature) = 64)
-         ) STRICT;
-         CREATE TRIGGER IF NOT EXISTS anchors_stay BEFORE UPDATE ON anchors
-             BEGIN SELECT RAISE(ABORT, 'an anchor never changes'); END;",
-    )
-}
-
-fn read(row: &Row<'_>) -> rusqlite::Result<(Anchor, [u8; 64])> {
-    let number = |column: usize| -> rusqlite::Result<u64> {
-        let number: i64 = row.get(column)?;
-        u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
-    };
-    let anchor = Anchor { seq: number(0)?, hash: Sha256(row.get(1)?), root: Sha256(row.get(2)?), ts_ms: number(3)? };
-    Ok((anchor, row.get(4)?))
-}
-
-/// The head that was signed last.
-pub(crate) fn last(connection: &Connection) -> rusqlite::Result<Option<Anchor>> {
-    let sql = "SELECT seq, hash, root, ts_ms, signature FROM anchors ORDER BY seq DESC LIMIT 1";
-    Ok(connection.query_row(sql, [], read).optional()?.map(|(anchor, _)| anchor))
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-impl Store {
-    /// Keeps a signed head, durably.
-    ///
-    /// # Errors
-    /// When it could not be made durable.
-    pub async fn anchored(&self, anchor: Anchor, signature: [u8; 64]) -> Result<(), StoreError> {
-        self.run(move |connection| {
-            let values = params![signed(anchor.seq), anchor.hash.0, anchor.root.0, signed(anchor.ts_ms), signature];
-            connection.execute("INSERT INTO anchors VALUES (?1, ?2, ?3, ?4, ?5)", values).map(|_| ())
-        })
-        .await
-    }
-
-    /// The whole database as the bytes of one file, consistent while it is in use.
-    ///
-    /// # Errors
-    /// When the database says no.
-    pub async fn copy(&self) -> Result<Vec<u8>, StoreError> {
-        self.run(|connection| {
-            // What stands in the write-ahead log goes into the copy, too; a file without a log must not say it has one.
-            let mut copy = Connection::open_in_memory()?;
-            rusqlite::backup::Backup::new(connection, &mut copy)?.run_to_completion(1024, Duration::ZERO, None)?;
-            copy.execute_batch("PRAGMA journal_mode = DELETE;")?;
-            Ok(copy.serialize("main")?.to_vec())
-        })
-        .await
-    }
-
-    /// The signed heads after line `after`, at most [`MAX_ANCHORS`] and one more.
-    ///
-    /// # Errors
-    /// When the database says no.
-    pub async fn anchors(&self, after: u64) -> Result<Vec<(Anchor, [u8; 64])>, StoreError> {
-        self.run(move |connection| {
-            let sql = "SELECT seq, hash, root, ts_ms, signature FROM anchors WHERE seq > ?1 ORDER BY seq LIMIT ?2";
-            connection.prepare(sql)?.query_map([signed(after), i64::from(MAX_ANCHORS) + 1], read)?.collect()
-        })
-        .await
-    }
+    /// Whether memoryd's last head before a stop was signed.
+    closed: watch::Sender<bool>,
 }
 
 impl Policy {
     /// What was signed before this start.
-    pub fn know_anchor(&self, last: Option<Anchor>) {
-        self.chain.borrow_mut().last = last;
+    pub fn know_anchor(&self, last: Option<Last>) {
+        let mut chain = self.chain.borrow_mut();
+        chain.last = last.map(|last| last.anchor);
+        chain.end = last.map(|last| last.end);
+        if last.is_some_and(|last| self.key.sign_anchor(&last.anchor) != last.signature) {
+            chain.forged = Some("the last head in policy.sqlite does not bear this instance's signature".to_owned());
+        }
     }
 
     /// Nothing is decided on a chronicle that is not what was signed, nor before the memoryd at hand has proven that it is:
@@ -149,7 +96,7 @@ impl Policy {
             }
         };
         timeout(PROVEN_WITHIN, said).await.ok().flatten().unwrap_or_else(|| {
-            Err(Refusal::new(RefusalCode::Unavailable, "chronicle.unproven", UNPROVEN)
+            Err(Refusal::new(RefusalCode::Unavailable, "chronicle.unproven", self.unproven())
                 .remedy("try again in a moment, or look at `metnosctl status`"))
         })
     }
@@ -159,14 +106,21 @@ impl Policy {
         match self.said_of_chain() {
             Some(Ok(())) => String::new(),
             Some(Err(refusal)) => refusal.why,
-            None => UNPROVEN.to_owned(),
+            None => self.unproven(),
         }
+    }
+
+    /// What is said while memoryd has to prove itself: how far it has come, when it has told.
+    fn unproven(&self) -> String {
+        let chain = self.chain.borrow();
+        let reading = chain.hindered.as_ref().filter(|(_, refusal)| refusal.rule == VERIFYING);
+        reading.map_or_else(|| UNPROVEN.to_owned(), |(_, refusal)| refusal.why.clone())
     }
 
     /// What is known of the chronicle of the memoryd at hand; `None` while it has to prove itself.
     fn said_of_chain(&self) -> Option<Result<(), Refusal>> {
         let chain = self.chain.borrow();
-        if let Some(why) = &chain.broken {
+        if let Some(why) = chain.forged.as_ref().or(chain.broken.as_ref()) {
             let why = format!("the chronicle is not what policyd has signed, so nothing is decided: {why}");
             return Some(Err(Refusal::new(RefusalCode::Unavailable, "chronicle.anchor", why).remedy(
                 "`metnosctl audit verify` shows where; restore the instance from a backup: `metnosctl restore`",
@@ -176,7 +130,9 @@ impl Policy {
         if *chain.proven.borrow() == here {
             return Some(Ok(()));
         }
-        chain.hindered.clone().filter(|(link, _)| *link == here).map(|(_, refusal)| Err(refusal))
+        // One that is reading its files is waited for.
+        let waits_for_nothing = |(link, refusal): &(u32, Refusal)| *link == here && refusal.rule != VERIFYING;
+        chain.hindered.clone().filter(waits_for_nothing).map(|(_, refusal)| Err(refusal))
     }
 
     /// Has every memoryd that comes prove itself by the head that was signed last, then signs what it tells, until the
@@ -197,7 +153,7 @@ impl Policy {
                     // One told before memoryd's proof may be read only after it; one that has lost lines tells the same. Nothing
                     // is decided until it has proven itself anew.
                     Some(Note::ChainHead(head)) if !unproven && !broken => {
-                        if !self.anchor(head).await {
+                        if !self.told_head(&head).await {
                             self.chain_is(0, None);
                         }
                     }
@@ -205,7 +161,7 @@ impl Policy {
                     Some(Note::ChainHead(_)) => {}
                     None => return,
                 },
-                () = tokio::time::sleep(ASK_AGAIN), if unproven => {}
+                () = tokio::time::sleep(self.ask_again()), if unproven => {}
             }
         }
     }
@@ -214,7 +170,14 @@ impl Policy {
     fn chain_stands(&self) -> (u32, bool) {
         let chain = self.chain.borrow();
         let proven = *chain.proven.borrow();
-        (proven, chain.broken.is_some())
+        (proven, chain.broken.is_some() || chain.forged.is_some())
+    }
+
+    /// How long to wait before memoryd is asked again whether its chronicle is what was signed.
+    fn ask_again(&self) -> Duration {
+        let chain = self.chain.borrow();
+        let reading = chain.hindered.as_ref().is_some_and(|(_, refusal)| refusal.rule == VERIFYING);
+        if reading { READING_AGAIN } else { ASK_AGAIN }
     }
 
     /// Tells whoever waits for it over which link memoryd has proven itself, or could not.
@@ -224,31 +187,57 @@ impl Policy {
         chain.proven.send_replace(proven);
     }
 
-    /// Asks memoryd over link `here`, or over one that came since, whether the last head still stands; whether it has answered.
+    /// Asks memoryd over link `here`, or over one that came since, whether its files are what was signed, to the last head and
+    /// from there to their end; whether it has answered.
     async fn prove(self: &Rc<Self>, here: u32) -> bool {
-        let last = self.chain.borrow().last;
+        let _signing = self.signing.lock().await;
+        let (last, end) = {
+            let chain = self.chain.borrow();
+            (chain.last, chain.end.unwrap_or(End::Open))
+        };
         let (seq, hash) = last.map_or((0, GENESIS), |last| (last.seq, last.hash));
-        match self.memory.anchored(TraceId::NONE, Anchored { seq, hash }, []).await {
+        // A memoryd that was started anew since the stop has written lines that nobody has signed.
+        let closed = end == End::Added || (end == End::Closed && here == 1);
+        let ask = Anchored { seq, hash, whole: true, closed };
+        match self.memory.anchored(TraceId::NONE, ask, []).await {
             Ok((head, [])) => {
+                self.count_unsigned(last, &head);
                 self.chain.borrow_mut().broken = None;
-                let told = head.seq;
-                if !self.anchor(head).await {
-                    self.distrust(format!("line {seq} was signed, and memoryd tells that line {told} is the last"));
+                match self.reopened(end, &head).await {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        let told = head.seq;
+                        self.distrust(format!("line {seq} was signed, and memoryd tells that line {told} is the last"));
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "a head of the chronicle could not be kept");
+                        self.chain_is(0, Some((here, unkept(&error))));
+                        return false;
+                    }
                 }
             }
-            Err(AskError::Refused(refusal)) if refusal.rule == ALTERED => self.distrust(refusal.why),
+            Err(AskError::Refused(refusal)) if refusal.rule == ALTERED => {
+                if closed && let Err(error) = self.store.ends(End::Added).await {
+                    tracing::error!(%error, "that the chronicle was altered could not be kept");
+                }
+                self.distrust(refusal.why);
+            }
             Err(error) => {
-                tracing::warn!(%error, "memoryd has not said whether the chronicle is what was signed");
                 // One that is there and cannot say is not waited for; one that has gone is.
                 let hindered = match error {
+                    AskError::Refused(refusal) if refusal.rule == VERIFYING => Some((here, refusal)),
                     AskError::Refused(refusal) => {
+                        tracing::warn!(%refusal, "memoryd cannot say whether the chronicle is what was signed");
                         let why = format!(
                             "memoryd cannot show that the chronicle is what was signed, so nothing is decided: {}",
                             refusal.why
                         );
                         Some((here, Refusal { why, ..refusal }))
                     }
-                    _ => None,
+                    error => {
+                        tracing::warn!(%error, "memoryd has not said whether the chronicle is what was signed");
+                        None
+                    }
                 };
                 self.chain_is(0, hindered);
                 return false;
@@ -258,25 +247,168 @@ impl Policy {
         true
     }
 
+    /// The chronicle is what was signed, and goes on: lines may follow from here on.
+    async fn reopened(self: &Rc<Self>, end: End, head: &ChainHead) -> Result<bool, StoreError> {
+        if end != End::Open {
+            self.store.ends(End::Open).await?;
+            self.chain.borrow_mut().end = Some(End::Open);
+        }
+        self.anchor(head, true).await
+    }
+
+    /// Lines that nobody had signed when the chronicle was opened: a crash leaves some. They are told of, and signed now.
+    fn count_unsigned(self: &Rc<Self>, last: Option<Anchor>, head: &ChainHead) {
+        let Some(last) = last else { return };
+        let unsigned = head.opened.saturating_sub(last.seq);
+        if unsigned > 0 && self.chain.borrow().unsigned != unsigned {
+            let lines = if unsigned == 1 { "line" } else { "lines" };
+            let text = format!(
+                "{unsigned} {lines} after the last signature (line {}): Metnos ended without a stop. They follow from the signed \
+                 ones and are signed from now on. Whether lines behind them were cut off cannot be known; no decision that allowed \
+                 an effect can be among those",
+                last.seq
+            );
+            self.event("chronicle_unsigned", &text, None);
+        }
+        self.chain.borrow_mut().unsigned = unsigned;
+    }
+
+    /// Signs a head that memoryd has told of, and keeps it; `false` when it is one from before the last.
+    async fn told_head(self: &Rc<Self>, head: &ChainHead) -> bool {
+        let _signing = self.signing.lock().await;
+        match self.anchor(head, true).await {
+            Ok(fits) => {
+                if fits && head.closed {
+                    self.close(head).await;
+                }
+                fits
+            }
+            Err(error) => {
+                tracing::error!(%error, "a head of the chronicle could not be kept");
+                true
+            }
+        }
+    }
+
+    /// memoryd has ended, and this was its last line.
+    async fn close(&self, head: &ChainHead) {
+        if !self.chain.borrow().last.is_some_and(|last| last.seq == head.seq) {
+            return;
+        }
+        match self.store.ends(End::Closed).await {
+            Ok(()) => {
+                let mut chain = self.chain.borrow_mut();
+                // Only a memoryd of another start is asked for it: this policyd may outlive the one that has ended.
+                chain.end = Some(End::Open);
+                chain.closed.send_replace(true);
+            }
+            Err(error) => tracing::error!(%error, "that the chronicle was closed could not be kept"),
+        }
+    }
+
     /// Signs a head and keeps it. Another one at the line that was signed last is an alarm; one before it says nothing by
-    /// itself: `false`.
-    async fn anchor(self: &Rc<Self>, head: ChainHead) -> bool {
+    /// itself: `false`. Whoever calls it holds `signing`.
+    async fn anchor(self: &Rc<Self>, head: &ChainHead, listed: bool) -> Result<bool, StoreError> {
         let last = self.chain.borrow().last;
         if let Some(last) = last.filter(|last| head.seq <= last.seq) {
             if head.seq == last.seq && head.hash != last.hash {
                 self.distrust(format!("line {} was signed, and memoryd tells of another one there", last.seq));
             }
-            return head.seq == last.seq;
+            return Ok(head.seq == last.seq);
         }
         if head.seq == 0 {
-            return true;
+            return Ok(true);
         }
         let anchor = Anchor { seq: head.seq, hash: head.hash, root: head.root, ts_ms: self.clock.wall_ms() };
-        match self.store.anchored(anchor, self.key.sign_anchor(&anchor)).await {
-            Ok(()) => self.chain.borrow_mut().last = Some(anchor),
-            Err(error) => tracing::error!(%error, "a head of the chronicle could not be kept"),
+        self.store.anchored(anchor, self.key.sign_anchor(&anchor), listed, End::Open).await?;
+        self.chain.borrow_mut().last = Some(anchor);
+        Ok(true)
+    }
+
+    /// Has the head signed, up to line `seq` at least. Calls that come together share a signature.
+    ///
+    /// # Errors
+    /// When memoryd cannot show that its chronicle is what was signed, or the signature cannot be kept.
+    pub(crate) async fn signed_up_to(self: &Rc<Self>, seq: u64) -> Result<(), Refusal> {
+        let _signing = self.signing.lock().await;
+        let last = self.chain.borrow().last;
+        if last.is_some_and(|last| last.seq >= seq) {
+            return Ok(());
         }
-        true
+        let (from, hash) = last.map_or((0, GENESIS), |last| (last.seq, last.hash));
+        let ask = Anchored { seq: from, hash, whole: false, closed: false };
+        match self.memory.anchored(TraceId::NONE, ask, []).await {
+            Ok((head, [])) if head.seq >= seq => {
+                self.anchor(&head, false).await.map(drop).map_err(|error| unkept(&error))
+            }
+            Ok((head, [])) => {
+                self.distrust(format!("memoryd has recorded line {seq}, and tells that line {} is the last", head.seq));
+                self.said_of_chain().unwrap_or(Ok(()))
+            }
+            Err(AskError::Refused(refusal)) if refusal.rule == ALTERED => {
+                self.distrust(refusal.why);
+                self.said_of_chain().unwrap_or(Ok(()))
+            }
+            Err(error) => Err(memory_gone(&error)),
+        }
+    }
+
+    /// The chronicle still holds after line `seq`, which may have been recorded by a memoryd that came meanwhile. No effect
+    /// without a signature over the line that allows it: whoever cuts the chronicle later cannot hide it. A read needs none.
+    ///
+    /// # Errors
+    /// When it does not hold, or cannot be signed; that nothing ran is recorded.
+    pub(crate) async fn chain_holds_for(
+        self: &Rc<Self>,
+        acts: bool,
+        id: &ExecutorId,
+        turn: TurnId,
+        seq: u64,
+    ) -> Result<(), Refusal> {
+        self.chain_holds().await?;
+        if !acts {
+            return Ok(());
+        }
+        self.signed_up_to(seq).await.inspect_err(|refusal| {
+            let why = format!("{id} was allowed and did not run: {}: {}", refusal.rule, refusal.why);
+            self.event("refused", &why, Some(turn));
+        })
+    }
+
+    /// An effect has ended: what was recorded of it is signed, and nobody waits for that.
+    pub(crate) fn sign_after(self: &Rc<Self>, acts: bool) {
+        if !acts {
+            return;
+        }
+        let policy = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            let next = policy.chain.borrow().last.map_or(1, |last| last.seq + 1);
+            if let Err(refusal) = policy.signed_up_to(next).await {
+                tracing::warn!(%refusal, "what an effect has left in the chronicle is signed later");
+            }
+        });
+    }
+
+    /// policyd alone is stopped: the head is signed once more.
+    pub async fn sign_at_stop(self: &Rc<Self>) {
+        let next = self.chain.borrow().last.map_or(1, |last| last.seq + 1);
+        if !matches!(self.said_of_chain(), Some(Ok(()))) {
+            return;
+        }
+        if let Ok(Err(refusal)) = timeout(SIGNED_WITHIN, self.signed_up_to(next)).await {
+            tracing::debug!(%refusal, "nothing more was signed");
+        }
+    }
+
+    /// All daemons are stopped: returns when memoryd has told its last head and it is signed, or memoryd is gone.
+    pub async fn chain_closed(&self) {
+        let mut closed = self.chain.borrow().closed.subscribe();
+        let mut here = self.memory.generations();
+        tokio::select! {
+            _ = closed.wait_for(|closed| *closed) => return,
+            _ = here.wait_for(|generation| *generation == 0) => {}
+        }
+        let _ = timeout(LAST_HEAD_WITHIN, closed.wait_for(|closed| *closed)).await;
     }
 
     fn distrust(self: &Rc<Self>, why: String) {
@@ -284,4 +416,10 @@ impl Policy {
         self.chain.borrow_mut().broken = Some(why.clone());
         self.event("chronicle_broken", &why, None);
     }
+}
+
+/// The signed head could not be kept.
+fn unkept(error: &StoreError) -> Refusal {
+    let why = format!("the signature of the chronicle's head cannot be kept, so nothing with an effect runs: {error}");
+    full_or(error, "chronicle.unsigned", why)
 }

@@ -6,7 +6,7 @@
 //! The rules themselves are the crate `metnos-policy`. Pure cores around it, tested without
 //! sockets: [`decide`] the order of a decision · [`arguments`], [`contract`] what a call says and
 //! whether it fits · [`approvals`] what waits for the owner's word · [`undo`] the way back of an act · [`intent`] what
-//! was foreseen, as it comes over the wire · [`rate`], [`budget`] what may be used up · [`vault`] what is given in confidence. Around them: [`anchors`] signs the heads of the chronicle.
+//! was foreseen, as it comes over the wire · [`rate`], [`budget`] what may be used up · [`vault`] what is given in confidence. Around them: [`anchors`] signs the heads of the chronicle, [`heads`] keeps them.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
@@ -32,6 +32,7 @@ mod door;
 mod explain;
 mod folders;
 mod given;
+pub mod heads;
 pub mod house;
 mod inbox;
 pub mod intent;

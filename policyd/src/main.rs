@@ -10,6 +10,7 @@ use std::time::Duration;
 use metnos_jail::{Locked, Places as JailPlaces, Profile, Pss, Waivers, die_with_parent, narrow};
 use metnos_policyd::clock::SystemClock;
 use metnos_policyd::contract;
+use metnos_policyd::heads::Last;
 use metnos_policyd::house::House;
 use metnos_policyd::key::InstanceKey;
 use metnos_policyd::outside::Folders;
@@ -21,7 +22,6 @@ use metnos_policyd::store_cards::Words;
 use metnos_policyd::strikes::Strikes;
 use metnos_policyd::switches::Switches;
 use metnos_proto::boot::{Boot, BootError, Daemon};
-use metnos_proto::chain::Anchor;
 use metnos_proto::control::{ControlError, Start};
 use metnos_proto::edges::{
     CtlPolicyd, DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydMind, PolicydSandboxd, SyntdPolicyd,
@@ -75,7 +75,7 @@ struct Opening {
     rows: Vec<Row>,
     words: Words,
     switches: (Switches, Strikes),
-    last_anchor: Option<Anchor>,
+    last_anchor: Option<Last>,
     house: House,
     store: Store,
     pss: Pss,
@@ -202,7 +202,13 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
         }
     }
     policy.drain(DRAIN_WITHIN).await;
-    daemon.drained();
+    if daemon.all_end() {
+        daemon.drained();
+        policy.chain_closed().await;
+    } else {
+        policy.sign_at_stop().await;
+        daemon.drained();
+    }
     Ok(())
 }
 

@@ -145,6 +145,8 @@ pub struct Policy {
     pub(crate) path_locks: Rc<PathLocks>,
     /// What is known of the chronicle's head.
     pub(crate) chain: RefCell<Chain>,
+    /// Held by whoever has a head of the chronicle signed.
+    pub(crate) signing: Mutex<()>,
     /// Held by whoever tells memoryd of losses.
     pub(crate) telling: Mutex<()>,
     events: Cell<usize>,
@@ -202,6 +204,7 @@ impl Policy {
             undoing: Mutex::new(()),
             path_locks: Rc::default(),
             chain: RefCell::default(),
+            signing: Mutex::new(()),
             telling: Mutex::new(()),
             events: Cell::new(0),
             to_sandbox: Semaphore::new(MAX_TO_SANDBOX),
@@ -389,8 +392,11 @@ impl Policy {
             denials_total: self.denials.get(),
             public_key: self.key.public_hex(),
             undecided: self.undecided(),
+            signed_line: self.chain.borrow().last.map_or(0, |last| last.seq),
+            unsigned_lines: self.chain.borrow().unsigned,
             unborn: count(self.unborn.get()),
             stopped_ms: switches.get(&What::All).map_or(0, |thrown| thrown.since_ms.max(1)),
+            stopped_by: switches.get(&What::All).map_or_else(String::new, |thrown| thrown.by.clone()),
             disabled: switches.keys().filter_map(What::executor).map(str::to_owned).collect(),
             notices: self.house().notices.list(),
         }

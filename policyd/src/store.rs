@@ -4,13 +4,12 @@
 
 use std::path::Path;
 
-use metnos_proto::chain::Anchor;
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::anchors;
+use crate::heads::{self, Last};
 use crate::house::House;
 use crate::key;
 use crate::life;
@@ -171,7 +170,7 @@ pub struct Opened {
     /// The strikes of every executor.
     pub strikes: Strikes,
     /// The head of the chronicle that was signed last.
-    pub last_anchor: Option<Anchor>,
+    pub last_anchor: Option<Last>,
     /// What else policyd keeps.
     pub house: House,
 }
@@ -189,11 +188,11 @@ impl Opened {
              PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON;",
         )?;
         prepare(&connection, public_key)?;
-        anchors::prepare(&connection)?;
+        heads::prepare(&connection)?;
         let rows = load(&connection)?;
         let words = store_cards::load(&connection)?;
         let (switches, strikes) = (switches::load(&connection)?, strikes::load(&connection)?);
-        let last_anchor = anchors::last(&connection)?;
+        let last_anchor = heads::last(&connection)?;
         let house = House::load(&connection, &key::kept(folder, vault::KEY_FILE)?)?;
         Ok(Self { connection, rows, words, switches, strikes, last_anchor, house })
     }

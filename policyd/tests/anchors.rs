@@ -17,7 +17,8 @@ use std::cell::Cell;
 use std::time::Duration;
 
 fn head(seq: u64, byte: u8) -> ChainHead {
-    ChainHead { seq, hash: Sha256([byte; 32]), root: Sha256([byte.wrapping_add(1); 32]) }
+    let (hash, root) = (Sha256([byte; 32]), Sha256([byte.wrapping_add(1); 32]));
+    ChainHead { seq, hash, root, opened: 0, closed: false }
 }
 
 /// A world whose memoryd has this head, and which keeps the chain.
@@ -316,5 +317,154 @@ fn only_the_owner_at_the_machine_has_a_payload_taken_out() {
         let refused = guest.redact(TraceId::NONE, RedactPayload { seq: 8, why: "mischief".into() }, []).await;
         assert!(refused.is_err());
         assert!(world.took().iter().all(|line| !line.starts_with("redact")));
+    });
+}
+
+/// A world whose executor changes something.
+async fn world_of_writer(folder: &std::path::Path) -> World {
+    let manifest = peers::testing::manifest_text("fs_write", &[("/path", "path")])
+        .replace("class = \"read\"", "class = \"self_create\"")
+        .replace("side_effects = false", "side_effects = true")
+        .replace("fs-read-workspace", "fs-write-workspace")
+        .replace("fs_read = [", "fs_write = [")
+        .replace("[effects]", "quotas = { writes_per_day = 1000, bytes_per_day = 1000000 }\n\n[effects]");
+    let writer = FakeExecutor { manifest, ..FakeExecutor::reader("fs_write") };
+    let world = World::new(folder, vec![writer.clone()], &[&writer]);
+    world.start_memory(1).await;
+    world.start_sandbox(1);
+    world.keep();
+    world.policy.settled().await;
+    world
+}
+
+async fn write(world: &World) -> Result<(), String> {
+    let owner = world.owner(OWNER).await;
+    let arguments = Sealed::new(b"{\"path\":\"notes/new.md\",\"text\":\"x\"}").unwrap();
+    match owner.run_call(TraceId::NONE, RunCall { executor: "fs_write".into() }, [arguments]).await {
+        Ok(_) => Ok(()),
+        Err(metnos_proto::edge::AskError::Refused(refusal)) => Err(refusal.rule),
+        Err(other) => Err(other.to_string()),
+    }
+}
+
+#[test]
+fn the_line_that_allows_an_effect_is_signed_before_it_and_a_read_needs_none() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world_of_writer(folder.path()).await;
+        world.took();
+        assert_eq!(write(&world).await, Ok(()));
+        let log = world.took();
+        let at = |what: &str| {
+            log.iter().position(|line| line.starts_with(what)).unwrap_or_else(|| panic!("{what}: {log:#?}"))
+        };
+        assert!(at("decision ") < at("signed after ") && at("signed after ") < at("run "), "{log:#?}");
+        let decided = kept(&world).await.0.last().unwrap().0.seq;
+        assert!(decided >= 1);
+    });
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path(), head(70, 2)).await;
+        until_kept(&world, 70).await;
+        world.took();
+        assert_eq!(call(&world).await, Ok(()));
+        assert!(world.took().iter().all(|line| !line.starts_with("signed")), "a read is not slower for it");
+    });
+}
+
+#[test]
+fn an_effect_whose_line_cannot_be_signed_does_not_happen() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world_of_writer(folder.path()).await;
+        world.took();
+        *world.memory.altered.borrow_mut() = Some("line 1 had another hash".into());
+        assert_eq!(write(&world).await.unwrap_err(), "chronicle.anchor");
+        assert!(world.took().iter().all(|line| !line.starts_with("run ")), "nothing ran");
+    });
+}
+
+#[test]
+fn a_chronicle_that_was_closed_is_asked_for_as_closed_once_and_lines_after_it_stay_an_alarm() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path(), head(70, 2)).await;
+        until_kept(&world, 70).await;
+        tell(&world, ChainHead { closed: true, ..head(75, 3) }).await;
+        world.policy.chain_closed().await;
+        assert_eq!(kept(&world).await.0.last().unwrap().0.seq, 75);
+    });
+    // Somebody adds lines while nobody runs.
+    run(async {
+        let world = World::new(folder.path(), vec![FakeExecutor::reader("fs_read")], &[]);
+        *world.memory.head.borrow_mut() = head(79, 4);
+        *world.memory.altered.borrow_mut() = Some("lines 76 to 79 were added".into());
+        world.start_memory(1).await;
+        world.start_sandbox(1);
+        world.keep();
+        assert!(until_broken(&world).await.contains("were added"));
+        assert_eq!(world.memory.heads.borrow()[0], "anchored 75 closed");
+    });
+    for closed in [true, false] {
+        run(async {
+            let world = World::new(folder.path(), vec![FakeExecutor::reader("fs_read")], &[]);
+            *world.memory.head.borrow_mut() = head(75, 3);
+            world.start_memory(2).await;
+            world.start_sandbox(1);
+            world.keep();
+            until_asked(&world, 1).await;
+            let asked = if closed { "anchored 75 closed" } else { "anchored 75" };
+            assert_eq!(world.memory.heads.borrow()[0], asked, "until it was put right");
+            let mut rounds = 0;
+            while undecided(&world).await != "" && rounds < 10_000 {
+                rounds += 1;
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(undecided(&world).await, "");
+        });
+    }
+}
+
+#[test]
+fn a_start_that_ended_before_the_proof_leaves_no_false_alarm() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path(), head(70, 2)).await;
+        until_kept(&world, 70).await;
+        tell(&world, ChainHead { closed: true, ..head(75, 3) }).await;
+        world.policy.chain_closed().await;
+    });
+    // It was started, memoryd wrote two lines, and the power failed.
+    run(async { drop(World::new(folder.path(), vec![FakeExecutor::reader("fs_read")], &[])) });
+    run(async {
+        let world = World::new(folder.path(), vec![FakeExecutor::reader("fs_read")], &[]);
+        *world.memory.head.borrow_mut() = ChainHead { opened: 77, ..head(77, 5) };
+        world.start_memory(1).await;
+        world.start_sandbox(1);
+        world.keep();
+        until_kept(&world, 77).await;
+        assert_eq!(world.memory.heads.borrow()[0], "anchored 75");
+        let report = world.owner(OWNER).await.policy_status(TraceId::NONE, PolicyStatus {}, []).await.unwrap().0;
+        assert_eq!((report.unsigned_lines, report.signed_line, report.undecided.as_str()), (2, 77, ""));
+        world.until("event chronicle_unsigned: 2 lines after the last signature (line 75)").await;
+    });
+}
+
+#[test]
+fn a_memoryd_that_is_still_reading_is_waited_for_and_status_says_how_far_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = world(folder.path(), head(70, 2)).await;
+        until_kept(&world, 70).await;
+        world.took();
+        world.memory.mood.set(Mood::Reads);
+        world.start_memory(2).await;
+        until_asked(&world, 3).await;
+        assert!(undecided(&world).await.contains("40 %"));
+        let mut waiting = std::pin::pin!(call(&world));
+        assert!(waits(&mut waiting).await, "it waits");
+        assert!(!acted(&world), "nothing is decided, and nothing ran");
+        world.memory.mood.set(Mood::Honest);
+        assert_eq!(waiting.await, Ok(()));
     });
 }

@@ -147,6 +147,7 @@ impl<R: Role> Boot<R> {
             start: self.start,
             waiting: self.ends,
             takers: HashMap::new(),
+            all_end: false,
             role: std::marker::PhantomData,
         })
     }
@@ -187,6 +188,7 @@ pub struct Daemon<R: Role> {
     pub start: Start,
     waiting: Vec<RawEnd>,
     takers: HashMap<(EdgeId, Side), Taker>,
+    all_end: bool,
     role: std::marker::PhantomData<R>,
 }
 
@@ -287,6 +289,10 @@ impl<R: Role> Daemon<R> {
                     control::send(control.get_ref().as_fd(), &pong, None)?;
                 }
                 (Order::Drain(_), None) => return Ok(()),
+                (Order::DrainAll(_), None) => {
+                    self.all_end = true;
+                    return Ok(());
+                }
                 #[cfg(feature = "attack")]
                 (Order::Attempt(attempt), None) => self.attempt(attempt)?,
                 (other, _) => return Err(BootError::Protocol(format!("out of order: {other:?}"))),
@@ -299,6 +305,12 @@ impl<R: Role> Daemon<R> {
             Some(taker) => taker(end),
             None => Err(BootError::Protocol(format!("nobody takes an end of {:?}", end.edge))),
         }
+    }
+
+    /// Whether all daemons end, and not this one alone.
+    #[must_use]
+    pub const fn all_end(&self) -> bool {
+        self.all_end
     }
 
     /// Tells the supervisor that nothing runs any more.

@@ -46,6 +46,9 @@ words! {
         Folder(Folder),
         /// To sandboxd alone, before any end: the control groups of calls.
         Groups(Groups),
+        /// To policyd alone, when all daemons end: finish what runs and say so, then live on until memoryd has told the last
+        /// head of the chronicle and it is signed.
+        DrainAll(DrainAll),
         /// Test builds only: attempt this forbidden act and report.
         #[cfg(feature = "attack")]
         Attempt(Attempt),
@@ -220,6 +223,9 @@ words! {
 
     /// See [`Order::Drain`].
     pub struct Drain {}
+
+    /// See [`Order::DrainAll`].
+    pub struct DrainAll {}
 
     /// See `Order::Attempt`.
     pub struct Attempt {
@@ -449,7 +455,7 @@ impl Message for Order {
         match self {
             Self::Edge(_) | Self::Helper(_) | Self::Folder(_) => 1,
             Self::Groups(groups) => usize::from(groups.missing.is_empty()),
-            Self::Start(_) | Self::Go(_) | Self::Ping(_) | Self::Drain(_) => 0,
+            Self::Start(_) | Self::Go(_) | Self::Ping(_) | Self::Drain(_) | Self::DrainAll(_) => 0,
             #[cfg(feature = "attack")]
             Self::Attempt(_) => 0,
         }

@@ -96,7 +96,10 @@ impl std::fmt::Display for Reason {
             Self::NotReady => write!(f, "it was not ready within {READY_WITHIN_MS} ms and was killed"),
             Self::Silent => write!(f, "it did not answer a ping within {PONG_WITHIN_MS} ms and was killed"),
             Self::Halted => {
-                write!(f, "a signal had stopped it (SIGSTOP), nothing continued it within {HALTED_WITHIN_MS} ms, and it was killed")
+                write!(
+                    f,
+                    "a signal had stopped it (SIGSTOP), nothing continued it within {HALTED_WITHIN_MS} ms, and it was killed"
+                )
             }
             Self::Deaf => write!(f, "it closed its control line, lived on, and was killed"),
             Self::NotDrained => write!(f, "it did not finish within {DRAIN_WITHIN_MS} ms and was killed"),
@@ -170,8 +173,7 @@ impl Health {
 
     /// The kernel says that a signal has stopped it, or that it goes on.
     pub fn halted(&mut self, now_ms: u64, halted: bool) {
-        self.halted_until_ms =
-            halted.then(|| self.halted_until_ms.unwrap_or(now_ms.saturating_add(HALTED_WITHIN_MS)));
+        self.halted_until_ms = halted.then(|| self.halted_until_ms.unwrap_or(now_ms.saturating_add(HALTED_WITHIN_MS)));
     }
 
     /// Somebody wants it started anew. True when it must now be told to finish; a daemon that waits for its start

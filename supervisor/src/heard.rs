@@ -55,7 +55,8 @@ impl<F: Front> Set<F> {
         for (role, daemon) in &mut self.daemons {
             let Some(live) = &daemon.live else { continue };
             if let Some(halted) = self.front.halted(&live.process) {
-                let what = if halted { "was stopped by a signal (SIGSTOP)" } else { "goes on after a signal had stopped it" };
+                let what =
+                    if halted { "was stopped by a signal (SIGSTOP)" } else { "goes on after a signal had stopped it" };
                 tracing::warn!(%role, "{what}");
                 daemon.health.halted(now, halted);
             }
@@ -107,6 +108,9 @@ impl<F: Front> Set<F> {
                 let phase = self.daemons.get(&role).map(|daemon| daemon.health.phase());
                 if self.stop.is_none() && !matches!(phase, Some(Phase::Draining { .. } | Phase::Dying)) {
                     return Err("it has finished and nobody had asked".to_owned());
+                }
+                if let Some(stop) = &mut self.stop {
+                    stop.drained(role);
                 }
             }
             Report::Violation(violation) => return self.violation(role, &violation),

@@ -239,7 +239,8 @@ fn detach(log: &OwnedFd) -> Result<(), RunError> {
 
 fn log_to_stderr() {
     let ansi = std::io::stderr().is_terminal();
-    let subscriber = tracing_subscriber::fmt().with_writer(metnos_proto::log::stderr).with_ansi(ansi).with_target(false);
+    let subscriber =
+        tracing_subscriber::fmt().with_writer(metnos_proto::log::stderr).with_ansi(ansi).with_target(false);
     // A second call in one process keeps the first, which is as good.
     drop(subscriber.with_max_level(tracing::Level::INFO).try_init());
 }

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use metnos_proto::control::{self, Drain, EdgeEnd, Folder, Go, Groups, Helper, Order, Ping, Settings, Start};
+use metnos_proto::control::{self, Drain, DrainAll, EdgeEnd, Folder, Go, Groups, Helper, Order, Ping, Settings, Start};
 use metnos_proto::role::RoleName;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
@@ -443,7 +443,7 @@ impl<F: Front> Set<F> {
         self.answer_due(now);
         while let Some(stop) = &mut self.stop {
             match stop.next(now) {
-                Next::Drain(roles) => roles.into_iter().for_each(|role| self.order(role, &Order::Drain(Drain {}))),
+                Next::Drain(roles) => roles.into_iter().for_each(|role| self.order(role, &to_end(role))),
                 Next::Kill(roles) => {
                     for role in roles {
                         tracing::warn!(%role, "it did not finish in time and is killed");
@@ -458,6 +458,14 @@ impl<F: Front> Set<F> {
             }
         }
         false
+    }
+}
+
+/// What a daemon is told when all of them end.
+const fn to_end(role: RoleName) -> Order {
+    match role {
+        RoleName::Policyd => Order::DrainAll(DrainAll {}),
+        _ => Order::Drain(Drain {}),
     }
 }
 

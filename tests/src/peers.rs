@@ -159,7 +159,9 @@ impl policyd_memoryd::ServeBlocking for Memory {
     }
 
     fn anchored(&mut self, _: &FromPolicyd, _: TraceId, word: Anchored, []: [Sealed; 0]) -> Served<ChainHead, 0> {
-        Ok((ChainHead { seq: word.seq, hash: word.hash, root: Sha256([0; 32]) }, []))
+        // One that has recorded more since has a later head.
+        let (seq, hash) = if self.0 > word.seq { (self.0, Sha256([0; 32])) } else { (word.seq, word.hash) };
+        Ok((ChainHead { seq, hash, root: Sha256([0; 32]), opened: word.seq, closed: false }, []))
     }
 
     fn asked(&mut self, _: &FromPolicyd, _: TraceId, _: Asked, [_sent]: [Sealed; 1]) -> Served<Recorded, 0> {

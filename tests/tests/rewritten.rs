@@ -156,3 +156,88 @@ fn an_instance_that_was_backed_up_while_it_ran_is_restored_elsewhere_whole_and_g
     let (code, refused) = set.json(&["restore", kept]);
     assert!(code == 1 && refused.to_string().contains("is not what was copied"), "{refused:#}");
 }
+
+/// The one file of the chronicle.
+fn day_of(audit: &Path) -> PathBuf {
+    let days = std::fs::read_dir(audit).unwrap().map(|entry| entry.unwrap().path());
+    days.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "jsonl")).unwrap()
+}
+
+#[test]
+fn one_changed_byte_or_a_cut_line_stops_every_decision_after_a_restart() {
+    let mut set = Instance::start();
+    for _ in 0..3 {
+        assert_eq!(call(&set).0, 0);
+    }
+    set.down();
+    let audit = set.home().join(".audit");
+    let right = beside(&set).join("right");
+    copy(&audit, &right);
+    let bytes = std::fs::read(day_of(&audit)).unwrap();
+    let ends: Vec<usize> = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
+    let last = ends.len();
+    let flipped = |at: usize| {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        changed
+    };
+    // In the first line, in the middle, in the last line, its newline; and the last line cut off, index and all.
+    let cases = [
+        (flipped(40), false),
+        (flipped(ends[last / 2] - 90), false),
+        (flipped(ends[last - 1] - 5), false),
+        (flipped(ends[last - 1]), true),
+        (bytes[..=ends[last - 2]].to_vec(), true),
+    ];
+    for (at, (changed, without_index)) in cases.into_iter().enumerate() {
+        std::fs::write(day_of(&audit), changed).unwrap();
+        if without_index {
+            let _ = std::fs::remove_file(audit.join("index.sqlite"));
+            let _ = std::fs::remove_file(audit.join("index.sqlite-wal"));
+        }
+        set.up();
+        let (code, value) = call(&set);
+        let rule = value["error"]["rule"].as_str().unwrap_or_default();
+        assert!(code != 0 && matches!(rule, "chronicle.altered" | "chronicle.anchor"), "case {at}: {value:#}");
+        let status = set.json(&["status"]).1;
+        let undecided = status["policy"]["undecided"].as_str().unwrap();
+        assert!(undecided.contains("line ") || undecided.contains("byte "), "case {at}: {undecided}");
+        let (code, report) = set.json(&["audit", "verify"]);
+        assert!(code == 1 && report["findings_total"].as_u64().unwrap() > 0, "case {at}: {report:#}");
+        set.down();
+        std::fs::remove_dir_all(&audit).unwrap();
+        copy(&right, &audit);
+    }
+    set.up();
+    assert_eq!(call(&set).0, 0);
+    set.verify();
+}
+
+#[test]
+fn a_stop_leaves_no_line_unsigned_and_a_crash_says_how_many() {
+    let mut set = Instance::start();
+    assert_eq!(call(&set).0, 0);
+    set.down();
+    set.up();
+    let policy = |set: &Instance| set.json(&["status"]).1["policy"].clone();
+    assert_eq!(policy(&set)["unsigned_lines"], 0);
+    assert!(policy(&set)["signed_line"].as_u64().unwrap() > 0);
+    assert_eq!(call(&set).0, 0);
+    // An effect is signed before it happens, and what was recorded of it soon afterwards.
+    assert_eq!(set.run("fs_write", &["path=notes/signed.md", "content=x"]).0, 0);
+    let decided = set.chronicle().iter().rfind(|line| line.kind() == "run_started").unwrap().seq();
+    metnos_tests::until("a signature", Duration::from_secs(20), || {
+        (policy(&set)["signed_line"].as_u64().unwrap() + 1 >= decided).then_some(())
+    });
+    assert_eq!(call(&set).0, 0);
+    let supervisor = rustix::process::Pid::from_raw(set.supervisor().cast_signed()).unwrap();
+    rustix::process::kill_process(supervisor, rustix::process::Signal::KILL).unwrap();
+    let _ = set.ended();
+    set.up();
+    assert!(policy(&set)["unsigned_lines"].as_u64().unwrap() > 0, "{:#}", policy(&set));
+    assert_eq!(call(&set).0, 0);
+    metnos_tests::until("a line that says so", Duration::from_secs(20), || {
+        set.chronicle().iter().any(|line| line.payload("kind") == "chronicle_unsigned").then_some(())
+    });
+    set.verify();
+}

@@ -6,6 +6,7 @@ use metnos_proto::ids::{SessionId, Sha256, TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Trust};
 use metnos_proto::role::RoleName;
 
+use super::payload::SystemEvent;
 use super::time::instant_text;
 
 pub use metnos_proto::chain::{DOMAIN, FIELD_NAMES, FIELDS, GENESIS, is_mark, mark, preimage, sha256};
@@ -142,6 +143,25 @@ pub struct Draft {
     pub trust: Trust,
     /// The content: a JSON object in canonical form.
     pub payload: String,
+}
+
+impl Draft {
+    /// What memoryd itself has to tell.
+    #[must_use]
+    pub fn own(session: SessionId, kind: &str, text: String) -> Self {
+        Self {
+            parent: None,
+            emitter: RoleName::Memoryd,
+            session,
+            turn_id: None,
+            trace_id: None,
+            kind: EventType::SystemEvent,
+            channel: None,
+            peer: String::new(),
+            trust: Trust::System,
+            payload: SystemEvent { kind: kind.to_owned(), text }.encode(),
+        }
+    }
 }
 
 /// An event of the chronicle.

@@ -3,15 +3,12 @@
 use std::path::Path;
 
 use metnos_proto::ids::{SessionId, Sha256, TurnId};
-use metnos_proto::msg::common::Trust;
 use metnos_proto::msg::memoryd::Recorded;
-use metnos_proto::role::RoleName;
 
 use super::event::{Draft, Event, EventType, GENESIS};
 use super::index::{Index, IndexRow};
 use super::line::{check_draft, to_line};
 use super::log::{Log, Place, Placed};
-use super::payload::SystemEvent;
 use super::recover::{self, apply};
 use super::redact;
 use super::time::{Clock, Day};
@@ -84,6 +81,8 @@ pub struct Chronicle {
     session: SessionId,
     health: Health,
     head: Head,
+    /// The last line that was in the files when they were opened.
+    opened: u64,
     staged: Vec<Event>,
     staged_bytes: usize,
     staged_so_far: u64,
@@ -100,21 +99,6 @@ pub struct Chronicle {
 impl std::fmt::Debug for Chronicle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Chronicle").field("head", &self.head).field("health", &self.health).finish_non_exhaustive()
-    }
-}
-
-fn own(session: SessionId, kind: &str, text: String) -> Draft {
-    Draft {
-        parent: None,
-        emitter: RoleName::Memoryd,
-        session,
-        turn_id: None,
-        trace_id: None,
-        kind: EventType::SystemEvent,
-        channel: None,
-        peer: String::new(),
-        trust: Trust::System,
-        payload: SystemEvent { kind: kind.to_owned(), text }.encode(),
     }
 }
 
@@ -166,7 +150,7 @@ impl Chronicle {
                 told.push(("redacted_late", format!("{done} payloads were to be taken out, and are now")));
             }
         }
-        let news = told.into_iter().map(|(kind, text)| own(session, kind, text)).collect();
+        let news = told.into_iter().map(|(kind, text)| Draft::own(session, kind, text)).collect();
         Ok(Self {
             log,
             index,
@@ -176,6 +160,7 @@ impl Chronicle {
             session,
             health,
             head,
+            opened: head.seq,
             staged: Vec::new(),
             staged_bytes: 0,
             staged_so_far: 0,
@@ -222,7 +207,7 @@ impl Chronicle {
         let behind = now.saturating_add(CLOCK_BACK_MS) < self.head.ts_ms;
         if behind && !self.clock_back_told {
             let text = format!("the clock is {} ms behind the last event", self.head.ts_ms - now);
-            self.news.push(own(self.session, "clock_back", text));
+            self.news.push(Draft::own(self.session, "clock_back", text));
         }
         self.clock_back_told = behind;
         for draft in std::mem::take(&mut self.news) {
@@ -249,7 +234,7 @@ impl Chronicle {
     /// than [`MAX_NEWS`] wait for a disk that can be written.
     pub fn tell(&mut self, kind: &str, text: String) {
         if self.news.len() < MAX_NEWS {
-            self.news.push(own(self.session, kind, text));
+            self.news.push(Draft::own(self.session, kind, text));
         }
     }
 
@@ -423,6 +408,12 @@ impl Chronicle {
     #[must_use]
     pub const fn head(&self) -> Head {
         self.head
+    }
+
+    /// The number of the last line that was in the files when they were opened.
+    #[must_use]
+    pub const fn opened(&self) -> u64 {
+        self.opened
     }
 
     /// How many torn ends were set aside at start.

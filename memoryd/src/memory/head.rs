@@ -4,7 +4,7 @@
 use metnos_proto::chain::{ANCHOR_EVERY, ANCHOR_WITHIN_MS};
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::RefusalCode;
-use metnos_proto::msg::memoryd::{Anchored, ChainHead, ConstitutionModified, MAX_WHY, Recorded, Redact};
+use metnos_proto::msg::memoryd::{Anchored, ChainHead, ConstitutionModified, MAX_WHY, Recorded, Redact, VERIFYING};
 
 use super::record::{clean, refused};
 use super::{Memory, Teller, Told};
@@ -13,7 +13,29 @@ use crate::chronicle::payload;
 use crate::chronicle::redact;
 use crate::chronicle::store::Head;
 use crate::chronicle::verify::Verify;
-use crate::error::Error;
+use crate::error::{Error, Result};
+
+/// How much of the files is read before whoever asks for the whole is told to wait.
+const AT_ONCE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// How far the whole of the files was read.
+#[derive(Debug, Default)]
+pub(super) enum Reading {
+    /// It was not begun, or what came of it was told.
+    #[default]
+    Not,
+    /// It is being read.
+    Under {
+        /// What reads it.
+        verify: Box<Verify>,
+        /// How many bytes were read.
+        done: u64,
+        /// Of how many.
+        of: u64,
+    },
+    /// It was read, and nobody was told yet.
+    Done,
+}
 
 /// What policyd was told of.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,7 +52,13 @@ impl Memory {
     pub fn chain_head(&self) -> Option<ChainHead> {
         let Head { seq, hash, .. } = self.chronicle.head();
         let (size, root) = self.chronicle.index().root();
-        (size == seq).then_some(ChainHead { seq, hash, root })
+        (size == seq).then_some(ChainHead { seq, hash, root, opened: self.chronicle.opened(), closed: false })
+    }
+
+    /// The last head, after [`Memory::settle`]: no line follows it.
+    #[must_use]
+    pub fn last_head(&self) -> Option<ChainHead> {
+        self.chronicle.altered().is_none().then(|| self.chain_head())?.map(|head| ChainHead { closed: true, ..head })
     }
 
     /// The head, when it is time to tell policyd: enough lines are new, or the first of them has waited long enough.
@@ -64,14 +92,27 @@ impl Memory {
         Some((since + ANCHOR_WITHIN_MS).saturating_sub(self.chronicle.now_ms()).min(ANCHOR_WITHIN_MS))
     }
 
-    /// policyd: does the line that was signed last still stand, and does all that follows it hold? A chronicle that
-    /// is not what was signed records nothing from then on.
+    /// policyd: does the line that was signed last still stand, and does all that follows it hold? When it asks for the whole,
+    /// every line of the files is read before it is answered. A chronicle that is not what was signed records nothing from
+    /// then on.
     ///
     /// # Errors
-    /// When it does not, or cannot be read.
+    /// When it does not, or cannot be read; or by [`VERIFYING`] while it is being read.
     pub fn anchored(&mut self, word: &Anchored) -> Told<ChainHead> {
         self.flush()?;
         self.chronicle.fit()?;
+        if word.whole {
+            self.verified_whole()?;
+        }
+        let opened = self.chronicle.opened();
+        if word.closed && opened > word.seq {
+            let first = word.seq + 1;
+            let lines =
+                if first == opened { format!("line {first} was") } else { format!("lines {first} to {opened} were") };
+            let why = format!("{lines} added after Metnos was stopped at line {} and its end was signed", word.seq);
+            self.chronicle.distrust(why.clone());
+            return Err(Error::Altered(why).into());
+        }
         if word.seq > 0 {
             let anchor = (word.seq, word.hash);
             if let Err(why) = self.stands(anchor) {
@@ -96,6 +137,67 @@ impl Memory {
         })?;
         self.head_told(&head);
         Ok(head)
+    }
+
+    /// Reads on in the files, at most so many bytes; `true` while there is more to read.
+    ///
+    /// # Errors
+    /// When a file or the index cannot be read.
+    pub fn verify_on(&mut self, bytes: u64) -> Result<bool> {
+        let Reading::Under { verify, done, .. } = &mut self.reading else { return Ok(false) };
+        let report = match verify.step(&self.chronicle, bytes) {
+            Ok(Some(report)) => report,
+            Ok(None) => {
+                *done = done.saturating_add(bytes);
+                return Ok(true);
+            }
+            Err(error) => {
+                // Whoever asks for it has it begun anew.
+                self.reading = Reading::Not;
+                return Err(error);
+            }
+        };
+        self.reading = Reading::Done;
+        if let Some(first) = report.findings.first()
+            && self.chronicle.altered().is_none()
+        {
+            let more = match report.findings_total {
+                0 | 1 => String::new(),
+                2 => " (and 1 more finding)".to_owned(),
+                total => format!(" (and {} more findings)", total - 1),
+            };
+            self.chronicle.distrust(format!("line {}: {}: {}{more}", first.seq, first.kind, first.detail));
+        }
+        Ok(false)
+    }
+
+    /// Begins to read every line of the files.
+    pub(super) fn verify_anew(&mut self) -> Result<()> {
+        // The lines and the index beside them: witnesses that disagree are an alarm of `audit verify`, and no reason to stop
+        // for good.
+        let verify = Verify::new(&self.chronicle)?.without_witnesses();
+        self.reading = Reading::Under { verify: Box::new(verify), done: 0, of: self.chronicle.log().bytes()? };
+        Ok(())
+    }
+
+    /// Whether every line was read since the files were opened, or since this was answered last.
+    fn verified_whole(&mut self) -> Told<()> {
+        if matches!(self.reading, Reading::Not) {
+            self.verify_anew()?;
+        }
+        // What ordinary instances have is read at once.
+        if self.verify_on(AT_ONCE_BYTES)?
+            && let Reading::Under { done, of, .. } = &self.reading
+        {
+            let percent = done.saturating_mul(100).checked_div(*of).unwrap_or(0).min(99);
+            let why = format!(
+                "memoryd is reading the whole chronicle before anything is decided: {percent} % of it is verified"
+            );
+            return Err(refused(RefusalCode::Busy, VERIFYING, why));
+        }
+        self.chronicle.fit()?;
+        self.reading = Reading::Not;
+        Ok(())
     }
 
     /// Whether the line of this number has this hash: in the index, in the log, and by calculation.
@@ -139,6 +241,14 @@ impl Memory {
         }
         self.flush()?;
         self.chronicle.fit()?;
+        // A line whose payload goes while it is read would look as if somebody had changed it.
+        if self.verify_on(AT_ONCE_BYTES)? {
+            return Err(refused(
+                RefusalCode::Busy,
+                VERIFYING,
+                "the whole chronicle is being read; try again in a moment",
+            ));
+        }
         let unknown = || refused(RefusalCode::Unknown, "audit.line", format!("there is no line {}", word.seq));
         let row = self.chronicle.index().row(word.seq)?.ok_or_else(unknown)?;
         let event = self.chronicle.read(&row)?;

@@ -19,10 +19,15 @@ use crate::chronicle::testing::kinds;
 use crate::chronicle::verify::Verify;
 use crate::faults::{Fault, Step};
 
-const DAY: &str = ".audit/2026-04-25.jsonl";
+pub(super) const DAY: &str = ".audit/2026-04-25.jsonl";
 
 fn clean(memory: &Memory) {
     assert_eq!(kinds(memory.chronicle()), Vec::<String>::new());
+}
+
+/// What policyd asks with every effect.
+pub(super) fn ask(head: &ChainHead) -> Anchored {
+    Anchored { seq: head.seq, hash: head.hash, whole: false, closed: false }
 }
 
 fn signed(head: &ChainHead) -> Anchor {
@@ -72,7 +77,7 @@ fn a_chronicle_that_memoryd_itself_wrote_anew_is_caught_by_the_signed_head_and_b
     let mut memory = instance.open();
     clean(&memory);
     assert_eq!(findings(&memory, 0, vec![signed(&head)]), ["anchor"]);
-    assert_eq!(no(memory.anchored(&Anchored { seq: head.seq, hash: head.hash })), "chronicle.altered");
+    assert_eq!(no(memory.anchored(&ask(&head))), "chronicle.altered");
     assert_eq!(
         no(memory.received(teller(RoleName::Gatewayd), &super::testing::received(9), b"x".to_vec())),
         "chronicle.altered"
@@ -91,7 +96,7 @@ fn a_return_to_an_earlier_state_is_caught_by_the_signed_head() {
     let mut returned = earlier.open();
     clean(&returned);
     assert_eq!(findings(&returned, 0, vec![signed(&head)]), ["anchor"]);
-    assert_eq!(no(returned.anchored(&Anchored { seq: head.seq, hash: head.hash })), "chronicle.altered");
+    assert_eq!(no(returned.anchored(&ask(&head))), "chronicle.altered");
 }
 
 #[test]
@@ -104,7 +109,7 @@ fn what_follows_the_signed_head_is_verified_when_policyd_comes() {
     let path = instance.dir.path().join(DAY);
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replacen("\"text\":\"42 words\"", "\"text\":\"43 words\"", 2)).unwrap();
-    assert_eq!(no(memory.anchored(&Anchored { seq: head.seq, hash: head.hash })), "chronicle.altered");
+    assert_eq!(no(memory.anchored(&ask(&head))), "chronicle.altered");
 }
 
 #[test]
@@ -120,7 +125,7 @@ fn witnesses_that_disagree_are_a_finding_and_do_not_stop_everything() {
     };
     memory.chronicle.stage(foreign).unwrap();
     memory.flush().unwrap();
-    memory.anchored(&Anchored { seq: head.seq, hash: head.hash }).unwrap();
+    memory.anchored(&ask(&head)).unwrap();
     memory.count_words(2);
     assert!(kinds(memory.chronicle()).contains(&"emitter".to_owned()));
     assert!(memory.status().unwrap().altered.is_empty());
@@ -130,16 +135,16 @@ fn witnesses_that_disagree_are_a_finding_and_do_not_stop_everything() {
 fn an_honest_memory_proves_itself_and_tells_its_head() {
     let instance = Instance::new();
     let mut memory = instance.open();
-    let first = memory.anchored(&Anchored { seq: 0, hash: GENESIS }).unwrap();
+    let first = memory.anchored(&Anchored { seq: 0, hash: GENESIS, whole: false, closed: false }).unwrap();
     assert_eq!(first.seq, 0);
     memory.count_words(1);
-    let head = memory.anchored(&Anchored { seq: 0, hash: GENESIS }).unwrap();
+    let head = memory.anchored(&Anchored { seq: 0, hash: GENESIS, whole: false, closed: false }).unwrap();
     memory.count_words(2);
-    let next = memory.anchored(&Anchored { seq: head.seq, hash: head.hash }).unwrap();
+    let next = memory.anchored(&ask(&head)).unwrap();
     assert_eq!((head.seq, next.seq), (10, 20));
     assert_eq!(findings(&memory, 0, vec![signed(&next), signed(&head)]), Vec::<String>::new());
     assert_eq!(findings(&memory, 15, vec![signed(&next), signed(&head)]), Vec::<String>::new(), "half a turn");
-    let unknown = Anchored { seq: 21, hash: head.hash };
+    let unknown = Anchored { seq: 21, ..ask(&head) };
     assert_eq!(no(memory.anchored(&unknown)), "chronicle.altered");
 }
 
@@ -177,7 +182,7 @@ fn the_head_is_due_after_so_many_lines_or_so_long_and_not_before() {
     assert!(head.seq - 60 >= ANCHOR_EVERY);
 }
 
-fn redact(memory: &mut Memory, seq: u64) -> super::Told<metnos_proto::msg::memoryd::Recorded> {
+pub(super) fn redact(memory: &mut Memory, seq: u64) -> super::Told<metnos_proto::msg::memoryd::Recorded> {
     memory.redact(teller(RoleName::Policyd), &Redact { seq, why: "a secret was in it".to_owned() })
 }
 

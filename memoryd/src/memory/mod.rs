@@ -36,6 +36,8 @@ mod recollect;
 mod recollect_tests;
 mod record;
 mod room;
+#[cfg(test)]
+mod signed_tests;
 mod suspended;
 #[cfg(test)]
 pub mod testing;
@@ -108,6 +110,8 @@ pub struct Memory {
     rounds: u64,
     failed: Vec<(u64, Refusal)>,
     told_head: head::ToldHead,
+    /// How far the files were read, before anything may be decided on them.
+    reading: head::Reading,
     instance: PathBuf,
     session: SessionId,
     /// The month for which it was last looked whether the mnestome was kept.
@@ -151,6 +155,7 @@ impl Memory {
             rounds: 0,
             failed: Vec::new(),
             told_head: head::ToldHead::default(),
+            reading: head::Reading::default(),
             instance: instance.to_owned(),
             session,
             month_looked_at: String::new(),
@@ -174,6 +179,9 @@ impl Memory {
             Err(killed @ Error::Killed(_)) => return Err(killed),
             Err(error) => tracing::error!(%error, "nothing can be recorded"),
             Ok(()) => {}
+        }
+        if memory.chronicle.altered().is_none() {
+            memory.verify_anew()?;
         }
         Ok(memory)
     }

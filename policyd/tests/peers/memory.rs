@@ -12,7 +12,7 @@ use metnos_proto::link_async::{Cx, Notes};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
     Anchored, Asked, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn,
-    ExecutorLost, Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed,
+    ExecutorLost, Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed, VERIFYING,
 };
 use metnos_proto::payload::Sealed;
 use tokio::sync::Semaphore;
@@ -27,6 +27,8 @@ pub enum Mood {
     Refuses,
     /// Records what it is told, and does not say whether its chronicle is what was signed.
     Evades,
+    /// Records what it is told, and is still reading its chronicle.
+    Reads,
     /// Ends without an answer.
     Dies,
 }
@@ -70,7 +72,13 @@ impl FakeMemory {
             dies_at_births: Cell::new(false),
             heads: RefCell::default(),
             notes: RefCell::default(),
-            head: RefCell::new(ChainHead { seq: 0, hash: Sha256([0; 32]), root: Sha256([0; 32]) }),
+            head: RefCell::new(ChainHead {
+                seq: 0,
+                hash: Sha256([0; 32]),
+                root: Sha256([0; 32]),
+                opened: 0,
+                closed: false,
+            }),
             ledger: RefCell::default(),
             altered: RefCell::default(),
         }
@@ -79,7 +87,7 @@ impl FakeMemory {
     fn note(&self, line: String) -> Served<Recorded, 0> {
         self.log.borrow_mut().push(line);
         match self.mood.get() {
-            Mood::Honest | Mood::Evades => {}
+            Mood::Honest | Mood::Evades | Mood::Reads => {}
             Mood::Refuses => return Err(Refusal::new(RefusalCode::Unavailable, "disk.full", "the disk is full").into()),
             Mood::Dies => return Err(No::Violation("dies".to_owned())),
         }
@@ -179,15 +187,28 @@ impl Serve for FakeMemory {
 
     async fn anchored(self: Rc<Self>, cx: Cx<PolicydMemoryd>, ask: Anchored, []: [Sealed; 0]) -> Served<ChainHead, 0> {
         *self.notes.borrow_mut() = Some(cx.notes());
-        self.heads.borrow_mut().push(format!("anchored {}", ask.seq));
-        self.proofs.acquire().await.unwrap().forget();
+        if ask.whole {
+            self.heads.borrow_mut().push(format!("anchored {}{}", ask.seq, if ask.closed { " closed" } else { "" }));
+            self.proofs.acquire().await.unwrap().forget();
+        } else {
+            self.log.borrow_mut().push(format!("signed after {}", ask.seq));
+        }
         if let Some(why) = self.altered.borrow().clone() {
             return Err(Refusal::new(RefusalCode::Unavailable, "chronicle.altered", why).into());
         }
         if self.mood.get() == Mood::Evades {
             return Err(Refusal::new(RefusalCode::Unavailable, "memory.index", "the index is behind the log").into());
         }
-        Ok((self.head.borrow().clone(), []))
+        if self.mood.get() == Mood::Reads {
+            return Err(Refusal::new(RefusalCode::Busy, VERIFYING, "40 % of it is verified").into());
+        }
+        let head = self.head.borrow().clone();
+        if head.seq > 0 {
+            return Ok((head, []));
+        }
+        // Of a chronicle that is as long as what was recorded here.
+        let seq = self.seq.get();
+        Ok((ChainHead { seq, hash: Sha256([u8::try_from(seq % 256).unwrap(); 32]), ..head }, []))
     }
 
     async fn redact(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: Redact, []: [Sealed; 0]) -> Served<Recorded, 0> {

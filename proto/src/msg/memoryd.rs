@@ -329,14 +329,23 @@ words! {
         pub hash: Sha256,
         /// The root of the Merkle tree over all lines up to it ([`crate::merkle`]).
         pub root: Sha256,
+        /// The last line that memoryd found in the files when it opened them, before it wrote any itself.
+        pub opened: u64,
+        /// memoryd has been told to end and writes no line after this one.
+        pub closed: bool,
     }
 
-    /// Is the line that was anchored last still what it was? What follows it is verified, too.
+    /// Is the line that was signed last still what it was? What follows it is verified, too.
     pub struct Anchored {
-        /// Its number; 0 when nothing was anchored yet.
+        /// Its number; 0 when nothing was signed yet.
         pub seq: u64,
         /// Its hash.
         pub hash: Sha256,
+        /// Every line of the files is to have been read and verified since memoryd opened them, or since this was answered
+        /// last. While that goes on, the answer is a refusal by [`VERIFYING`].
+        pub whole: bool,
+        /// It was signed when Metnos was stopped: memoryd must have found no line after it when it opened the files.
+        pub closed: bool,
     }
 
     /// The owner has it that a line's payload is taken out; the chain still holds afterwards.
@@ -739,6 +748,8 @@ pub const MAX_RECALLED: u32 = 100;
 pub const MAX_QUESTION_BYTES: usize = 8 * 1024;
 /// The longest reason for an act, in bytes.
 pub const MAX_WHY: usize = 1024;
+/// The rule under which memoryd refuses to prove its chronicle while it is still reading it.
+pub const VERIFYING: &str = "chronicle.verifying";
 /// The longest tag, in bytes.
 pub const MAX_TAG: usize = 64;
 /// The most bytes of what is put aside for one turn.

@@ -515,10 +515,17 @@ words! {
         pub public_key: String,
         /// Why nothing is decided: the chronicle is not, or is not known to be, what was signed; empty while it is.
         pub undecided: String,
+        /// The last line of the chronicle whose head is signed.
+        pub signed_line: u64,
+        /// How many lines followed the last signature when the chronicle was opened last: after a crash some may, after a stop
+        /// none.
+        pub unsigned_lines: u64,
         /// Executors whose birth is under way or still to come: they cannot be called yet.
         pub unborn: u32,
         /// Since when everything is stopped, in milliseconds since the epoch; 0 when it is not.
         pub stopped_ms: u64,
+        /// Who stopped it; empty when it is not.
+        pub stopped_by: String,
         /// The executors that are switched off.
         pub disabled: Vec<String>,
         /// What the owner was told last, newest last; at most [`MAX_NOTICES`].

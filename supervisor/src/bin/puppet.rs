@@ -126,7 +126,7 @@ impl Puppet {
             (Order::Groups(_), _) => {}
             (Order::Go(_), None) => return self.go(),
             (Order::Ping(ping), None) => self.report(&Report::Pong(Pong { number: ping.number, pss_kib: 1234 }))?,
-            (Order::Drain(_), None) => {
+            (Order::Drain(_) | Order::DrainAll(_), None) => {
                 self.say("drain");
                 if self.act != Act::Stubborn {
                     self.report(&Report::Drained(Drained {}))?;
