@@ -4,19 +4,21 @@ use metnos_proto::control::{DaemonState, Surveyed};
 use metnos_proto::edges::{CtlPolicyd, CtlSandboxd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::memoryd::VerifyReport;
-use metnos_proto::msg::policyd::{PolicyCanaries, PolicyCanary};
+use metnos_proto::msg::policyd::{PolicyCanaries, PolicyCanary, PolicyStatus};
 use metnos_proto::msg::sandboxd::{Canaries, Canary, SandboxStatus};
 use serde_json::json;
 
 use crate::error::{CtlError, Exit};
 use crate::executor::{self, Checked};
 use crate::host::{self, Finding};
-use crate::human::counted;
+use crate::human::{ago, counted, now_ms};
 use crate::instance::{Content, Instance};
 use crate::reach::Reach;
 use crate::screen::{Ink, Screen};
 use crate::{audit, escape, survey};
 
+/// The controls that policyd advertises, each of which must be tried.
+const CONTROLS: [&str; 6] = ["guard", "schema", "laws", "labels", "approval", "panic"];
 /// The most single things that one finding names.
 const MAX_NAMED: usize = 8;
 
@@ -31,9 +33,9 @@ pub fn doctor(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError
         report.add(screen, finding)?;
     }
     report.add(screen, directory(instance))?;
+    report.add(screen, host::disk(instance))?;
     match Reach::to(instance).and_then(|mut reach| reach.survey().map(|survey| (reach, survey))) {
         Err(error) => {
-    report.add(screen, host::disk(instance))?;
             for guess in guesses {
                 report.add(screen, guess)?;
             }
@@ -50,7 +52,7 @@ pub fn doctor(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError
             }
             report.add(screen, sandbox)?;
             report.add(screen, limits(&mut reach))?;
-            for finding in controls(&mut reach) {
+            for finding in stopped_or_tried(&mut reach) {
                 report.add(screen, finding)?;
             }
             report.add(screen, crate::models::finding(&mut reach))?;
@@ -196,6 +198,27 @@ fn limits(reach: &mut Reach) -> Finding {
     }
 }
 
+/// What policyd must stop, tried; while everything is stopped, that is what stops the canaries too, so none is tried.
+fn stopped_or_tried(reach: &mut Reach) -> Vec<Finding> {
+    let asked = reach
+        .open::<CtlPolicyd>()
+        .and_then(|mut policyd| Ok(policyd.policy_status(TraceId::NONE, PolicyStatus {}, [])?.0));
+    match asked {
+        Ok(policy) if policy.stopped_ms != 0 => of_stop(&policy.stopped_by, &ago(policy.stopped_ms, now_ms())),
+        Ok(_) => controls(reach),
+        Err(error) => vec![unreachable("controls", &error)],
+    }
+}
+
+/// Everything is stopped, by the owner's own word most likely: one thing to know, and no alarm for each control.
+fn of_stop(by: &str, since: &str) -> Vec<Finding> {
+    let what = format!("everything is stopped since {since}, by {by}: nothing is allowed");
+    let stopped = Finding::bad("stopped", what, "when you want it to go on: `metnosctl resume`");
+    let untried =
+        |name: &&'static str| Finding::good(name, "not tried: everything is stopped, and that would stop the canary");
+    std::iter::once(stopped).chain(CONTROLS.iter().map(untried)).collect()
+}
+
 /// What policyd must stop, tried on the running set: which layer stopped it, by which rule.
 fn controls(reach: &mut Reach) -> Vec<Finding> {
     let asked = reach
@@ -208,8 +231,6 @@ fn controls(reach: &mut Reach) -> Vec<Finding> {
 }
 
 fn of_controls(canaries: &[PolicyCanary]) -> Vec<Finding> {
-    /// The controls that policyd advertises, each of which must be tried.
-    const CONTROLS: [&str; 6] = ["guard", "schema", "laws", "labels", "approval", "panic"];
     let untried = |name: &&&str| canaries.iter().all(|canary| canary.control != **name);
     let missing = CONTROLS.iter().filter(untried).map(|name| {
         let remedy = if **name == *"panic" {
@@ -356,6 +377,16 @@ mod tests {
             untried.remove(at);
             assert_eq!(bad(&of_controls(&untried)).len(), 1);
         }
+    }
+
+    #[test]
+    fn a_stop_is_one_problem_that_names_resume_and_no_control_is_accused() {
+        let findings = of_stop("cli:uid:1000", "2 min");
+        let problems = bad(&findings);
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].detail.contains("cli:uid:1000") && problems[0].remedy.contains("`metnosctl resume`"));
+        assert!(findings.iter().skip(1).all(|one| one.detail.starts_with("not tried")));
+        assert_eq!(findings.len(), CONTROLS.len() + 1);
     }
 
     #[test]
