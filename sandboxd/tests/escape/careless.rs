@@ -8,7 +8,7 @@ use std::time::Duration;
 use metnos_proto::json;
 use metnos_proto::msg::common::{Outcome, Resources};
 use metnos_sandboxd::approved::World;
-use metnos_sandboxd::escape::{self, Case, Layer};
+use metnos_sandboxd::escape::{Case, Layer};
 use metnos_sandboxd::frames::{HEAD, Word, frame};
 use metnos_sandboxd::inner::{Becoming, Careless};
 use metnos_sandboxd::kernel;
