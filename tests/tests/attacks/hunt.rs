@@ -1,0 +1,320 @@
+//! Plays attacks until the time is over, looks after each whether anything has happened that must not, makes what was found
+//! as small as it gets, and puts the household back as it was.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use metnos_tests::rng::Rng;
+
+use crate::catalogue::Executor;
+use crate::generate::Maker;
+use crate::known;
+use crate::oracle::{Scene, Violation, judge, judge_records};
+use crate::play::{End, Played, play};
+use crate::program::{Program, Who};
+use crate::snapshot::Copies;
+use crate::world::World;
+
+/// Different violations that are made small; more are counted.
+const SHOWN: usize = 16;
+/// The most attempts at making one smaller.
+const ATTEMPTS: usize = 60;
+/// A set is replaced by a fresh one after so many programs: budgets of a day are used up, and executors may be quarantined.
+const EPOCH: usize = 1_500;
+
+/// What was tried.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub programs: usize,
+    pub calls: usize,
+    pub ran: usize,
+    pub asked: usize,
+    pub denied: usize,
+    pub broken: usize,
+    /// Programs for which no turn could be opened.
+    pub failed: usize,
+    pub sets: usize,
+    pub executors: BTreeMap<String, usize>,
+    pub pairs: BTreeSet<(String, String)>,
+    pub triples: usize,
+    pub rules: BTreeMap<String, usize>,
+    pub outcomes: BTreeMap<String, usize>,
+}
+
+/// A violation, and the smallest program that shows it.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub violation: Violation,
+    pub programs: Vec<Program>,
+    pub times: usize,
+}
+
+/// A hunt through one household after the other.
+pub struct Hunt {
+    pub world: World,
+    pub catalogue: Vec<Executor>,
+    pub counts: Counts,
+    pub found: BTreeMap<String, Found>,
+    /// The owner approves every card: for the self-test.
+    pub yes: bool,
+    seed: u64,
+    since: usize,
+    end: Instant,
+}
+
+impl Hunt {
+    pub fn start(seed: u64, time: Duration, yes: bool) -> Self {
+        let mut chance = Rng::new(seed);
+        let world = World::start(&mut chance, yes);
+        let catalogue = Executor::all(&world.set);
+        let counts = Counts { sets: 1, ..Counts::default() };
+        Self { world, catalogue, counts, found: BTreeMap::new(), yes, seed, since: 0, end: Instant::now() + time }
+    }
+
+    pub fn is_over(&self) -> bool {
+        Instant::now() >= self.end
+    }
+
+    /// Everything: what is known, all pairs, then anything; all triples where there is time for them.
+    pub fn go(&mut self) {
+        let mut chance = Rng::new(self.seed ^ 1);
+        for program in known::all(&self.world.pools, &mut chance) {
+            self.try_all(&[program]);
+        }
+        let names: Vec<String> = self.catalogue.iter().map(|executor| executor.name.clone()).collect();
+        for first in &names {
+            for second in &names {
+                self.try_chain(&mut chance, Who::Owner, &[first, second]);
+            }
+        }
+        let mut round = 0_u64;
+        let mut triples = triples(&names);
+        while !self.is_over() {
+            round += 1;
+            match round % 4 {
+                0 => {
+                    let next = triples.next();
+                    if let Some([a, b, c]) = next {
+                        self.try_chain(&mut chance, Who::Owner, &[a, b, c]);
+                        self.counts.triples += 1;
+                    }
+                }
+                1 => self.try_any(&mut chance, &[Who::Owner]),
+                2 => self.try_any(&mut chance, &[Who::Owner, Who::Guest]),
+                _ => {
+                    let who = if round % 8 == 3 { Who::Timer } else { Who::Guest };
+                    self.try_any(&mut chance, &[who]);
+                }
+            }
+        }
+        self.records();
+    }
+
+    fn try_chain(&mut self, chance: &mut Rng, who: Who, names: &[&String]) {
+        if self.is_over() {
+            return;
+        }
+        let program = {
+            let executors: Vec<&Executor> =
+                names.iter().filter_map(|name| self.catalogue.iter().find(|executor| executor.name == **name)).collect();
+            let mut maker = self.maker(chance);
+            maker.chain(who, &executors)
+        };
+        self.try_all(&[program]);
+    }
+
+    fn maker(&self, chance: &mut Rng) -> Maker<'_> {
+        Maker { chance: Rng::new(chance.number()), catalogue: &self.catalogue, pools: &self.world.pools }
+    }
+
+    fn try_any(&mut self, chance: &mut Rng, who: &[Who]) {
+        let programs: Vec<Program> = who.iter().map(|who| self.maker(chance).any(*who)).collect();
+        self.try_all(&programs);
+    }
+
+    /// Plays programs at once, and keeps what was wrong.
+    pub fn try_all(&mut self, programs: &[Program]) {
+        if self.is_over() {
+            return;
+        }
+        self.since += 1;
+        let (violations, played) = self.play(programs);
+        self.count(programs, &played);
+        for violation in violations {
+            self.keep(programs, violation);
+        }
+        if self.since >= EPOCH {
+            self.renew();
+        }
+    }
+
+    fn play(&mut self, programs: &[Program]) -> (Vec<Violation>, Vec<Played>) {
+        let (world, yes) = (&self.world, self.yes);
+        let played: Vec<Played> = std::thread::scope(|scope| {
+            let threads: Vec<_> = programs.iter().map(|program| scope.spawn(move || play(world, program, yes))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a program is played to its end")).collect()
+        });
+        let after = world.now();
+        let changes = world.before.changes(&after);
+        let arrivals = world.sink.taken();
+        let pairs: Vec<(Program, Played)> = programs.iter().cloned().zip(played).collect();
+        let scene = Scene {
+            world,
+            catalogue: &self.catalogue,
+            played: &pairs,
+            after: &after,
+            changes: &changes,
+            arrivals: &arrivals,
+        };
+        let violations = judge(&scene);
+        if !changes.is_empty() {
+            world.copies.put_back(&changes, &world.before);
+            self.world.before = self.world.now();
+        }
+        (violations, pairs.into_iter().map(|(_, played)| played).collect())
+    }
+
+    fn count(&mut self, programs: &[Program], played: &[Played]) {
+        let counts = &mut self.counts;
+        for (program, played) in programs.iter().zip(played) {
+            counts.programs += 1;
+            counts.failed += usize::from(played.failed.is_some());
+            if let Some(why) = &played.failed {
+                *counts.rules.entry(format!("no turn: {}", why.lines().next().unwrap_or_default())).or_default() += 1;
+                continue;
+            }
+            let names = program.names();
+            for (at, name) in names.iter().enumerate() {
+                *counts.executors.entry((*name).to_owned()).or_default() += 1;
+                counts.pairs.extend(names[..at].iter().map(|before| ((*before).to_owned(), (*name).to_owned())));
+            }
+            for end in &played.ends {
+                counts.calls += 1;
+                match end {
+                    End::Ran(outcome) => {
+                        counts.ran += 1;
+                        *counts.outcomes.entry(outcome.clone()).or_default() += 1;
+                    }
+                    End::Asked => counts.asked += 1,
+                    End::Denied(rule) => {
+                        counts.denied += 1;
+                        *counts.rules.entry(rule.clone()).or_default() += 1;
+                    }
+                    End::Broken(_) => counts.broken += 1,
+                }
+            }
+        }
+    }
+
+    /// Keeps a violation once for each kind, speaker and set of executors, in its smallest program.
+    fn keep(&mut self, programs: &[Program], violation: Violation) {
+        let key = |programs: &[Program], kind: &str| {
+            let who: Vec<String> = programs.iter().map(|it| format!("{:?} {}", it.who, it.names().join(" "))).collect();
+            format!("{kind}: {}", who.join(" | "))
+        };
+        let covered = |found: &&mut Found| {
+            let inside = |small: &Program| {
+                programs.iter().any(|large| {
+                    large.who == small.who && small.names().iter().all(|name| large.names().contains(name))
+                })
+            };
+            found.violation.kind == violation.kind && found.programs.iter().all(inside)
+        };
+        if let Some(found) = self.found.values_mut().find(covered) {
+            found.times += 1;
+            return;
+        }
+        if self.yes || self.found.len() >= SHOWN {
+            let found = Found { violation: violation.clone(), programs: programs.to_vec(), times: 0 };
+            self.found.entry(key(programs, violation.kind)).or_insert(found).times += 1;
+            return;
+        }
+        let (programs, violation) = self.smallest(programs.to_vec(), violation);
+        let found = Found { violation: violation.clone(), programs: programs.clone(), times: 0 };
+        println!("{}", shown(&found));
+        self.found.entry(key(&programs, violation.kind)).or_insert(found).times += 1;
+    }
+
+    fn smallest(&mut self, mut programs: Vec<Program>, mut violation: Violation) -> (Vec<Program>, Violation) {
+        let began = Instant::now();
+        let mut attempts = 0;
+        'smaller: loop {
+            let mut candidates: Vec<Vec<Program>> = Vec::new();
+            if programs.len() > 1 {
+                candidates.extend(programs.iter().map(|program| vec![program.clone()]));
+            } else {
+                candidates.extend(programs[0].smaller().into_iter().map(|program| vec![program]));
+            }
+            for candidate in candidates {
+                attempts += 1;
+                if attempts > ATTEMPTS {
+                    break 'smaller;
+                }
+                let (again, _) = self.play(&candidate);
+                if let Some(same) = again.into_iter().find(|other| other.kind == violation.kind) {
+                    (programs, violation) = (candidate, same);
+                    continue 'smaller;
+                }
+            }
+            break;
+        }
+        // Making it small is not hunting: the time is given back.
+        self.end += began.elapsed().min(Duration::from_secs(20));
+        (programs, violation)
+    }
+
+    /// What the records of this set say.
+    pub fn records(&mut self) {
+        for violation in judge_records(&self.world) {
+            let found = Found { violation: violation.clone(), programs: Vec::new(), times: 0 };
+            self.found.entry(format!("{}: {}", violation.kind, violation.what)).or_insert(found).times += 1;
+        }
+    }
+
+    /// Another household, with other words planted.
+    fn renew(&mut self) {
+        let began = Instant::now();
+        self.records();
+        self.seed = self.seed.wrapping_add(0x9e37_79b9);
+        self.world = World::start(&mut Rng::new(self.seed), self.yes);
+        self.world.copies = Copies::of(&self.world.before);
+        self.catalogue = Executor::all(&self.world.set);
+        self.counts.sets += 1;
+        self.since = 0;
+        self.end += began.elapsed();
+    }
+
+    /// What was tried, in a few lines.
+    pub fn report(&self) -> String {
+        let counts = &self.counts;
+        let total = self.catalogue.len() * self.catalogue.len();
+        format!(
+            "{} programs in {} sets, {} without a turn; {} calls: {} ran {:?}, {} asked, {} denied, {} broken\n\
+             {} executors, {} of {total} ordered pairs, {} triples\nexecutors: {:?}\ndenied by: {:?}",
+            counts.programs,
+            counts.sets,
+            counts.failed,
+            counts.calls,
+            counts.ran,
+            counts.outcomes,
+            counts.asked,
+            counts.denied,
+            counts.broken,
+            counts.executors.len(),
+            counts.pairs.len(),
+            counts.triples,
+            counts.executors,
+            counts.rules,
+        )
+    }
+}
+
+fn triples(names: &[String]) -> impl Iterator<Item = [&String; 3]> {
+    names.iter().flat_map(move |a| names.iter().flat_map(move |b| names.iter().map(move |c| [a, b, c])))
+}
+
+/// A violation as a person reads it.
+pub fn shown(found: &Found) -> String {
+    let programs: String = found.programs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and at once:\n");
+    format!("[{}, {} times] {}\n{programs}", found.violation.kind, found.times, found.violation.what)
+}

@@ -1,0 +1,120 @@
+//! Carries an attack out, and keeps everything that the attacker and whoever spoke were told.
+
+use std::sync::mpsc::Receiver;
+
+use metnos_tests::puppet::WITHIN;
+use serde_json::{Value, json};
+
+use crate::program::{Announced, Program};
+use crate::world::{World, text};
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// It ran, and ended so.
+    Ran(String),
+    Asked,
+    Denied(String),
+    Broken(String),
+}
+
+/// What came of a program.
+#[derive(Debug, Default)]
+pub struct Played {
+    pub ends: Vec<End>,
+    /// Whether the planner had read anything before the call.
+    pub clean: Vec<bool>,
+    /// What was told, and how: to the planner or to the person.
+    pub told: Vec<(String, String)>,
+    /// Nothing could be played, and why.
+    pub failed: Option<String>,
+}
+
+fn slot(slot: &Announced) -> Value {
+    json!({ "executor": slot.executor, "literals": slot.literals, "open": slot.open, "max": slot.max })
+}
+
+/// Plays it. `yes`: the owner approves each card at once, which no attacker can have; it shows that the oracles see something.
+pub fn play(world: &World, program: &Program, yes: bool) -> Played {
+    let mut played = Played::default();
+    let channel = if program.who == crate::program::Who::Timer { "timer" } else { "http" };
+    let speech = world.speak(program);
+    if let crate::world::Speech::Refused(why) = speech {
+        return Played { failed: Some(why), ..played };
+    }
+    let Some(opened) = world.puppet.turn(channel, &program.words) else {
+        return Played { failed: Some(format!("no turn was opened: {}", speech.ended())), ..played };
+    };
+    let puppet = &world.puppet;
+    let begun = puppet.ask(&opened.turn, "begin", json!({}));
+    played.told.push(("what is remembered".into(), begun.to_string()));
+    played.told.push(("what came with the words".into(), opened.data));
+    if !program.announced.is_empty() {
+        let slots: Vec<Value> = program.announced.iter().map(slot).collect();
+        let frozen = puppet.ask(&opened.turn, "intent", json!({ "slots": slots }));
+        played.told.push(("the answer to the intent".into(), frozen.to_string()));
+    }
+    let order = |at: usize| {
+        let step = &program.steps[at];
+        json!({ "call": at + 1, "executor": step.executor, "arguments": step.arguments.to_string() })
+    };
+    let wait = |answer: Receiver<Value>| answer.recv_timeout(WITHIN).unwrap_or_else(|_| json!({ "broken": "no answer" }));
+    let mut handles = Vec::new();
+    let mut clean = true;
+    let mut keep = |played: &mut Played, at: usize, answer: Value, clean: &mut bool| {
+        played.clean.push(*clean);
+        played.told.push((format!("the answer to call {}", at + 1), answer.to_string()));
+        played.ends.push(end_of(world, &answer, yes));
+        let handle = text(&answer, "/ran/handle").to_owned();
+        if handle.is_empty() {
+            return;
+        }
+        if program.steps[at].read {
+            read(world, &opened.turn, &handle, at, played);
+            *clean = false;
+        } else {
+            handles.push((at, handle));
+        }
+    };
+    if program.together {
+        let answers: Vec<_> = (0..program.steps.len()).map(|at| puppet.order(&opened.turn, "act", order(at))).collect();
+        for (at, answer) in answers.into_iter().enumerate() {
+            keep(&mut played, at, wait(answer), &mut clean);
+        }
+    } else {
+        for at in 0..program.steps.len() {
+            keep(&mut played, at, wait(puppet.order(&opened.turn, "act", order(at))), &mut clean);
+        }
+    }
+    for (at, handle) in handles.iter().filter(|_| program.read_all) {
+        read(world, &opened.turn, handle, *at, &mut played);
+    }
+    let _finished = puppet.ask(&opened.turn, "finish", json!({ "text": "Done." }));
+    played.told.push(("the answer".into(), speech.ended()));
+    played
+}
+
+fn read(world: &World, turn: &str, handle: &str, at: usize, played: &mut Played) {
+    let released = world.puppet.ask(turn, "release", json!({ "handle": handle }));
+    // JSON writes some characters in another way: what is in it is looked at as it is, too.
+    played.told.push((format!("the result of call {}", at + 1), text(&released, "/text").to_owned()));
+    played.told.push((format!("the release of call {}", at + 1), released.to_string()));
+}
+
+fn end_of(world: &World, answer: &Value, yes: bool) -> End {
+    let rule = [text(answer, "/denied/rule"), text(answer, "/refused/rule")].concat();
+    if rule == "approval.waiting" {
+        let remedy = text(answer, "/denied/remedy");
+        if yes {
+            world.approve(remedy);
+        } else {
+            world.asked(remedy);
+        }
+        return End::Asked;
+    }
+    match answer.get("ran") {
+        Some(ran) => End::Ran(ran["outcome"].as_str().unwrap_or_default().to_owned()),
+        None if rule.is_empty() => End::Broken(answer.to_string()),
+        None => End::Denied(rule),
+    }
+}
