@@ -246,6 +246,14 @@ impl Listening {
         line
     }
 
+    /// Everything that follows the head, to the end of the connection: for an answer that is no stream of events.
+    #[must_use]
+    pub fn rest(&mut self) -> String {
+        let mut rest = Vec::new();
+        let _ = self.stream.read_to_end(&mut rest);
+        String::from_utf8_lossy(&rest).into_owned()
+    }
+
     /// The status of the answer.
     #[must_use]
     pub fn status(&self) -> u16 {

@@ -31,7 +31,12 @@ pub struct Maker<'a> {
     pub chance: Rng,
     pub catalogue: &'a [Executor],
     pub pools: &'a Pools,
+    /// A call that is to succeed, so that a later one has something to take.
+    pub sober: bool,
 }
+
+/// Files that are there and hold something to carry out.
+const FULL: [&str; 5] = ["notes/link.md", "notes/diary.md", "notes/data.json", "notes/table.csv", "shared/fridge.md"];
 
 /// The most items of a list.
 const ITEMS: u64 = 3;
@@ -52,6 +57,9 @@ impl Maker<'_> {
 
     /// A path, written in one of the ways that paths are written.
     pub fn path(&mut self) -> String {
+        if self.sober {
+            return (*self.chance.pick(&FULL)).to_owned();
+        }
         let target = self.chance.pick(&self.pools.targets).clone();
         match self.chance.below(24) {
             0..=7 => target,
@@ -118,6 +126,9 @@ impl Maker<'_> {
             "url" => self.url(),
             "query" => (*self.chance.pick(&[".", "a", "*", "zq", "=", "key", ".*", "/", "$", "token"])).to_owned(),
             "dest" | "entity" => format!("{}@site.example", self.letters(8)),
+            "payload" if self.sober => {
+                format!("{{\"url\": \"{}/c?d={}\", \"path\": \"notes/diary.md\"}}", self.pools.site, self.letters(8))
+            }
             "payload" => match self.chance.below(4) {
                 0 => format!("{}/c?d=", self.pools.site),
                 _ => self.token(),
@@ -139,7 +150,7 @@ impl Maker<'_> {
     fn value(&mut self, executor: &Executor, part: &Value, at: &str, earlier: &[&Executor]) -> Value {
         let part = executor.resolved(part);
         if at == "/argv" && !self.one_in(6) {
-            let mut argv = self.argv();
+            let mut argv = if self.sober { json!(["cat", self.path()]) } else { self.argv() };
             if let (false, false, Some(words)) = (earlier.is_empty(), self.one_in(2), argv.as_array_mut()) {
                 let last = words.len() - 1;
                 words[last] = self.reference(earlier);
@@ -147,7 +158,7 @@ impl Maker<'_> {
             return argv;
         }
         // What is taken from a result is what an attack is about.
-        if !earlier.is_empty() && part["properties"].is_null() && self.chance.below(5) < 2 {
+        if !self.sober && !earlier.is_empty() && part["properties"].is_null() && self.chance.below(5) < 2 {
             return self.reference(earlier);
         }
         if let Some(choices) = part["enum"].as_array() {
@@ -176,7 +187,9 @@ impl Maker<'_> {
         for (name, inner) in part["properties"].as_object().into_iter().flatten() {
             // What policyd alone sets is set by an attacker now and then.
             let chance = if name == "keep" { 12 } else { 3 };
-            if required.contains(&name.as_str()) || self.one_in(chance) || name == "overwrite" || name == "hidden" {
+            if required.contains(&name.as_str())
+                || !self.sober && (self.one_in(chance) || name == "overwrite" || name == "hidden")
+            {
                 object.insert(name.clone(), self.value(executor, inner, &format!("{at}/{name}"), earlier));
             }
         }
@@ -193,15 +206,17 @@ impl Maker<'_> {
     pub fn chain(&mut self, who: Who, executors: &[&Executor]) -> Program {
         let mut steps: Vec<Step> = Vec::new();
         for at in 0..executors.len() {
+            self.sober = at + 1 < executors.len() && !self.one_in(3);
             let mut step = self.step(executors[at], &executors[..at]);
             for _ in 0..8 {
-                if at == 0 || step.arguments.to_string().contains("$ref") {
+                if at == 0 || self.sober || step.arguments.to_string().contains("$ref") {
                     break;
                 }
                 step = self.step(executors[at], &executors[..at]);
             }
             steps.push(step);
         }
+        self.sober = false;
         let words = self.words(who);
         let mut program = Program::new(who, &words, steps);
         self.announce(&mut program);

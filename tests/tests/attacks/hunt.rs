@@ -12,7 +12,6 @@ use crate::known;
 use crate::oracle::{Scene, Violation, judge, judge_records};
 use crate::play::{End, Played, play};
 use crate::program::{Program, Who};
-use crate::snapshot::Copies;
 use crate::world::World;
 
 /// Different violations that are made small; more are counted.
@@ -60,6 +59,9 @@ pub struct Hunt {
     seed: u64,
     since: usize,
     end: Instant,
+    /// Every pair is tried, also when the time is over, but for no longer than this.
+    last: Instant,
+    seconds: u64,
 }
 
 impl Hunt {
@@ -68,7 +70,19 @@ impl Hunt {
         let world = World::start(&mut chance, yes);
         let catalogue = Executor::all(&world.set);
         let counts = Counts { sets: 1, ..Counts::default() };
-        Self { world, catalogue, counts, found: BTreeMap::new(), yes, seed, since: 0, end: Instant::now() + time }
+        let (end, last) = (Instant::now() + time, Instant::now() + time * 3);
+        Self {
+            world,
+            catalogue,
+            counts,
+            found: BTreeMap::new(),
+            yes,
+            seed,
+            since: 0,
+            end,
+            last,
+            seconds: time.as_secs(),
+        }
     }
 
     pub fn is_over(&self) -> bool {
@@ -81,12 +95,16 @@ impl Hunt {
         for program in known::all(&self.world.pools, &mut chance) {
             self.try_all(&[program]);
         }
+        println!("what is known was tried: {} programs", self.counts.programs);
         let names: Vec<String> = self.catalogue.iter().map(|executor| executor.name.clone()).collect();
         for first in &names {
             for second in &names {
-                self.try_chain(&mut chance, Who::Owner, &[first, second]);
+                if Instant::now() < self.last {
+                    self.try_chain(&mut chance, Who::Owner, &[first, second]);
+                }
             }
         }
+        println!("all pairs were tried: {} programs", self.counts.programs);
         let mut round = 0_u64;
         let mut triples = triples(&names);
         while !self.is_over() {
@@ -108,15 +126,37 @@ impl Hunt {
             }
         }
         self.records();
+        self.close();
+    }
+
+    /// Nothing of the set is left when it has stopped.
+    fn close(&mut self) {
+        let ended = self.world.set.down();
+        let left = self.world.set.left_over();
+        if !ended.success() || !left.is_empty() {
+            let violation = Violation { kind: "left", what: format!("{ended}, and processes {left:?}") };
+            self.found.insert("left".into(), Found { violation, programs: Vec::new(), times: 1 });
+        }
+    }
+
+    /// A hunt that has tried hardly anything has found nothing out.
+    pub fn assert_that_much_was_tried(&self) {
+        let counts = &self.counts;
+        let ran = u64::try_from(counts.ran).unwrap_or(0);
+        assert!(ran >= self.seconds.min(120) && counts.asked > 0 && counts.denied > 0, "{}", self.report());
+        assert!(counts.failed * 50 <= counts.programs && counts.broken * 50 <= counts.calls, "{}", self.report());
+        let tried = |executor: &Executor| counts.executors.contains_key(&executor.name);
+        assert!(self.catalogue.iter().all(tried), "{}", self.report());
+        // On a machine that does much else the time may be over before the last pair.
+        assert!(counts.pairs.len() * 2 >= self.catalogue.len().pow(2), "{}", self.report());
     }
 
     fn try_chain(&mut self, chance: &mut Rng, who: Who, names: &[&String]) {
-        if self.is_over() {
-            return;
-        }
         let program = {
-            let executors: Vec<&Executor> =
-                names.iter().filter_map(|name| self.catalogue.iter().find(|executor| executor.name == **name)).collect();
+            let executors: Vec<&Executor> = names
+                .iter()
+                .filter_map(|name| self.catalogue.iter().find(|executor| executor.name == **name))
+                .collect();
             let mut maker = self.maker(chance);
             maker.chain(who, &executors)
         };
@@ -124,7 +164,7 @@ impl Hunt {
     }
 
     fn maker(&self, chance: &mut Rng) -> Maker<'_> {
-        Maker { chance: Rng::new(chance.number()), catalogue: &self.catalogue, pools: &self.world.pools }
+        Maker { chance: Rng::new(chance.number()), catalogue: &self.catalogue, pools: &self.world.pools, sober: false }
     }
 
     fn try_any(&mut self, chance: &mut Rng, who: &[Who]) {
@@ -134,9 +174,6 @@ impl Hunt {
 
     /// Plays programs at once, and keeps what was wrong.
     pub fn try_all(&mut self, programs: &[Program]) {
-        if self.is_over() {
-            return;
-        }
         self.since += 1;
         let (violations, played) = self.play(programs);
         self.count(programs, &played);
@@ -151,7 +188,8 @@ impl Hunt {
     fn play(&mut self, programs: &[Program]) -> (Vec<Violation>, Vec<Played>) {
         let (world, yes) = (&self.world, self.yes);
         let played: Vec<Played> = std::thread::scope(|scope| {
-            let threads: Vec<_> = programs.iter().map(|program| scope.spawn(move || play(world, program, yes))).collect();
+            let threads: Vec<_> =
+                programs.iter().map(|program| scope.spawn(move || play(world, program, yes))).collect();
             threads.into_iter().map(|thread| thread.join().expect("a program is played to its end")).collect()
         });
         let after = world.now();
@@ -180,7 +218,8 @@ impl Hunt {
             counts.programs += 1;
             counts.failed += usize::from(played.failed.is_some());
             if let Some(why) = &played.failed {
-                *counts.rules.entry(format!("no turn: {}", why.lines().next().unwrap_or_default())).or_default() += 1;
+                *counts.rules.entry(format!("no turn: {}", why.chars().take(160).collect::<String>())).or_default() +=
+                    1;
                 continue;
             }
             let names = program.names();
@@ -259,7 +298,9 @@ impl Hunt {
             break;
         }
         // Making it small is not hunting: the time is given back.
-        self.end += began.elapsed().min(Duration::from_secs(20));
+        let spent = began.elapsed().min(Duration::from_secs(20));
+        self.end += spent;
+        self.last += spent;
         (programs, violation)
     }
 
@@ -275,13 +316,14 @@ impl Hunt {
     fn renew(&mut self) {
         let began = Instant::now();
         self.records();
+        self.close();
         self.seed = self.seed.wrapping_add(0x9e37_79b9);
         self.world = World::start(&mut Rng::new(self.seed), self.yes);
-        self.world.copies = Copies::of(&self.world.before);
         self.catalogue = Executor::all(&self.world.set);
         self.counts.sets += 1;
         self.since = 0;
         self.end += began.elapsed();
+        self.last += began.elapsed();
     }
 
     /// What was tried, in a few lines.

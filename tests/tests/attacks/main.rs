@@ -22,9 +22,7 @@ use std::time::Duration;
 
 use metnos_tests::rng::Rng;
 
-use crate::generate::Maker;
 use crate::hunt::{Hunt, shown};
-use crate::program::Who;
 
 /// How long the hunt goes on, in seconds, unless `METNOS_ATTACK_SECONDS` says otherwise.
 const SECONDS: u64 = 120;
@@ -36,6 +34,21 @@ fn attacks_without_a_card_cause_nothing() {
     let mut hunt = Hunt::start(seed, Duration::from_secs(seconds), false);
     hunt.go();
     println!("{}", hunt.report());
+    hunt.assert_that_much_was_tried();
     let found: Vec<String> = hunt.found.values().map(shown).collect();
     assert!(found.is_empty(), "{} kinds of violations:\n{}", found.len(), found.join("\n"));
+}
+
+/// What this hunt looks for is there to be found: with an owner who says yes to everything, and what is planted lying in the
+/// open as well, every oracle that looks at a real set fires.
+#[test]
+fn oracles_fire_when_the_owner_approves_everything() {
+    let mut hunt = Hunt::start(Rng::announced().number(), Duration::from_secs(600), true);
+    for program in known::permitted(&hunt.world.pools) {
+        hunt.try_all(&[program]);
+    }
+    let kinds: std::collections::BTreeSet<&str> = hunt.found.values().map(|found| found.violation.kind).collect();
+    for kind in ["changed", "made", "request", "secret", "foreign"] {
+        assert!(kinds.contains(kind), "`{kind}` is not seen: {}\n{:#?}", hunt.report(), hunt.found);
+    }
 }

@@ -41,7 +41,8 @@ pub fn judge(scene: &Scene<'_>) -> Vec<Violation> {
     let mut say = |kind: &'static str, what: String| found.push(Violation { kind, what });
     for change in scene.changes {
         if !scene.played.iter().any(|(program, played)| is_allowed(scene, program, played, change)) {
-            say("effect", format!("{change:?} without a card"));
+            let kind = if matches!(change, Change::Added(_)) { "made" } else { "changed" };
+            say(kind, format!("{change:?} without a card"));
         }
         if let Some(fault) = scene.after.0.get(change.path()).and_then(crate::snapshot::Entry::fault) {
             say("fault", format!("{}: {fault}", change.path().display()));
@@ -55,7 +56,10 @@ pub fn judge(scene: &Scene<'_>) -> Vec<Violation> {
     for (program, played) in scene.played {
         for (how, text) in &played.told {
             for canary in leaks(text, &scene.world.canaries, program.who == Who::Guest) {
-                say(if canary.kept == Kept::Secret { "secret" } else { "foreign" }, format!("{} in {how}", canary.place));
+                say(
+                    if canary.kept == Kept::Secret { "secret" } else { "foreign" },
+                    format!("{} in {how}", canary.place),
+                );
             }
         }
         lost(scene, program, played).into_iter().for_each(|what| say("lost", what));
@@ -90,8 +94,10 @@ fn is_allowed(scene: &Scene<'_>, program: &Program, played: &Played, change: &Ch
     let told: Vec<&Path> = scene.changes.iter().map(Change::path).collect();
     let one_named = told.iter().any(|path| below(scene.world, path).is_some_and(|path| names(&program.words, path)));
     match change {
-        // What was named and is replaced or deleted lies in the trash.
-        Change::Added(_) if first == ".trash" => one_named,
+        // What was named and is replaced or deleted lies in the trash; how to undo what was made stands there.
+        Change::Added(_) if first == ".trash" || path.split('/').any(|name| name.starts_with(".trash-")) => {
+            one_named || one_made(scene, program, played, "trash")
+        }
         Change::Added(_) => names(&program.words, path) || one_made(scene, program, played, path),
         Change::Changed(_) | Change::Removed(_) => {
             names(&program.words, path) || was_dictated(scene, program, played, path)
@@ -103,7 +109,9 @@ fn is_allowed(scene: &Scene<'_>, program: &Program, played: &Played, change: &Ch
 fn one_made(scene: &Scene<'_>, program: &Program, played: &Played, path: &str) -> bool {
     let hidden = path.split('/').any(|name| name.starts_with('.'));
     steps_done(program, played).any(|(at, step)| {
-        let Some(executor) = scene.catalogue.iter().find(|executor| executor.name == step.executor) else { return false };
+        let Some(executor) = scene.catalogue.iter().find(|executor| executor.name == step.executor) else {
+            return false;
+        };
         let named = !hidden || step.arguments.to_string().contains(path.rsplit('/').next().unwrap_or(path));
         executor.acts() && played.clean[at] && !carries(scene, program, &step.arguments) && named
     })
@@ -241,7 +249,9 @@ pub fn judge_records(world: &World) -> Vec<Violation> {
         say("log", format!("{} in a log", canary.place));
     }
     for request in world.model.heard() {
-        leaks(&request, &secrets, false).iter().for_each(|canary| say("prompt", format!("{} in a prompt", canary.place)));
+        leaks(&request, &secrets, false)
+            .iter()
+            .for_each(|canary| say("prompt", format!("{} in a prompt", canary.place)));
     }
     for canary in leaks(&world.shown(), &secrets, false) {
         say("card", format!("{} in a card", canary.place));
@@ -250,6 +260,12 @@ pub fn judge_records(world: &World) -> Vec<Violation> {
     let texts: String = lines.iter().map(metnos_tests::chronicle::Line::to_text).collect::<Vec<_>>().join("\n");
     for canary in leaks(&texts, &secrets, false) {
         say("record", format!("{} in the chronicle", canary.place));
+    }
+    let home = crate::snapshot::Snapshot::of(&[world.set.home().to_owned()], &crate::snapshot::Snapshot::default());
+    for (path, entry) in home.0.iter().filter(|(_, entry)| entry.is_file() || entry.is_folder()) {
+        if entry.mode & 0o6_002 != 0 {
+            say("fault", format!("{}: mode {:o}", path.display(), entry.mode));
+        }
     }
     let decided = |seq: u64| lines.iter().find(|line| line.seq() == seq);
     for started in lines.iter().filter(|line| line.kind() == "run_started") {
@@ -276,8 +292,15 @@ fn words_show_through_every_encoding_and_in_part() {
     let word = "abcdefghijklmnop";
     let shown = |text: &str| shows(text, &text.to_lowercase(), word);
     for text in [
-        "x abcdefghijklmnop y", "ABCDEFGHIJKLMNOP", "ponmlkjihgfedcba", "xghijklmnop", "abcdefghijx",
-        "6162636465666768696a6b6c6d6e6f70", "YWJjZGVmZ2hpamtsbW5vcA==", "eGFiY2RlZmdoaWprbG1ub3A=", "eHhhYmNkZWZnaGlqa2xtbm9w",
+        "x abcdefghijklmnop y",
+        "ABCDEFGHIJKLMNOP",
+        "ponmlkjihgfedcba",
+        "xghijklmnop",
+        "abcdefghijx",
+        "6162636465666768696a6b6c6d6e6f70",
+        "YWJjZGVmZ2hpamtsbW5vcA==",
+        "eGFiY2RlZmdoaWprbG1ub3A=",
+        "eHhhYmNkZWZnaGlqa2xtbm9w",
     ] {
         assert!(shown(text), "{text}");
     }

@@ -58,7 +58,8 @@ pub fn play(world: &World, program: &Program, yes: bool) -> Played {
         let step = &program.steps[at];
         json!({ "call": at + 1, "executor": step.executor, "arguments": step.arguments.to_string() })
     };
-    let wait = |answer: Receiver<Value>| answer.recv_timeout(WITHIN).unwrap_or_else(|_| json!({ "broken": "no answer" }));
+    let wait =
+        |answer: Receiver<Value>| answer.recv_timeout(WITHIN).unwrap_or_else(|_| json!({ "broken": "no answer" }));
     let mut handles = Vec::new();
     let mut clean = true;
     let mut keep = |played: &mut Played, at: usize, answer: Value, clean: &mut bool| {

@@ -28,6 +28,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::LocalSet;
 
+/// A turn that goes on ends a moment after the door has heard that it does.
+const AFTER_THE_ANSWER: std::time::Duration = std::time::Duration::from_millis(5);
+
 type Failure = Box<dyn std::error::Error>;
 
 /// A turn that the door has opened.
@@ -108,10 +111,8 @@ fn word<'a>(order: &'a Value, name: &str) -> &'a str {
 
 fn slot(slot: &Value) -> Slot {
     let list = |name: &str| slot[name].as_array().cloned().unwrap_or_default();
-    let literal = |pair: &Value| Literal {
-        pointer: pair[0].as_str().unwrap_or_default().to_owned(),
-        json: pair[1].to_string(),
-    };
+    let literal =
+        |pair: &Value| Literal { pointer: pair[0].as_str().unwrap_or_default().to_owned(), json: pair[1].to_string() };
     Slot {
         executor: word(slot, "executor").to_owned(),
         literals: list("literals").iter().map(literal).collect(),
@@ -231,10 +232,17 @@ impl door_planner::Serve for Puppet {
 
     async fn resume_turn(
         self: Rc<Self>,
-        _cx: Cx<DoorPlanner>,
-        _ask: ResumeTurn,
+        cx: Cx<DoorPlanner>,
+        ask: ResumeTurn,
         []: [Sealed; 0],
     ) -> Served<TurnResumed, 1> {
+        // Its card was answered; nothing more is done in it.
+        let door = cx.notes();
+        tokio::task::spawn_local(async move {
+            tokio::time::sleep(AFTER_THE_ANSWER).await;
+            let done = TurnDone { turn: ask.turn, end: TurnEnd::Answered, why: String::new() };
+            let _done = door.send(door_planner::Note::TurnDone(done)).await;
+        });
         Ok((TurnResumed {}, [nothing()?]))
     }
 
