@@ -60,7 +60,7 @@ fn rows(table: &mut Table, kind: &str, raw: &Times, typed: &Times) {
 
 /// An ask whose packet is about as large as the raw one.
 fn identify() -> Identify {
-    Identify { channel: Channel::Cli, sender: "s".repeat(BYTES - 34), lang: None }
+    Identify { channel: Channel::Cli, sender: "s".repeat(BYTES - 35), lang: None, spoke: None }
 }
 
 fn identified() -> Identified {

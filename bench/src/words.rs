@@ -72,6 +72,7 @@ fn envelope(candidates: Vec<Candidate>) -> Envelope {
         candidates,
         mnests: Vec::new(),
         named: Vec::new(),
+        home: metnos_proto::envelope::Home::default(),
     }
 }
 

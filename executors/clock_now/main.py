@@ -240,13 +240,31 @@ def find(zone):
     raise Refused("UnknownZone", f"no time zone {zone} is known here; name one such as Europe/Rome, a large city, or an offset such as UTC+2")
 
 
+def ruled(zone):
+    """A place with its rule behind it, `Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)`: both, or nothing."""
+    place, bracket, rule = zone.partition(" (")
+    if not bracket or not rule.endswith(")"):
+        return None
+    return place, rule[:-1]
+
+
+def local(rule, zone, now):
+    """What a rule says of now; one that is none is a zone that is not known."""
+    try:
+        return offset_of(rule, now)
+    except (ValueError, IndexError, TypeError):
+        raise Refused("UnknownZone", f"{zone} has no rule that a clock can be read by") from None
+
+
 def act(args):
     now = int(time.time())
     zone = args.get("zone", "UTC")
     offset, summer = fixed(zone), False
     if offset is None:
-        zone, rule = find(zone)
-        offset, _, summer = offset_of(rule, now)
+        zone, rule = ruled(zone) or find(zone)
+        offset, _, summer = local(rule, zone, now)
+        if abs(offset) > 15 * 3600:
+            raise Refused("UnknownZone", f"{zone} has no rule that a clock can be read by")
     else:
         zone = "UTC"
     here = time.gmtime(now + offset)

@@ -29,12 +29,14 @@ macro_rules! keys {
 }
 
 keys! {
-    Greeting = "greeting" (),
+    Greeting = "greeting" ("person", "butler"),
     HowItIs = "how-it-is" ("abilities"),
     WhatWaits = "what-waits" (),
     WordsApproveNothing = "words-approve-nothing" (),
     GreetingExample = "greeting-example" ("example"),
-    Welcome = "welcome" (),
+    Welcome = "welcome" ("person"),
+    WhoItIs = "who-it-is" ("butler"),
+    WhoYouAre = "who-you-are" ("person"),
     Help = "help" (),
     HelpNothing = "help-nothing" (),
     DoubtUnknown = "doubt-unknown" (),

@@ -2,12 +2,23 @@
 
 ## The reflex
 
-greeting = Hello, I am Metnos.
+greeting = Hello{ $person ->
+    [none] {""}
+   *[other] {" "}{ $person }
+}, I am { $butler }.
 how-it-is = I am here: your words were just registered, written down and planned for. { $abilities } things can be asked of me; "help" shows some. `metnosctl status` tells how each of my processes is.
 what-waits = What waits for your word has been shown as a card where it was asked for. All of them: `metnosctl approval list` at the machine, /approvals on Telegram, GET /v1/approvals for programs.
 words-approve-nothing = Words like these approve nothing, so that nobody's text can. Answer the card itself: where it was shown, or by `metnosctl approval list` and `metnosctl approval approve`.
 greeting-example = Ask me something, for instance "{ $example }", or say "help".
-welcome = You are welcome.
+welcome = You are welcome{ $person ->
+    [none] {""}
+   *[other] , { $person }
+}.
+who-it-is = I am { $butler }, the butler of this house: I read, find, count, note and tidy up what you ask me to, and ask before anything serious. "help" shows examples.
+who-you-are = { $person ->
+    [none] I do not know your name. If this house is yours, it stands in USER.md: `metnosctl birth` asks for it.
+   *[other] You are { $person }.
+}
 help = I can do what you ask in words like these:
 help-nothing = I have no executor that I could call yet; `metnosctl executor list` shows why.
 doubt-unknown = I am not sure what you mean, so I did nothing.

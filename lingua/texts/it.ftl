@@ -2,12 +2,23 @@
 
 ## The reflex
 
-greeting = Ciao, sono Metnos.
+greeting = Ciao{ $person ->
+    [none] {""}
+   *[other] {" "}{ $person }
+}, sono { $butler }.
 how-it-is = Ci sono: le tue parole sono appena state registrate, scritte e pianificate. Mi si possono chiedere { $abilities } cose; «aiuto» ne mostra alcune. `metnosctl status` dice come sta ciascuno dei miei processi.
 what-waits = Ciò che attende una tua parola è stato mostrato come scheda dove è stato chiesto. Tutte le schede: `metnosctl approval list` sulla macchina, /approvals su Telegram, GET /v1/approvals per i programmi.
 words-approve-nothing = Parole come queste non approvano nulla, perché nessun testo altrui possa farlo. Rispondi alla scheda stessa: dove è stata mostrata, oppure con `metnosctl approval list` e `metnosctl approval approve`.
 greeting-example = Chiedimi qualcosa, per esempio «{ $example }», oppure di' «aiuto».
-welcome = Prego.
+welcome = Prego{ $person ->
+    [none] {""}
+   *[other] , { $person }
+}.
+who-it-is = Sono { $butler }, il maggiordomo di questa casa: leggo, cerco, conto, annoto e metto in ordine ciò che mi chiedi, e domando prima di ogni cosa seria. «aiuto» mostra degli esempi.
+who-you-are = { $person ->
+    [none] Non so come ti chiami. Se la casa è tua, il nome sta in USER.md: lo chiede `metnosctl birth`.
+   *[other] Sei { $person }.
+}
 help = So fare quello che chiedi con parole come queste:
 help-nothing = Non ho ancora nessun executor da chiamare; `metnosctl executor list` mostra il perché.
 doubt-unknown = Non sono sicuro di aver capito, quindi non ho fatto nulla.

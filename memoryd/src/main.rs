@@ -47,7 +47,8 @@ fn ended(error: AnyError) -> ExitCode {
 fn prepare(start: &Start) -> Result<(Memory, Pss, Ready), AnyError> {
     let instance = Path::new(&start.instance);
     let calls = start.settings.calls_per_use_day;
-    let memory = Memory::open(instance, SessionId::new(), Box::new(SystemClock), Box::new(NoFaults), calls)?;
+    let memory = Memory::open(instance, SessionId::new(), Box::new(SystemClock), Box::new(NoFaults), calls)?
+        .on_a_machine_at(&start.settings.zone);
     let pss = Pss::open()?;
     let places = Places::new()
         .with("audit", instance.join(".audit"))

@@ -69,6 +69,7 @@ impl Process {
                 models: metnos_proto::control::ModelSettings::default(),
                 http: metnos_proto::control::HttpSettings::default(),
                 telegram_api: String::new(),
+                zone: String::new(),
                 folders: metnos_proto::control::FolderSettings::default(),
                 commands: Vec::new(),
                 guest_folders: Vec::new(),

@@ -129,6 +129,7 @@ impl Ephemeral {
                 models: metnos_proto::control::ModelSettings::default(),
                 http: metnos_proto::control::HttpSettings::default(),
                 telegram_api: String::new(),
+                zone: String::new(),
                 folders: metnos_proto::control::FolderSettings::default(),
                 commands: Vec::new(),
                 guest_folders: Vec::new(),

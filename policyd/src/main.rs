@@ -159,6 +159,7 @@ async fn serve(daemon: &mut Daemon<Policyd>, opening: Opening) -> Result<(), Fat
         places: Places::of_instance(&daemon.start.instance).with_home(&settings.folders.home),
         owner_uid: settings.owner_uid,
         lang: settings.lang,
+        zone: settings.zone.clone(),
         calls_per_minute: settings.calls_per_minute,
         hosts: settings.net.hosts.clone(),
         commands: settings.commands.clone(),

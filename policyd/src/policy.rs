@@ -63,6 +63,8 @@ pub struct Setting {
     pub owner_uid: u32,
     /// The language people are spoken to in.
     pub lang: Lang,
+    /// Where this machine's clock stands, for people.
+    pub zone: String,
     /// Calls a principal may have decided in a minute.
     pub calls_per_minute: u32,
     /// Hosts that may be read without asking, each with its scheme.

@@ -29,7 +29,7 @@ impl door_policyd::Serve for Policy {
     async fn identify(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
         self.door_is(cx.notes());
         let it = self.who(ask.channel, &ask.sender)?;
-        let lang = self.speaks(&it, ask.lang);
+        let lang = self.speaks(&it, ask.lang, ask.spoke);
         Ok((Identified { principal: it.name, standing: it.standing, level: it.level, lang }, []))
     }
 

@@ -1,5 +1,5 @@
-//! In which language somebody is spoken to: the owner's word on it, else what his channel says, else the language of the
-//! house (design: interfaces §8). Nothing is decided by it but words.
+//! In which language somebody is spoken to: that of his own words, else the owner's word on it, else what his channel
+//! says, else the language of the house (design: interfaces §8). Nothing is decided by it but words.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -28,6 +28,8 @@ pub struct Tongues {
     chosen: BTreeMap<String, Lang>,
     /// How each was spoken to last.
     last: BTreeMap<String, Lang>,
+    /// In which language each has last said something that tells.
+    worded: BTreeMap<String, Lang>,
 }
 
 /// The name of a language in documents and in the store.
@@ -50,12 +52,21 @@ impl Tongues {
             let lang = lang.ok_or_else(|| StoreError::Damaged(format!("the language of {principal}")))?;
             chosen.insert(principal, lang);
         }
-        Ok(Self { chosen, last: BTreeMap::new() })
+        Ok(Self { chosen, ..Self::default() })
     }
 
     /// How this one is spoken to now. The house's own language is the owner's: what his telephone says of itself turns an
     /// Italian house into no English one, but a house of nobody's choice into an Italian one.
-    fn now(&mut self, it: &Principal, heard: Option<Lang>, house: Lang) -> Lang {
+    fn now(&mut self, it: &Principal, heard: Option<Lang>, spoke: Option<Lang>, house: Lang) -> Lang {
+        if let Some(spoke) = spoke {
+            let has_room = self.worded.len() < MAX_HEARD || self.worded.contains_key(&it.name);
+            if it.standing != Standing::Stranger && has_room {
+                self.worded.insert(it.name.clone(), spoke);
+            }
+        }
+        if let Some(lang) = spoke.or_else(|| self.worded.get(&it.name).copied()) {
+            return lang;
+        }
         let lang = match (self.chosen.get(&it.name), it.standing) {
             (Some(chosen), _) => *chosen,
             (None, Standing::Owner) if house != Lang::En => house,
@@ -71,20 +82,29 @@ impl Tongues {
     }
 
     fn of(&self, principal: &str, house: Lang) -> Lang {
-        self.chosen.get(principal).or_else(|| self.last.get(principal)).copied().unwrap_or(house)
+        let known = [&self.worded, &self.chosen, &self.last];
+        known.into_iter().find_map(|langs| langs.get(principal)).copied().unwrap_or(house)
     }
 
     /// Nothing is known of him any more.
     pub(crate) fn forget(&mut self, principal: &str) {
         self.chosen.remove(principal);
         self.last.remove(principal);
+        self.worded.remove(principal);
+    }
+
+    /// The owner has said how this one is spoken to: what was heard before counts no longer.
+    fn choose(&mut self, principal: String, lang: Lang) {
+        self.worded.remove(&principal);
+        self.chosen.insert(principal, lang);
     }
 }
 
 impl Policy {
-    /// In which language this one is spoken to, who has just been heard.
-    pub(crate) fn speaks(&self, it: &Principal, heard: Option<Lang>) -> Lang {
-        self.house().tongues.borrow_mut().now(it, heard, self.setting.lang)
+    /// In which language this one is spoken to, who has just been heard: what his channel says of him, and the language of
+    /// his words, as far as they tell.
+    pub(crate) fn speaks(&self, it: &Principal, heard: Option<Lang>, spoke: Option<Lang>) -> Lang {
+        self.house().tongues.borrow_mut().now(it, heard, spoke, self.setting.lang)
     }
 
     /// In which language this one is spoken to.
@@ -118,7 +138,9 @@ impl Policy {
             })
             .await
             .map_err(|error| not_durable(&error))?;
-        self.house().tongues.borrow_mut().chosen.extend(names.into_iter().map(|name| (name, ask.lang)));
+        let mut tongues = self.house().tongues.borrow_mut();
+        names.into_iter().for_each(|name| tongues.choose(name, ask.lang));
+        drop(tongues);
         Ok(json!({"principal": who, "lang": lang}))
     }
 }
@@ -137,25 +159,39 @@ mod tests {
     fn the_owners_word_counts_before_what_a_channel_says_and_that_before_the_house() {
         let (owner, guest) = (one("telegram:1", Standing::Owner), one("telegram:2", Standing::Guest));
         let mut it = Tongues::default();
-        assert_eq!(it.now(&guest, None, Lang::It), Lang::It);
-        assert_eq!(it.now(&guest, Some(Lang::En), Lang::It), Lang::En);
+        assert_eq!(it.now(&guest, None, None, Lang::It), Lang::It);
+        assert_eq!(it.now(&guest, Some(Lang::En), None, Lang::It), Lang::En);
         assert_eq!(it.of("telegram:2", Lang::It), Lang::En);
-        assert_eq!(it.now(&guest, None, Lang::It), Lang::En, "as he was spoken to last");
-        assert_eq!(it.now(&owner, Some(Lang::En), Lang::It), Lang::It, "the house is his");
-        assert_eq!(it.now(&owner, Some(Lang::It), Lang::En), Lang::It);
+        assert_eq!(it.now(&guest, None, None, Lang::It), Lang::En, "as he was spoken to last");
+        assert_eq!(it.now(&owner, Some(Lang::En), None, Lang::It), Lang::It, "the house is his");
+        assert_eq!(it.now(&owner, Some(Lang::It), None, Lang::En), Lang::It);
         it.chosen.insert("telegram:1".into(), Lang::En);
-        assert_eq!(it.now(&owner, Some(Lang::It), Lang::It), Lang::En);
+        assert_eq!(it.now(&owner, Some(Lang::It), None, Lang::It), Lang::En);
         it.forget("telegram:1");
         assert_eq!(it.of("telegram:1", Lang::It), Lang::It);
     }
 
     #[test]
+    fn the_language_of_his_own_words_counts_before_everything_else() {
+        let (owner, guest) = (one("cli:uid:1", Standing::Owner), one("telegram:2", Standing::Guest));
+        let mut it = Tongues::default();
+        assert_eq!(it.now(&owner, None, Some(Lang::It), Lang::En), Lang::It);
+        assert_eq!(it.of("cli:uid:1", Lang::En), Lang::It, "a card that his words lead to");
+        assert_eq!(it.now(&owner, Some(Lang::En), None, Lang::En), Lang::It, "words that tell nothing change nothing");
+        assert_eq!(it.now(&guest, Some(Lang::En), Some(Lang::It), Lang::En), Lang::It);
+        assert_eq!(it.now(&guest, Some(Lang::En), Some(Lang::En), Lang::En), Lang::En, "each is answered as he speaks");
+        assert_eq!(it.of("cli:uid:1", Lang::En), Lang::It, "and nobody as another does");
+        it.choose("cli:uid:1".into(), Lang::En);
+        assert_eq!(it.of("cli:uid:1", Lang::It), Lang::En, "the owner's word on it is newer than what was heard");
+    }
+
+    #[test]
     fn strangers_are_spoken_to_and_not_remembered_and_what_is_remembered_is_bounded() {
         let mut it = Tongues::default();
-        assert_eq!(it.now(&one("telegram:3", Standing::Stranger), Some(Lang::It), Lang::En), Lang::It);
-        assert!(it.last.is_empty());
+        assert_eq!(it.now(&one("telegram:3", Standing::Stranger), Some(Lang::It), Some(Lang::It), Lang::En), Lang::It);
+        assert!(it.last.is_empty() && it.worded.is_empty());
         for number in 0..2 * MAX_HEARD {
-            it.now(&one(&format!("telegram:{number}"), Standing::Guest), Some(Lang::It), Lang::En);
+            it.now(&one(&format!("telegram:{number}"), Standing::Guest), Some(Lang::It), None, Lang::En);
         }
         assert_eq!(it.last.len(), MAX_HEARD);
     }

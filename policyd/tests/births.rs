@@ -387,7 +387,8 @@ fn what_no_door_has_heard_is_told_to_the_next_one_after_a_restart_and_only_once(
             assert_eq!(notices(&world), known);
             let door = world.door().await;
             let mut notes = door.take_notes().unwrap();
-            let identify = Identify { channel: Channel::Cli, sender: format!("uid:{}", peers::OWNER), lang: None };
+            let identify =
+                Identify { channel: Channel::Cli, sender: format!("uid:{}", peers::OWNER), lang: None, spoke: None };
             let mut heard = Vec::new();
             // What waits is sent before the answer to a later question, and written down as heard before the next one.
             for _ in 0..20 {

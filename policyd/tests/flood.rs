@@ -37,7 +37,7 @@ fn a_planner_that_floods_does_not_delay_the_door_or_the_owner() {
         let door = world.door().await;
         let sender = format!("uid:{OWNER}");
         for _ in 0..8 {
-            let identify = Identify { channel: Channel::Cli, sender: sender.clone(), lang: None };
+            let identify = Identify { channel: Channel::Cli, sender: sender.clone(), lang: None, spoke: None };
             door.identify(NO, identify, []).await.unwrap();
             let ask = RegisterPrompt { channel: Channel::Cli, sender: sender.clone() };
             door.register_prompt(NO, ask, [Sealed::new(b"basta").unwrap()]).await.unwrap();

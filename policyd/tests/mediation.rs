@@ -261,7 +261,8 @@ fn strangers_are_not_heard_and_words_must_be_words() {
     run(async {
         let world = World::usual(folder.path()).await;
         let door = world.door().await;
-        let identify = |sender: &str| Identify { channel: Channel::Cli, sender: sender.to_owned(), lang: None };
+        let identify =
+            |sender: &str| Identify { channel: Channel::Cli, sender: sender.to_owned(), lang: None, spoke: None };
         assert_eq!(door.identify(NO, identify("uid:1000"), []).await.unwrap().0.standing, Standing::Owner);
         assert_eq!(door.identify(NO, identify("uid:1001"), []).await.unwrap().0.standing, Standing::Stranger);
         let register = |sender: &str, words: &[u8]| {

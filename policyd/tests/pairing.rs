@@ -45,7 +45,7 @@ fn approve(channel: Channel, code: &str) -> PairingAsk {
 }
 
 async fn standing(door: &Rc<Client<DoorPolicyd>>, channel: Channel, sender: &str) -> (Standing, Level) {
-    let ask = Identify { channel, sender: sender.into(), lang: None };
+    let ask = Identify { channel, sender: sender.into(), lang: None, spoke: None };
     let who = door.identify(TraceId::NONE, ask, []).await.unwrap().0;
     (who.standing, who.level)
 }

@@ -70,6 +70,9 @@ words! {
         pub owner_uid: u32,
         /// The language people are spoken to in, unless they use the other.
         pub lang: Lang,
+        /// Where this machine's clock stands, as [`crate::zone`] reads it: `Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)`. It
+        /// counts where `USER.md` names no other.
+        pub zone: String,
         /// The Python interpreter executors run in, absolute.
         pub interpreter: String,
         /// Layers of the lock that may be missing on this kernel.

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::ids::Blake3;
 use crate::msg::common::{Channel, Lang};
+use crate::zone;
 
 /// The clean part of an envelope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,44 @@ pub struct Envelope {
     /// no model is shown them.
     #[serde(default)]
     pub named: Vec<String>,
+    /// What the answers go by that the household was asked for in the first interview.
+    #[serde(default)]
+    pub home: Home,
+}
+
+/// What a household has answered of itself, as it stands in `USER.md` and `IDENTITY.md`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Home {
+    /// Where its clock stands, as [`crate::zone`] has it; empty where nobody knows.
+    pub zone: String,
+    /// How whoever speaks is addressed; empty where that is not known.
+    pub person: String,
+    /// What Metnos is called there; empty where it has no other name.
+    pub butler: String,
+}
+
+/// The longest name, in characters.
+const MAX_NAME: usize = 64;
+
+impl Home {
+    /// Reads the answers. `user` is empty in a turn of somebody else than the owner but for the zone, which is the same for
+    /// everybody in the house.
+    #[must_use]
+    pub fn read(user: &str, identity: &str, machine: &str, is_owner: bool) -> Self {
+        let plain =
+            |name: &str| !name.is_empty() && name.chars().count() <= MAX_NAME && !name.chars().any(char::is_control);
+        let line = |key: &str| {
+            let mut lines = user.lines().take(4_096).map(|line| line.trim().trim_start_matches(['-', '*']).trim());
+            lines.find_map(|line| zone::value_of(line, key)).filter(|name| is_owner && plain(name))
+        };
+        let person = line("how to be addressed:").or_else(|| line("name:")).unwrap_or_default();
+        let of_butler = |line: &str| {
+            line.trim().strip_prefix("I am ")?.strip_suffix(", the butler of this household.").map(str::to_owned)
+        };
+        let butler = identity.lines().take(4_096).find_map(of_butler).filter(|name| plain(name)).unwrap_or_default();
+        Self { zone: zone::of_user(user, machine), person: person.to_owned(), butler }
+    }
 }
 
 /// A file of the workspace: the owner's own words.
@@ -164,4 +203,30 @@ pub struct Known {
     pub to: String,
     /// How strong, in [0, 1].
     pub weight: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answers_of_the_interview_are_read_out_of_the_files() {
+        let user = "# User\n\n- Name: Roberta Bianchi\n- How to be addressed:\n- Time zone: UTC+1\n";
+        let identity = "# Identity\n\nI am Alfredo, the butler of this household.\n";
+        let home = Home::read(user, identity, "UTC", true);
+        let told = |zone: &str, person: &str, butler: &str| Home {
+            zone: zone.into(),
+            person: person.into(),
+            butler: butler.into(),
+        };
+        assert_eq!(home, told("UTC+1", "Roberta Bianchi", "Alfredo"));
+        let familiar = user.replace("addressed:", "addressed: Roby");
+        assert_eq!(Home::read(&familiar, identity, "UTC", true).person, "Roby");
+        assert_eq!(
+            Home::read(user, identity, "UTC", false),
+            told("UTC+1", "", "Alfredo"),
+            "the owner's name is the owner's"
+        );
+        assert_eq!(Home::read("", "", "UTC", true), told("UTC", "", ""));
+    }
 }

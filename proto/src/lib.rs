@@ -36,3 +36,4 @@ pub mod role;
 mod settings;
 pub mod socket;
 pub mod sys;
+pub mod zone;

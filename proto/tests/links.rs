@@ -375,7 +375,7 @@ fn the_blocking_ends_speak_to_each_other() {
         }
     });
     let mut client = BlockingClient::<DoorPolicyd>::new(asker).unwrap();
-    let ask = Identify { channel: Channel::Cli, sender: "uid:1000".to_owned(), lang: None };
+    let ask = Identify { channel: Channel::Cli, sender: "uid:1000".to_owned(), lang: None, spoke: None };
     let (identified, []) = client.identify(TraceId::NONE, ask, []).unwrap();
     assert_eq!(identified.principal, "cli:uid:1000");
     let ask = RegisterPrompt { channel: Channel::Cli, sender: String::new() };
@@ -401,7 +401,7 @@ fn a_peer_that_answers_old_asks_without_end_buys_itself_no_time() {
     let babbler = std::thread::spawn(move || babble(answerer));
     let mut client = BlockingClient::<DoorPolicyd>::new(asker).unwrap();
     assert_eq!(client.next_note(Duration::from_millis(20)).unwrap(), None);
-    let ask = Identify { channel: Channel::Cli, sender: "uid:1000".to_owned(), lang: None };
+    let ask = Identify { channel: Channel::Cli, sender: "uid:1000".to_owned(), lang: None, spoke: None };
     assert!(matches!(client.identify(TraceId::NONE, ask, []), Err(AskError::Late { .. })));
     drop(client);
     babbler.join().unwrap();

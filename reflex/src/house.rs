@@ -12,6 +12,10 @@ pub enum About {
     Waiting,
     /// An answer, as if words could give one.
     Approving,
+    /// Who Metnos is.
+    Butler,
+    /// Who whoever speaks is.
+    Person,
 }
 
 const ITSELF: [(&str, Lang); 22] = [
@@ -81,6 +85,29 @@ const APPROVING: [(&str, Lang); 11] = [
     ("approvo", Lang::It),
 ];
 
+const BUTLER: [(&str, Lang); 9] = [
+    ("who are you", Lang::En),
+    ("what are you", Lang::En),
+    ("what is your name", Lang::En),
+    ("what's your name", Lang::En),
+    ("chi sei", Lang::It),
+    ("tu chi sei", Lang::It),
+    ("che cosa sei", Lang::It),
+    ("come ti chiami", Lang::It),
+    ("qual è il tuo nome", Lang::It),
+];
+
+const PERSON: [(&str, Lang); 8] = [
+    ("who am i", Lang::En),
+    ("what is my name", Lang::En),
+    ("what's my name", Lang::En),
+    ("do you know my name", Lang::En),
+    ("chi sono", Lang::It),
+    ("chi sono io", Lang::It),
+    ("come mi chiamo", Lang::It),
+    ("sai come mi chiamo", Lang::It),
+];
+
 /// What the words are about, and in which language, when they are one of these questions and nothing else. A plain "yes" or
 /// "do it" is none of them: it may be the answer to what a model has asked.
 #[must_use]
@@ -89,8 +116,13 @@ pub fn about(text: &str) -> Option<(About, Lang)> {
     let text = text.trim().to_lowercase().replace('’', "'");
     let said: Vec<&str> = text.split(plain).filter(|word| !word.is_empty()).collect();
     let said = said.join(" ");
-    let lists: [(About, &[(&str, Lang)]); 3] =
-        [(About::Itself, &ITSELF), (About::Waiting, &WAITING), (About::Approving, &APPROVING)];
+    let lists: [(About, &[(&str, Lang)]); 5] = [
+        (About::Itself, &ITSELF),
+        (About::Waiting, &WAITING),
+        (About::Approving, &APPROVING),
+        (About::Butler, &BUTLER),
+        (About::Person, &PERSON),
+    ];
     lists
         .into_iter()
         .find_map(|(about, list)| list.iter().find(|(words, _)| *words == said).map(|(_, lang)| (about, *lang)))

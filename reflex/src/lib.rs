@@ -22,7 +22,7 @@ use std::rc::Rc;
 use metnos_proto::envelope::{Candidate, Envelope};
 use metnos_proto::msg::common::{CallRef, Lang};
 use metnos_proto::msg::policyd::Literal;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use ability::{Ability, Want};
 use lexicon::Mark;
@@ -202,6 +202,8 @@ impl Reflex<'_> {
                 house::About::Itself => speech::how_it_is(lang, self.abilities.len()),
                 house::About::Waiting => speech::what_waits(lang),
                 house::About::Approving => speech::words_approve_nothing(lang),
+                house::About::Butler => speech::who_it_is(lang, &self.envelope.home),
+                house::About::Person => speech::who_you_are(lang, &self.envelope.home),
             });
         }
         let says = |concept: &'static str| tokens.iter().any(|token| token.mark == Mark::Concept(concept));
@@ -215,10 +217,10 @@ impl Reflex<'_> {
             return Some(speech::help(self.lang, &self.help_examples()));
         }
         if says("thanks") {
-            return Some(speech::welcome(self.lang));
+            return Some(speech::welcome(self.lang, &self.envelope.home));
         }
         if says("greeting") {
-            return Some(speech::greeting(self.lang, self.help_examples().first().copied()));
+            return Some(speech::greeting(self.lang, &self.envelope.home, self.help_examples().first().copied()));
         }
         None
     }
@@ -361,6 +363,7 @@ impl Reflex<'_> {
                 literals.retain(|literal| literal.pointer != slot.pointer());
             }
         }
+        at_home(&mut arguments, &ability_of.candidate.input, &self.envelope.home.zone);
         PlannedCall {
             place,
             executor: ability_of.candidate.name.clone(),
@@ -404,6 +407,14 @@ fn greets_in_the_middle(tokens: &[Token<'_>]) -> bool {
     greeting.is_some_and(|at| tokens[..at].iter().any(|token| token.is_value() || token.mark.weight() > 0.0))
 }
 
+/// Gives a call that can be told a time zone that of the house, where nothing else was said. It stands in nobody's words.
+pub fn at_home(arguments: &mut Map<String, Value>, input: &Value, zone: &str) {
+    let takes = input["properties"]["zone"]["type"] == "string";
+    if takes && !zone.is_empty() && !arguments.contains_key("zone") {
+        arguments.insert("zone".to_owned(), Value::from(zone));
+    }
+}
+
 fn next_place(calls: &[PlannedCall]) -> CallRef {
     CallRef(u16::try_from(calls.len() + 1).unwrap_or(u16::MAX))
 }
@@ -422,10 +433,17 @@ fn with_values_of<'a>(pattern: &[Token<'a>], clause: &[Token<'a>]) -> Option<Vec
     values.next().is_none().then_some(made)
 }
 
+/// The language that words are in, as far as they tell.
+#[must_use]
+pub fn spoken_in(words: &str) -> Option<Lang> {
+    let words = words.get(..MAX_WORDS).unwrap_or(words);
+    token::tokens(words).and_then(|tokens| lexicon::language(&tokens))
+}
+
 /// The language that words are in, as far as they tell; else `usual`.
 #[must_use]
 pub fn language_of(words: &str, usual: Lang) -> Lang {
-    token::tokens(words).and_then(|tokens| lexicon::language(&tokens)).unwrap_or(usual)
+    spoken_in(words).unwrap_or(usual)
 }
 
 #[cfg(test)]

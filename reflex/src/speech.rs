@@ -3,6 +3,7 @@
 
 use metnos_lingua::{Key, say, tell};
 use metnos_proto::edge::AskError;
+use metnos_proto::envelope::Home;
 use metnos_proto::msg::common::{Lang, Outcome};
 
 use crate::schedule::Again;
@@ -10,10 +11,20 @@ use crate::schedule::Again;
 /// The longest name of a timer that is proposed, in characters.
 const MAX_TIMER: usize = 32;
 
-/// A greeting.
+/// What Metnos is called in this house.
+fn butler(home: &Home) -> &str {
+    if home.butler.is_empty() { "Metnos" } else { &home.butler }
+}
+
+/// How whoever speaks is called here; `none` where that is not known.
+fn person(home: &Home) -> &str {
+    if home.person.is_empty() { "none" } else { &home.person }
+}
+
+/// A greeting, by name where whoever speaks has one here.
 #[must_use]
-pub fn greeting(lang: Lang, example: Option<&str>) -> String {
-    let mut text = say(lang, Key::Greeting);
+pub fn greeting(lang: Lang, home: &Home, example: Option<&str>) -> String {
+    let mut text = tell(lang, Key::Greeting, &[("person", person(home).into()), ("butler", butler(home).into())]);
     if let Some(example) = example {
         text.push(' ');
         text.push_str(&tell(lang, Key::GreetingExample, &[("example", example.into())]));
@@ -42,8 +53,20 @@ pub fn words_approve_nothing(lang: Lang) -> String {
 
 /// The answer to thanks.
 #[must_use]
-pub fn welcome(lang: Lang) -> String {
-    say(lang, Key::Welcome) + "\n"
+pub fn welcome(lang: Lang, home: &Home) -> String {
+    tell(lang, Key::Welcome, &[("person", person(home).into())]) + "\n"
+}
+
+/// Who speaks here.
+#[must_use]
+pub fn who_it_is(lang: Lang, home: &Home) -> String {
+    tell(lang, Key::WhoItIs, &[("butler", butler(home).into())]) + "\n"
+}
+
+/// What is known of the name of whoever asks.
+#[must_use]
+pub fn who_you_are(lang: Lang, home: &Home) -> String {
+    tell(lang, Key::WhoYouAre, &[("person", person(home).into())]) + "\n"
 }
 
 /// What can be done, by example.

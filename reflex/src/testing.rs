@@ -59,6 +59,7 @@ pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
         candidates,
         mnests: Vec::new(),
         named: Vec::new(),
+        home: metnos_proto::envelope::Home::default(),
     }
 }
 

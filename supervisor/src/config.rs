@@ -2,6 +2,7 @@
 //! the file. No secret may ever stand in it, and a word it does not know is an error, not a surprise.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use metnos_proto::control::{
     BudgetSettings, FolderSettings, HttpSettings, ModelSettings, NetSettings, RoleSetting, Settings,
@@ -11,6 +12,8 @@ use metnos_proto::models;
 use metnos_proto::msg::common::Lang;
 use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeTable, DeValue};
+
+use crate::zone;
 
 /// The largest configuration that is read.
 pub const MAX_CONFIG_BYTES: u64 = 64 * 1024;
@@ -497,6 +500,7 @@ impl Config {
         Settings {
             owner_uid: self.owner_uid().unwrap_or(directory_uid),
             lang: if self.text("instance", "lang") == "it" { Lang::It } else { Lang::En },
+            zone: zone::of_machine(Path::new("/etc/localtime"), Path::new("/usr/share/zoneinfo")),
             interpreter: self.text("executors", "interpreter").to_owned(),
             waive: self.list("jail", "waive"),
             calls_per_use_day: self.number("memory", "calls_per_use_day"),
@@ -855,6 +859,7 @@ mod tests {
             Settings {
                 owner_uid: 1000,
                 lang: Lang::En,
+                zone: zone::of_machine(Path::new("/etc/localtime"), Path::new("/usr/share/zoneinfo")),
                 interpreter: "/usr/bin/python3".into(),
                 waive: vec![],
                 calls_per_use_day: 50,

@@ -35,6 +35,7 @@ pub mod shared;
 pub mod spawn;
 pub mod stop;
 pub mod sys;
+pub mod zone;
 
 mod asks;
 mod heard;

@@ -327,6 +327,7 @@ fn start_word(setup: &Setup) -> Start {
             models: setup.models.clone(),
             http: metnos_proto::control::HttpSettings::default(),
             telegram_api: String::new(),
+            zone: String::new(),
             folders: metnos_proto::control::FolderSettings::default(),
             commands: Vec::new(),
             guest_folders: Vec::new(),

@@ -22,6 +22,18 @@ def cases():
             "expect": {"ok": True, "values": {"/zone": "UTC", "/offset": "-03:30"}},
         },
         {
+            "name": "a place may bring its rule",
+            "files": {},
+            "args": {"zone": "Here/There (ABC-3:30)"},
+            "expect": {"ok": True, "values": {"/zone": "Here/There", "/offset": "+03:30", "/summer_time": False}},
+        },
+        {
+            "name": "a rule that is none is unknown",
+            "files": {},
+            "args": {"zone": "Here/There (ABC,DEF)"},
+            "expect": {"ok": False, "class": "UnknownZone"},
+        },
+        {
             "name": "a place that nobody knows is unknown",
             "files": {},
             "args": {"zone": "Atlantis"},

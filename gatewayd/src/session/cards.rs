@@ -126,7 +126,7 @@ impl Door {
 
     async fn greet_policyd(&self) {
         let sender = format!("uid:{}", self.owner_uid.get().unwrap_or(0));
-        let identify = Identify { channel: Channel::Cli, sender, lang: None };
+        let identify = Identify { channel: Channel::Cli, sender, lang: None, spoke: None };
         if let Err(error) = self.peers.policyd.identify(TraceId::NONE, identify, []).await {
             tracing::debug!(%error, "policyd did not hear that the door is there");
         }

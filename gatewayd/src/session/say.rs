@@ -69,7 +69,7 @@ impl Door {
         let opening = self.take_room(voice)?;
         // Checked before anybody else is asked; the words themselves are not looked at here.
         let said = read_words(&words)?;
-        let who = self.identify(&voice.speaker).await?;
+        let who = self.identify_by(&voice.speaker, crate::reflex::spoken_in(&said)).await?;
         match who.standing {
             Standing::Owner | Standing::Guest => {}
             Standing::Stranger => return Ok(Taken::Stranger(self.pair(&voice.speaker, &said).await?)),
@@ -156,8 +156,14 @@ impl Door {
     /// # Errors
     /// When policyd does not say.
     pub async fn identify(&self, speaker: &Speaker) -> Result<Identified, Refusal> {
+        self.identify_by(speaker, None).await
+    }
+
+    /// The same for somebody whose words are in this language, as far as they tell: he is answered in it, and a card
+    /// that they lead to is shown in it.
+    async fn identify_by(&self, speaker: &Speaker, spoke: Option<Lang>) -> Result<Identified, Refusal> {
         let Speaker { channel, sender, lang } = speaker.clone();
-        let asked = self.peers.policyd.identify(TraceId::NONE, Identify { channel, sender, lang }, []).await;
+        let asked = self.peers.policyd.identify(TraceId::NONE, Identify { channel, sender, lang, spoke }, []).await;
         asked.map(|(who, [])| who).map_err(AskError::into_refusal)
     }
 

@@ -47,6 +47,9 @@ pub struct Frame {
     pub nonce: String,
     /// The language of the person.
     pub lang: Lang,
+    /// Where the clock of the house stands.
+    #[serde(default)]
+    pub zone: String,
 }
 
 impl Frame {
@@ -90,7 +93,14 @@ impl Frame {
             let list: Vec<String> = tools.iter().map(|tool| json!(tool).to_string()).collect();
             system.push(Block { text: format!("{AS_JSON}{}", list.join("\n")), cache: true });
         }
-        Self { system, tools, native, nonce: format!("{:016x}", envelope.nonce), lang: envelope.lang }
+        Self {
+            system,
+            tools,
+            native,
+            nonce: format!("{:016x}", envelope.nonce),
+            lang: envelope.lang,
+            zone: envelope.home.zone.clone(),
+        }
     }
 
     /// What is asked with this conversation. The last thought of a turn gets no tools: it can only answer.

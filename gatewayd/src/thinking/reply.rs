@@ -223,12 +223,17 @@ fn draft(call: &Value) -> Result<(String, Map<String, Value>), String> {
 }
 
 /// What a call of a known tool means.
-fn want(name: &str, arguments: Map<String, Value>, frame: &Frame) -> Result<What, String> {
+fn want(name: &str, mut arguments: Map<String, Value>, frame: &Frame) -> Result<What, String> {
     match name {
         LOOK => look(&arguments).map(What::Look),
         PLAN => plan(&arguments, frame).map(What::Plan),
         MISSING => missing(&arguments).map(What::Missing),
-        executor => call(executor, arguments).map(What::Call),
+        executor => {
+            if let Some(tool) = frame.tools.iter().find(|tool| tool.name == executor) {
+                metnos_reflex::at_home(&mut arguments, &tool.input, &frame.zone);
+            }
+            call(executor, arguments).map(What::Call)
+        }
     }
 }
 

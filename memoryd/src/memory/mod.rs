@@ -116,6 +116,8 @@ pub struct Memory {
     session: SessionId,
     /// The month for which it was last looked whether the mnestome was kept.
     month_looked_at: String,
+    /// Where this machine's clock stands, for people.
+    machine_zone: String,
 }
 
 impl Memory {
@@ -159,6 +161,7 @@ impl Memory {
             instance: instance.to_owned(),
             session,
             month_looked_at: String::new(),
+            machine_zone: String::new(),
         };
         match memory.catch_up_mnestome() {
             Ok(()) => {}
@@ -184,6 +187,13 @@ impl Memory {
             memory.verify_anew()?;
         }
         Ok(memory)
+    }
+
+    /// The same on a machine whose own clock stands there.
+    #[must_use]
+    pub fn on_a_machine_at(mut self, zone: &str) -> Self {
+        zone.clone_into(&mut self.machine_zone);
+        self
     }
 
     /// The chronicle.

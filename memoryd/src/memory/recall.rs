@@ -1,7 +1,7 @@
 //! What memory is asked: envelopes, gaps, and the owner's looks. Reading changes nothing but the line that says it was read.
 
 use metnos_proto::edge::No;
-use metnos_proto::envelope::{Candidate, Envelope, File, Known, Recent};
+use metnos_proto::envelope::{Candidate, Envelope, File, Home, Known, Recent};
 use metnos_proto::executor::guests;
 use metnos_proto::ids::{Blake3, SessionId, TurnId};
 use metnos_proto::msg::common::{Channel, Lang, RefusalCode, Trust};
@@ -10,6 +10,7 @@ use metnos_proto::msg::memoryd::{
     MAX_GAPS, MAX_TAIL, MAX_WHY, MemoryReport, MnestCount, Tail, Tailed, TurnBegun,
 };
 use metnos_proto::phase;
+use metnos_proto::zone::{self, Zone};
 use metnos_rank::order::Shelf;
 
 use super::late::{shown_done, shown_earlier};
@@ -18,6 +19,7 @@ use super::{Memory, Teller, Told};
 use crate::chronicle::event::EventType;
 use crate::chronicle::index::TurnFacts;
 use crate::chronicle::payload;
+use crate::chronicle::time::Day;
 use crate::mnestome::weight::USE_DAY;
 use crate::tiers::envelope::{MAX_CANDIDATES, MAX_FILE_SHOWN, MAX_RECENT, Parts, build};
 use crate::tiers::workspace::FILES;
@@ -117,6 +119,7 @@ impl Memory {
             candidates,
             mnests,
             named,
+            home: self.home_for(facts.trust),
         }))
     }
 
@@ -133,6 +136,21 @@ impl Memory {
             File { name: (*name).to_owned(), text: clean(text) }
         };
         FILES.iter().filter(|name| !private(name)).map(shown).collect()
+    }
+
+    /// What the household has answered of itself. Only its owner is called by the owner's name.
+    fn home_for(&self, trust: Trust) -> Home {
+        let text = |name: &str| clean(String::from_utf8_lossy(self.workspace.text(name)).into_owned());
+        Home::read(&text("USER.md"), &text("IDENTITY.md"), &self.machine_zone, trust == Trust::Owner)
+    }
+
+    /// The day that it is on the clock of the house: what "yesterday" is reckoned from.
+    pub(super) fn today(&self) -> Day {
+        let user = String::from_utf8_lossy(self.workspace.text("USER.md"));
+        let zone = Zone::read(&zone::of_user(&user, &self.machine_zone)).or_else(|| Zone::read(&self.machine_zone));
+        let now = self.chronicle.now_ms();
+        let ahead = zone.unwrap_or_default().ahead(i64::try_from(now / 1_000).unwrap_or(0));
+        Day::of(now.saturating_add_signed(ahead * 1_000))
     }
 
     fn words_of(&self, row: &crate::chronicle::index::IndexRow) -> Told<String> {

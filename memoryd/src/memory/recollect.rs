@@ -15,7 +15,7 @@ use crate::chronicle::Chronicle;
 use crate::chronicle::event::{Event, trust_name};
 use crate::chronicle::index::TurnFacts;
 use crate::chronicle::store::is_damage;
-use crate::chronicle::time::{Day, instant_text};
+use crate::chronicle::time::instant_text;
 use crate::error::{Error, Result};
 use crate::mnestome::derive::{last_success, successes};
 use crate::recall::store::Store;
@@ -109,7 +109,7 @@ impl Memory {
 
     fn search(&mut self, word: &SearchMemory, question: &str) -> Told<Vec<Value>> {
         self.catch_up_recall()?;
-        let today = Day::of(self.chronicle.now_ms());
+        let today = self.today();
         let limit = word.limit.min(MAX_RECALLED) as usize;
         let hits = recall::search(&mut self.recall, &word.peer, question, today, limit)?;
         let most = hits.first().map_or(1.0, |hit| hit.parts.total());
@@ -200,7 +200,7 @@ impl Memory {
     /// else was said may come from anything that was read. Nothing, when it cannot be looked up.
     pub(super) fn hits(&mut self, facts: &TurnFacts, words: &str) -> Vec<Hit> {
         let before = facts.said.unwrap_or(0);
-        let today = Day::of(self.chronicle.now_ms());
+        let today = self.today();
         let hits = self
             .catch_up_recall()
             .and_then(|()| recall::search(&mut self.recall, &facts.peer, words, today, MAX_RECALLED as usize));

@@ -1,6 +1,6 @@
 //! The clean part of a turn's envelope: what a planner may read before anything else. Nothing of lower trust ever goes in.
 
-use metnos_proto::envelope::{Candidate, Done, Earlier, Envelope, File, Known, Recalled, Recent};
+use metnos_proto::envelope::{Candidate, Done, Earlier, Envelope, File, Home, Known, Recalled, Recent};
 use metnos_proto::msg::common::{Channel, Lang};
 
 /// How many executors a planner is shown (design: mind §3).
@@ -46,6 +46,8 @@ pub struct Parts<'a> {
     pub mnests: Vec<Known>,
     /// Where the files lie that the words name.
     pub named: Vec<String>,
+    /// What the household has answered of itself.
+    pub home: Home,
 }
 
 /// Puts an envelope together.
@@ -73,5 +75,6 @@ pub fn build(parts: Parts<'_>) -> Envelope {
         candidates: parts.candidates,
         mnests: parts.mnests,
         named: parts.named,
+        home: parts.home,
     }
 }

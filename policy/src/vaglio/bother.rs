@@ -1,7 +1,7 @@
 //! The bother budget: a brake that falls with every proposal the owner has heard lately and recovers with time; and
 //! quiet hours, which delay what can wait. Scheduled firings have their own consent and never come here.
 
-use crate::vaglio::zone::Zone;
+use metnos_proto::zone::{self, Zone};
 
 /// Proposals older than this no longer brake, in milliseconds.
 pub const WINDOW_MS: u64 = 24 * 3_600_000;
@@ -75,27 +75,23 @@ fn minute(text: &str) -> Option<u16> {
 pub struct Day {
     /// The quiet hours, if the line is there and can be read.
     pub quiet: Option<Quiet>,
-    /// Where the owner's clock stands; at UTC as long as `Time zone:` names neither an offset nor a rule.
+    /// Where the owner's clock stands; where that of the machine does as long as `Time zone:` names neither an offset nor a
+    /// rule.
     pub zone: Zone,
 }
 
 impl Day {
     /// Reads the lines `Quiet hours:` and `Time zone:` (as `UTC+1`, `+01:00`, or a place with its rule behind it, as
     /// `Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)`: names of places alone need tables that policyd does not carry).
+    /// `machine` is the zone of the machine's own clock, written in the same way.
     #[must_use]
-    pub fn parse(user: &str) -> Self {
-        let mut day = Self::default();
-        for line in user.lines().take(4_096) {
+    pub fn parse(user: &str, machine: &str) -> Self {
+        let zone = Zone::read(&zone::of_user(user, machine)).or_else(|| Zone::read(machine)).unwrap_or_default();
+        let hours = user.lines().take(4_096).filter_map(|line| {
             let line = line.trim().trim_start_matches(['-', '*']).trim();
-            if let Some(hours) = value_of(line, "quiet hours:") {
-                day.quiet = Quiet::parse(hours);
-            } else if let Some(zone) = value_of(line, "time zone:") {
-                let rule = zone.split_once('(').and_then(|(_, rule)| Zone::rule(rule.split_once(')')?.0.trim()));
-                let fixed = || offset(zone).map(|minutes| Zone::Fixed(i64::from(minutes) * 60));
-                day.zone = rule.or_else(fixed).unwrap_or_default();
-            }
-        }
-        day
+            zone::value_of(line, "quiet hours:")
+        });
+        Self { quiet: hours.last().and_then(Quiet::parse), zone }
     }
 
     /// The owner's minute of the day.
@@ -124,24 +120,6 @@ impl Day {
     }
 }
 
-/// What stands behind a key, whatever the case of its letters.
-fn value_of<'a>(line: &'a str, key: &str) -> Option<&'a str> {
-    let head = line.get(..key.len())?;
-    head.eq_ignore_ascii_case(key).then(|| line[key.len()..].trim())
-}
-
-/// `UTC`, `UTC+1`, `UTC-03:30`, `+01:00`: minutes ahead of UTC.
-fn offset(zone: &str) -> Option<i16> {
-    let zone = zone.strip_prefix("UTC").or_else(|| zone.strip_prefix("GMT")).unwrap_or(zone).trim();
-    if zone.is_empty() {
-        return Some(0);
-    }
-    let (sign, rest) =
-        zone.strip_prefix('+').map(|rest| (1, rest)).or(zone.strip_prefix('-').map(|rest| (-1, rest)))?;
-    let minutes = if rest.contains(':') { minute(rest)? } else { minute(&format!("{rest}:00"))? };
-    i16::try_from(minutes).ok().filter(|minutes| *minutes <= 14 * 60).map(|minutes| sign * minutes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,11 +143,11 @@ mod tests {
 
     #[test]
     fn the_owners_day_is_read_from_user_md() {
-        let day = Day::parse(include_str!("../../../examples/workspace/USER.md"));
+        let day = Day::parse(include_str!("../../../examples/workspace/USER.md"), "UTC");
         assert_eq!(day, Day { quiet: Quiet::parse("22:00 to 07:00"), zone: Zone::Fixed(0) });
-        assert_eq!(Day::parse("Time zone: UTC+2").minute(23 * HOUR), 60);
-        assert_eq!(Day::parse("- Time zone: -03:30").zone, Zone::Fixed(-210 * 60));
-        let rome = Day::parse("- Time zone: Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)");
+        assert_eq!(Day::parse("Time zone: UTC+2", "UTC").minute(23 * HOUR), 60);
+        assert_eq!(Day::parse("- Time zone: -03:30", "UTC").zone, Zone::Fixed(-210 * 60));
+        let rome = Day::parse("- Time zone: Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)", "UTC");
         let (winter, summer) = (1_767_225_600_000, 1_782_864_000_000);
         assert_eq!((rome.minute(winter), rome.minute(summer)), (60, 120), "New Year 2026, and the first of July");
         for zone in [
@@ -179,7 +157,7 @@ mod tests {
             "Time zone: Europe/Rome (CET",
             "Time zone: X (no rule)",
         ] {
-            assert_eq!(Day::parse(zone).zone, Zone::Fixed(0), "{zone}");
+            assert_eq!(Day::parse(zone, "UTC").zone, Zone::Fixed(0), "{zone}");
         }
     }
 
@@ -223,7 +201,7 @@ mod tests {
 
         #[test]
         fn no_text_stops_the_reading(text in "\\PC{0,80}(\\n\\PC{0,40}){0,4}") {
-            let _ = (Day::parse(&text), Quiet::parse(&text));
+            let _ = (Day::parse(&text, "UTC"), Quiet::parse(&text));
         }
     }
 }

@@ -11,4 +11,3 @@ pub mod judge;
 pub mod sieve;
 pub mod telos;
 pub mod weigh;
-pub mod zone;

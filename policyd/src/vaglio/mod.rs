@@ -108,7 +108,8 @@ impl Policy {
             Err(why) => Err(why),
         };
         let read = text("TELOS.md").and_then(|text| telos::parse(&text).map_err(|error| error.to_string()));
-        let day = text("USER.md").map_or_else(|_| Day::default(), |text| Day::parse(&text));
+        let day = text("USER.md")
+            .map_or_else(|_| Day::parse("", &self.setting.zone), |text| Day::parse(&text, &self.setting.zone));
         let mut vaglio = self.house().vaglio.borrow_mut();
         vaglio.day = day;
         match read {

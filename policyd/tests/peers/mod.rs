@@ -110,6 +110,7 @@ impl World {
             places: Places::of_instance(INSTANCE),
             owner_uid: OWNER,
             lang: Lang::It,
+            zone: "UTC".to_owned(),
             calls_per_minute: 600,
             hosts: Vec::new(),
             commands: Vec::new(),

@@ -22,6 +22,8 @@ words! {
         pub sender: String,
         /// The language that the channel says he speaks, where it does. The owner's word on it counts before this.
         pub lang: Option<Lang>,
+        /// The language of the words that he has just said, where they tell. It counts before everything else.
+        pub spoke: Option<Lang>,
     }
 
     /// Who it is.

@@ -136,7 +136,7 @@ impl Hostile {
     }
 
     async fn identify(&self, channel: Channel, sender: &str) -> String {
-        let ask = Identify { channel, sender: sender.to_owned(), lang: None };
+        let ask = Identify { channel, sender: sender.to_owned(), lang: None, spoke: None };
         outcome(self.policyd.identify(TraceId::NONE, ask, []).await, |(who, [])| {
             format!("{sender} is {:?} {:?}", who.standing, who.level)
         })

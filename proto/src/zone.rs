@@ -1,5 +1,9 @@
-//! Where the owner's clock stands, as `USER.md` has it: an offset, or the rule of a place as POSIX writes it
-//! (`CET-1CEST,M3.5.0,M10.5.0/3`), so that nobody needs tables of places. Pure; what it cannot read is no zone.
+//! Where a clock stands, as `USER.md` has it: an offset, or a place with its rule as POSIX writes it
+//! (`Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)`), which whoever wrote it there has from the system's database, so that no
+//! daemon needs tables of places behind its lock. Pure; what it cannot read is no zone.
+
+/// The longest text of a zone, in bytes.
+pub const MAX_TEXT: usize = 128;
 
 /// Seconds of a day.
 const DAY: i64 = 86_400;
@@ -48,7 +52,59 @@ impl Default for Zone {
     }
 }
 
+/// The text of the zone that `USER.md` names in its line `Time zone:`, when it can be one; else `machine`, that of the
+/// machine's own clock. A bare place is taken as it stands: an executor with tables of its own may know it.
+#[must_use]
+pub fn of_user(user: &str, machine: &str) -> String {
+    let named = user.lines().take(4_096).find_map(|line| {
+        let line = line.trim().trim_start_matches(['-', '*']).trim();
+        value_of(line, "time zone:")
+    });
+    let is_place = |text: &str| {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'+');
+        text.len() <= MAX_TEXT && text.contains('/') && text.bytes().all(plain)
+    };
+    let of_machine = |text: &str| machine.strip_prefix(text).is_some_and(|rest| rest.starts_with(" ("));
+    let usable = |text: &&str| Zone::read(text).is_some() || is_place(text) && !of_machine(text);
+    named.filter(usable).unwrap_or(machine).to_owned()
+}
+
+/// What stands behind a key, whatever the case of its letters.
+#[must_use]
+pub fn value_of<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    let head = line.get(..key.len())?;
+    head.eq_ignore_ascii_case(key).then(|| line[key.len()..].trim())
+}
+
+/// `UTC`, `UTC+1`, `UTC-03:30`, `+01:00`: seconds ahead of UTC.
+fn fixed(text: &str) -> Option<i64> {
+    let text = text.strip_prefix("UTC").or_else(|| text.strip_prefix("GMT")).unwrap_or(text).trim();
+    if text.is_empty() {
+        return Some(0);
+    }
+    let (sign, rest) =
+        text.strip_prefix('+').map(|rest| (1, rest)).or(text.strip_prefix('-').map(|rest| (-1, rest)))?;
+    let (hours, minutes) = rest.split_once(':').unwrap_or((rest, "00"));
+    let ahead =
+        number(hours, 14).filter(|_| hours.len() <= 2)? * 60 + number(minutes, 59).filter(|_| minutes.len() == 2)?;
+    (ahead <= 14 * 60).then_some(sign * ahead * 60)
+}
+
 impl Zone {
+    /// Reads a zone as it is written for people: an offset, or a place with its rule behind it.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let sound =
+            !text.is_empty() && text.len() <= MAX_TEXT && text.bytes().all(|b| b.is_ascii_graphic() || b == b' ');
+        if !sound {
+            return None;
+        }
+        match text.split_once('(') {
+            Some((_, rule)) => Self::rule(rule.split_once(')')?.0.trim()),
+            None => fixed(text).map(Self::Fixed),
+        }
+    }
+
     /// Reads `CET-1CEST,M3.5.0,M10.5.0/3` or `<+0530>-5:30`.
     #[must_use]
     pub fn rule(text: &str) -> Option<Self> {
@@ -173,6 +229,23 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_zone_that_user_md_names_counts_before_that_of_the_machine() {
+        let machine = "Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)";
+        for (line, text) in [
+            ("- Time zone: America/New_York (EST5EDT,M3.2.0,M11.1.0)", "America/New_York (EST5EDT,M3.2.0,M11.1.0)"),
+            ("* time zone: UTC+2", "UTC+2"),
+            ("- Time zone:", machine),
+            ("- Time zone: Europe/Rome", machine),
+            ("- Time zone: Asia/Tokyo", "Asia/Tokyo"),
+            ("- Time zone: nowhere (at all)", machine),
+            ("- Time zone: \u{1b}[2J", machine),
+            ("", machine),
+        ] {
+            assert_eq!(super::of_user(&format!("# User\n\n{line}\n"), machine), text, "{line}");
+        }
+    }
 
     /// Seconds since 1970 of an instant of UTC.
     fn at(year: i64, month: i64, day: i64, hour: i64) -> i64 {
