@@ -102,7 +102,8 @@ pub fn lang(shown: &Value) -> Lang {
 }
 
 /// Money of the budget in its whole units, without needless noughts.
-fn money(micro: u64) -> String {
+#[must_use]
+pub fn money(micro: u64) -> String {
     let text = format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000);
     let short = text.trim_end_matches('0');
     let cents = text.len() - 4;

@@ -42,6 +42,16 @@ error-class = { $class ->
     [NotAFolder] not a folder
     [NotText] not text
     [BadPath] not a valid path
+    [Exists] already there
+    [IsAFolder] it is a folder
+    [NoSpace] no room left
+    [TooMany] too many
+    [TooMuch] too much
+    [BadText] not a text to be written
+    [BadContent] not a text to be written
+    [NoColumn] no such column
+    [UnknownZone] unknown place
+    [Timeout] too slow
    *[other] { $class }
 }
 outcome-crashed = { $executor } crashed.
@@ -186,6 +196,11 @@ card-denied = Denied by { $by ->
     [owner] the owner
    *[other] { $by }
 }; nothing was done.
+card-at-the-machine = The owner answers this at the machine: metnosctl approval show { $card }
+card-approved = Approved by { $by }; { $ran } done.
+card-denied = Denied by { $by }; nothing was done.
+card-declined = All right: it stays as it is, and nothing was done.
+chat-card = This waits for your word: { $what }. To answer card { $card }: metnosctl approval show { $card } at the machine, or POST /v1/approvals/{ $card }.
 card-stale = This does not wait for your word, or not any more. Nothing was done.
 card-heard = Heard.
 card-none = Nothing waits for your word.
@@ -253,6 +268,8 @@ term-unknown = { $word } is nothing that can be said here: /help, /approvals, /q
 term-cancelling = cancelling …
 term-unsuccessful = did not succeed
 term-denied = was denied
+term-http-away = Programs and pages of this machine do not reach Metnos: { $why }. `metnosctl doctor` says what to do.
+term-telegram-away = The Telegram bot { $why }. `metnosctl doctor` says what to do.
 term-steps = { $count ->
     [one] { $count } step
    *[other] { $count } steps

@@ -42,6 +42,16 @@ error-class = { $class ->
     [NotAFolder] non è una cartella
     [NotText] non è testo
     [BadPath] percorso non valido
+    [Exists] c'è già
+    [IsAFolder] è una cartella
+    [NoSpace] non c'è più posto
+    [TooMany] troppi
+    [TooMuch] troppo
+    [BadText] non è un testo che si possa scrivere
+    [BadContent] non è un testo che si possa scrivere
+    [NoColumn] colonna inesistente
+    [UnknownZone] luogo sconosciuto
+    [Timeout] troppo lento
    *[other] { $class }
 }
 outcome-crashed = { $executor } si è interrotto in modo anomalo.
@@ -210,6 +220,9 @@ card-denied = Rifiutata { $by ->
     [owner] dal proprietario
    *[other] da { $by }
 }; non è stato fatto nulla.
+card-denied = Rifiutata da { $by }; non è stato fatto nulla.
+card-declined = Va bene: resta tutto com'è, e non è stato fatto nulla.
+chat-card = Questo aspetta la tua parola: { $what }. Per rispondere alla scheda { $card }: metnosctl approval show { $card } alla macchina, oppure POST /v1/approvals/{ $card }.
 card-stale = Questo non aspetta la tua parola, o non più. Non è stato fatto nulla.
 card-heard = Ricevuto.
 card-none = Nulla aspetta la tua parola.
@@ -481,6 +494,8 @@ term-unknown = { $word } non è niente che si possa dire qui: /help, /approvals,
 term-cancelling = annullo …
 term-unsuccessful = non è riuscito
 term-denied = è stato negato
+term-http-away = I programmi e le pagine di questa macchina non raggiungono Metnos ({ $why }). `metnosctl doctor` dice che cosa fare.
+term-telegram-away = Il bot di Telegram non risponde ({ $why }). `metnosctl doctor` dice che cosa fare.
 term-steps = { $count ->
     [one] { $count } passo
    *[other] { $count } passi

@@ -68,7 +68,7 @@ pub(crate) fn documents(bytes: &[u8]) -> Result<Vec<Value>, String> {
 
 /// Lines for people, one a row.
 pub(crate) fn list(screen: &mut Screen, events: &[Value]) -> Result<(), CtlError> {
-    let mut table = Table::new(&["SEQ", "TIME", "BY", "WHAT", "TURN", ""]);
+    let mut table = Table::new(&["SEQ", "TIME (UTC)", "BY", "WHAT", "TURN", ""]);
     for event in events {
         table.row(vec![
             cell(field(event, "seq")),

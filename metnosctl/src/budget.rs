@@ -6,7 +6,7 @@ use metnos_proto::msg::house::{BudgetAsk, BudgetOf, RaiseBudget};
 use serde_json::Value;
 
 use crate::error::{CtlError, Exit};
-use crate::human::{now_ms, scalar};
+use crate::human::{ago, now_ms, scalar};
 use crate::instance::Instance;
 use crate::nouns::BudgetCommand;
 use crate::reach::{Reach, document};
@@ -57,26 +57,50 @@ fn shown(row: &Value, key: &str, is_money: bool) -> String {
 }
 
 fn until(ms: &Value) -> String {
-    ms.as_u64().map_or_else(String::new, |until| format!("for {} s more", until.saturating_sub(now_ms()) / 1_000))
+    let left = |until: u64| format!("for {} more", ago(now_ms(), until.max(now_ms())));
+    ms.as_u64().map_or_else(String::new, left)
+}
+
+/// What a budget counts, for people.
+fn counts(name: &str) -> &'static str {
+    match name {
+        "calls.running" => "calls at the same time",
+        "calls.day" => "calls today",
+        "writes.day" => "calls today that change something",
+        "money.turn" => "money in one turn",
+        "money.day" | "money.house_day" => "money today",
+        "money.month" | "money.house_month" => "money this month",
+        "tokens.turn" => "tokens in one turn",
+        "tokens.day" => "tokens today",
+        "tokens.month" => "tokens this month",
+        _ => "",
+    }
 }
 
 fn show(screen: &mut Screen, answer: &Value) -> Result<(), CtlError> {
-    let mut table = Table::new(&["WHOSE", "BUDGET", "USED", "LIMIT", "CHANGED"]);
+    let mut table = Table::new(&["WHOSE", "COUNTS", "USED", "LIMIT", "LEFT", "BUDGET", "CHANGED"]);
     for row in answer["budgets"].as_array().into_iter().flatten() {
         let is_money = row["money"] == true;
         let (used, limit) = (row["used"].as_u64().unwrap_or(0), row["limit"].as_u64().unwrap_or(0));
         let near = used > 0 && u128::from(used) * 100 >= u128::from(limit) * NEAR_PERCENT;
+        let (name, left) = (scalar(&row["budget"]), limit.saturating_sub(used));
         table.row(vec![
             cell(scalar(&row["principal"])),
-            cell(scalar(&row["budget"])),
+            cell(counts(&name)),
             inked(shown(row, "used", is_money), if near { Ink::Warn } else { Ink::Plain }),
             cell(shown(row, "limit", is_money)),
+            cell(if is_money { money(left) } else { left.to_string() }),
+            cell(name),
             cell(until(&row["changed_until_ms"])),
         ]);
     }
     table.show(screen, 0)?;
     screen.line(&format!(
-        "Births left today: {}. Calls a minute: {} of each sender. No model is called yet, so no token is used.",
+        "Births left today: {}. Calls a minute: {} of each sender.",
         answer["births_left_today"], answer["calls_per_minute"]
-    ))
+    ))?;
+    screen.line(
+        "Money is in the currency of your prices (`prices` in metnos.toml; without any it stays 0.00). Days and months are \
+         those of UTC. More for a while: `metnosctl budget raise WHOSE BUDGET LIMIT`.",
+    )
 }

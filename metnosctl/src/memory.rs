@@ -75,7 +75,7 @@ fn found_list(screen: &mut Screen, found: &Value) -> Result<Exit, CtlError> {
         screen.line("Nothing that was said shares a word or a day with this.")?;
         return Ok(Exit::Done);
     }
-    let mut table = Table::new(&["SCORE", "SEQ", "TIME", "BY", "WORDS"]);
+    let mut table = Table::new(&["SCORE", "SEQ", "TIME (UTC)", "BY", "WORDS"]);
     for item in items {
         let score = item.get("score").and_then(Value::as_f64).map_or_else(String::new, |score| format!("{score:.2}"));
         table.row(vec![

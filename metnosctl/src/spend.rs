@@ -12,9 +12,9 @@ use crate::reach::Reach;
 use crate::screen::Screen;
 use crate::table::{Table, cell};
 
-/// Millionths as a number with six places.
+/// Millionths in whole units of money: two places, and more only where there is more.
 pub(crate) fn money(micro: u64) -> String {
-    format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000)
+    metnos_lingua::card::money(micro)
 }
 
 /// `spend`.
@@ -31,7 +31,8 @@ pub fn spend(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError>
         return Ok(Exit::Done);
     }
     if rows.is_empty() {
-        screen.line("Nothing was spent yet.")?;
+        screen.line("Nothing was spent yet: no model was asked, and no executor that was called costs anything.")?;
+        screen.line("What may be spent: `metnosctl budget show`.")?;
         return Ok(Exit::Done);
     }
     let number = |row: &Value, key: &str| row[key].as_u64().unwrap_or(0);
@@ -49,6 +50,7 @@ pub fn spend(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError>
         ]);
     }
     table.show(screen, 0)?;
+    screen.line("SPENT is in the currency of your prices; OPEN is set aside for turns that are under way. Days are those of UTC.")?;
     let days = number(&forecast, "active_days");
     if days > 0 {
         let (median, low, high) = (number(&forecast, "median"), number(&forecast, "low"), number(&forecast, "high"));
@@ -64,8 +66,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn millionths_are_shown_to_the_last_one() {
-        assert_eq!(money(0), "0.000000");
+    fn money_is_shown_in_whole_units_to_the_last_millionth_that_there_is() {
+        assert_eq!(money(0), "0.00");
+        assert_eq!(money(1_500_000), "1.50");
         assert_eq!(money(12_345_678), "12.345678");
     }
 }

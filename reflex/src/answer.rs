@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::ability::text_outputs;
 use super::lexicon::{self, Mark};
-use super::speech;
+use super::{speech, table};
 
 /// The largest answer, in bytes: what fits a payload.
 pub const MAX_ANSWER: usize = metnos_proto::payload::MAX_PAYLOAD;
@@ -17,6 +17,10 @@ pub const MAX_ANSWER: usize = metnos_proto::payload::MAX_PAYLOAD;
 pub const MAX_LINES: usize = 10_000;
 /// The most bytes of an error message that are passed on.
 pub const MAX_MESSAGE: usize = 2_000;
+
+/// Errors that say everything once it is said of which path.
+const ABOUT_ONE: [&str; 8] =
+    ["NotFound", "PermissionDenied", "TooLarge", "NotAFile", "NotADirectory", "NotAFolder", "NotText", "BadPath"];
 
 /// How the result of one executor is told.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,7 +97,13 @@ impl Template {
             return speech::unreadable(&self.executor, self.lang);
         };
         let message: String = shorten(message, MAX_MESSAGE).chars().filter(|c| !c.is_control()).collect();
-        format!("{}: {message}", speech::error_class(shorten(class, 64), self.lang))
+        let class = shorten(class, 64);
+        let told = speech::error_class(class, self.lang);
+        // Executors speak English: where the class says it all, nothing of it is mixed into another language.
+        let about = self.subject.as_deref().filter(|subject| {
+            self.lang != Lang::En && told != class && ABOUT_ONE.contains(&class) && message.contains(subject)
+        });
+        format!("{told}: {}", about.map_or(message.clone(), visible))
     }
 
     fn success(&self, object: &Map<String, Value>) -> String {
@@ -101,6 +111,8 @@ impl Template {
             self.texts.iter().filter_map(|name| object.get(name)).filter_map(Value::as_str).collect();
         let mut text = if !texts.is_empty() {
             texts.concat()
+        } else if let Some(table) = table::of(object, MAX_LINES) {
+            table
         } else if let Some(list) = object.values().find_map(Value::as_array) {
             self.list(list)
         } else {
@@ -203,7 +215,7 @@ impl Template {
 }
 
 /// A single line without control characters: a name must not be able to draw on a terminal.
-fn visible(text: &str) -> String {
+pub(super) fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
@@ -312,6 +324,16 @@ mod tests {
         let error = json!({"ok": false, "error": {"class": "NotFound", "message": "notes/x.md does not exist"}});
         let told = template(json!({}), None, Lang::It).tell(error.to_string().as_bytes());
         assert_eq!(told, Told::Trouble("non trovato: notes/x.md does not exist".into()));
+    }
+
+    #[test]
+    fn an_error_about_the_path_that_was_asked_for_is_told_in_one_language() {
+        let error =
+            json!({"ok": false, "error": {"class": "NotFound", "message": "there is no notes/x.md in the workspace"}});
+        let told = template(json!({}), Some("notes/x.md"), Lang::It).tell(error.to_string().as_bytes());
+        assert_eq!(told, Told::Trouble("non trovato: notes/x.md".into()));
+        let other = template(json!({}), Some("notes/y.md"), Lang::It).tell(error.to_string().as_bytes());
+        assert_eq!(other, Told::Trouble("non trovato: there is no notes/x.md in the workspace".into()));
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod matching;
 pub mod schedule;
 pub mod slots;
 pub mod speech;
+pub mod table;
 pub mod token;
 pub mod when;
 
@@ -240,13 +241,14 @@ impl Reflex<'_> {
         if tokens.is_empty() {
             return Err(Doubt::Empty);
         }
+        let words = Words { text: self.text, tokens, known: self.known, lang: self.lang };
         if greets_in_the_middle(tokens) {
-            return Err(Doubt::Unknown);
+            // "Write hello into …" is an example of ours; "say hello to …" is none.
+            return self.exactly(&words)?.ok_or(Doubt::Unknown);
         }
         if grammar::is_for_later(tokens, grammar::told_from(tokens)) {
             return Err(Doubt::Later);
         }
-        let words = Words { text: self.text, tokens, known: self.known, lang: self.lang };
         if let Some(found) = self.exactly(&words)? {
             return Ok(found);
         }
