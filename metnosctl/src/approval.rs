@@ -1,7 +1,7 @@
 //! `approval`: the cards that wait, and the owner's word on them. It shows what policyd says the
 //! card is about, and sends back the digest of exactly what it has shown.
 
-use metnos_lingua::{Key, card, tell};
+use metnos_lingua::{Key, card, say, tell};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
@@ -77,6 +77,10 @@ pub fn approval(screen: &mut Screen, instance: &Instance, command: &ApprovalComm
 /// # Errors
 /// When a result cannot be read, or the output is gone.
 pub(crate) fn done(screen: &mut Screen, card: &Value, answered: &Answered, results: &Sealed) -> Result<Exit, CtlError> {
+    if answered.state == "denied" && !screen.json() {
+        screen.line(&say(card::lang(card), Key::CardDeclined))?;
+        return Ok(Exit::Done);
+    }
     let results = document(results)?;
     let acts = card["acts"].as_array().map(Vec::as_slice).unwrap_or_default();
     let before = usize::try_from(card["begun"].as_u64().unwrap_or(0)).unwrap_or(usize::MAX);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal};
 use std::time::Duration;
 
-use metnos_lingua::{Key, say, tell};
+use metnos_lingua::{Key, card, say, tell};
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::CtlDoor;
 use metnos_proto::edges::ctl_door::Note;
@@ -35,6 +35,12 @@ pub fn answered(
     cards: Vec<CardWaits>,
 ) -> Result<(Exit, usize), CtlError> {
     if !(std::io::stdin().is_terminal() && screen.watched() && screen.out_is_terminal()) {
+        // Nobody is there who could be asked: it is said where it can be answered.
+        for card in cards {
+            let shown: Value = serde_json::from_str(&card.shown).unwrap_or_default();
+            screen
+                .aside(Ink::Plain, &tell(card::lang(&shown), Key::CardAtTheMachine, &[("card", (&card.id).into())]))?;
+        }
         return Ok((Exit::Waiting, 0));
     }
     let (mut exit, mut given) = (Exit::Done, 0);

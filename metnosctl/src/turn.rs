@@ -78,6 +78,8 @@ pub fn turn(
     interrupt: &Interrupt,
     words: &str,
 ) -> Result<Exit, CtlError> {
+    // Whoever speaks Italian is answered in it, also by the terminal itself.
+    screen.speak(metnos_reflex::language_of(words, screen.lang()));
     follow(screen, door, interrupt, |screen, door| say(screen, door, words))
 }
 
@@ -268,6 +270,8 @@ impl View<'_> {
             CallState::Succeeded => return Ok(()),
             CallState::Unsuccessful => ("✗", Ink::Warn, lingua(self.screen.lang(), Key::TermUnsuccessful)),
             CallState::Denied => ("✗", Ink::Warn, lingua(self.screen.lang(), Key::TermDenied)),
+            // The card itself is shown in a moment.
+            CallState::Waits => return Ok(()),
         };
         let text = format!("{sign} {} {} {detail}", call.call, crate::escape::line(&call.executor));
         self.end_line()?;
@@ -308,6 +312,10 @@ impl View<'_> {
             return Ok(if self.cards.is_empty() { exit } else { Exit::Waiting });
         }
         self.end_line()?;
+        // What waits for a word was not denied: the card says what it is about, and is shown next.
+        if done.end == TurnEnd::Denied && !self.cards.is_empty() {
+            return Ok(exit);
+        }
         let why = if done.why.is_empty() { end_sentence(self.screen.lang(), &done.end) } else { done.why.clone() };
         let ink = match done.end {
             TurnEnd::Answered => return Ok(exit),
@@ -325,6 +333,7 @@ const fn state_name(state: &CallState) -> &'static str {
         CallState::Succeeded => "succeeded",
         CallState::Unsuccessful => "unsuccessful",
         CallState::Denied => "denied",
+        CallState::Waits => "waits",
     }
 }
 

@@ -4,8 +4,10 @@
 
 use hyper::StatusCode;
 use hyper::body::Bytes;
+use metnos_lingua::{Key, card, tell};
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::planner::{TurnDone, TurnEnd};
+use metnos_proto::msg::policyd::CardWaits;
 use serde_json::{Map, Value};
 
 use super::body;
@@ -98,6 +100,18 @@ pub fn ended(text: &str, why: &str) -> String {
     if text.is_empty() || why.is_empty() { format!("{text}{why}") } else { format!("{text}\n{why}") }
 }
 
+/// A card in words: what it asks, its name, and where it is answered.
+#[must_use]
+pub fn card(card: &CardWaits) -> String {
+    let shown: Value = serde_json::from_str(&card.shown).unwrap_or_default();
+    let lang = card::lang(&shown);
+    let face = card::face(&shown, &card.id, lang);
+    let parts = face.parts.iter().filter(|part| matches!(part.field, card::Field::What | card::Field::OnWhat));
+    let parts: Vec<&str> = parts.map(|part| part.text.as_str()).collect();
+    let what = if parts.is_empty() { face.asks } else { parts.join("; ") };
+    tell(lang, Key::ChatCard, &[("card", (&card.id).into()), ("what", (&what).into())])
+}
+
 /// A piece of an answer; none for what a chat has no word for.
 #[must_use]
 pub fn chunk(id: &str, told: &Told) -> Option<Bytes> {
@@ -106,7 +120,8 @@ pub fn chunk(id: &str, told: &Told) -> Option<Bytes> {
         // What it waits for was said on the way.
         Told::TurnDone(TurnDone { end: TurnEnd::Suspended, .. }) => (String::new(), true),
         Told::TurnDone(done) => (done.why.clone(), true),
-        Told::Call(_) | Told::Progress(_) | Told::CardWaits(_) | Told::CardSettled(_) => return None,
+        Told::CardWaits(waits) => (format!("{}\n", card(waits)), false),
+        Told::Call(_) | Told::Progress(_) | Told::CardSettled(_) => return None,
     };
     let chunk = |delta: Delta, finish_reason: Option<&'static str>| {
         let choice = ChunkChoice { index: 0, delta, logprobs: None, finish_reason };

@@ -608,6 +608,8 @@ pub enum CallStands {
     Unsuccessful,
     /// It was not allowed.
     Denied,
+    /// It waits for the answer to a card.
+    Waits,
 }
 
 impl From<&CallState> for CallStands {
@@ -617,6 +619,7 @@ impl From<&CallState> for CallStands {
             CallState::Succeeded => Self::Succeeded,
             CallState::Unsuccessful => Self::Unsuccessful,
             CallState::Denied => Self::Denied,
+            CallState::Waits => Self::Waits,
         }
     }
 }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use metnos_lingua::card;
 use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::msg::planner::{TurnDone, TurnEnd};
+use metnos_proto::msg::policyd::CardWaits;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -189,6 +190,17 @@ impl Record {
         let texts =
             told.iter().filter_map(|(_, told)| if let Told::Text(text) = told { Some(&*text.text) } else { None });
         texts.collect()
+    }
+
+    /// The cards that it waits for, or that it has left.
+    #[must_use]
+    pub fn cards(&self) -> Vec<CardWaits> {
+        let told = self.told.borrow();
+        let is_settled =
+            |id: &str| told.iter().any(|(_, told)| matches!(told, Told::CardSettled(settled) if settled.id == id));
+        let waits =
+            told.iter().filter_map(|(_, told)| if let Told::CardWaits(card) = told { Some(card) } else { None });
+        waits.filter(|card| !is_settled(&card.id)).cloned().collect()
     }
 
     /// Why it ended, when it did not with an answer.

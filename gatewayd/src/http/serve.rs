@@ -481,7 +481,8 @@ async fn complete(http: &Rc<Http>, caller: &Rc<Caller>, body: &Map<String, Value
     let text = if record.is_torn() {
         journalled(http, turn, &caller.principal).await?.1
     } else {
-        chat::ended(&record.text(), &record.why())
+        let cards = record.cards().iter().map(chat::card).collect::<Vec<_>>().join("\n");
+        chat::ended(&chat::ended(&record.text(), &record.why()), &cards)
     };
     ok(&chat::completion(&id, &text))
 }

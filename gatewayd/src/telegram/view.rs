@@ -103,7 +103,7 @@ impl View {
             }
             Told::Call(call) => match call.state {
                 CallState::Started => *self.doing.borrow_mut() = format!("\n{}", call.executor),
-                CallState::Succeeded | CallState::Unsuccessful | CallState::Denied => {}
+                CallState::Succeeded | CallState::Unsuccessful | CallState::Denied | CallState::Waits => {}
             },
             Told::Progress(progress) => {
                 let mut doing = self.doing.borrow_mut();

@@ -10,7 +10,7 @@ use metnos_proto::edges::door_planner;
 use metnos_proto::envelope::Envelope;
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::json;
-use metnos_proto::msg::common::{CallRef, Lang, Outcome};
+use metnos_proto::msg::common::{CallRef, Lang, Outcome, Refusal};
 use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn};
 use metnos_proto::msg::mind::StopThinking;
 use metnos_proto::msg::planner::{Call, CallState, MAX_TEXT, OpenTurn, Text, TurnDone, TurnEnd};
@@ -27,7 +27,7 @@ use super::{CLOSE_WITHIN_MS, MAX_WHY, MAX_WISH, Pieces, Planner, THINKING_WITHIN
 use crate::reflex::answer::{MAX_ANSWER, Told, pieces, shorten};
 use crate::reflex::{Plan, PlannedCall, Reply, language_of, speech};
 use crate::thinking::Wish;
-use crate::thinking::core::Event;
+use crate::thinking::core::{Event, WAITING};
 
 /// How a turn ended, and why when it gave no answer.
 #[derive(Debug)]
@@ -301,7 +301,7 @@ impl Turn {
         let (state, detail) = match state {
             State::Ran { outcome: Outcome::Ok, .. } => (CallState::Succeeded, String::new()),
             State::Ran { outcome, .. } => (CallState::Unsuccessful, outcome.name().to_owned()),
-            State::Denied(refusal) => (CallState::Denied, metnos_lingua::refusal(self.lang, refusal)),
+            State::Denied(refusal) => (refused(refusal), metnos_lingua::refusal(self.lang, refusal)),
             // Nothing became of it: the turn breaks off and says why.
             State::Waiting | State::Running | State::Skipped => return Ok(()),
         };
@@ -377,6 +377,11 @@ impl Turn {
         }
         Ok(())
     }
+}
+
+/// How a call stands that was refused: what only waits for somebody's word was not denied.
+pub(super) fn refused(refusal: &Refusal) -> CallState {
+    if refusal.rule == WAITING { CallState::Waits } else { CallState::Denied }
 }
 
 /// Names the part of an answer of several parts, when it is bare text.

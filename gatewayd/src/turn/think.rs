@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
 use super::Pieces;
-use super::drive::{Ended, Turn};
+use super::drive::{Ended, Turn, refused};
 use crate::reflex::language_of;
 use crate::thinking::calls::{Left, State};
 use crate::thinking::core::{Ask, Event, Loop, Settled};
@@ -249,7 +249,7 @@ impl Turn {
         let (place, state, detail) = match event {
             Event::Ran(place, left) if left.outcome == Outcome::Ok => (place, CallState::Succeeded, String::new()),
             Event::Ran(place, left) => (place, CallState::Unsuccessful, left.outcome.name().to_owned()),
-            Event::Denied(place, no) => (place, CallState::Denied, no.to_string()),
+            Event::Denied(place, no) => (place, refused(no), metnos_lingua::refusal(self.lang, no)),
             Event::Funded(_)
             | Event::NotFunded(_)
             | Event::Thought(..)

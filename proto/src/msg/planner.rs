@@ -128,6 +128,8 @@ words! {
         Unsuccessful,
         /// policyd refused it.
         Denied,
+        /// It waits for the answer to a card, which is shown beside.
+        Waits,
     }
 
     /// How a turn ended.
