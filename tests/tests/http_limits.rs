@@ -84,6 +84,38 @@ fn what_is_too_large_too_long_or_no_request_is_refused_and_the_door_serves_on() 
 }
 
 #[test]
+fn a_body_whose_length_is_told_twice_is_no_request_and_opens_no_turn() {
+    let (set, web) = start();
+    let owner = web.paired(&set, "owner");
+    let body = json!({"text": "hello"}).to_string();
+    let chunks = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    let ask = |lengths: &str, body: &str| {
+        let more = format!("Content-Type: application/json\r\n{lengths}");
+        owner.raw(format!("{}\r\n{body}", owner.head("POST", "/v1/turns", &more)).as_bytes())
+    };
+    let length = format!("Content-Length: {}\r\n", body.len());
+    // What the rest differs from.
+    assert!(ask(&length, &body).status < 300 && ask("Transfer-Encoding: chunked\r\n", &chunks).status < 300);
+    let turns = || set.json(&["audit", "search", "--lines", "1000", "hello"]).1.as_array().map(Vec::len);
+    let before = turns();
+    for (lengths, body) in [
+        (format!("{length}Transfer-Encoding: chunked\r\n"), &chunks),
+        (format!("Transfer-Encoding: chunked\r\n{length}"), &chunks),
+        ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n".to_owned(), &chunks),
+        (format!("{length}{length}"), &body),
+        (format!("X: y\n{length}"), &body),
+        (format!("X: y\r\n folded\r\n{length}"), &body),
+        (length.replace(": ", ": +"), &body),
+    ] {
+        let reply = ask(&lengths, body);
+        assert_eq!(reply.status, 400, "{lengths:?} {reply:?}");
+    }
+    assert_eq!(turns(), before, "nothing of it was heard");
+    assert_eq!(owner.get("/v1/status").status, 200);
+    set.verify();
+}
+
+#[test]
 fn a_head_that_two_readers_would_read_differently_is_not_served() {
     let (set, web) = start();
     let owner = web.paired(&set, "owner");

@@ -13,6 +13,7 @@ pub mod chat;
 pub mod describe;
 pub mod documents;
 pub mod guard;
+mod head;
 pub mod house;
 mod owners;
 pub mod patience;
@@ -50,6 +51,7 @@ use bounds::{
     PAIRINGS_PER_MINUTE, UNKNOWN_PER_MINUTE, WRONG_PER_MINUTE,
 };
 use guard::Names;
+use head::Judged;
 use patience::Patient;
 use rate::Bucket;
 use record::{Record, Stand};
@@ -212,7 +214,7 @@ impl Http {
             .max_buf_size(MAX_HEAD)
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_WITHIN)
-            .serve_connection(Patient::new(io), service)
+            .serve_connection(Judged::new(Patient::new(io)), service)
             .with_upgrades();
         tokio::select! {
             ended = connection => if let Err(error) = ended {
