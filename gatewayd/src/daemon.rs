@@ -36,14 +36,16 @@ pub struct Opened<S> {
     /// The TCP ports that it connects to: no others are left to it.
     pub ports: Vec<u16>,
     /// System calls of its profile that this start has no use for.
-    pub spared: &'static [&'static str],
+    pub spared: Vec<&'static str>,
+    /// The TCP port of the loopback at which a place is taken once it is free.
+    pub listens: Option<u16>,
 }
 
 impl<S> Opened<S> {
     /// What connects nowhere.
     #[must_use]
     pub fn inward(service: S) -> Self {
-        Self { service, ports: Vec::new(), spared: &[] }
+        Self { service, ports: Vec::new(), spared: Vec::new(), listens: None }
     }
 }
 
@@ -106,10 +108,10 @@ where
     D: Future<Output = ()>,
 {
     // Nothing that `open` starts runs before the first wait below, so the lock comes first.
-    let Opened { service, ports, spared } = open(daemon)?;
+    let Opened { service, ports, spared, listens } = open(daemon)?;
     let waivers = Waivers::from_names(&daemon.start.settings.waive)?;
-    let profile = Profile::load(R::NAME.text())?.without(spared);
-    let locked = lock(&profile, &Places::new().with_ports(&ports), &waivers)?;
+    let profile = Profile::load(R::NAME.text())?.without(&spared);
+    let locked = lock(&profile, &Places::new().with_ports(&ports).with_listen(listens), &waivers)?;
     daemon.ready(locked.report().to_lines(), locked.report().waived.clone())?;
     daemon.control(|| pss.kib().unwrap_or(0)).await?;
     if tokio::time::timeout(Duration::from_millis(DRAIN_WITHIN_MS), drain(service)).await.is_err() {

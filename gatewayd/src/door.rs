@@ -7,7 +7,8 @@ use std::rc::Rc;
 use metnos_gatewayd::daemon::{self, Opened};
 use metnos_gatewayd::hooks::Hooks;
 use metnos_gatewayd::hooks::kept::Kept;
-use metnos_gatewayd::http::{self, Http};
+use metnos_gatewayd::http::Http;
+use metnos_gatewayd::http::place::Place;
 use metnos_gatewayd::session::{Door, Peers, TURN_WITHIN_MS};
 use metnos_gatewayd::telegram;
 use metnos_proto::boot::{BootError, Daemon};
@@ -29,32 +30,60 @@ fn open(daemon: &mut Daemon<Gatewayd>) -> Result<Opened<Rc<Door>>, BootError> {
     door.start();
     let folder = Path::new(&daemon.start.instance).join(telegram::FOLDER);
     door.keeps_hooks(Hooks::new(Kept::open(&folder).map_err(|error| error.to_string())));
-    listen(&door, &daemon.start.settings.http);
+    let listens = listen(&door, &daemon.start.settings.http);
     let ports = telegram::open(&daemon.start, &door);
-    let spared: &[&str] = if ports.is_empty() { &["socket", "connect"] } else { &[] };
-    Ok(Opened { service: door, ports, spared })
+    let mut spared = Vec::new();
+    if ports.is_empty() {
+        spared.extend(["socket", "connect"]);
+    }
+    if listens.is_none() {
+        spared.extend(["bind", "listen"]);
+    }
+    Ok(Opened { service: door, ports, spared, listens })
 }
 
-/// Takes the door's place on the loopback, before the lock. A place that cannot be had leaves the other channels as they
-/// are: `status` says why there is no HTTP.
-fn listen(door: &Rc<Door>, settings: &HttpSettings) {
+/// Takes the door's place on the loopback, before the lock. One that somebody else has leaves the other channels as they are:
+/// it is tried again until it is free, and `status` says so. Gives the port of a place that is still to be taken.
+fn listen(door: &Rc<Door>, settings: &HttpSettings) -> Option<u16> {
     let listen = &settings.listen;
     if listen.is_empty() {
-        return;
+        return None;
     }
-    let bound = listen.parse().map_err(std::io::Error::other).and_then(|address| {
-        let listener = http::bind(address)?;
-        Ok((listener.local_addr()?, listener))
-    });
-    match bound {
-        Ok((address, listener)) => {
-            door.listens(address.to_string());
-            let http = Http::new(door, address.port(), settings.per_minute);
-            tokio::task::spawn_local(http.listen(listener));
+    let place = listen.parse().map_err(std::io::Error::other).and_then(Place::new);
+    let mut place = match place {
+        Ok(place) => place,
+        Err(error) => {
+            door.listens(format!("not on {listen}: {error}"));
+            return None;
+        }
+    };
+    let per_minute = settings.per_minute;
+    match place.take() {
+        Ok(listener) => {
+            serve(door, listener, per_minute);
+            None
         }
         Err(error) => {
-            tracing::warn!(%error, "the door does not listen on {listen}: there is no HTTP");
-            door.listens(format!("not on {listen}: {error}"));
+            tracing::warn!(%error, "the door does not listen on {listen}: there is no HTTP until it is free");
+            door.listens(place.not_yet(&error));
+            let (port, door) = (place.address().port(), Rc::clone(door));
+            tokio::task::spawn_local(async move {
+                let listener = place.taken(|why| door.listens(why)).await;
+                serve(&door, listener, per_minute);
+            });
+            Some(port)
         }
+    }
+}
+
+fn serve(door: &Rc<Door>, listener: std::net::TcpListener, per_minute: u32) {
+    let begun = listener.local_addr().and_then(|address| Ok((address, tokio::net::TcpListener::from_std(listener)?)));
+    match begun {
+        Ok((address, listener)) => {
+            tracing::info!("the door listens on {address}");
+            door.listens(address.to_string());
+            tokio::task::spawn_local(Http::new(door, address.port(), per_minute).listen(listener));
+        }
+        Err(error) => door.listens(format!("not listening: {error}")),
     }
 }

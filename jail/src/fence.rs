@@ -26,6 +26,7 @@ const NEWEST: ABI = ABI::V9;
 pub struct Places {
     folders: Vec<(String, PathBuf)>,
     ports: Vec<u16>,
+    listens: Option<u16>,
 }
 
 impl Places {
@@ -49,6 +50,13 @@ impl Places {
         self
     }
 
+    /// Adds the TCP port at which the daemon takes a place after its lock, for a profile that lets it name one.
+    #[must_use]
+    pub fn with_listen(mut self, port: Option<u16>) -> Self {
+        self.listens = port;
+        self
+    }
+
     fn find(&self, name: &str) -> Option<&Path> {
         self.folders.iter().find(|(given, _)| given == name).map(|(_, path)| path.as_path())
     }
@@ -57,7 +65,7 @@ impl Places {
 impl<N: Into<String>, P: Into<PathBuf>> FromIterator<(N, P)> for Places {
     fn from_iter<I: IntoIterator<Item = (N, P)>>(pairs: I) -> Self {
         let folders = pairs.into_iter().map(|(name, path)| (name.into(), path.into())).collect();
-        Places { folders, ports: Vec::new() }
+        Places { folders, ports: Vec::new(), listens: None }
     }
 }
 
@@ -67,6 +75,7 @@ pub(crate) struct Fence {
     fs: Fs,
     places: Vec<(PathFd, BitFlags<AccessFs>)>,
     ports: Vec<u16>,
+    listens: Option<u16>,
 }
 
 impl Fence {
@@ -84,6 +93,9 @@ impl Fence {
         if let (false, Some(port)) = (profile.landlock.connect, places.ports.first()) {
             return Err(JailError::ForeignPlace { role: role(), name: format!("port {port}") });
         }
+        if let (false, Some(port)) = (profile.landlock.listen, places.listens) {
+            return Err(JailError::ForeignPlace { role: role(), name: format!("listening at port {port}") });
+        }
         let mut open = Vec::with_capacity(profile.landlock.places.len());
         for place in &profile.landlock.places {
             let path = places
@@ -97,7 +109,7 @@ impl Fence {
             })?;
             open.push((fd, rights(place.access)));
         }
-        Ok(Fence { fs: profile.landlock.fs, places: open, ports: places.ports.clone() })
+        Ok(Fence { fs: profile.landlock.fs, places: open, ports: places.ports.clone(), listens: places.listens })
     }
 
     /// The ports that stay within reach.
@@ -137,6 +149,9 @@ impl Fence {
         }
         for port in self.ports {
             created = created.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
+        }
+        if let Some(port) = self.listens {
+            created = created.add_rule(NetPort::new(port, AccessNet::BindTcp))?;
         }
         Ok(created)
     }
@@ -247,7 +262,7 @@ mod tests {
             assert_eq!(carries(Fs::Namespace, abi), abi >= ABI_NET, "{abi}");
         }
         // On whatever kernel this is, such a one does not end the daemon.
-        let fence = Fence { fs: Fs::Namespace, places: Vec::new(), ports: Vec::new() };
+        let fence = Fence { fs: Fs::Namespace, places: Vec::new(), ports: Vec::new(), listens: None };
         assert!(fence.raise(ABI_NET - 1).is_ok());
     }
 
@@ -272,6 +287,10 @@ mod tests {
         let places = Places::new().with_ports(&[443]);
         let refused = Fence::prepare(&Profile::load("planner").unwrap(), &places);
         assert!(matches!(refused, Err(JailError::ForeignPlace { name, .. }) if name == "port 443"));
+        let later = Places::new().with_listen(Some(42_618));
+        let refused = Fence::prepare(&Profile::load("mind").unwrap(), &later);
+        assert!(matches!(refused, Err(JailError::ForeignPlace { name, .. }) if name == "listening at port 42618"));
+        assert!(Fence::prepare(&Profile::load("gatewayd").unwrap(), &later).is_ok());
         assert_eq!(Fence::prepare(&Profile::load("mind").unwrap(), &places).unwrap().ports(), [443]);
     }
 

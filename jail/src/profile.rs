@@ -41,6 +41,9 @@ pub struct Landlock {
     /// Whether the daemon may name TCP ports to connect to; no others stay reachable, where the kernel knows ports.
     #[serde(default)]
     pub connect: bool,
+    /// Whether the daemon may name one TCP port to take a place at later; no other is left to it, where the kernel knows ports.
+    #[serde(default)]
+    pub listen: bool,
     /// The places that stay reachable; everything else does not.
     #[serde(default, rename = "place")]
     pub places: Vec<Place>,

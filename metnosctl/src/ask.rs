@@ -22,6 +22,7 @@ pub fn ask(screen: &mut Screen, instance: &Instance, ask: &Ask) -> Result<Exit, 
         let mut door = crate::chat::greeted(screen, instance)?;
         let exit = turn(screen, &mut door, &interrupt, &words)?;
         if screen.watched() && screen.out_is_terminal() {
+            crate::channels::say_trouble(screen, &mut door)?;
             crate::vaglio::say_due(screen, instance)?;
         }
         Ok(exit)

@@ -80,6 +80,9 @@ impl Talk<'_> {
             let _read = editor.load_history(file);
         }
         screen.aside(Ink::Dim, &say(screen.lang(), Key::TermListens))?;
+        if let Some(door) = &mut self.door {
+            crate::channels::say_trouble(screen, door)?;
+        }
         if let Ok(printer) = editor.create_external_printer() {
             waiting::watch(self.instance.clone(), screen.lang(), printer);
         }

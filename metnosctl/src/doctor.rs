@@ -55,6 +55,9 @@ pub fn doctor(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError
             for finding in stopped_or_tried(&mut reach) {
                 report.add(screen, finding)?;
             }
+            for finding in crate::channels::findings(&mut reach) {
+                report.add(screen, finding)?;
+            }
             report.add(screen, crate::models::finding(&mut reach))?;
             report.add(screen, executors(executor::check(&mut reach, None)))?;
             report.add(screen, chronicle(audit::check(&mut reach, 0).map(|(report, _)| report)))?;

@@ -281,8 +281,14 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
                 escape::line(&door.http)
             ),
         ));
+        if crate::channels::http_trouble(door).is_some() {
+            facts.push(("", "the door does not hear on HTTP: `metnosctl doctor` names the remedy".to_owned()));
+        }
         if !door.telegram.is_empty() {
             facts.push(("telegram", escape::line(&door.telegram)));
+            if crate::channels::telegram_trouble(door).is_some() {
+                facts.push(("", "the bot does not hear: `metnosctl doctor` names the remedy".to_owned()));
+            }
         }
     }
     if let Some(policy) = &whole.policy {

@@ -17,6 +17,7 @@ mod head;
 pub mod house;
 mod owners;
 pub mod patience;
+pub mod place;
 pub mod problem;
 pub mod rate;
 pub mod record;
@@ -31,7 +32,6 @@ mod tests;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::Channel;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 
 use crate::session::Door;
@@ -57,8 +57,6 @@ use rate::Bucket;
 use record::{Record, Stand};
 use stream::Counted;
 
-/// Connections that wait to be taken.
-const BACKLOG: u32 = 128;
 /// How long the door waits when it has no descriptor left for another connection.
 const FULL_PAUSE: Duration = Duration::from_millis(200);
 
@@ -116,20 +114,6 @@ pub struct Caller {
     /// True once nothing more is told on streams that were opened before.
     gone: RefCell<watch::Sender<bool>>,
     sockets: owners::Sockets,
-}
-
-/// Takes a place at this address, before the lock. Port 0 takes any that is free.
-///
-/// # Errors
-/// When the kernel does not give it.
-pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // A door that was started anew finds connections of the one before it.
-    socket.set_reuseaddr(true)?;
-    // Connections have it from here: each event goes at once.
-    socket.set_nodelay(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
 }
 
 impl Http {

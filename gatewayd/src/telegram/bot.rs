@@ -94,12 +94,26 @@ impl Bot {
         })
     }
 
-    /// Hears for as long as the daemon lives, or until Telegram says that the token is none.
+    /// Hears for as long as the daemon lives. A token that Telegram refuses is shown to it again, ever more seldom: what it
+    /// took for none an hour ago may be one.
     pub async fn run(self: Rc<Self>) {
-        let name = match self.begin().await {
-            Ok(name) => name,
-            Err(fault) => return self.gives_up(&fault),
-        };
+        let mut refused = 0_u32;
+        loop {
+            let fault = match self.begin().await {
+                Ok(name) => {
+                    refused = 0;
+                    self.hears(&name).await
+                }
+                Err(fault) => fault,
+            };
+            self.is_refused(&fault);
+            tokio::time::sleep(pace::refused(refused, self.api.chance())).await;
+            refused = refused.saturating_add(1);
+        }
+    }
+
+    /// Hears until Telegram says that the token is none.
+    async fn hears(self: &Rc<Self>, name: &str) -> Fault {
         let says = if name.is_empty() { "hears".to_owned() } else { format!("@{name} hears") };
         self.door.telegram_is(&says);
         tracing::info!("the bot {says}");
@@ -126,7 +140,7 @@ impl Bot {
                         heard = Instant::now();
                     }
                 }
-                Err(Fault::No { code: 401 | 404, why }) => return self.gives_up(&Fault::No { code: 401, why }),
+                Err(Fault::No { code: 401 | 404, why }) => return Fault::No { code: 401, why },
                 Err(fault) => self.rest(&fault, &mut tried).await,
             }
             if self.sequence.borrow().open() > 0 {
@@ -164,8 +178,8 @@ impl Bot {
         }
     }
 
-    fn gives_up(&self, fault: &Fault) {
-        let line = format!("is not served: {fault}. `metnosctl telegram token` gives another token");
+    fn is_refused(&self, fault: &Fault) {
+        let line = format!("is not served: {fault}; it is tried again. `metnosctl telegram token` gives another token");
         tracing::error!("the bot {line}");
         self.door.telegram_is(&line);
     }

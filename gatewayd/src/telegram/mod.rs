@@ -95,6 +95,6 @@ fn begin(start: &Start, door: &Rc<Door>, folder: &Path, holder: &Holder) -> Resu
 }
 
 /// A number below that one; for pauses, not for secrets.
-fn chance(below: u64) -> u64 {
+pub(crate) fn chance(below: u64) -> u64 {
     RandomState::new().build_hasher().finish().checked_rem(below).unwrap_or(0)
 }

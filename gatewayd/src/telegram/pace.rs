@@ -10,6 +10,10 @@ pub const TRIES: u32 = 6;
 pub const FIRST_PAUSE_MS: u64 = 500;
 /// The longest pause that is chosen here, in milliseconds.
 pub const LONGEST_PAUSE_MS: u64 = 30_000;
+/// The first pause after a token was refused, in milliseconds, and the longest; each is twice the one before.
+pub const FIRST_REFUSED_MS: u64 = 2_000;
+/// See [`FIRST_REFUSED_MS`].
+pub const LONGEST_REFUSED_MS: u64 = 600_000;
 /// The longest time that Telegram's wish to be left alone is heard within a request, in seconds.
 pub const MAX_RETRY_AFTER: u64 = 300;
 /// How often a stranger is told a line, in milliseconds (design: interfaces §4).
@@ -31,6 +35,13 @@ pub fn pause(tried: u32, retry_after: Option<u64>, chance: &Chance) -> Duration 
         Some(seconds) => Duration::from_secs(seconds.min(MAX_RETRY_AFTER)) + Duration::from_millis(jitter.min(500)),
         None => Duration::from_millis(doubled / 2 + jitter),
     }
+}
+
+/// How long until a token that was refused so often is shown again.
+#[must_use]
+pub fn refused(times: u32, chance: &Chance) -> Duration {
+    let doubled = FIRST_REFUSED_MS.saturating_mul(1_u64 << times.min(16)).min(LONGEST_REFUSED_MS);
+    Duration::from_millis(doubled / 2 + chance(doubled / 2 + 1))
 }
 
 /// Who was told a line lately.
@@ -68,6 +79,13 @@ mod tests {
         assert_eq!(pause(0, Some(7), &none), Duration::from_secs(7));
         assert!(pause(0, Some(7), &all) > Duration::from_secs(7));
         assert_eq!(pause(0, Some(u64::MAX), &none), Duration::from_secs(MAX_RETRY_AFTER));
+    }
+
+    #[test]
+    fn a_refused_token_is_shown_again_ever_more_seldom_and_never_given_up() {
+        let ms = |times| u64::try_from(refused(times, &|_| 0).as_millis()).unwrap_or(u64::MAX);
+        assert_eq!([0, 1, 2, 12, u32::MAX].map(ms), [1_000, 2_000, 4_000, 300_000, 300_000]);
+        assert_eq!(refused(40, &|below| below - 1), Duration::from_millis(LONGEST_REFUSED_MS));
     }
 
     #[test]

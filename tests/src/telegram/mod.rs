@@ -28,6 +28,8 @@ pub const WITHIN: Duration = Duration::from_secs(60);
 pub enum Fault {
     /// 429, with so many seconds.
     RetryAfter(u64),
+    /// 401: the token is none.
+    Unauthorized,
     /// 500.
     ServerError,
     /// The connection ends before anything is done.
@@ -373,6 +375,7 @@ fn answer(request: &http::Request, shared: &Shared) -> Option<(u16, Body)> {
             state().calls.push((format!("{method}!429"), Value::Null));
             return json(body);
         }
+        Some(Fault::Unauthorized) => return json(no(401, "Unauthorized")),
         Some(Fault::ServerError) => return json(no(500, "Internal Server Error")),
         Some(Fault::LostBefore) => return None,
         Some(Fault::Hang) => {
