@@ -11,6 +11,7 @@ use metnos_proto::role::RoleName;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
 
+use crate::acl::Sharing;
 use crate::ids::Ids;
 
 /// How deep the directories of an instance may be nested.
@@ -210,7 +211,7 @@ impl Instance {
         let as_root = ids.separate();
         let mode = if as_root { 0o711 } else { 0o700 };
         rustix::fs::fchmod(&self.fd, Mode::from(mode)).map_err(at(&self.path))?;
-        let mut giving = Giving { seen: 0, left: 0, left_alone: Vec::new() };
+        let mut giving = Giving { seen: 0, left: 0, left_alone: Vec::new(), has_no_lists: false };
         for part in PARTS {
             let fd = self.dir(part.path)?;
             if !as_root {
@@ -220,13 +221,23 @@ impl Instance {
                 Whose::Owner => (owner_uid, None),
                 Whose::Daemon(role) => ids.of(role).map_or((owner_uid, None), |id| (id.uid, Some(id.gid))),
             };
-            let give = Give { uid, gid, dir_mode: part.dir_mode, file_mode: part.file_mode };
             let path = self.path.join(part.path);
             let stat = rustix::fs::fstat(&fd).map_err(at(&path))?;
-            give.directory(fd.as_fd(), &stat).map_err(at(&path))?;
+            let shared = part.path == "workspace" && owner_uid != 0 && owner_uid != uid;
+            let sharing = shared.then_some(Sharing { keeper: uid, owner: owner_uid, before: stat.st_uid });
+            let give = Give { uid, gid, dir_mode: part.dir_mode, file_mode: part.file_mode, sharing };
+            giving.directory(&give, fd.as_fd(), &stat).map_err(at(&path))?;
             if part.file_mode.is_some() {
                 giving.tree(&fd, &path, &give, stat.st_dev, 0)?;
             }
+        }
+        if giving.has_no_lists {
+            giving.left_alone.push(format!(
+                "{}/workspace lies on a file system without POSIX access lists, so its owner (uid {owner_uid}) can read and \
+                 change nothing there but through Metnos: put the instance on ext4, XFS, Btrfs or a tmpfs of Linux 6.1 or \
+                 newer, or start Metnos as that user",
+                self.path.display()
+            ));
         }
         if giving.left > 0 {
             giving.left_alone.push(format!("{} files were left as they are", giving.left));
@@ -258,13 +269,11 @@ struct Give {
     gid: Option<u32>,
     dir_mode: u32,
     file_mode: Option<u32>,
+    /// Whom else the part is shared with.
+    sharing: Option<Sharing>,
 }
 
 impl Give {
-    fn directory(&self, fd: BorrowedFd<'_>, stat: &Stat) -> Result<(), Errno> {
-        self.apply(fd, stat, self.dir_mode)
-    }
-
     fn apply(&self, fd: BorrowedFd<'_>, stat: &Stat, mode: u32) -> Result<(), Errno> {
         if !self.owned(stat) {
             rustix::fs::fchown(fd, Some(Uid::from_raw(self.uid)), self.gid.map(Gid::from_raw))?;
@@ -292,9 +301,38 @@ struct Giving {
     seen: usize,
     left: usize,
     left_alone: Vec<String>,
+    /// The file system keeps no access lists: it is not asked again, and told once.
+    has_no_lists: bool,
 }
 
 impl Giving {
+    fn directory(&mut self, give: &Give, fd: BorrowedFd<'_>, stat: &Stat) -> Result<(), Errno> {
+        self.apply(give, fd, stat, give.dir_mode, |sharing| sharing.folder(fd))
+    }
+
+    /// Gives what is open to whom it belongs. With an access list the bits of the group are its mask, which says what those
+    /// who are named may at most.
+    fn apply(
+        &mut self,
+        give: &Give,
+        fd: BorrowedFd<'_>,
+        stat: &Stat,
+        mode: u32,
+        share: impl FnOnce(Sharing) -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        let Some(sharing) = give.sharing.filter(|_| !self.has_no_lists) else { return give.apply(fd, stat, mode) };
+        let masked = mode | (mode & 0o700) >> 3;
+        let same = stat.st_mode & 0o7777 == masked;
+        give.apply(fd, stat, if same { masked } else { mode })?;
+        match share(sharing) {
+            Err(Errno::OPNOTSUPP) => {
+                self.has_no_lists = true;
+                give.apply(fd, &rustix::fs::fstat(fd)?, mode)
+            }
+            other => other,
+        }
+    }
+
     fn tree(
         &mut self,
         dir: &OwnedFd,
@@ -341,7 +379,8 @@ impl Giving {
             FileType::Directory if stat.st_dev == device => {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let fd = rustix::fs::openat(dir, name, flags, Mode::empty()).map_err(at(path))?;
-                give.directory(fd.as_fd(), &rustix::fs::fstat(&fd).map_err(at(path))?).map_err(at(path))?;
+                let opened = rustix::fs::fstat(&fd).map_err(at(path))?;
+                self.directory(give, fd.as_fd(), &opened).map_err(at(path))?;
                 self.tree(&fd, path, give, device, depth + 1)
             }
             FileType::RegularFile if stat.st_dev == device && stat.st_nlink == 1 => {
@@ -369,7 +408,7 @@ impl Giving {
         give: &Give,
         stat: &Stat,
     ) -> Result<(), InstanceError> {
-        if give.owned(stat) && stat.st_mode & 0o7777 == give.file_mode(stat) {
+        if give.sharing.is_none() && give.owned(stat) && stat.st_mode & 0o7777 == give.file_mode(stat) {
             return Ok(());
         }
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -380,7 +419,8 @@ impl Giving {
             self.leave(path, "it changed while it was looked at");
             return Ok(());
         }
-        give.apply(fd.as_fd(), &opened, give.file_mode(&opened)).map_err(at(path))
+        let (mode, is_program) = (give.file_mode(&opened), opened.st_mode & 0o100 != 0);
+        self.apply(give, fd.as_fd(), &opened, mode, |sharing| sharing.file(fd.as_fd(), is_program)).map_err(at(path))
     }
 
     fn leave(&mut self, path: &Path, why: &str) {

@@ -77,16 +77,79 @@ fn as_root_every_part_belongs_to_its_daemon_and_a_second_time_changes_nothing() 
         assert_eq!(instance.prepare(&ids, 1234).unwrap(), Vec::<String>::new());
         assert_eq!(meta(&instance, ".").2, 0o711);
         assert_eq!(meta(&instance, "run"), (1234, 0, 0o711));
-        assert_eq!(meta(&instance, "workspace"), (sandboxd, 64_190, 0o2750));
-        assert_eq!(meta(&instance, "workspace/notes"), (sandboxd, 64_190, 0o2750));
-        assert_eq!(meta(&instance, "workspace/notes/welcome.md"), (sandboxd, 64_190, 0o640));
-        assert_eq!(meta(&instance, "workspace/tool.sh"), (sandboxd, 64_190, 0o750));
+        // Of the workspace the bits of the group are the mask of an access list, in which the owner stands.
+        assert_eq!(meta(&instance, "workspace"), (sandboxd, 64_190, 0o2770));
+        assert_eq!(meta(&instance, "workspace/notes"), (sandboxd, 64_190, 0o2770));
+        assert_eq!(meta(&instance, "workspace/notes/welcome.md"), (sandboxd, 64_190, 0o660));
+        assert_eq!(meta(&instance, "workspace/tool.sh"), (sandboxd, 64_190, 0o770));
         assert_eq!(meta(&instance, ".policy"), (policyd, 64_190, 0o700));
         assert_eq!(meta(&instance, ".policy/instance.key"), (policyd, 64_190, 0o600));
         assert_eq!(meta(&instance, ".audit"), (uid_of(&ids, RoleName::Memoryd), 64_190, 0o700));
         assert_eq!(meta(&instance, "metnos.toml"), (0, 0, 0o600), "no daemon's business");
     }
     assert_eq!(instance.earlier_uid(), Some(policyd));
+}
+
+#[test]
+fn as_root_an_instance_of_roots_own_needs_no_access_list() {
+    if skipped_without_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let instance = Instance::open(dir.path()).unwrap();
+    put(&instance, "workspace/notes/welcome.md", 0o644);
+    let ids = separate();
+    let sandboxd = uid_of(&ids, RoleName::Sandboxd);
+    assert_eq!(instance.prepare(&ids, 0).unwrap(), Vec::<String>::new());
+    assert_eq!(meta(&instance, "workspace/notes"), (sandboxd, 64_190, 0o2750));
+    assert_eq!(meta(&instance, "workspace/notes/welcome.md"), (sandboxd, 64_190, 0o640));
+}
+
+#[test]
+fn the_owner_sandboxd_and_root_work_on_each_others_files_at_once() {
+    use std::os::unix::process::CommandExt;
+    if skipped_without_root() {
+        return;
+    }
+    const OWNER: u32 = 64_300;
+    const STRANGER: u32 = 64_301;
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let instance = Instance::open(&dir.path().join("i")).unwrap();
+    put(&instance, "workspace/notes/welcome.md", 0o644);
+    let ids = separate();
+    assert_eq!(instance.prepare(&ids, OWNER).unwrap(), Vec::<String>::new());
+    let does = |(uid, gid): (u32, u32), what: &str| {
+        let mut command = std::process::Command::new("sh");
+        let there = instance.path().join("workspace/notes");
+        command.args(["-c", &format!("umask 022; cd {} && {what}", there.display())]).uid(uid).gid(gid);
+        command.output().unwrap().status.success()
+    };
+    let (owner, stranger) = ((OWNER, OWNER), (STRANGER, STRANGER));
+    let (sandboxd, policyd) = ((uid_of(&ids, RoleName::Sandboxd), 64_190), (uid_of(&ids, RoleName::Policyd), 64_190));
+    assert!(does(owner, "echo b >> welcome.md && echo a > mine.md && mkdir new && echo c > new/deep.md"));
+    assert!(does(sandboxd, "cat welcome.md mine.md && echo d >> mine.md && echo e >> new/deep.md && rm new/deep.md"));
+    assert!(does(sandboxd, "echo f > theirs.md && mkdir made && echo g > made/deep.md"));
+    assert!(does(owner, "echo h >> theirs.md && mv theirs.md moved.md && rm made/deep.md && ls made"));
+    // What root copies in is read at once, by all who read here.
+    std::fs::copy("/etc/passwd", instance.path().join("workspace/notes/copied.txt")).unwrap();
+    for who in [owner, sandboxd, policyd] {
+        assert!(does(who, "cat copied.txt mine.md moved.md"), "{who:?}");
+    }
+    assert!(!does(policyd, "echo x >> mine.md") && !does(policyd, "touch new.md"), "who reads changes nothing");
+    for what in ["ls .", "cat copied.txt", "cat welcome.md", "touch x"] {
+        assert!(!does(stranger, what), "{what}");
+    }
+    // Also what was given to sandboxd again at the next start.
+    assert_eq!(instance.prepare(&ids, OWNER).unwrap(), Vec::<String>::new());
+    assert!(does(owner, "echo i >> copied.txt && echo j >> mine.md") && !does(stranger, "cat mine.md"));
+}
+
+#[test]
+fn a_file_system_without_access_lists_is_said_to_be_one() {
+    let proc = std::fs::File::open("/proc").unwrap();
+    let sharing = Sharing { keeper: 1, owner: 2, before: 3 };
+    assert_eq!(sharing.folder(proc.as_fd()), Err(Errno::OPNOTSUPP));
 }
 
 #[test]

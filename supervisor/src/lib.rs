@@ -17,6 +17,7 @@
 //! sets `no_new_privs` (no program it starts can ever gain one), is not dumpable, and hears nothing but two kinds of
 //! fixed words: its daemons' reports and the questions of the owner.
 
+mod acl;
 pub mod alarms;
 pub mod broker;
 pub mod config;
