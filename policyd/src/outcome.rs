@@ -3,10 +3,9 @@
 use metnos_policy::results::{Output, Part};
 use metnos_policy::rules::Judgement;
 use metnos_policy::spec::Spec;
-use metnos_proto::edge::AskError;
 use metnos_proto::ids::{Blake3, CallId, TurnId};
 use metnos_proto::json::{self, JsonError, Limits};
-use metnos_proto::msg::common::{Leaf, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::common::{Leaf, Outcome, Refusal};
 use metnos_proto::msg::policyd::Acted;
 use metnos_proto::msg::sandboxd::{MAX_LEAVES, RunReport};
 use metnos_proto::payload::Sealed;
@@ -42,17 +41,6 @@ impl Policy {
         }
         Ok(())
     }
-}
-
-/// What is said when a decision could not be recorded: nothing was run.
-pub(crate) fn memory_gone(error: &AskError) -> Refusal {
-    let why = format!("the decision could not be recorded, so nothing was run: {error}");
-    if let AskError::Refused(refusal) = error {
-        // memoryd is there and says what is wrong and what to do about it.
-        return Refusal { why, ..refusal.clone() };
-    }
-    Refusal::new(RefusalCode::Unavailable, "memory.gone", why)
-        .remedy("memoryd is restarted by itself; try again in a moment, or look at `metnosctl status`")
 }
 
 /// The labels of a result: from the manifest, from what went in, and never from the bytes. Only a success speaks with

@@ -353,7 +353,10 @@ mod as_root {
         assert_eq!(cards[0], cards[1]);
         assert!(cards[0].0.is_null());
         let (_, list) = set.json(&["approval", "list"]);
-        assert!(list.as_array().unwrap().iter().any(|card| card["acts"][0]["count"]["files"].as_u64() >= Some(4)), "{list:#}");
+        assert!(
+            list.as_array().unwrap().iter().any(|card| card["acts"][0]["count"]["files"].as_u64() >= Some(4)),
+            "{list:#}"
+        );
         set.verify();
     }
 
