@@ -132,6 +132,9 @@ fn a_list_that_is_called_by_its_name_is_added_to_and_not_replaced() {
     let add = Bench::new("add milk to the shopping list", "self_modify", args.clone());
     assert_eq!(says(&with_files(&add, &list, &["/path"], &[])), (Allow, "self_modify.endorsed"));
     assert_eq!(says(&with_files(&add, &json!({"path": "notes/rent.md", "text": "milk"}), &[], &[])).0, Ask);
+    let planned = Bench::new("add milk to the shopping list", "self_modify", args.clone())
+        .slot(&[("/path", Some(json!("notes/shopping.md"))), ("/text", None)], 1);
+    assert_eq!(says(&with_files(&planned, &list, &["/path"], &[])), (Allow, "self_modify.endorsed"));
     let write = Bench::new("add milk to the shopping list", "self_create", args.clone());
     assert_eq!(says(&with_files(&write, &list, &["/path"], &[])), (Ask, "self_modify.selector"));
     let tainted =

@@ -263,6 +263,10 @@ fn source(
     if value.as_str().is_some_and(|text| world.is_owner(text)) {
         return (Source::Owner, trusted);
     }
+    let called = || value.as_str().is_some_and(|path| context.words.call_file(path));
+    if context.is_clean() && role == Role::Path && asked.claimed(pointer).next().is_none() && called() {
+        return (Source::Called, context.label);
+    }
     if let Fit::Slot(at) = fit
         && context.intent.fixes(at, pointer)
     {
@@ -287,10 +291,6 @@ fn source(
     }
     if let Some(label) = found {
         return (Source::Result, label);
-    }
-    let called = || value.as_str().is_some_and(|path| context.words.call_file(path));
-    if context.is_clean() && role == Role::Path && called() {
-        return (Source::Called, context.label);
     }
     (Source::Ctx, context.label)
 }
