@@ -348,7 +348,7 @@ async fn write(world: &World) -> Result<(), String> {
 }
 
 #[test]
-fn the_line_that_allows_an_effect_is_signed_before_it_and_a_read_needs_none() {
+fn the_line_that_allows_an_effect_is_signed_before_it() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world_of_writer(folder.path()).await;
@@ -385,7 +385,7 @@ fn an_effect_whose_line_cannot_be_signed_does_not_happen() {
 }
 
 #[test]
-fn a_chronicle_that_was_closed_is_asked_for_as_closed_once_and_lines_after_it_stay_an_alarm() {
+fn lines_after_a_closed_chronicle_stay_an_alarm_until_put_right() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), head(70, 2)).await;
@@ -451,7 +451,7 @@ fn a_start_that_ended_before_the_proof_leaves_no_false_alarm() {
 }
 
 #[test]
-fn a_memoryd_that_is_still_reading_is_waited_for_and_status_says_how_far_it_is() {
+fn a_memoryd_that_is_still_reading_is_waited_for_and_says_how_far() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), head(70, 2)).await;

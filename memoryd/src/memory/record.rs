@@ -91,7 +91,6 @@ impl Memory {
         let lang = lang_name(word.lang).to_owned();
         let payload =
             payload::OwnerMessage { lang, mark: word.mark.clone(), standing: standing.to_owned(), text }.encode();
-        self.chronicle.fit()?;
         self.room_for_more()?;
         self.settle_turn(word.turn)?;
         if let Some(known) = self.chronicle.index().turn(word.turn)? {
@@ -196,7 +195,6 @@ impl Memory {
             shown: Vec::new(),
         }
         .encode();
-        self.chronicle.fit()?;
         self.room_for_more()?;
         self.settle_turn(word.turn)?;
         if let Some(known) = self.chronicle.index().turn(word.turn)? {

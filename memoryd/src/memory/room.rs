@@ -12,8 +12,9 @@ impl Memory {
     /// Before something new is begun.
     ///
     /// # Errors
-    /// When the disk is full but for its reserve.
-    pub(super) fn room_for_more(&self) -> Told<()> {
+    /// When nothing can be recorded, or the disk is full but for its reserve.
+    pub(super) fn room_for_more(&mut self) -> Told<()> {
+        self.chronicle.fit()?;
         let room = self.chronicle.log().room()?;
         match room.missing() {
             0 => Ok(()),
@@ -33,7 +34,7 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Memory::room_for_more`].
-    pub(super) fn room_for(&self, verdict: &Verdict) -> Told<()> {
+    pub(super) fn room_for(&mut self, verdict: &Verdict) -> Told<()> {
         match verdict {
             Verdict::Allow => self.room_for_more(),
             Verdict::Deny | Verdict::Ask => Ok(()),
