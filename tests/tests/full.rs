@@ -157,6 +157,8 @@ fn a_supervisor_whose_log_is_on_the_full_disk_lives_on() {
     for (name, pid) in &before {
         assert!(name == "mind" || now[name] == *pid, "{name} was started anew");
     }
+    // It says what was lost before the next line that it writes.
+    assert_eq!(set.json(&["daemon", "restart", "syntd"]).0, 0);
     assert!(std::fs::read_to_string(log).unwrap().contains("lines of this log could not be written"));
     set.verify();
     assert!(set.ctl(&["down"]).status.success());
