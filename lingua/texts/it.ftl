@@ -286,6 +286,8 @@ refusal = { $rule ->
     [approvals-unknown] una scheda così non c'è
     [approvals-hard] questo si risponde solo alla macchina; non è stato fatto nulla
     [approvals-code] ci vuole un codice monouso; non è stato fatto nulla
+    [guest-read] gli ospiti leggono solo la cartella shared e quelle che il proprietario elenca per loro: il resto, per loro, non c'è
+    [sandbox-narrow] non si è potuto limitare ciò che un ospite può vedere, quindi non è partito nulla
     [approvals-full] troppe schede aspettano già una risposta: rispondi prima a qualcuna
     [approvals-changed] l'esecutore non è più quello di quando la scheda è stata fatta: chiedi di nuovo
     [folder-closed] quel file non si può guardare, quindi non si tocca

@@ -182,7 +182,7 @@ fn a_guest_is_shown_the_laws_what_comes_with_metnos_and_nothing_else() {
     for name in ["fs_read", "divorce_lawyer"] {
         memory.born(&candidate(name, &["read notes"])).unwrap();
     }
-    let mut shown = |n, standing, channel| {
+    let mut shown = |n: u8, standing: Standing, channel: Channel| {
         let principal = format!("{}:{n}", channel.name());
         let word = Received { standing, channel, principal, ..received(n) };
         memory.received(teller(RoleName::Gatewayd), &word, b"read notes".to_vec()).unwrap();

@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn what_writes_writes_there_only_and_nothing_outside_is_shown() {
         let folders = names(&["shared"]);
-        let plan = writer().only(&folders).unwrap();
+        let plan = writer("\"workspace/\"").unwrap().only(&folders).unwrap();
         assert_eq!(shown(&plan), [("/writable/shared", "/workspace/shared", Use::WriteGrant)]);
         let plan = granted("{ fs_read = [\"workspace/\", \"~/Pictures/\"] }, { fs_write = [\"workspace/shared/\"] }");
         let plan = plan.only(&folders).unwrap();
