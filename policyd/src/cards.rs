@@ -68,7 +68,7 @@ impl Policy {
     ) -> Refusal {
         match self.card(call, principal, executor, verdict, asking).await {
             Ok(card) => {
-                self.tell_door_of(&card).await;
+                self.tell_door_of(&card, call.turn).await;
                 // Whether something is there, only the owner hears.
                 let owners = self.is_owners(principal);
                 let touched =

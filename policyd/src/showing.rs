@@ -1,7 +1,7 @@
 //! Which cards somebody sees, and how a channel is told of one. Nothing is answered here.
 
 use metnos_proto::edges::door_policyd;
-use metnos_proto::ids::Blake3;
+use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::msg::common::{Lang, Level, Refusal, Standing};
 use metnos_proto::msg::policyd::{CardWaits, MAX_NOTICES, OwnersCard};
 use serde_json::{Value, json};
@@ -132,15 +132,16 @@ impl Policy {
         Ok(shown)
     }
 
-    /// Has the door show a card to whoever is in the turn.
-    pub(crate) async fn tell_door_of(&self, card: &Card) {
+    /// Has the door show a card to whoever is in this turn, which may be another than the one that the card was made in: the
+    /// same was asked for again.
+    pub(crate) async fn tell_door_of(&self, card: &Card, turn: TurnId) {
         let mut shown = shown_card(card, self.clock.wall_ms(), self.lang_of(&card.principal));
         let others = !self.is_owners(&card.principal);
         if others {
             without_counts(&mut shown);
         }
         let note = CardWaits {
-            turn: card.turn,
+            turn,
             id: card.id.clone(),
             digest: card.digest().to_string(),
             shown: head(&shown.to_string(), MAX_SHOWN),
