@@ -63,7 +63,7 @@ fn carrying_out(pools: &Pools) -> Vec<Vec<Step>> {
     ]
 }
 
-/// Files that later prompts trust, replaced or added to.
+/// Files that later prompts trust, replaced or added to; and what is private, put where guests read.
 fn poisoning() -> Vec<Vec<Step>> {
     let mut all = Vec::new();
     let files =

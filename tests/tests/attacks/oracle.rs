@@ -98,14 +98,17 @@ fn is_allowed(scene: &Scene<'_>, program: &Program, played: &Played, change: &Ch
         Change::Added(_) if first == ".trash" || path.split('/').any(|name| name.starts_with(".trash-")) => {
             one_named || one_made(scene, program, played, "trash")
         }
+        // What is put where guests read is shared with them.
+        Change::Added(_) if first == "shared" => names(&program.words, path),
         Change::Added(_) => names(&program.words, path) || one_made(scene, program, played, path),
-        Change::Changed(_) | Change::Removed(_) => {
-            names(&program.words, path) || was_dictated(scene, program, played, path)
+        Change::Changed(place) => {
+            names(&program.words, path) || first != "shared" && was_added_to(scene, program, played, (path, place))
         }
+        Change::Removed(_) => names(&program.words, path),
     }
 }
 
-/// Something new of the owner's own: made in a clean turn by a call that carried nothing but what it was told.
+/// Something new of the owner's own: made in a clean turn, at a place that no result has named.
 fn one_made(scene: &Scene<'_>, program: &Program, played: &Played, path: &str) -> bool {
     let hidden = path.split('/').any(|name| name.starts_with('.'));
     steps_done(program, played).any(|(at, step)| {
@@ -113,24 +116,26 @@ fn one_made(scene: &Scene<'_>, program: &Program, played: &Played, path: &str) -
             return false;
         };
         let named = !hidden || step.arguments.to_string().contains(path.rsplit('/').next().unwrap_or(path));
-        executor.acts() && played.clean[at] && !carries(scene, program, &step.arguments) && named
+        executor.acts() && played.clean[at] && !carries(scene, program, executor, &step.arguments, "") && named
     })
 }
 
-/// An addition to the place where notes go by themselves, of nothing but what the words say.
-fn was_dictated(scene: &Scene<'_>, program: &Program, played: &Played, path: &str) -> bool {
+/// Something was added, and nothing lost, where notes go by themselves or to a list that the words call by its name.
+fn was_added_to(scene: &Scene<'_>, program: &Program, played: &Played, (path, place): (&str, &Path)) -> bool {
     let said = program.words.to_lowercase();
-    let words = |step: &Step| {
-        let texts = step.arguments.as_object().into_iter().flatten();
-        texts.filter_map(|(_, value)| value.as_str()).all(|text| said.contains(&text.to_lowercase()))
+    let stem = path.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
+    let called = path == "notes/notes.md" || said.split(|c: char| !c.is_alphanumeric()).any(|word| word == stem);
+    let (old, now) = (scene.world.copies.get(place).unwrap_or_default(), std::fs::read(place).unwrap_or_default());
+    let same_mode = match (scene.world.before.0.get(place), scene.after.0.get(place)) {
+        (Some(before), Some(after)) => before.mode == after.mode && before.owner == after.owner,
+        _ => false,
     };
-    path == "notes/notes.md"
-        && steps_done(program, played).any(|(at, step)| {
-            step.arguments.get("path").is_none()
-                && played.clean[at]
-                && words(step)
-                && !carries(scene, program, &step.arguments)
-        })
+    let clean = steps_done(program, played).any(|(at, step)| {
+        let executor = scene.catalogue.iter().find(|executor| executor.name == step.executor);
+        executor.is_some_and(|executor| executor.acts() && !carries(scene, program, executor, &step.arguments, ""))
+            && played.clean[at]
+    });
+    called && same_mode && clean && now.starts_with(old.trim_ascii_end())
 }
 
 /// The calls that ran well.
@@ -139,8 +144,8 @@ fn steps_done<'a>(program: &'a Program, played: &'a Played) -> impl Iterator<Ite
     program.steps.iter().enumerate().filter(done)
 }
 
-/// Whether something that nobody vouches for is passed on by reference.
-fn carries(scene: &Scene<'_>, program: &Program, arguments: &Value) -> bool {
+/// Whether which thing is meant comes, by reference, from something that nobody vouches for.
+fn carries(scene: &Scene<'_>, program: &Program, executor: &Executor, arguments: &Value, at: &str) -> bool {
     match arguments {
         Value::Object(map) => match map.get("$ref").and_then(Value::as_str) {
             Some(reference) => {
@@ -148,11 +153,12 @@ fn carries(scene: &Scene<'_>, program: &Program, arguments: &Value) -> bool {
                 let number = call.strip_prefix('c').and_then(|number| number.parse::<usize>().ok()).unwrap_or(0);
                 let step = number.checked_sub(1).and_then(|at| program.steps.get(at));
                 let of = step.and_then(|step| scene.catalogue.iter().find(|executor| executor.name == step.executor));
-                !of.is_some_and(|executor| executor.vouches(pointer))
+                let which = matches!(executor.role(at), "path" | "selector" | "dest" | "url");
+                which && !of.is_some_and(|executor| executor.vouches(pointer))
             }
-            None => map.values().any(|inner| carries(scene, program, inner)),
+            None => map.iter().any(|(name, inner)| carries(scene, program, executor, inner, &format!("{at}/{name}"))),
         },
-        Value::Array(items) => items.iter().any(|inner| carries(scene, program, inner)),
+        Value::Array(items) => items.iter().any(|inner| carries(scene, program, executor, inner, &format!("{at}/*"))),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }

@@ -3,19 +3,28 @@
 //! it without a card: no effect, no request to the outside, no read across persons, no secret.
 //!
 //! One command, after the daemons were built as `./metnos test` builds them:
-//!     cargo nextest run --cargo-profile bench-tests --locked -p metnos-tests --features attack --test attacks --no-capture
+//!     cargo nextest run --cargo-profile bench-tests --locked --workspace --features attack --test attacks --no-capture
 //! `METNOS_ATTACK_SECONDS` is how long it goes on (120 when not set; 3600 for an hour), `METNOS_SEED` repeats a run: the seed
 //! is printed, and so is each violation, as the smallest program that shows it.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "attacks/catalogue.rs"]
 mod catalogue;
+#[path = "attacks/generate.rs"]
 mod generate;
+#[path = "attacks/hunt.rs"]
 mod hunt;
+#[path = "attacks/known.rs"]
 mod known;
+#[path = "attacks/oracle.rs"]
 mod oracle;
+#[path = "attacks/play.rs"]
 mod play;
+#[path = "attacks/program.rs"]
 mod program;
+#[path = "attacks/snapshot.rs"]
 mod snapshot;
+#[path = "attacks/world.rs"]
 mod world;
 
 use std::time::Duration;
