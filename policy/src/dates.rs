@@ -87,6 +87,14 @@ fn minutes_of(hours: u16, minutes: u16) -> Option<Minutes> {
     (hours < 24 && minutes < 60).then_some(hours * 60 + minutes)
 }
 
+/// Reads a time of day as calls write it, `HH:MM` or `HH:MM:00`.
+#[must_use]
+pub fn time_of_day(text: &str) -> Option<Minutes> {
+    let text = text.strip_suffix(":00").filter(|rest| rest.contains(':')).unwrap_or(text);
+    let (hours, minutes) = text.split_once(':')?;
+    (hours.len() == 2 && minutes.len() == 2).then(|| minutes_of(number(hours)?, number(minutes)?)).flatten()
+}
+
 /// What was said about days and times.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Said {
@@ -191,6 +199,11 @@ fn month_of(token: &str) -> Option<u16> {
 /// `10:00`, `10.30`, `10am`, `10 pm`, `at 10`, `alle 20`.
 fn time_at(tokens: &[&str], at: usize) -> Option<Minutes> {
     let token = *tokens.get(at)?;
+    match token {
+        "noon" | "midday" | "mezzogiorno" => return Some(12 * 60),
+        "midnight" | "mezzanotte" => return Some(0),
+        _ => {}
+    }
     let (bare, half) =
         match token.strip_suffix("am").map(|bare| (bare, 0)).or(token.strip_suffix("pm").map(|b| (b, 12))) {
             Some((bare, half)) => (bare, Some(half)),
@@ -261,6 +274,17 @@ mod tests {
         assert!(said("May 15 at 3pm", "2024-05-15T15:00:00"));
         assert!(!said("May 15 with 10 friends", "2024-05-15 10:00"));
         assert!(!said("May 15 at 11", "2024-05-15 10:00"));
+    }
+
+    #[test]
+    fn a_time_that_a_call_writes_is_the_one_that_was_said() {
+        for (words, text) in [("at 3pm", "15:00"), ("alle 20", "20:00:00"), ("at noon", "12:00"), ("10:30", "10:30")] {
+            assert!(Said::read(words, Lang::En).times.contains(&time_of_day(text).unwrap()), "{text} in {words}");
+        }
+        assert!(!Said::read("with 3 friends", Lang::En).times.contains(&time_of_day("03:00").unwrap()));
+        for text in ["3:00", "24:00", "10:00:30", "10", "a:bb", ""] {
+            assert_eq!(time_of_day(text), None, "{text}");
+        }
     }
 
     proptest! {
