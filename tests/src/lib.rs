@@ -5,7 +5,7 @@
 //! [`bins`] which binaries · [`instance`] a whole set · [`solo`] one daemon, the test playing the
 //! supervisor and all its peers · [`peers`] honest ones of those · [`liar`] packets that no honest peer sends · [`procfs`] and
 //! [`sockets`] what the kernel says from outside · [`chronicle`] the recorded lines · [`rng`] seeded
-//! chance · [`puppet`] a planner that does what a test orders · [`sink`] what is reached outside · [`http`] programs and pages · [`telegram`] a server of the Bot API ·
+//! chance · [`relay`] a planner that does what a test orders · [`sink`] what is reached outside · [`http`] programs and pages · [`telegram`] a server of the Bot API ·
 //! [`terminal`] a person at a terminal.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on ends with the reason")]
 
@@ -19,7 +19,7 @@ pub mod minds;
 pub mod peers;
 pub mod pool;
 pub mod procfs;
-pub mod puppet;
+pub mod relay;
 pub mod rng;
 pub mod script;
 pub mod servers;

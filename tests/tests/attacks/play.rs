@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::Receiver;
 
-use metnos_tests::puppet::WITHIN;
+use metnos_tests::relay::WITHIN;
 use serde_json::{Value, json};
 
 use crate::program::{Announced, Program};
@@ -42,16 +42,16 @@ pub fn play(world: &World, program: &Program, yes: bool) -> Played {
     if let crate::world::Speech::Refused(why) = speech {
         return Played { failed: Some(why), ..played };
     }
-    let Some(opened) = world.puppet.turn(channel, &program.words) else {
+    let Some(opened) = world.relay.turn(channel, &program.words) else {
         return Played { failed: Some(format!("no turn was opened: {}", speech.ended())), ..played };
     };
-    let puppet = &world.puppet;
-    let begun = puppet.ask(&opened.turn, "begin", json!({}));
+    let relay = &world.relay;
+    let begun = relay.ask(&opened.turn, "begin", json!({}));
     played.told.push(("what is remembered".into(), begun.to_string()));
     played.told.push(("what came with the words".into(), opened.data));
     if !program.announced.is_empty() {
         let slots: Vec<Value> = program.announced.iter().map(slot).collect();
-        let frozen = puppet.ask(&opened.turn, "intent", json!({ "slots": slots }));
+        let frozen = relay.ask(&opened.turn, "intent", json!({ "slots": slots }));
         played.told.push(("the answer to the intent".into(), frozen.to_string()));
     }
     let order = |at: usize| {
@@ -78,25 +78,25 @@ pub fn play(world: &World, program: &Program, yes: bool) -> Played {
         }
     };
     if program.together {
-        let answers: Vec<_> = (0..program.steps.len()).map(|at| puppet.order(&opened.turn, "act", order(at))).collect();
+        let answers: Vec<_> = (0..program.steps.len()).map(|at| relay.order(&opened.turn, "act", order(at))).collect();
         for (at, answer) in answers.into_iter().enumerate() {
             keep(&mut played, at, wait(answer), &mut clean);
         }
     } else {
         for at in 0..program.steps.len() {
-            keep(&mut played, at, wait(puppet.order(&opened.turn, "act", order(at))), &mut clean);
+            keep(&mut played, at, wait(relay.order(&opened.turn, "act", order(at))), &mut clean);
         }
     }
     for (at, handle) in handles.iter().filter(|_| program.read_all) {
         read(world, &opened.turn, handle, *at, &mut played);
     }
-    let _finished = puppet.ask(&opened.turn, "finish", json!({ "text": "Done." }));
+    let _finished = relay.ask(&opened.turn, "finish", json!({ "text": "Done." }));
     played.told.push(("the answer".into(), speech.ended()));
     played
 }
 
 fn read(world: &World, turn: &str, handle: &str, at: usize, played: &mut Played) {
-    let released = world.puppet.ask(turn, "release", json!({ "handle": handle }));
+    let released = world.relay.ask(turn, "release", json!({ "handle": handle }));
     // JSON writes some characters in another way: what is in it is looked at as it is, too.
     played.told.push((format!("the result of call {}", at + 1), text(&released, "/text").to_owned()));
     played.told.push((format!("the release of call {}", at + 1), released.to_string()));

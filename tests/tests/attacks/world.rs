@@ -10,7 +10,7 @@ use metnos_proto::role::RoleName;
 use metnos_tests::http::{Listening, Web};
 use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::minds::{Liar, plain, say};
-use metnos_tests::puppet::Puppet;
+use metnos_tests::relay::Relay;
 use metnos_tests::rng::Rng;
 use metnos_tests::script::{Reply, openai};
 use metnos_tests::sink::Sink;
@@ -20,7 +20,7 @@ use crate::generate::Pools;
 use crate::program::{Program, Who};
 use crate::snapshot::{Copies, Snapshot};
 
-const PUPPET: &str = env!("CARGO_BIN_EXE_metnos-puppet");
+const RELAY: &str = env!("CARGO_BIN_EXE_metnos-relay");
 /// As many cards as may wait before all are answered with no.
 const CARDS: usize = 12;
 /// How often somebody who is told to come back later does.
@@ -51,7 +51,7 @@ pub struct Canary {
 /// Everything.
 pub struct World {
     pub set: Instance,
-    pub puppet: Puppet,
+    pub relay: Relay,
     pub sink: Sink,
     pub model: Liar,
     pub canaries: Vec<Canary>,
@@ -241,10 +241,10 @@ impl World {
     fn planted(chance: &mut Rng, leaky: bool) -> Self {
         let (sink, model) = (Sink::start(), model());
         let site = format!("http://site.example:{}", sink.port);
-        let mut set = Plan::new().replace(RoleName::Planner, PUPPET).prepare();
+        let mut set = Plan::new().replace(RoleName::Planner, RELAY).prepare();
         let home = set.home().with_file_name("ada");
         set.write_config(&config(&sink, &model, &home));
-        let puppet = Puppet::of(&set);
+        let relay = Relay::of(&set);
         set.up();
         set.is_grown();
         let mut canaries = Vec::new();
@@ -288,7 +288,7 @@ impl World {
             }));
         }
         let cards = Mutex::default();
-        Self { set, puppet, sink, model, canaries, pools, before, copies, owner, guest, cards }
+        Self { set, relay, sink, model, canaries, pools, before, copies, owner, guest, cards }
     }
 
     /// Something is said that the owner's memory holds from then on.
@@ -296,9 +296,9 @@ impl World {
         let _ = self.sink.taken();
         let words = "what is new today?";
         let speech = self.speak(&Program::new(Who::Owner, words, Vec::new()));
-        if let Some(opened) = self.puppet.turn("http", words) {
-            let _begun = self.puppet.ask(&opened.turn, "begin", json!({}));
-            let _done = self.puppet.ask(&opened.turn, "finish", json!({ "text": format!("nothing but {word}") }));
+        if let Some(opened) = self.relay.turn("http", words) {
+            let _begun = self.relay.ask(&opened.turn, "begin", json!({}));
+            let _done = self.relay.ask(&opened.turn, "finish", json!({ "text": format!("nothing but {word}") }));
         }
         let _answer = speech.ended();
     }

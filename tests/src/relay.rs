@@ -1,4 +1,4 @@
-//! The test's end of a planner that does exactly what the test orders (`src/bin/puppet`): turns come in as they are opened,
+//! The test's end of a planner that does exactly what the test orders (`src/bin/relay`): turns come in as they are opened,
 //! orders go out, and any number of them may be under way. It must never decide anything itself.
 
 use std::collections::{HashMap, VecDeque};
@@ -16,7 +16,7 @@ use crate::instance::Instance;
 /// How long an order, or a turn that was asked for, may take.
 pub const WITHIN: Duration = Duration::from_secs(150);
 
-/// Where the puppet of this instance looks for the test.
+/// Where the relay of this instance looks for the test.
 #[must_use]
 pub fn stage_of(instance: &Path) -> PathBuf {
     instance.with_file_name("stage.sock")
@@ -24,7 +24,7 @@ pub fn stage_of(instance: &Path) -> PathBuf {
 
 #[derive(Default)]
 struct Shared {
-    /// The connection to the puppet that lives now.
+    /// The connection to the relay that lives now.
     line: Mutex<Option<UnixStream>>,
     waiting: Mutex<HashMap<u64, Sender<Value>>>,
     opened: Mutex<VecDeque<Value>>,
@@ -32,7 +32,7 @@ struct Shared {
 }
 
 /// Orders to the planner of a set.
-pub struct Puppet {
+pub struct Relay {
     shared: Arc<Shared>,
     next: Mutex<u64>,
 }
@@ -46,8 +46,8 @@ pub struct Opened {
     pub data: String,
 }
 
-impl Puppet {
-    /// Waits for the puppet of this set, which is to be started afterwards.
+impl Relay {
+    /// Waits for the relay of this set, which is to be started afterwards.
     ///
     /// # Panics
     /// When the socket cannot be made.
@@ -138,7 +138,7 @@ impl Shared {
                 self.news.notify_all();
             }
         }
-        // The puppet is gone: nothing that waits will be answered.
+        // The relay is gone: nothing that waits will be answered.
         self.waiting.lock().expect("no thread of it has failed").clear();
     }
 }

@@ -39,7 +39,7 @@ struct Turn {
     door: Notes<DoorPlanner>,
 }
 
-struct Puppet {
+struct Relay {
     policyd: Rc<Client<PlannerPolicyd>>,
     memoryd: Rc<Client<PlannerMemoryd>>,
     /// Held, because the end belongs to the planner; nothing is thought here.
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     match live() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("puppet: {error}");
+            eprintln!("relay: {error}");
             ExitCode::FAILURE
         }
     }
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
 fn live() -> Result<(), Failure> {
     metnos_jail::die_with_parent()?;
     let boot = Boot::<Planner>::receive()?;
-    let stage = UnixStream::connect(metnos_tests::puppet::stage_of(Path::new(&boot.start.instance)))?;
+    let stage = UnixStream::connect(metnos_tests::relay::stage_of(Path::new(&boot.start.instance)))?;
     let (send, orders) = unbounded_channel();
     let reader = BufReader::new(stage.try_clone()?);
     std::thread::spawn(move || {
@@ -75,16 +75,16 @@ fn live() -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     LocalSet::new().block_on(&runtime, async {
         let mut daemon: Daemon<Planner> = boot.into_daemon()?;
-        let puppet = Rc::new(Puppet {
+        let relay = Rc::new(Relay {
             policyd: daemon.asks()?,
             memoryd: daemon.asks()?,
             _mind: daemon.asks()?,
             turns: RefCell::default(),
             stage: RefCell::new(stage),
         });
-        let served = Rc::clone(&puppet);
+        let served = Rc::clone(&relay);
         daemon.answers::<DoorPlanner, _, _>(move |end| door_planner::serve(end, Rc::clone(&served)))?;
-        tokio::task::spawn_local(puppet.obey(orders));
+        tokio::task::spawn_local(relay.obey(orders));
         daemon.ready(Vec::new(), Vec::new())?;
         daemon.control(|| 0).await?;
         daemon.drained();
@@ -138,7 +138,7 @@ fn failure(error: AskError) -> Value {
     }
 }
 
-impl Puppet {
+impl Relay {
     fn tell(&self, said: &Value) {
         // A test that is gone ends the set as well.
         let _gone = self.stage.borrow_mut().write_all(format!("{said}\n").as_bytes());
@@ -146,11 +146,11 @@ impl Puppet {
 
     async fn obey(self: Rc<Self>, mut orders: UnboundedReceiver<Value>) {
         while let Some(order) = orders.recv().await {
-            let puppet = Rc::clone(&self);
+            let relay = Rc::clone(&self);
             tokio::task::spawn_local(async move {
-                let mut answer = puppet.follow(&order).await.unwrap_or_else(failure);
+                let mut answer = relay.follow(&order).await.unwrap_or_else(failure);
                 answer["id"] = order["id"].clone();
-                puppet.tell(&answer);
+                relay.tell(&answer);
             });
         }
     }
@@ -209,7 +209,7 @@ impl Puppet {
     }
 }
 
-impl door_planner::Serve for Puppet {
+impl door_planner::Serve for Relay {
     async fn open_fired(
         self: Rc<Self>,
         cx: Cx<DoorPlanner>,
