@@ -128,7 +128,8 @@ impl Prompt {
         // What is used to the letter must have been typed to the letter.
         let exact = matches!(role, Role::Path | Role::Secret | Role::Url | Role::Argv);
         let found = if exact { stands_in(&self.plain, text) } else { stands_in(&self.folded, &fold(text)) };
-        let is_time = role == Role::Time && dates::time_of_day(text).is_some_and(|time| self.said.times.contains(&time));
+        let is_time =
+            role == Role::Time && dates::time_of_day(text).is_some_and(|time| self.said.times.contains(&time));
         found || is_time || Moment::parse(text).is_some_and(|moment| self.said.contains(moment))
     }
 }
