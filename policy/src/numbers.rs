@@ -1,8 +1,6 @@
 //! Numbers in the owner's words: which of them are quantities, which are called ids, and which only count the items of a
 //! list. A number that is called nothing identifies nothing (design: policy §7).
 
-use std::net::IpAddr;
-
 use crate::dates::Moment;
 use crate::words::ends_token;
 
@@ -58,7 +56,12 @@ pub fn is_short(text: &str) -> bool {
     (1..MANY_DIGITS).contains(&digits)
         && !text.chars().any(char::is_alphabetic)
         && Moment::parse(text).is_none()
-        && text.parse::<IpAddr>().is_err()
+        && !is_ipv4(text)
+}
+
+/// Whether a text is an address of a machine, in four numbers.
+fn is_ipv4(text: &str) -> bool {
+    text.split('.').count() == 4 && text.split('.').all(|part| part.parse::<u8>().is_ok())
 }
 
 /// Whether digits between these are called an id: `id 7`, `no. 7`, `n. 7`, `#7`, `ids 3, 5 and 7`.
