@@ -196,9 +196,6 @@ card-denied = Denied by { $by ->
     [owner] the owner
    *[other] { $by }
 }; nothing was done.
-card-at-the-machine = The owner answers this at the machine: metnosctl approval show { $card }
-card-approved = Approved by { $by }; { $ran } done.
-card-denied = Denied by { $by }; nothing was done.
 card-declined = All right: it stays as it is, and nothing was done.
 chat-card = This waits for your word: { $what }. To answer card { $card }: metnosctl approval show { $card } at the machine, or POST /v1/approvals/{ $card }.
 card-stale = This does not wait for your word, or not any more. Nothing was done.

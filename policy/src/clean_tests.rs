@@ -189,7 +189,9 @@ fn a_file_of_secrets_is_opened_by_its_owner_by_its_name_or_on_a_card() {
     let mut guest = read("");
     guest.context = Context::new(Who::Guest);
     guest.context.said("show me .env", true, Lang::En);
-    assert_eq!(guest.says(json!({"path": ".env"})), (Deny, "secret.file"));
+    assert_eq!(guest.says(json!({"path": ".env"})), (Deny, "guest.read"), "for a guest it does not exist");
+    guest.context.said("show me shared/.env", true, Lang::En);
+    assert_eq!(guest.says(json!({"path": "shared/.env"})), (Deny, "secret.file"));
     let shell = Bench::new("x", "shell", json!({"argv": "argv"}));
     assert_eq!(shell.says(json!({"argv": ["date", "--file=.env"]})), (Ask, "secret.file"));
     let moves = Bench::new("rename it", "self_modify", json!({"path": "path", "to": "path"}));

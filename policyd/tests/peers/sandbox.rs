@@ -52,7 +52,8 @@ impl FakeExecutor {
     }
 
     pub fn id(&self) -> ExecutorId {
-        ExecutorId { name: self.name.to_owned(), version: "1.0.0".to_owned() }
+        let version = self.manifest.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
+        ExecutorId { name: self.name.to_owned(), version: version.unwrap().to_owned() }
     }
 
     pub fn digests(&self) -> ExecutorDigests {

@@ -1,6 +1,7 @@
 //! An executor for the tests of this folder, made from a seed of the repository.
 #![allow(clippy::unwrap_used)]
 
+use metnos_proto::executor::Manifest;
 use metnos_proto::msg::common::ExecutorId;
 
 use super::verify::{Formed, Texts};
@@ -12,6 +13,7 @@ pub(super) fn fs_read() -> Formed {
         code: include_bytes!("../../../executors/fs_read/main.py").to_vec(),
         schema: include_bytes!("../../../executors/fs_read/schema.json").to_vec(),
     };
-    let id = ExecutorId { name: "fs_read".into(), version: "1.0.0".into() };
+    let manifest = Manifest::parse(&texts.manifest).unwrap();
+    let id = ExecutorId { name: manifest.executor.name, version: manifest.executor.version };
     Formed::of(&id, texts, &installation()).unwrap()
 }
