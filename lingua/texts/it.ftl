@@ -220,7 +220,6 @@ card-denied = Rifiutata { $by ->
     [owner] dal proprietario
    *[other] da { $by }
 }; non è stato fatto nulla.
-card-denied = Rifiutata da { $by }; non è stato fatto nulla.
 card-declined = Va bene: resta tutto com'è, e non è stato fatto nulla.
 chat-card = Questo aspetta la tua parola: { $what }. Per rispondere alla scheda { $card }: metnosctl approval show { $card } alla macchina, oppure POST /v1/approvals/{ $card }.
 card-stale = Questo non aspetta la tua parola, o non più. Non è stato fatto nulla.

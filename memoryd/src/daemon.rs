@@ -235,7 +235,10 @@ impl Daemon {
         let Some(head) = self.memory.last_head() else { return };
         let last = Unasked::Head(head);
         // Whatever becomes of a link now is not recorded: no line may follow.
-        let told = self.links.iter_mut().fold(false, |told, link| link.tell(&last).unwrap_or(false) || told);
+        let mut told = false;
+        for link in &mut self.links {
+            told |= link.tell(&last).unwrap_or(false);
+        }
         if !told {
             tracing::info!("the last lines are not signed: policyd does not listen");
         }

@@ -292,7 +292,7 @@ impl Policy {
 
     /// memoryd has ended, and this was its last line.
     async fn close(&self, head: &ChainHead) {
-        if !self.chain.borrow().last.is_some_and(|last| last.seq == head.seq) {
+        if self.chain.borrow().last.is_none_or(|last| last.seq != head.seq) {
             return;
         }
         match self.store.ends(End::Closed).await {

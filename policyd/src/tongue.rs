@@ -1,5 +1,5 @@
-//! In which language somebody is spoken to: that of his own words, else the owner's word on it, else what his channel
-//! says, else the language of the house (design: interfaces §8). Nothing is decided by it but words.
+//! In which language somebody is spoken to: the one that was set for him, else that of his own words, else what his channel
+//! says, else the language of the instance (design: interfaces §8). Nothing is decided by it but words.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -64,13 +64,13 @@ impl Tongues {
                 self.worded.insert(it.name.clone(), spoke);
             }
         }
-        if let Some(lang) = spoke.or_else(|| self.worded.get(&it.name).copied()) {
+        let chosen = self.chosen.get(&it.name).copied();
+        if let Some(lang) = chosen.or(spoke).or_else(|| self.worded.get(&it.name).copied()) {
             return lang;
         }
-        let lang = match (self.chosen.get(&it.name), it.standing) {
-            (Some(chosen), _) => *chosen,
-            (None, Standing::Owner) if house != Lang::En => house,
-            (None, Standing::Owner | Standing::Guest | Standing::Stranger) => {
+        let lang = match it.standing {
+            Standing::Owner if house != Lang::En => house,
+            Standing::Owner | Standing::Guest | Standing::Stranger => {
                 heard.or_else(|| self.last.get(&it.name).copied()).unwrap_or(house)
             }
         };
@@ -82,7 +82,7 @@ impl Tongues {
     }
 
     fn of(&self, principal: &str, house: Lang) -> Lang {
-        let known = [&self.worded, &self.chosen, &self.last];
+        let known = [&self.chosen, &self.worded, &self.last];
         known.into_iter().find_map(|langs| langs.get(principal)).copied().unwrap_or(house)
     }
 

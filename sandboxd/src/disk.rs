@@ -40,6 +40,15 @@ const SLICE: usize = 64;
 pub struct Writers {
     running: Cell<u64>,
     begun: Cell<u64>,
+    /// The owner's own programs run as the same user: what a call has made cannot be told from what he has.
+    shared: Cell<bool>,
+}
+
+impl Writers {
+    /// From now on nothing is removed after a breach, because it may be the owner's.
+    pub fn share_user(&self) {
+        self.shared.set(true);
+    }
 }
 
 /// What is free on a disk.
@@ -68,6 +77,8 @@ pub struct Disk {
     places: Vec<Place>,
     most_bytes: u64,
     most_files: u64,
+    /// Whose files the calls make.
+    user: u32,
     since: Timespec,
     started: std::time::Instant,
     /// No other call wrote when it began.
@@ -131,6 +142,7 @@ impl Disk {
             places,
             most_bytes: plan.spec().limits.disk_bytes,
             most_files: plan.spec().limits.disk_files.into(),
+            user: rustix::process::geteuid().as_raw(),
             // The clock of file systems.
             since: rustix::time::clock_gettime(ClockId::RealtimeCoarse),
             started: std::time::Instant::now(),
@@ -238,16 +250,18 @@ impl Disk {
             if place.pool && path.is_empty() && name == crate::plan::POOL_NAME {
                 return true;
             }
-            let wanted = StatxFlags::BTIME | StatxFlags::CTIME | StatxFlags::BLOCKS;
+            let wanted = StatxFlags::BTIME | StatxFlags::CTIME | StatxFlags::BLOCKS | StatxFlags::UID;
             let Ok(status) = rustix::fs::statx(&folder, name, AtFlags::SYMLINK_NOFOLLOW, wanted) else { return true };
             let is_folder = kind == FileType::Directory;
-            if self.is_new(&status) {
+            // What another user makes meanwhile, such as the owner, is no call's.
+            let own = status.stx_uid == self.user;
+            if own && self.is_new(&status) {
                 made.files += 1;
                 if made.new.len() < MAX_REMOVED {
                     made.new.push((number, below.clone(), is_folder));
                 }
             }
-            if !is_folder && self.is_since(status.stx_ctime.tv_sec, status.stx_ctime.tv_nsec) {
+            if own && !is_folder && self.is_since(status.stx_ctime.tv_sec, status.stx_ctime.tv_nsec) {
                 made.bytes = made.bytes.saturating_add(status.stx_blocks.saturating_mul(512));
             }
             if is_folder {
@@ -269,6 +283,9 @@ impl Disk {
     /// Removes what is new since it began; what is to be said of that. While another call wrote nothing is removed: it may be
     /// that one's.
     async fn remove(&self) -> &'static str {
+        if self.writers.shared.get() {
+            return "; you and the executors are one user here, so what it left cannot be told from yours and was not removed";
+        }
         if !self.alone || self.writers.begun.get() != self.begun {
             return "; other calls were writing at the same time, so what it left was not removed";
         }

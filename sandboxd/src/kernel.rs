@@ -77,7 +77,11 @@ impl Kernel {
         let interpreter = Interpreter::discover(&start.settings.interpreter).map_err(|error| error.to_string())?;
         let waived = start.settings.waive.iter().any(|layer| layer == LANDLOCK);
         let listed = (&start.settings.net, &start.settings.folders, start.settings.commands.as_slice());
-        Self::enter_with(Path::new(&start.instance), interpreter, waived, listed, handed)
+        let kernel = Self::enter_with(Path::new(&start.instance), interpreter, waived, listed, handed)?;
+        if start.settings.owner_uid == rustix::process::geteuid().as_raw() {
+            kernel.writers.share_user();
+        }
+        Ok(kernel)
     }
 
     /// As [`Kernel::prepare`], with an interpreter that was found already.

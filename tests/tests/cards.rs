@@ -49,9 +49,9 @@ fn card_of(server: &Emulator) -> Message {
     server.until("a card", |state| state.messages.iter().rfind(|one| one.text.contains("note_add 2.0.0:")).cloned())
 }
 
-fn same_on_all(lang: &str, asks: &str) {
+fn same_on_all(lang: &str, words_of_note: &str, asks: &str) {
     let (set, server, web) = three(lang);
-    server.say(OWNER, "note: call the dentist");
+    server.say(OWNER, words_of_note);
     let message = card_of(&server);
     let card = waiting(&web);
     let fields: Vec<&str> =
@@ -73,7 +73,7 @@ fn same_on_all(lang: &str, asks: &str) {
     // And as it is asked where somebody sits: the very same lines.
     let mut terminal = Terminal::of(&set, &["chat"], 200, &[]);
     terminal.until("› ");
-    terminal.says("note: call the dentist");
+    terminal.says(words_of_note);
     let asked = words(&terminal.until("[t]"));
     let ours: Vec<(String, String)> = parts(&card);
     for (label, text) in ours.iter().filter(|(_, text)| !text.contains("telegram:")) {
@@ -83,12 +83,12 @@ fn same_on_all(lang: &str, asks: &str) {
 
 #[test]
 fn a_card_has_the_same_parts_at_the_terminal_over_http_and_in_telegram() {
-    same_on_all("en", "May this be done?");
+    same_on_all("en", "note: call the dentist", "May this be done?");
 }
 
 #[test]
 fn una_scheda_ha_le_stesse_parti_su_ogni_canale() {
-    same_on_all("it", "Si può fare?");
+    same_on_all("it", "nota: chiama il dentista", "Si può fare?");
 }
 
 #[test]

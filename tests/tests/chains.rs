@@ -64,8 +64,8 @@ fn started(lines: &[Line], executor: &str) -> usize {
 
 /// What the model was told last of its calls, for a failure.
 fn told(set: &Instance) -> String {
-    let thoughts = set.chronicle().into_iter().filter(|line| line.kind() == "thought");
-    let text = thoughts.last().map(|line| line.payload("sent").to_owned()).unwrap_or_default();
+    let mut thoughts = set.chronicle().into_iter().filter(|line| line.kind() == "thought");
+    let text = thoughts.next_back().map(|line| line.payload("sent").to_owned()).unwrap_or_default();
     let body: Value = serde_json::from_str(&text).unwrap_or_default();
     body["messages"]
         .as_array()

@@ -49,8 +49,10 @@ mod as_root {
         closed(false);
         let (code, known) = set.json(&["pairing", "approve", "cli", &shown]);
         assert_eq!((code, known["principal"].as_str()), (0, Some("cli:uid:54321")), "{known:#}");
-        let (code, heard) = said(&set, &["ask", "read notes/welcome.md"]);
+        let (code, heard) = said(&set, &["ask", "what time is it"]);
         assert!(code == 0 && !heard.is_empty(), "{code} {heard}");
+        let (code, heard) = said(&set, &["ask", "read notes/welcome.md"]);
+        assert!(code != 0 && heard.contains("shared"), "a guest reads what is shared: {code} {heard}");
         closed(true);
         let (code, _) = set.json(&["pairing", "revoke", "cli:uid:54321"]);
         assert_eq!(code, 0);

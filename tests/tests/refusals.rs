@@ -138,11 +138,11 @@ fn an_executor_that_does_not_exist_is_refused_and_recorded() {
 #[test]
 fn the_same_refusals_reach_a_person_who_asks_in_words() {
     let set = Instance::start();
-    for words in ["read /etc/shadow", "leggi ../../../etc/passwd"] {
+    for (words, part) in [("read /etc/shadow", "workspace"), ("leggi ../../../etc/passwd", "spazio di lavoro")] {
         let (output, lines) = set.recording(|| set.ctl(&["ask", words]));
         let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{words}: {said}");
-        assert!(said.contains("etc"), "{words}: {said}");
+        assert!(said.contains(part), "{words}: {said}");
         assert_eq!((count(&lines, "policy_decision"), count(&lines, "run_started")), (1, 0), "{words}");
     }
 }

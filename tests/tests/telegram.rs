@@ -71,7 +71,8 @@ fn a_stranger_becomes_known_by_his_code_or_by_an_invitation_and_a_stranger_again
     let code = line.text.rsplit(' ').next().unwrap();
     let (exit, known) = set.json(&["pairing", "approve", "telegram", code]);
     assert_eq!((exit, known["principal"].as_str()), (0, Some("telegram:5003")), "{known:#}");
-    server.say(STRANGER, "read notes/shopping.md");
+    std::fs::write(set.workspace("shared/list.md"), "latte\n").unwrap();
+    server.say(STRANGER, "read shared/list.md");
     server.told(STRANGER, "latte");
     // A link of the bot carries the code.
     let (_, invited) = set.json(&["pairing", "invite", "telegram", "--as", "guest"]);
@@ -79,9 +80,9 @@ fn a_stranger_becomes_known_by_his_code_or_by_an_invitation_and_a_stranger_again
     server.told(GUEST, "you are known here");
     assert_eq!(set.json(&["pairing", "revoke", "telegram:5003"]).0, 0);
     let before = server.chat(STRANGER).len();
-    server.say(STRANGER, "read notes/shopping.md");
+    server.say(STRANGER, "read shared/list.md");
     server.settled();
-    assert!(server.chat(STRANGER).len() <= before + 1 && said(&set.chronicle(), "read notes/shopping.md") == 1);
+    assert!(server.chat(STRANGER).len() <= before + 1 && said(&set.chronicle(), "read shared/list.md") == 1);
     set.verify();
 }
 

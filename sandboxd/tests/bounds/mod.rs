@@ -129,7 +129,7 @@ pub async fn reserve(lab: &Lab) -> Verdict {
     let code = "import os\ndef run(args, ctx):\n    return {'ok': True, 'answer': os.listdir(ctx.workspace)}\n";
     // One that fills it while it runs is ended. The memory of all scratch workspaces is 64 MiB.
     std::fs::write(format!("{folder}/full"), vec![0; 40 << 20]).unwrap();
-    let fills = "import time\ndef run(args, ctx):\n    for number in range(2):\n        with open(ctx.workspace + '/' + str(number), 'wb') as file:\n            for _ in range(15 - 4 * number):\n                try:\n                    file.write(bytes(1 << 20))\n                except OSError:\n                    pass\n    time.sleep(1)\n    return {'ok': True, 'answer': 'done'}\n";
+    let fills = "import time\ndef run(args, ctx):\n    for number in range(2):\n        with open(ctx.workspace + '/' + str(number), 'wb', buffering=0) as file:\n            for _ in range(15 - 4 * number):\n                try:\n                    file.write(bytes(1 << 20))\n                except OSError:\n                    pass\n    time.sleep(1)\n    return {'ok': True, 'answer': 'done'}\n";
     let plan = writer.careless(|spec| spec.limits.disk_bytes = 64 << 20);
     let finished = call(lab, None, &plan, fills, &[]).await;
     holds(finished.outcome == Outcome::DiskFull, format!("{finished:?}"))?;
