@@ -30,6 +30,7 @@ use crate::policy::{Policy, Running, head};
 use crate::rate::Room;
 pub(crate) use crate::refusals::{internal, memory_gone};
 use crate::registry::Signed;
+use crate::reserved::Reserved;
 use crate::shares::Taken;
 use crate::turns::{self, Kept};
 use crate::undo::{self, WayBack};
@@ -49,32 +50,6 @@ pub(crate) struct Call {
     pub(crate) opening: Rc<Opening>,
     /// policyd counts for the owner's card what an act would touch: whoever asks for the act, the count is not for him.
     pub(crate) counts: bool,
-}
-
-/// A place among the running calls, given back when it is dropped.
-struct Reserved {
-    policy: Rc<Policy>,
-    turn: TurnId,
-}
-
-impl Reserved {
-    fn take(policy: &Rc<Policy>, turn: TurnId) -> Self {
-        policy.reserved.set(policy.reserved.get() + 1);
-        if let Some(open) = policy.turns.borrow_mut().get_mut(turn) {
-            open.running += 1;
-        }
-        Self { policy: Rc::clone(policy), turn }
-    }
-}
-
-impl Drop for Reserved {
-    fn drop(&mut self) {
-        self.policy.reserved.set(self.policy.reserved.get().saturating_sub(1));
-        if let Some(open) = self.policy.turns.borrow_mut().get_mut(self.turn) {
-            open.running = open.running.saturating_sub(1);
-        }
-        self.policy.idle.notify_waiters();
-    }
 }
 
 /// What was decided about a call, and what is needed to carry it out.

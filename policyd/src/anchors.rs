@@ -187,8 +187,8 @@ impl Policy {
         chain.proven.send_replace(proven);
     }
 
-    /// Asks memoryd over link `here`, or over one that came since, whether its files are what was signed, to the last head and
-    /// from there to their end; whether it has answered.
+    /// Asks memoryd over link `here` whether its files are what was signed, to the last head and from there to their end;
+    /// whether it has answered.
     async fn prove(self: &Rc<Self>, here: u32) -> bool {
         let _signing = self.signing.lock().await;
         let (last, end) = {
@@ -199,7 +199,17 @@ impl Policy {
         // A memoryd that was started anew since the stop has written lines that nobody has signed.
         let closed = end == End::Added || (end == End::Closed && here == 1);
         let ask = Anchored { seq, hash, whole: true, closed };
-        match self.memory.anchored(TraceId::NONE, ask, []).await {
+        let mut generations = self.memory.generations();
+        let answer = tokio::select! {
+            biased;
+            // Another one is asked something else: lines that this one has written after a stop are none that were added.
+            _ = generations.wait_for(|now| *now != here) => {
+                self.chain_is(0, None);
+                return false;
+            }
+            answer = self.memory.anchored(TraceId::NONE, ask, []) => answer,
+        };
+        match answer {
             Ok((head, [])) => {
                 self.count_unsigned(last, &head);
                 self.chain.borrow_mut().broken = None;
@@ -325,7 +335,8 @@ impl Policy {
         Ok(true)
     }
 
-    /// Has the head signed, up to line `seq` at least. Calls that come together share a signature.
+    /// Has the head signed, up to line `seq` at least, which memoryd has recorded before. Calls that come together share a
+    /// signature.
     ///
     /// # Errors
     /// When memoryd cannot show that its chronicle is what was signed, or the signature cannot be kept.
@@ -335,19 +346,35 @@ impl Policy {
         if last.is_some_and(|last| last.seq >= seq) {
             return Ok(());
         }
-        let (from, hash) = last.map_or((0, GENESIS), |last| (last.seq, last.hash));
-        let ask = Anchored { seq: from, hash, whole: false, closed: false };
+        let head = self.head_after(last).await?;
+        if head.seq < seq {
+            self.distrust(format!("memoryd has recorded line {seq}, and tells that line {} is the last", head.seq));
+            return self.said_of_chain().unwrap_or(Ok(()));
+        }
+        self.anchor(&head, false).await.map(drop).map_err(|error| unkept(&error))
+    }
+
+    /// Has the head signed as it is now. Nothing need have been recorded since it was signed last.
+    async fn sign_head(self: &Rc<Self>) -> Result<(), Refusal> {
+        let _signing = self.signing.lock().await;
+        let last = self.chain.borrow().last;
+        let head = self.head_after(last).await?;
+        if !self.anchor(&head, false).await.map_err(|error| unkept(&error))? {
+            let signed = last.map_or(0, |last| last.seq);
+            self.distrust(format!("line {signed} was signed, and memoryd tells that line {} is the last", head.seq));
+        }
+        self.said_of_chain().unwrap_or(Ok(()))
+    }
+
+    /// memoryd's head, with its word that the last signed one still stands below it. Whoever calls it holds `signing`.
+    async fn head_after(self: &Rc<Self>, last: Option<Anchor>) -> Result<ChainHead, Refusal> {
+        let (seq, hash) = last.map_or((0, GENESIS), |last| (last.seq, last.hash));
+        let ask = Anchored { seq, hash, whole: false, closed: false };
         match self.memory.anchored(TraceId::NONE, ask, []).await {
-            Ok((head, [])) if head.seq >= seq => {
-                self.anchor(&head, false).await.map(drop).map_err(|error| unkept(&error))
-            }
-            Ok((head, [])) => {
-                self.distrust(format!("memoryd has recorded line {seq}, and tells that line {} is the last", head.seq));
-                self.said_of_chain().unwrap_or(Ok(()))
-            }
+            Ok((head, [])) => Ok(head),
             Err(AskError::Refused(refusal)) if refusal.rule == ALTERED => {
-                self.distrust(refusal.why);
-                self.said_of_chain().unwrap_or(Ok(()))
+                self.distrust(refusal.why.clone());
+                Err(self.said_of_chain().and_then(Result::err).unwrap_or(refusal))
             }
             Err(error) => Err(memory_gone(&error)),
         }
@@ -382,8 +409,7 @@ impl Policy {
         }
         let policy = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            let next = policy.chain.borrow().last.map_or(1, |last| last.seq + 1);
-            if let Err(refusal) = policy.signed_up_to(next).await {
+            if let Err(refusal) = policy.sign_head().await {
                 tracing::warn!(%refusal, "what an effect has left in the chronicle is signed later");
             }
         });
@@ -391,11 +417,10 @@ impl Policy {
 
     /// policyd alone is stopped: the head is signed once more.
     pub async fn sign_at_stop(self: &Rc<Self>) {
-        let next = self.chain.borrow().last.map_or(1, |last| last.seq + 1);
         if !matches!(self.said_of_chain(), Some(Ok(()))) {
             return;
         }
-        if let Ok(Err(refusal)) = timeout(SIGNED_WITHIN, self.signed_up_to(next)).await {
+        if let Ok(Err(refusal)) = timeout(SIGNED_WITHIN, self.sign_head()).await {
             tracing::debug!(%refusal, "nothing more was signed");
         }
     }

@@ -55,6 +55,7 @@ pub mod rate;
 pub mod readmit;
 mod refusals;
 pub mod registry;
+mod reserved;
 mod resume;
 pub mod seeds;
 pub mod serve;

@@ -4,7 +4,7 @@
 
 mod peers;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
@@ -134,18 +134,21 @@ fn instance(folder: &Path) -> std::path::PathBuf {
 
 struct Peers {
     log: Log,
+    memory: Rc<FakeMemory>,
     sandbox: Rc<FakeSandbox>,
 }
 
-fn wire(daemon: &Started, executors: Vec<FakeExecutor>) -> Peers {
+/// Peers of a daemon; the chronicle is this long already.
+fn wire(daemon: &Started, executors: Vec<FakeExecutor>, lines: u64) -> Peers {
     let log = Log::default();
     let memory = Rc::new(FakeMemory::new(Rc::clone(&log)));
+    memory.seq.set(lines);
     let sandbox = Rc::new(FakeSandbox::new(Rc::clone(&log), executors));
     let end = AnswererEnd::new(daemon.give(EdgeId::PolicydMemoryd, Side::Asker, None)).unwrap();
-    tokio::task::spawn_local(policyd_memoryd::serve(end, memory));
+    tokio::task::spawn_local(policyd_memoryd::serve(end, Rc::clone(&memory)));
     let end = AnswererEnd::new(daemon.give(EdgeId::PolicydSandboxd, Side::Asker, None)).unwrap();
     tokio::task::spawn_local(policyd_sandboxd::serve(end, Rc::clone(&sandbox)));
-    Peers { log, sandbox }
+    Peers { log, memory, sandbox }
 }
 
 #[test]
@@ -157,10 +160,11 @@ fn the_program_starts_locked_bears_its_seeds_serves_and_stops() {
         repository_executor("fs_read"),
         repository_executor("text_stats"),
     ]);
+    let lines = Cell::new(0);
     for start in ["first", "second"] {
         run(async {
             let mut daemon = Started::spawn(folder.path(), &program);
-            let peers = wire(&daemon, pool.borrow().clone());
+            let peers = wire(&daemon, pool.borrow().clone(), lines.get());
             daemon.order(&Order::Go(Go {}));
             let Report::Ready(ready) = daemon.report().await else { panic!("not ready") };
             assert!(ready.lock.iter().any(|line| line.contains("seccomp")), "{:?}", ready.lock);
@@ -175,6 +179,7 @@ fn the_program_starts_locked_bears_its_seeds_serves_and_stops() {
             daemon.order(&Order::Drain(Drain {}));
             assert!(matches!(daemon.report().await, Report::Drained(_)));
             assert!(daemon.child.wait().unwrap().success());
+            lines.set(peers.memory.seq.get());
             pool.replace(peers.sandbox.executors.borrow().clone());
         });
     }

@@ -38,7 +38,8 @@ pub type Entry = (TurnId, String, u64, u64);
 
 pub struct FakeMemory {
     log: Log,
-    seq: Cell<u64>,
+    /// The last line: a chronicle outlives the policyd that writes to it.
+    pub seq: Cell<u64>,
     pub mood: Cell<Mood>,
     /// Decisions take one permit each; none left, they wait.
     pub gate: Rc<Semaphore>,

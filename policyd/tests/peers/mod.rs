@@ -141,6 +141,8 @@ impl World {
         policy.count_on(switches.1);
         policy.know_anchor(last_anchor);
         let memory = Rc::new(FakeMemory::new(Rc::clone(&log)));
+        // The chronicle is as long as an earlier policyd has signed it.
+        memory.seq.set(last_anchor.map_or(0, |last| last.anchor.seq));
         let sandbox = Rc::new(FakeSandbox::new(Rc::clone(&log), executors));
         let mind = Rc::new(FakeMind::new(Rc::clone(&log)));
         Self { policy, log, memory, sandbox, mind, memory_client, sandbox_client, mind_client, clock }
