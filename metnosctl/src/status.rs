@@ -448,14 +448,15 @@ mod tests {
     fn what_is_stopped_switched_off_and_not_there_yet_is_said() {
         let mut whole = whole();
         if let Some(policy) = &mut whole.policy {
-            policy.stopped_ms = 5;
+            (policy.stopped_ms, policy.stopped_by) = (5, "uid:1000\nowner".to_owned());
             policy.unborn = 2;
             policy.undecided = "line 70 was signed\nand is another one".to_owned();
             policy.disabled = vec!["fs_write".to_owned(), "web_fetch".to_owned()];
         }
         let (mut paper, out, _) = screen(false, [false, false], false);
         show(&mut paper, &whole, 60_000).unwrap();
-        assert!(out.text().contains("STOPPED     nothing is allowed, until `metnosctl resume`"), "{}", out.text());
+        assert!(out.text().contains("STOPPED     nothing is allowed since "), "{}", out.text());
+        assert!(out.text().contains(", by uid:1000\\nowner, until `metnosctl resume`"), "{}", out.text());
         assert!(out.text().contains("off         fs_write, web_fetch"), "{}", out.text());
         assert!(out.text().contains("growing     2 executors are still being tested"), "{}", out.text());
         assert!(out.text().contains("deciding    line 70 was signed\\nand is"), "{}", out.text());
