@@ -96,6 +96,9 @@ impl<F: Front> Set<F> {
                 daemon.health.pong();
                 daemon.pss_kib = pong.pss_kib;
                 self.pending.pong(role, pong.number);
+                if role == RoleName::Policyd {
+                    self.bring_others();
+                }
             }
             Report::Fault(fault) => {
                 let Some(daemon) = self.daemons.get_mut(&role) else { return Ok(()) };

@@ -77,6 +77,8 @@ pub struct Set<F: Front> {
     pub(crate) settings: Settings,
     pub(crate) reload: Option<Reload>,
     folders: Vec<Opened>,
+    /// Nobody but policyd was started yet.
+    alone: bool,
     pub(crate) notify: Notify,
     pub(crate) ping_number: u64,
     pub(crate) ready_after_ms: u64,
@@ -127,6 +129,7 @@ impl<F: Front> Set<F> {
             settings,
             reload: None,
             folders: Vec::new(),
+            alone: true,
             notify,
             ping_number: 0,
             ready_after_ms: 0,
@@ -159,8 +162,9 @@ impl<F: Front> Set<F> {
     /// # Errors
     /// With the reason when not all daemons became ready.
     pub async fn run(&mut self, events: &mut mpsc::Receiver<Event>) -> Ended {
-        // memoryd first: the others have most to say to it.
-        self.bring(RoleName::daemons().collect::<Vec<_>>().into_iter().rev().collect());
+        // policyd alone, until it answers: then its store is open, and a line that memoryd writes is one that may follow the end
+        // that was signed at the last stop, whatever becomes of this start.
+        self.bring(vec![RoleName::Policyd]);
         loop {
             let over = self.do_due();
             if over {
@@ -260,8 +264,19 @@ impl<F: Front> Set<F> {
         }
         let wires = self.broker.arrived(&roles);
         self.wire(&wires);
-        for role in roles {
-            self.order(role, &Order::Go(Go {}));
+        for role in &roles {
+            self.order(*role, &Order::Go(Go {}));
+        }
+        if self.alone && roles.contains(&RoleName::Policyd) {
+            let _asked = self.ping(RoleName::Policyd);
+        }
+    }
+
+    /// policyd has answered, so its store is open: the others are started. memoryd first: they have most to say to it.
+    pub(crate) fn bring_others(&mut self) {
+        if self.stop.is_none() && std::mem::take(&mut self.alone) {
+            let others = RoleName::daemons().filter(|role| *role != RoleName::Policyd);
+            self.bring(others.collect::<Vec<_>>().into_iter().rev().collect());
         }
     }
 

@@ -2,6 +2,7 @@
 //! every effect, and proofs and exports stand by themselves.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -239,5 +240,27 @@ fn a_stop_leaves_no_line_unsigned_and_a_crash_says_how_many() {
     metnos_tests::until("a line that says so", Duration::from_secs(20), || {
         set.chronicle().iter().any(|line| line.payload("kind") == "chronicle_unsigned").then_some(())
     });
+    set.verify();
+}
+
+#[test]
+fn a_start_that_fails_before_policyd_has_opened_raises_no_false_alarm() {
+    let mut set = Instance::start();
+    assert_eq!(call(&set).0, 0);
+    set.down();
+    // What memoryd would write a line about as soon as it is started.
+    std::fs::write(set.workspace("USER.md"), "I moved house.\n").unwrap();
+    let audit = set.home().join(".audit");
+    let before = std::fs::read(day_of(&audit)).unwrap();
+    let key = set.home().join(".policy/instance.key");
+    let open_to = |mode| std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
+    open_to(0o644);
+    set.begin();
+    assert!(!set.ended().success());
+    assert!(std::fs::read(day_of(&audit)).unwrap() == before, "no line without a policyd that knows of it");
+    open_to(0o600);
+    set.up();
+    assert_eq!(call(&set).0, 0);
+    assert_eq!(set.json(&["status"]).1["policy"]["undecided"], "");
     set.verify();
 }

@@ -20,6 +20,15 @@ fn a_daemon_that_cannot_start_ends_the_start_with_its_own_words() {
 }
 
 #[test]
+fn nobody_is_started_before_policyd_has_opened_its_store() {
+    let mut rig = Rig::with(Plan { acts: vec![(RoleName::Policyd, "fail")], ..Plan::default() });
+    assert_eq!(rig.word, "policyd does not start: exit status 3: the lock does not close");
+    assert_eq!(rig.wait().code(), Some(1));
+    let born: Vec<String> = rig.log().lines().filter(|line| line.contains(" born ")).map(str::to_owned).collect();
+    assert!(!born.is_empty() && born.iter().all(|line| line.starts_with("puppet policyd ")), "{born:#?}");
+}
+
+#[test]
 fn a_daemon_that_fails_again_and_again_is_degraded_the_rest_stays_and_it_can_recover() {
     let rig = Rig::start(As::Ordinary);
     let before = rig.survey();
