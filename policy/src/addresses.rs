@@ -52,7 +52,7 @@ pub fn is_spelled(words: &str, url: &str) -> bool {
     let Some(wanted) = Address::parse(url) else { return false };
     let tokens: Vec<&str> = tokens(words).collect();
     let typed = |token: &&str| Address::parse(token).filter(|typed| wanted.is_at(typed));
-    if tokens.iter().filter_map(typed).any(|typed| typed.rest == wanted.rest) {
+    if tokens.iter().filter_map(&typed).any(|typed| typed.rest == wanted.rest) {
         return true;
     }
     let alone = |at: &usize| typed(&tokens[*at]).is_some_and(|typed| typed.rest.is_empty());

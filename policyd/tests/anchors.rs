@@ -438,7 +438,7 @@ fn lines_after_a_closed_chronicle_stay_an_alarm_until_put_right() {
             let asked = if closed { "anchored 75 closed" } else { "anchored 75" };
             assert_eq!(world.memory.heads.borrow()[0], asked, "until it was put right");
             let mut rounds = 0;
-            while undecided(&world).await != "" && rounds < 10_000 {
+            while !undecided(&world).await.is_empty() && rounds < 10_000 {
                 rounds += 1;
                 tokio::task::yield_now().await;
             }
