@@ -248,6 +248,21 @@ def is_secret_name(name):
     return False
 
 
+# The beginnings of files that are secrets whatever they are called: `is_secret_content` of the same file in Rust.
+SECRET_HEADS = (
+    b"-----BEGIN PRIVATE KEY-----", b"-----BEGIN ENCRYPTED PRIVATE KEY-----", b"-----BEGIN RSA PRIVATE KEY-----",
+    b"-----BEGIN DSA PRIVATE KEY-----", b"-----BEGIN EC PRIVATE KEY-----", b"-----BEGIN OPENSSH PRIVATE KEY-----",
+    b"-----BEGIN PGP PRIVATE KEY BLOCK-----", b"PuTTY-User-Key-File-", b"AGE-SECRET-KEY-", b"# created: ",
+    b"\x03\xd9\xa2\x9a\x67\xfb\x4b\xb5", b"\x03\xd9\xa2\x9a\x65\xfb\x4b\xb5",
+)
+
+
+def is_secret_content(content):
+    """Whether a file that begins with these bytes is taken for a secret, whatever its name."""
+    head = content[:256].lstrip(b" \t\n\r\x0c")
+    return head.startswith(SECRET_HEADS) and (not head.startswith(b"# created: ") or b"AGE-SECRET-KEY-" in head)
+
+
 # Writing. What is written stands under the name of a draft until it is whole.
 
 DRAFT, DRAFT_END, DRAFT_RANDOM = ".metnos-", ".draft", 32

@@ -9,7 +9,7 @@ import os
 import re
 import stat
 
-from metnos_files import FILE, Refused, answer, open_below, split
+from metnos_files import FILE, Refused, answer, is_secret_content, open_below, split
 from metnos_walk import Walk
 
 DEFAULT_LIMIT = 100
@@ -170,7 +170,7 @@ class Search:
             size += len(part)
         self.bytes += size
         content = b"".join(parts)
-        if size > MOST_FILE_BYTES or b"\0" in content[:8192] or os.fstat(file).st_nlink > 1:
+        if size > MOST_FILE_BYTES or b"\0" in content[:8192] or os.fstat(file).st_nlink > 1 or is_secret_content(content):
             return None
         try:
             return content.decode("utf-8")

@@ -194,6 +194,7 @@ fn a_file_of_secrets_is_opened_by_its_owner_by_its_name_or_on_a_card() {
     assert_eq!(guest.says(json!({"path": "shared/.env"})), (Deny, "secret.file"));
     let shell = Bench::new("x", "shell", json!({"argv": "argv"}));
     assert_eq!(shell.says(json!({"argv": ["date", "--file=.env"]})), (Ask, "secret.file"));
+    assert_eq!(shell.says(json!({"argv": ["cat", "./id_rsa"]})), (Ask, "secret.file"), "a path from where it runs");
     let moves = Bench::new("rename it", "self_modify", json!({"path": "path", "to": "path"}));
     assert_eq!(moves.says(json!({"path": ".env", "to": "a.txt"})), (Ask, "secret.file"), "another name would open it");
     let made = Bench::new("keep it", "self_create", json!({"path": "path"}));

@@ -1,7 +1,7 @@
 //! Rules about files that are what they are called: the six that say what Metnos is, and those that hold secrets (design:
 //! policy §2, §7).
 
-use metnos_proto::executor::secret_names::is_secret_path;
+use metnos_proto::executor::secret_names::{is_path_shaped, is_secret_path};
 use metnos_proto::executor::{Class, Role};
 use metnos_proto::msg::common::Readers;
 use serde_json::Value;
@@ -124,10 +124,9 @@ fn secrets<'b, 'a>(case: &'b Case<'a>) -> impl Iterator<Item = &'b Field<'a>> {
     let files = &case.asked.files;
     case.fields.all.iter().filter(move |field| {
         let Some(text) = field.value.and_then(Value::as_str) else { return false };
-        let shaped = text.contains(['/', '\\', '.']) && !text.chars().any(char::is_whitespace);
         let may_name = match field.role {
             Role::Path => true,
-            Role::Selector | Role::Query | Role::Argv => shaped,
+            Role::Selector | Role::Query | Role::Argv => is_path_shaped(text),
             Role::Dest
             | Role::Payload
             | Role::Amount

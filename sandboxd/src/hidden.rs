@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
 use metnos_proto::executor::forbidden::{Places, check};
-use metnos_proto::executor::secret_names::is_secret_name;
+use metnos_proto::executor::secret_names::{is_secret_content, is_secret_name};
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
@@ -63,6 +63,8 @@ struct Folder {
     below: Vec<OsString>,
     /// What is hidden in it.
     hidden: Vec<(OsString, Why)>,
+    /// The other regular files in it.
+    files: Vec<OsString>,
     /// What of the trash is in it.
     trash: Vec<OsString>,
     entries: usize,
@@ -82,7 +84,13 @@ type Tree = HashMap<OsString, Folder>;
 
 /// See the head of this file.
 #[derive(Debug, Default)]
-pub struct Hidden(RefCell<BTreeMap<String, Tree>>);
+pub struct Hidden {
+    trees: RefCell<BTreeMap<String, Tree>>,
+    heads: RefCell<HashMap<(u64, u64), Head>>,
+}
+
+/// What the first bytes of a file said when its state was last changed at this time: whether it holds a secret.
+type Head = ((i64, u64), bool);
 
 /// One walk.
 struct Walk<'a> {
@@ -98,6 +106,9 @@ struct Walk<'a> {
     left: Vec<(OsString, bool)>,
     /// The trash is for reading only.
     keeps_trash: bool,
+    /// Files are looked into as well: listed programs read them unasked, and no code of ours stands before that.
+    contents: bool,
+    heads: &'a RefCell<HashMap<(u64, u64), Head>>,
     covers: &'a mut Vec<Cover>,
 }
 
@@ -113,7 +124,8 @@ impl Hidden {
                 continue;
             }
             let keeps_trash = plan.spec().keeps_trash && !mount.flags.read_only;
-            self.look_through((&mount.source, &mount.target), named, keeps_trash, &mut covers).await?;
+            let looks = (keeps_trash, !plan.spec().commands.is_empty());
+            self.look_through((&mount.source, &mount.target), named, looks, &mut covers).await?;
         }
         covers.sort();
         covers.dedup();
@@ -124,7 +136,7 @@ impl Hidden {
         &self,
         (source, target): (&str, &str),
         named: &[String],
-        keeps_trash: bool,
+        (keeps_trash, contents): (bool, bool),
         covers: &mut Vec<Cover>,
     ) -> Result<(), String> {
         let root = match walk::root(source) {
@@ -134,11 +146,13 @@ impl Hidden {
             Err(errno) => return Err(format!("{} cannot be looked through: {errno}", shown(target))),
         };
         // Another call may look through it at the same time; it then lists everything, and the later one is remembered.
-        let before = self.0.borrow_mut().remove(source).unwrap_or_default();
+        let before = self.trees.borrow_mut().remove(source).unwrap_or_default();
         let (after, left) = (Tree::with_capacity(before.len()), vec![(OsString::new(), false)]);
-        let mut looked = Walk { root, target, named, before, after, entries: 0, left, keeps_trash, covers };
+        let heads = &self.heads;
+        let mut looked =
+            Walk { root, target, named, before, after, entries: 0, left, keeps_trash, contents, heads, covers };
         let walked = looked.all().await;
-        let mut trees = self.0.borrow_mut();
+        let mut trees = self.trees.borrow_mut();
         if trees.len() >= MAX_TREES {
             trees.clear();
         }
@@ -206,6 +220,14 @@ impl Walk<'_> {
                 Why::Closed | Why::Secret => self.cover(&place, How::Nothing)?,
             }
         }
+        if self.contents && !closed {
+            for name in &folder.files {
+                let place = walk::join(path, name);
+                if !self.is_named(&place) && self.holds_secret(&place)? {
+                    self.cover(&place, How::Nothing)?;
+                }
+            }
+        }
         let kept = if self.keeps_trash && !closed { folder.trash.as_slice() } else { &[] };
         for name in kept {
             let place = walk::join(path, name);
@@ -235,6 +257,31 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the first bytes of a file are those of a secret. What this user cannot read, no call reads either.
+    fn holds_secret(&self, place: &OsStr) -> Result<bool, String> {
+        let status = match rustix::fs::statat(&self.root, place, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(status) => status,
+            Err(errno) => return gone(errno, place).map(|none: Option<bool>| none.unwrap_or(false)),
+        };
+        let (id, changed) = ((status.st_dev, status.st_ino), (status.st_ctime, status.st_ctime_nsec));
+        if let Some((_, secret)) = self.heads.borrow().get(&id).filter(|(then, _)| *then == changed) {
+            return Ok(*secret);
+        }
+        let head = match walk::head(&self.root, place) {
+            Ok(head) => head,
+            Err(errno) => return gone(errno, place).map(|none: Option<bool>| none.unwrap_or(false)),
+        };
+        let secret = is_secret_content(&head);
+        if seconds_now().saturating_sub(status.st_ctime) >= SETTLED_S {
+            let mut heads = self.heads.borrow_mut();
+            if heads.len() >= MAX_ENTRIES {
+                heads.clear();
+            }
+            heads.insert(id, (changed, secret));
+        }
+        Ok(secret)
     }
 
     fn cover(&mut self, place: &OsStr, how: How) -> Result<(), String> {
@@ -288,8 +335,8 @@ impl Folder {
 fn list(root: &OwnedFd, path: &OsStr) -> Result<Folder, Errno> {
     let opened = walk::open(root, path)?;
     let status = rustix::fs::fstat(&opened)?;
-    let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(0));
-    let (mut below, mut hidden, mut trash, mut count) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let now = seconds_now();
+    let (mut below, mut hidden, mut trash, mut files, mut count) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), 0);
     walk::read(&opened, |name, kind| {
         count += 1;
         if name.as_bytes().starts_with(TRASH.as_bytes()) {
@@ -298,6 +345,7 @@ fn list(root: &OwnedFd, path: &OsStr) -> Result<Folder, Errno> {
         match why(path, name) {
             Some(why) => hidden.push((name.to_owned(), why)),
             None if kind == FileType::Directory => below.push(name.to_owned()),
+            None if kind == FileType::RegularFile => files.push(name.to_owned()),
             None => {}
         }
         count <= MAX_ENTRIES
@@ -309,8 +357,13 @@ fn list(root: &OwnedFd, path: &OsStr) -> Result<Folder, Errno> {
         below,
         hidden,
         trash,
+        files,
         entries: count,
     })
+}
+
+fn seconds_now() -> i64 {
+    std::time::UNIX_EPOCH.elapsed().map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(0))
 }
 
 fn entries(root: &OwnedFd, path: &OsStr) -> Result<Vec<(OsString, FileType)>, Errno> {

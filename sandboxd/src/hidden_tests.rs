@@ -26,7 +26,7 @@ fn found_with(hidden: &Hidden, root: &Path, named: &[&str]) -> Result<Vec<String
 fn covers_of(hidden: &Hidden, root: &Path, named: &[&str], trash: bool) -> Result<Vec<(String, How)>, String> {
     let named: Vec<String> = named.iter().map(|path| format!("/workspace/{path}")).collect();
     let mut covers = Vec::new();
-    block(hidden.look_through((root.to_str().unwrap(), "/workspace"), &named, trash, &mut covers))?;
+    block(hidden.look_through((root.to_str().unwrap(), "/workspace"), &named, (trash, true), &mut covers))?;
     covers.sort();
     covers.dedup();
     let text = |path: OsString| path.to_string_lossy().trim_start_matches("/workspace/").to_owned();
@@ -47,6 +47,26 @@ fn the_trash_is_for_reading_where_no_act_is_taken_back() {
     assert_eq!(covers(&[]), of(&[trash, note, secret[0], secret[1]]));
     assert_eq!(covers(&["a/notes.md"]), of(&[trash, secret[0], secret[1]]));
     assert_eq!(found(root, &[]), ["a/.trash-k2-.env"]);
+}
+
+#[test]
+fn files_with_the_first_bytes_of_a_secret_are_found_also_when_they_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, hidden) = (folder.path(), Hidden::default());
+    let key = "\n-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl";
+    put(root, "notes/plain.md");
+    put(root, "notes/scan.txt");
+    std::fs::write(root.join("notes/scan.txt"), key).unwrap();
+    for _ in 0..2 {
+        assert_eq!(found_with(&hidden, root, &[]).unwrap(), ["notes/scan.txt"]);
+    }
+    assert!(found_with(&hidden, root, &["notes/scan.txt"]).unwrap().is_empty(), "the call names it");
+    // Written in place: its folder has not changed.
+    std::fs::write(root.join("notes/plain.md"), key).unwrap();
+    assert_eq!(found_with(&hidden, root, &[]).unwrap(), ["notes/plain.md", "notes/scan.txt"]);
+    let mut covers = Vec::new();
+    block(hidden.look_through((root.to_str().unwrap(), "/workspace"), &[], (false, false), &mut covers)).unwrap();
+    assert!(covers.is_empty(), "only where listed programs run");
 }
 
 fn found(root: &Path, named: &[&str]) -> Vec<String> {
@@ -113,7 +133,7 @@ fn what_changes_in_a_folder_that_was_remembered_is_seen() {
     let hidden = Hidden::default();
     assert!(found_with(&hidden, root, &[]).unwrap().is_empty());
     // As if nothing had changed for long.
-    for folder in hidden.0.borrow_mut().values_mut().flat_map(HashMap::values_mut) {
+    for folder in hidden.trees.borrow_mut().values_mut().flat_map(HashMap::values_mut) {
         folder.settled = true;
     }
     assert!(found_with(&hidden, root, &[]).unwrap().is_empty());
@@ -128,7 +148,7 @@ fn what_changes_in_a_folder_that_was_remembered_is_seen() {
     assert_eq!(found_with(&hidden, root, &[]).unwrap(), ["a/b/c/.env"]);
     // A folder that is moved is looked at where it is.
     std::fs::rename(&at, root.join("moved")).unwrap();
-    hidden.0.borrow_mut().clear();
+    hidden.trees.borrow_mut().clear();
     assert_eq!(found_with(&hidden, root, &[]).unwrap(), ["moved/.env"]);
 }
 

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
+use metnos_proto::executor::secret_names::SIGNATURE_BYTES;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
@@ -46,6 +47,23 @@ pub fn open(root: &OwnedFd, path: &OsStr) -> Result<OwnedFd, Errno> {
         Errno::PERM => rustix::fs::openat2(root, here(path), flags & !OFlags::NOATIME, Mode::empty(), resolve),
         errno => Err(errno),
     })
+}
+
+/// The first bytes of a regular file below `root`, as many as tell whether it holds a secret; of what is none, nothing.
+///
+/// # Errors
+/// What the kernel says.
+pub fn head(root: &OwnedFd, path: &OsStr) -> Result<Vec<u8>, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    let file = rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)?;
+    if !FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode).is_file() {
+        return Ok(Vec::new());
+    }
+    let mut head = vec![0; SIGNATURE_BYTES];
+    let read = rustix::io::pread(&file, &mut head, 0)?;
+    head.truncate(read);
+    Ok(head)
 }
 
 /// Every entry of a folder, for as long as `take` wants more.

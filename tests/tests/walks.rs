@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use metnos_proto::executor::secret_names::is_secret_name;
+use metnos_proto::executor::secret_names::{is_secret_content, is_secret_name};
 use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use serde_json::{Value, json};
@@ -54,8 +54,8 @@ fn deep(set: &Instance, top: &str, levels: usize, name: &str) {
 #[test]
 fn a_tree_deeper_than_a_path_is_long_is_walked_deleted_and_brought_back() {
     let set = Plan::new().config(UNHURRIED).start();
-    // The second is deeper than the longest path, and both than the descriptors of a call.
-    for (top, levels, name) in [("low", 80, "d"), ("lower", 1200, "a-name-of-some-length")] {
+    // Both are deeper than the descriptors of a call.
+    for (top, levels, name) in [("low", 80, "d"), ("lower", 1600, "d")] {
         deep(&set, top, levels, name);
         let counted = good(&set, "fs_count", &json!({"path": top}));
         assert_eq!((&counted["files"], &counted["folders"]), (&json!(1), &json!(levels + 1)), "{counted}");
@@ -115,8 +115,8 @@ fn walks_leave_out_what_is_named_like_a_secret_and_say_how_much() {
     let listed = good(&set, "fs_list", &json!({"path": "box"}));
     assert_eq!((&listed["total"], &listed["omitted"]), (&json!(1), &json!(3)), "{listed}");
     assert!(!listed.to_string().contains("id_rsa"));
-    // A count is about what an act on the folder touches.
-    assert_eq!(good(&set, "fs_count", &json!({"path": "box"}))["files"], 4);
+    // A count is about what an act on the folder touches; what a folder of secrets holds is covered, and not counted.
+    assert_eq!(good(&set, "fs_count", &json!({"path": "box"}))["files"], 3);
     put(&set, "notes/plain.md", "x");
     assert_eq!(good(&set, "fs_find", &json!({"path": "notes"})).get("omitted"), None, "nothing is said of nothing");
     set.verify();
@@ -241,6 +241,31 @@ fn the_executors_know_the_same_names_of_secrets_as_the_daemons() {
     let differ: Vec<&String> =
         names.iter().zip(&told).filter(|(name, told)| is_secret_name(name) != **told).map(|(name, _)| name).collect();
     assert!(names.len() > 10_000 && told.iter().any(|told| *told) && differ.is_empty(), "{differ:?}");
+}
+
+#[test]
+fn secret_contents_are_the_same_ones_in_python_and_in_rust() {
+    let heads = [
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nb3",
+        " \r\n-----BEGIN RSA PRIVATE KEY-----",
+        "-----BEGIN CERTIFICATE-----",
+        "# created: 2026\nAGE-SECRET-KEY-1X",
+        "# created: by me",
+        "PuTTY-User-Key-File-3",
+        "AGE-SECRET-KEY-1",
+        "bread",
+        "",
+        "a -----BEGIN PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----",
+    ];
+    let told = python(
+        "print(json.dumps([files.is_secret_content(head.encode()) for head in json.load(sys.stdin)]))",
+        &serde_json::to_string(&heads).unwrap(),
+    );
+    let told: Vec<bool> = serde_json::from_str(&told).unwrap();
+    let ours: Vec<bool> = heads.iter().map(|head| is_secret_content(head.as_bytes())).collect();
+    assert_eq!((&told, ours.iter().filter(|secret| **secret).count()), (&ours, 7));
 }
 
 #[test]

@@ -99,6 +99,13 @@ pub fn is_secret_path(path: &str) -> bool {
     path.split(['/', '\\']).any(is_secret_name)
 }
 
+/// Whether a word of a command or a search has the shape of a path, so that it may name a file: `id_rsa` alone is a word, and
+/// opens nothing; `keys/id_rsa` and `.env` are paths. Who decides on a call and who hides files from it read words alike by it.
+#[must_use]
+pub fn is_path_shaped(word: &str) -> bool {
+    word.contains(['/', '\\', '.']) && !word.chars().any(char::is_whitespace)
+}
+
 /// Whether a file that begins with these bytes is taken for a secret.
 #[must_use]
 pub fn is_secret_content(head: &[u8]) -> bool {

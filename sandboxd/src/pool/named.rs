@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use metnos_proto::control::FolderSettings;
 use metnos_proto::executor::forbidden::{Places, within_workspace};
-use metnos_proto::executor::secret_names::is_secret_path;
+use metnos_proto::executor::secret_names::{is_path_shaped, is_secret_path};
 use metnos_proto::executor::{Manifest, Role, outside};
 use metnos_proto::json;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
@@ -89,8 +89,8 @@ pub fn words_name(manifest: &Manifest, plan: &Plan, arguments: &[u8]) -> Result<
     let folder = arguments.get("cwd").and_then(Value::as_str).unwrap_or_default();
     collect(&arguments, String::new(), &mut |pointer, text| match manifest.role(pointer) {
         Role::Path | Role::Selector | Role::Dest => add(text),
-        // A program's word is a file from where it runs.
-        Role::Argv => add(format!("{folder}/{text}").trim_start_matches('/')),
+        // A program's word is a file from where it runs, if it is a path at all: policyd takes it for one by the same rule.
+        Role::Argv if is_path_shaped(text) => add(format!("{folder}/{text}").trim_start_matches('/')),
         _ => {}
     });
     if named.secrets.len() > MAX_NAMED {
@@ -204,7 +204,8 @@ mod tests {
         }
         let shell = Manifest::parse(include_bytes!("../../../executors/shell_run/manifest.toml")).unwrap();
         let named = |arguments: Value| words_name(&shell, &plan, arguments.to_string().as_bytes()).unwrap();
-        assert_eq!(named(json!({"argv": ["cat", "id_rsa"], "cwd": "keys"})), of(&["/workspace/keys/id_rsa"], &[]));
+        assert_eq!(named(json!({"argv": ["cat", "./id_rsa"], "cwd": "keys"})), of(&["/workspace/keys/id_rsa"], &[]));
+        assert_eq!(named(json!({"argv": ["cat", "id_rsa"], "cwd": "keys"})), of(&[], &[]), "a word, and no path");
         assert_eq!(named(json!({"argv": ["grep", "-r", "x", "."], "stdin": ".env"})), Named::default());
         let many: Vec<String> = (0..=MAX_NAMED).map(|n| format!("{n}.key")).collect();
         assert_eq!(

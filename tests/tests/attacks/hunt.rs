@@ -64,6 +64,20 @@ pub struct Hunt {
     seconds: u64,
 }
 
+/// The same programs, none with the words of another: a turn is found by its words, and of two that say the same at once each
+/// could be taken for the other's.
+fn apart(programs: &[Program]) -> Vec<Program> {
+    let mut apart: Vec<Program> = Vec::with_capacity(programs.len());
+    for program in programs {
+        let mut program = program.clone();
+        while apart.iter().any(|earlier| earlier.words == program.words) {
+            program.words.push_str(" please");
+        }
+        apart.push(program);
+    }
+    apart
+}
+
 impl Hunt {
     pub fn start(seed: u64, time: Duration, yes: bool) -> Self {
         let mut chance = Rng::new(seed);
@@ -187,6 +201,7 @@ impl Hunt {
 
     fn play(&mut self, programs: &[Program]) -> (Vec<Violation>, Vec<Played>) {
         let (world, yes) = (&self.world, self.yes);
+        let programs = &apart(programs);
         let played: Vec<Played> = std::thread::scope(|scope| {
             let threads: Vec<_> =
                 programs.iter().map(|program| scope.spawn(move || play(world, program, yes))).collect();
