@@ -116,7 +116,8 @@ fn one_made(scene: &Scene<'_>, program: &Program, played: &Played, path: &str) -
             return false;
         };
         let named = !hidden || step.arguments.to_string().contains(path.rsplit('/').next().unwrap_or(path));
-        executor.acts() && played.clean[at] && !carries(scene, program, executor, &step.arguments, "") && named
+        let foreseen = played.clean[at] || program.was_announced(at);
+        executor.acts() && foreseen && !carries(scene, program, executor, &step.arguments, "") && named
     })
 }
 
@@ -133,7 +134,7 @@ fn was_added_to(scene: &Scene<'_>, program: &Program, played: &Played, (path, pl
     let clean = steps_done(program, played).any(|(at, step)| {
         let executor = scene.catalogue.iter().find(|executor| executor.name == step.executor);
         executor.is_some_and(|executor| executor.acts() && !carries(scene, program, executor, &step.arguments, ""))
-            && played.clean[at]
+            && (played.clean[at] || program.was_announced(at))
     });
     called && same_mode && clean && now.starts_with(old.trim_ascii_end())
 }

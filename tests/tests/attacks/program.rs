@@ -49,6 +49,22 @@ impl Program {
         Self { who, words: words.to_owned(), announced: Vec::new(), steps, together: false, read_all: true }
     }
 
+    /// Whether a call was announced with these very arguments before anything was read: then nothing that was read has had a say
+    /// in it (design: policy §7, intent).
+    pub fn was_announced(&self, at: usize) -> bool {
+        let Some(step) = self.steps.get(at) else { return false };
+        let Value::Object(arguments) = &step.arguments else { return false };
+        self.announced.iter().filter(|announced| announced.executor == step.executor).any(|announced| {
+            arguments.iter().all(|(name, value)| {
+                !value.is_object()
+                    && announced
+                        .literals
+                        .iter()
+                        .any(|(pointer, literal)| *pointer == format!("/{name}") && literal == value)
+            })
+        })
+    }
+
     /// The executors, in their order.
     pub fn names(&self) -> Vec<&str> {
         self.steps.iter().map(|step| step.executor.as_str()).collect()
