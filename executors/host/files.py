@@ -250,8 +250,7 @@ def is_secret_name(name):
 
 # The beginnings of files that are secrets whatever they are called: `is_secret_content` of the same file in Rust.
 SECRET_HEADS = (
-    b"-----BEGIN PRIVATE KEY-----", b"-----BEGIN ENCRYPTED PRIVATE KEY-----", b"-----BEGIN RSA PRIVATE KEY-----",
-    b"-----BEGIN DSA PRIVATE KEY-----", b"-----BEGIN EC PRIVATE KEY-----", b"-----BEGIN OPENSSH PRIVATE KEY-----",
+    *(b"-----BEGIN %sPRIVATE KEY-----" % kind for kind in (b"", b"ENCRYPTED ", b"RSA ", b"DSA ", b"EC ", b"OPENSSH ")),
     b"-----BEGIN PGP PRIVATE KEY BLOCK-----", b"PuTTY-User-Key-File-", b"AGE-SECRET-KEY-", b"# created: ",
     b"\x03\xd9\xa2\x9a\x67\xfb\x4b\xb5", b"\x03\xd9\xa2\x9a\x65\xfb\x4b\xb5",
 )
