@@ -123,7 +123,7 @@ fn walks_leave_out_what_is_named_like_a_secret_and_say_how_much() {
 }
 
 #[test]
-fn drafts_of_killed_calls_are_shown_by_nothing_and_removed_at_the_next_write() {
+fn drafts_of_killed_calls_are_hidden_and_removed_at_the_next_write() {
     let set = Plan::new().config(UNHURRIED).start();
     let name = |digit: &str| format!("box/.metnos-{}.draft", digit.repeat(32));
     let others = ["box/.metnos-xyz.draft", "box/old.draft", "box/.metnos-.draft"];
