@@ -78,7 +78,7 @@ fn main() -> ExitCode {
     #[cfg(feature = "attack")]
     add("bounds::below_the_reserve_nothing_is_written", Box::new(|lab| Box::pin(bounds::reserve(lab))));
     add("bounds::what_the_machine_refuses_is_no_strike", Box::new(|lab| Box::pin(bounds::refused(lab))));
-    add("bounds::ls_complains_of_no_attributes", Box::new(|lab| Box::pin(bounds::listed(lab))));
+    add("programs::ls_complains_of_no_attributes", Box::new(|lab| Box::pin(bounds::listed(lab))));
     for case in escape::all() {
         for (step, warm) in [("fresh", false), ("warm", true)] {
             // What waits warm has no place for such folders, and runs no programs.
