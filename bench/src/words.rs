@@ -78,7 +78,7 @@ fn envelope(candidates: Vec<Candidate>) -> Envelope {
 
 /// Measures both.
 pub fn measure(table: &mut Table) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../reflex/tests/data/synthetic.jsonl");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/reflex/tests/data/synthetic.jsonl");
     let text = std::fs::read_to_string(file).unwrap();
     let words: Vec<String> = text
         .lines()

@@ -63,7 +63,8 @@ macro_rules! seed {
 /// them with.
 pub fn candidates() -> Vec<Candidate> {
     let mut candidates = vec![seed!("fs_read"), seed!("fs_list"), seed!("text_stats")];
-    let others: Vec<Candidate> = serde_json::from_str(include_str!("../../reflex/tests/data/others.json")).unwrap();
+    let others: Vec<Candidate> =
+        serde_json::from_str(include_str!("../../crates/reflex/tests/data/others.json")).unwrap();
     candidates.extend(others);
     candidates
 }

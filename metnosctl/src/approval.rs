@@ -1,13 +1,13 @@
 //! `approval`: the cards that wait, and the owner's word on them. It shows what policyd says the
 //! card is about, and sends back the digest of exactly what it has shown.
 
-use metnos_lingua::{Key, card, say, tell};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
 use metnos_proto::masks::masked;
 use metnos_proto::msg::policyd::{Answer, Answered, Approvals, Decide, ShowApproval};
 use metnos_proto::payload::Sealed;
+use metnos_texts::{Key, card, say, tell};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 

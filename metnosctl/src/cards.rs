@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal};
 use std::time::Duration;
 
-use metnos_lingua::{Key, card, say, tell};
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::CtlDoor;
 use metnos_proto::edges::ctl_door::Note;
@@ -13,6 +12,7 @@ use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::door::AnswerHere;
 use metnos_proto::msg::policyd::{Answer, CardSettled, CardWaits};
+use metnos_texts::{Key, card, say, tell};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 

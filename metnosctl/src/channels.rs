@@ -3,11 +3,11 @@
 
 use std::net::SocketAddr;
 
-use metnos_lingua::{Key, tell};
 use metnos_proto::edges::CtlDoor;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::door::{DoorReport, DoorStatus};
+use metnos_texts::{Key, tell};
 
 use crate::error::CtlError;
 use crate::escape;

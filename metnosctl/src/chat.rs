@@ -6,11 +6,11 @@ use std::io::{BufRead, IsTerminal, Read};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use metnos_lingua::{Key, say, tell};
 use metnos_proto::edges::{CtlDoor, CtlPolicyd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::door::Greet;
+use metnos_texts::{Key, say, tell};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};

@@ -4,8 +4,8 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use metnos_lingua::{Key, say, tell};
 use metnos_proto::msg::common::Lang;
+use metnos_texts::{Key, say, tell};
 use serde_json::{Value, json};
 
 use crate::error::CtlError;
@@ -272,7 +272,7 @@ impl Screen {
         if self.lang == Lang::It {
             let told = match error {
                 CtlError::Refused(refusal) => {
-                    Some(metnos_lingua::refusal(self.lang, refusal)).filter(|told| *told != refusal.to_string())
+                    Some(metnos_texts::refusal(self.lang, refusal)).filter(|told| *told != refusal.to_string())
                 }
                 CtlError::NotRunning(place) => {
                     let place = place.display().to_string();

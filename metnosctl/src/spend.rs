@@ -14,7 +14,7 @@ use crate::table::{Table, cell};
 
 /// Millionths in whole units of money: two places, and more only where there is more.
 pub(crate) fn money(micro: u64) -> String {
-    metnos_lingua::card::money(micro)
+    metnos_texts::card::money(micro)
 }
 
 /// `spend`.

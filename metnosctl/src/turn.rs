@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use metnos_lingua::{Key, card, say as lingua, tell};
 use metnos_proto::edges::CtlDoor;
 use metnos_proto::edges::ctl_door::Note;
 use metnos_proto::ids::{TraceId, TurnId};
@@ -15,6 +14,7 @@ use metnos_proto::msg::door::{FireTimer, Say, Stop};
 use metnos_proto::msg::planner::{Call, CallState, Progress, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{CardSettled, CardWaits};
 use metnos_proto::payload::Sealed;
+use metnos_texts::{Key, card, say as lingua, tell};
 use serde_json::json;
 use signal_hook::consts::SIGINT;
 

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use metnos_lingua::{Key, card, say, tell};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::policyd::{Answer, Approvals, Decide};
+use metnos_texts::{Key, card, say, tell};
 use rustyline::ExternalPrinter;
 use serde_json::Value;
 

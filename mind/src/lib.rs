@@ -6,7 +6,7 @@
 //! [`registry`] what is configured · [`keys`] what they are called · [`mod@format`] what servers speak, without
 //! I/O, over [`lines`], [`json`] and [`gather`] · [`substrate`] one server · [`lanes`] places · [`funds`] what a turn
 //! may take · [`thinking`] one thought from its ask to its end · [`assist`] those for executors · [`serve`] who may ask
-//! what · [`report`] what is told. The way to a server, and its key, are [`metnos_way`]'s.
+//! what · [`report`] what is told. The way to a server, and its key, are [`metnos_outbound`]'s.
 
 mod answer;
 pub mod assist;

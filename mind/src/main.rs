@@ -12,14 +12,14 @@ use metnos_mind::lanes::Lane;
 use metnos_mind::registry::Registry;
 use metnos_mind::serve::Mind as Service;
 use metnos_mind::substrate::{Patience, Substrate};
+use metnos_outbound::hold::{CREDENTIALS, Holder};
+use metnos_outbound::net::Net;
 use metnos_proto::boot::{BootError, Daemon};
 use metnos_proto::control::Start;
 use metnos_proto::edges::{
     CtlMind, DoorMind, PlannerMind, PolicydMind, SyntdMind, ctl_mind, door_mind, planner_mind, policyd_mind, syntd_mind,
 };
 use metnos_proto::role::Mind;
-use metnos_way::hold::{CREDENTIALS, Holder};
-use metnos_way::net::Net;
 
 fn main() -> ExitCode {
     daemon::live::<Mind, _, _>(open, |mind: Rc<Service>| async move { mind.drain().await })

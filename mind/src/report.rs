@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use metnos_outbound::hold::Origin;
+use metnos_outbound::net::takes_key;
 use metnos_proto::edge::Edge;
 use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::link_async::Notes;
@@ -9,8 +11,6 @@ use metnos_proto::models::{ModelName, ROLES};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::mind::{MindReport, RoleModel, TEST_ROLE, ThoughtUsed};
 use metnos_proto::prompt::{Message, Prompt};
-use metnos_way::hold::Origin;
-use metnos_way::net::takes_key;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

@@ -7,11 +7,11 @@ use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::time::{Duration, Instant, SystemTime};
 
+use metnos_outbound::hold::{Holder, Origin};
+use metnos_outbound::net::takes_key;
 use metnos_proto::models::{SubstrateLine, Tongue};
 use metnos_proto::msg::sandboxd::LEAST_TOLD;
 use metnos_proto::prompt::{Prompt, Reply, Stop};
-use metnos_way::hold::{Holder, Origin};
-use metnos_way::net::takes_key;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, Response};
 

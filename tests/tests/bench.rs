@@ -92,7 +92,7 @@ fn utterances_are_counted_as_right_wrong_abstained_or_missed_and_a_call_with_an_
     assert_eq!(of("executors"), offered as u64);
     // The utterances that come with the source: nothing with an effect is called wrongly.
     for (name, least) in [("synthetic.jsonl", 0.97), ("held-out.jsonl", 0.9)] {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../reflex/tests/data").join(name);
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/reflex/tests/data").join(name);
         let found = document(&bench("reflex", &file, scratch.path()));
         assert_eq!(found["wrong_calls_with_effects"], 0, "{name}: {found:#}");
         assert!(found["accuracy"].as_f64().unwrap() >= least, "{name}: {found:#}");

@@ -23,8 +23,8 @@ const DAEMONS: [&str; 8] = [
 /// Where `unsafe` may stand, and for which system calls.
 const UNSAFE_ALLOWED: [(&str, &str); 7] = [
     ("egress/src/sys.rs", "forks a helper, and closes what the nursery has inherited"),
-    ("jail/src/sys/acts.rs", "test builds only: the forbidden acts as raw calls"),
-    ("jail/src/sys/mod.rs", "asks the kernel which Landlock it has, and whether a filter can kill"),
+    ("crates/jail/src/sys/acts.rs", "test builds only: the forbidden acts as raw calls"),
+    ("crates/jail/src/sys/mod.rs", "asks the kernel which Landlock it has, and whether a filter can kill"),
     ("proto/src/sys.rs", "an owned descriptor on tokio's reactor; SO_PASSRIGHTS"),
     ("sandboxd/seal/system.rs", "system calls and CPython's interface for the seal, which stands on no library"),
     ("sandboxd/src/sys.rs", "what the last steps before an executor need between fork and exec"),
@@ -43,7 +43,7 @@ const LONG_ALLOWED: [(&str, &str); 11] = [
     ),
     ("metnosctl/src/cli.rs", "every command as clap sees it, in one place"),
     (
-        "policy/tests/hunt.rs",
+        "crates/policy/tests/hunt.rs",
         "one attacker: a household, all that is tried in it, and what counts as harm, in one piece",
     ),
     (
@@ -124,8 +124,8 @@ fn no_daemon_depends_on_a_daemon() {
                 "metnos-egress",
                 "metnos-rank",
                 "metnos-reflex",
-                "metnos-lingua",
-                "metnos-way",
+                "metnos-texts",
+                "metnos-outbound",
             ]
             .map(str::to_owned),
         );
@@ -141,7 +141,7 @@ fn the_rules_know_the_words_and_nothing_else() {
     for wanted in ["metnos-policyd", "metnosctl"] {
         assert!(dependencies[wanted].contains("metnos-policy"), "{wanted} decides with rules of its own");
     }
-    for file in files("policy/src", &[".rs"]) {
+    for file in files("crates/policy/src", &[".rs"]) {
         // The reader of a trace's catalogues is handed in, and tests may do as they like.
         let own = text(&file).split("#[cfg(test)]").next().unwrap_or_default().to_owned();
         for word in ["std::fs", "std::net", "std::time", "std::process", "std::env"] {
@@ -457,11 +457,12 @@ const SAID_TO_NOBODY: [&str; 27] = [
 
 #[test]
 fn whoever_is_told_no_on_a_channel_is_told_so_in_italian_too() {
-    let italian = text("lingua/texts/it.ftl");
+    let italian = text("crates/texts/texts/it.ftl");
     let told = italian.split("\nrefusal = ").nth(1).unwrap().split("\n}").next().unwrap();
     let mut silent = BTreeSet::new();
     let mut found = 0;
-    for folder in ["policy/src", "policyd/src", "gatewayd/src", "memoryd/src", "sandboxd/src", "mind/src", "proto/src"]
+    for folder in
+        ["crates/policy/src", "policyd/src", "gatewayd/src", "memoryd/src", "sandboxd/src", "mind/src", "proto/src"]
     {
         for file in
             files(folder, &[".rs"]).iter().filter(|file| !file.ends_with("tests.rs") && !file.ends_with("stage.rs"))
@@ -484,7 +485,7 @@ fn whoever_is_told_no_on_a_channel_is_told_so_in_italian_too() {
         }
     }
     assert!(found > 150, "the rules were not found: {found}");
-    assert!(silent.is_empty(), "lingua/texts/it.ftl has no words for {silent:?}");
+    assert!(silent.is_empty(), "crates/texts/texts/it.ftl has no words for {silent:?}");
 }
 
 #[test]

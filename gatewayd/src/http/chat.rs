@@ -4,10 +4,10 @@
 
 use hyper::StatusCode;
 use hyper::body::Bytes;
-use metnos_lingua::{Key, card, tell};
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::planner::{TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::CardWaits;
+use metnos_texts::{Key, card, tell};
 use serde_json::{Map, Value};
 
 use super::body;

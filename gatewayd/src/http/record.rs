@@ -5,10 +5,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use metnos_lingua::card;
 use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::msg::planner::{TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::CardWaits;
+use metnos_texts::card;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;

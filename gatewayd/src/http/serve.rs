@@ -12,7 +12,6 @@ use hyper::header::{
 use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
-use metnos_lingua::card;
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::{Channel, Lang, Refusal, Standing};
 use metnos_proto::msg::door::AnswerHere;
@@ -20,6 +19,7 @@ use metnos_proto::msg::people;
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::msg::policyd::{self, Identified};
 use metnos_proto::payload::Sealed;
+use metnos_texts::card;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -79,7 +79,7 @@ pub async fn serve(http: Rc<Http>, mut request: Request<Incoming>, unheard: Rc<U
 
 /// The language that a client asks for.
 fn spoken(headers: &HeaderMap) -> Option<Lang> {
-    headers.get(ACCEPT_LANGUAGE).and_then(|tags| metnos_lingua::of_tag(tags.to_str().ok()?))
+    headers.get(ACCEPT_LANGUAGE).and_then(|tags| metnos_texts::of_tag(tags.to_str().ok()?))
 }
 
 fn refused(problem: &Problem, lang: Lang, path: &str) -> Response<Out> {

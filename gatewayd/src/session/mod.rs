@@ -28,6 +28,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::rc::Rc;
 
+use metnos_outbound::hold::Holder;
 use metnos_proto::edge::AnswererEnd;
 use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolicyd, ctl_door};
 use metnos_proto::ids::{TraceId, TurnId};
@@ -36,7 +37,6 @@ use metnos_proto::msg::common::{Channel, Lang};
 use metnos_proto::msg::door::DoorReport;
 use metnos_proto::msg::planner::CancelTurn;
 use metnos_proto::msg::policyd::{CardSettled, OwnerTold, OwnersCard};
-use metnos_way::hold::Holder;
 use tokio::sync::watch;
 
 use crate::hooks::Hooks;
@@ -351,7 +351,7 @@ impl Door {
 
 /// What the door itself says, in the person's language.
 pub(crate) mod says {
-    use metnos_lingua::{Key, say, tell};
+    use metnos_texts::{Key, say, tell};
 
     use super::Lang;
     use metnos_proto::msg::common::Refusal;
@@ -373,6 +373,6 @@ pub(crate) mod says {
 
     /// The answer could not be journalled.
     pub fn not_recorded(lang: Lang, no: &Refusal) -> String {
-        tell(lang, Key::NotRecorded, &[("why", (&metnos_lingua::refusal(lang, no)).into())])
+        tell(lang, Key::NotRecorded, &[("why", (&metnos_texts::refusal(lang, no)).into())])
     }
 }

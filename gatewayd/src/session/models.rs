@@ -1,8 +1,8 @@
 //! What the door knows of the models, and how it says so to whoever may hear it.
 
-use metnos_lingua::{Key, say, tell};
 use metnos_proto::msg::common::{Lang, Refusal};
 use metnos_proto::msg::mind::MindReport;
+use metnos_texts::{Key, say, tell};
 
 use super::Door;
 
@@ -25,7 +25,7 @@ impl Models {
         match (self, lang) {
             (Self::Unheard, _) => say(lang, Key::ModelsUnheard),
             (Self::Gone, _) => say(lang, Key::ModelsGone),
-            (Self::Unsaid(no), _) => metnos_lingua::refusal(lang, no),
+            (Self::Unsaid(no), _) => metnos_texts::refusal(lang, no),
             (Self::Heard(report), Lang::En) => report.says.clone(),
             (Self::Heard(report), Lang::It) if report.roles.is_empty() => say(lang, Key::ModelsNone),
             (Self::Heard(report), Lang::It) => {

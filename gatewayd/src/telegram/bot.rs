@@ -455,7 +455,7 @@ impl Bot {
                     tried += 1;
                 }
                 Err(refusal) => {
-                    self.say(from, &metnos_lingua::refusal(who.lang, &refusal)).await;
+                    self.say(from, &metnos_texts::refusal(who.lang, &refusal)).await;
                     return;
                 }
             }

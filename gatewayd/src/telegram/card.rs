@@ -1,9 +1,9 @@
 //! A card as a message: the parts that it has on every channel, and the buttons below it, each with the card's name and the
 //! end of its digest. Purely; policyd alone says whether a press counts.
 
-use metnos_lingua::card::{self, Field};
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::policyd::Answer;
+use metnos_texts::card::{self, Field};
 use serde_json::Value;
 
 use super::says;

@@ -64,7 +64,7 @@ pub(super) fn file_in(text: &str) -> &str {
 
 /// A refusal, as it is said to the sender.
 fn told(refusal: &Refusal, lang: Lang) -> String {
-    metnos_lingua::refusal(lang, refusal)
+    metnos_texts::refusal(lang, refusal)
 }
 
 impl Bot {

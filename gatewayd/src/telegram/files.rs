@@ -3,12 +3,12 @@
 //! became of it.
 
 use data_encoding::BASE64;
-use metnos_lingua::{Key, say, tell};
 use metnos_proto::edge::AskError;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Channel, Lang, Outcome};
 use metnos_proto::msg::policyd::{Acted, Identified, KeepFile, MAX_FILE, SendFile};
 use metnos_proto::payload::Sealed;
+use metnos_texts::{Key, say, tell};
 use serde_json::Value;
 
 use super::bot::{Bot, SAY_TRIES, may_pass};
@@ -74,10 +74,10 @@ impl Bot {
         let ask = SendFile { channel: Channel::Telegram, sender: speaker.sender.clone(), path: path.to_owned() };
         let (run, result) = match self.door.peers().policyd.send_file(TraceId::NONE, ask, []).await {
             Ok((run, [result])) => (run, result),
-            Err(error) => return Err(not_sent(&metnos_lingua::refusal(lang, &error.into_refusal()))),
+            Err(error) => return Err(not_sent(&metnos_texts::refusal(lang, &error.into_refusal()))),
         };
         let ran = match run.acted {
-            Acted::Denied(refusal) => return Err(not_sent(&metnos_lingua::refusal(lang, &refusal))),
+            Acted::Denied(refusal) => return Err(not_sent(&metnos_texts::refusal(lang, &refusal))),
             Acted::Ran(ran) => ran,
         };
         let told: Value = result.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
@@ -118,7 +118,7 @@ impl Bot {
             };
             tried += 1;
             if tried >= SAY_TRIES || !may_pass(&refusal) {
-                return tell(lang, Key::FileNotKept, &[("why", (&metnos_lingua::refusal(lang, &refusal)).into())]);
+                return tell(lang, Key::FileNotKept, &[("why", (&metnos_texts::refusal(lang, &refusal)).into())]);
             }
             tokio::time::sleep(pace::pause(tried, None, self.api.chance())).await;
         }
@@ -129,7 +129,7 @@ impl Bot {
 fn became(acted: &Acted, result: &Sealed, lang: Lang) -> String {
     let not_kept = |why: &str| tell(lang, Key::FileNotKept, &[("why", why.into())]);
     match acted {
-        Acted::Denied(refusal) => not_kept(&metnos_lingua::refusal(lang, refusal)),
+        Acted::Denied(refusal) => not_kept(&metnos_texts::refusal(lang, refusal)),
         Acted::Ran(ran) => {
             let told: Value =
                 result.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();

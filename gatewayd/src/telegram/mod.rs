@@ -23,10 +23,10 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 use std::rc::Rc;
 
+use metnos_outbound::hold::{CREDENTIALS, Holder};
+use metnos_outbound::net::{Net, takes_key};
 use metnos_proto::control::Start;
 use metnos_proto::models::{Host, ServerAddress};
-use metnos_way::hold::{CREDENTIALS, Holder};
-use metnos_way::net::{Net, takes_key};
 
 use crate::session::Door;
 

@@ -1,8 +1,8 @@
 //! What the bot itself says, in both languages (design: interfaces §8). It must never say anything of a stranger's.
 
-use metnos_lingua::{Key, say, tell};
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
 use metnos_proto::msg::policyd::{Notice, NoticeKind};
+use metnos_texts::{Key, say, tell};
 use serde_json::Value;
 
 /// The commands, with what each does.
@@ -71,7 +71,7 @@ pub fn undone(lang: Lang, told: &Value) -> String {
         // What policyd would not let be done has a rule; what the inverse said of itself is its own and English.
         if !of("rule").is_empty() {
             let no = Refusal::new(RefusalCode::Denied, &of("rule"), of("why"));
-            text.push_str(&format!(": {}", metnos_lingua::refusal(lang, &no)));
+            text.push_str(&format!(": {}", metnos_texts::refusal(lang, &no)));
         }
     }
     text

@@ -180,7 +180,7 @@ impl Scribe {
     /// A decided card says so, and has no buttons any more.
     async fn settled(&mut self, settled: CardSettled) -> Result<(), Fault> {
         let Some((message, mut spans)) = self.cards.remove(&settled.id) else { return Ok(()) };
-        let line = metnos_lingua::card::settled(self.lang, &settled.state, &settled.by, settled.ran);
+        let line = metnos_texts::card::settled(self.lang, &settled.state, &settled.by, settled.ran);
         spans.insert(0, Span::new(Style::Bold, format!("{line}\n\n")));
         self.api.put(self.chat, message, &outgoing(&spans, Vec::new())).await.map(drop)
     }

@@ -273,7 +273,7 @@ fn harmless(name: &str) -> String {
 }
 
 fn lang(from: &Value) -> Option<Lang> {
-    metnos_lingua::of_tag(from["language_code"].as_str()?)
+    metnos_texts::of_tag(from["language_code"].as_str()?)
 }
 
 #[cfg(test)]

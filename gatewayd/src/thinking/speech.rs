@@ -1,7 +1,7 @@
 //! What the planner says to a person about a turn that a model could not end, in English and Italian.
 
-use metnos_lingua::{Key, say, tell};
 use metnos_proto::msg::common::{Lang, Refusal};
+use metnos_texts::{Key, say, tell};
 
 /// Why a turn with a model ended without its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Why {
 /// The sentence for it.
 #[must_use]
 pub fn why(why: &Why, lang: Lang) -> String {
-    let because = |key, no: &Refusal| tell(lang, key, &[("why", (&metnos_lingua::refusal(lang, no)).into())]);
+    let because = |key, no: &Refusal| tell(lang, key, &[("why", (&metnos_texts::refusal(lang, no)).into())]);
     match why {
         Why::Useless => say(lang, Key::ModelUseless),
         Why::Repeated(why) => because(Key::ModelRepeated, why),

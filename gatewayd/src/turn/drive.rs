@@ -301,7 +301,7 @@ impl Turn {
         let (state, detail) = match state {
             State::Ran { outcome: Outcome::Ok, .. } => (CallState::Succeeded, String::new()),
             State::Ran { outcome, .. } => (CallState::Unsuccessful, outcome.name().to_owned()),
-            State::Denied(refusal) => (refused(refusal), metnos_lingua::refusal(self.lang, refusal)),
+            State::Denied(refusal) => (refused(refusal), metnos_texts::refusal(self.lang, refusal)),
             // Nothing became of it: the turn breaks off and says why.
             State::Waiting | State::Running | State::Skipped => return Ok(()),
         };
@@ -354,7 +354,7 @@ impl Turn {
                 Some(why) => Ok(Told::Trouble(why)),
                 None => Ok(call.template.tell(&self.release(*handle).await?)),
             },
-            State::Denied(refusal) => Ok(Told::Trouble(metnos_lingua::refusal(self.lang, refusal))),
+            State::Denied(refusal) => Ok(Told::Trouble(metnos_texts::refusal(self.lang, refusal))),
             State::Waiting | State::Running | State::Skipped => {
                 Ok(Told::Trouble(speech::unreadable(&call.executor, self.lang)))
             }

@@ -249,7 +249,7 @@ impl Turn {
         let (place, state, detail) = match event {
             Event::Ran(place, left) if left.outcome == Outcome::Ok => (place, CallState::Succeeded, String::new()),
             Event::Ran(place, left) => (place, CallState::Unsuccessful, left.outcome.name().to_owned()),
-            Event::Denied(place, no) => (place, refused(no), metnos_lingua::refusal(self.lang, no)),
+            Event::Denied(place, no) => (place, refused(no), metnos_texts::refusal(self.lang, no)),
             Event::Funded(_)
             | Event::NotFunded(_)
             | Event::Thought(..)

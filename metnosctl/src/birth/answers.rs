@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
-use metnos_lingua::{Key, tell};
 use metnos_policy::vaglio::telos::{self, MAX_SECTIONS, MAX_SLUG, MIN_SECTIONS};
 use metnos_proto::models::{ModelName, SubstrateLine};
 use metnos_proto::msg::common::Lang;
+use metnos_texts::{Key, tell};
 
 use super::machine::{Machine, nearest};
 use crate::escape;
@@ -121,7 +121,7 @@ impl Answers {
     /// The language, if it was answered.
     #[must_use]
     pub fn lang(&self) -> Option<Lang> {
-        self.get(Field::Language).and_then(metnos_lingua::of_tag)
+        self.get(Field::Language).and_then(metnos_texts::of_tag)
     }
 
     /// The server of models that was named.
@@ -221,7 +221,7 @@ pub fn check(machine: &Machine, field: Field, given: &str, answers: &Answers) ->
         },
     };
     taken.ok_or_else(|| {
-        let near = (field == Field::Language).then(|| metnos_lingua::of_tag(&text.to_lowercase())).flatten();
+        let near = (field == Field::Language).then(|| metnos_texts::of_tag(&text.to_lowercase())).flatten();
         Wrong { near: near.map(|lang| if lang == Lang::It { "it" } else { "en" }.to_owned()), ..wrong() }
     })
 }
@@ -277,7 +277,7 @@ pub fn language(text: &str) -> Option<Lang> {
 }
 
 fn spoken(table: &toml::Table) -> Option<Lang> {
-    table.get("language").and_then(toml::Value::as_str).and_then(metnos_lingua::of_tag)
+    table.get("language").and_then(toml::Value::as_str).and_then(metnos_texts::of_tag)
 }
 
 /// Reads a file of answers: TOML, each key of [`Field`] at most once.

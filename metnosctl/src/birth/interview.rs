@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use metnos_lingua::{Key, say, tell};
+use metnos_texts::{Key, say, tell};
 use rustyline::error::ReadlineError;
 use rustyline::{Config, DefaultEditor};
 

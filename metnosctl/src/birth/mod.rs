@@ -15,8 +15,8 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use metnos_lingua::{Key, say, tell};
 use metnos_proto::msg::common::Lang;
+use metnos_texts::{Key, say, tell};
 use serde_json::{Value, json};
 
 use crate::error::{CtlError, Exit};
@@ -155,7 +155,7 @@ fn is_attended(screen: &Screen) -> bool {
 fn environment() -> Lang {
     let var = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
     let said = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(var);
-    said.and_then(|tag| metnos_lingua::of_tag(&tag)).unwrap_or(Lang::En)
+    said.and_then(|tag| metnos_texts::of_tag(&tag)).unwrap_or(Lang::En)
 }
 
 /// A folder with other things in it is no place, and nobody is asked in vain.

@@ -9,8 +9,8 @@ use metnos_proto::msg::common::{Channel, Lang};
 macro_rules! seed {
     ($name:literal) => {
         candidate(
-            include_bytes!(concat!("../../executors/", $name, "/manifest.toml")),
-            include_str!(concat!("../../executors/", $name, "/schema.json")),
+            include_bytes!(concat!("../../../executors/", $name, "/manifest.toml")),
+            include_str!(concat!("../../../executors/", $name, "/schema.json")),
         )
     };
 }

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const SHIPPED: &[u8] = include_bytes!("../../examples/workspace/SOUL.md");
+    const SHIPPED: &[u8] = include_bytes!("../../../examples/workspace/SOUL.md");
 
     #[test]
     fn the_soul_that_is_shipped_has_the_four_laws_in_their_order() {

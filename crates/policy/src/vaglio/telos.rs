@@ -168,7 +168,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    pub(crate) const SHIPPED: &str = include_str!("../../../examples/workspace/TELOS.md");
+    pub(crate) const SHIPPED: &str = include_str!("../../../../examples/workspace/TELOS.md");
 
     fn three(first: &str) -> String {
         format!(

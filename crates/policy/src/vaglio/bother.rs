@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_owners_day_is_read_from_user_md() {
-        let day = Day::parse(include_str!("../../../examples/workspace/USER.md"), "UTC");
+        let day = Day::parse(include_str!("../../../../examples/workspace/USER.md"), "UTC");
         assert_eq!(day, Day { quiet: Quiet::parse("22:00 to 07:00"), zone: Zone::Fixed(0) });
         assert_eq!(Day::parse("Time zone: UTC+2", "UTC").minute(23 * HOUR), 60);
         assert_eq!(Day::parse("- Time zone: -03:30", "UTC").zone, Zone::Fixed(-210 * 60));

@@ -1,10 +1,10 @@
 //! What the reflex itself says, in English and Italian. Plain sentences; what an executor or a
 //! refusal says is passed on as it stands.
 
-use metnos_lingua::{Key, say, tell};
 use metnos_proto::edge::AskError;
 use metnos_proto::envelope::Home;
 use metnos_proto::msg::common::{Lang, Outcome};
+use metnos_texts::{Key, say, tell};
 
 use crate::schedule::Again;
 
@@ -226,7 +226,7 @@ pub fn yes_no(value: bool, lang: Lang) -> String {
 #[must_use]
 pub fn broken(error: &AskError, lang: Lang) -> String {
     match error {
-        AskError::Refused(refusal) => metnos_lingua::refusal(lang, refusal),
+        AskError::Refused(refusal) => metnos_texts::refusal(lang, refusal),
         AskError::Gone(role) => tell(lang, Key::Gone, &[("role", role.text().into())]),
         AskError::Late { role, .. } => tell(lang, Key::Late, &[("role", role.text().into())]),
         AskError::Violation(..) | AskError::Unsendable(_) => {
