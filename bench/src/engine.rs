@@ -4,15 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use metnos_policy::arguments::{Arguments, Resolved};
 use metnos_policy::context::{Confirm, Context, Who, World};
+use metnos_policy::decision::{Callable, Facts, Finding, Flow, Given, Load, Named, decide};
 use metnos_policy::fields::Files;
 use metnos_policy::intent::Intent;
-use metnos_policyd::arguments::{Arguments, Resolved};
-use metnos_policyd::decide::{Facts, Named, State, decide};
 use metnos_policyd::intent;
 use metnos_policyd::paths::Places;
 use metnos_policyd::registry::Signed;
-use metnos_policyd::shares::Taken;
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Lang, Level, Standing};
 use metnos_proto::msg::memoryd::Verdict;
@@ -61,29 +60,32 @@ fn kind(executor: &str, text: &str, expected: &Verdict) -> Times {
             if let Ok(arguments) = &arguments {
                 flow.intent = Intent::typed(intent::typed(executor, arguments.value()));
             }
+            let filled = arguments.as_ref().ok().and_then(|arguments| arguments.fill(&signed.spec, &resolved));
+            let fault = filled.as_ref().and_then(|filled| signed.input.fault(filled));
             let facts = Facts {
-                files: &files,
                 name: executor,
-                executor: Named::Callable { manifest: &signed.manifest, spec: &signed.spec, input: &signed.input },
-                arguments: arguments.as_ref(),
-                resolved: Ok(&resolved),
-                world: &world,
-            };
-            let state = State {
-                flow: &flow,
-                results: &results,
-                calls: 1,
-                running_in_turn: 0,
-                standing: Standing::Owner,
-                running: Taken::default(),
-                handles: Taken::default(),
-                kept_bytes: Taken::default(),
-                within_rate: true,
-                calls_per_minute: 600,
+                executor: Named::Callable(Callable::of(&signed.manifest, &signed.spec)),
                 by_planner: true,
+                switches: Finding::Clear,
+                turn: Finding::Clear,
+                given: Some(Given {
+                    parsed: arguments.as_ref(),
+                    resolved: Ok(&resolved),
+                    filled: filled.as_ref(),
+                    fault: fault.as_deref(),
+                    withheld: false,
+                }),
+                secrets: Finding::Clear,
+                load: Some(Load::idle(Standing::Owner)),
+                budgets: Finding::Clear,
+                listed: Finding::Clear,
+                flow: Some(Flow { world: &world, context: &flow, results: &results, files: &files }),
+                cost: Finding::Clear,
+                way_back: Finding::Clear,
                 sandbox_ready: true,
+                ..Facts::default()
             };
-            let weighed = decide(&facts, &state);
+            let weighed = decide(&facts);
             assert_eq!(&weighed.verdict.decision, expected, "{executor} {text}: {:?}", weighed.verdict);
         });
     }

@@ -10,19 +10,19 @@ use metnos_proto::edges::PlannerPolicyd;
 use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
 use metnos_proto::json::{self, JsonError, RefSite};
 use metnos_proto::link_async::Notes;
-use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Level, Refusal, RefusalCode};
+use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{self as memory, CostStage, Decision};
 use metnos_proto::msg::policyd::{Acted, Ran};
 use metnos_proto::msg::sandboxd::{Reference, Resolve, Run, RunReport, SeenFolder};
 use metnos_proto::payload::Sealed;
 
 use crate::ahead::Ahead;
-use crate::approvals::grants::Question;
 use crate::arguments::{Arguments, Resolved};
-use crate::budget::Purse;
+use crate::budget::{Purse, over_rule};
 use crate::cards::Asking;
-use crate::decide::{self, Facts, MAX_CALLS_PER_TURN, MAX_NAME_RECORDED, MAX_WHY, State, Verdict, Weighed, decide};
-use crate::folders::{GIVEN, everything};
+use crate::decision::{self, Load, MAX_CALLS_PER_TURN, MAX_WHY, Verdict, decide};
+use crate::folders::everything;
+use crate::gather::{Arrived, Due, Gathered};
 use crate::opening::Opening;
 use crate::outcome::{known_digest, labelled, passed_on, values_of, without_values};
 use crate::path_locks::PathLock;
@@ -32,8 +32,11 @@ pub(crate) use crate::refusals::{internal, memory_gone};
 use crate::registry::Signed;
 use crate::reserved::Reserved;
 use crate::shares::Taken;
-use crate::turns::{self, Kept};
+use crate::turns::{self, Kept, Turn, Turns};
 use crate::undo::{self, WayBack};
+
+/// The longest name of an executor that is recorded as it came, in bytes.
+const MAX_NAME_RECORDED: usize = 64;
 
 /// A call as it was asked for.
 #[derive(Debug)]
@@ -166,7 +169,7 @@ impl Policy {
     ) -> Result<Resolved, Refusal> {
         let Some(signed) = self.registry.borrow().callable(&call.executor) else { return Ok(Resolved::new()) };
         let Ok(arguments) = arguments else { return Ok(Resolved::new()) };
-        let sites: Vec<RefSite> = arguments.critical(&signed.manifest).cloned().collect();
+        let sites: Vec<RefSite> = arguments.critical(&signed.spec).cloned().collect();
         let (trace, known) = {
             let turns = self.turns.borrow();
             let turn = turns.get(call.turn).ok_or_else(|| turns::unknown(call.turn))?;
@@ -199,12 +202,12 @@ impl Policy {
         Ok(sites.into_iter().map(|site| site.argument).zip(values).collect())
     }
 
-    /// Decides, and takes a place among the running calls in the same breath.
+    /// Gathers the facts, decides, and takes a place among the running calls without letting anything happen in between.
     fn decided(
         self: &Rc<Self>,
         call: &Call,
         call_id: CallId,
-        (arguments, resolved): (&Result<Arguments, JsonError>, &Result<Resolved, Refusal>),
+        arrived: Arrived<'_>,
         told: Option<&str>,
         purse: Option<&Purse<'_>>,
     ) -> Result<Decided, Refusal> {
@@ -213,88 +216,33 @@ impl Policy {
         let turns = self.turns.borrow();
         let turn = turns.get(call.turn).ok_or_else(|| turns::unknown(call.turn))?;
         let room = self.rate.borrow_mut().admit(&turn.principal.name, turn.principal.standing, now);
-        let reserved = self.reserved.get();
-        let files = self.looked_at(registry.callable(&call.executor).as_deref(), (arguments, resolved));
         let world = if call.counts { everything(&turn.world) } else { Rc::clone(&turn.world) };
-        let facts = Facts {
-            files: &files,
+        let due = Due {
             name: &call.executor,
-            executor: self.named_for(call, turn, &registry),
-            arguments: arguments.as_ref(),
-            resolved: resolved.as_ref(),
-            world: &world,
-        };
-        let results = turn.results();
-        let state = State {
-            flow: &turn.flow,
-            results: &results,
-            calls: turn.calls,
-            running_in_turn: turn.running,
-            standing: turn.principal.standing,
-            running: Taken { all: reserved, ..turns.taken(&turn.principal.name, |turn| turn.running) },
-            handles: turns.taken(&turn.principal.name, |turn| turn.handles() + turn.running),
-            kept_bytes: turns.taken(&turn.principal.name, turns::Turn::kept_bytes),
-            within_rate: room == Room::Yes,
-            calls_per_minute: self.rate.borrow().per_minute(),
+            principal: &turn.principal,
+            turn: call.turn,
+            arrived,
+            told,
             by_planner: call.notes.is_some(),
-            sandbox_ready: self.sandbox_ready(),
+            stopped: turn.stopped,
+            card: call.approved.as_deref(),
+            purse,
+            running: self.running_of(&turn.principal.name),
         };
-        let Weighed { mut verdict, judgement, step: _ } = decide(&facts, &state);
-        let callable = registry.callable(&call.executor);
-        if turn.stopped {
-            verdict =
-                Verdict::deny("turn.stopped", "this turn has put more questions than a turn may, and was stopped")
-                    .with_remedy("say anew what is still to be done");
-        }
-        let running = self.running_of(&turn.principal.name);
-        if let (false, Some(signed)) = (verdict.decision == memory::Verdict::Deny, &callable) {
-            let withheld = || self.house().vault.borrow().withheld(&signed.manifest, &signed.digests);
-            verdict =
-                self.over_budget(&turn.principal.name, running, signed, purse).or_else(withheld).unwrap_or(verdict);
-        }
-        if let Some(name) = told {
-            let why = format!("an argument holds the secret `{name}`; the arguments are not recorded");
-            verdict = Verdict::deny(crate::vault::TOLD, why)
-                .with_remedy("an executor that needs it asks for it in its manifest, and is given it by policyd");
-        }
-        let not_shown = || self.not_there(&verdict, callable.as_deref()?, (arguments, resolved));
-        // Whatever else holds: what the owner has switched off is off, and what is used up is used up.
-        if let Some(no) = self.barred(&call.executor, callable.as_deref()).or_else(not_shown) {
-            verdict = no;
-        }
-        if let (memory::Verdict::Ask, Some(card)) = (&verdict.decision, &call.approved) {
-            verdict = Verdict::allow(GIVEN, format!("the owner has approved the card {card}: {}", verdict.why));
-        }
-        if let (memory::Verdict::Ask, Some(signed)) = (&verdict.decision, &callable) {
-            let said = self.word_on(call.turn, turn, &verdict, signed, (arguments, resolved));
-            verdict = said.unwrap_or(verdict);
-        }
-        let costly = |turn: &turns::Turn| (turn.principal.level != Level::Full).then(|| self.costly(&call.executor));
-        if verdict.is_allow()
-            && call.approved.is_none()
-            && judgement.is_some()
-            && let Some(ask) = costly(turn).flatten()
-        {
-            verdict = ask;
-        }
-        let missing = |signed: &Rc<Signed>| undo::missing(&signed.manifest, |name| registry.callable(name).is_some());
-        if verdict.is_allow()
-            && call.approved.is_none()
-            && let Some(why) = callable.as_ref().and_then(missing)
-        {
-            verdict = Verdict { decision: memory::Verdict::Ask, ..Verdict::deny("undo.missing", why) };
-        }
-        let asks = verdict.decision == memory::Verdict::Ask;
-        let signed = callable.clone().filter(|_| verdict.is_allow());
-        if verdict.is_allow() && signed.is_none() {
-            verdict = Verdict::deny("executor.unknown", "what was decided on is not there");
-        }
+        let gathered = self.gather(&registry, &due);
+        let results = turn.results();
+        let named = self.named_for(call, turn, &registry);
+        let load = self.turn_load(&turns, turn, room == Room::Yes);
+        let facts = gathered.facts(&due, named, load, (&world, &turn.flow, &results));
+        let decision::Decision { mut verdict, judgement, trace: _ } = decide(&facts);
+        self.note_answers(&gathered, &verdict, &turn.principal.name);
+        let signed = gathered.signed.clone().filter(|_| verdict.is_allow());
         let silent = !verdict.is_allow() && (room == Room::Still || turn.calls > MAX_CALLS_PER_TURN + 1);
         let id =
             ExecutorId { name: head(&call.executor, MAX_NAME_RECORDED), version: registry.version_of(&call.executor) };
         let (trace, principal, channel) = (turn.trace, turn.principal.name.clone(), turn.principal.channel);
-        if let (Some(signed), true) = (&signed, judgement.is_some()) {
-            self.use_up(&turn.principal.name, running, signed, purse);
+        if let Some(signed) = &signed {
+            self.use_up(&principal, due.running, signed, purse);
             let given = crate::vault::named(&signed.manifest);
             if !given.is_empty() {
                 verdict.why = head(&format!("{}; it is given the secrets {}", verdict.why, given.join(", ")), MAX_WHY);
@@ -303,55 +251,73 @@ impl Policy {
         drop(turns);
         self.decisions.set(self.decisions.get() + 1);
         self.denials.set(self.denials.get() + u64::from(!verdict.is_allow()));
-        let filled = match (arguments, resolved, &callable) {
-            (Ok(arguments), Ok(resolved), Some(signed)) if asks => arguments.fill(&signed.manifest, resolved),
-            _ => None,
-        };
-        if let (true, Some(judgement), Some(turn)) = (asks, &judgement, self.turns.borrow_mut().get_mut(call.turn)) {
-            turn.flow.asked();
-            turn.flow.dropped(judgement);
-        }
-        let (judgement, asking) = match (filled, callable, judgement) {
-            (Some(filled), Some(signed), Some(judgement)) => (None, Some(Asking { signed, judgement, filled })),
-            (_, _, judgement) => (judgement, None),
-        };
-        let back = match (&signed, arguments, resolved) {
-            (Some(signed), Ok(arguments), Ok(resolved)) => undo::way_back(signed, arguments, resolved, call_id),
-            _ => None,
-        };
-        let granted = signed.zip(judgement).map(|(signed, judgement)| {
-            let only = self.shown_to(call.turn, &signed, &verdict.rule).filter(|_| !call.counts);
-            if let Some(turn) = self.turns.borrow_mut().get_mut(call.turn) {
-                turn.flow.carried_out(&judgement);
+        let (mut granted, mut asking) = (None, None);
+        match (&verdict.decision, judgement, gathered.signed, gathered.filled) {
+            (memory::Verdict::Allow, Some(judgement), Some(signed), _) => {
+                granted = Some(self.grant(call, call_id, signed, judgement, arrived, &verdict.rule));
             }
-            self.will_write(&signed.manifest);
-            let (folders, reserved) = (self.seen(&signed, only.as_deref()), Reserved::take(self, call.turn));
-            Granted { folders, only, signed, reserved, judgement, back, ahead: None }
-        });
+            (memory::Verdict::Ask, Some(judgement), Some(signed), Some(filled)) => {
+                if let Some(turn) = self.turns.borrow_mut().get_mut(call.turn) {
+                    turn.flow.asked();
+                    turn.flow.dropped(judgement.effect);
+                }
+                asking = Some(Asking { signed, judgement, filled });
+            }
+            _ => {}
+        }
         Ok(Decided { verdict, granted, asking, id, trace, principal, channel, silent })
     }
 
-    /// What the owner has said for longer than once about such a question.
-    fn word_on(
-        &self,
-        id: TurnId,
-        turn: &turns::Turn,
-        verdict: &Verdict,
-        signed: &Signed,
-        (arguments, resolved): (&Result<Arguments, JsonError>, &Result<Resolved, Refusal>),
-    ) -> Option<Verdict> {
-        let filled = arguments.as_ref().ok()?.fill(&signed.manifest, resolved.as_ref().ok()?)?;
-        self.stored_word(&Question {
-            principal: &turn.principal.name,
-            turn: id,
-            rule: &verdict.rule,
-            executor: &signed.manifest.id(),
-            digests: &signed.digests,
-            spec: &signed.spec,
-            value: &filled.value,
-            places: &self.setting.places,
-            now_ms: self.clock.wall_ms(),
-        })
+    /// What of the shared places is taken, for the principal of a turn.
+    fn turn_load(&self, turns: &Turns, turn: &Turn, within_rate: bool) -> Load {
+        let taken = |count: &dyn Fn(&Turn) -> usize| turns.taken(&turn.principal.name, count);
+        Load {
+            standing: turn.principal.standing,
+            calls: turn.calls,
+            running_in_turn: turn.running,
+            running: Taken { all: self.reserved.get(), ..taken(&|turn| turn.running) },
+            handles: taken(&|turn| turn.handles() + turn.running),
+            kept_bytes: taken(&Turn::kept_bytes),
+            within_rate,
+            calls_per_minute: self.rate.borrow().per_minute(),
+        }
+    }
+
+    /// What follows on a decision for those who count: a stored answer was used, a budget has run out.
+    fn note_answers(self: &Rc<Self>, gathered: &Gathered, verdict: &Verdict, principal: &str) {
+        if let Some(id) = gathered.answered_by(&verdict.rule)
+            && let Some(grant) = self.grants.borrow_mut().get_mut(id)
+        {
+            grant.uses = grant.uses.saturating_add(1);
+        }
+        if let Some(over) = gathered.over
+            && verdict.rule == over_rule(over)
+        {
+            self.escalate(over, principal);
+        }
+    }
+
+    /// Takes a place for an allowed call, and settles what it is shown.
+    fn grant(
+        self: &Rc<Self>,
+        call: &Call,
+        id: CallId,
+        signed: Rc<Signed>,
+        judgement: Judgement,
+        arrived: Arrived<'_>,
+        rule: &str,
+    ) -> Granted {
+        let back = match arrived {
+            (Ok(arguments), Ok(resolved)) => undo::way_back(&signed, arguments, resolved, id),
+            _ => None,
+        };
+        let only = self.shown_to(call.turn, &signed, rule).filter(|_| !call.counts);
+        if let Some(turn) = self.turns.borrow_mut().get_mut(call.turn) {
+            turn.flow.carried_out(&judgement);
+        }
+        self.will_write(&signed.manifest);
+        let (folders, reserved) = (self.seen(&signed, only.as_deref()), Reserved::take(self, call.turn));
+        Granted { folders, only, signed, reserved, judgement, back, ahead: None }
     }
 
     /// Has the decision made durable; its line's number.
@@ -391,13 +357,13 @@ impl Policy {
             return Err(turns::unknown(call.turn));
         }
         if !self.sandbox_ready() {
-            return Ok(Acted::Denied(decide::sandbox_gone().refusal()));
+            return Ok(Acted::Denied(decision::sandbox_gone().refusal()));
         }
         // It may have been set aside while the decision was being written.
         let same = |now: Rc<Signed>| now.digests == signed.digests;
         if !self.registry.borrow().callable(&call.executor).is_some_and(same) {
             let why = format!("{executor} was set aside in this very moment");
-            return Ok(Acted::Denied(Verdict::deny(decide::QUARANTINED, why).refusal()));
+            return Ok(Acted::Denied(Verdict::deny(decision::QUARANTINED, why).refusal()));
         }
         let principal = self.turns.borrow().get(call.turn).map(|turn| turn.principal.name.clone()).unwrap_or_default();
         self.keep_used(&principal, &executor.name).await?;

@@ -12,7 +12,7 @@ use metnos_proto::msg::mind::{Assist, Fund};
 use metnos_proto::msg::sandboxd::{Fill, Run};
 use metnos_proto::payload::Sealed;
 
-use crate::decide;
+use crate::decision;
 use crate::policy::Policy;
 use crate::registry::Signed;
 use crate::turns;
@@ -104,7 +104,7 @@ impl Policy {
         let same = self.registry.borrow().callable(&run.id.name).is_some_and(|now| now.digests == signed.digests);
         if !same {
             let why = format!("{} was set aside in this very moment", run.id);
-            return Err(decide::Verdict::deny(decide::QUARANTINED, why).refusal());
+            return Err(decision::Verdict::deny(decision::QUARANTINED, why).refusal());
         }
         Ok(())
     }

@@ -16,11 +16,10 @@ use metnos_proto::payload::Sealed;
 use serde_json::json;
 
 use crate::act::Call;
-use crate::approvals::grants::{self, Grant, Question, Scope};
+use crate::approvals::grants::{Question, Scope};
 use crate::approvals::{self, Asked, CALL_EXPIRES_MS, Card, CardState, Count, KEPT_MS, MAX_ACTS, MAX_ARGUMENTS};
 use crate::arguments::Filled;
-use crate::decide::{MAX_WHY, Verdict};
-use crate::folders::STORED;
+use crate::decision::{MAX_WHY, Verdict, can_be_stored};
 use crate::outcome::values_of;
 use crate::policy::{Policy, head};
 use crate::registry::Signed;
@@ -40,21 +39,12 @@ pub(crate) struct Asking {
 }
 
 impl Policy {
-    /// What the owner has said for longer than once about such a question, if anything: a never before an
-    /// always. A word for one turn is used up by it.
-    pub(crate) fn stored_word(&self, question: &Question<'_>) -> Option<Verdict> {
-        let mut grants = self.grants.borrow_mut();
-        let mut fitting: Vec<&mut Grant> = grants.values_mut().filter(|grant| grant.answers(question)).collect();
-        fitting.sort_by_key(|grant| grant.allows);
-        let grant = fitting.into_iter().next()?;
-        grant.uses = grant.uses.saturating_add(1);
-        let id = &grant.id;
-        Some(if grant.allows {
-            Verdict::allow(STORED, format!("the owner has said so for longer than once, on the card {id}"))
-        } else {
-            Verdict::deny("grant.never", format!("the owner has said never to this, on the card {id}"))
-                .with_remedy(&format!("`metnosctl grant revoke {id}` takes that back; then it is asked again"))
-        })
+    /// What the owner has answered for longer than once to such a call: the card, and whether it says always. A never
+    /// comes before an always.
+    pub(crate) fn stored_word(&self, question: &Question<'_>) -> Option<(String, bool)> {
+        let grants = self.grants.borrow();
+        let fitting = grants.values().filter(|grant| grant.answers(question));
+        fitting.min_by_key(|grant| grant.allows).map(|grant| (grant.id.clone(), grant.allows))
     }
 
     /// Makes the card for an act, and says that it waits.
@@ -140,8 +130,8 @@ impl Policy {
         count: Option<Count>,
     ) -> Asked {
         let (manifest, spec) = (&asking.signed.manifest, &asking.signed.spec);
-        let always = grants::can_be_stored(&verdict.rule, spec)
-            .then(|| Scope::of(spec, &asking.filled.value, &self.setting.places));
+        let always =
+            can_be_stored(&verdict.rule, spec).then(|| Scope::of(spec, &asking.filled.value, &self.setting.places));
         Asked {
             executor: executor.clone(),
             digests: asking.signed.digests.clone(),

@@ -12,7 +12,7 @@ use metnos_proto::msg::sandboxd::RunReport;
 use rusqlite::{Connection, params};
 
 use crate::clock::DAY_MS;
-use crate::decide::Verdict;
+use crate::decision::Verdict;
 use crate::guard::shown;
 use crate::house::{not_durable, signed};
 use crate::policy::Policy;

@@ -1,18 +1,18 @@
-//! What would become of a call, in words, step by step: the very decision, made on facts that
-//! are made up for the question. Nothing of it is recorded, used up or run.
+//! `policy check`: the decision on a call that nobody makes, with its trace. Nothing of it is recorded, used up or run.
 
 use std::collections::BTreeMap;
 
 use metnos_policy::context::Context;
 use metnos_policy::intent::Intent;
 use metnos_policy::rules::Judgement;
+use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Integrity, Level, Refusal, RefusalCode, Standing};
-use metnos_proto::msg::memoryd as memory;
 use metnos_proto::msg::policyd::CheckPolicy;
 use serde_json::{Value, json};
 
 use crate::arguments::{Arguments, Resolved};
-use crate::decide::{Facts, Named, State, Step, Weighed, decide};
+use crate::decision::{self, Load, Named, decide};
+use crate::gather::Due;
 use crate::guard::shown;
 use crate::intent;
 use crate::policy::Policy;
@@ -20,90 +20,51 @@ use crate::principal::Principal;
 use crate::shares::Taken;
 
 impl Policy {
-    /// Decides on a call that nobody makes, and explains it.
+    /// Decides on a call that nobody makes, as if this principal had typed it, and explains the decision step by step.
     ///
     /// # Errors
-    /// When the principal is none.
-    pub(crate) fn explain(&self, ask: &CheckPolicy, arguments: &[u8]) -> Result<Value, Refusal> {
+    /// When there is no such principal, or the ledger cannot be read.
+    pub(crate) async fn explain(&self, ask: &CheckPolicy, arguments: &[u8]) -> Result<Value, Refusal> {
         let principal = self.named_principal(&ask.principal)?;
         let world = self.world(&principal);
-        let arguments = Arguments::parse(arguments);
-        let mut flow = Context::new(principal.standing.into());
-        flow.said("", true, world.lang);
-        if let Ok(arguments) = &arguments {
-            flow.intent = Intent::typed(intent::typed(&ask.executor, arguments.value()));
+        let (parsed, told) = self.told_in_question(Arguments::parse(arguments), arguments);
+        let purse = self.purse_for(TurnId::NONE, TraceId::NONE, &principal.name, &ask.executor).await?;
+        let mut context = Context::new(principal.standing.into());
+        context.said("", true, world.lang);
+        if let Ok(parsed) = &parsed {
+            context.intent = Intent::typed(intent::typed(&ask.executor, parsed.value()));
         }
         let registry = self.registry.borrow();
-        let (resolved, results) = (Resolved::new(), BTreeMap::new());
-        let files = self.looked_at(registry.callable(&ask.executor).as_deref(), (&arguments, &Ok(resolved.clone())));
-        let facts = Facts {
-            files: &files,
+        let resolved = Ok(Resolved::new());
+        let due = Due {
             name: &ask.executor,
-            executor: if flow.reads_everything()
-                || world.shows_everything()
-                || self.is_for_guests(&registry, &ask.executor)
-            {
-                registry.named(&ask.executor)
-            } else {
-                Named::Unknown
-            },
-            arguments: arguments.as_ref(),
-            resolved: Ok(&resolved),
-            world: &world,
-        };
-        let state = State {
-            flow: &flow,
-            results: &results,
-            calls: 1,
-            running_in_turn: 0,
-            standing: principal.standing,
-            running: Taken { all: self.reserved.get(), ..Taken::default() },
-            handles: Taken::default(),
-            kept_bytes: Taken::default(),
-            within_rate: true,
-            calls_per_minute: self.rate.borrow().per_minute(),
+            principal: &principal,
+            turn: TurnId::NONE,
+            arrived: (&parsed, &resolved),
+            told: told.as_deref(),
             by_planner: false,
-            sandbox_ready: self.sandbox_ready(),
+            stopped: false,
+            card: None,
+            purse: purse.as_ref(),
+            running: self.running_of(&principal.name),
         };
-        let weighed = decide(&facts, &state);
+        let gathered = self.gather(&registry, &due);
+        let knows =
+            context.reads_everything() || world.shows_everything() || self.is_for_guests(&registry, &ask.executor);
+        let named = if knows { registry.named(&ask.executor) } else { Named::Unknown };
+        let results = BTreeMap::new();
+        let facts = gathered.facts(&due, named, self.idle_load(&principal), (&world, &context, &results));
+        let decision = decide(&facts);
         let until = self.house().levels.borrow().raised_until(&principal.name, self.clock.wall_ms());
-        let mut explained = document(&principal, &ask.executor, &weighed);
-        self.beside(&mut explained, &principal, &ask.executor, weighed.verdict.decision != memory::Verdict::Deny);
-        if let Value::Object(map) = &mut explained {
-            map.insert("raised_until_ms".into(), json!(until));
-        }
-        Ok(explained)
+        Ok(document(&principal, &ask.executor, &decision, until))
     }
 
-    /// What holds beside the decision: budgets, secrets, and above all what is switched off or used up.
-    fn beside(&self, explained: &mut Value, principal: &Principal, executor: &str, may: bool) {
-        let found = self.registry.borrow().callable(executor).filter(|_| may);
-        let room = found.as_ref().and_then(|found| self.has_no_room(&principal.name, found));
-        let withheld = |found: &std::rc::Rc<crate::registry::Signed>| {
-            self.house().vault.borrow().withheld(&found.manifest, &found.digests)
-        };
-        let withheld = found.as_ref().and_then(withheld);
-        let no = self.barred(executor, found.as_deref()).or_else(|| room.clone()).or_else(|| withheld.clone());
-        for (step, passed, verdict) in [
-            ("budgets", "there is room for it; what it costs is looked at when it is called", room),
-            ("secrets", "it needs none, or the owner has given it what it needs", withheld),
-            ("day", "it may still write today, or never writes", found.as_ref().and_then(|found| self.used_up(found))),
-            ("switches", "the owner has switched nothing off that it needs", self.switched_off(executor)),
-        ] {
-            let tried = found.is_some() || step == "switches" && verdict.is_some();
-            if !tried {
-                continue;
-            }
-            let (outcome, why) = verdict.as_ref().map_or(("passed", passed), |no| ("deny", no.why.as_str()));
-            let said = json!({"step": step, "outcome": outcome, "why": why});
-            if let Some(steps) = explained["steps"].as_array_mut() {
-                steps.push(said);
-            }
-        }
-        if let Some(no) = no {
-            explained["verdict"] = json!("deny");
-            (explained["rule"], explained["why"], explained["remedy"]) =
-                (json!(no.rule), json!(no.why), json!(no.remedy));
+    /// What is taken of the shared places, for a principal who has no turn open.
+    fn idle_load(&self, principal: &Principal) -> Load {
+        Load {
+            running: Taken { all: self.reserved.get(), ..Taken::default() },
+            calls_per_minute: self.rate.borrow().per_minute(),
+            ..Load::idle(principal.standing)
         }
     }
 
@@ -122,35 +83,24 @@ impl Policy {
     }
 }
 
-/// The steps of a decision, in order, with what each of them looks at.
-const STEPS: [(Step, &str, &str); 6] = [
-    (Step::Executor, "executor", "it exists, was signed and may be called"),
-    (Step::Arguments, "arguments", "they are strict JSON and fit its schema"),
-    (Step::Guard, "guard", "nothing in them names a core forbidden path, in any spelling"),
-    (Step::Profile, "profile", "what they name lies within what its signed profile grants"),
-    (Step::Quotas, "quotas", "rate, running calls and kept results have room for it"),
-    (Step::Rules, "rules", ""),
-];
-
-fn document(principal: &Principal, executor: &str, weighed: &Weighed) -> Value {
-    let verdict = &weighed.verdict;
-    let steps: Vec<Value> = STEPS
-        .iter()
-        .take_while(|(step, _, _)| *step <= weighed.step)
-        .map(|(step, name, passed)| {
-            let (outcome, why) = if *step == weighed.step {
-                (verdict.decision.name(), verdict.why.as_str())
-            } else {
-                ("passed", *passed)
-            };
-            json!({"step": name, "outcome": outcome, "why": why})
-        })
-        .collect();
+fn document(
+    principal: &Principal,
+    executor: &str,
+    decision: &decision::Decision,
+    raised_until_ms: Option<u64>,
+) -> Value {
+    let verdict = &decision.verdict;
+    let step = |stage: &decision::Stage| {
+        let why = if stage.why.is_empty() { stage.step.holds() } else { stage.why.as_str() };
+        json!({"step": stage.step.name(), "outcome": stage.outcome.name(), "why": why})
+    };
+    let steps: Vec<Value> = decision.trace.iter().map(step).collect();
     json!({
         "principal": principal.name, "standing": standing(principal.standing), "level": level(principal.level),
         "without_asking": without_asking(principal.level), "executor": executor,
         "verdict": verdict.decision.name(), "rule": verdict.rule, "why": verdict.why, "remedy": verdict.remedy,
-        "steps": steps, "arguments": weighed.judgement.as_ref().map(arguments).unwrap_or_default(),
+        "steps": steps, "arguments": decision.judgement.as_ref().map(arguments).unwrap_or_default(),
+        "raised_until_ms": raised_until_ms,
     })
 }
 

@@ -10,7 +10,7 @@ use metnos_proto::ids::TurnId;
 use metnos_proto::msg::sandboxd::SeenFolder;
 
 use crate::act::Call;
-use crate::decide::Named;
+use crate::decision::{GIVEN, Named, STORED};
 use crate::outside::Folders;
 use crate::policy::Policy;
 use crate::registry::{Registry, Signed};
@@ -61,11 +61,6 @@ impl Policy {
         Some(world.guest_folders.iter().filter(there).cloned().collect())
     }
 }
-
-/// The rule by which the owner has said yes on a card.
-pub(crate) const GIVEN: &str = "approval.given";
-/// The rule by which he has said so for longer than once.
-pub(crate) const STORED: &str = "grant.given";
 
 /// A world in which nothing of the workspace is hidden from anybody: for what the owner alone is shown.
 pub(crate) fn everything(world: &World) -> Rc<World> {

@@ -72,6 +72,21 @@ impl Policy {
         Ok((Arguments::parse(nothing), Some(name)))
     }
 
+    /// The same for a question about a call that nobody makes.
+    pub(crate) fn told_in_question(
+        &self,
+        arguments: Result<Arguments, JsonError>,
+        bytes: &[u8],
+    ) -> (Result<Arguments, JsonError>, Option<String>) {
+        let written = String::from_utf8_lossy(bytes);
+        let mut all = arguments.as_ref().map(|arguments| texts(arguments.value())).unwrap_or_default();
+        all.push(written.as_ref());
+        match self.secret_in(all.into_iter()) {
+            Some(name) => (Arguments::parse(b"{}"), Some(name)),
+            None => (arguments, None),
+        }
+    }
+
     /// Refuses bytes that hold a secret: they are shown to no planner and to no model. They are searched, and not read.
     ///
     /// # Errors

@@ -3,21 +3,20 @@
 //! timeout, an unknown word or a missing file is a denial (design: policy).
 //!
 //! # Map
-//! The rules themselves are the crate `metnos-policy`. Pure cores around it, tested without
-//! sockets: [`decide`] the order of a decision · [`arguments`], [`contract`] what a call says and
-//! whether it fits · [`approvals`] what waits for the owner's word · [`undo`] the way back of an act · [`intent`] what
+//! The decision itself is [`decision`], of the crate `metnos-policy`; [`gather`] gathers its facts. Pure cores around it,
+//! tested without sockets: [`arguments`], [`contract`] what a call says and whether it fits · [`approvals`] what waits for the owner's word · [`undo`] the way back of an act · [`intent`] what
 //! was foreseen, as it comes over the wire · [`rate`], [`budget`] what may be used up · [`vault`] what is given in confidence. Around them: [`anchors`] signs the heads of the chronicle, [`heads`] keeps them.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
-pub use metnos_policy::{guard, paths};
+pub use metnos_policy::{arguments, decision, guard, paths, shares};
 
 mod act;
 mod ahead;
 pub mod anchors;
 mod answers;
 pub mod approvals;
-pub mod arguments;
+
 mod assist;
 pub mod autonomy;
 pub mod births;
@@ -27,10 +26,10 @@ mod cards;
 pub mod clock;
 pub mod contract;
 pub mod daily;
-pub mod decide;
 mod door;
 mod explain;
 mod folders;
+mod gather;
 mod given;
 pub mod heads;
 pub mod house;
@@ -60,7 +59,7 @@ mod resume;
 pub mod seeds;
 pub mod serve;
 mod serve_door;
-pub mod shares;
+
 mod showing;
 pub mod store;
 pub mod store_cards;
@@ -73,5 +72,7 @@ pub mod undo;
 pub mod vaglio;
 pub mod vault;
 
+#[cfg(test)]
+mod decision_tests;
 #[cfg(test)]
 mod testing;

@@ -16,7 +16,7 @@ use rusqlite::params;
 use serde_json::{Value, json};
 
 use crate::births::MAX_WHY;
-use crate::decide::{REVOKED, sandbox_gone};
+use crate::decision::{REVOKED, sandbox_gone};
 use crate::guard::shown;
 use crate::house::{not_durable, signed};
 use crate::policy::{Policy, head};

@@ -7,14 +7,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use metnos_proto::control::FolderSettings;
 use metnos_proto::executor::outside::{self, Declared};
 use metnos_proto::executor::{Manifest, Role};
-use metnos_proto::json::JsonError;
-use metnos_proto::msg::common::{Refusal, RefusalCode};
-use metnos_proto::msg::memoryd as memory;
+use metnos_proto::msg::common::RefusalCode;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use crate::arguments::{self, Arguments, Resolved, field};
-use crate::decide::Verdict;
+use crate::arguments::{self, Filled, field};
+use crate::decision::Verdict;
 use crate::guard::shown;
 use crate::paths;
 use crate::policy::Policy;
@@ -127,17 +125,8 @@ impl Folders {
 }
 
 impl Policy {
-    /// Why a call of an executor that declares folders outside the workspace is denied, if it is; where it is denied already,
-    /// that was said better.
-    pub(crate) fn not_shown(
-        &self,
-        verdict: &Verdict,
-        signed: &Signed,
-        (arguments, resolved): (&Result<Arguments, JsonError>, &Result<Resolved, Refusal>),
-    ) -> Option<Verdict> {
-        if verdict.decision == memory::Verdict::Deny {
-            return None;
-        }
+    /// Why a call of an executor that declares folders outside the workspace is denied, if it is.
+    pub(crate) fn not_shown(&self, signed: &Signed, filled: &Filled) -> Option<Verdict> {
         let folders = &self.house().folders;
         let declared = folders.declared(&signed.manifest);
         if declared.is_empty() {
@@ -146,14 +135,7 @@ impl Policy {
         if let Some(no) = folders.unfit(&declared) {
             return Some(no);
         }
-        let filled = match (arguments, resolved) {
-            (Ok(arguments), Ok(resolved)) => arguments.fill(&signed.manifest, resolved),
-            (Err(_), _) | (_, Err(_)) => None,
-        };
-        let Some(filled) = filled else {
-            return Some(Verdict::deny("arguments.reference", "what it would touch is not known"));
-        };
-        let named = arguments::named(&signed.manifest, &filled.value, |role| {
+        let named = arguments::named(&signed.spec, &filled.value, |role| {
             matches!(role, Role::Path | Role::Selector | Role::Dest)
         });
         named.into_iter().find_map(|(pointer, text)| {

@@ -17,7 +17,7 @@ use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
 
 use crate::act::internal;
-use crate::decide::sandbox_gone;
+use crate::decision::sandbox_gone;
 use crate::guard::shown;
 use crate::house::not_durable;
 use crate::origins::{self, MAX_ORIGINS};

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use crate::arguments::{Arguments, Resolved};
-use crate::decide::MAX_RUNNING;
+use crate::decision::MAX_RUNNING;
 use crate::policy::Policy;
 use crate::registry::Signed;
 
@@ -130,7 +130,7 @@ impl Policy {
         resolved: &Result<Resolved, Refusal>,
     ) -> Result<Option<PathLock>, Refusal> {
         let (Ok(arguments), Ok(resolved)) = (arguments, resolved) else { return Ok(None) };
-        let filled = arguments.fill(&signed.manifest, resolved);
+        let filled = arguments.fill(&signed.spec, resolved);
         let value = filled.as_ref().map_or(arguments.value(), |filled| &filled.value);
         self.path_locks.queue(&signed.manifest, &signed.spec, value, &self.setting.places)
     }

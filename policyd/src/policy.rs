@@ -28,7 +28,7 @@ use crate::approvals::Card;
 use crate::approvals::grants::Grant;
 use crate::approvals::totp::Enrolled;
 use crate::clock::Clock;
-use crate::decide::MAX_RUNNING;
+use crate::decision::MAX_RUNNING;
 use crate::house::House;
 use crate::key::InstanceKey;
 use crate::pairing::automations::is_automatic;

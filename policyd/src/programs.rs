@@ -3,14 +3,12 @@
 //! anything starts (design: executor §6, policy §7). Whether what is listed may run now, the rules say.
 
 use metnos_policy::argv::{self, Comes};
+use metnos_policy::spec::Spec;
 use metnos_proto::executor::commands::{self, bare};
 use metnos_proto::executor::{Manifest, Role};
-use metnos_proto::json::JsonError;
-use metnos_proto::msg::common::Refusal;
-use metnos_proto::msg::memoryd as memory;
 
-use crate::arguments::{self, Arguments, Filled, Resolved};
-use crate::decide::Verdict;
+use crate::arguments::{self, Filled};
+use crate::decision::Verdict;
 use crate::guard::shown;
 use crate::policy::Policy;
 use crate::registry::Signed;
@@ -21,37 +19,20 @@ const LIST_IT: &str =
 
 impl Policy {
     /// Why a call is denied because what it would need is not there for any executor, if it is: a folder, or a program.
-    pub(crate) fn not_there(
-        &self,
-        verdict: &Verdict,
-        signed: &Signed,
-        given: (&Result<Arguments, JsonError>, &Result<Resolved, Refusal>),
-    ) -> Option<Verdict> {
-        self.not_shown(verdict, signed, given).or_else(|| self.not_run(verdict, signed, given))
+    pub(crate) fn not_there(&self, signed: &Signed, filled: &Filled) -> Option<Verdict> {
+        self.not_shown(signed, filled).or_else(|| self.not_run(signed, filled))
     }
 
-    /// Why a call of an executor that runs programs is denied, if it is; where it is denied already, that was said better.
-    fn not_run(
-        &self,
-        verdict: &Verdict,
-        signed: &Signed,
-        (arguments, resolved): (&Result<Arguments, JsonError>, &Result<Resolved, Refusal>),
-    ) -> Option<Verdict> {
-        if verdict.decision == memory::Verdict::Deny || commands::declared(&signed.manifest).is_empty() {
+    /// Why a call of an executor that runs programs is denied, if it is.
+    fn not_run(&self, signed: &Signed, filled: &Filled) -> Option<Verdict> {
+        if commands::declared(&signed.manifest).is_empty() {
             return None;
         }
-        let filled = match (arguments, resolved) {
-            (Ok(arguments), Ok(resolved)) => arguments.fill(&signed.manifest, resolved),
-            (Err(_), _) | (_, Err(_)) => None,
-        };
-        match filled {
-            Some(filled) => unfit(&signed.manifest, &self.setting.commands, &filled),
-            None => Some(Verdict::deny("arguments.reference", "what it would run is not known")),
-        }
+        unfit(&signed.manifest, &signed.spec, &self.setting.commands, filled)
     }
 }
 
-fn unfit(manifest: &Manifest, listed: &[String], filled: &Filled) -> Option<Verdict> {
+fn unfit(manifest: &Manifest, spec: &Spec, listed: &[String], filled: &Filled) -> Option<Verdict> {
     let unlisted = |why: String| Some(Verdict::deny("program.unlisted", why).with_remedy(LIST_IT));
     let granted = match commands::granted(manifest, listed) {
         Ok(granted) => granted,
@@ -62,7 +43,7 @@ fn unfit(manifest: &Manifest, listed: &[String], filled: &Filled) -> Option<Verd
             "a word of the command was taken from a result that nobody has read, so what it would run is not known";
         return Some(Verdict::deny("program.unknown", why).with_remedy("give the words themselves"));
     }
-    let words: Vec<String> = arguments::named(manifest, &filled.value, |role| role == Role::Argv)
+    let words: Vec<String> = arguments::named(spec, &filled.value, |role| role == Role::Argv)
         .into_iter()
         .map(|(_, text)| text.to_owned())
         .collect();
@@ -89,14 +70,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::arguments::{Arguments, Resolved};
 
     fn rule(words: serde_json::Value, exec: &str) -> Option<(String, String)> {
         let manifest = include_str!("../../executors/shell_run/manifest.toml").replace(r#"exec = ["*"]"#, exec);
         let manifest = Manifest::parse(manifest.as_bytes()).unwrap();
         let listed = ["/usr/bin/wc", "/usr/bin/env", "/usr/bin/dash", "/usr/bin/sort"].map(str::to_owned);
         let arguments = Arguments::parse(json!({"argv": words}).to_string().as_bytes()).unwrap();
-        let filled = arguments.fill(&manifest, &Resolved::new()).unwrap();
-        unfit(&manifest, &listed, &filled).map(|verdict| (verdict.rule, verdict.why))
+        let filled = arguments.fill(&Spec::of(&manifest), &Resolved::new()).unwrap();
+        unfit(&manifest, &Spec::of(&manifest), &listed, &filled).map(|verdict| (verdict.rule, verdict.why))
     }
 
     #[test]

@@ -15,7 +15,7 @@ use metnos_proto::msg::sandboxd::{Birth, Pardon, Pool, PoolEntry};
 use rusqlite::params;
 use serde_json::{Value, json};
 
-use crate::decide::sandbox_gone;
+use crate::decision::sandbox_gone;
 use crate::guard::shown;
 use crate::policy::Policy;
 use crate::principal::Principal;

@@ -17,10 +17,9 @@ use serde_json::{Value, json};
 
 use crate::clock::DAY_MS;
 use crate::contract::Input;
-use crate::decide::{ARCHIVED, Named, QUARANTINED, REVOKED, STAGED, WAITING};
+use crate::decision::{ARCHIVED, KEEP, Named, QUARANTINED, REVOKED, STAGED, WAITING};
 use crate::origins::{self, Origins};
 use crate::store::{Row, RowState};
-use crate::undo::KEEP;
 
 /// The most births of synthesised executors in a day (design: executor §2).
 pub const MAX_BIRTHS_A_DAY: u8 = 3;
@@ -347,9 +346,7 @@ impl Registry {
     pub fn named<'a>(&'a self, name: &str) -> Named<'a> {
         match self.current(name).map(|entry| &entry.standing) {
             None => Named::Unknown,
-            Some(Standing::Active(signed)) => {
-                Named::Callable { manifest: &signed.manifest, spec: &signed.spec, input: &signed.input }
-            }
+            Some(Standing::Active(signed)) => crate::gather::callable(signed),
             Some(Standing::Waiting(why)) => Named::Closed { rule: WAITING, why },
             Some(Standing::Quarantined(why)) => Named::Closed { rule: QUARANTINED, why },
             Some(Standing::Archived(why)) => Named::Closed { rule: ARCHIVED, why },

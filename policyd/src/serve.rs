@@ -315,7 +315,7 @@ impl ctl_policyd::Serve for Policy {
         [arguments]: [Sealed; 1],
     ) -> Served<Done, 1> {
         let bytes = arguments.read().map_err(|error| internal(&error.to_string()))?;
-        let explained = self.explain(&ask, &bytes)?;
+        let explained = self.explain(&ask, &bytes).await?;
         Ok((Done {}, [sealed(&explained)?]))
     }
 

@@ -12,11 +12,10 @@ use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::sandboxd::Kill;
 use rusqlite::{Connection, params};
 
-use crate::decide::{Named, Verdict};
+use crate::decision::{Named, Verdict};
 use crate::guard::shown;
 use crate::policy::Policy;
 use crate::principal::Principal;
-use crate::registry::Signed;
 use crate::store::{Store, StoreError};
 
 /// The rule that denies while everything is stopped.
@@ -169,11 +168,6 @@ impl Policy {
         let why = format!("{} has switched {} off{}", shown(&thrown.by), shown(executor), thrown.because());
         let remedy = format!("`metnosctl executor enable {executor}` switches it on again");
         Some(Verdict::deny(DISABLED, why).with_remedy(&remedy))
-    }
-
-    /// Why this executor may not be called now, whatever is decided: it is off, or has used up its day.
-    pub(crate) fn barred(&self, executor: &str, found: Option<&Signed>) -> Option<Verdict> {
-        self.switched_off(executor).or_else(|| self.used_up(found?))
     }
 
     /// Stops everything: nothing is allowed from here on, and what runs is ended. How many runs that were.

@@ -4,10 +4,8 @@
 
 use metnos_policy::fields::Files;
 use metnos_proto::executor::Role;
-use metnos_proto::json::JsonError;
-use metnos_proto::msg::common::Refusal;
 
-use crate::arguments::{self, Arguments, Resolved};
+use crate::arguments::{self, Filled};
 use crate::cards::Asking;
 use crate::paths;
 use crate::policy::Policy;
@@ -19,15 +17,9 @@ const MAX_LOOKED_AT: usize = 256;
 
 impl Policy {
     /// What is known of the files that these arguments name.
-    pub(crate) fn looked_at(
-        &self,
-        signed: Option<&Signed>,
-        (arguments, resolved): (&Result<Arguments, JsonError>, &Result<Resolved, Refusal>),
-    ) -> Files {
+    pub(crate) fn looked_at(&self, signed: &Signed, filled: &Filled) -> Files {
         let mut files = Files::default();
-        let (Some(signed), Ok(arguments), Ok(resolved)) = (signed, arguments, resolved) else { return files };
-        let Some(filled) = arguments.fill(&signed.manifest, resolved) else { return files };
-        let named = arguments::named(&signed.manifest, &filled.value, |role| role == Role::Path);
+        let named = arguments::named(&signed.spec, &filled.value, |role| role == Role::Path);
         for (at, (pointer, text)) in named.into_iter().enumerate() {
             let seen = if at < MAX_LOOKED_AT { self.seen_at(text) } else { Seen { there: true, secret: true } };
             if seen.secret {
@@ -43,7 +35,7 @@ impl Policy {
     /// Where each path of an act leads, as a card shows it: below the workspace, or absolute.
     pub(crate) fn targets_of(&self, asking: &Asking) -> Vec<(String, String)> {
         let places = &self.setting.places;
-        let named = arguments::named(&asking.signed.manifest, &asking.filled.value, |role| role == Role::Path);
+        let named = arguments::named(&asking.signed.spec, &asking.filled.value, |role| role == Role::Path);
         let meant = |text: &str| {
             let path = paths::resolve(text, places).path;
             match path.strip_prefix(&places.workspace) {

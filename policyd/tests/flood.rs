@@ -46,7 +46,7 @@ fn a_planner_that_floods_does_not_delay_the_door_or_the_owner() {
         owner.approvals(NO, Approvals {}, []).await.unwrap();
         let (status, []) = owner.policy_status(NO, PolicyStatus {}, []).await.unwrap();
         assert!(status.running > 0, "the flood is still under way");
-        assert!(status.running as usize <= metnos_policyd::decide::MAX_RUNNING_PER_TURN, "and bounded");
+        assert!(status.running as usize <= metnos_policyd::decision::MAX_RUNNING_PER_TURN, "and bounded");
         let left = 4 * MAX_IN_FLIGHT - 1 - answered.get();
         println!("{left} asks of the flood are unanswered, {} of them run", status.running);
         assert!(left >= status.running as usize, "{left} are left");

@@ -4,7 +4,8 @@
 //! evidence only (design: policy §7).
 //!
 //! # Map
-//! [`spec`] what a signed manifest says of an executor · [`words`], [`dates`], [`numbers`]
+//! [`decision`] the whole decision on a call, step by step · [`arguments`] what a call says · [`shares`] what is shared, and
+//! by whom it is taken · [`spec`] what a signed manifest says of an executor · [`words`], [`dates`], [`numbers`]
 //! and [`addresses`] what the owner really typed · [`intent`] what was foreseen before anything else was read · [`results`]
 //! where data came from, by digest · [`fields`] what vouches for each argument · [`rules`] the
 //! rules in order, first match · [`effects`] one rule for each class of effects · [`context`]
@@ -15,10 +16,12 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod addresses;
+pub mod arguments;
 pub mod argv;
 pub mod carriers;
 pub mod context;
 pub mod dates;
+pub mod decision;
 pub mod effects;
 pub mod fields;
 pub mod files;
@@ -30,6 +33,7 @@ pub mod paths;
 pub mod replay;
 pub mod results;
 pub mod rules;
+pub mod shares;
 pub mod soul;
 pub mod spec;
 pub mod vaglio;

@@ -6,16 +6,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use metnos_proto::ids::Blake3;
-use metnos_proto::json;
-use metnos_proto::msg::common::{Integrity, Lang, Level};
+use metnos_proto::json::{self, RefSite};
+use metnos_proto::msg::common::{CallRef, Integrity, Lang, Level, Standing};
+use metnos_proto::msg::memoryd as memory;
 use serde_json::{Value, json};
 
+use crate::arguments::{Arguments, Filled, Resolved};
 use crate::context::{Confirm, Context, Stored, Who, World};
-use crate::fields::{Asked, Claim, Files};
+use crate::decision::{self, Answers, Callable, Facts, Finding, Flow, Given, Load, Named, Profile};
+use crate::fields::Files;
 use crate::intent::{Slot, Wanted};
 use crate::paths::Places;
 use crate::results::{Output, Part};
-use crate::rules::{Decision, Judgement, judge};
+use crate::rules::{Judgement, Shown};
 use crate::spec::{Spec, is_atom};
 use crate::words::fold;
 
@@ -79,7 +82,7 @@ struct Trace {
 struct Made {
     context: String,
     spec: Spec,
-    judgement: Judgement,
+    judgement: Option<Judgement>,
     carried_out: bool,
     output: Option<Output>,
 }
@@ -233,32 +236,69 @@ impl Trace {
                 json!({"type": "verdict", "seq": seq, "verdict": "deny", "rule": "executor.unknown", "why": why, "fields": []}),
             );
         };
-        let (judgement, label) = {
-            let opaque = BTreeMap::new();
-            let asked =
-                Asked { spec: &spec, args, opaque: &opaque, claims: self.claims(event), files: Files::default() };
+        let (decided, label) = {
             let context = self.contexts.get(&self.current).ok_or_else(|| malformed("nothing was said yet"))?;
-            (judge(&self.world, context, &asked), context.label.integrity)
+            (self.decide(executor, &spec, args, event, context), context.label.integrity)
         };
-        let line = verdict(seq, &judgement, label);
-        let decision = judgement.ruling.decision;
-        if !judgement.effect.reads() {
+        let line = verdict(seq, &decided, label);
+        let (decision, judgement) = (decided.verdict.decision, decided.judgement);
+        if !spec.effect.reads() {
             self.remember(args, label);
         }
         let context = self.context()?;
-        match decision {
-            Decision::Allow => context.carried_out(&judgement),
-            Decision::Ask => {
+        match (&decision, &judgement) {
+            (memory::Verdict::Allow, Some(judgement)) => context.carried_out(judgement),
+            (memory::Verdict::Ask, Some(_)) => {
                 context.asked();
-                context.dropped(&judgement);
+                context.dropped(spec.effect);
             }
-            Decision::Deny => context.dropped(&judgement),
+            (memory::Verdict::Deny, _) | (_, None) => context.dropped(spec.effect),
         }
-        self.waiting = (decision == Decision::Ask).then_some(seq);
-        let carried_out = decision == Decision::Allow;
+        self.waiting = (decision == memory::Verdict::Ask).then_some(seq);
+        let carried_out = decision == memory::Verdict::Allow;
         let context = self.current.clone();
         self.calls.insert(seq, Made { context, spec, judgement, carried_out, output: None });
         Ok(line)
+    }
+
+    /// Decides with the function that policyd decides with. What a trace does not record (switches, budgets, secrets, lists,
+    /// profiles) speaks against nothing.
+    fn decide(
+        &self,
+        executor: &str,
+        spec: &Spec,
+        args: &Value,
+        event: &Value,
+        context: &Context,
+    ) -> decision::Decision {
+        let (sites, results) = self.claims(event);
+        let parsed = Arguments::resolved(args.clone(), sites);
+        let filled = Filled { value: args.clone(), opaque: Vec::new() };
+        let (resolved, files) = (Resolved::new(), Files::default());
+        let callable = Callable { spec, profile: Profile::Unrecorded, offered: true, undoable: false };
+        decision::decide(&Facts {
+            name: executor,
+            executor: Named::Callable(callable),
+            by_planner: true,
+            switches: Finding::Clear,
+            turn: Finding::Clear,
+            given: Some(Given {
+                parsed: Ok(&parsed),
+                resolved: Ok(&resolved),
+                filled: Some(&filled),
+                fault: None,
+                withheld: false,
+            }),
+            secrets: Finding::Clear,
+            load: Some(Load::idle(Standing::Owner)),
+            budgets: Finding::Clear,
+            listed: Finding::Clear,
+            flow: Some(Flow { world: &self.world, context, results: &results, files: &files }),
+            answers: Answers::default(),
+            cost: Finding::Clear,
+            way_back: Finding::Clear,
+            sandbox_ready: true,
+        })
     }
 
     /// What a call would write keeps the label of the context it was written in.
@@ -269,19 +309,22 @@ impl Trace {
         }
     }
 
-    fn claims(&self, event: &Value) -> Vec<Claim<'_>> {
-        let mut claims = Vec::new();
+    /// Where the arguments of a call came from, as the trace says, and the outputs that it names.
+    fn claims(&self, event: &Value) -> (Vec<RefSite>, BTreeMap<CallRef, &Output>) {
+        let (mut sites, mut outputs) = (Vec::new(), BTreeMap::new());
         for (pointer, from) in event.get("refs").and_then(Value::as_object).into_iter().flatten() {
             for one in from.as_array().into_iter().flatten() {
                 let seq = one.get("seq").and_then(Value::as_u64);
                 let leaf = one.get("ptr").and_then(Value::as_str);
                 let output = seq.and_then(|seq| self.calls.get(&seq)).and_then(|made| made.output.as_ref());
-                if let (Some(output), Some(leaf)) = (output, leaf) {
-                    claims.push(Claim { pointer: pointer.clone(), output, leaf: leaf.to_owned() });
+                let call = u16::try_from(outputs.len()).ok().and_then(|count| count.checked_add(1)).map(CallRef);
+                if let (Some(output), Some(leaf), Some(call)) = (output, leaf, call) {
+                    outputs.insert(call, output);
+                    sites.push(RefSite { argument: pointer.clone(), call, pointer: leaf.to_owned() });
                 }
             }
         }
-        claims
+        (sites, outputs)
     }
 
     fn human(&mut self, event: &Value) -> Result<(), Malformed> {
@@ -295,9 +338,11 @@ impl Trace {
         match answer {
             "approve" => {
                 made.carried_out = true;
-                context.carried_out(&made.judgement);
+                if let Some(judgement) = &made.judgement {
+                    context.carried_out(judgement);
+                }
             }
-            _ => context.dropped(&made.judgement),
+            _ => context.dropped(made.spec.effect),
         }
         Ok(())
     }
@@ -305,6 +350,7 @@ impl Trace {
     fn result(&mut self, event: &Value) -> Result<(), Malformed> {
         let seq = number(event, "seq")?;
         let Some(made) = self.calls.get_mut(&seq).filter(|made| made.carried_out) else { return Ok(()) };
+        let Some(judgement) = &made.judgement else { return Ok(()) };
         let value = event.get("output").unwrap_or(&Value::Null);
         let stored = match event.get("label").and_then(Value::as_str) {
             Some("T") => Some(Integrity::Trusted),
@@ -323,7 +369,7 @@ impl Trace {
             Output::of(
                 &made.spec.output,
                 parts(value),
-                &made.judgement.inputs,
+                &judgement.inputs,
                 stored,
                 |digest| stored_labels.label(digest),
                 |digest| owners.contains(digest),
@@ -331,7 +377,7 @@ impl Trace {
         };
         let full = event.get("release").and_then(Value::as_str).is_none_or(|release| release != "handle");
         if full && let Some(context) = self.contexts.get_mut(&made.context) {
-            context.read(output.whole, made.judgement.foreseen);
+            context.read(output.whole, judgement.foreseen);
         }
         made.output = Some(output);
         Ok(())
@@ -400,14 +446,15 @@ fn letter(integrity: Integrity) -> &'static str {
 }
 
 /// The line that is printed for a call.
-fn verdict(seq: u64, judgement: &Judgement, context: Integrity) -> Value {
-    let fields: Vec<Value> = judgement
-        .fields
-        .iter()
-        .map(|field| json!({"ptr": field.pointer, "label": letter(field.label.integrity), "src": field.source.name()}))
-        .collect();
+fn verdict(seq: u64, decided: &decision::Decision, context: Integrity) -> Value {
+    let field = |field: &Shown| json!({"ptr": field.pointer, "label": letter(field.label.integrity), "src": field.source.name()});
+    let fields: Vec<Value> = decided.judgement.iter().flat_map(|judgement| &judgement.fields).map(field).collect();
+    // The ruling's own words, without what the profile of this replay would grant.
+    let ruling = decided.judgement.as_ref().map(|judgement| &judgement.ruling);
+    let why =
+        ruling.filter(|ruling| ruling.rule == decided.verdict.rule).map_or(&decided.verdict.why, |ruling| &ruling.why);
     json!({
-        "type": "verdict", "seq": seq, "verdict": judgement.ruling.decision.name(), "rule": judgement.ruling.rule,
-        "ctx": letter(context), "why": judgement.ruling.why, "fields": fields,
+        "type": "verdict", "seq": seq, "verdict": decided.verdict.decision.name(), "rule": decided.verdict.rule,
+        "ctx": letter(context), "why": why, "fields": fields,
     })
 }

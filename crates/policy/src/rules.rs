@@ -119,8 +119,8 @@ impl Context {
     }
 
     /// The call is not carried out: what would confirm it has nothing to confirm.
-    pub fn dropped(&mut self, judgement: &Judgement) {
-        if !judgement.effect.reads() {
+    pub fn dropped(&mut self, effect: Effect) {
+        if !effect.reads() {
             self.confirmable = false;
         }
     }
@@ -178,6 +178,12 @@ impl Case<'_> {
     pub(crate) fn is_clean(&self) -> bool {
         self.context.is_clean() && !self.fields.all.iter().any(Field::is_untrusted)
     }
+}
+
+/// Whether a rule speaks of what a principal may do without asking, and not of where arguments came from.
+#[must_use]
+pub fn is_about_autonomy(rule: &str) -> bool {
+    matches!(rule, "guest.supervised" | "guest.write" | "level.readonly" | "confirm.card" | "turn.questions")
 }
 
 fn first_match(case: &Case<'_>) -> Ruling {

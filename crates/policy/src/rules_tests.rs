@@ -309,7 +309,7 @@ fn accounts_need_every_critical_word_and_codes_an_act_before_them() {
     let act = Bench::new("x", "self_create", json!({})).judge(&json!({}));
     bench.context.carried_out(&act);
     assert_eq!(bench.says(json!({"code": "123456"})), (Allow, "confirm.follows"));
-    bench.context.dropped(&act);
+    bench.context.dropped(act.effect);
     assert_eq!(bench.says(json!({"code": "123456"})), (Ask, "confirm.alone"));
 }
 

@@ -19,17 +19,6 @@ pub const MAX_DAYS: u16 = 365;
 pub const MAX_GRANTS: usize = 256;
 /// The most uses of a word for one turn.
 pub const MAX_PER_TURN: u32 = 16;
-/// The rules whose question a stored word may answer; every other question is put each time.
-const ANSWERABLE: [&str; 7] = [
-    "net_read.url",
-    "self_modify.selector",
-    "self_create.dest",
-    "self_create.place",
-    "destroy.selector",
-    "level.readonly",
-    "guest.write",
-];
-
 /// What one argument must be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Target {
@@ -122,15 +111,6 @@ fn pointed<'a>(spec: &Spec, value: &'a Value) -> Vec<(String, &'a Value)> {
     found
 }
 
-/// Whether "always" can be said to a question: it is about something at home that can be undone, or about the very same
-/// request, and it is one of those that need not be put each time.
-#[must_use]
-pub fn can_be_stored(rule: &str, spec: &Spec) -> bool {
-    let at_home = matches!(spec.effect, Effect::Of(Class::SelfCreate | Class::SelfModify | Class::Destroy));
-    let same_request = spec.effect == Effect::Of(Class::NetRead) && rule == "net_read.url";
-    (at_home && spec.reversible || same_request) && ANSWERABLE.contains(&rule)
-}
-
 /// A stored word.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Grant {
@@ -164,8 +144,6 @@ pub struct Question<'a> {
     pub principal: &'a str,
     /// In which turn.
     pub turn: TurnId,
-    /// The rule that asks.
-    pub rule: &'a str,
     /// The executor.
     pub executor: &'a ExecutorId,
     /// What was signed of it.
@@ -181,7 +159,7 @@ pub struct Question<'a> {
 }
 
 impl Grant {
-    /// Whether it answers this question. A yes only speaks where it may be stored; a no speaks everywhere.
+    /// Whether it is about such a call. Whether an "always" may answer the question that stands, the decision says.
     #[must_use]
     pub fn answers(&self, question: &Question<'_>) -> bool {
         let holds = question.now_ms < self.expires_ms
@@ -189,10 +167,7 @@ impl Grant {
             && self.executor == *question.executor
             && self.digests == *question.digests;
         let here = self.turn.is_none_or(|turn| turn == question.turn && self.uses < MAX_PER_TURN);
-        holds
-            && here
-            && (!self.allows || can_be_stored(question.rule, question.spec))
-            && self.scope.covers(question.spec, question.value, question.places)
+        holds && here && self.scope.covers(question.spec, question.value, question.places)
     }
 
     /// For people and programs.
@@ -244,7 +219,6 @@ mod tests {
         let mut question = Question {
             principal: "cli:uid:1000",
             turn: TurnId::NONE,
-            rule: "self_modify.selector",
             executor: &asked.executor,
             digests: &asked.digests,
             spec: &spec,
@@ -281,36 +255,11 @@ mod tests {
     }
 
     #[test]
-    fn a_yes_is_silent_on_what_must_be_asked_each_time_and_a_never_is_not() {
-        let value = json!({"path": "a/b", "to": "a/c"});
-        let yes = grant(&value);
-        let never = Grant { allows: false, ..yes.clone() };
-        for rule in [
-            "destroy.many",
-            "destroy.irreversible",
-            "intent.none",
-            "intent.spent",
-            "confirm.card",
-            "turn.questions",
-            "money.payee",
-            "shell.unlisted",
-            "undo.missing",
-        ] {
-            assert!(!answers(&yes, |question| question.rule = rule, &value), "{rule}");
-            assert!(answers(&never, |question| question.rule = rule, &value), "{rule}");
-        }
-        let outside = Spec::from_catalogue("x", &json!({"effect": "send", "reversible": true}));
-        assert!(!can_be_stored("guest.write", &outside));
-        assert!(!can_be_stored("guest.write", &Spec { reversible: false, ..spec() }));
-    }
-
-    #[test]
     fn a_yes_to_a_request_speaks_for_the_very_same_request() {
         let spec = Spec::from_catalogue("web", &json!({"effect": "net_read", "args": {"url": "url", "q": "query"}}));
         let value = json!({"url": "https://a.example/x", "q": "rome"});
         let given = Grant { scope: Scope::of(&spec, &value, &places()), ..grant(&value) };
         let answers = |value: &Value| given.scope.covers(&spec, value, &places());
-        assert!(can_be_stored("net_read.url", &spec));
         assert!(answers(&value));
         for other in [
             json!({"url": "https://a.example/y", "q": "rome"}),

@@ -23,7 +23,7 @@ use tokio::sync::MutexGuard;
 
 use crate::act::memory_gone;
 use crate::clock::DAY_MS;
-use crate::decide::Verdict;
+use crate::decision::Verdict;
 use crate::guard::shown;
 use crate::house::{not_durable, signed, unsigned};
 use crate::policy::Policy;
@@ -98,6 +98,11 @@ fn money(micro: u64) -> String {
     format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000)
 }
 
+/// The rule that denies a call for which a budget has no room.
+pub(crate) fn over_rule(over: Over) -> String {
+    format!("budget.{}", over.budget.name())
+}
+
 /// What is said where a budget has no room: which, and the one command that allows more, where one may.
 pub(crate) fn no_room(over: Over, principal: &str) -> Verdict {
     let name = over.budget.name();
@@ -110,7 +115,7 @@ pub(crate) fn no_room(over: Over, principal: &str) -> Verdict {
         let of = if over.budget.is_of_house() { HOUSE } else { principal };
         format!("`metnosctl budget raise {of} {name} {} --for 1d`", over.wanted)
     };
-    Verdict::deny(&format!("budget.{name}"), why).with_code(RefusalCode::Busy).with_remedy(&remedy)
+    Verdict::deny(&over_rule(over), why).with_code(RefusalCode::Busy).with_remedy(&remedy)
 }
 
 impl Policy {
@@ -125,17 +130,28 @@ impl Policy {
     /// # Errors
     /// When the ledger cannot be read: then nothing that costs anything happens.
     pub(crate) async fn purse(&self, turn: TurnId, executor: &str) -> Result<Option<Purse<'_>>, Refusal> {
+        let whose = self.turns.borrow().get(turn).map(|turn| (turn.principal.name.clone(), turn.trace));
+        let Some((principal, trace)) = whose else { return Ok(None) };
+        self.purse_for(turn, trace, &principal, executor).await
+    }
+
+    /// The same for a principal, also outside of a turn.
+    ///
+    /// # Errors
+    /// See [`Policy::purse`].
+    pub(crate) async fn purse_for(
+        &self,
+        turn: TurnId,
+        trace: TraceId,
+        principal: &str,
+        executor: &str,
+    ) -> Result<Option<Purse<'_>>, Refusal> {
         let price = self.price_of(executor);
         if price == 0 {
             return Ok(None);
         }
-        let Some((principal, trace)) =
-            self.turns.borrow().get(turn).map(|turn| (turn.principal.name.clone(), turn.trace))
-        else {
-            return Ok(None);
-        };
         let alone = self.house().spending.lock().await;
-        let spending = Spending { turn, principal };
+        let spending = Spending { turn, principal: principal.to_owned() };
         let (spent, []) = self.memory.spending(trace, spending, []).await.map_err(|error| memory_gone(&error))?;
         Ok(Some(Purse { _alone: alone, spent, price }))
     }
@@ -158,29 +174,17 @@ impl Policy {
         }
     }
 
-    /// Why there is no room for this call; `None` when there is.
+    /// The budget that has no room for this call; `None` when all have.
     pub(crate) fn over_budget(
-        self: &Rc<Self>,
+        &self,
         principal: &str,
         running: u64,
         found: &Signed,
         purse: Option<&Purse<'_>>,
-    ) -> Option<Verdict> {
+    ) -> Option<Over> {
         let mut used = self.house().used.borrow_mut();
         used.turn_to(self.clock.wall_ms());
-        let over = used.over(&self.setting.budget, &self.wanted(principal, running, found, purse))?;
-        drop(used);
-        self.escalate(over, principal);
-        Some(no_room(over, principal))
-    }
-
-    /// The same for a question about a call that nobody makes: what it costs is not looked at.
-    pub(crate) fn has_no_room(&self, principal: &str, found: &Signed) -> Option<Verdict> {
-        let mut used = self.house().used.borrow_mut();
-        used.turn_to(self.clock.wall_ms());
-        let wanted = Wanted { price: 0, ..self.wanted(principal, self.running_of(principal), found, None) };
-        let over = used.over(&self.setting.budget, &wanted)?;
-        Some(no_room(over, principal))
+        used.over(&self.setting.budget, &self.wanted(principal, running, found, purse))
     }
 
     /// What costs more than the owner lets go by without a word (design: policy §2).
@@ -191,7 +195,7 @@ impl Policy {
         }
         let why =
             format!("a call of {executor} costs {}; what costs more than {} is asked for", money(price), money(above));
-        Some(Verdict { decision: metnos_proto::msg::memoryd::Verdict::Ask, ..Verdict::deny(COSTLY, why) })
+        Some(Verdict::ask(COSTLY, why))
     }
 
     /// Counts a call that was just allowed, and warns of what is nearly used up.

@@ -14,10 +14,9 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::{Arguments, Resolved};
 use crate::clock::DAY_MS;
+use crate::decision::KEEP;
 use crate::registry::Signed;
 
-/// The argument that policyd alone sets: the name under which an executor keeps what its inverse needs.
-pub const KEEP: &str = "keep";
 /// The argument that names to an inverse which executor had acted.
 const OF: &str = "of";
 /// How long an act can be taken back, in milliseconds: after it, what was kept is only files in a trash.
@@ -160,7 +159,7 @@ pub fn way_back(signed: &Signed, arguments: &Arguments, resolved: &Resolved, cal
     if !keeps(signed) {
         return None;
     }
-    let filled = arguments.fill(&signed.manifest, resolved)?;
+    let filled = arguments.fill(&signed.spec, resolved)?;
     inverse_of(&signed.manifest, &signed.spec, &filled.value, call)
 }
 

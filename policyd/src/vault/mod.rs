@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use crate::act::internal;
-use crate::decide::Verdict;
+use crate::decision::Verdict;
 use crate::guard::shown;
 use crate::house::{not_durable, signed, unsigned};
 use crate::key::Kept;

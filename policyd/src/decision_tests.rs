@@ -1,13 +1,26 @@
 //! What is decided, and by which rule.
 
-use super::*;
-use crate::paths::Places;
-use crate::testing;
-use metnos_policy::context::{Confirm, Who};
-use metnos_proto::executor::Class;
-use metnos_proto::msg::common::{Level, Readers};
+use std::collections::BTreeMap;
+
+use metnos_policy::context::{Confirm, Context, Who, World};
+use metnos_policy::fields::Files;
+use metnos_policy::results::Output;
+use metnos_policy::spec::Spec;
+use metnos_proto::executor::{Class, Manifest};
+use metnos_proto::msg::common::{CallRef, Level, Readers, RefusalCode, Standing};
+use metnos_proto::msg::memoryd as memory;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use crate::arguments::{Arguments, Resolved};
+use crate::contract::Input;
+use crate::decision::{
+    Callable, Facts, Finding, Flow, Given, Load, MAX_CALLS_PER_TURN, MAX_HANDLES, MAX_KEPT_BYTES, MAX_RUNNING,
+    MAX_RUNNING_PER_TURN, MAX_WHY, NOT_OFFERED, Named, Verdict, WAITING, decide,
+};
+use crate::paths::{self, Places};
+use crate::shares::{RUNNING, Taken};
+use crate::testing;
 
 struct Bench {
     manifest: Manifest,
@@ -16,6 +29,11 @@ struct Bench {
     world: World,
     flow: Context,
     output: Output,
+}
+
+/// Nothing runs, and the owner asks.
+fn idle() -> Load {
+    Load::idle(Standing::Owner)
 }
 
 impl Bench {
@@ -34,42 +52,37 @@ impl Bench {
         Self::new(&[("/path", "path")], &testing::path_property())
     }
 
-    fn results(&self) -> BTreeMap<CallRef, &Output> {
-        [(CallRef(1), &self.output)].into()
-    }
-
-    fn state<'a>(&'a self, results: &'a BTreeMap<CallRef, &'a Output>) -> State<'a> {
-        State {
-            flow: &self.flow,
-            results,
-            calls: 1,
-            running_in_turn: 0,
-            standing: Standing::Owner,
-            running: Taken::default(),
-            handles: Taken::default(),
-            kept_bytes: Taken::default(),
-            within_rate: true,
-            calls_per_minute: 60,
-            by_planner: false,
-            sandbox_ready: true,
-        }
-    }
-
-    fn decide_bytes(&self, bytes: &[u8], resolved: &Resolved, change: impl Fn(&mut State<'_>)) -> Verdict {
-        let arguments = Arguments::parse(bytes);
+    fn decide_bytes(&self, bytes: &[u8], resolved: &Resolved, change: impl Fn(&mut Facts<'_>)) -> Verdict {
+        let parsed = Arguments::parse(bytes);
+        let filled = parsed.as_ref().ok().and_then(|parsed| parsed.fill(&self.spec, resolved));
+        let fault = filled.as_ref().and_then(|filled| self.input.fault(filled));
+        let results = BTreeMap::from([(CallRef(1), &self.output)]);
         let files = Files::default();
-        let facts = Facts {
-            files: &files,
+        let mut facts = Facts {
             name: "fs_read",
-            executor: Named::Callable { manifest: &self.manifest, spec: &self.spec, input: &self.input },
-            arguments: arguments.as_ref(),
-            resolved: Ok(resolved),
-            world: &self.world,
+            executor: Named::Callable(Callable::of(&self.manifest, &self.spec)),
+            by_planner: false,
+            switches: Finding::Clear,
+            turn: Finding::Clear,
+            given: Some(Given {
+                parsed: parsed.as_ref(),
+                resolved: Ok(resolved),
+                filled: filled.as_ref(),
+                fault: fault.as_deref(),
+                withheld: false,
+            }),
+            secrets: Finding::Clear,
+            load: Some(idle()),
+            budgets: Finding::Clear,
+            listed: Finding::Clear,
+            flow: Some(Flow { world: &self.world, context: &self.flow, results: &results, files: &files }),
+            cost: Finding::Clear,
+            way_back: Finding::Clear,
+            sandbox_ready: true,
+            ..Facts::default()
         };
-        let results = self.results();
-        let mut state = self.state(&results);
-        change(&mut state);
-        decide(&facts, &state).verdict
+        change(&mut facts);
+        decide(&facts).verdict
     }
 
     fn decide(&self, arguments: &Value) -> Verdict {
@@ -160,113 +173,88 @@ fn a_text_that_mentions_a_core_path_is_no_access() {
 #[test]
 fn only_what_is_callable_is_called() {
     let bench = Bench::reader();
-    let arguments = Arguments::parse(b"{}").unwrap();
-    let resolved = Resolved::new();
-    let results = bench.results();
-    let with = |executor, state: &State<'_>| {
-        let files = Files::default();
-        let facts = Facts {
-            files: &files,
-            name: "fs_read",
-            executor,
-            arguments: Ok(&arguments),
-            resolved: Ok(&resolved),
-            world: &bench.world,
-        };
-        decide(&facts, state).verdict.rule
+    let with = |executor: Option<Named<'static>>, sandbox_ready| {
+        let changed = bench.decide_bytes(b"{}", &Resolved::new(), |facts| {
+            facts.executor = executor.unwrap_or(facts.executor);
+            facts.sandbox_ready = sandbox_ready;
+        });
+        changed.rule
     };
-    assert_eq!(with(Named::Unknown, &bench.state(&results)), "executor.unknown");
+    assert_eq!(with(Some(Named::Unknown), true), "executor.unknown");
     let closed = Named::Closed { rule: "executor.quarantined", why: "a bit flipped" };
-    assert_eq!(with(closed, &bench.state(&results)), "executor.quarantined");
+    assert_eq!(with(Some(closed), true), "executor.quarantined");
     let waiting = Named::Closed { rule: WAITING, why: "its files are gone" };
-    assert_eq!(with(waiting, &bench.state(&results)), WAITING);
-    assert_eq!(with(waiting, &State { sandbox_ready: false, ..bench.state(&results) }), "sandbox.gone");
-    let callable = Named::Callable { manifest: &bench.manifest, spec: &bench.spec, input: &bench.input };
-    assert_eq!(with(callable, &State { sandbox_ready: false, ..bench.state(&results) }), "sandbox.gone");
-    assert_eq!(with(callable, &bench.state(&results)), "read.granted");
+    assert_eq!(with(Some(waiting), true), WAITING);
+    assert_eq!(with(Some(waiting), false), "sandbox.gone");
+    assert_eq!(with(None, false), "sandbox.gone");
+    assert_eq!(with(None, true), "read.granted");
 }
 
 #[test]
 fn a_planner_is_denied_what_none_is_offered_and_others_are_not() {
     let mut bench = Bench::reader();
-    let rule = |bench: &Bench, by_planner| {
-        bench.decide_bytes(b"{\"path\":\"a\"}", &Resolved::new(), |state| state.by_planner = by_planner).rule
+    let decided = |bench: &Bench, by_planner, sandbox_ready| {
+        bench.decide_bytes(b"{\"path\":\"a\"}", &Resolved::new(), |facts| {
+            (facts.by_planner, facts.sandbox_ready) = (by_planner, sandbox_ready);
+        })
     };
-    assert_eq!(rule(&bench, true), "read.granted");
+    assert_eq!(decided(&bench, true, true).rule, "read.granted");
     bench.manifest.contract.offered = false;
-    assert_eq!(rule(&bench, true), NOT_OFFERED);
-    assert_eq!(rule(&bench, false), "read.granted");
+    assert_eq!(decided(&bench, true, true).rule, NOT_OFFERED);
+    assert_eq!(decided(&bench, false, true).rule, "read.granted");
     // Also while nothing can be run: that it is not for planners stays so.
-    let results = bench.results();
-    let state = State { by_planner: true, sandbox_ready: false, ..bench.state(&results) };
-    let (arguments, resolved) = (Arguments::parse(b"{}").unwrap(), Resolved::new());
-    let files = Files::default();
-    let facts = Facts {
-        files: &files,
-        name: "fs_read",
-        executor: Named::Callable { manifest: &bench.manifest, spec: &bench.spec, input: &bench.input },
-        arguments: Ok(&arguments),
-        resolved: Ok(&resolved),
-        world: &bench.world,
-    };
-    let denied = decide(&facts, &state).verdict;
+    let denied = decided(&bench, true, false);
     assert_eq!((denied.rule.as_str(), denied.code), (NOT_OFFERED, RefusalCode::Denied));
     assert!(!denied.remedy.is_empty());
 }
 
 #[test]
 fn strangers_are_denied_and_effects_are_weighed() {
-    let bench = Bench::reader();
-    let arguments = Arguments::parse(b"{}").unwrap();
-    let (resolved, results) = (Resolved::new(), bench.results());
-    let decided = |manifest: &Manifest, who| {
-        let spec = Spec::of(manifest);
-        let files = Files::default();
-        let facts = Facts {
-            files: &files,
-            name: "fs_read",
-            executor: Named::Callable { manifest, spec: &spec, input: &bench.input },
-            arguments: Ok(&arguments),
-            resolved: Ok(&resolved),
-            world: &bench.world,
-        };
-        let flow = Context::new(who);
-        decide(&facts, &State { flow: &flow, ..bench.state(&results) }).verdict
+    let decided = |class: Option<Class>, who| {
+        let mut bench = Bench::reader();
+        bench.flow = Context::new(who);
+        if let Some(class) = class {
+            bench.manifest.effects.class = class;
+            bench.spec = Spec::of(&bench.manifest);
+        }
+        bench.decide_bytes(b"{}", &Resolved::new(), |_| {})
     };
-    assert_eq!(decided(&bench.manifest, Who::Unpaired).rule, "principal.unpaired");
+    assert_eq!(decided(None, Who::Unpaired).rule, "principal.unpaired");
     for class in Class::ALL.iter().copied().filter(|class| !matches!(class, Class::Read | Class::NetRead)) {
-        let mut manifest = bench.manifest.clone();
-        manifest.effects.class = class;
-        assert_eq!(decided(&manifest, Who::Unpaired).decision, memory::Verdict::Deny, "{class}");
-        assert_eq!(decided(&manifest, Who::Guest).decision, memory::Verdict::Ask, "{class}");
+        assert_eq!(decided(Some(class), Who::Unpaired).decision, memory::Verdict::Deny, "{class}");
+        assert_eq!(decided(Some(class), Who::Guest).decision, memory::Verdict::Ask, "{class}");
     }
 }
 
 #[test]
 fn every_quota_holds_at_its_edge() {
     let bench = Bench::reader();
-    let rule = |change: &dyn Fn(&mut State<'_>)| {
-        let verdict = bench.decide_bytes(b"{\"path\":\"a\"}", &Resolved::new(), change);
+    let rule = |change: &dyn Fn(&mut Load)| {
+        let verdict = bench.decide_bytes(b"{\"path\":\"a\"}", &Resolved::new(), |facts| {
+            let mut load = idle();
+            change(&mut load);
+            facts.load = Some(load);
+        });
         if verdict.is_allow() { "allow".to_owned() } else { verdict.rule }
     };
-    assert_eq!(rule(&|state| state.calls = MAX_CALLS_PER_TURN), "allow");
-    assert_eq!(rule(&|state| state.calls = MAX_CALLS_PER_TURN + 1), "quota.turn");
-    assert_eq!(rule(&|state| state.running_in_turn = MAX_RUNNING_PER_TURN - 1), "allow");
-    assert_eq!(rule(&|state| state.running_in_turn = MAX_RUNNING_PER_TURN), "quota.concurrent");
-    assert_eq!(rule(&|state| state.running.all = MAX_RUNNING - 1), "allow");
-    assert_eq!(rule(&|state| state.running.all = MAX_RUNNING), "quota.concurrent");
-    assert_eq!(rule(&|state| state.handles.all = MAX_HANDLES - 1), "allow");
-    assert_eq!(rule(&|state| state.handles.all = MAX_HANDLES), "quota.results");
-    assert_eq!(rule(&|state| state.kept_bytes.all = MAX_KEPT_BYTES - 1), "allow");
-    assert_eq!(rule(&|state| state.kept_bytes.all = MAX_KEPT_BYTES), "quota.results");
+    assert_eq!(rule(&|load| load.calls = MAX_CALLS_PER_TURN), "allow");
+    assert_eq!(rule(&|load| load.calls = MAX_CALLS_PER_TURN + 1), "quota.turn");
+    assert_eq!(rule(&|load| load.running_in_turn = MAX_RUNNING_PER_TURN - 1), "allow");
+    assert_eq!(rule(&|load| load.running_in_turn = MAX_RUNNING_PER_TURN), "quota.concurrent");
+    assert_eq!(rule(&|load| load.running.all = MAX_RUNNING - 1), "allow");
+    assert_eq!(rule(&|load| load.running.all = MAX_RUNNING), "quota.concurrent");
+    assert_eq!(rule(&|load| load.handles.all = MAX_HANDLES - 1), "allow");
+    assert_eq!(rule(&|load| load.handles.all = MAX_HANDLES), "quota.results");
+    assert_eq!(rule(&|load| load.kept_bytes.all = MAX_KEPT_BYTES - 1), "allow");
+    assert_eq!(rule(&|load| load.kept_bytes.all = MAX_KEPT_BYTES), "quota.results");
     // A guest is full at his share, whatever is left for the owner.
-    let guests = |state: &mut State<'_>, taken: Taken| (state.standing, state.running) = (Standing::Guest, taken);
+    let guests = |load: &mut Load, taken: Taken| (load.standing, load.running) = (Standing::Guest, taken);
     let own = Taken { all: RUNNING.one, others: RUNNING.one, own: RUNNING.one };
-    assert_eq!(rule(&|state| guests(state, own)), "quota.concurrent");
+    assert_eq!(rule(&|load| guests(load, own)), "quota.concurrent");
     let others = Taken { all: RUNNING.others, others: RUNNING.others, own: 0 };
-    assert_eq!(rule(&|state| guests(state, others)), "quota.concurrent");
-    assert_eq!(rule(&|state| state.running = others), "allow", "the owner has his reserve");
-    assert_eq!(rule(&|state| state.within_rate = false), "quota.rate");
+    assert_eq!(rule(&|load| guests(load, others)), "quota.concurrent");
+    assert_eq!(rule(&|load| load.running = others), "allow", "the owner has his reserve");
+    assert_eq!(rule(&|load| load.within_rate = false), "quota.rate");
 }
 
 #[test]

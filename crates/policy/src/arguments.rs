@@ -1,15 +1,15 @@
-//! The arguments of a call, read strictly, and what each of them is to the call. Payloads
-//! given by reference stay unread here; nothing critical does.
+//! The arguments of a call, parsed strictly, and the role of each. Payloads given by reference stay unread; the values of
+//! critical references are put in before a decision.
 
 use std::collections::BTreeMap;
 
-use metnos_policy::spec;
-use metnos_proto::executor::{Manifest, Role};
+use metnos_proto::executor::Role;
 use metnos_proto::json::{self, JsonError, Limits, RefSite};
 use metnos_proto::msg::sandboxd::MAX_REFERENCES;
 use serde_json::Value;
 
 use crate::guard::shown;
+use crate::spec::{self, Spec};
 
 /// The arguments as they came.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +45,12 @@ impl Arguments {
         Ok(Self { value, references })
     }
 
+    /// Arguments whose references are replaced already; `references` says where the values came from.
+    #[must_use]
+    pub const fn resolved(value: Value, references: Vec<RefSite>) -> Self {
+        Self { value, references }
+    }
+
     /// The arguments as they came, references and all.
     #[must_use]
     pub const fn value(&self) -> &Value {
@@ -58,17 +64,17 @@ impl Arguments {
     }
 
     /// The references whose values must be known before a decision.
-    pub fn critical<'a>(&'a self, manifest: &'a Manifest) -> impl Iterator<Item = &'a RefSite> {
-        self.references.iter().filter(|site| touches(manifest, &site.argument, is_critical))
+    pub fn critical<'a>(&'a self, executor: &'a Spec) -> impl Iterator<Item = &'a RefSite> {
+        self.references.iter().filter(|site| touches(executor, &site.argument, is_critical))
     }
 
     /// The arguments as they are decided on. `None` when a critical reference has no value in `resolved`.
     #[must_use]
-    pub fn fill(&self, manifest: &Manifest, resolved: &Resolved) -> Option<Filled> {
+    pub fn fill(&self, executor: &Spec, resolved: &Resolved) -> Option<Filled> {
         let mut value = self.value.clone();
         let mut opaque = Vec::new();
         for site in &self.references {
-            if touches(manifest, &site.argument, is_critical) {
+            if touches(executor, &site.argument, is_critical) {
                 let known = resolved.get(&site.argument)?.clone();
                 if !json::substitute(&mut value, site, known) {
                     return None;
@@ -97,8 +103,8 @@ const fn is_guarded(role: Role) -> bool {
 
 /// Whether a role that `wanted` accepts is declared for `pointer`, for something it lies in, or
 /// for something that lies in it.
-fn touches(manifest: &Manifest, pointer: &str, wanted: impl Fn(Role) -> bool) -> bool {
-    manifest.args.iter().any(|(pattern, role)| wanted(*role) && overlaps(pattern, pointer))
+fn touches(executor: &Spec, pointer: &str, wanted: impl Fn(Role) -> bool) -> bool {
+    executor.roles.iter().any(|(pattern, role)| wanted(*role) && overlaps(pattern, pointer))
 }
 
 /// Whether pattern and pointer are the same as far as the shorter one goes.
@@ -114,22 +120,22 @@ fn covers(pattern: &str, pointer: &str) -> bool {
 /// Every text that can name a file, with its pointer: also the names of members, which an
 /// executor may read as well.
 #[must_use]
-pub fn guarded<'a>(manifest: &Manifest, value: &'a Value) -> Vec<(String, &'a str)> {
-    named(manifest, value, is_guarded)
+pub fn guarded<'a>(executor: &Spec, value: &'a Value) -> Vec<(String, &'a str)> {
+    named(executor, value, is_guarded)
 }
 
 /// Every text whose role is `path`, with its pointer.
 #[must_use]
-pub fn paths<'a>(manifest: &Manifest, value: &'a Value) -> Vec<(String, &'a str)> {
-    named(manifest, value, |role| role == Role::Path)
+pub fn paths<'a>(executor: &Spec, value: &'a Value) -> Vec<(String, &'a str)> {
+    named(executor, value, |role| role == Role::Path)
 }
 
 /// Every text of a role that `wanted` accepts, with its pointer.
 #[must_use]
-pub fn named<'a>(manifest: &Manifest, value: &'a Value, wanted: impl Fn(Role) -> bool) -> Vec<(String, &'a str)> {
+pub fn named<'a>(executor: &Spec, value: &'a Value, wanted: impl Fn(Role) -> bool) -> Vec<(String, &'a str)> {
     let mut found = Vec::new();
     texts(value, String::new(), &mut |pointer, text| {
-        if manifest.args.iter().any(|(pattern, role)| wanted(*role) && covers(pattern, pointer)) {
+        if executor.roles.iter().any(|(pattern, role)| wanted(*role) && covers(pattern, pointer)) {
             found.push((pointer.to_owned(), text));
         }
     });
@@ -171,9 +177,14 @@ pub fn field(pointer: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::manifest;
     use proptest::prelude::*;
     use serde_json::json;
+
+    fn spec(roles: &[(&str, &str)]) -> Spec {
+        let roles: serde_json::Map<String, Value> =
+            roles.iter().map(|(at, role)| ((*at).to_owned(), json!(role))).collect();
+        Spec::from_catalogue("e", &json!({ "args": roles }))
+    }
 
     fn parsed(value: &Value) -> Arguments {
         Arguments::parse(value.to_string().as_bytes()).unwrap()
@@ -181,24 +192,24 @@ mod tests {
 
     #[test]
     fn a_payload_by_reference_stays_opaque_and_a_path_by_reference_does_not() {
-        let manifest = manifest("e", &[("/path", "path"), ("/to/*", "dest")]);
+        let executor = spec(&[("/path", "path"), ("/to/*", "dest")]);
         let arguments = parsed(&json!({"path": {"$ref": "c1#/p"}, "text": {"$ref": "c1#/t"}, "to": {"$ref": "c2#"}}));
-        let critical: Vec<_> = arguments.critical(&manifest).map(|site| site.argument.as_str()).collect();
+        let critical: Vec<_> = arguments.critical(&executor).map(|site| site.argument.as_str()).collect();
         assert_eq!(critical, ["/path", "/to"]);
-        assert_eq!(arguments.fill(&manifest, &Resolved::new()), None, "a value is missing");
+        assert_eq!(arguments.fill(&executor, &Resolved::new()), None, "a value is missing");
         let resolved = Resolved::from([("/path".to_owned(), json!("a.md")), ("/to".to_owned(), json!(["x"]))]);
-        let filled = arguments.fill(&manifest, &resolved).unwrap();
+        let filled = arguments.fill(&executor, &resolved).unwrap();
         assert_eq!(filled.value, json!({"path": "a.md", "text": {"$ref": "c1#/t"}, "to": ["x"]}));
         assert_eq!(filled.opaque, ["/text"]);
     }
 
     #[test]
     fn what_lies_inside_a_path_argument_is_guarded_too() {
-        let manifest = manifest("e", &[("/paths", "path"), ("/pick/*", "selector")]);
+        let executor = spec(&[("/paths", "path"), ("/pick/*", "selector")]);
         let value = json!({"paths": ["a", {"b": "c"}], "pick": {"d": "e"}, "text": "f"});
-        let found: Vec<_> = guarded(&manifest, &value).into_iter().map(|(_, text)| text).collect();
+        let found: Vec<_> = guarded(&executor, &value).into_iter().map(|(_, text)| text).collect();
         assert_eq!(found, ["a", "b", "c", "d", "e"]);
-        assert_eq!(paths(&manifest, &value).len(), 3);
+        assert_eq!(paths(&executor, &value).len(), 3);
     }
 
     #[test]
