@@ -14,12 +14,12 @@ FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+# The bits of the group are the mask of an access list: the owner, who stands in it, may change what is made. Elsewhere the umask takes them.
+FILE_MODE, FOLDER_MODE = 0o660, 0o770
 LONGEST_NAME = 255
 TRASH = ".trash"
-KINDS = {
-    stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device", stat.S_IFLNK: "a link",
-}
+KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
+         stat.S_IFBLK: "a device", stat.S_IFLNK: "a link"}
 
 
 class Refused(Exception):
@@ -108,7 +108,7 @@ def walk_to(workspace, names, path, make=False):
         for name in names:
             if make:
                 try:
-                    os.mkdir(name, 0o750, dir_fd=folder)
+                    os.mkdir(name, FOLDER_MODE, dir_fd=folder)
                 except FileExistsError:
                     pass
             below = os.open(name, FOLDER, dir_fd=folder)
@@ -311,7 +311,7 @@ def write_all(file, content, path):
 class Draft:
     """A file that is whole before it has its name; gone afterwards when it was given none."""
 
-    def __init__(self, folder, content, path, mode=0o640):
+    def __init__(self, folder, content, path, mode=FILE_MODE):
         self.folder, self.path = folder, path
         sweep(folder)
         self.name = f"{DRAFT}{os.urandom(DRAFT_RANDOM // 2).hex()}{DRAFT_END}"
@@ -443,7 +443,7 @@ def open_to_add(name, folder, path):
                 raise Refused("NotAFile", f"{path} is no file") from None
             raise refused(error, path) from None
         try:
-            return os.open(name, ADD | os.O_CREAT | os.O_EXCL, 0o640, dir_fd=folder), True
+            return os.open(name, ADD | os.O_CREAT | os.O_EXCL, FILE_MODE, dir_fd=folder), True
         except FileExistsError:
             continue
         except OSError as error:

@@ -199,6 +199,52 @@ mod as_root {
     }
 
     #[test]
+    fn what_executors_make_can_be_changed_by_the_owner_at_once() {
+        use std::os::unix::process::CommandExt;
+
+        const OWNER: u32 = 64_320;
+        const STRANGER: u32 = 64_321;
+        let config = format!("[instance]\nowner_uid = {OWNER}\n");
+        let set = Plan::new().as_root().config(&config).start();
+        set.is_grown();
+        for (executor, words) in [
+            ("fs_write", ["path=new/deep/written.md", "content=a"]),
+            ("fs_append", ["path=added/appended.md", "content=a\n"]),
+            ("note_add", ["text=a", ""]),
+        ] {
+            let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            let (code, said) = set.run(executor, &words);
+            assert_eq!(code, 0, "{executor}: {said:#}");
+        }
+        let does = |uid: u32, what: &str| {
+            let mut command = std::process::Command::new("sh");
+            command.args(["-c", what]).current_dir("/").uid(uid).gid(uid).env("W", set.workspace(""));
+            command.output().unwrap()
+        };
+        let list =
+            does(OWNER, "cd $W && find . -newer notes/welcome.md -type f ! -path '*/.trash/*' ! -path './executors/*'");
+        let made = String::from_utf8(list.stdout).unwrap();
+        for path in ["./new/deep/written.md", "./added/appended.md"] {
+            assert!(made.contains(path), "{made}");
+        }
+        for path in made.lines() {
+            let output =
+                does(OWNER, &format!("cd $W && echo b >> '{path}' && touch \"$(dirname '{path}')/beside.md\""));
+            assert!(output.status.success(), "{path}: {output:?}");
+            assert!(!does(STRANGER, &format!("cat $W/'{path}'")).status.success(), "{path}");
+            assert_eq!(file_mode(&set, path) & 0o007, 0, "{path}: nothing for others");
+        }
+        // And sandboxd changes on what the owner has changed.
+        let (code, said) = set.run("fs_append", &["path=added/appended.md", "content=c\n"]);
+        assert_eq!(code, 0, "{said:#}");
+        set.verify();
+    }
+
+    fn file_mode(set: &Instance, path: &str) -> u32 {
+        std::fs::metadata(set.workspace(path)).unwrap().permissions().mode()
+    }
+
+    #[test]
     fn a_set_whose_binaries_lie_in_a_closed_folder_starts() {
         let set = Plan::new().as_root().prepare();
         let closed = tempfile::tempdir().unwrap();
