@@ -4,7 +4,7 @@
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
-use metnos_proto::masks::masked;
+use metnos_proto::masks::{mask, masked};
 use metnos_proto::msg::policyd::{Answer, Answered, Approvals, Decide, ShowApproval};
 use metnos_proto::payload::Sealed;
 use metnos_texts::{Key, card, say, tell};
@@ -33,7 +33,7 @@ pub fn approval(screen: &mut Screen, instance: &Instance, command: &ApprovalComm
         ApprovalCommand::Show { id } => {
             let card = fetch(&mut policyd, id)?;
             if screen.json() {
-                screen.document(&card)?;
+                screen.document(&without_keys(card))?;
             } else {
                 show(screen, &card)?;
             }
@@ -149,7 +149,7 @@ pub(crate) fn text(value: &Value) -> String {
 
 fn list_cards(screen: &mut Screen, cards: &Value) -> Result<Exit, CtlError> {
     if screen.json() {
-        screen.document(cards)?;
+        screen.document(&without_keys(cards.clone()))?;
         return Ok(Exit::Done);
     }
     let cards = cards.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -234,12 +234,18 @@ pub(crate) fn show_face(screen: &mut Screen, shown: &Value) -> Result<(), CtlErr
     Ok(())
 }
 
+/// A document as it is printed: nothing in an address of it that lets somebody in.
+pub(crate) fn without_keys(mut document: Value) -> Value {
+    mask(&mut document);
+    document
+}
+
 /// One argument of a stored word, in words.
 pub(crate) fn target(target: &Value) -> String {
     let name = text(&target["pointer"]);
     let name = name.trim_start_matches('/');
     match &target["within"] {
         Value::String(folder) => format!("{name} inside {folder}"),
-        _ => format!("{name} = {}", target["is"]),
+        _ => masked(&format!("{name} = {}", target["is"])),
     }
 }

@@ -8,7 +8,7 @@ use metnos_proto::ids::TraceId;
 use metnos_proto::msg::policyd::{CodesConfirm, CodesEnrol, CodesRemove, Grants, RevokeGrant};
 use serde_json::json;
 
-use crate::approval::{document, target, text};
+use crate::approval::{document, target, text, without_keys};
 use crate::cli::{GrantCommand, TotpCommand};
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
@@ -27,7 +27,7 @@ pub fn grant(screen: &mut Screen, instance: &Instance, command: &GrantCommand) -
             let (_, [grants]) = policyd.grants(TraceId::NONE, Grants {}, [])?;
             let grants = document(&grants)?;
             if screen.json() {
-                screen.document(&grants)?;
+                screen.document(&without_keys(grants))?;
                 return Ok(Exit::Done);
             }
             let grants = grants.as_array().map(Vec::as_slice).unwrap_or_default();

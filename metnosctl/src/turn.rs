@@ -18,6 +18,7 @@ use metnos_texts::{Key, card, say as lingua, tell};
 use serde_json::json;
 use signal_hook::consts::SIGINT;
 
+use crate::approval::without_keys;
 use crate::cards;
 use crate::error::{CtlError, Exit};
 use crate::screen::{Ink, Screen};
@@ -219,7 +220,7 @@ impl View<'_> {
     fn card(&mut self, card: CardWaits) -> Result<(), CtlError> {
         if self.screen.json() {
             let shown: serde_json::Value = serde_json::from_str(&card.shown).unwrap_or_default();
-            let line = json!({ "event": "card", "id": card.id, "digest": card.digest, "card": shown });
+            let line = json!({ "event": "card", "id": card.id, "digest": card.digest, "card": without_keys(shown) });
             self.screen.json_line(&line)?;
         }
         self.cards.retain(|before| before.id != card.id);

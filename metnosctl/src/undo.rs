@@ -6,7 +6,7 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::policyd::{Undo, Undoable};
 use serde_json::Value;
 
-use crate::approval::{document, text};
+use crate::approval::{document, text, without_keys};
 use crate::cli::{UndoCommand, UndoTurn};
 use crate::error::{CtlError, Exit};
 use crate::human::{self, counted};
@@ -38,7 +38,7 @@ pub fn undo(screen: &mut Screen, instance: &Instance, asked: &UndoTurn) -> Resul
 
 fn list(screen: &mut Screen, acts: &Value) -> Result<Exit, CtlError> {
     if screen.json() {
-        screen.document(acts)?;
+        screen.document(&without_keys(acts.clone()))?;
         return Ok(Exit::Done);
     }
     let acts = acts.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -80,7 +80,7 @@ fn told(screen: &mut Screen, done: &Value) -> Result<Exit, CtlError> {
     let left = done["left"].as_u64().unwrap_or(0);
     let exit = if left == 0 { Exit::Done } else { Exit::Failed };
     if screen.json() {
-        screen.document(done)?;
+        screen.document(&without_keys(done.clone()))?;
         return Ok(exit);
     }
     let acts = done["acts"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -1,6 +1,8 @@
 //! Tokens in addresses: what stands before an `@`, and the values of parameters that are called like keys, are shown to
 //! nobody. What is decided on and its digest keep the whole; this is for texts that people and logs see.
 
+use serde_json::Value;
+
 /// What is shown in the place of a hidden value.
 pub const HIDDEN: &str = "***";
 
@@ -41,6 +43,21 @@ pub fn masked(text: &str) -> String {
     }
     out.push_str(&text[at..]);
     out
+}
+
+/// The same for every text in a document, at any depth: its keys, too.
+pub fn mask(document: &mut Value) {
+    match document {
+        Value::String(text) => *text = masked(text),
+        Value::Array(list) => list.iter_mut().for_each(mask),
+        Value::Object(map) => {
+            map.values_mut().for_each(mask);
+            if map.keys().any(|key| !spans(key).is_empty()) {
+                *map = std::mem::take(map).into_iter().map(|(key, value)| (masked(&key), value)).collect();
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Where in `text` such values stand: from and to, in bytes, ascending.
@@ -118,6 +135,20 @@ mod tests {
         ] {
             assert_eq!(masked(text), shown);
         }
+    }
+
+    #[test]
+    fn a_document_is_masked_at_every_depth_and_otherwise_left_as_it_is() {
+        let mut document = serde_json::json!({
+            "acts": [{"arguments": {"url": "https://h/?token=abc", "n": 1, "flag": true, "none": null}}],
+            "https://u:p@h/": ["see https://h/?key=abc#x", "plain"],
+        });
+        mask(&mut document);
+        let wanted = serde_json::json!({
+            "acts": [{"arguments": {"url": "https://h/?token=***", "n": 1, "flag": true, "none": null}}],
+            "https://***@h/": ["see https://h/?key=***#x", "plain"],
+        });
+        assert_eq!(document, wanted);
     }
 
     proptest! {

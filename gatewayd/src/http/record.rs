@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use metnos_proto::ids::{Blake3, TurnId};
+use metnos_proto::masks;
 use metnos_proto::msg::planner::{TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::CardWaits;
 use metnos_texts::card;
@@ -305,6 +306,8 @@ pub fn shown(told: &Told) -> Option<(&'static str, Value)> {
         Told::CardWaits(waits) => {
             let shown: Value = serde_json::from_str(&waits.shown).unwrap_or(Value::Null);
             let face = card::face(&shown, &waits.id, card::lang(&shown));
+            let mut shown = shown;
+            masks::mask(&mut shown);
             let event = CardEvent {
                 turn: of(&waits.turn),
                 card: waits.id.clone(),

@@ -10,6 +10,7 @@ use metnos_proto::edges::door_planner;
 use metnos_proto::envelope::Envelope;
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::json;
+use metnos_proto::masks::masked;
 use metnos_proto::msg::common::{CallRef, Lang, Outcome, Refusal};
 use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn};
 use metnos_proto::msg::mind::StopThinking;
@@ -271,7 +272,7 @@ impl Turn {
             self.tell(
                 (call.place, &call.executor),
                 CallState::Started,
-                String::from_utf8(json::canonical(&call.arguments)).unwrap_or_default(),
+                masked(&String::from_utf8(json::canonical(&call.arguments)).unwrap_or_default()),
             )
             .await?;
             let arguments = Sealed::new(&json::canonical(&call.arguments))

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use metnos_proto::edge::AskError;
 use metnos_proto::envelope::Envelope;
 use metnos_proto::json::{self, Limits};
+use metnos_proto::masks::masked;
 use metnos_proto::msg::common::{CallRef, Lang, Outcome, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{Asked, MAX_SUSPENDED_BYTES, SuspendTurn};
 use metnos_proto::msg::mind::{MAX_REPLY, RoleModel, Think, Thought, ThoughtDelta};
@@ -221,7 +222,7 @@ impl Turn {
     async fn act(&self, place: CallRef, turn: &Loop, under_way: &mut JoinSet<Came>) -> Result<(), AskError> {
         let Some(one) = turn.calls().get(place) else { return Ok(()) };
         let arguments = json::canonical(&one.arguments);
-        let shown = String::from_utf8_lossy(&arguments).into_owned();
+        let shown = masked(&String::from_utf8_lossy(&arguments));
         self.tell((place, &one.executor), CallState::Started, shown).await?;
         let arguments = Sealed::new(&arguments).map_err(|error| AskError::Unsendable(error.to_string()))?;
         let act = Act { turn: self.id, call: place, executor: one.executor.clone() };
