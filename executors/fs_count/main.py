@@ -1,7 +1,7 @@
 """Counts what lies at and below one place of the workspace.
 
-It follows no link, opens no file and changes nothing. It counts all there is, also what no list shows: a card about a folder
-shows these numbers.
+It follows no link, opens no file and changes nothing. It counts all there is, also what no list shows, and says how many
+folders it could not look into: a card about a folder shows these numbers.
 """
 
 import os
@@ -15,10 +15,10 @@ def act(args, ctx):
     names = split(path)
     folder = walk_to(ctx.workspace, names[:-1], path)
     try:
-        files, folders, size = count(names[-1], folder, path, ctx)
+        files, folders, size, covered = count(names[-1], folder, path, ctx)
     finally:
         os.close(folder)
-    return {"ok": True, "path": "/".join(names), "files": files, "folders": folders, "bytes": size}
+    return {"ok": True, "path": "/".join(names), "files": files, "folders": folders, "bytes": size, "covered": covered}
 
 
 def run(args, ctx):

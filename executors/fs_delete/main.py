@@ -23,7 +23,7 @@ def act(args, ctx):
             raise Refused("PermissionDenied", f"{path} is a link, and links are left alone")
         if stat.S_ISDIR(what.st_mode) and not args.get("folder", False):
             raise Refused("IsAFolder", f"{path} is a folder; say folder=true to delete it with everything in it")
-        files, folders, _ = count(names[-1], folder, path, ctx)
+        files, folders, _, covered = count(names[-1], folder, path, ctx)
         keep = args.get("keep", "")
         record(ctx.workspace, keep, {"of": "fs_delete", "ino": what.st_ino})
         place = to_trash(names[-1], what, keep, folder, path)
@@ -33,7 +33,8 @@ def act(args, ctx):
         raise refused(error, path) from None
     finally:
         os.close(folder)
-    return {"ok": True, "path": "/".join(names), "trashed": "/".join([*names[:-1], place]), "files": files, "folders": folders}
+    done = {"ok": True, "path": "/".join(names), "trashed": "/".join([*names[:-1], place]), "files": files, "folders": folders}
+    return {**done, "covered": covered} if covered else done
 
 
 def run(args, ctx):

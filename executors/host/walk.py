@@ -12,6 +12,8 @@ from metnos_files import FOLDER, Refused, is_draft, is_secret_name, look, refuse
 # How many of the folders between the top of a walk and its place are open at once, and how deep a walk goes.
 HELD = 8
 DEEPEST = 20_000
+# The mode of what the sandbox puts in the place of a folder that no call looks into (`masks.rs`).
+COVER_MODE = 0o555
 # Seconds of a processor that a walk takes for itself; the kernel ends a call that takes more than it was given.
 MOST_CPU = 1.4
 
@@ -173,14 +175,14 @@ class Walk:
 
 
 def count(name, folder, path, ctx, most=1_000_000):
-    """Files, folders and bytes at and below a place; a link counts as a file and is not followed. All of it, drafts and
-    secrets too: it is what an act on the folder would touch."""
+    """Files, folders and bytes at and below a place, and how many of the folders are covered, so that nobody knows what lies
+    in them. A link counts as a file and is not followed. All of it, drafts and secrets too: it is what an act would touch."""
     status = look(name, folder, path)
     if status is None:
         raise Refused("NotFound", f"there is no {path} in the workspace")
-    found = [0, 0, 0]
+    found = [0, 0, 0, 0]
     if not stat.S_ISDIR(status.st_mode):
-        return [1, 0, status.st_size if stat.S_ISREG(status.st_mode) else 0]
+        return [1, 0, status.st_size if stat.S_ISREG(status.st_mode) else 0, 0]
     try:
         top = os.open(name, FOLDER, dir_fd=folder)
     except OSError as error:
@@ -212,6 +214,11 @@ def count(name, folder, path, ctx, most=1_000_000):
     return found
 
 
+def is_cover(status, trail):
+    """Whether an empty file system stands in the place of a folder: what is mounted below the workspace is the sandbox's."""
+    return status.st_dev != trail.levels[0][1][0] and stat.S_IMODE(status.st_mode) == COVER_MODE
+
+
 def tally(trail, found, path, ctx, most):
     """Adds what lies in the folder at hand to `found`; the names of the folders in it."""
     below = []
@@ -229,6 +236,7 @@ def tally(trail, found, path, ctx, most):
                 continue
             if stat.S_ISDIR(status.st_mode):
                 found[1] += 1
+                found[3] += is_cover(status, trail)
                 below.append(entry.name)
             else:
                 found[0] += 1

@@ -66,6 +66,16 @@ pub struct Count {
     pub folders: u64,
     /// Bytes in the files.
     pub bytes: u64,
+    /// Folders of these whose contents no call sees, and which are not counted therefore.
+    #[serde(default)]
+    pub covered: u64,
+}
+
+impl Count {
+    /// As a document.
+    fn document(self) -> Value {
+        json!({"files": self.files, "folders": self.folders, "bytes": self.bytes, "covered": self.covered})
+    }
 }
 
 /// One act that waits, or waited.
@@ -112,7 +122,7 @@ impl Asked {
             "fields": self.fields.iter().map(|[pointer, role, label, source]| {
                 json!({"pointer": pointer, "role": role, "label": label, "source": source})
             }).collect::<Vec<_>>(),
-            "count": self.count.map(|count| json!({"files": count.files, "folders": count.folders, "bytes": count.bytes})),
+            "count": self.count.map(Count::document),
             "cost_micro": self.cost_micro,
             "targets": self.targets.iter().map(|(pointer, path)| json!({"pointer": pointer, "path": path})).collect::<Vec<_>>(),
             "always": self.always.as_ref().map(grants::Scope::document),
@@ -280,7 +290,7 @@ pub(crate) mod tests {
             rule: "destroy.many".into(),
             why: "it may be many".into(),
             fields: vec![["/path".into(), "path".into(), "trusted".into(), "intent".into()]],
-            count: Some(Count { files: 681, folders: 3, bytes: 9 }),
+            count: Some(Count { files: 681, folders: 3, bytes: 9, covered: 0 }),
             cost_micro: 0,
             always: None,
             targets: vec![("/path".into(), "old".into())],
@@ -335,7 +345,8 @@ pub(crate) mod tests {
             Asked { rule: "x".into(), ..act.clone() },
             Asked { why: "x".into(), ..act.clone() },
             Asked { fields: Vec::new(), ..act.clone() },
-            Asked { count: Some(Count { files: 1, folders: 3, bytes: 9 }), ..act.clone() },
+            Asked { count: Some(Count { files: 1, folders: 3, bytes: 9, covered: 0 }), ..act.clone() },
+            Asked { count: Some(Count { files: 681, folders: 3, bytes: 9, covered: 1 }), ..act.clone() },
             Asked { count: None, ..act.clone() },
             Asked { always: Some(scope), ..act.clone() },
             Asked { targets: Vec::new(), ..act.clone() },

@@ -27,6 +27,8 @@ use crate::shares::{CARDS, Taken};
 
 /// The executor that counts what an act would touch.
 const COUNTER: &str = "fs_count";
+/// What its result says.
+const COUNTED: [&str; 4] = ["/files", "/folders", "/bytes", "/covered"];
 /// Where counts stand among the calls of a turn: behind every number that a planner gets to.
 const COUNTS_FROM: u16 = 60_000;
 
@@ -63,7 +65,8 @@ impl Policy {
                 let owners = self.is_owners(principal);
                 let touched =
                     card.acts.last().filter(|_| owners).and_then(|act| act.count).map_or_else(String::new, |count| {
-                        format!("; it would touch {} files in {} folders", count.files, count.folders)
+                        let least = if count.covered > 0 { "at least " } else { "" };
+                        format!("; it would touch {least}{} files in {} folders", count.files, count.folders)
                     });
                 let why = format!("it waits for the owner's word: {}{touched}", verdict.why);
                 Refusal::new(RefusalCode::Denied, "approval.waiting", head(&why, MAX_WHY)).remedy(format!(
@@ -258,7 +261,7 @@ impl Policy {
         };
         let trace = self.turns.borrow().get(call.turn)?.trace;
         let reference = |pointer: &str| Reference { call: place, pointer: pointer.to_owned() };
-        let ask = Resolve { turn: call.turn, references: ["/files", "/folders", "/bytes"].map(reference).to_vec() };
+        let ask = Resolve { turn: call.turn, references: COUNTED.map(reference).to_vec() };
         let resolved: Result<_, AskError> = self.ask_sandbox(self.sandbox.resolve(trace, ask, [])).await;
         let (_, [values]) = resolved.ok()?;
         let values = values_of(&values).ok()?;
@@ -267,15 +270,17 @@ impl Policy {
         let handle = ran.handle;
         let mut turns = self.turns.borrow_mut();
         let kept = turns.get_mut(call.turn)?.give(handle)?;
-        let reported =
-            ["/files", "/folders", "/bytes"].map(|pointer| kept.labels.at(pointer).map(|part| part.part.digest));
+        let reported = COUNTED.map(|pointer| kept.labels.at(pointer).map(|part| part.part.digest));
         if !values.iter().map(json::digest).map(Some).eq(reported) {
             return None;
         }
         match values.as_slice() {
-            [files, folders, bytes] => {
-                Some(Count { files: files.as_u64()?, folders: folders.as_u64()?, bytes: bytes.as_u64()? })
-            }
+            [files, folders, bytes, covered] => Some(Count {
+                files: files.as_u64()?,
+                folders: folders.as_u64()?,
+                bytes: bytes.as_u64()?,
+                covered: covered.as_u64()?,
+            }),
             _ => None,
         }
     }

@@ -44,11 +44,19 @@ impl Policy {
                 Some(_) | None => path,
             }
         };
+        // Where nothing is named, the executor takes what its schema says.
+        let (signed, value) = (&asking.signed, &asking.filled.value);
+        let missing =
+            signed.manifest.args.iter().filter(|(at, role)| **role == Role::Path && value.pointer(at).is_none());
+        let defaults = missing.filter_map(|(at, _)| {
+            let part = signed.schema.part(signed.schema.input(), at)?;
+            Some((at.clone(), meant(part.get("default")?.as_str()?)))
+        });
         let told = named.into_iter().filter_map(|(pointer, text)| {
             let path = meant(text);
             (path != text).then_some((pointer, path))
         });
-        told.take(MAX_LOOKED_AT).collect()
+        told.chain(defaults).take(MAX_LOOKED_AT).collect()
     }
 
     fn seen_at(&self, text: &str) -> Seen {

@@ -41,7 +41,7 @@ async fn world(folder: &std::path::Path) -> World {
     let (remover, counter, reader) = (remover(), FakeExecutor::reader("fs_count"), FakeExecutor::reader("fs_read"));
     let all = vec![remover.clone(), counter.clone(), reader.clone()];
     let world = World::settled(folder, all, &[&remover, &counter, &reader]).await;
-    *world.sandbox.result.borrow_mut() = json!({"ok": true, "files": 681, "folders": 3, "bytes": 9});
+    *world.sandbox.result.borrow_mut() = json!({"ok": true, "files": 681, "folders": 3, "bytes": 9, "covered": 0});
     world.log.borrow_mut().clear();
     world
 }
@@ -105,7 +105,7 @@ fn what_can_be_undone_and_was_pointed_at_is_done_and_a_whole_folder_is_counted_a
         assert_eq!(cards.len(), 1);
         let act = &cards[0]["acts"][0];
         assert_eq!((act["rule"].as_str(), cards[0]["state"].as_str()), (Some("destroy.many"), Some("waiting")));
-        assert_eq!(act["count"], json!({"files": 681, "folders": 3, "bytes": 9}));
+        assert_eq!(act["count"], json!({"files": 681, "folders": 3, "bytes": 9, "covered": 0}));
         assert_eq!(act["arguments"], json!({"path": "old", "folder": true}));
         assert_eq!(act["always"], Value::Null, "a whole folder is asked for each time");
     });

@@ -46,7 +46,7 @@ fn words(text: &str) -> String {
 }
 
 fn card_of(server: &Emulator) -> Message {
-    server.until("a card", |state| state.messages.iter().rfind(|one| one.text.contains("note_add 2.0.0:")).cloned())
+    server.until("a card", |state| state.messages.iter().rfind(|one| one.text.contains("note_add 2.1.0:")).cloned())
 }
 
 fn same_on_all(lang: &str, words_of_note: &str, asks: &str) {
@@ -59,6 +59,8 @@ fn same_on_all(lang: &str, words_of_note: &str, asks: &str) {
     for field in ["what", "on_what", "how_many", "from", "way_back", "cost", "why", "who"] {
         assert!(fields.contains(&field), "{field}: {card:#}");
     }
+    // The notebook that it goes to, which nobody has named.
+    assert!(parts(&card).iter().any(|(_, text)| text == "path: notes/notes.md"), "{card:#}");
     let id = card["id"].as_str().unwrap();
     let shown = String::from_utf8(set.ctl(&["approvals", "show", id]).stdout).unwrap();
     assert!(shown.contains(asks) && message.text.contains(asks), "{shown}\n{}", message.text);
@@ -152,6 +154,55 @@ fn a_card_that_is_decided_on_one_channel_is_closed_on_the_two_others() {
     terminal.types(CTRL_D);
     assert_eq!(count(&set.chronicle(), "run_started"), 2);
     set.verify();
+}
+
+#[test]
+fn no_key_of_an_address_leaves_with_a_card_on_any_channel() {
+    const KEYS: [&str; 2] = ["hunter22", "s3cr3tw0rd"];
+    let (set, server, web) = three("en");
+    let said = format!("note: pay at https://ada:{}@pay.example/?token={}&q=rome", KEYS[0], KEYS[1]);
+    let mut listening = web.say(&said);
+    let mut seen = Vec::new();
+    let event = loop {
+        let event = listening.next_event().expect("a card");
+        seen.push(("an event", event.data.to_string()));
+        if event.name == "card" {
+            break event;
+        }
+    };
+    let id = event.data["card"].as_str().unwrap();
+    server.say(OWNER, "/approvals");
+    seen.push(("telegram", card_of(&server).text));
+    seen.push(("http", web.get("/v1/approvals").json().to_string()));
+    for words in [
+        &["approvals", "list"][..],
+        &["--json", "approvals", "list"],
+        &["approvals", "show", id],
+        &["--json", "approvals", "show", id],
+    ] {
+        seen.push((words[0], String::from_utf8(set.ctl(words).stdout).unwrap()));
+    }
+    for (place, text) in &seen {
+        assert!(KEYS.iter().all(|key| !text.contains(key)), "{place}: {text}");
+    }
+    let masked = "https://***@pay.example/?token=***&q=rome";
+    assert!(seen.iter().filter(|(_, text)| text.contains(masked)).count() >= 6, "{seen:#?}");
+    // What is done on the owner's word is the whole of it.
+    assert_eq!(set.json(&["approvals", "approve", id]).0, 0);
+    let notes = walked(&set.workspace("")).join("\n");
+    assert!(KEYS.iter().all(|key| notes.contains(key)), "{notes}");
+    let grants = set.json(&["grant", "list"]).1.to_string();
+    assert!(KEYS.iter().all(|key| !grants.contains(key)), "{grants}");
+}
+
+/// The texts of the files below a folder.
+fn walked(folder: &std::path::Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let texts = entries.flat_map(|path| match path.is_dir() {
+        true => walked(&path),
+        false => std::fs::read_to_string(path).into_iter().collect(),
+    });
+    texts.collect()
 }
 
 #[test]

@@ -115,10 +115,43 @@ fn walks_leave_out_what_is_named_like_a_secret_and_say_how_much() {
     let listed = good(&set, "fs_list", &json!({"path": "box"}));
     assert_eq!((&listed["total"], &listed["omitted"]), (&json!(1), &json!(3)), "{listed}");
     assert!(!listed.to_string().contains("id_rsa"));
-    // A count is about what an act on the folder touches; what a folder of secrets holds is covered, and not counted.
-    assert_eq!(good(&set, "fs_count", &json!({"path": "box"}))["files"], 3);
+    // A count is about what an act on the folder touches; what a folder of secrets holds is covered, and that is said.
+    let counted = good(&set, "fs_count", &json!({"path": "box"}));
+    assert_eq!((&counted["files"], &counted["folders"], &counted["covered"]), (&json!(3), &json!(2), &json!(1)));
     put(&set, "notes/plain.md", "x");
     assert_eq!(good(&set, "fs_find", &json!({"path": "notes"})).get("omitted"), None, "nothing is said of nothing");
+    set.verify();
+}
+
+#[test]
+fn a_card_says_of_which_folders_the_contents_are_not_counted() {
+    let set = Plan::new().config(UNHURRIED).start();
+    put(&set, "box/plain.md", "a");
+    put(&set, "box/open/plain.md", "b");
+    for number in 0..20 {
+        put(&set, &format!("box/secrets/{number}.md"), "TOKEN=3");
+    }
+    // Sixteen names of 250 bytes lie deeper than is looked through.
+    deep(&set, "box/far", 16, &"n".repeat(250));
+    let (code, asked) = run(&set, "fs_delete", &json!({"path": "box", "folder": true}));
+    assert_eq!((code, asked["error"]["rule"].as_str()), (4, Some("approval.waiting")), "{asked:#}");
+    let why = asked["error"]["why"].as_str().unwrap_or_default();
+    assert!(why.contains("it would touch at least 2 files"), "{asked:#}");
+    let (_, cards) = set.json(&["approval", "list"]);
+    let card = cards.as_array().unwrap().iter().find(|card| card["state"] == "waiting").unwrap();
+    let count = &card["acts"][0]["count"];
+    assert_eq!((&count["files"], &count["covered"]), (&json!(2), &json!(2)), "{card:#}");
+    let id = card["id"].as_str().unwrap();
+    let shown = String::from_utf8(set.ctl(&["approval", "show", id]).stdout).unwrap();
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("at least 2 files in"), "{shown}");
+    assert!(shown.contains("what lies in 2 folders that no call may look into is not counted"), "{shown}");
+    // What went says the same of itself; a secret that is named is counted like any folder.
+    let (code, done) = set.json(&["approval", "approve", id]);
+    assert_eq!((code, &done["result"]["files"], &done["result"]["covered"]), (0, &json!(2), &json!(2)), "{done:#}");
+    assert_eq!(set.json(&["undo"]).0, 0);
+    let counted = good(&set, "fs_count", &json!({"path": "box/secrets"}));
+    assert_eq!((&counted["files"], &counted["covered"]), (&json!(20), &json!(0)), "{counted}");
     set.verify();
 }
 

@@ -151,12 +151,16 @@ fn of_act(parts: &mut Vec<Part>, act: &Value, number: usize, lang: Lang) {
     let class = tell(lang, Key::CardClass, &[("class", class.into())]);
     part(Field::What, format!("{} {}: {class}", text(&act["executor"], lang), text(&act["version"], lang)));
     match act["arguments"].as_object() {
-        Some(arguments) if arguments.is_empty() => part(Field::OnWhat, say(lang, Key::CardNoArguments)),
+        Some(arguments) if arguments.is_empty() && targets(act).next().is_none() => {
+            part(Field::OnWhat, say(lang, Key::CardNoArguments));
+        }
         Some(arguments) => {
             for (key, value) in arguments {
                 part(Field::OnWhat, format!("{}: {}", named(key, lang), on_what(act, key, value, lang)));
             }
-            for (pointer, path) in targets(act).filter(|(pointer, _)| pointer.matches('/').count() > 1) {
+            // What lies deeper, and what the executor takes where nothing was given.
+            let is_shown = |pointer: &str| pointer.strip_prefix('/').is_some_and(|key| arguments.contains_key(key));
+            for (pointer, path) in targets(act).filter(|(pointer, _)| !is_shown(pointer)) {
                 part(Field::OnWhat, format!("{}: {}", named(pointer, lang), line(path, lang)));
             }
         }
@@ -167,7 +171,10 @@ fn of_act(parts: &mut Vec<Part>, act: &Value, number: usize, lang: Lang) {
         Field::HowMany,
         match (count["files"].as_u64(), count["folders"].as_u64()) {
             (Some(files), Some(folders)) => {
-                tell(lang, Key::CardTouches, &[("files", files.into()), ("folders", folders.into())])
+                let covered = count["covered"].as_u64().unwrap_or(0);
+                let key = if covered == 0 { Key::CardTouches } else { Key::CardTouchesAtLeast };
+                let all = [("files", files.into()), ("folders", folders.into()), ("covered", covered.into())];
+                tell(lang, key, if covered == 0 { &all[..2] } else { &all })
             }
             (None, _) | (_, None) => say(lang, Key::CardNotCounted),
         },
@@ -274,6 +281,17 @@ mod tests {
         };
         assert_eq!(text(Lang::En, Field::What), "fs_delete 2.0.0: removes something");
         assert_eq!(text(Lang::It, Field::HowMany), "681 file in 3 cartelle");
+        let least = |lang| {
+            let mut some = shown();
+            some["acts"][0]["count"]["covered"] = json!(1);
+            let face = face(&some, "abcd-efgh", lang);
+            face.parts.into_iter().find(|part| part.field == Field::HowMany).map(|part| part.text).unwrap_or_default()
+        };
+        assert_eq!(
+            least(Lang::En),
+            "at least 681 files in 3 folders; what lies in 1 folder that no call may look into is not counted"
+        );
+        assert!(least(Lang::It).starts_with("almeno 681 file in 3 cartelle; "));
         assert_eq!(text(Lang::En, Field::Cost), "0.25");
         assert_eq!(text(Lang::En, Field::Why), "it may be many");
         assert_eq!(text(Lang::It, Field::Why), "può togliere più di una cosa alla volta");
@@ -306,6 +324,19 @@ mod tests {
         let on: Vec<&str> =
             face.parts.iter().filter(|part| part.field == Field::OnWhat).map(|part| part.text.as_str()).collect();
         assert_eq!(on, ["folder: false", "path: b.md ⟨written a/./../b.md⟩", "to: x/c.md ⟨written x/./c.md⟩"]);
+    }
+
+    #[test]
+    fn a_path_that_an_executor_takes_by_itself_stands_on_the_card() {
+        for arguments in [json!({"text": "milk"}), json!({})] {
+            let mut note = shown();
+            note["acts"][0]["arguments"] = arguments;
+            note["acts"][0]["targets"] = json!([{"pointer": "/path", "path": "notes/notes.md"}]);
+            let face = face(&note, "abcd-efgh", Lang::En);
+            let on: Vec<&str> =
+                face.parts.iter().filter(|part| part.field == Field::OnWhat).map(|part| part.text.as_str()).collect();
+            assert_eq!(on.last(), Some(&"path: notes/notes.md"), "{on:?}");
+        }
     }
 
     fn any_value() -> impl Strategy<Value = Value> {

@@ -124,6 +124,7 @@ keys! {
     CardNo = "card-no" (),
     CardTooLong = "card-too-long" ("card"),
     CardTouches = "card-touches" ("files", "folders"),
+    CardTouchesAtLeast = "card-touches-at-least" ("files", "folders", "covered"),
     CardReversible = "card-reversible" (),
     CardIrreversible = "card-irreversible" (),
     CardOthers = "card-others" ("principal"),

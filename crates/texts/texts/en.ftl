@@ -177,6 +177,16 @@ card-yes = Yes, once
 card-yes-turn = Yes, and the like of it this turn
 card-no = No
 card-too-long = It is too long to be shown here: metnosctl approval show { $card }
+card-touches-at-least = at least { $files ->
+    [one] { $files } file
+   *[other] { $files } files
+} in { $folders ->
+    [one] { $folders } folder
+   *[other] { $folders } folders
+}; what lies in { $covered ->
+    [one] { $covered } folder
+   *[other] { $covered } folders
+} that no call may look into is not counted
 card-touches = { $files ->
     [one] { $files } file
    *[other] { $files } files

@@ -201,6 +201,13 @@ card-yes = Sì, una volta
 card-yes-turn = Sì, e anche le simili in questo turno
 card-no = No
 card-too-long = È troppo lunga per essere mostrata qui: metnosctl approval show { $card }
+card-touches-at-least = almeno { $files } file in { $folders ->
+    [one] { $folders } cartella
+   *[other] { $folders } cartelle
+}; quello che c'è in { $covered ->
+    [one] { $covered } cartella
+   *[other] { $covered } cartelle
+} in cui nessuna chiamata può guardare non è contato
 card-touches = { $files } file in { $folders ->
     [one] { $folders } cartella
    *[other] { $folders } cartelle

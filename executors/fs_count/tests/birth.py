@@ -7,7 +7,7 @@ def cases():
             "name": "a folder is counted with everything below it, links not followed",
             "files": {"a/b": {"text": "xy"}, "a/c/d": {"text": "z"}, "a/l": {"link": "c"}},
             "args": {"path": "a"},
-            "expect": {"ok": True, "values": {"/path": "a", "/files": 3, "/folders": 2, "/bytes": 3}},
+            "expect": {"ok": True, "values": {"/path": "a", "/files": 3, "/folders": 2, "/bytes": 3, "/covered": 0}},
         },
         {
             "name": "a file is one",
