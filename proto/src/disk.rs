@@ -2,6 +2,7 @@
 //! be done later is begun below that reserve, so that what is under way, and what the owner says, can still be recorded.
 
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{StatVfs, StatVfsMountFlags};
@@ -36,7 +37,8 @@ impl Room {
     /// # Errors
     /// When the kernel cannot say.
     pub fn at(path: &Path) -> std::io::Result<Self> {
-        Ok(Self::from_stat(&rustix::fs::statvfs(path)?))
+        let room = Self::from_stat(&rustix::fs::statvfs(path)?);
+        Ok(Self { read_only: room.read_only || is_stopped(path), ..room })
     }
 
     fn from_stat(stat: &StatVfs) -> Self {
@@ -59,6 +61,21 @@ impl Room {
     }
 }
 
+/// Whether the file system of this path takes nothing more since an error. Linux 6.14 and later do not count that as mounted
+/// for reading, and say it among the options alone.
+fn is_stopped(path: &Path) -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    std::fs::metadata(path).is_ok_and(|it| says_stopped(&mounts, it.dev()))
+}
+
+/// What a mountinfo (proc(5)) says of a device.
+fn says_stopped(mounts: &str, device: u64) -> bool {
+    let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    let of_it = mounts.lines().filter(|line| line.split(' ').nth(2) == Some(device.as_str()));
+    let mut options = of_it.filter_map(|line| line.rsplit(' ').next()).flat_map(|options| options.split(','));
+    options.any(|option| matches!(option, "emergency_ro" | "shutdown"))
+}
+
 /// A number of bytes as people read it.
 #[must_use]
 pub fn shown(bytes: u64) -> String {
@@ -72,6 +89,16 @@ pub fn shown(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_system_that_has_stopped_is_known_by_the_options_of_its_own_device() {
+        let mounts = "30 1 7:0 / /a rw,relatime - ext4 /dev/loop0 rw,abort,errors=remount-ro,emergency_ro\n\
+                      31 1 7:1 / /b\\040emergency_ro rw,relatime shared:3 - ext4 /dev/loop1 rw,errors=remount-ro\n";
+        let device = |minor| rustix::fs::makedev(7, minor);
+        assert!(says_stopped(mounts, device(0)));
+        assert!(!says_stopped(mounts, device(1)) && !says_stopped(mounts, device(2)) && !says_stopped("", device(0)));
+        assert!(!Room::at(Path::new("/proc")).is_ok_and(|room| room.read_only));
+    }
 
     #[test]
     fn the_reserve_is_two_percent_and_never_more_than_256_mib() {

@@ -9,30 +9,69 @@ use metnos_tests::instance::{Instance, Plan, is_root};
 
 /// How large the disk is: room for the instance, and little more.
 const DISK: &str = "size=48m";
+const DISK_BYTES: u64 = 64 << 20;
 /// How long it may take until the set has noticed that there is room again.
 const ROOM_WITHIN: Duration = Duration::from_secs(60);
 
 /// A small file system of its own over the folder of an instance that was not started yet.
-struct Disk(PathBuf);
+struct Disk {
+    place: PathBuf,
+    /// The file that it lies in; none in memory.
+    image: Option<tempfile::NamedTempFile>,
+}
+
+/// What kind of file system.
+#[derive(Clone, Copy)]
+enum Kind {
+    Memory,
+    Ext4,
+}
 
 impl Disk {
     /// `None` for those who may not mount, with the reason on standard output.
-    fn under(set: &Instance) -> Option<Self> {
+    fn under(set: &Instance, kind: Kind) -> Option<Self> {
         let place = set.home().to_owned();
         let config = std::fs::read(place.join("metnos.toml")).unwrap();
-        if !mount(&["-t", "tmpfs", "-o", DISK, "tmpfs", place.to_str().unwrap()]) {
-            println!("skipped: this machine lets nobody mount a file system here");
+        let disk = match kind {
+            Kind::Memory => Self { place, image: None },
+            Kind::Ext4 => Self { place, image: Some(ext4()?) },
+        };
+        if !disk.mount() {
+            println!("skipped: this machine lets nobody mount such a file system here");
             return None;
         }
-        let disk = Self(place);
-        std::os::unix::fs::chown(&disk.0, Some(set.owner()), Some(set.owner())).unwrap();
-        std::fs::write(disk.0.join("metnos.toml"), config).unwrap();
-        std::os::unix::fs::chown(disk.0.join("metnos.toml"), Some(set.owner()), Some(set.owner())).unwrap();
+        std::os::unix::fs::chown(disk.path(), Some(set.owner()), Some(set.owner())).unwrap();
+        std::fs::write(disk.path().join("metnos.toml"), config).unwrap();
+        std::os::unix::fs::chown(disk.path().join("metnos.toml"), Some(set.owner()), Some(set.owner())).unwrap();
         Some(disk)
     }
 
+    fn mount(&self) -> bool {
+        let place = self.place.to_str().unwrap();
+        match &self.image {
+            None => mount(&["-t", "tmpfs", "-o", DISK, "tmpfs", place]),
+            Some(image) => mount(&["-o", "loop,errors=remount-ro", image.path().to_str().unwrap(), place]),
+        }
+    }
+
+    /// As after an error of the disk: the kernel lets nobody write there any more, whatever is open.
+    fn turns_read_only(&self) {
+        assert!(mount(&["-o", "remount,abort", self.place.to_str().unwrap()]));
+        assert!(std::fs::write(self.place.join("probe"), "x").is_err(), "it can still be written");
+    }
+
+    /// What its owner does with such a disk while nothing runs on it.
+    fn is_mended(&self) {
+        let ran = |command: &mut Command| command.status().unwrap().code().unwrap();
+        assert_eq!(ran(Command::new("umount").arg(&self.place)), 0);
+        let image = self.image.as_ref().unwrap().path();
+        // 1: it was not clean, and is now.
+        assert!(ran(Command::new("e2fsck").args(["-f", "-y"]).arg(image)) <= 1);
+        assert!(self.mount());
+    }
+
     fn path(&self) -> &Path {
-        &self.0
+        &self.place
     }
 
     /// Takes all room but `left` bytes. The daemons write at the same time, so room that was counted may be gone when it is
@@ -41,7 +80,7 @@ impl Disk {
         let file = std::fs::File::create(self.ballast()).unwrap();
         metnos_tests::until("a disk that is full", ROOM_WITHIN, || {
             let taken = file.metadata().unwrap().len();
-            let room = metnos_proto::disk::Room::at(&self.0).unwrap();
+            let room = metnos_proto::disk::Room::at(&self.place).unwrap();
             let bytes = room.free.saturating_sub(left);
             if bytes == 0 {
                 return Some(());
@@ -59,14 +98,31 @@ impl Disk {
     }
 
     fn ballast(&self) -> PathBuf {
-        self.0.join("ballast")
+        self.place.join("ballast")
     }
 }
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+        let _ = Command::new("umount").arg("-l").arg(&self.place).status();
     }
+}
+
+/// An empty ext4 in a file, without blocks that are root's alone; `None` with the reason on standard output.
+fn ext4() -> Option<tempfile::NamedTempFile> {
+    let image = tempfile::NamedTempFile::new().unwrap();
+    image.as_file().set_len(DISK_BYTES).unwrap();
+    let made = Command::new("mke2fs").args(["-q", "-F", "-t", "ext4", "-m", "0"]).arg(image.path()).status();
+    if !made.is_ok_and(|status| status.success()) {
+        println!("skipped: there is no mke2fs here that makes an ext4");
+        return None;
+    }
+    let spare = Command::new("losetup").arg("--find").output();
+    if !spare.is_ok_and(|output| output.status.success()) {
+        println!("skipped: this machine has no loop device to spare");
+        return None;
+    }
+    Some(image)
 }
 
 fn mount(words: &[&str]) -> bool {
@@ -79,13 +135,13 @@ fn call(set: &Instance) -> (i32, String) {
 }
 
 /// An instance on a small disk, not started.
-fn on_a_small_disk() -> Option<(Instance, Disk)> {
+fn on_a_small_disk(kind: Kind) -> Option<(Instance, Disk)> {
     if !is_root() {
         println!("skipped: only root can mount a file system");
         return None;
     }
     let set = Plan::new().prepare();
-    let disk = Disk::under(&set)?;
+    let disk = Disk::under(&set, kind)?;
     Some((set, disk))
 }
 
@@ -104,7 +160,46 @@ fn pid(number: u32) -> rustix::process::Pid {
 
 #[test]
 fn a_full_disk_ends_nobody_is_named_and_is_over_when_there_is_room() {
-    let Some((mut set, disk)) = on_a_small_disk() else { return };
+    fills_up(Kind::Memory);
+}
+
+#[test]
+fn a_full_ext4_ends_nobody_is_named_and_is_over_when_there_is_room() {
+    fills_up(Kind::Ext4);
+}
+
+#[test]
+fn a_disk_that_turns_read_only_ends_nobody_and_is_named_until_it_is_mended() {
+    let Some((mut set, disk)) = on_a_small_disk(Kind::Ext4) else { return };
+    set.up();
+    set.is_grown();
+    assert_eq!(call(&set).0, 0);
+    let (before, supervisor) = (set.pids(), set.supervisor());
+    disk.turns_read_only();
+    for _ in 0..5 {
+        let (code, said) = call(&set);
+        assert!(code != 0 && said.contains("can only be read"), "{said}");
+    }
+    let written = set.run("fs_write", &["path=notes/new.md", "content=x"]);
+    assert!(written.0 != 0 && written.1.to_string().contains("can only be read"), "{written:?}");
+    let _ = set.ctl(&["ask", "how many words are in notes/welcome.md"]);
+    let (_, doctor) = set.json(&["doctor"]);
+    let said = doctor["checks"].as_array().unwrap().iter().find(|one| one["name"] == "disk").unwrap().clone();
+    assert!(said["ok"] == false && said["detail"].as_str().unwrap().contains("can only be read"), "{said:#}");
+    assert_eq!((set.supervisor(), set.pids()), (supervisor, before), "nobody was started anew");
+    set.down();
+    disk.is_mended();
+    assert!(!set.workspace("notes/new.md").exists(), "nothing was done that was not decided");
+    set.up();
+    assert_eq!(call(&set).0, 0);
+    assert_eq!(set.run("fs_write", &["path=notes/new.md", "content=x"]).0, 0);
+    set.verify();
+    set.down();
+    drop(disk);
+}
+
+fn fills_up(kind: Kind) {
+    let Some((mut set, disk)) = on_a_small_disk(kind) else { return };
     set.up();
     set.is_grown();
     assert_eq!(call(&set).0, 0);
@@ -143,7 +238,7 @@ fn a_full_disk_ends_nobody_is_named_and_is_over_when_there_is_room() {
 
 #[test]
 fn a_supervisor_whose_log_is_on_the_full_disk_lives_on() {
-    let Some((set, disk)) = on_a_small_disk() else { return };
+    let Some((set, disk)) = on_a_small_disk(Kind::Memory) else { return };
     let log = disk.path().join("run").join("supervisor.log");
     let output = set.ctl(&["up", "--detach"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
