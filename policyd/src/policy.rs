@@ -16,7 +16,7 @@ use metnos_proto::executor::commands::bare;
 use metnos_proto::executor::guests;
 use metnos_proto::ids::{CallId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Closed, MAX_IN_FLIGHT, Notes};
-use metnos_proto::msg::common::{CallRef, Lang, Standing};
+use metnos_proto::msg::common::{CallRef, Channel, Lang, Standing};
 use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
 use metnos_proto::msg::policyd::{CallProgress, PolicyReport};
 use metnos_proto::msg::sandboxd::{Forget, RunProgress};
@@ -247,10 +247,14 @@ impl Policy {
         world.money_cap = Some(f64::from(self.setting.budget.turn_micro) / 1e6);
         world.hosts = self.setting.hosts.iter().map(|host| fold(host)).collect();
         world.commands = self.setting.commands.iter().flat_map(|path| [bare(path).to_owned(), path.clone()]).collect();
-        // What fires by itself the owner has set up, and nobody but him hears what it reads.
         let automatic = is_automatic(principal.channel);
-        world.guest_folders =
-            if automatic { vec![String::new()] } else { guests::folders(&self.setting.guest_folders) };
+        // A turn of the owner's words alone is his, and reads everything. One that carries data from outside is a guest's.
+        world.guest_folders = match principal.channel {
+            Channel::Timer => vec![String::new()],
+            Channel::Cli | Channel::Http | Channel::Telegram | Channel::Scheduler | Channel::Hook | Channel::Metnos => {
+                guests::folders(&self.setting.guest_folders)
+            }
+        };
         world.guest_writes = principal.standing == Standing::Guest && !automatic;
         if principal.standing == Standing::Owner {
             world.owner.insert(fold(&principal.name));

@@ -62,7 +62,36 @@ impl Reply {
     }
 }
 
+/// Signs as Standard Webhooks has it, by another's HMAC.
+///
+/// # Panics
+/// When Python is not there.
+#[must_use]
+pub fn sign(secret: &str, id: &str, at: u64, body: &str) -> String {
+    const SIGN: &str = "import os, hmac, hashlib, base64\ne = os.environb\nk = base64.b64decode(e[b'SECRET'].split(b'_')[1])\n\
+        print('v1,' + base64.b64encode(hmac.new(k, e[b'SIGNED'], hashlib.sha256).digest()).decode())";
+    let signed = std::process::Command::new("python3")
+        .args(["-I", "-S", "-c", SIGN])
+        .env("SECRET", secret)
+        .env("SIGNED", format!("{id}.{at}.{body}"))
+        .output()
+        .expect("Python is installed");
+    assert!(signed.status.success(), "{signed:?}");
+    String::from_utf8(signed.stdout).expect("it prints text").trim().to_owned()
+}
+
 impl Web {
+    /// A request to a webhook.
+    #[must_use]
+    pub fn hook(&self, name: &str, id: &str, at: u64, signature: &str, body: &str) -> String {
+        format!(
+            "POST /hooks/{name} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nwebhook-id: {id}\r\n\
+             webhook-timestamp: {at}\r\nwebhook-signature: {signature}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        )
+    }
+
     /// The door of this set, as a stranger sees it.
     ///
     /// # Panics

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use metnos_tests::chronicle::{Line, count};
-use metnos_tests::http::{Reply, WITHIN, Web};
+use metnos_tests::http::{Reply, WITHIN, Web, sign};
 use metnos_tests::instance::{Instance, Plan};
 use rustix::process::{Pid, Signal};
 
@@ -19,20 +19,6 @@ fn start() -> (Instance, Web) {
     let set = Plan::new().config("[http]\nlisten = \"127.0.0.1:0\"\n").start();
     let web = Web::of(&set);
     (set, web)
-}
-
-/// Signs as Standard Webhooks has it, by another's HMAC.
-fn sign(secret: &str, id: &str, at: u64, body: &str) -> String {
-    const SIGN: &str = "import os, hmac, hashlib, base64\ne = os.environb\nk = base64.b64decode(e[b'SECRET'].split(b'_')[1])\n\
-        print('v1,' + base64.b64encode(hmac.new(k, e[b'SIGNED'], hashlib.sha256).digest()).decode())";
-    let signed = Command::new("python3")
-        .args(["-c", SIGN])
-        .env("SECRET", secret)
-        .env("SIGNED", format!("{id}.{at}.{body}"))
-        .output()
-        .unwrap();
-    assert!(signed.status.success(), "{signed:?}");
-    String::from_utf8(signed.stdout).unwrap().trim().to_owned()
 }
 
 /// What `metnosctl` says, and with which code it ends.
@@ -72,13 +58,7 @@ impl<'a> Sender<'a> {
     }
 
     fn request(&self, id: &str, at: u64, signature: &str, body: &str) -> String {
-        format!(
-            "POST /hooks/{} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nwebhook-id: {id}\r\nwebhook-timestamp: {at}\r\n\
-             webhook-signature: {signature}\r\n\r\n{body}",
-            self.name,
-            self.web.address,
-            body.len()
-        )
+        self.web.hook(self.name, id, at, signature, body)
     }
 
     fn send_signed(&self, id: &str, at: u64, signature: &str, body: &str) -> Reply {
@@ -236,6 +216,25 @@ fn what_comes_with_a_hook_is_never_the_owners_word_and_every_effect_asks_him() {
     let card = at("guest.write");
     assert_eq!(card["principal"], "hook:tidy", "{card:#}");
     assert!(old.exists(), "nothing was done, {turn}");
+    set.verify();
+}
+
+#[test]
+fn a_hook_with_data_reads_what_guests_read_and_one_without_all_that_its_owner_does() {
+    let (set, web) = start();
+    let ends = |lines: &[Line]| {
+        let decided = lines.iter().find(|line| line.kind() == "policy_decision").expect("a decision");
+        (decided.payload("rule").to_owned(), count(lines, "run_ended"))
+    };
+    let notes = Sender::add(&set, &web, "notes", WELCOME);
+    let shared = Sender::add(&set, &web, "shared", "read shared/README.md");
+    let all = Sender::add(&set, &web, "all", "count the files in notes");
+    let fire = |hook: &Sender<'_>, id: &str, data: &str| ends(&answered(&set, &turn(&hook.send(id, data))));
+    assert_eq!(fire(&notes, "a", "read it to me"), ("guest.read".to_owned(), 0));
+    assert_eq!(fire(&all, "b", "and tell me"), ("guest.read".to_owned(), 0));
+    assert_eq!(fire(&shared, "c", "read it to me"), ("read.granted".to_owned(), 1));
+    assert_eq!(fire(&notes, "d", ""), ("read.granted".to_owned(), 1));
+    assert_eq!(fire(&all, "e", ""), ("read.granted".to_owned(), 1));
     set.verify();
 }
 
