@@ -116,7 +116,9 @@ fn replaces(case: &Case<'_>) -> bool {
 }
 
 fn self_modify(case: &Case<'_>) -> Ruling {
-    let home = case.world.level == Level::Full && case.is_clean() && case.asked.spec.reversible;
+    // Full asks for what is not idempotent as well (design: policy §2).
+    let spec = case.asked.spec;
+    let home = case.world.level == Level::Full && case.is_clean() && spec.reversible && spec.idempotent;
     let critical: &[Role] = if case.context.is_clean() {
         &[Role::Selector, Role::Path, Role::Dest, Role::Secret]
     } else {
@@ -128,7 +130,7 @@ fn self_modify(case: &Case<'_>) -> Ruling {
     let open = case.fields.all.iter().find(|it| critical.contains(&it.role) && !it.is_endorsed() && !called(it));
     match open {
         Some(field) if home && field.role != Role::Dest => {
-            Ruling::allow("self_modify.home", "it can be undone, and nothing untrusted was read")
+            Ruling::allow("self_modify.home", "it can be undone and repeated, and nothing untrusted was read")
         }
         Some(field) => asks_for("self_modify.selector", field),
         None => Ruling::allow("self_modify.endorsed", "what it changes was pointed at by the owner"),

@@ -212,6 +212,22 @@ fn level_full_lets_derived_text_go_only_where_it_leads_nowhere() {
 }
 
 #[test]
+fn level_full_changes_unasked_only_what_can_be_undone_and_repeated() {
+    let mut bench = Bench::new("tidy my notes", "self_modify", json!({"path": "path", "text": "payload"}));
+    let call = json!({"path": "notes/a.md", "text": "x"});
+    for (level, reversible, idempotent, says) in [
+        (Level::Supervised, true, true, (Ask, "self_modify.selector")),
+        (Level::Full, true, true, (Allow, "self_modify.home")),
+        (Level::Full, true, false, (Ask, "self_modify.selector")),
+        (Level::Full, false, true, (Ask, "self_modify.selector")),
+    ] {
+        bench.world.level = level;
+        (bench.spec.reversible, bench.spec.idempotent) = (reversible, idempotent);
+        assert_eq!(bench.says(call.clone()), says, "{level:?}, reversible {reversible}, idempotent {idempotent}");
+    }
+}
+
+#[test]
 fn money_goes_to_a_payee_and_in_an_amount_that_were_typed() {
     let args = json!({"to": "dest", "amount": "amount", "id": "selector", "date": "time", "note": "payload"});
     let bench = Bench::new("pay ACME 50.00", "money", args)
