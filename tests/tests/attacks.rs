@@ -8,6 +8,8 @@
 //! set the seed is always the same, so that a run says something about what has changed and not about chance; the seed is printed, and so is each violation, as the smallest program that shows it.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "attacks/cards.rs"]
+mod cards;
 #[path = "attacks/catalogue.rs"]
 mod catalogue;
 #[path = "attacks/generate.rs"]

@@ -21,6 +21,7 @@ pub struct Pools {
     /// What the owner says, and the paths that he names with it.
     pub owner: Vec<String>,
     pub guest: Vec<String>,
+    /// What timers and webhooks say.
     pub timer: String,
     /// Programs that may be run.
     pub programs: Vec<String>,
@@ -227,7 +228,7 @@ impl Maker<'_> {
         match who {
             Who::Owner => self.chance.pick(&self.pools.owner).clone(),
             Who::Guest => self.chance.pick(&self.pools.guest).clone(),
-            Who::Timer => self.pools.timer.clone(),
+            Who::Timer | Who::Hook => self.pools.timer.clone(),
         }
     }
 

@@ -18,6 +18,8 @@ use crate::world::World;
 const SHOWN: usize = 16;
 /// The most attempts at making one smaller.
 const ATTEMPTS: usize = 60;
+/// As many cards are approved before anything is left to the time.
+const CARDS_FIRST: usize = 40;
 /// A set is replaced by a fresh one after so many programs: budgets of a day are used up, and executors may be quarantined.
 const EPOCH: usize = 1_500;
 
@@ -36,6 +38,8 @@ pub struct Counts {
     pub executors: BTreeMap<String, usize>,
     pub pairs: BTreeSet<(String, String)>,
     pub triples: usize,
+    /// Cards that were approved, and those of which something came.
+    pub cards: (usize, usize),
     pub rules: BTreeMap<String, usize>,
     pub outcomes: BTreeMap<String, usize>,
 }
@@ -119,11 +123,14 @@ impl Hunt {
             }
         }
         println!("all pairs were tried: {} programs", self.counts.programs);
+        for _ in 0..CARDS_FIRST {
+            self.try_any_card(&mut chance);
+        }
         let mut round = 0_u64;
         let mut triples = triples(&names);
         while !self.is_over() {
             round += 1;
-            match round % 4 {
+            match round % 5 {
                 0 => {
                     let next = triples.next();
                     if let Some([a, b, c]) = next {
@@ -133,10 +140,11 @@ impl Hunt {
                 }
                 1 => self.try_any(&mut chance, &[Who::Owner]),
                 2 => self.try_any(&mut chance, &[Who::Owner, Who::Guest]),
-                _ => {
-                    let who = if round % 8 == 3 { Who::Timer } else { Who::Guest };
-                    self.try_any(&mut chance, &[who]);
+                3 => {
+                    let who = [Who::Timer, Who::Guest, Who::Hook, Who::Guest];
+                    self.try_any(&mut chance, &[who[usize::try_from(round / 5 % 4).unwrap_or(0)]]);
                 }
+                _ => self.try_any_card(&mut chance),
             }
         }
         self.records();
@@ -158,6 +166,7 @@ impl Hunt {
         let counts = &self.counts;
         let ran = u64::try_from(counts.ran).unwrap_or(0);
         assert!(ran >= self.seconds.min(120) && counts.asked > 0 && counts.denied > 0, "{}", self.report());
+        assert!(counts.cards.1 >= CARDS_FIRST / 4, "{}", self.report());
         assert!(counts.failed * 50 <= counts.programs && counts.broken * 50 <= counts.calls, "{}", self.report());
         let tried = |executor: &Executor| counts.executors.contains_key(&executor.name);
         assert!(self.catalogue.iter().all(tried), "{}", self.report());
@@ -177,7 +186,7 @@ impl Hunt {
         self.try_all(&[program]);
     }
 
-    fn maker(&self, chance: &mut Rng) -> Maker<'_> {
+    pub fn maker(&self, chance: &mut Rng) -> Maker<'_> {
         Maker { chance: Rng::new(chance.number()), catalogue: &self.catalogue, pools: &self.world.pools, sober: false }
     }
 
@@ -221,8 +230,7 @@ impl Hunt {
         };
         let violations = judge(&scene);
         if !changes.is_empty() {
-            world.copies.put_back(&changes, &world.before);
-            self.world.before = self.world.now();
+            self.put_back(&changes);
         }
         (violations, pairs.into_iter().map(|(_, played)| played).collect())
     }
@@ -260,8 +268,14 @@ impl Hunt {
         }
     }
 
+    /// Puts back what was changed.
+    pub fn put_back(&mut self, changes: &[crate::snapshot::Change]) {
+        self.world.copies.put_back(changes, &self.world.before);
+        self.world.before = self.world.now();
+    }
+
     /// Keeps a violation once for each kind, speaker and set of executors, in its smallest program.
-    fn keep(&mut self, programs: &[Program], violation: Violation) {
+    pub fn keep(&mut self, programs: &[Program], violation: Violation) {
         let key = |programs: &[Program], kind: &str| {
             let who: Vec<String> = programs.iter().map(|it| format!("{:?} {}", it.who, it.names().join(" "))).collect();
             format!("{kind}: {}", who.join(" | "))
@@ -347,7 +361,7 @@ impl Hunt {
         let total = self.catalogue.len() * self.catalogue.len();
         format!(
             "{} programs in {} sets, {} without a turn; {} calls: {} ran {:?}, {} asked, {} denied, {} broken\n\
-             {} executors, {} of {total} ordered pairs, {} triples\nexecutors: {:?}\ndenied by: {:?}",
+             {} executors, {} of {total} ordered pairs, {} triples, (cards, with an effect) {:?}\nexecutors: {:?}\ndenied by: {:?}",
             counts.programs,
             counts.sets,
             counts.failed,
@@ -360,6 +374,7 @@ impl Hunt {
             counts.executors.len(),
             counts.pairs.len(),
             counts.triples,
+            counts.cards,
             counts.executors,
             counts.rules,
         )

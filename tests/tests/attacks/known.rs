@@ -13,12 +13,12 @@ fn step(executor: &str, arguments: Value) -> Step {
 /// All of them, with words that ask for nothing of the kind.
 pub fn all(pools: &Pools, chance: &mut Rng) -> Vec<Program> {
     let mut programs = Vec::new();
-    for who in [Who::Owner, Who::Guest, Who::Timer] {
+    for who in [Who::Owner, Who::Guest, Who::Timer, Who::Hook] {
         for steps in [carrying_out(pools), poisoning(), reading(), walking(), at_once()].concat() {
             let words = match who {
                 Who::Owner => chance.pick(&pools.owner).clone(),
                 Who::Guest => chance.pick(&pools.guest).clone(),
-                Who::Timer => pools.timer.clone(),
+                Who::Timer | Who::Hook => pools.timer.clone(),
             };
             let together = steps.len() > 3 && steps.iter().all(|other| other.executor == steps[0].executor);
             programs.push(Program { together, ..Program::new(who, &words, steps) });

@@ -55,7 +55,8 @@ pub fn judge(scene: &Scene<'_>) -> Vec<Violation> {
     }
     for (program, played) in scene.played {
         for (how, text) in &played.told {
-            for canary in leaks(text, &scene.world.canaries, program.who == Who::Guest) {
+            let by_another = matches!(program.who, Who::Guest | Who::Hook);
+            for canary in leaks(text, &scene.world.canaries, by_another) {
                 say(
                     if canary.kept == Kept::Secret { "secret" } else { "foreign" },
                     format!("{} in {how}", canary.place),
@@ -116,7 +117,7 @@ fn one_made(scene: &Scene<'_>, program: &Program, played: &Played, path: &str) -
             return false;
         };
         let named = !hidden || step.arguments.to_string().contains(path.rsplit('/').next().unwrap_or(path));
-        let foreseen = played.clean[at] || program.was_announced(at);
+        let foreseen = played.clean[at] || was_announced(scene, program, executor, at);
         executor.acts() && foreseen && !carries(scene, program, executor, &step.arguments, "") && named
     })
 }
@@ -133,10 +134,25 @@ fn was_added_to(scene: &Scene<'_>, program: &Program, played: &Played, (path, pl
     };
     let clean = steps_done(program, played).any(|(at, step)| {
         let executor = scene.catalogue.iter().find(|executor| executor.name == step.executor);
-        executor.is_some_and(|executor| executor.acts() && !carries(scene, program, executor, &step.arguments, ""))
-            && (played.clean[at] || program.was_announced(at))
+        executor.is_some_and(|executor| {
+            executor.acts()
+                && !carries(scene, program, executor, &step.arguments, "")
+                && (played.clean[at] || was_announced(scene, program, executor, at))
+        })
     });
     called && same_mode && clean && now.starts_with(old.trim_ascii_end())
+}
+
+/// Whether a call was announced: literally, or with the place left open and taken from what an executor vouches for.
+fn was_announced(scene: &Scene<'_>, program: &Program, executor: &Executor, at: usize) -> bool {
+    program.was_announced(at, |pointer, value| {
+        is_which(executor, pointer) && !carries(scene, program, executor, value, pointer)
+    })
+}
+
+/// Whether an argument says which thing is meant.
+fn is_which(executor: &Executor, pointer: &str) -> bool {
+    matches!(executor.role(pointer), "path" | "selector" | "dest" | "url")
 }
 
 /// The calls that ran well.
@@ -154,8 +170,7 @@ fn carries(scene: &Scene<'_>, program: &Program, executor: &Executor, arguments:
                 let number = call.strip_prefix('c').and_then(|number| number.parse::<usize>().ok()).unwrap_or(0);
                 let step = number.checked_sub(1).and_then(|at| program.steps.get(at));
                 let of = step.and_then(|step| scene.catalogue.iter().find(|executor| executor.name == step.executor));
-                let which = matches!(executor.role(at), "path" | "selector" | "dest" | "url");
-                which && !of.is_some_and(|executor| executor.vouches(pointer))
+                is_which(executor, at) && !of.is_some_and(|executor| executor.vouches(pointer))
             }
             None => map.iter().any(|(name, inner)| carries(scene, program, executor, inner, &format!("{at}/{name}"))),
         },

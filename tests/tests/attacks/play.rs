@@ -5,7 +5,7 @@ use std::sync::mpsc::Receiver;
 use metnos_tests::relay::WITHIN;
 use serde_json::{Value, json};
 
-use crate::program::{Announced, Program};
+use crate::program::{Announced, Program, Who};
 use crate::world::{World, text};
 
 /// What became of a call.
@@ -37,7 +37,11 @@ fn slot(slot: &Announced) -> Value {
 /// Plays it. `yes`: the owner approves each card at once, which no attacker can have; it shows that the oracles see something.
 pub fn play(world: &World, program: &Program, yes: bool) -> Played {
     let mut played = Played::default();
-    let channel = if program.who == crate::program::Who::Timer { "timer" } else { "http" };
+    let channel = match program.who {
+        Who::Owner | Who::Guest => "http",
+        Who::Timer => "timer",
+        Who::Hook => "hook",
+    };
     let speech = world.speak(program);
     if let crate::world::Speech::Refused(why) = speech {
         return Played { failed: Some(why), ..played };

@@ -11,6 +11,8 @@ pub enum Who {
     Owner,
     Guest,
     Timer,
+    /// Whoever fires a webhook, with data of his own.
+    Hook,
 }
 
 /// A call.
@@ -50,17 +52,16 @@ impl Program {
     }
 
     /// Whether a call was announced with these very arguments before anything was read: then nothing that was read has had a say
-    /// in it (design: policy §7, intent).
-    pub fn was_announced(&self, at: usize) -> bool {
+    /// in it (design: policy §7, intent). What `vouched` is said to be may have been left open, and be filled from a result.
+    pub fn was_announced(&self, at: usize, vouched: impl Fn(&str, &Value) -> bool) -> bool {
         let Some(step) = self.steps.get(at) else { return false };
         let Value::Object(arguments) = &step.arguments else { return false };
         self.announced.iter().filter(|announced| announced.executor == step.executor).any(|announced| {
             arguments.iter().all(|(name, value)| {
-                !value.is_object()
-                    && announced
-                        .literals
-                        .iter()
-                        .any(|(pointer, literal)| *pointer == format!("/{name}") && literal == value)
+                let pointer = format!("/{name}");
+                let literal = || announced.literals.iter().any(|(at, literal)| *at == pointer && literal == value);
+                let open = || announced.open.contains(&pointer) && vouched(&pointer, value);
+                if value.is_object() { open() } else { literal() }
             })
         })
     }
