@@ -36,7 +36,7 @@ pub fn binary_of(role: RoleName) -> &'static str {
 /// One of the two builds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Build {
-    /// What is shipped: `target/release`.
+    /// What is started at home: `target/quick`, or what `METNOS_SHIPPED` names (`release` in a full run and in benchmarks).
     Shipped,
     /// The same code, able to attempt a forbidden act on the supervisor's word: `target/bench-tests`.
     Attack,
@@ -54,7 +54,7 @@ impl Build {
         let folder = own.parent().filter(|folder| !folder.ends_with("deps")).or(own.parent().and_then(Path::parent));
         let target = folder.and_then(Path::parent).expect("a cargo target directory").to_owned();
         match self {
-            Self::Shipped => target.join("release"),
+            Self::Shipped => target.join(shipped(folder)),
             Self::Attack => target.join("bench-tests"),
         }
     }
@@ -68,6 +68,16 @@ impl Build {
         let path = self.folder().join(name);
         assert!(path.is_file(), "{} is missing: ./metnos test builds it before the tests", path.display());
         path
+    }
+}
+
+/// The profile of the binaries that are started at home, for a program in this folder.
+fn shipped(own: Option<&Path>) -> String {
+    match std::env::var("METNOS_SHIPPED") {
+        Ok(profile) if !profile.is_empty() => profile,
+        // A benchmark measures the build that it is part of.
+        _ if own.is_some_and(|folder| folder.ends_with("release")) => "release".to_owned(),
+        _ => "quick".to_owned(),
     }
 }
 
