@@ -78,14 +78,33 @@ fn granted(policyd: &mut BlockingClient<CtlPolicyd>) {
     }
 }
 
+/// `bwrap` and its flags: every namespace, the system's programs and libraries read-only, a `/tmp` of its own, nothing else.
+pub const BWRAP: [&str; 19] = [
+    "bwrap",
+    "--unshare-all",
+    "--die-with-parent",
+    "--new-session",
+    "--ro-bind",
+    "/usr",
+    "/usr",
+    "--symlink",
+    "usr/lib",
+    "/lib",
+    "--symlink",
+    "usr/lib64",
+    "/lib64",
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--tmpfs",
+    "/tmp",
+];
+
 /// The comparison: an empty Python in a sandbox of `bwrap`.
 pub fn bubblewrap() {
-    let mut command = Command::new("bwrap");
-    command.args(["--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/usr", "/usr"]);
-    for library in ["lib", "lib64"] {
-        command.args(["--symlink", &format!("usr/{library}"), &format!("/{library}")]);
-    }
-    command.args(["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "/usr/bin/python3", "-I", "-S", "-c", "pass"]);
+    let mut command = Command::new(BWRAP[0]);
+    command.args(&BWRAP[1..]).args(["/usr/bin/python3", "-I", "-S", "-c", "pass"]);
     let status = command.stdin(Stdio::null()).status().expect("bwrap, of Debian's bubblewrap");
     assert!(status.success());
 }

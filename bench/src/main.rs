@@ -6,6 +6,7 @@ mod call;
 mod decide;
 mod echo;
 mod engine;
+mod escape;
 mod http;
 mod layers;
 mod memory;
@@ -23,7 +24,7 @@ use stats::Table;
 /// A name, and what measures.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 13] = [
+const SECTIONS: [Section; 14] = [
     ("ask", echo::measure),
     ("act", decide::measure),
     ("decisions", engine::measure),
@@ -32,6 +33,7 @@ const SECTIONS: [Section; 13] = [
     ("call", call::measure),
     ("recall", recall::measure),
     ("sandbox", sandbox::measure),
+    ("escape", escape::measure),
     ("layers", layers::measure),
     ("saturate", saturate::measure),
     ("words", words::measure),
@@ -57,4 +59,21 @@ fn main() {
         }
     }
     print!("{}", table.markdown());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_section_is_described_in_the_readme_and_named_by_the_script() {
+        for (name, _) in SECTIONS {
+            assert!(
+                include_str!("../README.md").contains(&format!("| `{name}` | ")),
+                "README.md does not describe {name}"
+            );
+            let mut words = include_str!("../run").split_whitespace().map(|word| word.trim_end_matches('.'));
+            assert!(words.any(|word| word == name), "the script does not name {name}");
+        }
+    }
 }

@@ -5,6 +5,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use serde_json::{Value, json};
+
 use crate::stats::{Table, Times};
 
 /// Python and what it is to do: nothing.
@@ -14,6 +16,12 @@ const SRT_SETTINGS: &str = r#"{
   "filesystem": { "denyRead": [], "allowWrite": [], "denyWrite": [] },
   "network": { "allowedDomains": [], "deniedDomains": [] }
 }"#;
+/// The program of the crate `nono-cli`.
+pub const NONO: &str = "nono";
+/// Its flags, before its manifest: besides what the manifest leaves out (every file that it does not grant, the network, signals to
+/// other processes) namespaces without a network, without shared memory of others and with a name of its own, and no record on disk.
+pub const NONO_FLAGS: [&str; 7] =
+    ["--silent", "run", "--isolate", "net,ipc,uts", "--no-audit", "--no-rollback", "--no-diagnostics"];
 /// Whoever takes longer than half a second is tried in every so manieth round only; the others take part in each.
 const SLOW_EVERY: usize = 5;
 /// The longest reason of another program that is repeated.
@@ -33,7 +41,7 @@ struct Way {
 pub struct Others {
     ways: Vec<Way>,
     missing: Vec<(&'static str, String)>,
-    /// Where the settings lie that one of them reads.
+    /// Where the settings lie that some of them read.
     _settings: tempfile::TempDir,
 }
 
@@ -43,8 +51,10 @@ impl Others {
         let dir = tempfile::tempdir().unwrap();
         let settings = dir.path().join("srt.json");
         std::fs::write(&settings, SRT_SETTINGS).unwrap();
+        let manifest = dir.path().join("nono.json");
+        std::fs::write(&manifest, nono_manifest(&[])).unwrap();
         let (mut ways, mut missing) = (Vec::new(), Vec::new());
-        for way in all(&settings) {
+        for way in all(&settings, &manifest) {
             match once(&way.words) {
                 Ok(()) => ways.push(way),
                 Err(why) => missing.push((way.name, why)),
@@ -79,7 +89,7 @@ impl Others {
 }
 
 /// Every way that is known.
-fn all(srt_settings: &Path) -> Vec<Way> {
+fn all(srt_settings: &Path, nono_manifest: &Path) -> Vec<Way> {
     let way = |name, sandbox, every, before: &[&str], program: &[&str]| {
         let words = before.iter().chain(program).map(|word| (*word).to_owned()).collect();
         Way { name, sandbox, every, words, times: Times::default() }
@@ -87,13 +97,36 @@ fn all(srt_settings: &Path) -> Vec<Way> {
     // One word, for it gives that to a shell.
     let program = PYTHON.join(" ");
     let srt = ["srt", "--settings", srt_settings.to_str().unwrap_or_default(), "-c", &program];
+    let nono: Vec<&str> = [NONO]
+        .into_iter()
+        .chain(NONO_FLAGS)
+        .chain(["--config", nono_manifest.to_str().unwrap_or_default(), "--"])
+        .collect();
     vec![
         way("`posix_spawn` of `/bin/true`", false, 1, &[], &["/bin/true"]),
         way("`python3 -I -S -c pass`, bare", false, 1, &[], &PYTHON),
         way("nsjail with Python", true, 1, &["nsjail", "-Mo", "-q", "-R/usr", "-R/lib", "-R/lib64", "--"], &PYTHON),
         way("firejail with Python", true, 1, &["firejail", "--quiet", "--net=none", "--private"], &PYTHON),
+        way("`nono-cli` with Python", true, 1, &nono, &PYTHON),
         way("`@anthropic-ai/sandbox-runtime` (`srt`) with Python", true, SLOW_EVERY, &srt, &[]),
     ]
+}
+
+/// What `nono` is told to allow (`--config`): the system's programs and libraries and the harmless devices, as the flags of `bwrap`
+/// show them, and the folders that are `granted`, each with whether it may be written. It allows nothing else.
+pub fn nono_manifest(granted: &[(String, bool)]) -> String {
+    let grant = |path: &str, access: &str, kind: &str| json!({"path": path, "access": access, "type": kind});
+    let mut grants: Vec<Value> = ["/usr", "/lib", "/lib64"].map(|path| grant(path, "read", "directory")).into();
+    grants.push(grant("/dev/null", "readwrite", "file"));
+    grants.extend(["/dev/zero", "/dev/urandom"].map(|path| grant(path, "read", "file")));
+    grants.extend(
+        granted.iter().map(|(path, writes)| grant(path, if *writes { "readwrite" } else { "read" }, "directory")),
+    );
+    json!({
+        "version": "0.1.0", "filesystem": {"grants": grants}, "network": {"mode": "blocked"},
+        "process": {"signal_mode": "isolated", "process_info_mode": "isolated", "exec_strategy": "supervised"},
+    })
+    .to_string()
 }
 
 /// Does it once, or says why it did not.

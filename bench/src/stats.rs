@@ -80,15 +80,18 @@ pub fn on_one_processor<T>(f: impl FnOnce() -> T) -> T {
     value
 }
 
-/// What was measured, one row each.
+/// What was measured, one row each, and what stands below the rows.
 #[derive(Debug, Default)]
-pub struct Table(Vec<[String; 4]>);
+pub struct Table {
+    rows: Vec<[String; 4]>,
+    below: Vec<String>,
+}
 
 impl Table {
     /// A row: what, the number, beside what, what the design wants.
     pub fn row(&mut self, what: &str, number: String, beside: String, goal: &str) {
         eprintln!("{what}: {number} {beside}");
-        self.0.push([what.to_owned(), number, beside, goal.to_owned()]);
+        self.rows.push([what.to_owned(), number, beside, goal.to_owned()]);
     }
 
     /// A row of times: the middle, and the slowest in a hundred.
@@ -97,12 +100,39 @@ impl Table {
         self.row(what, number, beside, goal);
     }
 
+    /// A table of another shape, in Markdown, which stands below the rows.
+    pub fn below(&mut self, markdown: String) {
+        self.below.push(markdown);
+    }
+
     /// As Markdown.
     pub fn markdown(&self) -> String {
-        let mut markdown = String::from("| what | measured | beside | goal |\n|---|---|---|---|\n");
-        for row in &self.0 {
-            let _ = writeln!(markdown, "| {} |", row.join(" | "));
+        let mut parts = Vec::new();
+        if !self.rows.is_empty() {
+            let mut rows = String::from("| what | measured | beside | goal |\n|---|---|---|---|\n");
+            for row in &self.rows {
+                let _ = writeln!(rows, "| {} |", row.join(" | "));
+            }
+            parts.push(rows);
         }
-        markdown
+        parts.extend(self.below.iter().cloned());
+        parts.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_another_shape_stands_below_the_rows_or_alone() {
+        let mut table = Table::default();
+        table.below("| a |\n".to_owned());
+        assert_eq!(table.markdown(), "| a |\n");
+        table.row("what", "1".to_owned(), String::new(), "");
+        assert_eq!(
+            table.markdown(),
+            "| what | measured | beside | goal |\n|---|---|---|---|\n| what | 1 |  |  |\n\n| a |\n"
+        );
     }
 }

@@ -38,7 +38,7 @@ families! {
 const MAX_CAME: usize = 300;
 
 /// The errors by which any layer refuses: what came so was stopped, if not by the layer that it was tried without.
-const REFUSALS: [&str; 7] = ["EPERM", "EACCES", "EROFS", "ENOENT", "ENOSYS", "ELOOP", "EXDEV"];
+pub const REFUSALS: [&str; 7] = ["EPERM", "EACCES", "EROFS", "ENOENT", "ENOSYS", "ELOOP", "EXDEV"];
 
 /// What stops a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -282,7 +282,9 @@ impl Case {
         (through, came)
     }
 
-    fn is_stop(&self, answer: &str) -> bool {
+    /// Whether it states that this answer means it was stopped.
+    #[must_use]
+    pub fn is_stop(&self, answer: &str) -> bool {
         self.stopped.iter().any(|stop| stop == answer)
     }
 

@@ -65,7 +65,11 @@ impl Scratch {
         Self::make_below(SCRATCH, number, files)
     }
 
-    fn make_below(folder: &str, number: u64, files: &Value) -> Result<Self, String> {
+    /// As [`Scratch::make`], in another folder than sandboxd's own.
+    ///
+    /// # Errors
+    /// As [`Scratch::make`].
+    pub fn make_below(folder: &str, number: u64, files: &Value) -> Result<Self, String> {
         let Value::Object(files) = files else {
             return Err("the files of a case are an object by path".to_owned());
         };
