@@ -203,7 +203,7 @@ impl door_policyd::ServeBlocking for Answers {
         _: TraceId,
         _: SendFile,
         []: [Sealed; 0],
-    ) -> Served<CallRun, 1> {
+    ) -> Served<CallRun, 2> {
         Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
     }
 
@@ -347,7 +347,7 @@ impl door_policyd::Serve for Answers {
         Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
     }
 
-    async fn send_file(self: Rc<Self>, _: Cx<DoorPolicyd>, _: SendFile, []: [Sealed; 0]) -> Served<CallRun, 1> {
+    async fn send_file(self: Rc<Self>, _: Cx<DoorPolicyd>, _: SendFile, []: [Sealed; 0]) -> Served<CallRun, 2> {
         Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
     }
 

@@ -266,8 +266,7 @@ def is_secret_content(content):
 
 DRAFT, DRAFT_END, DRAFT_RANDOM = ".metnos-", ".draft", 32
 # After this many seconds no call that wrote it can live.
-DRAFT_DEAD = 600
-MOST_SWEPT, MOST_SWEPT_SEEN = 64, 4096
+DRAFT_DEAD, MOST_SWEPT, MOST_SWEPT_SEEN = 600, 64, 4096
 
 
 def is_draft(name):
@@ -298,11 +297,12 @@ def sweep(folder):
 
 
 def write_all(file, content, path):
-    """Writes everything, to the disk."""
-    rest = memoryview(content)
+    """Writes everything, to the disk: bytes, or what gives them piece by piece."""
     try:
-        while rest:
-            rest = rest[os.write(file, rest):]
+        for piece in (content,) if isinstance(content, bytes) else content:
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[os.write(file, rest):]
         os.fsync(file)
     except OSError as error:
         raise refused(error, path) from None

@@ -11,11 +11,14 @@ Frames to it: one letter, the length as four bytes (little endian), the body.
   S  the order of the seal; read by the seal, with the mounts beside it
   C  the code, as text, or
   M  the code, compiled: `marshal`
-  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args, and outside, commands, secrets and thought where there are any
+  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args, and outside, commands, secrets, thought, file and gives where
+     there are any
+  B  the file that comes with the call, where `file` says how many bytes it has; read in pieces, as the executor wants them
 Frames from it:
   S  it is sealed; said by the seal
   P  progress: done and total, eight bytes each (little endian)
   A  an alarm: something that no executor has a use for was tried
+  B  the next bytes of the file that it gives, where `gives` says that it may
   R  the result, JSON: the last frame, once
   F  a fault instead of a result: `memory`, `processes`, `output` or `system`, a colon, a sentence
 """
@@ -29,6 +32,8 @@ SEAL = "/seal/_metnos_seal.so"
 NET = "/metnos/net.py"
 LIBRARY = {"metnos_files": "/metnos/files.py", "metnos_walk": "/metnos/walk.py"}
 LONGEST_LOG_LINE = 4096
+# The most bytes of a piece of a file.
+PIECE = 1 << 16
 # What the machine says when it is at its end, and no executor can help: EIO, ENFILE, EMFILE, EFBIG, ENOSPC, ENAMETOOLONG, ESTALE,
 # EDQUOT.
 REFUSED = (5, 23, 24, 27, 28, 36, 116, 122)
@@ -100,7 +105,7 @@ def encode(value):
 class ExecutorCtx:
     """What an executor may know of its surroundings. Nothing else from outside exists."""
 
-    __slots__ = ("workspace", "tmp", "deadline", "folders", "commands", "_home", "_net", "_secrets", "_thought")
+    __slots__ = ("workspace", "tmp", "deadline", "folders", "commands", "_home", "_net", "_secrets", "_thought", "file_size", "_left", "_gives")
 
     def __init__(self, request):
         #: The workspace, as seen from inside.
@@ -118,6 +123,12 @@ class ExecutorCtx:
         self._net = load_net(request.get("connections", 0))
         self._secrets = request.pop("secrets", {})
         self._thought = request.pop("thought", None)
+        #: How many bytes the file has that came with the call; `None` where none did.
+        self.file_size = request.pop("file", None)
+        self._left = self.file_size or 0
+        self._gives = request.pop("gives", False)
+        if self.file_size is not None:
+            receive_head(b"B")
 
     def remaining(self):
         """Seconds left."""
@@ -166,6 +177,27 @@ class ExecutorCtx:
         if self._thought is None:
             raise PermissionError("no model was asked for this call")
         return self._thought
+
+    def read_file(self, most=PIECE):
+        """The next bytes of the file that came with the call, at most so many; none at its end."""
+        if self.file_size is None:
+            raise PermissionError("no file came with this call")
+        if not self._left:
+            return b""
+        part = posix.read(CHANNEL, min(most, self._left))
+        if not part:
+            posix._exit(0)
+        self._left -= len(part)
+        return part
+
+    def give_file(self, piece):
+        """Gives the next bytes of the file that the manifest says this executor gives."""
+        if not self._gives:
+            raise PermissionError("a file was not asked for")
+        rest = memoryview(piece)
+        while rest:
+            send(b"B", bytes(rest[:PIECE]))
+            rest = rest[PIECE:]
 
     def connect(self, host, port):
         """A connection to a place that was granted; like a socket. `http.client` and `urllib` use it by themselves."""
@@ -240,13 +272,18 @@ def fault(kind, error):
     return b"F", text[:1000].encode("utf-8", "replace")
 
 
-def receive(letters):
-    """The letter and the body of the next frame, which must be one of these."""
-    letter = read_exactly(1)
-    body = read_exactly(int.from_bytes(read_exactly(4), "little"))
+def receive_head(*letters):
+    """The letter of the next frame, which must be one of these, and how long its body is."""
+    letter, length = read_exactly(1), int.from_bytes(read_exactly(4), "little")
     if letter not in letters:
         posix._exit(1)
-    return letter, body
+    return letter, length
+
+
+def receive(letters):
+    """The letter and the body of the next frame, which must be one of these."""
+    letter, length = receive_head(*letters)
+    return letter, read_exactly(length)
 
 
 def load_code(letter, body):

@@ -45,6 +45,8 @@ pub(crate) struct Call {
     pub(crate) place: CallRef,
     pub(crate) executor: String,
     pub(crate) arguments: Sealed,
+    /// The file that comes with it, for an executor that takes one.
+    pub(crate) file: Option<Sealed>,
     /// The planner's that asks for it; nobody else hears how it goes.
     pub(crate) notes: Option<Notes<PlannerPolicyd>>,
     /// The card on which the owner has approved exactly this.
@@ -222,6 +224,7 @@ impl Policy {
             principal: &turn.principal,
             turn: call.turn,
             arrived,
+            file: call.file.as_ref(),
             told,
             by_planner: call.notes.is_some(),
             stopped: turn.stopped,
@@ -379,7 +382,7 @@ impl Policy {
         let answer = match (self.switched_off(&call.executor), ahead) {
             (Some(off), _) => Err(AskError::Refused(off.refusal())),
             (None, Some(ahead)) => ahead.decided(seq).await,
-            (None, None) => self.hand_over(&signed, trace, run, call.arguments).await,
+            (None, None) => self.hand_over(&signed, trace, run, call.arguments, call.file).await,
         };
         self.running.borrow_mut().remove(&id);
         if back.is_some() {

@@ -28,8 +28,8 @@ pub(crate) struct Ahead {
 }
 
 impl Policy {
-    /// Hands a call over ahead of its record. `None` when it must wait: what it is given besides its arguments, a secret or
-    /// a model's words, is for a call whose decision stands, and for no other.
+    /// Hands a call over ahead of its record. `None` when it must wait: what it is given besides its arguments, a secret, a
+    /// model's words or a file, is for a call whose decision stands, and for no other.
     pub(crate) fn hand_ahead(
         self: &Rc<Self>,
         signed: &Signed,
@@ -37,7 +37,9 @@ impl Policy {
         run: Run,
         arguments: &Sealed,
     ) -> Option<Ahead> {
-        let given = signed.manifest.mind.is_some() || !crate::vault::named(&signed.manifest).is_empty();
+        let given = signed.manifest.mind.is_some()
+            || signed.manifest.file.is_some()
+            || !crate::vault::named(&signed.manifest).is_empty();
         if given || !self.sandbox_ready() {
             return None;
         }

@@ -16,10 +16,10 @@ use crate::approvals::totp::{self, Enrolled, SECRET_BYTES};
 use crate::approvals::{self, CALL_EXPIRES_MS, Card, CardState};
 use crate::cards::not_durable;
 use crate::clock::DAY_MS;
+use crate::direct::By;
 use crate::policy::Policy;
 use crate::principal::Principal;
 use crate::registry::Signed;
-use crate::serve::By;
 
 /// How an answer reached policyd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,8 +141,9 @@ impl Policy {
                 card.begun = at + 1;
             }
             let arguments = Sealed::new(act.arguments.as_bytes()).map_err(|error| not_durable(&error.to_string()))?;
-            let (mut run, out) =
-                self.direct(principal.clone(), act.executor.name.clone(), arguments, By::Card(card.id.clone())).await?;
+            let with = (arguments, self.files.of_card(&card.id, &act.arguments));
+            let by = By::Card(card.id.clone());
+            let (mut run, out, _) = self.direct_with(principal.clone(), act.executor.name.clone(), with, by).await?;
             let ran = match &mut run.acted {
                 Acted::Ran(ran) => {
                     ran.leaves = Vec::new();
@@ -268,6 +269,7 @@ impl Policy {
     async fn settle(self: &Rc<Self>, card: &Card, answered: &Answered, by: &Principal) {
         let ran = answered.runs.iter().filter(|run| matches!(run.acted, Acted::Ran(_))).count();
         self.open_anew(card);
+        self.files.forget(&card.id);
         let acts = self.settled_acts(card, answered);
         let note = CardSettled {
             acts,

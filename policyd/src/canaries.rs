@@ -185,6 +185,7 @@ impl Policy {
             place: CallRef(1),
             executor: executor.to_owned(),
             arguments,
+            file: None,
             notes: None,
             approved: None,
             opening: Rc::default(),

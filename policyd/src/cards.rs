@@ -58,8 +58,18 @@ impl Policy {
         verdict: &Verdict,
         asking: &Asking,
     ) -> Refusal {
+        let whose = (principal, if self.is_owners(principal) { Standing::Owner } else { Standing::Guest });
+        if let Some(file) = &call.file
+            && let Err(refusal) = self.files.has_room(whose, file.len(), self.clock.wall_ms())
+        {
+            return refusal;
+        }
         match self.card(call, principal, executor, verdict, asking).await {
             Ok(card) => {
+                if let Some(file) = call.file.as_ref().and_then(|file| file.share().ok()) {
+                    let arguments = String::from_utf8(json::canonical(&asking.filled.value)).unwrap_or_default();
+                    self.files.waits(&card.id, &arguments, whose, file, card.expires_ms);
+                }
                 self.tell_door_of(&card, call.turn).await;
                 // Whether something is there, only the owner hears.
                 let owners = self.is_owners(principal);
@@ -248,6 +258,7 @@ impl Policy {
             place,
             executor: COUNTER.to_owned(),
             arguments,
+            file: None,
             notes: None,
             approved: None,
             opening: Rc::default(),

@@ -41,6 +41,7 @@ impl Policy {
             principal: &principal,
             turn: TurnId::NONE,
             arrived: (&parsed, &resolved),
+            file: None,
             told: told.as_deref(),
             by_planner: false,
             stopped: false,

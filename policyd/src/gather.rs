@@ -10,6 +10,7 @@ use metnos_policy::results::Output;
 use metnos_proto::ids::TurnId;
 use metnos_proto::json::JsonError;
 use metnos_proto::msg::common::{CallRef, Level, Refusal};
+use metnos_proto::payload::Sealed;
 
 use crate::approvals::grants::Question;
 use crate::arguments::{Arguments, Filled, Resolved};
@@ -34,6 +35,8 @@ pub(crate) struct Due<'a> {
     pub(crate) turn: TurnId,
     /// The arguments.
     pub(crate) arrived: Arrived<'a>,
+    /// The file that comes with the call, for an executor that takes one.
+    pub(crate) file: Option<&'a Sealed>,
     /// The secret whose value stood in the arguments, which were replaced by an empty object.
     pub(crate) told: Option<&'a str>,
     /// Whether a planner asks.
@@ -89,6 +92,7 @@ impl Policy {
         let withheld =
             || signed.and_then(|signed| self.house().vault.borrow().withheld(&signed.manifest, &signed.digests));
         let used_up = || signed.and_then(|signed| self.used_up(signed));
+        let unfit = || crate::files::unfit(signed, due.file);
         let stopped = || {
             Verdict::deny("turn.stopped", "this turn has put more questions than a turn may, and was stopped")
                 .with_remedy("say anew what is still to be done")
@@ -100,7 +104,10 @@ impl Policy {
                 .zip(filled.as_ref())
                 .map(|(signed, filled)| self.looked_at(signed, filled))
                 .unwrap_or_default(),
-            listed: signed.zip(filled.as_ref()).and_then(|(signed, filled)| self.not_there(signed, filled)),
+            listed: signed
+                .zip(filled.as_ref())
+                .and_then(|(signed, filled)| self.not_there(signed, filled))
+                .or_else(unfit),
             switches: self.switched_off(due.name),
             turn: due.stopped.then(stopped),
             secrets: told.or_else(withheld),

@@ -4,12 +4,13 @@
 use std::rc::Rc;
 
 use metnos_proto::edge::AskError;
+use metnos_proto::executor::FileWay;
 use metnos_proto::ids::{Blake3, CallId, HandleId, TraceId, TurnId};
 use metnos_proto::json::JsonError;
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::CostStage;
 use metnos_proto::msg::policyd::Acted;
-use metnos_proto::msg::sandboxd::{Kill, Run, RunAdvised, RunKeyed, RunReport};
+use metnos_proto::msg::sandboxd::{Kill, Run, RunAdvised, RunGiving, RunKeyed, RunReport, RunTaking};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
@@ -28,11 +29,15 @@ impl Policy {
         trace: TraceId,
         run: Run,
         arguments: Sealed,
+        file: Option<Sealed>,
     ) -> Result<(RunReport, [Sealed; 1]), AskError> {
         if let Some(thinking) = &signed.manifest.mind {
             let thought = self.thought_about(signed, thinking, &run, &arguments).await?;
             let ask = RunAdvised { run };
             return self.ask_sandbox(self.sandbox.run_advised(trace, ask, [arguments, thought])).await;
+        }
+        if let Some(way) = &signed.manifest.file {
+            return self.hand_file(way, trace, run, arguments, file).await;
         }
         match self.secrets_for(signed).map_err(AskError::Refused)? {
             None => self.ask_sandbox(self.sandbox.run(trace, run, [arguments])).await,
@@ -40,6 +45,31 @@ impl Policy {
                 self.ask_sandbox(self.sandbox.run_keyed(trace, RunKeyed { run }, [arguments, secrets])).await
             }
         }
+    }
+
+    /// The same with the file that it takes, or for one that it gives: the turn keeps that one for its asker.
+    async fn hand_file(
+        self: &Rc<Self>,
+        way: &FileWay,
+        trace: TraceId,
+        run: Run,
+        arguments: Sealed,
+        file: Option<Sealed>,
+    ) -> Result<(RunReport, [Sealed; 1]), AskError> {
+        if way.gives().is_some() {
+            let turn = run.turn;
+            let given = self.ask_sandbox(self.sandbox.run_giving(trace, RunGiving { run }, [arguments])).await;
+            let (report, [result, file]) = given?;
+            if let Some(open) = self.turns.borrow_mut().get_mut(turn) {
+                open.file = Some(file);
+            }
+            return Ok((report, [result]));
+        }
+        let missing = || internal("an executor was allowed that takes a file, and there is none");
+        let file = file.ok_or_else(|| AskError::Refused(missing()))?;
+        let digest = file.digest().map_err(|error| AskError::Refused(internal(&error.to_string())))?;
+        let ask = RunTaking { run, file: digest };
+        self.ask_sandbox(self.sandbox.run_taking(trace, ask, [arguments, file])).await
     }
 
     /// Arguments that hold a secret go no further than this: neither into a record nor to sandboxd.

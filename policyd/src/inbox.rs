@@ -33,8 +33,10 @@ pub(crate) fn arguments(name: &str, content: &Sealed) -> Result<Sealed, Refusal>
     if content.len() > MAX_FILE {
         return Err(no("inbox.size", format!("a file that is sent has at most {MAX_FILE} bytes")));
     }
-    let bytes = content.read().map_err(|error| no("inbox.read", error.to_string()))?;
-    let arguments = json!({"path": format!("{INBOX}/{name}"), "content": base64(&bytes)}).to_string();
+    // Its bytes go beside the call; what is decided on and recorded is their number and their digest.
+    let digest = content.digest().map_err(|error| no("inbox.read", error.to_string()))?;
+    let path = format!("{INBOX}/{name}");
+    let arguments = json!({"path": path, "bytes": content.len(), "blake3": digest.to_string()}).to_string();
     Sealed::new(arguments.as_bytes()).map_err(|error| no("inbox.read", error.to_string()))
 }
 
@@ -58,37 +60,16 @@ fn is_name(name: &str) -> bool {
         && !name.chars().any(|c| matches!(c, '/' | '\\') || c.is_control())
 }
 
-/// RFC 4648, section 4.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let bits = group.iter().zip([16, 8, 0]).fold(0_usize, |bits, (byte, shift)| bits | usize::from(*byte) << shift);
-        for at in 0..4 {
-            let letter = LETTERS[bits >> (18 - 6 * at) & 63];
-            text.push(if at <= group.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use metnos_proto::ids::Blake3;
+    use metnos_proto::payload::Filling;
+
     use super::*;
 
     #[test]
-    fn bytes_are_written_as_the_standard_writes_them() {
-        let vectors =
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE=")];
-        for (plain, text) in vectors {
-            assert_eq!(base64(plain.as_bytes()), text);
-        }
-        assert_eq!(base64(&[0xfb, 0xff, 0xfe]), "+//+");
-    }
-
-    #[test]
-    fn a_name_leads_nowhere_and_hides_nothing_and_a_file_has_a_bound() {
+    fn a_name_leads_nowhere_and_only_the_digest_of_a_file_is_an_argument() {
         let some = |bytes: usize| Sealed::new(&vec![0xff; bytes]).unwrap();
         for name in ["a.pdf", "perché no (2).txt", &"x".repeat(MAX_NAME)] {
             assert!(arguments(name, &some(1)).is_ok(), "{name}");
@@ -96,8 +77,12 @@ mod tests {
         for name in ["", ".", "..", ".ssh", "a/b", "a\\b", "a\nb", &"x".repeat(MAX_NAME + 1)] {
             assert_eq!(arguments(name, &some(1)).unwrap_err().rule, "inbox.name", "{name}");
         }
-        let most = arguments(&"x".repeat(MAX_NAME), &some(MAX_FILE)).unwrap();
-        assert!(most.len() <= metnos_proto::json::Limits::ARGUMENTS.max_bytes, "it fits into a call");
-        assert_eq!(arguments("a", &some(MAX_FILE + 1)).unwrap_err().rule, "inbox.size");
+        let mut most = Filling::new(MAX_FILE).unwrap();
+        most.push(&vec![7; MAX_FILE]).unwrap();
+        let most = arguments("a", &most.seal().unwrap()).unwrap();
+        let value: serde_json::Value = serde_json::from_slice(&most.read().unwrap()).unwrap();
+        assert_eq!(value["bytes"], MAX_FILE);
+        assert_eq!(value["blake3"], Blake3::of(&vec![7; MAX_FILE]).to_string());
+        assert_eq!(value.as_object().unwrap().len(), 3, "nothing of the content stands in it");
     }
 }

@@ -131,6 +131,8 @@ pub struct Policy {
     /// The constitution, proposals, people and the rest; set once, before anybody is served.
     house: OnceCell<House>,
     pub(crate) reserved: Cell<usize>,
+    /// Files that pass through.
+    pub(crate) files: crate::files::Files,
     pub(crate) decisions: Cell<u64>,
     pub(crate) denials: Cell<u64>,
     pub(crate) draining: Cell<bool>,
@@ -196,6 +198,7 @@ impl Policy {
             strikes: RefCell::default(),
             house: OnceCell::new(),
             reserved: Cell::new(0),
+            files: crate::files::Files::default(),
             decisions: Cell::new(0),
             denials: Cell::new(0),
             draining: Cell::new(false),

@@ -9,8 +9,8 @@ use metnos_proto::msg::common::{Channel, Integrity, Label, Outcome, Readers, Ref
 use metnos_proto::msg::policyd::{Acted, Answered, Ran, SettledAct};
 
 use crate::approvals::Card;
+use crate::direct::By;
 use crate::policy::Policy;
-use crate::serve::By;
 
 /// The channel and the sender of a principal's name.
 fn channel_of(principal: &str) -> Option<(Channel, &str)> {

@@ -6,12 +6,12 @@ use std::rc::Rc;
 use metnos_proto::edge::{No, Served};
 use metnos_proto::edges::{CtlPolicyd, PlannerPolicyd, SyntdPolicyd};
 use metnos_proto::edges::{ctl_policyd, planner_policyd, syntd_policyd};
-use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Cx;
-use metnos_proto::msg::common::{CallRef, Channel, Done, Integrity, Label, Readers, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{Channel, Done, Integrity, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::house::{BudgetAsk, VaultAsk, VaultPut};
 use metnos_proto::msg::life::{ImportExecutor, LifeAsk};
-use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone, MAX_WHY, Redact};
+use metnos_proto::msg::memoryd::{MAX_WHY, Redact};
 use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk};
 use metnos_proto::msg::policyd::{
     Act, Acted, AnchorList, Anchors, Answered, Approvals, CallRun, CheckPolicy, CodesConfirm, CodesEnrol,
@@ -26,15 +26,12 @@ use metnos_proto::phase::Violation;
 
 use crate::act::{Call, internal, memory_gone};
 use crate::answers::Way;
-use crate::arguments::Arguments;
+use crate::direct::By;
 use crate::guard::shown;
 use crate::intent;
-use crate::opening::Opening;
-use crate::outcome::end_of;
 use crate::policy::{Policy, head};
 use crate::principal::{Principal, identify};
-use crate::serve_door::{stranger, told};
-use crate::turns::Turn;
+use crate::serve_door::stranger;
 use metnos_policy::context::Who;
 use serde_json::Value;
 
@@ -97,6 +94,7 @@ impl planner_policyd::Serve for Policy {
             place: ask.call,
             executor: ask.executor,
             arguments,
+            file: None,
             notes,
             approved: None,
             opening: Rc::default(),
@@ -167,16 +165,6 @@ impl syntd_policyd::Serve for Policy {
         Policy::end_drafts(&self, cx.generation, ask.run)?;
         Ok((Done {}, []))
     }
-}
-
-/// How a call came about that no planner asked for.
-pub(crate) enum By {
-    /// The owner has typed it, every argument of it.
-    Typed,
-    /// This card was approved.
-    Card(String),
-    /// Somebody has sent a file over a channel, or asks for one there.
-    Sent,
 }
 
 impl ctl_policyd::Serve for Policy {
@@ -430,66 +418,5 @@ impl Policy {
             Standing::Owner => Ok(self.who(Channel::Cli, &format!("uid:{}", peer.uid))?),
             Standing::Guest | Standing::Stranger => Err(stranger(&principal).into()),
         }
-    }
-
-    /// One call of the owner's own, as a turn of its own: what he typed is trusted, the path is the same.
-    pub(crate) async fn direct(
-        self: &Rc<Self>,
-        principal: Principal,
-        executor: String,
-        arguments: Sealed,
-        by: By,
-    ) -> Result<(CallRun, Sealed), Refusal> {
-        if let Some(name) = self.secret_in(std::iter::once(executor.as_str())) {
-            return Err(told(&name));
-        }
-        let (turn, trace, now) = (TurnId::new(), TraceId::new(), self.clock.monotonic_ms());
-        let name = principal.name.clone();
-        let world = self.world(&principal);
-        let mut opened = Turn::new(trace, principal, world, "", now);
-        // What stands on his own command line the owner has typed, every argument of it.
-        if let Some(typed) = arguments.read().ok().and_then(|bytes| Arguments::parse(&bytes).ok()) {
-            opened.flow.intent = metnos_policy::intent::Intent::typed(intent::typed(&executor, typed.value()));
-        }
-        if matches!(by, By::Sent) {
-            // What was sent is somebody else's until the owner has looked at it.
-            opened.flow.read(Label { integrity: Integrity::Untrusted, readers: Readers::Private }, true);
-        }
-        self.as_asked(&by, &mut opened.flow);
-        let approved = match by {
-            By::Card(card) => Some(card),
-            By::Typed | By::Sent => None,
-        };
-        opened.number(CallRef(1)).map_err(|why| internal(&why.to_string()))?;
-        let evicted = self.turns.borrow_mut().open(turn, opened, now)?;
-        if let Some(evicted) = evicted {
-            self.forget(evicted);
-        }
-        let begun = DirectTurn { turn, trace, principal: name, executor: head(&executor, 64) };
-        let card = approved.clone();
-        let opening = Opening::due(trace, begun);
-        let known = Rc::clone(&opening);
-        let call =
-            Call { turn, place: CallRef(1), executor, arguments, notes: None, approved, opening: known, counts: false };
-        let acted = self.mediate(call).await;
-        // What was not even decided opens its turn all the same: its end must have something to end.
-        let opened = self.open_turn(&opening).await;
-        let acted = match (opened, acted) {
-            (Err(refusal), Err(_)) => Err(refusal),
-            (_, acted) => acted,
-        };
-        let end = end_of(&acted);
-        let result = match &acted {
-            Ok(Acted::Ran(ran)) => {
-                self.turns.borrow_mut().get_mut(turn).map(|open| crate::given::share(open, ran.handle))
-            }
-            Ok(Acted::Denied(_)) | Err(_) => None,
-        };
-        self.hand_to_asker(turn, card.as_deref(), &acted);
-        self.turns.borrow_mut().end(turn);
-        self.close_direct(trace, DirectTurnDone { turn, end }).await;
-        let nothing = || Sealed::new(b"{}").map_err(|error| internal(&error.to_string()));
-        let result = result.unwrap_or_else(nothing)?;
-        Ok((CallRun { turn, acted: acted? }, result))
     }
 }

@@ -16,13 +16,16 @@ use metnos_proto::msg::policyd::{
 };
 use metnos_proto::payload::Sealed;
 
+use crate::act::internal;
 use crate::answers::Way;
+use crate::direct::By;
+use crate::files::Files;
 use crate::guard::shown;
 use crate::inbox;
 use crate::pairing::automations::is_automatic;
 use crate::policy::Policy;
 use crate::principal::Principal;
-use crate::serve::{By, sealed, words};
+use crate::serve::{sealed, words};
 use crate::turns::Turn;
 
 impl door_policyd::Serve for Policy {
@@ -102,17 +105,21 @@ impl door_policyd::Serve for Policy {
     ) -> Served<CallRun, 1> {
         let principal = self.known(ask.channel, &ask.sender)?;
         self.door_is(cx.notes());
+        let _place = Files::place(&self, &principal)?;
         let arguments = inbox::arguments(&ask.name, &content)?;
-        let run = self.direct(principal, inbox::KEEPER.to_owned(), arguments, By::Sent).await;
-        Ok(run.map(|(run, result)| (run, [result]))?)
+        let with = (arguments, Some(content));
+        let (run, result, _) = self.direct_with(principal, inbox::KEEPER.to_owned(), with, By::Sent).await?;
+        Ok((run, [result]))
     }
 
-    async fn send_file(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: SendFile, []: [Sealed; 0]) -> Served<CallRun, 1> {
+    async fn send_file(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: SendFile, []: [Sealed; 0]) -> Served<CallRun, 2> {
         let principal = self.known(ask.channel, &ask.sender)?;
         self.door_is(cx.notes());
-        let arguments = inbox::wanted(&ask.path, ask.channel)?;
-        let run = self.direct(principal, inbox::FETCHER.to_owned(), arguments, By::Sent).await;
-        Ok(run.map(|(run, result)| (run, [result]))?)
+        let _place = Files::place(&self, &principal)?;
+        let with = (inbox::wanted(&ask.path, ask.channel)?, None);
+        let (run, result, file) = self.direct_with(principal, inbox::FETCHER.to_owned(), with, By::Sent).await?;
+        let nothing = || Sealed::new(b"").map_err(|error| internal(&error.to_string()));
+        Ok((run, [result, file.map_or_else(nothing, Ok)?]))
     }
 
     async fn undo_here(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: UndoHere, []: [Sealed; 0]) -> Served<Done, 1> {

@@ -51,6 +51,8 @@ pub struct Turn {
     pub running: usize,
     /// It has put too many questions: nothing more is done in it.
     pub stopped: bool,
+    /// The file that the call of a direct turn has given.
+    pub file: Option<Sealed>,
     phase: TurnPhase,
     last: Option<CallRef>,
     results: BTreeMap<CallRef, HandleId>,
@@ -73,6 +75,7 @@ impl Turn {
             calls: 0,
             running: 0,
             stopped: false,
+            file: None,
             phase: TurnPhase::Registered,
             last: None,
             results: BTreeMap::new(),

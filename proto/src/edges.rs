@@ -63,7 +63,7 @@ crate::edges! {
         ask answer_card(AnswerCard, 0) -> (Answered, 1) within 110_000;
         ask cards_here(CardsHere, 0) -> (Done, 1) within 5_000;
         ask keep_file(KeepFile, 1) -> (CallRun, 1) within 110_000;
-        ask send_file(SendFile, 0) -> (CallRun, 1) within 110_000;
+        ask send_file(SendFile, 0) -> (CallRun, 2) within 110_000;
         ask undo_here(UndoHere, 0) -> (Done, 1) within 110_000;
         ask panic_here(PanicHere, 0) -> (Panicked, 0) within 10_000;
         note CardWaits;
@@ -152,6 +152,8 @@ crate::edges! {
         ask run(Run, 1) -> (RunReport, 1) within 110_000;
         ask run_keyed(RunKeyed, 2) -> (RunReport, 1) within 110_000;
         ask run_advised(RunAdvised, 2) -> (RunReport, 1) within 110_000;
+        ask run_taking(RunTaking, 2) -> (RunReport, 1) within 110_000;
+        ask run_giving(RunGiving, 1) -> (RunReport, 2) within 110_000;
         ask run_ahead(RunAhead, 1) -> (RunReport, 1) within 110_000;
         ask decided(Decided, 0) -> (Done, 0) within 5_000;
         ask kill(Kill, 0) -> (KilledCount, 0) within 5_000;

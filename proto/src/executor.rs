@@ -12,12 +12,14 @@ use crate::json;
 use crate::msg::common::{ExecutorDigests, ExecutorId, Integrity};
 
 pub mod commands;
+pub mod file;
 pub mod forbidden;
 pub mod grant;
 pub mod guests;
 pub mod lint;
 pub mod names;
 pub mod outside;
+mod quotas;
 pub mod schema;
 pub mod secret_names;
 pub mod thinking;
@@ -25,10 +27,12 @@ pub mod thinking;
 #[cfg(test)]
 mod tests;
 
+pub use file::FileWay;
 pub use forbidden::{Forbidden, Places};
 pub use grant::{Capability, NetGrant, PathGrant, is_host_name};
 pub use lint::{LintFinding, lint};
 pub use names::{Class, Role};
+pub use quotas::{Quotas, SYNTH};
 pub use schema::{Schema, SchemaError};
 pub use thinking::Thinking;
 
@@ -114,6 +118,9 @@ pub struct Manifest {
     /// What a model thinks about its arguments before it runs. Missing means that none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mind: Option<Thinking>,
+    /// A file that comes with a call, or out of one, beside the arguments and the result. Missing means none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<FileWay>,
     /// How it is recorded.
     pub audit: Audit,
 }
@@ -189,67 +196,6 @@ pub struct Sandbox {
     /// Limits of one call, and of a day.
     #[serde(default)]
     pub quotas: Quotas,
-}
-
-/// Limits of one call, and of a day. Missing ones have the defaults of the design (executor §2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Quotas {
-    /// Seconds on the clock.
-    pub wall_s: u32,
-    /// Seconds of processor time.
-    pub cpu_s: u32,
-    /// Address space in MiB.
-    pub ram_mb: u32,
-    /// Size of the result in MiB.
-    pub output_mb: u32,
-    /// Files written in a day.
-    pub writes_per_day: u32,
-    /// Bytes written in a day.
-    pub bytes_per_day: u64,
-}
-
-impl Default for Quotas {
-    fn default() -> Self {
-        Self { wall_s: 15, cpu_s: 5, ram_mb: 256, output_mb: 2, writes_per_day: 0, bytes_per_day: 0 }
-    }
-}
-
-/// The profile of code that nobody has approved yet: nothing is granted, and its quotas are tighter than all others.
-pub const SYNTH: &str = "synth";
-
-impl Quotas {
-    /// What no manifest may exceed.
-    pub const CAP: Self =
-        Self { wall_s: 120, cpu_s: 60, ram_mb: 1024, output_mb: 16, writes_per_day: 100_000, bytes_per_day: 1 << 40 };
-    /// What code that nobody has approved yet may not exceed: the profile [`SYNTH`] (design: sandbox §5).
-    pub const SYNTH_CAP: Self =
-        Self { wall_s: 2, cpu_s: 2, ram_mb: 64, writes_per_day: 0, bytes_per_day: 0, ..Self::CAP };
-    /// The least address space in which the interpreter starts, in MiB.
-    pub const LEAST_RAM_MB: u32 = 48;
-
-    /// The largest result, in bytes.
-    #[must_use]
-    pub const fn output_bytes(&self) -> usize {
-        // At most 16 MiB by validation; a cast cannot truncate.
-        (self.output_mb as usize) << 20
-    }
-
-    fn validate(&self, cap: &Self) -> Result<(), ManifestError> {
-        let range = |name: &str, value: u64, least: u64, most: u64| {
-            if (least..=most).contains(&value) {
-                Ok(())
-            } else {
-                Err(ManifestError::field(format!("sandbox.quotas.{name}"), value, format!("{least} to {most}")))
-            }
-        };
-        range("wall_s", self.wall_s.into(), 1, cap.wall_s.into())?;
-        range("cpu_s", self.cpu_s.into(), 1, cap.cpu_s.into())?;
-        range("ram_mb", self.ram_mb.into(), Self::LEAST_RAM_MB.into(), cap.ram_mb.into())?;
-        range("output_mb", self.output_mb.into(), 1, cap.output_mb.into())?;
-        range("writes_per_day", self.writes_per_day.into(), 0, cap.writes_per_day.into())?;
-        range("bytes_per_day", self.bytes_per_day, 0, cap.bytes_per_day)
-    }
 }
 
 /// `[effects]` (design: policy §7).
@@ -358,6 +304,7 @@ impl Manifest {
         let cap = if self.sandbox.profile == SYNTH { Quotas::SYNTH_CAP } else { Quotas::CAP };
         self.sandbox.quotas.validate(&cap)?;
         self.mind.as_ref().map_or(Ok(()), Thinking::validate)?;
+        self.file.map_or(Ok(()), |file| file.validate(self))?;
         if self.args.len() > MAX_POINTERS || self.output.vouched.len() > MAX_POINTERS {
             let found = self.args.len().max(self.output.vouched.len());
             return Err(ManifestError::field("args, output.V", found, format!("at most {MAX_POINTERS} pointers")));

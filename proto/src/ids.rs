@@ -134,6 +134,23 @@ impl Blake3 {
     }
 }
 
+/// A digest of bytes that come in pieces.
+#[derive(Debug, Default)]
+pub struct Digesting(blake3::Hasher);
+
+impl Digesting {
+    /// Takes the next piece.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// The digest of all pieces, in their order.
+    #[must_use]
+    pub fn end(&self) -> Blake3 {
+        Blake3(*self.0.finalize().as_bytes())
+    }
+}
+
 /// As small hexadecimal digits, in one piece: each line of the chronicle has four such texts, and is written before anybody is answered.
 fn digits(bytes: &[u8; 32]) -> [u8; 64] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";

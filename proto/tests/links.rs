@@ -330,7 +330,7 @@ impl door_policyd::ServeBlocking for Doorman {
         _: TraceId,
         _: SendFile,
         []: [Sealed; 0],
-    ) -> Served<CallRun, 1> {
+    ) -> Served<CallRun, 2> {
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }
 

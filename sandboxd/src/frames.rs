@@ -9,6 +9,8 @@ pub const MAX_FAULT: usize = 1024;
 pub const MAX_ALARMS: usize = 16;
 /// The longest alarm, in bytes.
 pub const MAX_ALARM: usize = 200;
+/// The most bytes of one piece of a file.
+pub const MAX_PIECE: usize = 64 << 10;
 /// Letter and length.
 pub const HEAD: usize = 5;
 
@@ -24,6 +26,8 @@ pub enum Frame {
     },
     /// Python saw something that no executor has a use for. Whoever is hostile can say anything here, or nothing.
     Alarm(String),
+    /// The next bytes of the file that it gives.
+    Piece(Vec<u8>),
     /// The result's bytes, unparsed.
     Result(Vec<u8>),
     /// There is no result.
@@ -54,6 +58,14 @@ pub enum FrameFault {
         /// The limit.
         granted: u64,
     },
+    /// The file is longer than granted.
+    #[error("a file of at least {announced} bytes comes; at most {granted} are granted")]
+    FileTooLarge {
+        /// What has come, and what the frame's head says.
+        announced: u64,
+        /// The limit.
+        granted: u64,
+    },
     /// Something came after the result.
     #[error("something came after the result")]
     AfterResult,
@@ -73,6 +85,10 @@ pub enum FrameFault {
 pub struct Frames {
     buffer: Vec<u8>,
     granted: u64,
+    /// The most bytes of a file; `None` where none may come.
+    file: Option<u64>,
+    /// Bytes of it so far.
+    given: u64,
     progress: u32,
     alarms: usize,
     sealed: bool,
@@ -83,7 +99,23 @@ impl Frames {
     /// For a call whose result may have `granted` bytes.
     #[must_use]
     pub const fn new(granted: u64) -> Self {
-        Self { buffer: Vec::new(), granted, progress: 0, alarms: 0, sealed: false, finished: false }
+        Self {
+            buffer: Vec::new(),
+            granted,
+            file: None,
+            given: 0,
+            progress: 0,
+            alarms: 0,
+            sealed: false,
+            finished: false,
+        }
+    }
+
+    /// The same for a call that may give a file of so many bytes, too.
+    #[must_use]
+    pub const fn with_file(mut self, most: Option<u64>) -> Self {
+        self.file = most;
+        self
     }
 
     /// Whether a frame is under way that has not come whole.
@@ -139,10 +171,18 @@ impl Frames {
         match letter {
             // The seal's own word: it is on, and what must fail has failed. The code has not come by then.
             b'S' if length != 0 || self.sealed => Err(FrameFault::Malformed("a second seal")),
-            b'P' | b'A' | b'R' | b'F' if !self.sealed => Err(FrameFault::Malformed("a word before the seal")),
+            b'P' | b'A' | b'B' | b'R' | b'F' if !self.sealed => Err(FrameFault::Malformed("a word before the seal")),
             b'P' if length != 16 => Err(malformed),
             b'F' if length > MAX_FAULT => Err(malformed),
             b'A' if length > MAX_ALARM => Err(malformed),
+            b'B' => {
+                let granted = self.file.ok_or(FrameFault::Malformed("a file that nobody has asked for"))?;
+                let announced = self.given.saturating_add(announced.into());
+                if announced > granted {
+                    return Err(FrameFault::FileTooLarge { announced, granted });
+                }
+                if length == 0 || length > MAX_PIECE { Err(malformed) } else { Ok(length) }
+            }
             b'R' if u64::from(announced) > self.granted => {
                 Err(FrameFault::TooLarge { announced: announced.into(), granted: self.granted })
             }
@@ -174,6 +214,10 @@ impl Frames {
                 let shown = |byte: &u8| if (b' '..=b'~').contains(byte) { char::from(*byte) } else { '?' };
                 Ok(Some(Frame::Alarm(body.iter().map(shown).collect())))
             }
+            b'B' => {
+                self.given = self.given.saturating_add(body.len() as u64);
+                Ok(Some(Frame::Piece(body.to_vec())))
+            }
             b'R' => Ok(Some(Frame::Result(body.to_vec()))),
             _ => read_fault(body).map(Some),
         }
@@ -181,7 +225,7 @@ impl Frames {
 }
 
 fn check_letter(letter: u8) -> Result<(), FrameFault> {
-    if matches!(letter, b'S' | b'P' | b'A' | b'R' | b'F') {
+    if matches!(letter, b'S' | b'P' | b'A' | b'B' | b'R' | b'F') {
         Ok(())
     } else {
         Err(FrameFault::Malformed("an unknown frame"))
@@ -212,23 +256,32 @@ pub enum Word {
     Compiled,
     /// The request.
     Request,
+    /// A file, after the request.
+    File,
 }
 
 /// One frame to the host script or the seal.
 #[must_use]
 pub fn frame(word: Word, body: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(HEAD + body.len());
+    frame.extend_from_slice(&head(word, body.len()));
+    frame.extend_from_slice(body);
+    frame
+}
+
+/// The head of a frame whose body follows.
+#[must_use]
+pub fn head(word: Word, length: usize) -> [u8; HEAD] {
     let letter = match word {
         Word::Seal => b'S',
         Word::Source => b'C',
         Word::Compiled => b'M',
         Word::Request => b'Q',
+        Word::File => b'B',
     };
-    let mut frame = Vec::with_capacity(HEAD + body.len());
-    frame.push(letter);
     // At most a payload's size, which fits.
-    frame.extend_from_slice(&u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes());
-    frame.extend_from_slice(body);
-    frame
+    let [a, b, c, d] = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
+    [letter, a, b, c, d]
 }
 
 #[cfg(test)]
@@ -277,6 +330,26 @@ mod tests {
         assert_eq!(sealed(4).feed(&bytes(b'R', b"12345")), Err(too_large.clone()));
         // Refused by its head alone, before a byte of it is kept.
         assert_eq!(sealed(4).feed(&bytes(b'R', b"12345")[..5]), Err(too_large));
+    }
+
+    #[test]
+    fn a_file_comes_in_pieces_where_one_is_granted_and_no_longer_than_that() {
+        assert!(matches!(sealed(64).feed(&bytes(b'B', b"x")), Err(FrameFault::Malformed(_))), "none is granted");
+        let giving = || sealed(64).with_file(Some(5));
+        assert!(matches!(giving().feed(&bytes(b'B', b"")), Err(FrameFault::Malformed(_))));
+        let mut frames = giving();
+        assert_eq!(frames.feed(&bytes(b'B', b"abc")), Ok(vec![Frame::Piece(b"abc".to_vec())]));
+        let too_large = FrameFault::FileTooLarge { announced: 6, granted: 5 };
+        // Refused by its head alone, before a byte of it is kept.
+        assert_eq!(frames.feed(&bytes(b'B', b"def")[..5]), Err(too_large));
+        let mut frames = giving();
+        assert_eq!(frames.feed(&bytes(b'B', b"abcde")), Ok(vec![Frame::Piece(b"abcde".to_vec())]));
+        assert_eq!(frames.feed(&bytes(b'R', b"{}")), Ok(vec![Frame::Result(b"{}".to_vec())]));
+        assert_eq!(frames.feed(&bytes(b'B', b"x")), Err(FrameFault::AfterResult));
+        let long = Frames::new(64).with_file(Some(1 << 20));
+        assert!(matches!({ long }.feed(&bytes(b'B', b"x")), Err(FrameFault::Malformed(_))), "before the seal");
+        let mut long = sealed(64).with_file(Some(1 << 20));
+        assert!(matches!(long.feed(&bytes(b'B', &[0; MAX_PIECE + 1])), Err(FrameFault::Malformed(_))));
     }
 
     #[test]

@@ -28,6 +28,7 @@ const WAITING: Limits = Limits {
     file_bytes: 0,
     stack_bytes: 0,
     disk_bytes: 0,
+    gives_bytes: 0,
     disk_files: 0,
 };
 /// The most groups that could not be removed yet. With more, something is wrong, and no other is made.

@@ -10,10 +10,9 @@ use std::time::Duration;
 
 use metnos_proto::control::{FolderSettings, NetSettings, Start};
 use metnos_proto::executor::Quotas;
-use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome};
 use metnos_proto::msg::sandboxd::Canary;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
@@ -30,9 +29,10 @@ use crate::inner::Becoming;
 use crate::interp::Interpreter;
 use crate::launch::Launcher;
 use crate::limits::{self, Breach, Ending, supervise};
-use crate::plan::{Installation, Mode, Plan, TMP, WORKSPACE};
+use crate::plan::{Installation, Mode, Plan};
 use crate::pool::{Entry, Finished, Job, Sandbox};
 use crate::reaper::Reaper;
+use crate::said::{Said, request};
 use crate::scratch::Scratch;
 use crate::seccomp::Runs;
 use crate::warm::Pool;
@@ -236,7 +236,7 @@ impl Kernel {
         (plan, world): (&Plan, World<'_>),
         arguments: Option<&[u8]>,
         code: &[u8],
-        request: &[u8],
+        (request, entry): (&[u8], &Entry),
         stop: impl Future<Output = Breach>,
         progress: impl FnMut(u64, u64),
     ) -> limits::Finished {
@@ -253,7 +253,9 @@ impl Kernel {
                 let mut words = Zeroizing::new(self.launcher.order(plan, &[]));
                 words.extend(frames::frame(Word::Source, code));
                 words.extend(frames::frame(Word::Request, request));
-                supervise(launched, &plan.spec().limits, &words, Ending::of(plan, &self.reaper), stop, progress).await
+                let (said, limits) = (Said { words: &words, file: entry.takes() }, &plan.spec().limits);
+                let ending = Ending::of(plan, &self.reaper);
+                supervise(launched, limits, said, entry.gives(), ending, stop, progress).await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
         };
@@ -262,41 +264,6 @@ impl Kernel {
         }
         finished
     }
-}
-
-/// The request to the host script: canonical JSON around `args`, which are JSON already.
-#[must_use]
-pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
-    let (name, args, thought): (&str, &[u8], Option<&Vec<u8>>) = match entry {
-        Entry::Call { args, thought } => ("run", args, thought.as_ref()),
-        Entry::Cases => ("cases", b"{}", None),
-    };
-    let head = json!({
-        "connections": plan.egress().map_or(0, |egress| egress.connections),
-        "entry": name, "tmp": TMP, "wall_s": plan.spec().limits.wall_s, "workspace": WORKSPACE,
-    });
-    let mut body = json::canonical(&head);
-    // The arguments are put in as they are: they may be megabytes, and were checked and written canonically.
-    body.pop();
-    let outside: Vec<&str> = plan.outside().collect();
-    if !outside.is_empty() {
-        let told = json!({ "folders": outside, "home": plan.spec().home });
-        body.extend_from_slice(b",\"outside\":");
-        body.extend_from_slice(&json::canonical(&told));
-    }
-    let commands = &plan.spec().commands;
-    if !commands.is_empty() {
-        body.extend_from_slice(b",\"commands\":");
-        body.extend_from_slice(&json::canonical(&json!(commands)));
-    }
-    body.extend_from_slice(b",\"args\":");
-    body.extend_from_slice(args);
-    if let Some(thought) = thought {
-        body.extend_from_slice(b",\"thought\":");
-        body.extend_from_slice(thought);
-    }
-    body.push(b'}');
-    body
 }
 
 /// Is ready when somebody stops the run. Whoever drops the other end without a word means that nobody will.
@@ -381,8 +348,9 @@ impl Sandbox for Kernel {
         let quotas = Quotas { wall_s: 10, cpu_s: 5, ..Quotas::default() };
         let finished = match self.installation.pure_plan("pure", &quotas) {
             Ok(plan) => {
-                let request = request(&plan, &Entry::Call { args: b"{}".to_vec(), thought: None });
-                self.execute((&plan, World::ANY), None, canary::CODE, &request, std::future::pending(), |_, _| {}).await
+                let entry = Entry::Call { args: b"{}".to_vec(), thought: None };
+                let (request, never) = (request(&plan, &entry), std::future::pending());
+                self.execute((&plan, World::ANY), None, canary::CODE, (&request, &entry), never, |_, _| {}).await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
         };
@@ -428,7 +396,8 @@ impl Sandbox for Kernel {
             let mut words = Zeroizing::new(code);
             words.extend(frames::frame(Word::Request, &body));
             let (limits, ending) = (&plan.spec().limits, Ending::of(plan, &self.reaper));
-            let finished = supervise(watched, limits, &words, ending, ends(stop.as_mut(), &disk), progress).await;
+            let (said, stop) = (Said { words: &words, file: entry.takes() }, ends(stop.as_mut(), &disk));
+            let finished = supervise(watched, limits, said, entry.gives(), ending, stop, progress).await;
             if matches!(finished.outcome, Outcome::SandboxFailed | Outcome::Crashed) {
                 self.pool.crashed();
             }
@@ -444,12 +413,10 @@ impl Sandbox for Kernel {
             None => {
                 self.pool.missed();
                 // Without a turn it is a birth test, which reaches nothing.
-                let arguments = match &entry {
-                    Entry::Call { args, .. } if turn.is_some() => Some(args.as_slice()),
-                    Entry::Call { .. } | Entry::Cases => None,
-                };
+                let arguments = entry.args().filter(|_| turn.is_some());
                 let stop = ends(stop, &disk);
-                (self.execute((plan, world), arguments, code, &body, stop, progress).await, Carrier::Execed)
+                let finished = self.execute((plan, world), arguments, code, (&body, &entry), stop, progress).await;
+                (finished, Carrier::Execed)
             }
         };
         let mut finished = finished;
@@ -473,7 +440,7 @@ impl Sandbox for Kernel {
             Err(why) => return no_room(why),
         };
         let stop = ends(stopped(kill), &disk);
-        let mut finished = self.execute((plan, world), None, code, &body, stop, progress).await;
+        let mut finished = self.execute((plan, world), None, code, (&body, &entry), stop, progress).await;
         disk.settle(&mut finished).await;
         ended(finished, Carrier::Execed)
     }

@@ -32,6 +32,7 @@ pub mod names;
 pub mod order;
 pub mod plan;
 pub mod reaper;
+pub mod said;
 pub mod scratch;
 pub mod seccomp;
 pub mod sys;

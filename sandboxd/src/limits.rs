@@ -2,6 +2,7 @@
 //! exit. Every breach kills the whole sandbox and has a name of its own; nothing that comes
 //! from inside is believed beyond its bounds.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::os::fd::OwnedFd;
@@ -9,6 +10,7 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use metnos_proto::msg::common::{Carrier, Outcome, Resources};
+use metnos_proto::payload::Filling;
 use rustix::io::Errno;
 use tokio::io::unix::AsyncFd;
 
@@ -17,6 +19,7 @@ use crate::groups::{Group, Stopped};
 use crate::inner::NOT_STARTED;
 use crate::plan::{Limits, Plan};
 use crate::reaper::Reaper;
+use crate::said::Said;
 use crate::seccomp::Runs;
 use crate::sys::Ended;
 use crate::watched::{Ends, Watched};
@@ -100,11 +103,13 @@ impl<'a> Ending<'a> {
 
 /// Serves a process to its end.
 ///
-/// `request` is sent to it; `stop` ends it when it comes true, and says why; `progress` hears how far it is.
+/// `said` is sent to it, and `into` takes the file that it gives, where it may give one; `stop` ends it when it comes true, and
+/// says why; `progress` hears how far it is.
 pub async fn supervise(
     watched: impl Into<Watched>,
     limits: &Limits,
-    request: &[u8],
+    said: Said<'_>,
+    into: Option<&RefCell<Filling>>,
     ending: Ending<'_>,
     stop: impl Future<Output = Breach>,
     mut progress: impl FnMut(u64, u64),
@@ -114,10 +119,10 @@ pub async fn supervise(
         Ok(ends) => ends,
         Err(why) => return Finished::failed(why),
     };
-    let mut seen = Seen::new(limits.output_bytes);
+    let mut seen = Seen::new(limits, into);
     let mut kept = Log::default();
     let mut throttle = Throttle::default();
-    let mut sending = pin!(send_all(&channel, request));
+    let mut sending = pin!(said.send(&channel));
     let mut sent = false;
     let mut clock = pin!(tokio::time::sleep(Duration::from_secs(limits.wall_s.into())));
     let mut stop = pin!(stop);
@@ -184,21 +189,6 @@ impl Finished {
     }
 }
 
-/// Sends the request piece by piece. A process that does not read it ends by the clock.
-async fn send_all(channel: &AsyncFd<OwnedFd>, request: &[u8]) {
-    let mut rest = request;
-    while !rest.is_empty() {
-        let Ok(mut ready) = channel.writable().await else { return };
-        match rustix::net::send(channel.get_ref(), rest, rustix::net::SendFlags::NOSIGNAL) {
-            Ok(written) => rest = rest.get(written..).unwrap_or_default(),
-            Err(Errno::AGAIN) => ready.clear_ready(),
-            Err(Errno::INTR) => {}
-            // It has ended, or does not want to hear; its end says which.
-            Err(_) => return,
-        }
-    }
-}
-
 fn read_fault(fault: &OwnedFd) -> String {
     let mut buffer = [0; 1024];
     let length = rustix::io::read(fault, &mut buffer).unwrap_or(0);
@@ -222,18 +212,22 @@ impl Throttle {
 }
 
 /// What has come from inside.
-struct Seen {
+struct Seen<'a> {
     frames: Frames,
+    /// Where a file goes.
+    into: Option<&'a RefCell<Filling>>,
     last: Option<Frame>,
     breach: Option<Breach>,
     alarms: Vec<String>,
     piece: Vec<u8>,
 }
 
-impl Seen {
-    fn new(output_bytes: u64) -> Self {
+impl<'a> Seen<'a> {
+    fn new(limits: &Limits, into: Option<&'a RefCell<Filling>>) -> Self {
+        let file = into.map(|_| limits.gives_bytes);
         Self {
-            frames: Frames::new(output_bytes),
+            frames: Frames::new(limits.output_bytes).with_file(file),
+            into,
             last: None,
             breach: None,
             alarms: Vec::new(),
@@ -281,6 +275,13 @@ impl Seen {
                     match frame {
                         Frame::Progress { done, total } => latest = Some((done, total)),
                         Frame::Alarm(what) => self.alarms.push(what),
+                        Frame::Piece(piece) => {
+                            let taken = self.into.is_some_and(|into| into.borrow_mut().push(&piece).is_ok());
+                            if !taken {
+                                let fault = FrameFault::Malformed("a file for which there is no room");
+                                self.breach.get_or_insert(Breach::Channel(fault));
+                            }
+                        }
                         frame @ (Frame::Result(_) | Frame::Fault(..)) => self.last = Some(frame),
                     }
                 }
@@ -414,7 +415,7 @@ fn judge(
         Some(Breach::Disk(why)) => return (Outcome::DiskExceeded, why.clone()),
         Some(Breach::Full(why)) => return (Outcome::DiskFull, why.clone()),
         Some(Breach::Wall) => return (Outcome::Timeout, format!("it took longer than {} s", limits.wall_s)),
-        Some(Breach::Channel(fault @ FrameFault::TooLarge { .. })) => {
+        Some(Breach::Channel(fault @ (FrameFault::TooLarge { .. } | FrameFault::FileTooLarge { .. }))) => {
             return (Outcome::OutputTooLarge, fault.to_string());
         }
         Some(Breach::Channel(fault)) => return (Outcome::Crashed, fault.to_string()),
@@ -431,7 +432,7 @@ fn judge(
         Some(Frame::Fault(FaultKind::System, why)) => return (Outcome::Failed, why.clone()),
         Some(Frame::Fault(FaultKind::Output, why)) => return (Outcome::BadOutput, why.clone()),
         Some(Frame::Result(_)) if ended.code == Some(0) && !torn => return (Outcome::Ok, String::new()),
-        Some(Frame::Result(_) | Frame::Progress { .. } | Frame::Alarm(_)) | None => {}
+        Some(Frame::Result(_) | Frame::Progress { .. } | Frame::Alarm(_) | Frame::Piece(_)) | None => {}
     }
     if ended.signal == Some(libc::SIGKILL) && ended.cpu_us >= u64::from(limits.cpu_s) * CPU_US_NEARLY {
         return (Outcome::CpuExceeded, format!("it used more than {} s of processor time", limits.cpu_s));

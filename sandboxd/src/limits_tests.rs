@@ -14,6 +14,7 @@ const LIMITS: Limits = Limits {
     stack_bytes: 8 << 20,
     disk_bytes: 32 << 20,
     disk_files: 1024,
+    gives_bytes: 0,
 };
 
 const FINE: Ended = Ended { code: Some(0), signal: None, cpu_us: 1000, peak_kib: 9000, written_bytes: 0 };
@@ -93,7 +94,7 @@ fn progress_passes_at_most_ten_times_a_second() {
 
 /// How a run ends of which this was seen.
 fn finished(breach: Option<Breach>, came: &[u8], ended: Ended, fault: &str) -> Finished {
-    let mut seen = Seen::new(1024);
+    let mut seen = Seen::new(&LIMITS, None);
     seen.breach = breach;
     seen.piece[..came.len()].copy_from_slice(came);
     seen.take(came.len());

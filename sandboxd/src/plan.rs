@@ -262,6 +262,9 @@ pub struct Limits {
     pub disk_bytes: u64,
     /// Files and folders made on disks.
     pub disk_files: u32,
+    /// Bytes of the file that it gives; absent where it gives none.
+    #[serde(skip_serializing_if = "check::is_zero")]
+    pub gives_bytes: u64,
 }
 
 /// The fields of a plan. To be applied it must become a [`Plan`].

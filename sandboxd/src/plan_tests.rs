@@ -436,6 +436,7 @@ fn change(spec: &mut Spec, which: usize) {
         29 => spec.umask |= 0o100,
         30 => spec.limits.disk_bytes -= 1,
         31 => spec.limits.disk_files -= 1,
+        33 => spec.limits.gives_bytes += 1,
         _ => spec.limits.output_bytes -= 1,
     }
 }

@@ -17,7 +17,7 @@ use crate::pool::ScratchFolder;
 /// The most files of one workspace.
 pub const MAX_FILES: usize = 256;
 /// The most bytes of one file.
-pub const MAX_FILE_BYTES: usize = 16 << 20;
+pub const MAX_FILE_BYTES: usize = 21 << 20;
 
 /// One file, as a birth test describes it: exactly one kind.
 #[derive(Debug, Default, Deserialize)]
@@ -126,15 +126,8 @@ fn put(root: &OwnedFd, path: &str, description: &Value) -> Result<(), String> {
         mounts::make_place(root.as_fd(), folder, true).map_err(|errno| errno.to_string())?
     };
     let made = match file {
-        File { text: Some(text), times, base64: None, link: None, fifo: None, folder: None } => {
-            let times = times.unwrap_or(1);
-            let length = text.len().checked_mul(times).filter(|length| *length <= MAX_FILE_BYTES);
-            length.ok_or_else(|| format!("has more than {MAX_FILE_BYTES} bytes"))?;
-            mounts::write_file(folder.as_fd(), name, text.repeat(times).as_bytes(), OWNERS)
-        }
-        File { base64: Some(base64), text: None, times: None, link: None, fifo: None, folder: None } => {
-            let bytes = decode(&base64).ok_or_else(|| "is not base64".to_owned())?;
-            mounts::write_file(folder.as_fd(), name, &bytes, OWNERS)
+        File { link: None, fifo: None, folder: None, .. } => {
+            mounts::write_file(folder.as_fd(), name, &content_of(file)?, OWNERS)
         }
         File { link: Some(link), text: None, times: None, base64: None, fifo: None, folder: None } => {
             rustix::fs::symlinkat(link.as_str(), &folder, OsStr::new(name))
@@ -149,6 +142,30 @@ fn put(root: &OwnedFd, path: &str, description: &Value) -> Result<(), String> {
         File { .. } => return Err(unknown()),
     };
     made.map_err(|errno| errno.to_string())
+}
+
+/// The bytes of a file that a case describes by `text` or `base64`.
+///
+/// # Errors
+/// In a sentence, why it describes none.
+pub fn content(description: &Value) -> Result<Vec<u8>, String> {
+    let file: Result<File, _> = serde_json::from_value(description.clone());
+    content_of(file.map_err(|_| "is described neither by text nor by base64".to_owned())?)
+}
+
+fn content_of(file: File) -> Result<Vec<u8>, String> {
+    match file {
+        File { text: Some(text), times, base64: None, link: None, fifo: None, folder: None } => {
+            let times = times.unwrap_or(1);
+            let length = text.len().checked_mul(times).filter(|length| *length <= MAX_FILE_BYTES);
+            length.ok_or_else(|| format!("has more than {MAX_FILE_BYTES} bytes"))?;
+            Ok(text.repeat(times).into_bytes())
+        }
+        File { base64: Some(base64), text: None, times: None, link: None, fifo: None, folder: None } => {
+            decode(&base64).ok_or_else(|| "is not base64".to_owned())
+        }
+        File { .. } => Err("is described neither by text, base64, link, fifo nor folder".to_owned()),
+    }
 }
 
 /// Reads base64 (RFC 4648, with padding); `None` for anything else.

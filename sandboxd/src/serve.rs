@@ -5,40 +5,37 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::edge::{AnswererEnd, No, Served};
-use metnos_proto::edges::policyd_sandboxd::{Ask, Note};
+use metnos_proto::edge::{AnswererEnd, Served};
+use metnos_proto::edges::policyd_sandboxd::Note;
 use metnos_proto::edges::{CtlSandboxd, PolicydSandboxd, SandboxdMemoryd, ctl_sandboxd, policyd_sandboxd};
 use metnos_proto::executor::is_name;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::json::{self, Limits};
 use metnos_proto::link_async::{Client, Closed, Cx, Notes};
-use metnos_proto::msg::common::{Done, ExecutorId, Refusal, RefusalCode};
-use metnos_proto::msg::life::{Disown, Stage, TextsOf, TryBirth};
+use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
 use metnos_proto::msg::sandboxd::{
-    Alarmed, Birth, Born, Canaries, CanaryReport, Decided, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool,
-    PoolEntry, PoolListing, Profiled, ProfilesOf, Quarantined, Resolve, Resolved, Run, RunAdvised, RunAhead, RunKeyed,
-    RunReport, SandboxReport, SandboxStatus, Selftest, Selftested, TrustKey, Verified, VerifyExecutor,
+    Alarmed, Birth, Born, Canaries, CanaryReport, PoolEntry, Profiled, ProfilesOf, Quarantined, Resolve, Resolved,
+    SandboxReport, SandboxStatus, Selftest, Selftested, TrustKey, Verified, VerifyExecutor,
 };
-use metnos_proto::parcel::{MAX_PARCEL_BYTES, Texts};
 use metnos_proto::payload::Sealed;
-use metnos_proto::phase::{self, TrustPhase};
 use serde_json::{Value, json as value};
 
 use crate::escape;
 use crate::pool::ahead::Ahead;
-use crate::pool::call::{Comes, Line, not_admitted};
+use crate::pool::call::not_admitted;
 use crate::pool::files::FileError;
 use crate::pool::registry::Registry;
 use crate::pool::results::Results;
-use crate::pool::running::{NotAdmitted, Running, Whose};
+use crate::pool::running::{Running, Whose};
 use crate::pool::{Sandbox, birth, scan};
+
+mod link;
+
+use link::PolicyLink;
 
 /// The most bytes of the reason in a note.
 const MAX_WHY: usize = 2000;
-
-/// From how many bytes of results on the memory that a turn has passed through is given back at its end.
-const LARGE_RESULTS: usize = 256 << 10;
 
 /// sandboxd: what may run, what runs, and what came of it.
 #[derive(Debug)]
@@ -228,163 +225,6 @@ impl<S: Sandbox> Service<S> {
             interpreter: format!("{} ({})", interpreter.program, interpreter.version),
             layers: self.sandbox.layers(),
         }
-    }
-}
-
-/// One link of policyd, and how far it is.
-#[derive(Debug)]
-struct PolicyLink<S> {
-    service: Rc<Service<S>>,
-    phase: Cell<TrustPhase>,
-}
-
-impl<S: Sandbox> PolicyLink<S> {
-    const fn new(service: Rc<Service<S>>) -> Self {
-        Self { service, phase: Cell::new(TrustPhase::Untrusted) }
-    }
-
-    /// Whether this may be said now, and what follows.
-    fn admits(&self, ask: &Ask) -> Result<TrustPhase, No> {
-        phase::policyd_at_sandboxd(self.phase.get(), ask).map_err(|violation| No::Violation(violation.to_string()))
-    }
-}
-
-impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
-    async fn trust(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: TrustKey, []: [Sealed; 0]) -> Served<Done, 0> {
-        let next = self.admits(&Ask::TrustKey(ask.clone()))?;
-        self.service.trust(cx.generation, cx.notes(), &ask)?;
-        self.phase.set(next);
-        Ok((Done {}, []))
-    }
-
-    async fn pool(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Pool, []: [Sealed; 0]) -> Served<PoolListing, 0> {
-        self.admits(&Ask::Pool(ask))?;
-        let ids = self.service.registry.borrow().ids();
-        Ok((PoolListing { entries: self.service.look(ids).await? }, []))
-    }
-
-    async fn birth(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Birth, []: [Sealed; 0]) -> Served<Born, 1> {
-        self.admits(&Ask::Birth(ask.clone()))?;
-        self.service.birth(cx.generation, ask, false).await
-    }
-
-    async fn try_birth(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: TryBirth, []: [Sealed; 0]) -> Served<Born, 1> {
-        self.admits(&Ask::TryBirth(ask.clone()))?;
-        self.service.birth(cx.generation, Birth { id: ask.id, digests: ask.digests }, true).await
-    }
-
-    async fn stage(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Stage, [texts]: [Sealed; 1]) -> Served<Done, 0> {
-        self.admits(&Ask::Stage(ask.clone()))?;
-        let unfit = |why: String| Refusal::new(RefusalCode::Invalid, "stage.unfit", why);
-        let bytes = texts.read().map_err(|error| unfit(error.to_string()))?;
-        let limits = Limits { max_bytes: MAX_PARCEL_BYTES, max_depth: 1 };
-        let object = json::parse_object(&bytes, limits).map_err(|error| unfit(error.to_string()))?;
-        let texts = Texts::read(object).map_err(unfit)?;
-        self.service.registry.borrow().stage(&ask.id, &texts)?;
-        tracing::info!(id = %ask.id, "staged");
-        Ok((Done {}, []))
-    }
-
-    async fn texts(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: TextsOf, []: [Sealed; 0]) -> Served<Done, 1> {
-        self.admits(&Ask::TextsOf(ask.clone()))?;
-        let texts = self.service.registry.borrow().texts(&ask.id, &ask.digests)?;
-        Ok((Done {}, [sealed(&texts.document())?]))
-    }
-
-    async fn install(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Install, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admits(&Ask::Install(ask.clone()))?;
-        self.service.registry.borrow_mut().install(&ask.id, &ask.digests, &ask.signature)?;
-        tracing::info!(id = %ask.id, "installed");
-        Ok((Done {}, []))
-    }
-
-    async fn pardon(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Pardon, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admits(&Ask::Pardon(ask.clone()))?;
-        self.service.registry.borrow_mut().pardon(&ask.id, &ask.digests)?;
-        tracing::info!(id = %ask.id, "the owner lets it back");
-        Ok((Done {}, []))
-    }
-
-    async fn disown(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Disown, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admits(&Ask::Disown(ask.clone()))?;
-        self.service.registry.borrow_mut().disown(&ask.id, &ask.digests)?;
-        tracing::info!(id = %ask.id, "its signature is revoked");
-        Ok((Done {}, []))
-    }
-
-    async fn resolve(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Resolve, []: [Sealed; 0]) -> Served<Resolved, 1> {
-        self.admits(&Ask::Resolve(ask.clone()))?;
-        self.service.resolve(&ask)
-    }
-
-    async fn run(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Run, [arguments]: [Sealed; 1]) -> Served<RunReport, 1> {
-        self.admits(&Ask::Run(ask.clone()))?;
-        let line = Line::Known(ask.decision_seq);
-        self.service.call(cx.notes(), cx.generation, ask, (arguments, Comes::Nothing), line).await
-    }
-
-    async fn fill(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Fill, [arguments]: [Sealed; 1]) -> Served<Done, 1> {
-        self.admits(&Ask::Fill(ask.clone()))?;
-        self.service.fill(&ask, &arguments).await
-    }
-
-    async fn run_advised(
-        self: Rc<Self>,
-        cx: Cx<PolicydSandboxd>,
-        ask: RunAdvised,
-        [arguments, thought]: [Sealed; 2],
-    ) -> Served<RunReport, 1> {
-        self.admits(&Ask::RunAdvised(ask.clone()))?;
-        let line = Line::Known(ask.run.decision_seq);
-        self.service.call(cx.notes(), cx.generation, ask.run, (arguments, Comes::Thought(thought)), line).await
-    }
-
-    async fn run_keyed(
-        self: Rc<Self>,
-        cx: Cx<PolicydSandboxd>,
-        ask: RunKeyed,
-        [arguments, secrets]: [Sealed; 2],
-    ) -> Served<RunReport, 1> {
-        self.admits(&Ask::RunKeyed(ask.clone()))?;
-        let line = Line::Known(ask.run.decision_seq);
-        self.service.call(cx.notes(), cx.generation, ask.run, (arguments, Comes::Secrets(secrets)), line).await
-    }
-
-    async fn run_ahead(
-        self: Rc<Self>,
-        cx: Cx<PolicydSandboxd>,
-        ask: RunAhead,
-        [arguments]: [Sealed; 1],
-    ) -> Served<RunReport, 1> {
-        self.admits(&Ask::RunAhead(ask.clone()))?;
-        let RunAhead { run } = ask;
-        let Some(expected) = self.service.ahead.expect(cx.generation, run.call) else {
-            return Err(not_admitted(NotAdmitted::Twice).into());
-        };
-        let (comes, line) = ((arguments, Comes::Nothing), Line::Expected(expected));
-        self.service.call(cx.notes(), cx.generation, run, comes, line).await
-    }
-
-    async fn decided(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Decided, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admits(&Ask::Decided(ask.clone()))?;
-        self.service.ahead.tell(cx.generation, ask.call, ask.decision_seq);
-        Ok((Done {}, []))
-    }
-
-    async fn kill(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Kill, []: [Sealed; 0]) -> Served<KilledCount, 0> {
-        self.admits(&Ask::Kill(ask.clone()))?;
-        let killed = self.service.running.kill(|whose| ask.turn.is_none() || ask.turn == whose.turn);
-        Ok((KilledCount { killed }, []))
-    }
-
-    async fn forget(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Forget, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admits(&Ask::Forget(ask.clone()))?;
-        let bytes = self.service.results.borrow_mut().forget(ask.turn);
-        // A small result has left nothing behind that would be missed, and the next call wants the same memory again.
-        if bytes >= LARGE_RESULTS {
-            crate::sys::give_back_memory();
-        }
-        Ok((Done {}, []))
     }
 }
 

@@ -18,7 +18,7 @@ use metnos_proto::msg::memoryd::{
 };
 use metnos_proto::msg::sandboxd::{
     Birth, Born, Decided, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve,
-    Resolved, Run, RunAdvised, RunAhead, RunKeyed, RunReport, TrustKey,
+    Resolved, Run, RunAdvised, RunAhead, RunGiving, RunKeyed, RunReport, RunTaking, TrustKey,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
@@ -313,6 +313,27 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
 
     fn fill(&mut self, _: &ToSandboxd, _: TraceId, _: Fill, [arguments]: [Sealed; 1]) -> Served<Done, 1> {
         Ok((Done {}, [arguments]))
+    }
+
+    fn run_taking(
+        &mut self,
+        to: &ToSandboxd,
+        trace: TraceId,
+        RunTaking { run, file: _ }: RunTaking,
+        [arguments, _file]: [Sealed; 2],
+    ) -> Served<RunReport, 1> {
+        policyd_sandboxd::ServeBlocking::run(self, to, trace, run, [arguments])
+    }
+
+    fn run_giving(
+        &mut self,
+        to: &ToSandboxd,
+        trace: TraceId,
+        RunGiving { run }: RunGiving,
+        [arguments]: [Sealed; 1],
+    ) -> Served<RunReport, 2> {
+        let (report, [result]) = policyd_sandboxd::ServeBlocking::run(self, to, trace, run, [arguments])?;
+        Ok((report, [result, document("")?]))
     }
 
     fn run_advised(

@@ -103,24 +103,9 @@ fn acts(folder: &str, mark: &str) -> Vec<(&'static str, Value)> {
         ("fs_write", json!({"path": path, "content": content, "overwrite": true})),
         ("fs_append", json!({"path": path, "content": content})),
         ("note_add", json!({"path": path, "text": content})),
-        ("inbox_add", json!({"path": path, "content": base64(content.as_bytes())})),
         ("fs_move", json!({"path": path, "to": format!("{folder}/b.md")})),
         ("fs_delete", json!({"path": path})),
     ]
-}
-
-/// Base64 with padding.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let bits = (0..3).fold(0_u32, |bits, at| bits << 8 | u32::from(chunk.get(at).copied().unwrap_or(0)));
-        for at in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize] as char;
-            text.push(if at <= chunk.len() { letter } else { '=' });
-        }
-    }
-    text
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use metnos_tests::instance::{Instance, Plan, is_root};
+use metnos_tests::telegram::Emulator;
 
 /// How large the disk is: room for the instance, and little more.
 const DISK: &str = "size=48m";
@@ -136,11 +137,16 @@ fn call(set: &Instance) -> (i32, String) {
 
 /// An instance on a small disk, not started.
 fn on_a_small_disk(kind: Kind) -> Option<(Instance, Disk)> {
+    on_a_small_disk_with(kind, "")
+}
+
+/// The same with this in its configuration.
+fn on_a_small_disk_with(kind: Kind, config: &str) -> Option<(Instance, Disk)> {
     if !is_root() {
         println!("skipped: only root can mount a file system");
         return None;
     }
-    let set = Plan::new().prepare();
+    let set = Plan::new().config(config).prepare();
     let disk = Disk::under(&set, kind)?;
     Some((set, disk))
 }
@@ -231,6 +237,36 @@ fn fills_up(kind: Kind) {
     set.down();
     set.up();
     assert_eq!(call(&set).0, 0);
+    set.verify();
+    set.down();
+    drop(disk);
+}
+
+#[test]
+fn a_file_for_which_there_is_no_room_leaves_nothing_behind() {
+    const OWNER: i64 = 5_001;
+    let server = Emulator::start();
+    let Some((mut set, disk)) = on_a_small_disk_with(Kind::Memory, &server.config()) else { return };
+    set.up();
+    set.is_grown();
+    server.serves(&set);
+    server.settled();
+    server.knows(&set, OWNER, "owner");
+    server.told(OWNER, "you are known here");
+    let names = || -> Vec<_> {
+        let entries = std::fs::read_dir(set.workspace("inbox"));
+        entries.into_iter().flatten().map(|entry| entry.unwrap().file_name()).collect()
+    };
+    disk.fill(9 << 20);
+    let bytes = vec![7; 19 << 20];
+    server.send_file(OWNER, "a.bin", &bytes, "", None);
+    server.told(OWNER, "The file was not kept");
+    assert!(names().is_empty(), "{:?}", names());
+    disk.make_room();
+    metnos_tests::until("a set that works again", ROOM_WITHIN, || (call(&set).0 == 0).then_some(()));
+    server.send_file(OWNER, "a.bin", &bytes, "", None);
+    server.told(OWNER, "Kept as inbox/a.bin");
+    assert_eq!(names(), ["a.bin"]);
     set.verify();
     set.down();
     drop(disk);

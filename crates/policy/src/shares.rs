@@ -36,6 +36,10 @@ pub const RUNNING: Share = Share { all: 56, others: 40, one: 16 };
 pub const HANDLES: Share = Share { all: 512, others: 256, one: 96 };
 /// Bytes of those.
 pub const KEPT_BYTES: Share = Share { all: 256 << 20, others: 128 << 20, one: 48 << 20 };
+/// Files that pass through at once: each is memory of up to 20 MiB here and in sandboxd.
+pub const FILES: Share = Share { all: 4, others: 2, one: 1 };
+/// Bytes of files whose cards wait for the owner's word.
+pub const WAITING_BYTES: Share = Share { all: 100 << 20, others: 60 << 20, one: 20 << 20 };
 /// Senders whose calls of the last minute are counted.
 pub const RATES: Share = Share { all: 64, others: 48, one: 1 };
 
@@ -88,7 +92,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALL: [Share; 6] = [TURNS, CARDS, RUNNING, HANDLES, KEPT_BYTES, RATES];
+    const ALL: [Share; 8] = [TURNS, CARDS, RUNNING, HANDLES, KEPT_BYTES, FILES, WAITING_BYTES, RATES];
 
     #[test]
     fn each_share_leaves_the_owner_a_reserve_and_no_guest_the_whole() {
@@ -110,7 +114,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_guests_do_the_owner_has_his_reserve(asks in prop::collection::vec(0u8..6, 0..400)) {
-            for share in [TURNS, CARDS, RUNNING, HANDLES, RATES] {
+            for share in [TURNS, CARDS, RUNNING, HANDLES, FILES, RATES] {
                 let mut has = [0usize; 6];
                 for guest in &asks {
                     let name = guest.to_string();

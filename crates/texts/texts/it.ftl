@@ -252,7 +252,10 @@ chat-passed-on = Quello è testo di qualcun altro, inoltrato: non lo prendo per 
 chat-no-files = Un messaggio di questo tipo non lo posso accogliere, e non è stato letto. Scrivilo a parole, o mandalo come file.
 file-kept = Conservato come { $path } ({ $bytes } byte).
 file-there = Lo stesso identico file c'era già: { $path }.
-file-too-large = Un file mandato qui ha al massimo { $most } KiB, e questo non è stato preso. Mettilo nella cartella dello spazio di lavoro a casa, poi nominalo qui.
+file-too-large = Questo file è di { $size } MiB, e da Telegram un bot può prendere al massimo { $most } MiB, quindi non è stato preso. Mettilo nella cartella dello spazio di lavoro a casa, poi nominalo qui, oppure mandalo in parti più piccole.
+file-over-limit = Questo file supera i { $most } MiB, e da Telegram un bot non può prendere di più, quindi non è stato preso. Mettilo nella cartella dello spazio di lavoro a casa, poi nominalo qui, oppure mandalo in parti più piccole.
+file-too-large-to-send = { $path } è di { $size } MiB, e da qui se ne mandano al massimo { $most } MiB, quindi non è stato mandato. Prendilo dalla cartella dello spazio di lavoro a casa, oppure chiedine parti più piccole.
+file-too-many = Troppi file insieme: { $name } è rimasto fuori. Riprova quando gli altri hanno finito.
 file-not-fetched = Il file non si è potuto prendere, quindi non è stato conservato nulla. Mandalo di nuovo.
 file-not-kept = Il file non è stato conservato: { $why }
 file-which = Quale file? Scrivi il suo percorso nello spazio di lavoro dopo il comando: /file notes/piano.pdf
@@ -358,6 +361,9 @@ refusal = { $rule ->
     [chronicle-verifying] la memoria sta ancora rileggendo tutto il registro: riprova tra un momento
     [chronicle-write] il registro non si può scrivere, quindi non si fa nulla
     [constitution-pending] SOUL.md non dice più le Leggi in vigore: il proprietario guardi `metnosctl rite constitution`, alla macchina
+    [file-large] il file è più grande di quanto si può prendere
+    [file-missing] il file non è più qui: fallo mandare di nuovo
+    [file-other] questo esecutore non prende né dà file così
     [file-path] un percorso ha da 1 a 4096 byte
     [http-body] il corpo della richiesta è troppo grande, o non è arrivato intero
     [http-callers] troppi client sono conosciuti qui in questo momento
@@ -449,6 +455,8 @@ refusal = { $rule ->
     [profile-paths] quel percorso è fuori da ciò che questo esecutore può vedere: copia ciò che serve nello spazio di lavoro
     [prompt-form] ciò che è stato detto è troppo, o non si può leggere
     [quota-bytes_per_day] questo esecutore ha scritto oggi quanto può
+    [quota-files] altri file stanno già passando: riprova tra un momento
+    [quota-files_waiting] troppi file aspettano già la parola del proprietario: mandalo di nuovo quando ha risposto
     [quota-results] troppi risultati di turni aperti: aspetta che uno finisca
     [quota-thinking] troppi esecutori pensano già: chiedi di nuovo tra un momento
     [quota-turn] questo turno ha già fatto tutte le chiamate che un turno può fare

@@ -152,7 +152,7 @@ impl door_policyd::Serve for Script {
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }
 
-    async fn send_file(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: SendFile, []: [Sealed; 0]) -> Served<CallRun, 1> {
+    async fn send_file(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: SendFile, []: [Sealed; 0]) -> Served<CallRun, 2> {
         self.note(format!("send_file {} {}", ask.sender, ask.path));
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }

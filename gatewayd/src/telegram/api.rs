@@ -18,9 +18,6 @@ pub const POLL_SECONDS: u64 = 50;
 pub const ANSWER_WITHIN_MS: u64 = 15_000;
 /// The most updates of one poll.
 pub const MAX_BATCH: usize = 100;
-/// What separates the parts of an upload; no text of ours holds it.
-const BOUNDARY: &str = "metnos-part-5b1d8c0e7f3a4296";
-
 /// Why a word did not get through. No variant holds an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
@@ -42,11 +39,11 @@ pub enum Fault {
 
 /// A bot at its servers.
 pub struct Api {
-    client: reqwest::Client,
+    pub(super) client: reqwest::Client,
     /// The address, with the token.
     base: Zeroizing<String>,
     /// Where files lie, with the token.
-    files: Zeroizing<String>,
+    pub(super) files: Zeroizing<String>,
     chance: Box<Chance>,
 }
 
@@ -106,12 +103,6 @@ impl Outgoing {
     }
 }
 
-/// Whether this is where a file lies at the servers, and changes no other part of an address.
-fn is_place(path: &str) -> bool {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'_' | b'-');
-    (1..=256).contains(&path.len()) && path.bytes().all(plain) && !path.starts_with('/') && !path.contains("..")
-}
-
 /// Whether they do not understand the marks of a text.
 fn is_about_marks(why: &str) -> bool {
     why.contains("parse entities") || why.contains("parse_mode")
@@ -131,7 +122,12 @@ impl Api {
     }
 
     /// Says one word, once.
-    async fn once(&self, method: &str, body: (HeaderValue, Vec<u8>), within: Duration) -> Result<Value, Fault> {
+    pub(super) async fn once(
+        &self,
+        method: &str,
+        body: (HeaderValue, reqwest::Body),
+        within: Duration,
+    ) -> Result<Value, Fault> {
         let url = Zeroizing::new(format!("{}/{method}", self.base.as_str()));
         let request = self.client.post(url.as_str()).header(CONTENT_TYPE, body.0).body(body.1);
         let asked = async {
@@ -169,7 +165,7 @@ impl Api {
         let mut tried = 0;
         loop {
             let within = Duration::from_millis(ANSWER_WITHIN_MS);
-            let fault = match self.once(method, (kind.clone(), body.clone()), within).await {
+            let fault = match self.once(method, (kind.clone(), body.clone().into()), within).await {
                 Ok(value) => return Ok(value),
                 Err(no @ Fault::No { .. }) => return Err(no),
                 Err(fault @ (Fault::Away(_) | Fault::Later(_))) => fault,
@@ -186,7 +182,7 @@ impl Api {
         }
     }
 
-    async fn say(&self, method: &str, body: &Value) -> Result<Value, Fault> {
+    pub(super) async fn say(&self, method: &str, body: &Value) -> Result<Value, Fault> {
         self.call(method, HeaderValue::from_static("application/json"), body.to_string().into_bytes()).await
     }
 
@@ -198,7 +194,7 @@ impl Api {
         let me = self
             .once(
                 "getMe",
-                (HeaderValue::from_static("application/json"), b"{}".to_vec()),
+                (HeaderValue::from_static("application/json"), b"{}".to_vec().into()),
                 Duration::from_millis(ANSWER_WITHIN_MS),
             )
             .await?;
@@ -217,7 +213,7 @@ impl Api {
         }
         let within = Duration::from_millis(seconds * 1_000 + ANSWER_WITHIN_MS);
         let kind = HeaderValue::from_static("application/json");
-        let result = self.once("getUpdates", (kind, body.to_string().into_bytes()), within).await?;
+        let result = self.once("getUpdates", (kind, body.to_string().into()), within).await?;
         Ok(update::updates(&result))
     }
 
@@ -262,54 +258,6 @@ impl Api {
             Err(Fault::No { code: 400 | 404, .. }) => self.send(chat, out).await,
             Err(fault) => Err(fault),
         }
-    }
-
-    /// The bytes of a file that somebody has sent; none when there are more than `most`.
-    ///
-    /// # Errors
-    /// [`Fault`].
-    pub async fn fetch(&self, id: &str, most: usize) -> Result<Option<Vec<u8>>, Fault> {
-        let found = self.say("getFile", &json!({"file_id": id})).await?;
-        if found["file_size"].as_u64().is_some_and(|bytes| usize::try_from(bytes).is_ok_and(|bytes| bytes > most)) {
-            return Ok(None);
-        }
-        let path = found["file_path"].as_str().filter(|path| is_place(path));
-        let url = Zeroizing::new(format!("{}/{}", self.files.as_str(), path.ok_or(Fault::Away("it names no place"))?));
-        let mut tried = 0;
-        loop {
-            let fault = match self.bytes(&url, most).await {
-                Err(fault @ Fault::Away(_)) => fault,
-                came => return came,
-            };
-            tried += 1;
-            if tried >= TRIES {
-                return Err(fault);
-            }
-            tokio::time::sleep(pace::pause(tried, None, self.chance())).await;
-        }
-    }
-
-    async fn bytes(&self, url: &Zeroizing<String>, most: usize) -> Result<Option<Vec<u8>>, Fault> {
-        let asked = async {
-            let mut answer = self.client.get(url.as_str()).send().await.map_err(|error| Fault::Away(class(&error)))?;
-            let status = answer.status();
-            if status.is_client_error() {
-                return Err(Fault::No { code: status.as_u16(), why: "there is no such file".to_owned() });
-            }
-            if !status.is_success() {
-                return Err(Fault::Away("its servers are in trouble"));
-            }
-            let mut bytes = Vec::new();
-            while let Some(chunk) = answer.chunk().await.map_err(|error| Fault::Away(class(&error)))? {
-                if bytes.len() + chunk.len() > most {
-                    return Ok(None);
-                }
-                bytes.extend_from_slice(&chunk);
-            }
-            Ok(Some(bytes))
-        };
-        let within = Duration::from_millis(ANSWER_WITHIN_MS);
-        tokio::time::timeout(within, asked).await.unwrap_or(Err(Fault::Away("it did not answer in time")))
     }
 
     /// Takes the buttons away below a message.
@@ -363,39 +311,10 @@ impl Api {
             Err(fault) => Err(fault),
         }
     }
-
-    /// Sends a file: its name, what it is, what stands below it, its bytes. Of the name, what could end it early is left out.
-    ///
-    /// # Errors
-    /// [`Fault`].
-    pub async fn send_file(
-        &self,
-        chat: i64,
-        (name, is): (&str, &str),
-        caption: &str,
-        bytes: &[u8],
-    ) -> Result<(), Fault> {
-        let kind = HeaderValue::from_static("multipart/form-data; boundary=metnos-part-5b1d8c0e7f3a4296");
-        let mut body = Vec::with_capacity(bytes.len() + 512);
-        let chat = chat.to_string();
-        for (key, value) in [("chat_id", chat.as_str()), ("caption", caption)] {
-            let part = format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{key}\"\r\n\r\n{value}\r\n");
-            body.extend_from_slice(part.as_bytes());
-        }
-        let name = name.replace(|sign: char| sign.is_control() || matches!(sign, '"' | '\\' | '/'), "_");
-        let head = format!(
-            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"document\"; filename=\"{name}\"\r\n\
-             Content-Type: {is}\r\n\r\n"
-        );
-        body.extend_from_slice(head.as_bytes());
-        body.extend_from_slice(bytes);
-        body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
-        self.call("sendDocument", kind, body).await.map(|_| ())
-    }
 }
 
 /// What was wrong, without an address.
-fn class(error: &reqwest::Error) -> &'static str {
+pub(super) fn class(error: &reqwest::Error) -> &'static str {
     if error.is_connect() {
         "no connection"
     } else if error.is_timeout() {
@@ -425,16 +344,6 @@ mod tests {
             assert!(!is_token(bad), "{bad}");
         }
         assert!(!is_token(&format!("1:{}", "x".repeat(101))));
-    }
-
-    #[test]
-    fn a_place_of_a_file_leads_nowhere_else() {
-        assert!(is_place("documents/file_12.pdf"));
-        for bad in
-            ["", "/etc/passwd", "../bot/getMe", "a?b", "a#b", "a b", "a%2e", "http://x", "a\\b", &"x".repeat(257)]
-        {
-            assert!(!is_place(bad), "{bad}");
-        }
     }
 
     #[test]

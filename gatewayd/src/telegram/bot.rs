@@ -18,6 +18,7 @@ use tokio::sync::{Mutex, Notify, oneshot};
 use tokio::time::Instant;
 
 use super::api::{Api, Fault, Outgoing, POLL_SECONDS};
+use super::lanes::{Lanes, Own};
 use super::pace::{self, Strangers};
 use super::scribe::Scribe;
 use super::sent::Sent;
@@ -51,6 +52,7 @@ pub(super) struct Chat {
     /// One message after the other.
     turn: Mutex<()>,
     waiting: Cell<usize>,
+    pub(super) files: Own,
 }
 
 /// See the module.
@@ -63,8 +65,8 @@ pub struct Bot {
     chats: RefCell<BTreeMap<i64, Rc<Chat>>>,
     sequence: RefCell<Sequence>,
     pub(super) sent: Sent,
-    /// One file is taken after the other.
-    pub(super) fetching: Mutex<()>,
+    /// Files that are under way.
+    pub(super) lanes: Lanes,
     wake: Notify,
     strangers: RefCell<Strangers>,
     groups: RefCell<BTreeSet<i64>>,
@@ -85,7 +87,7 @@ impl Bot {
             chats: RefCell::default(),
             sequence: RefCell::default(),
             sent,
-            fetching: Mutex::new(()),
+            lanes: Lanes::default(),
             wake: Notify::new(),
             strangers: RefCell::default(),
             groups: RefCell::default(),
@@ -331,7 +333,7 @@ impl Bot {
         }
         let fresh = || {
             let voice = Voice::new(speaker.clone(), self.door.number(), Rc::new(View::new(self.lang)));
-            Rc::new(Chat { voice, turn: Mutex::new(()), waiting: Cell::new(0) })
+            Rc::new(Chat { voice, turn: Mutex::new(()), waiting: Cell::new(0), files: Own::default() })
         };
         Rc::clone(chats.entry(from).or_insert_with(fresh))
     }
@@ -361,7 +363,9 @@ impl Bot {
         }
         match command {
             Some(commands::Command::Undo) => self.undo(update, from, speaker, who, text, &mark).await,
-            Some(commands::Command::File) => self.send_out(update, from, speaker, who, commands::file_in(text)).await,
+            Some(commands::Command::File) => {
+                self.send_out(update, from, &chat, (speaker, who), commands::file_in(text)).await
+            }
             Some(command) => self.command(command, from, speaker, who).await,
             None => self.turn(update, from, &chat, who, text, mark).await,
         }

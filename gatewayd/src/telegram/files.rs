@@ -1,9 +1,7 @@
-//! Files that are sent to the bot, and files that it is asked for. The door fetches one and hands its bytes on, unread, to
-//! policyd under the sender's name, or asks policyd for one in that name: it reads and writes nothing itself, and says what
-//! became of it.
+//! Files that are sent to the bot, and files that it is asked for. The door fetches one into sealed memory and hands it on,
+//! unread, to policyd under the sender's name, or asks policyd for one in that name: it reads and writes nothing itself, and
+//! says what became of it.
 
-use data_encoding::BASE64;
-use metnos_proto::edge::AskError;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Channel, Lang, Outcome};
 use metnos_proto::msg::policyd::{Acted, Identified, KeepFile, MAX_FILE, SendFile};
@@ -11,13 +9,16 @@ use metnos_proto::payload::Sealed;
 use metnos_texts::{Key, say, tell};
 use serde_json::Value;
 
-use super::bot::{Bot, SAY_TRIES, may_pass};
-use super::pace;
-use super::update;
+use super::bot::{Bot, Chat, SAY_TRIES, may_pass};
+use super::transfer::Fetched;
+use super::{pace, update};
 use crate::session::voice::Speaker;
 
 /// What the bot says a file is: nobody has looked at it.
 const BYTES: &str = "application/octet-stream";
+
+/// [`MAX_FILE`].
+const MOST: u64 = MAX_FILE as u64;
 
 impl Bot {
     /// Has a file kept, and says what became of it. One that comes again, after this door was lost, is kept once; that it
@@ -30,9 +31,11 @@ impl Bot {
         who: &Identified,
         file: &update::Sent,
     ) {
-        let one = self.fetching.lock().await;
-        let text = self.kept(speaker, who.lang, file).await;
-        drop(one);
+        let chat = self.chat(from, speaker);
+        let text = match self.lanes.enter(&chat.files, who.standing).await {
+            Some(_lane) => self.kept(speaker, who.lang, file).await,
+            None => tell(who.lang, Key::FileTooMany, &[("name", file.name.as_str().into())]),
+        };
         if update.is_some_and(|update| self.sent.has(update)) {
             return;
         }
@@ -43,16 +46,28 @@ impl Bot {
         }
     }
 
-    /// Sends a file of the workspace to whoever asks for it, as far as he may have it. To ask twice does no harm, so nothing
-    /// but the answer to an update is noted.
-    pub(super) async fn send_out(&self, update: u64, from: i64, speaker: &Speaker, who: &Identified, path: &str) {
+    /// Sends a file of the workspace to a person who asks for it, as far as he may have it. To ask twice does no harm, so
+    /// nothing but the answer to an update is noted.
+    pub(super) async fn send_out(
+        &self,
+        update: u64,
+        from: i64,
+        chat: &Chat,
+        (speaker, who): (&Speaker, &Identified),
+        path: &str,
+    ) {
         if self.sent.has(update) {
             return;
         }
-        let went = match self.fetched(speaker, who.lang, path).await {
-            Ok((path, bytes)) => {
+        let lane = self.lanes.enter(&chat.files, who.standing).await;
+        let fetched = match &lane {
+            Some(_) => self.fetched(speaker, who.lang, path).await,
+            None => Err(tell(who.lang, Key::FileTooMany, &[("name", path.into())])),
+        };
+        let went = match fetched {
+            Ok((path, file)) => {
                 let name = path.rsplit('/').next().unwrap_or_default();
-                let sent = self.api.send_file(from, (name, BYTES), &path, &bytes).await;
+                let sent = self.api.send_file(from, (name, BYTES), &path, &file).await;
                 if let Err(fault) = &sent {
                     tracing::warn!(%fault, "a file could not be sent");
                 }
@@ -60,47 +75,61 @@ impl Bot {
             }
             Err(text) => self.say(from, &text).await,
         };
+        drop(lane);
         if went {
             self.sent.note(update);
         }
     }
 
     /// The file's path and its bytes; else what is to be said.
-    async fn fetched(&self, speaker: &Speaker, lang: Lang, path: &str) -> Result<(String, Vec<u8>), String> {
+    async fn fetched(&self, speaker: &Speaker, lang: Lang, path: &str) -> Result<(String, Sealed), String> {
         if path.is_empty() {
             return Err(say(lang, Key::FileWhich));
         }
         let not_sent = |why: &str| tell(lang, Key::FileNotSent, &[("why", why.into())]);
-        let ask = SendFile { channel: Channel::Telegram, sender: speaker.sender.clone(), path: path.to_owned() };
-        let (run, result) = match self.door.peers().policyd.send_file(TraceId::NONE, ask, []).await {
-            Ok((run, [result])) => (run, result),
-            Err(error) => return Err(not_sent(&metnos_texts::refusal(lang, &error.into_refusal()))),
+        let mut tried = 0;
+        let (run, result, file) = loop {
+            let ask = SendFile { channel: Channel::Telegram, sender: speaker.sender.clone(), path: path.to_owned() };
+            let refusal = match self.door.peers().policyd.send_file(TraceId::NONE, ask, []).await {
+                Ok((run, [result, file])) => break (run, result, file),
+                Err(error) => error.into_refusal(),
+            };
+            tried += 1;
+            if tried >= SAY_TRIES || !may_pass(&refusal) {
+                return Err(not_sent(&metnos_texts::refusal(lang, &refusal)));
+            }
+            tokio::time::sleep(pace::pause(tried, None, self.api.chance())).await;
         };
         let ran = match run.acted {
             Acted::Denied(refusal) => return Err(not_sent(&metnos_texts::refusal(lang, &refusal))),
             Acted::Ran(ran) => ran,
         };
         let told: Value = result.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-        let (path, content) = (told["path"].as_str(), told["content"].as_str());
-        match (ran.outcome, path, content.and_then(|text| BASE64.decode(text.as_bytes()).ok())) {
+        let (path, size) = (told["path"].as_str(), told["size"].as_u64());
+        match (ran.outcome, path, told["given"].as_bool()) {
             // Telegram takes no file without a byte.
-            (Outcome::Ok, Some(path), Some(bytes)) if bytes.is_empty() => {
+            (Outcome::Ok, Some(path), Some(true)) if file.is_empty() => {
                 Err(tell(lang, Key::FileEmpty, &[("path", path.into())]))
             }
-            (Outcome::Ok, Some(path), Some(bytes)) => Ok((path.to_owned(), bytes)),
+            (Outcome::Ok, Some(path), Some(true)) if size == u64::try_from(file.len()).ok() => {
+                Ok((path.to_owned(), file))
+            }
+            (Outcome::Ok, Some(path), Some(false)) => {
+                let (size, most) = (mib(size.unwrap_or(0), lang), mib(MOST, lang));
+                let with = [("path", path.into()), ("size", (&size).into()), ("most", (&most).into())];
+                Err(tell(lang, Key::FileTooLargeToSend, &with))
+            }
             (outcome, ..) => Err(not_sent(told["error"]["message"].as_str().unwrap_or_else(|| outcome.name()))),
         }
     }
 
     async fn kept(&self, speaker: &Speaker, lang: Lang, file: &update::Sent) -> String {
-        let most = u64::try_from(MAX_FILE).unwrap_or(u64::MAX);
-        let too_large = || tell(lang, Key::FileTooLarge, &[("most", (most >> 10).into())]);
-        if file.bytes.is_some_and(|bytes| bytes > most) {
-            return too_large();
+        if file.bytes.is_some_and(|bytes| bytes > MOST) {
+            return too_large(file.bytes, lang);
         }
-        let bytes = match self.api.fetch(&file.id, MAX_FILE).await {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) => return too_large(),
+        let content = match self.api.fetch(&file.id, MAX_FILE).await {
+            Ok(Fetched::File(content)) => content,
+            Ok(Fetched::TooLarge(bytes)) => return too_large(bytes, lang),
             Err(fault) => {
                 tracing::warn!(%fault, "a file that was sent could not be fetched");
                 return say(lang, Key::FileNotFetched);
@@ -108,11 +137,10 @@ impl Bot {
         };
         let mut tried = 0;
         loop {
-            let Ok(content) = Sealed::new(&bytes) else { return say(lang, Key::FileNotFetched) };
+            let Ok(content) = content.share() else { return say(lang, Key::FileNotFetched) };
             let ask = KeepFile { channel: Channel::Telegram, sender: speaker.sender.clone(), name: file.name.clone() };
             let refusal = match self.door.peers().policyd.keep_file(TraceId::NONE, ask, [content]).await {
                 Ok((run, [result])) => return became(&run.acted, &result, lang),
-                Err(error @ AskError::Refused(_)) => error.into_refusal(),
                 // It is kept once, however often it is asked for.
                 Err(error) => error.into_refusal(),
             };
@@ -122,6 +150,28 @@ impl Bot {
             }
             tokio::time::sleep(pace::pause(tried, None, self.api.chance())).await;
         }
+    }
+}
+
+/// What is said of a file that is too large to come in, with its size where that is known.
+fn too_large(bytes: Option<u64>, lang: Lang) -> String {
+    let most = mib(MOST, lang);
+    match bytes.map(|bytes| mib(bytes, lang)) {
+        Some(size) => tell(lang, Key::FileTooLarge, &[("size", (&size).into()), ("most", (&most).into())]),
+        None => tell(lang, Key::FileOverLimit, &[("most", (&most).into())]),
+    }
+}
+
+/// In MiB, to the next tenth: what is over a limit never looks as if it were not.
+fn mib(bytes: u64, lang: Lang) -> String {
+    let tenths = bytes / (1 << 20) * 10 + (bytes % (1 << 20) * 10).div_ceil(1 << 20);
+    let comma = match lang {
+        Lang::En => '.',
+        Lang::It => ',',
+    };
+    match (tenths / 10, tenths % 10) {
+        (whole, 0) => whole.to_string(),
+        (whole, tenth) => format!("{whole}{comma}{tenth}"),
     }
 }
 
@@ -143,5 +193,19 @@ fn became(acted: &Acted, result: &Sealed, lang: Lang) -> String {
                 outcome => not_kept(told["error"]["message"].as_str().unwrap_or_else(|| outcome.name())),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_over_the_limit_never_looks_like_the_limit() {
+        assert_eq!(mib(MOST, Lang::En), "20");
+        assert_eq!(mib(MOST + 1, Lang::En), "20.1");
+        assert_eq!(mib(23_500_000, Lang::It), "22,5");
+        assert_eq!(mib(0, Lang::It), "0");
+        assert!(mib(u64::MAX, Lang::En).len() > 10);
     }
 }

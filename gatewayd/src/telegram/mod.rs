@@ -2,7 +2,7 @@
 //!
 //! [`update`] reads what the servers say, [`sequence`] knows what is new, [`text`] and [`card`] make messages, [`pace`]
 //! says how often, [`says`] in which words: all without I/O. [`api`] speaks to the servers, [`bot`] hears them,
-//! [`commands`] answers what the door itself can, `files` hands on what is attached, [`scribe`] shows a turn as its [`view`] has it, and [`sent`] remembers
+//! [`commands`] answers what the door itself can, `files` hands on what is attached, [`transfer`] carries it, [`lanes`] says how many at once, [`scribe`] shows a turn as its [`view`] has it, and [`sent`] remembers
 //! what was said. It must never let the token out, nor take a word for a sender's that he did not type himself.
 
 pub mod api;
@@ -10,12 +10,14 @@ pub mod bot;
 pub mod card;
 pub mod commands;
 mod files;
+pub mod lanes;
 pub mod pace;
 pub mod says;
 pub mod scribe;
 pub mod sent;
 pub mod sequence;
 pub mod text;
+pub mod transfer;
 pub mod update;
 pub mod view;
 

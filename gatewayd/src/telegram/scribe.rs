@@ -8,6 +8,7 @@ use std::time::Duration;
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::planner::{TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{CardSettled, CardWaits};
+use metnos_proto::payload::Sealed;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
@@ -141,7 +142,8 @@ impl Scribe {
             }
         }
         if as_file {
-            self.api.send_file(self.chat, ("answer.txt", PLAIN), &says::as_a_file(self.lang), text.as_bytes()).await?;
+            let file = Sealed::new(text.as_bytes()).map_err(|_| Fault::Away("there is no memory for the file"))?;
+            self.api.send_file(self.chat, ("answer.txt", PLAIN), &says::as_a_file(self.lang), &file).await?;
         }
         Ok(())
     }

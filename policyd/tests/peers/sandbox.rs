@@ -17,7 +17,7 @@ use metnos_proto::msg::common::{
 use metnos_proto::msg::life::{Disown, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::sandboxd::{
     Birth, BirthCase, Born, Decided, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing,
-    Resolve, Resolved, Run, RunAdvised, RunAhead, RunKeyed, RunReport, TrustKey,
+    Resolve, Resolved, Run, RunAdvised, RunAhead, RunGiving, RunKeyed, RunReport, RunTaking, TrustKey,
 };
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
@@ -290,6 +290,28 @@ impl Serve for FakeSandbox {
         self.admit(&cx, "fill")?;
         self.note(format!("fill {}", ask.id.name));
         Ok((Done {}, [arguments]))
+    }
+
+    async fn run_taking(
+        self: Rc<Self>,
+        cx: Cx<PolicydSandboxd>,
+        RunTaking { run, file: digest }: RunTaking,
+        [arguments, file]: [Sealed; 2],
+    ) -> Served<RunReport, 1> {
+        assert_eq!(file.digest().unwrap(), digest, "another file than was decided on");
+        self.note(format!("taking {}", file.len()));
+        Serve::run(self, cx, run, [arguments]).await
+    }
+
+    async fn run_giving(
+        self: Rc<Self>,
+        cx: Cx<PolicydSandboxd>,
+        RunGiving { run }: RunGiving,
+        [arguments]: [Sealed; 1],
+    ) -> Served<RunReport, 2> {
+        self.note("giving".to_owned());
+        let (report, [result]) = Serve::run(self, cx, run, [arguments]).await?;
+        Ok((report, [result, Sealed::new(b"given").unwrap()]))
     }
 
     async fn run_advised(

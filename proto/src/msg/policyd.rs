@@ -8,8 +8,8 @@ use crate::words;
 
 /// The most notices to the owner that are kept, and the most names under which he is told.
 pub const MAX_NOTICES: usize = 16;
-/// The most bytes of a file that is kept: in base64 it fits into the arguments of a call.
-pub const MAX_FILE: usize = 720 << 10;
+/// The most bytes of a file that goes over a channel, in or out: what a bot may fetch from Telegram (Bot API, `getFile`).
+pub const MAX_FILE: usize = crate::payload::MAX_FILE;
 
 words! {
     // ---- from the door -------------------------------------------------
@@ -90,8 +90,8 @@ words! {
         pub name: String,
     }
 
-    /// Somebody asks over a channel for a file of the workspace: it is fetched, as far as he may have it. What the executor
-    /// that fetches it gave comes beside the answer.
+    /// Somebody asks over a channel for a file of the workspace: it is fetched, as far as he may have it. Beside the answer
+    /// come what the executor that fetches it says, and the file's bytes, at most [`MAX_FILE`]; none where it gave none.
     pub struct SendFile {
         /// As in [`Identify`].
         pub channel: Channel,

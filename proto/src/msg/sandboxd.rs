@@ -159,6 +159,22 @@ words! {
         pub run: Run,
     }
 
+    /// The same, for an executor whose manifest takes a file (`[file]`): its bytes come as the second descriptor, and reach the
+    /// executor in pieces.
+    pub struct RunTaking {
+        /// The call.
+        pub run: Run,
+        /// Digest of the file's bytes.
+        pub file: Blake3,
+    }
+
+    /// The same, for an executor whose manifest gives a file: its bytes come beside the report, behind the result; none where
+    /// it did not succeed.
+    pub struct RunGiving {
+        /// The call.
+        pub run: Run,
+    }
+
     /// The same, while the decision is still being recorded: everything is made ready, and nothing runs before [`Decided`]
     /// has come and the start stands in the chronicle as well. Its `decision_seq` says nothing.
     pub struct RunAhead {

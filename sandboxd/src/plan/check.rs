@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use metnos_proto::executor::{Places, Quotas, forbidden, is_name, outside};
 use metnos_proto::msg::sandboxd::MAX_SECRETS;
+use metnos_proto::payload::MAX_FILE;
 
 use metnos_egress::order::{MAX_CONNECTIONS, MAX_RULES};
 
@@ -222,6 +223,12 @@ pub fn programs(spec: &Spec) -> Result<(), PlanError> {
     Ok(())
 }
 
+/// Whether a number is 0, and left out of the plan.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+pub const fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// Whether the limits are within what any manifest may ask.
 pub fn limits(spec: &Spec) -> Result<(), PlanError> {
     let (limits, cap) = (&spec.limits, Quotas::CAP);
@@ -232,7 +239,8 @@ pub fn limits(spec: &Spec) -> Result<(), PlanError> {
         ("output_bytes", (1..=u64::from(cap.output_mb) << 20).contains(&limits.output_bytes)),
         ("processes", (1..=64).contains(&limits.processes)),
         ("open_files", (8..=256).contains(&limits.open_files)),
-        ("file_bytes", limits.file_bytes <= spec.tmp.bytes),
+        ("file_bytes", limits.file_bytes <= spec.tmp.bytes.max(MAX_FILE as u64)),
+        ("gives_bytes", limits.gives_bytes <= MAX_FILE as u64),
         ("stack_bytes", (1 << 20..=8 << 20).contains(&limits.stack_bytes)),
         ("disk_bytes", limits.disk_bytes <= 64 << 20 && limits.file_bytes <= limits.disk_bytes),
         ("disk_files", limits.disk_files <= 4096),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use metnos_proto::control::FolderSettings;
-use metnos_proto::executor::{Capability, Manifest, NetGrant, PathGrant, Quotas, commands, outside};
+use metnos_proto::executor::{Capability, FileWay, Manifest, NetGrant, PathGrant, Quotas, commands, outside};
 use metnos_proto::ids::Blake3;
 
 use super::{
@@ -173,7 +173,7 @@ impl Installation {
         // Whose acts can be taken back puts things there; and who takes them back is offered to no planner.
         let keeps_trash = writes && manifest.contract.undo.is_none() && manifest.contract.offered;
         let granted = Granted { folders, outside, egress, secrets, commands, keeps_trash };
-        self.plan_with(&manifest.sandbox.profile, &granted, &manifest.sandbox.quotas)
+        self.plan_with(&manifest.sandbox.profile, &granted, &manifest.sandbox.quotas, manifest.file)
     }
 
     /// The folders outside the workspace that a manifest declares: each must lie in one that the owner has listed.
@@ -213,10 +213,17 @@ impl Installation {
     /// # Errors
     /// When the interpreter itself lies in a closed place.
     pub fn pure_plan(&self, profile: &str, quotas: &Quotas) -> Result<Plan, PlanError> {
-        self.plan_with(profile, &Granted::default(), quotas)
+        self.plan_with(profile, &Granted::default(), quotas, None)
     }
 
-    fn plan_with(&self, profile: &str, granted: &Granted, quotas: &Quotas) -> Result<Plan, PlanError> {
+    fn plan_with(
+        &self,
+        profile: &str,
+        granted: &Granted,
+        quotas: &Quotas,
+        file: Option<FileWay>,
+    ) -> Result<Plan, PlanError> {
+        let of_file = |way: fn(&FileWay) -> Option<usize>| file.as_ref().and_then(way).map_or(0, |bytes| bytes as u64);
         let tmp = Memory { bytes: 16 << 20, files: 256 };
         let seccomp = if granted.commands.is_empty() { self.seccomp } else { self.programs_seccomp };
         let egress = self.egress(&granted.egress)?;
@@ -260,10 +267,11 @@ impl Installation {
                 output_bytes: u64::from(quotas.output_mb) << 20,
                 processes: 16,
                 open_files: 64,
-                file_bytes: tmp.bytes,
+                file_bytes: tmp.bytes.max(of_file(FileWay::takes)),
                 stack_bytes: 8 << 20,
                 disk_bytes: DISK_BYTES,
                 disk_files: DISK_FILES,
+                gives_bytes: of_file(FileWay::gives),
             },
             argv,
             env: vec![

@@ -1,22 +1,27 @@
 //! Birth tests: what an executor promises is seen to hold, in its very own sandbox, before
 //! anybody signs it. Each case has a workspace of its own; none sees the owner's.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use metnos_proto::control::FolderSettings;
 use metnos_proto::executor::Quotas;
+use metnos_proto::ids::Blake3;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::Outcome;
 use metnos_proto::msg::sandboxd::BirthCase;
+use metnos_proto::payload::Filling;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use super::output::{Judged, judge};
 use super::verify::{Formed, Texts};
-use super::{Entry, Job, Sandbox, ScratchFolder, Secrets};
+use super::{Entry, Handing, Job, Sandbox, ScratchFolder, Secrets};
 use crate::approved::Approved;
 use crate::plan::Plan;
+use crate::scratch::content;
 
 /// The fewest cases that show anything.
 pub const MIN_CASES: usize = 3;
@@ -45,6 +50,9 @@ pub struct Case {
     /// What a model has said about that, where the manifest asks for it: a reply as mind hands it on.
     #[serde(default)]
     pub thought: Option<Map<String, Value>>,
+    /// The file that comes with the call, where the manifest takes one; described as those of its workspace.
+    #[serde(default)]
+    pub file: Option<Value>,
     /// The program that it runs: where the owner does not list that, or it is not there, the case is not tried.
     #[serde(default)]
     pub needs: Option<String>,
@@ -71,6 +79,9 @@ pub struct Expect {
     /// Values at pointers of a successful result.
     #[serde(default)]
     pub values: Map<String, Value>,
+    /// The file that a successful call gives, described as those of its workspace; empty where nothing is said.
+    #[serde(default)]
+    pub file: Option<Value>,
 }
 
 /// Reads what `cases()` has returned.
@@ -100,7 +111,7 @@ pub fn read_cases(bytes: &[u8]) -> Result<Vec<Case>, String> {
         }
         let whole = match (case.expect.ok, &case.expect.class) {
             (true, None) => !case.expect.values.is_empty(),
-            (false, Some(_)) => case.expect.values.is_empty(),
+            (false, Some(_)) => case.expect.values.is_empty() && case.expect.file.is_none(),
             (true, Some(_)) | (false, None) => false,
         };
         if !whole {
@@ -231,7 +242,7 @@ async fn run_case<S: Sandbox>(
         return Err("a case has a `thought` exactly where the manifest has [mind]".to_owned());
     }
     let thought = case.thought.clone().map(|thought| json::canonical(&Value::Object(thought)));
-    let entry = Entry::Call { args, thought };
+    let (entry, into) = entered(executor, case, args, thought)?;
     let (code, secrets) = (&executor.code, &Secrets::of_birth(&plan.spec().secrets));
     let job = Job {
         turn: None,
@@ -250,7 +261,47 @@ async fn run_case<S: Sandbox>(
     if !finished.log.is_empty() {
         tracing::debug!(id = %executor.id, case = %case.name, log = %short(&finished.log), "what a birth test wrote");
     }
-    Ok(judge(executor, finished))
+    let judged = judge(executor, finished);
+    if let Some(into) = into.and_then(Rc::into_inner).filter(|_| judged.outcome == Outcome::Ok) {
+        let given = into.into_inner().seal().and_then(|file| file.digest()).map_err(|error| error.to_string())?;
+        let wanted = case.expect.file.as_ref().map_or(Ok(Vec::new()), content)?;
+        if given != Blake3::of(&wanted) {
+            return Err(format!("a file of {} bytes was expected, another one came", wanted.len()));
+        }
+    }
+    Ok(judged)
+}
+
+/// What is called, and where the file goes that it gives.
+fn entered(
+    executor: &Formed,
+    case: &Case,
+    args: Vec<u8>,
+    thought: Option<Vec<u8>>,
+) -> Result<(Entry, Option<Rc<RefCell<Filling>>>), String> {
+    let way = executor.manifest.file;
+    let (takes, gives) = (way.and_then(|way| way.takes()), way.and_then(|way| way.gives()));
+    if case.file.is_some() != takes.is_some() || (case.expect.file.is_some() && gives.is_none()) {
+        return Err(
+            "a case has a `file` exactly where the manifest takes one, and expects one where it gives one".to_owned()
+        );
+    }
+    let filled = |most: usize, bytes: &[u8]| {
+        let mut filling = Filling::new(most).map_err(|error| error.to_string())?;
+        filling.push(bytes).map_err(|error| error.to_string())?;
+        Ok::<_, String>(filling)
+    };
+    match (&case.file, takes, gives) {
+        (Some(file), Some(most), _) => {
+            let file = filled(most, &content(file)?)?.seal().map_err(|error| error.to_string())?;
+            Ok((Entry::Filed { args, file: Handing::Takes(file) }, None))
+        }
+        (_, _, Some(most)) => {
+            let into = Rc::new(RefCell::new(filled(most, b"")?));
+            Ok((Entry::Filed { args, file: Handing::Gives(Rc::clone(&into)) }, Some(into)))
+        }
+        (Some(_) | None, _, None) => Ok((Entry::Call { args, thought }, None)),
+    }
 }
 
 /// The files of a case, those of folders outside the workspace by their whole paths, and these folders where it says nothing

@@ -65,8 +65,9 @@ fn came(outcome: Outcome, value: Value, class: &str) -> Judged {
 
 #[test]
 fn a_result_is_compared_at_every_pointer_and_by_kind_of_end() {
-    let success = |values: Value| Expect { ok: true, class: None, values: values.as_object().unwrap().clone() };
-    let error = |class: &str| Expect { ok: false, class: Some(class.into()), values: Map::new() };
+    let success =
+        |values: Value| Expect { ok: true, class: None, values: values.as_object().unwrap().clone(), file: None };
+    let error = |class: &str| Expect { ok: false, class: Some(class.into()), values: Map::new(), file: None };
     let value = json!({"ok": true, "a": 1, "b": {"c": "x"}});
     let good = came(Outcome::Ok, value, "");
     assert_eq!(difference(&success(json!({"/a": 1, "/b/c": "x"})), &good), None);

@@ -3,6 +3,7 @@
 //! nothing is reported. A call that comes ahead of its decision's record is not recorded as started before that is said to
 //! stand in the chronicle.
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,25 +11,24 @@ use std::time::Duration;
 use metnos_proto::edge::{AskError, No, Served};
 use metnos_proto::edges::{PolicydSandboxd, policyd_sandboxd};
 use metnos_proto::ids::{Blake3, CallId, TurnId};
-use metnos_proto::json::{self, Limits};
 use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{
     Done, ExecutorDigests, ExecutorId, InputRef, Outcome, Refusal, RefusalCode, Resources,
 };
 use metnos_proto::msg::memoryd::{Ended, Started};
 use metnos_proto::msg::sandboxd::{Fill, Run, RunProgress, RunReport};
-use metnos_proto::payload::Sealed;
-use serde_json::Value;
+use metnos_proto::payload::{Filling, Sealed};
 use tokio::sync::{oneshot, watch};
 
 use super::ahead::Expected;
+use super::given::{Comes, Given};
 use super::named::{Named, one_name_each, words_name};
 use super::output::{Judged, judge};
 use super::registry::Denial;
 use super::results::Resolved;
 use super::running::{NotAdmitted, Slot, Whose};
 use super::verify::Verified;
-use super::{Entry, Job, Sandbox, Secrets};
+use super::{Entry, Handing, Job, Sandbox, Secrets};
 use crate::approved::Approved;
 use crate::hidden::Cover;
 use crate::mounted::not_in_the_way;
@@ -60,16 +60,8 @@ struct Open {
     opens: Vec<String>,
 }
 
-/// What comes with the arguments of a call, sealed.
-#[derive(Debug)]
-pub enum Comes {
-    /// Nothing.
-    Nothing,
-    /// The secrets that its executor was granted.
-    Secrets(Sealed),
-    /// What a model has said about the arguments.
-    Thought(Sealed),
-}
+/// What comes out of a call: the report, the result, and the file of an executor that gives one and has succeeded.
+pub(crate) type Out = (RunReport, Sealed, Option<Sealed>);
 
 /// Where the line of a call's decision is known from.
 #[derive(Debug)]
@@ -78,44 +70,6 @@ pub enum Line {
     Known(u64),
     /// It will be said.
     Expected(Expected),
-}
-
-/// The same, read.
-struct Given {
-    secrets: Secrets,
-    thought: Option<Vec<u8>>,
-}
-
-/// The most bytes of what a model has said.
-const MAX_THOUGHT: usize = metnos_proto::msg::mind::MAX_REPLY;
-
-impl Given {
-    /// Exactly what the manifest asks for, no more and no less.
-    fn read(comes: Comes, verified: &Verified, id: &ExecutorId) -> Result<Self, Refusal> {
-        let executor = &verified.executor;
-        let (secrets, thought) = match comes {
-            Comes::Nothing => (None, None),
-            Comes::Secrets(sealed) => (Some(sealed), None),
-            Comes::Thought(sealed) => (None, Some(sealed)),
-        };
-        let secrets = Secrets::read(secrets, &executor.plan.spec().secrets).map_err(|why| {
-            Refusal::new(RefusalCode::Denied, "secret.other", format!("{id} does not run: {why}"))
-                .remedy("`metnosctl secret list` shows what is kept, and for whom")
-        })?;
-        let other =
-            |why: String| Refusal::new(RefusalCode::Denied, "thought.other", format!("{id} does not run: {why}"));
-        if thought.is_some() != executor.manifest.mind.is_some() {
-            return Err(other("a model's words come exactly where its manifest has [mind]".to_owned()));
-        }
-        let read = |sealed: Sealed| {
-            let bytes = sealed.read().map_err(|error| other(error.to_string()))?;
-            let limits = Limits { max_bytes: MAX_THOUGHT, max_depth: 4 };
-            let object =
-                json::parse_object(&bytes, limits).map_err(|error| other(format!("the model's words: {error}")))?;
-            Ok(json::canonical(&Value::Object(object)))
-        };
-        Ok(Self { secrets, thought: thought.map(read).transpose()? })
-    }
 }
 
 impl<S: Sandbox> Service<S> {
@@ -127,7 +81,7 @@ impl<S: Sandbox> Service<S> {
         ask: Run,
         (arguments, comes): (Sealed, Comes),
         line: Line,
-    ) -> Served<RunReport, 1> {
+    ) -> Result<Out, No> {
         let arguments = arguments.read().map_err(|error| internal(&error.to_string()))?;
         if Blake3::of(&arguments) != ask.arguments {
             return Err(No::Violation(format!(
@@ -137,7 +91,11 @@ impl<S: Sandbox> Service<S> {
         }
         let prepared = self.prepare(link, &ask, &arguments, comes).await?;
         let Prepared { verified, arguments, inputs, slot, given, open, only } = prepared;
-        let Given { secrets, thought } = given;
+        let Given { secrets, thought, file } = given;
+        let into = match &file {
+            Some(Handing::Gives(into)) => Some(Rc::clone(into)),
+            Some(Handing::Takes(_)) | None => None,
+        };
         let began = self.results.borrow_mut().begin(ask.turn, ask.place);
         began.map_err(|error| error.refusal())?;
         let (recorded, begin) = oneshot::channel();
@@ -148,7 +106,10 @@ impl<S: Sandbox> Service<S> {
             let _ = recorded.send(());
             Ok::<u64, Refusal>(seq)
         };
-        let entry = Entry::Call { args: arguments, thought };
+        let entry = match file {
+            Some(file) => Entry::Filed { args: arguments, file },
+            None => Entry::Call { args: arguments, thought },
+        };
         let plan = only.as_ref().unwrap_or(&verified.executor.plan);
         let running = self.execute((&verified, plan), (entry, &secrets, &open), &slot, &ask, notes, begin);
         // Made ready while its start is recorded; what runs has heard of that.
@@ -163,13 +124,18 @@ impl<S: Sandbox> Service<S> {
         drop(secrets);
         // Made before the record, so that its failure is found before anything is promised.
         let sealed = Sealed::new(&judged.bytes);
+        // Nobody else has it by now. What a call that failed has given is no file.
+        let given = into.and_then(Rc::into_inner).filter(|_| judged.outcome == Outcome::Ok).map(RefCell::into_inner);
+        let given = given.map(Filling::seal).transpose();
         let ended = self.ended(&ask, &judged, started_seq).await;
         drop(slot);
         if let Err(refusal) = ended {
             self.results.borrow_mut().give_up(ask.turn, ask.place);
             return Err(refusal.into());
         }
-        self.report(&ask, inputs, &judged, sealed)
+        let (report, [result]) = self.report(&ask, inputs, &judged, sealed)?;
+        let given = given.map_err(|error| internal(&format!("{}'s file cannot be handed on: {error}", ask.id)))?;
+        Ok((report, result, given))
     }
 
     /// Verifies and resolves; takes a place among the running.

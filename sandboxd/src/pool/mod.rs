@@ -15,6 +15,7 @@ pub mod call;
 pub mod candidates;
 pub mod contract;
 pub mod files;
+pub mod given;
 pub mod named;
 pub mod output;
 pub mod registry;
@@ -27,7 +28,7 @@ pub mod secrets;
 mod testing;
 pub mod verify;
 
-pub use seam::{Entry, Finished, Job};
+pub use seam::{Entry, Finished, Handing, Job};
 pub use secrets::Secrets;
 
 /// Where calls run.

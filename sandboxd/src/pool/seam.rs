@@ -1,7 +1,11 @@
 //! What goes into a sandbox and what comes out of one.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::{Outcome, Resources};
+use metnos_proto::payload::{Filling, Sealed};
 use tokio::sync::oneshot;
 
 use super::secrets::Secrets;
@@ -19,8 +23,53 @@ pub enum Entry {
         /// What a model has said about them, a JSON object, where the manifest asks for it.
         thought: Option<Vec<u8>>,
     },
+    /// `run`, with these arguments and a file.
+    Filed {
+        /// A JSON object.
+        args: Vec<u8>,
+        /// The file.
+        file: Handing,
+    },
     /// `cases`, of birth tests.
     Cases,
+}
+
+/// A file on its way.
+#[derive(Debug)]
+pub enum Handing {
+    /// In.
+    Takes(Sealed),
+    /// Out: into this memory, which the asker has as well.
+    Gives(Rc<RefCell<Filling>>),
+}
+
+impl Entry {
+    /// The arguments; none of what describes cases.
+    #[must_use]
+    pub fn args(&self) -> Option<&[u8]> {
+        match self {
+            Self::Call { args, .. } | Self::Filed { args, .. } => Some(args),
+            Self::Cases => None,
+        }
+    }
+
+    /// The file that it takes.
+    #[must_use]
+    pub const fn takes(&self) -> Option<&Sealed> {
+        match self {
+            Self::Filed { file: Handing::Takes(file), .. } => Some(file),
+            Self::Filed { file: Handing::Gives(_), .. } | Self::Call { .. } | Self::Cases => None,
+        }
+    }
+
+    /// Where the file that it gives goes.
+    #[must_use]
+    pub fn gives(&self) -> Option<&RefCell<Filling>> {
+        match self {
+            Self::Filed { file: Handing::Gives(into), .. } => Some(into),
+            Self::Filed { file: Handing::Takes(_), .. } | Self::Call { .. } | Self::Cases => None,
+        }
+    }
 }
 
 /// One run.

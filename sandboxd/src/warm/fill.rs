@@ -16,6 +16,7 @@ use super::{Idle, MAX_COMPILED, MAX_TOLD, Pool};
 use crate::approved::World;
 use crate::frames::{self, Word};
 use crate::limits::{Ending, supervise};
+use crate::said::Said;
 
 impl Pool {
     /// One step towards a full pool; how long to rest when there is none to take.
@@ -99,7 +100,7 @@ impl Pool {
         words.extend(frames::frame(Word::Request, br#"{"entry":"compile"}"#));
         let never = std::future::pending();
         let limits = &self.base.spec().limits;
-        let finished = supervise(launched, limits, &words, Ending::AtDeath, never, |_, _| {}).await;
+        let finished = supervise(launched, limits, Said::words(&words), None, Ending::AtDeath, never, |_, _| {}).await;
         let compiled = match finished.outcome {
             Outcome::Ok if finished.result.len() <= MAX_COMPILED => finished.result,
             // What cannot be compiled is told as text, and fails where it belongs: in its call.

@@ -11,12 +11,12 @@ use metnos_sandboxd::approved::World;
 use metnos_sandboxd::escape::{Case, Layer};
 use metnos_sandboxd::frames::{HEAD, Word, frame};
 use metnos_sandboxd::inner::{Becoming, Careless};
-use metnos_sandboxd::kernel;
 use metnos_sandboxd::launch::{Launched, Launcher};
 use metnos_sandboxd::limits::{self, Breach, Ending, supervise};
 use metnos_sandboxd::order::layout;
 use metnos_sandboxd::plan::{Egress, Limits, Memory, Mount, MountFlags, Namespace, Plan, Spec, Use};
 use metnos_sandboxd::pool::{Entry, Finished, Sandbox, ScratchFolder};
+use metnos_sandboxd::said::{self, Said};
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -106,7 +106,7 @@ pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Resu
     words.extend(frame(Word::Source, case.whole().as_bytes()));
     // The descriptor that was left open is no connection that anybody knows of.
     let told = plan.careless(|spec| spec.egress = None);
-    words.extend(frame(Word::Request, &kernel::request(&told, &Entry::Call { args: arguments, thought: None })));
+    words.extend(frame(Word::Request, &said::request(&told, &Entry::Call { args: arguments, thought: None })));
     if has(Layer::Channel) {
         // Where a limit is what ends it, there must be time for that.
         let limited = case.behind.contains(&Layer::Limits) && !has(Layer::Limits);
@@ -120,7 +120,7 @@ pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Resu
         tokio::time::sleep(patience + Duration::from_millis(500)).await;
         Breach::Stopped
     };
-    let ended = supervise(launched, &watched, &words, Ending::AtDeath, stop, |_, _| {}).await;
+    let ended = supervise(launched, &watched, Said::words(&words), None, Ending::AtDeath, stop, |_, _| {}).await;
     if ended.outcome == Outcome::SandboxFailed {
         return Err(format!("it was not tried: {}", ended.why));
     }

@@ -8,11 +8,11 @@ use metnos_proto::msg::common::{Carrier, Outcome};
 use metnos_sandboxd::approved::World;
 use metnos_sandboxd::escape::{self, Case, Layer, families};
 use metnos_sandboxd::frames::{HEAD, Word, frame};
-use metnos_sandboxd::kernel;
 use metnos_sandboxd::limits::{self, Breach, Ending, supervise};
 use metnos_sandboxd::order::layout;
 use metnos_sandboxd::plan::{Limits, Plan};
 use metnos_sandboxd::pool::{Entry, Finished, Sandbox, ScratchFolder};
+use metnos_sandboxd::said::{self, Said};
 use rustix::process::Resource;
 use serde_json::Value;
 
@@ -88,7 +88,7 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     let launched = idle.take().ok_or("the child has ended")?;
     let arguments = metnos_proto::json::canonical(&arguments());
     let mut words = frame(Word::Source, case.whole().as_bytes());
-    words.extend(frame(Word::Request, &kernel::request(&plan, &Entry::Call { args: arguments, thought: None })));
+    words.extend(frame(Word::Request, &said::request(&plan, &Entry::Call { args: arguments, thought: None })));
     let mut granted_limits = plan.spec().limits;
     let granted = Duration::from_secs(granted_limits.wall_s.into());
     let mut patience = Duration::from_secs(60) * slower();
@@ -99,7 +99,7 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
         tokio::time::sleep(patience).await;
         Breach::Stopped
     };
-    let ended = supervise(launched, &granted_limits, &words, Ending::AtDeath, stop, |_, _| {}).await;
+    let ended = supervise(launched, &granted_limits, Said::words(&words), None, Ending::AtDeath, stop, |_, _| {}).await;
     if ended.outcome == Outcome::SandboxFailed {
         return Err(format!("it was not tried: {}", ended.why));
     }

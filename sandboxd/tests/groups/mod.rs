@@ -4,10 +4,10 @@
 use metnos_proto::executor::Quotas;
 use metnos_proto::msg::common::Outcome;
 use metnos_sandboxd::frames::{Word, frame};
-use metnos_sandboxd::kernel;
 use metnos_sandboxd::limits::{Ending, Finished, supervise};
 use metnos_sandboxd::plan::Limits;
 use metnos_sandboxd::pool::Entry;
+use metnos_sandboxd::said::{self, Said};
 use rustix::fs::{Mode, OFlags};
 
 use super::escape;
@@ -38,6 +38,7 @@ const OPEN: Limits = Limits {
     file_bytes: 1 << 20,
     stack_bytes: 8 << 20,
     disk_bytes: 0,
+    gives_bytes: 0,
     disk_files: 0,
 };
 
@@ -63,10 +64,10 @@ async fn run(lab: &Lab, code: &str, bounded: bool) -> Result<Finished, String> {
     escape::without_all_limits(&mut words);
     words.extend(frame(Word::Source, code.as_bytes()));
     let entry = Entry::Call { args: b"{}".to_vec(), thought: None };
-    words.extend(frame(Word::Request, &kernel::request(&plan, &entry)));
+    words.extend(frame(Word::Request, &said::request(&plan, &entry)));
     // Watched as if it might have everything, so that nobody but its group says that it had too much.
     let never = std::future::pending();
-    let finished = supervise(launched, &OPEN, &words, Ending::AtDeath, never, |_, _| {}).await;
+    let finished = supervise(launched, &OPEN, Said::words(&words), None, Ending::AtDeath, never, |_, _| {}).await;
     let gone = rustix::fs::openat(&folder, "cgroup.procs", OFlags::RDONLY, Mode::empty()).is_err();
     holds(gone, "its group outlives it")?;
     Ok(finished)

@@ -12,6 +12,7 @@ use metnos_sandboxd::frames::MAX_ALARMS;
 use metnos_sandboxd::limits::{Ending, supervise};
 use metnos_sandboxd::plan::Plan;
 use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox, Secrets};
+use metnos_sandboxd::said::Said;
 use metnos_sandboxd::warm::stock::{BUSY_CHILDREN, IDLE_CHILDREN};
 use rustix::fs::{CWD, RenameFlags};
 use serde_json::json;
@@ -320,9 +321,16 @@ pub async fn bad_orders(lab: &Lab) -> Verdict {
             let mut words = order.clone();
             words.extend(frame(Word::Source, code("ran").as_bytes()));
             words.extend(frame(Word::Request, REQUEST));
-            let finished =
-                supervise(launched, &plan.spec().limits, &words, Ending::AtDeath, std::future::pending(), |_, _| {})
-                    .await;
+            let finished = supervise(
+                launched,
+                &plan.spec().limits,
+                Said::words(&words),
+                None,
+                Ending::AtDeath,
+                std::future::pending(),
+                |_, _| {},
+            )
+            .await;
             let nothing = finished.outcome == Outcome::SandboxFailed && finished.result.is_empty();
             let why = number != OPEN || finished.why.contains("canary: ");
             holds(nothing && why, format!("{number} warm {warm}: {finished:?}"))?;

@@ -112,10 +112,15 @@ fn parts(bytes: &[u8], boundary: &str, request: &mut Request) {
 
 /// Answers; whether the other side was still there.
 pub fn answer(stream: &mut TcpStream, status: u16, kind: &str, body: &[u8]) -> bool {
-    let head = format!(
-        "HTTP/1.1 {status} .\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: keep-alive\r\n\r\n",
-        body.len()
-    );
     // In one write, so that nothing waits for the rest.
-    stream.write_all(&[head.as_bytes(), body].concat()).is_ok()
+    stream.write_all(&[head(status, kind, body.len()).as_bytes(), body].concat()).is_ok()
+}
+
+/// Begins an answer of so many bytes; whether the other side was still there.
+pub fn begin(stream: &mut TcpStream, status: u16, kind: &str, bytes: usize) -> bool {
+    stream.write_all(head(status, kind, bytes).as_bytes()).is_ok()
+}
+
+fn head(status: u16, kind: &str, bytes: usize) -> String {
+    format!("HTTP/1.1 {status} .\r\nContent-Type: {kind}\r\nContent-Length: {bytes}\r\nConnection: keep-alive\r\n\r\n")
 }

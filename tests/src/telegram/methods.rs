@@ -7,6 +7,9 @@ use super::{Message, State, chat_of, http, markup, no, number};
 /// The most units of a message.
 const MAX_UNITS: usize = 4_096;
 
+/// The largest file that a bot may fetch, in bytes.
+const MAX_FETCHED: usize = 20 << 20;
+
 fn ok(result: Value) -> (u16, Value) {
     (200, json!({"ok": true, "result": result}))
 }
@@ -200,6 +203,9 @@ fn file(state: &State, body: &Map<String, Value>) -> Result<Value, String> {
     let name = text_of(body, "file_id").strip_prefix("file-").unwrap_or_default();
     let path = format!("documents/{name}");
     let bytes = state.files.get(&path).ok_or("Bad Request: invalid file_id")?;
+    if bytes.len() > MAX_FETCHED {
+        return Err("Bad Request: file is too big".to_owned());
+    }
     Ok(
         json!({"file_id": format!("file-{name}"), "file_unique_id": format!("u{name}"), "file_size": bytes.len(), "file_path": path}),
     )

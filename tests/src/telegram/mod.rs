@@ -38,6 +38,10 @@ pub enum Fault {
     LostAfter,
     /// Nothing comes until [`Emulator::release`]; nothing was done.
     Hang,
+    /// Of a file, half comes, and then the connection ends. The method of a file is `file`.
+    Half,
+    /// Of a file, half comes, and the rest after [`Emulator::release`].
+    HalfThenRest,
 }
 
 /// A message in a chat.
@@ -335,6 +339,12 @@ fn connection(stream: &TcpStream, shared: &Shared) {
         let (kind, bytes) = match body {
             Body::Json(value) => ("application/json", value.to_string().into_bytes()),
             Body::Bytes(bytes) => ("application/octet-stream", bytes),
+            Body::Half(bytes, goes_on) => {
+                if !half(&mut writing, &bytes, goes_on, shared) {
+                    break;
+                }
+                continue;
+            }
         };
         if !http::answer(&mut writing, status, kind, &bytes) {
             break;
@@ -346,6 +356,30 @@ fn connection(stream: &TcpStream, shared: &Shared) {
 pub(crate) enum Body {
     Json(Value),
     Bytes(Vec<u8>),
+    /// Whether the rest comes, too.
+    Half(Vec<u8>, bool),
+}
+
+/// Says half of a file, and the rest when it is released; whether the other side was still there.
+fn half(stream: &mut TcpStream, bytes: &[u8], goes_on: bool, shared: &Shared) -> bool {
+    let (first, rest) = bytes.split_at(bytes.len() / 2);
+    let began = http::begin(stream, 200, "application/octet-stream", bytes.len()) && stream.write_all(first).is_ok();
+    if !began || !goes_on {
+        return false;
+    }
+    until_released(shared);
+    stream.write_all(rest).is_ok()
+}
+
+fn until_released(shared: &Shared) {
+    let mut guard = shared.0.lock().expect("nobody panics with it");
+    let before = guard.released;
+    guard.hanging += 1;
+    shared.1.notify_all();
+    while guard.released == before && !guard.ended {
+        guard = shared.1.wait(guard).expect("nobody panics with it");
+    }
+    guard.hanging -= 1;
 }
 
 fn no(code: u16, why: &str) -> (u16, Value) {
@@ -359,8 +393,14 @@ fn answer(request: &http::Request, shared: &Shared) -> Option<(u16, Body)> {
         return None;
     }
     if let Some(file) = request.path.strip_prefix(&format!("/file/bot{TOKEN}/")) {
+        let fault = state().faults.get_mut("file").and_then(VecDeque::pop_front);
         let bytes = state().files.get(file).cloned();
-        return Some(bytes.map_or((404, Body::Bytes(Vec::new())), |bytes| (200, Body::Bytes(bytes))));
+        let body = |bytes| match fault {
+            Some(Fault::Half) => Body::Half(bytes, false),
+            Some(Fault::HalfThenRest) => Body::Half(bytes, true),
+            _ => Body::Bytes(bytes),
+        };
+        return Some(bytes.map_or((404, Body::Bytes(Vec::new())), |bytes| (200, body(bytes))));
     }
     let json = |(status, value): (u16, Value)| Some((status, Body::Json(value)));
     let Some(method) = request.path.strip_prefix(&format!("/bot{TOKEN}/")) else {
@@ -377,16 +417,9 @@ fn answer(request: &http::Request, shared: &Shared) -> Option<(u16, Body)> {
         }
         Some(Fault::Unauthorized) => return json(no(401, "Unauthorized")),
         Some(Fault::ServerError) => return json(no(500, "Internal Server Error")),
-        Some(Fault::LostBefore) => return None,
+        Some(Fault::LostBefore | Fault::Half | Fault::HalfThenRest) => return None,
         Some(Fault::Hang) => {
-            let mut guard = state();
-            let before = guard.released;
-            guard.hanging += 1;
-            shared.1.notify_all();
-            while guard.released == before && !guard.ended {
-                guard = shared.1.wait(guard).expect("nobody panics with it");
-            }
-            guard.hanging -= 1;
+            until_released(shared);
             return None;
         }
     }
