@@ -160,7 +160,7 @@ fn who_speaks_italian_is_answered_in_italian_in_an_english_house_and_the_others_
     });
     assert!(!settled.text.contains("May this"));
     says("/undo");
-    server.told(PERSON, "note_add: annullata");
+    server.told(PERSON, "La nota non c'è più.");
     says("/status");
     let how = server.told(PERSON, "Metnos è in funzione");
     assert!(how.text.contains("nessun modello linguistico"), "{}", how.text);
@@ -220,7 +220,7 @@ fn a_file_that_is_sent_is_kept_below_the_inbox_like_any_other_act_and_leads_nowh
     assert_eq!(count(&lines, "owner_message"), 0, "a file is no word");
     // It can be taken back, and sent again.
     server.say(OWNER, "/undo");
-    server.told(OWNER, "Taken back: 1");
+    server.told(OWNER, "is taken out of the inbox again");
     assert!(!set.workspace("inbox/report \u{1f980}.pdf").exists());
     server.send_file(OWNER, "report \u{1f980}.pdf", &bytes, "", None);
     server.until("kept again", |state| {

@@ -223,12 +223,13 @@ fn what_was_done_is_taken_back_once_and_a_second_word_says_so() {
     server.settled();
     assert!(journal(&set).contains("call the dentist"), "{:#?}", server.chat(OWNER));
     server.say(OWNER, "/undo");
-    server.told(OWNER, "Taken back: 1");
+    server.told(OWNER, "The note is taken out again.");
     assert!(!journal(&set).contains("call the dentist"), "{}\n{:#?}", journal(&set), server.chat(OWNER));
-    server.say(OWNER, "/undo");
-    server.told(OWNER, "nothing that was done can be taken back");
+    // In words it is the same.
+    server.say(OWNER, "undo that");
+    server.told(OWNER, "There is nothing of yours to take back.");
     let lines = set.chronicle();
-    assert_eq!(said(&lines, "/undo"), 2, "what has an effect is recorded");
+    assert_eq!((said(&lines, "/undo"), said(&lines, "undo that")), (1, 1), "what has an effect is recorded");
     set.verify();
 }
 

@@ -15,6 +15,7 @@ pub mod slots;
 pub mod speech;
 pub mod table;
 pub mod token;
+pub mod undo;
 pub mod when;
 
 use std::collections::{BTreeSet, HashMap};

@@ -254,13 +254,35 @@ chat-own-stopped = What was under way for you is stopped.
 owner-set-aside = { $executor } is in quarantine and does not run any more: { $why }. What to do, at the machine: metnosctl executor show { $name }
 owner-alarm = { $executor } tried what no executor has a use for: { $why }. What stops that is the sandbox. To switch it off, at the machine: metnosctl executor disable { $name }
 chat-status = Metnos is up. Turns under way: { $turns }. Waiting for your word: { $waiting }.
-chat-undone = Taken back: { $done }; left as they are: { $left }.
 
-undo-act = { $executor }: { $state ->
-    [undone] taken back
-    [nothing] there was nothing to take back
-    [undoing] it broke off; ask again, and it goes on where it stopped
-   *[other] it could not be taken back, and was left as it is ({ $state })
+# What was taken back.
+undo-nothing = There is nothing of yours to take back.
+undo-left = { $left ->
+    [one] One thing is left as it was.
+   *[other] { $left } things are left as they were.
+}
+undo-act = { $state ->
+    [undone] { $executor ->
+        [fs_append] What was added to { $path } is out of it again.
+        [note_add] { $path ->
+            [none] The note is taken out again.
+           *[other] The note is out of { $path } again.
+        }
+        [fs_delete] { $path } is back.
+        [fs_move] { $path } has its old name again.
+        [fs_write] { $path } is as it was before.
+        [inbox_add] { $path } is taken out of the inbox again.
+       *[other] What { $executor } did is taken back.
+    }
+    [nothing] { $path ->
+        [none] There was nothing left to take back.
+       *[other] There was nothing left to take back of { $path }.
+    }
+    [undoing] It broke off; say “undo” again, and it goes on where it stopped.
+   *[other] { $path ->
+        [none] It could not be taken back, and is left as it is.
+       *[other] What { $executor } did to { $path } could not be taken back ({ $state }), and is left as it is.
+    }
 }
 
 ## Refusals, by their rule: what is not here is said as the daemon says it
@@ -357,3 +379,30 @@ birth-next-why = { $step ->
     [pair] makes a code, which you say to the bot
    *[other] { $step }
 }
+
+# When something is or was.
+moment = { $weekday ->
+    [0] Sunday
+    [1] Monday
+    [2] Tuesday
+    [3] Wednesday
+    [4] Thursday
+    [5] Friday
+    [6] Saturday
+   *[other] { $weekday }
+} { $day } { $month ->
+    [1] January
+    [2] February
+    [3] March
+    [4] April
+    [5] May
+    [6] June
+    [7] July
+    [8] August
+    [9] September
+    [10] October
+    [11] November
+    [12] December
+   *[other] { $month }
+} { $year }, { $time }
+workspace = the workspace

@@ -275,13 +275,35 @@ chat-own-stopped = Ciò che era in corso per te è fermo.
 owner-set-aside = { $executor } è in quarantena e non gira più: { $why }. Che fare, alla macchina: metnosctl executor show { $name }
 owner-alarm = { $executor } ha tentato ciò che a nessun esecutore serve: { $why }. A fermarlo è la sandbox. Per spegnerlo, alla macchina: metnosctl executor disable { $name }
 chat-status = Metnos è in funzione. Turni in corso: { $turns }. In attesa della tua parola: { $waiting }.
-chat-undone = Annullate: { $done }; lasciate come sono: { $left }.
 
-undo-act = { $executor }: { $state ->
-    [undone] annullata
-    [nothing] non c'era niente da annullare
-    [undoing] si è interrotta nel mezzo; chiedi di nuovo, e riprende da dove si era fermata
-   *[other] non si è potuta annullare, ed è rimasta com'è ({ $state })
+# What was taken back.
+undo-nothing = Non c'è niente di tuo da annullare.
+undo-left = { $left ->
+    [one] Una cosa è rimasta com'era.
+   *[other] { $left } cose sono rimaste com'erano.
+}
+undo-act = { $state ->
+    [undone] { $executor ->
+        [fs_append] Ciò che era stato aggiunto a { $path } non c'è più.
+        [note_add] { $path ->
+            [none] La nota non c'è più.
+           *[other] La nota in { $path } non c'è più.
+        }
+        [fs_delete] { $path } è tornato al suo posto.
+        [fs_move] { $path } ha di nuovo il suo nome.
+        [fs_write] { $path } è di nuovo com'era prima.
+        [inbox_add] { $path } è stato tolto di nuovo.
+       *[other] Ciò che ha fatto { $executor } è annullato.
+    }
+    [nothing] { $path ->
+        [none] Non c'era più niente da annullare.
+       *[other] Non c'era più niente da annullare in { $path }.
+    }
+    [undoing] Si è interrotto nel mezzo; di’ di nuovo «annulla», e riprende da dove si era fermato.
+   *[other] { $path ->
+        [none] Non si è potuto annullare, ed è rimasto com'è.
+       *[other] Ciò che { $executor } ha fatto a { $path } non si è potuto annullare ({ $state }), ed è rimasto com'è.
+    }
 }
 
 ## Refusals, by their rule: what is not here is said as the daemon says it
@@ -589,3 +611,30 @@ birth-next-why = { $step ->
     [pair] fa un codice, che dirai al bot
    *[other] { $step }
 }
+
+# When something is or was.
+moment = { $weekday ->
+    [0] domenica
+    [1] lunedì
+    [2] martedì
+    [3] mercoledì
+    [4] giovedì
+    [5] venerdì
+    [6] sabato
+   *[other] { $weekday }
+} { $day } { $month ->
+    [1] gennaio
+    [2] febbraio
+    [3] marzo
+    [4] aprile
+    [5] maggio
+    [6] giugno
+    [7] luglio
+    [8] agosto
+    [9] settembre
+    [10] ottobre
+    [11] novembre
+    [12] dicembre
+   *[other] { $month }
+} { $year }, { $time }
+workspace = l'area di lavoro

@@ -12,6 +12,7 @@ pub mod relay;
 pub mod router;
 pub mod say;
 pub mod serve;
+mod undo;
 pub mod voice;
 
 #[cfg(test)]

@@ -69,7 +69,8 @@ impl Door {
         let opening = self.take_room(voice)?;
         // Checked before anybody else is asked; the words themselves are not looked at here.
         let said = read_words(&words)?;
-        let who = self.identify_by(&voice.speaker, crate::reflex::spoken_in(&said)).await?;
+        let undo = crate::reflex::undo::asked(&said);
+        let who = self.identify_by(&voice.speaker, undo.or_else(|| crate::reflex::spoken_in(&said))).await?;
         match who.standing {
             Standing::Owner | Standing::Guest => {}
             Standing::Stranger => return Ok(Taken::Stranger(self.pair(&voice.speaker, &said).await?)),
@@ -78,7 +79,10 @@ impl Door {
         let (registered, words) = self.register((&voice.speaker, &voice.mark), &who, words).await?;
         drop(opening);
         voice.ear.opens(registered.turn);
-        self.open(voice, who.lang, &registered, words, None).await;
+        match undo {
+            Some(_) => self.undo_as_turn(voice, who.lang, &registered),
+            None => self.open(voice, who.lang, &registered, words, None).await,
+        }
         Ok(Taken::Opened(registered.turn))
     }
 

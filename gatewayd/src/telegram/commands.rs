@@ -7,8 +7,7 @@ use std::rc::{Rc, Weak};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Lang, Refusal, Standing};
 use metnos_proto::msg::door::AnswerHere;
-use metnos_proto::msg::planner::TurnEnd;
-use metnos_proto::msg::policyd::{CardWaits, Identified, OwnersCard, PanicHere, UndoHere};
+use metnos_proto::msg::policyd::{CardWaits, Identified, OwnersCard, PanicHere};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -38,9 +37,13 @@ pub enum Command {
     Pause,
 }
 
-/// Reads a command, also one that names the bot. What only looks like one is words like any other.
+/// Reads a command, also one that names the bot, or the words for taking back: those are never begun twice either. What only
+/// looks like one is words like any other.
 #[must_use]
 pub fn read(text: &str) -> Option<Command> {
+    if crate::reflex::undo::asked(text).is_some() {
+        return Some(Command::Undo);
+    }
     let word = text.trim().strip_prefix('/')?;
     match word.split('@').next()? {
         // The word that every conversation with a bot begins with, as its button or behind a link.
@@ -227,15 +230,7 @@ impl Bot {
                 return;
             }
         };
-        let ask = UndoHere { channel: Channel::Telegram, sender: speaker.sender.clone() };
-        let (end, text) = match self.door.peers().policyd.undo_here(registered.trace, ask, []).await {
-            Ok((_, [told])) => {
-                let told: Value =
-                    told.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-                (TurnEnd::Answered, says::undone(who.lang, &told))
-            }
-            Err(error) => (TurnEnd::Denied, told(&error.into_refusal(), who.lang)),
-        };
+        let (end, text) = self.door.undo(speaker, registered.trace, who.lang).await;
         self.delivered(update, from, (registered.turn, registered.trace), end, &text).await;
     }
 
@@ -332,7 +327,10 @@ mod tests {
         ] {
             assert_eq!((read(words), file_in(words)), (Some(Command::File), path), "{words}");
         }
-        for words in ["undo", "/undone", "/files a", "/undo that", "what is /help", "", "/", "/Undo"] {
+        for words in ["undo that, please", "annulla"] {
+            assert_eq!(read(words), Some(Command::Undo), "{words}");
+        }
+        for words in ["undo the page", "/undone", "/files a", "/undo that", "what is /help", "", "/", "/Undo"] {
             assert_eq!(read(words), None, "{words}");
         }
     }

@@ -1,9 +1,8 @@
 //! What the bot itself says, in both languages (design: interfaces §8). It must never say anything of a stranger's.
 
-use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
+use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::policyd::{Notice, NoticeKind};
 use metnos_texts::{Key, say, tell};
-use serde_json::Value;
 
 /// The commands, with what each does.
 #[must_use]
@@ -56,25 +55,6 @@ pub fn status(lang: Lang, turns: u32, waiting: usize, models: Option<&str>) -> S
     let waiting = u64::try_from(waiting).unwrap_or(u64::MAX);
     let first = tell(lang, Key::ChatStatus, &[("turns", u64::from(turns).into()), ("waiting", waiting.into())]);
     models.map_or_else(|| first.clone(), |models| format!("{first}\n{models}"))
-}
-
-/// What was taken back, from policyd's word on it.
-#[must_use]
-pub fn undone(lang: Lang, told: &Value) -> String {
-    let (done, left) = (told["undone"].as_u64().unwrap_or(0), told["left"].as_u64().unwrap_or(0));
-    let mut text = tell(lang, Key::ChatUndone, &[("done", done.into()), ("left", left.into())]);
-    for act in told["acts"].as_array().into_iter().flatten() {
-        let of = |key: &str| act[key].as_str().unwrap_or_default().to_owned();
-        let (executor, state) = (of("executor"), of("state"));
-        let values = [("executor", (&executor).into()), ("state", (&state).into())];
-        text.push_str(&format!("\n{}", tell(lang, Key::UndoAct, &values)));
-        // What policyd would not let be done has a rule; what the inverse said of itself is its own and English.
-        if !of("rule").is_empty() {
-            let no = Refusal::new(RefusalCode::Denied, &of("rule"), of("why"));
-            text.push_str(&format!(": {}", metnos_texts::refusal(lang, &no)));
-        }
-    }
-    text
 }
 
 /// Above the commands.

@@ -1,0 +1,166 @@
+//! "Undo" in words, on every channel: the door itself has the last thing of whoever says so taken back, under the name that
+//! policyd knows him by, and no planner hears of it. It says in a sentence what was taken back, or that there is nothing.
+
+use std::rc::Rc;
+
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
+use metnos_proto::msg::planner::{Text, TurnDone, TurnEnd};
+use metnos_proto::msg::policyd::{PromptRegistered, UndoHere};
+use metnos_texts::{Key, say, tell};
+use serde_json::Value;
+
+use super::Door;
+use super::relay::{Item, Relay};
+use super::voice::{Speaker, Voice};
+
+/// The rule of policyd by which there is nothing to take back.
+const NOTHING: &str = "undo.nothing";
+
+impl Door {
+    /// Has the last thing of this speaker taken back: how that ended, and what is said of it.
+    pub(crate) async fn undo(&self, speaker: &Speaker, trace: TraceId, lang: Lang) -> (TurnEnd, String) {
+        let ask = UndoHere { channel: speaker.channel, sender: speaker.sender.clone() };
+        match self.peers.policyd.undo_here(trace, ask, []).await {
+            Ok((_, [told])) => {
+                let told: Value =
+                    told.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+                (TurnEnd::Answered, undone(lang, &told))
+            }
+            Err(error) => match error.into_refusal() {
+                refusal if refusal.rule == NOTHING => (TurnEnd::Answered, say(lang, Key::UndoNothing)),
+                refusal => (TurnEnd::Denied, metnos_texts::refusal(lang, &refusal)),
+            },
+        }
+    }
+
+    /// The same as a turn that was registered: its answer goes to the ear of whoever has said so, and into the journal.
+    pub(super) fn undo_as_turn(self: &Rc<Self>, voice: &Voice, lang: Lang, registered: &PromptRegistered) {
+        let PromptRegistered { turn, trace } = *registered;
+        let ear = Some(Rc::clone(&voice.ear));
+        let (relay, handle) = Relay::new(self, voice.number, (turn, trace, lang), ear, String::new());
+        self.enter(turn, handle);
+        tokio::task::spawn_local(relay.run());
+        let (door, speaker) = (Rc::clone(self), voice.speaker.clone());
+        tokio::task::spawn_local(async move {
+            let (end, said) = door.undo(&speaker, trace, lang).await;
+            let turns = door.turns.borrow();
+            let Some(handle) = turns.get(&turn) else { return };
+            let why = if end == TurnEnd::Answered {
+                let text = said + "\n";
+                door.queue(handle, text.len(), Item::Text(Text { turn, text }));
+                String::new()
+            } else {
+                said
+            };
+            door.queue(handle, 0, Item::Done(TurnDone { turn, end, why }));
+        });
+    }
+}
+
+/// What was taken back, from policyd's word on it.
+fn undone(lang: Lang, told: &Value) -> String {
+    let acts = told["acts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if acts.is_empty() {
+        return say(lang, Key::UndoNothing);
+    }
+    let mut lines: Vec<String> = acts.iter().map(|act| one(lang, act)).collect();
+    // What stands behind an act that could not be taken back was not tried.
+    let left = told["left"].as_u64().unwrap_or(0);
+    if left > 0 && lines.len() > 1 {
+        lines.push(tell(lang, Key::UndoLeft, &[("left", left.into())]));
+    }
+    lines.join("\n")
+}
+
+fn one(lang: Lang, act: &Value) -> String {
+    let plain = |value: &Value| {
+        let text = value.as_str().unwrap_or_default();
+        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect::<String>()
+    };
+    let (executor, state) = (plain(&act["executor"]), plain(&act["state"]));
+    let path = plain(&act["arguments"]["path"]);
+    // A note that names no notebook went to the usual one.
+    let path = if path.is_empty() { "none".to_owned() } else { path };
+    let values = [("executor", (&executor).into()), ("state", (&state).into()), ("path", (&path).into())];
+    let text = tell(lang, Key::UndoAct, &values);
+    // What policyd would not let be done has a rule; what the inverse said of itself is its own and English.
+    let rule = plain(&act["rule"]);
+    if rule.is_empty() {
+        return text;
+    }
+    let no = Refusal::new(RefusalCode::Denied, &rule, plain(&act["why"]));
+    format!("{text} {}", metnos_texts::refusal(lang, &no))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use metnos_proto::msg::common::Standing;
+    use serde_json::json;
+
+    use super::super::stage::Stage;
+    use super::*;
+    use crate::testing::run;
+
+    fn act(executor: &str, state: &str, arguments: &Value) -> Value {
+        json!({"executor": executor, "state": state, "arguments": arguments, "why": "because", "rule": ""})
+    }
+
+    #[test]
+    fn what_was_taken_back_is_told_in_a_sentence_of_the_persons_language() {
+        for (executor, arguments, english, italian) in [
+            (
+                "fs_append",
+                json!({"path": "notes/list.md"}),
+                "What was added to notes/list.md is out of it again.",
+                "Ciò che era stato aggiunto a notes/list.md non c'è più.",
+            ),
+            ("fs_delete", json!({"path": "a.md"}), "a.md is back.", "a.md è tornato al suo posto."),
+            (
+                "fs_move",
+                json!({"path": "a.md", "to": "b.md"}),
+                "a.md has its old name again.",
+                "a.md ha di nuovo il suo nome.",
+            ),
+            ("fs_write", json!({"path": "a.md"}), "a.md is as it was before.", "a.md è di nuovo com'era prima."),
+            ("note_add", json!({}), "The note is taken out again.", "La nota non c'è più."),
+            ("other", json!({}), "What other did is taken back.", "Ciò che ha fatto other è annullato."),
+        ] {
+            let told = json!({"acts": [act(executor, "undone", &arguments)], "undone": 1, "left": 0});
+            assert_eq!(undone(Lang::En, &told), english);
+            assert_eq!(undone(Lang::It, &told), italian);
+        }
+        let kept = json!({"acts": [act("fs_write", "done", &json!({"path": "a\u{1b}.md"}))], "undone": 0, "left": 1});
+        let said = undone(Lang::En, &kept);
+        assert!(said.contains("a\u{fffd}.md") && said.contains("could not be taken back"), "{said}");
+        assert_eq!(undone(Lang::It, &json!({"acts": []})), "Non c'è niente di tuo da annullare.");
+    }
+
+    #[test]
+    fn the_door_takes_back_by_itself_and_no_planner_hears_of_it() {
+        run(async {
+            let stage = Stage::new();
+            let mut person = stage.person(1000);
+            for words in ["undo", "Annulla l'ultima cosa!"] {
+                person.say(words.as_bytes()).await.unwrap();
+                let (said, done) = person.listen().await;
+                assert_eq!((said.lines().count(), done.end), (1, TurnEnd::Answered), "{words}: {said}");
+            }
+            assert_eq!(stage.script.asked("undo_here"), ["undo_here uid:1000", "undo_here uid:1000"]);
+            assert_eq!(stage.script.asked("open_turn"), Vec::<String>::new());
+            assert_eq!(stage.script.asked("register_prompt").len(), 2);
+            assert_eq!(stage.script.asked("delivered answered").len(), 2);
+        });
+    }
+
+    #[test]
+    fn a_stranger_takes_nothing_back() {
+        run(async {
+            let stage = Stage::new();
+            stage.script.standing.set(Standing::Stranger);
+            assert!(stage.person(4711).say(b"undo").await.is_err());
+            assert_eq!(stage.script.asked("undo_here"), Vec::<String>::new());
+        });
+    }
+}
