@@ -5,6 +5,10 @@
 /// The longest text of a zone, in bytes.
 pub const MAX_TEXT: usize = 128;
 
+/// The last instant that is shown, in seconds from 1970: the end of the year 9999.
+const LAST_SHOWN: i64 = 253_402_300_799;
+/// The longest text of an instant, in bytes.
+const MAX_INSTANT: usize = 35;
 /// Seconds of a day.
 const DAY: i64 = 86_400;
 /// The longest rule that is read, in bytes.
@@ -52,8 +56,45 @@ impl Default for Zone {
     }
 }
 
+/// Places by the rule that they share, a rule on a line, as `clock_now` has them; and what people call a place whose zone
+/// has another name.
+const ZONES: &str = include_str!("zones.txt");
+const PLACES: &str = include_str!("places.txt");
+
+/// The zone of a place by its name in the tables, its last part, or what people call it, with its rule:
+/// `Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)`. `None` where no place is called so, or places with different rules are.
+#[must_use]
+pub fn of_place(place: &str) -> Option<String> {
+    if place.is_empty() || place.len() > MAX_TEXT {
+        return None;
+    }
+    let mut wanted = place.trim().to_lowercase().replace(' ', "_").replace('à', "a");
+    if let Some(zone) = PLACES.lines().find_map(|line| line.strip_prefix(&wanted)?.strip_prefix(' ')) {
+        wanted = zone.to_lowercase();
+    }
+    let mut found: Option<(&str, &str)> = None;
+    for line in ZONES.lines() {
+        let Some((rule, names)) = line.split_once(' ') else { continue };
+        for name in names.split(' ') {
+            let low = name.to_lowercase();
+            if low == wanted {
+                return Some(format!("{name} ({rule})"));
+            }
+            if low.rsplit('/').next() == Some(&wanted) {
+                match found {
+                    Some((other, _)) if other != rule => return None,
+                    Some(_) => {}
+                    None => found = Some((rule, name)),
+                }
+            }
+        }
+    }
+    found.map(|(rule, name)| format!("{name} ({rule})"))
+}
+
 /// The text of the zone that `USER.md` names in its line `Time zone:`, when it can be one; else `machine`, that of the
-/// machine's own clock. A bare place is taken as it stands: an executor with tables of its own may know it.
+/// machine's own clock. A bare place gets its rule, from the machine where its clock stands there, else from the tables; one
+/// that they do not know is taken as it stands.
 #[must_use]
 pub fn of_user(user: &str, machine: &str) -> String {
     let named = user.lines().take(4_096).find_map(|line| {
@@ -65,8 +106,21 @@ pub fn of_user(user: &str, machine: &str) -> String {
         text.len() <= MAX_TEXT && text.contains('/') && text.bytes().all(plain)
     };
     let of_machine = |text: &str| machine.strip_prefix(text).is_some_and(|rest| rest.starts_with(" ("));
-    let usable = |text: &&str| Zone::read(text).is_some() || is_place(text) && !of_machine(text);
-    named.filter(usable).unwrap_or(machine).to_owned()
+    match named {
+        Some(text) if Zone::read(text).is_some() => text.to_owned(),
+        Some(text) if text.is_empty() || of_machine(text) => machine.to_owned(),
+        Some(text) => {
+            of_place(text).or_else(|| is_place(text).then(|| text.to_owned())).unwrap_or_else(|| machine.to_owned())
+        }
+        None => machine.to_owned(),
+    }
+}
+
+/// A distance from UTC in seconds as it is written: `+01:00`.
+#[must_use]
+pub fn offset_text(ahead: i64) -> String {
+    let minutes = ahead.abs() / 60;
+    format!("{}{:02}:{:02}", if ahead < 0 { '-' } else { '+' }, minutes / 60, minutes % 60)
 }
 
 /// What stands behind a key, whatever the case of its letters.
@@ -202,6 +256,61 @@ impl Change {
     }
 }
 
+/// A moment as a clock and a calendar show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    /// The year.
+    pub year: i64,
+    /// The month, from 1.
+    pub month: i64,
+    /// The day of the month, from 1.
+    pub day: i64,
+    /// The day of the week, 0 for Sunday.
+    pub weekday: i64,
+    /// Minutes since midnight.
+    pub minute: i64,
+}
+
+/// What a clock shows that is so many seconds ahead of UTC at an instant, in seconds since 1970.
+#[must_use]
+pub fn shown(now: i64, ahead: i64) -> Shown {
+    let local = now.saturating_add(ahead).clamp(-LAST_SHOWN, LAST_SHOWN);
+    let day = local.div_euclid(DAY);
+    let (year, of_year) = year_of(day);
+    let month = (1..=12).rev().find(|month| days(year, *month, 1) - days(year, 1, 1) <= of_year).unwrap_or(1);
+    let of_month = day - days(year, month, 1) + 1;
+    // The 1st of January 1970 was a Thursday.
+    Shown { year, month, day: of_month, weekday: (day + 4).rem_euclid(7), minute: local.rem_euclid(DAY) / 60 }
+}
+
+/// Reads an instant as RFC 3339 writes it, such as `2026-11-24T13:31:05Z` or `2026-11-24T14:31:05+01:00`: seconds since
+/// 1970, and how far its own clock is ahead of UTC where it says so.
+#[must_use]
+pub fn instant(text: &str) -> Option<(i64, Option<i64>)> {
+    let bytes = text.as_bytes();
+    if !text.is_ascii() || bytes.len() < 20 || bytes.len() > MAX_INSTANT {
+        return None;
+    }
+    let shape = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
+    if shape.iter().any(|(at, sign)| bytes[*at] != *sign) {
+        return None;
+    }
+    let part = |range: std::ops::Range<usize>, most: i64| {
+        let text = &text[range];
+        text.parse::<i64>().ok().filter(|it| text.bytes().all(|b| b.is_ascii_digit()) && *it <= most)
+    };
+    let (year, month, day) = (part(0..4, 9_999)?, part(5..7, 12)?, part(8..10, 31)?);
+    let (hour, minute, second) = (part(11..13, 23)?, part(14..16, 59)?, part(17..19, 60)?);
+    if year < 1 || month < 1 || day < 1 {
+        return None;
+    }
+    let rest = &text[19..];
+    let rest = rest.strip_prefix('.').map_or(rest, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let ahead = if rest == "Z" { None } else { Some(fixed(rest).filter(|_| rest.len() == 6)?) };
+    let local = days(year, month, day) * DAY + hour * 3_600 + minute * 60 + second;
+    Some((local - ahead.unwrap_or(0), ahead))
+}
+
 const fn is_leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
@@ -238,7 +347,11 @@ mod tests {
             ("* time zone: UTC+2", "UTC+2"),
             ("- Time zone:", machine),
             ("- Time zone: Europe/Rome", machine),
-            ("- Time zone: Asia/Tokyo", "Asia/Tokyo"),
+            ("- Time zone: Asia/Tokyo", "Asia/Tokyo (JST-9)"),
+            ("- Time zone: Tokio", "Asia/Tokyo (JST-9)"),
+            ("- Time zone: New York", "America/New_York (EST5EDT,M3.2.0,M11.1.0)"),
+            ("- Time zone: Nowhere/Far", "Nowhere/Far"),
+            ("- Time zone: somewhere", machine),
             ("- Time zone: nowhere (at all)", machine),
             ("- Time zone: \u{1b}[2J", machine),
             ("", machine),
@@ -250,6 +363,26 @@ mod tests {
     /// Seconds since 1970 of an instant of UTC.
     fn at(year: i64, month: i64, day: i64, hour: i64) -> i64 {
         days(year, month, day) * DAY + hour * 3_600
+    }
+
+    #[test]
+    fn every_place_of_the_tables_has_a_rule_that_can_be_read() {
+        for (rule, names) in ZONES.lines().map(|line| line.split_once(' ').unwrap()) {
+            assert!(Zone::rule(rule).is_some(), "{rule}");
+            for name in names.split(' ') {
+                let text = of_place(name).unwrap();
+                assert!(text.starts_with(&format!("{name} (")) && Zone::read(&text).is_some(), "{text}");
+            }
+        }
+        for place in PLACES.lines().map(|line| line.split_once(' ').unwrap().0) {
+            assert!(of_place(place).is_some(), "{place}");
+        }
+        // The executor that tells the time has the same tables: its sandbox sees no file of Metnos.
+        let executor = include_str!("../../executors/clock_now/main.py");
+        assert!(executor.contains(ZONES.trim_end()));
+        let also: Vec<&str> = PLACES.lines().collect();
+        let theirs = executor.split_once("ALSO = \"\"\"\n").unwrap().1.split_once("\n\"\"\"").unwrap().0;
+        assert_eq!(theirs.split(['|', '\n']).collect::<Vec<_>>(), also);
     }
 
     #[test]
@@ -304,6 +437,31 @@ mod tests {
     fn days_are_counted_as_the_calendar_has_them() {
         assert_eq!((days(1970, 1, 1), days(2000, 3, 1), days(2026, 11, 22)), (0, 11_017, 20_779));
         assert_eq!((year_of(20_779), year_of(-1), year_of(0)), ((2026, 325), (1969, 364), (1970, 0)));
+    }
+
+    #[test]
+    fn an_instant_is_read_and_shown_as_a_clock_and_a_calendar_do() {
+        let (now, own) = instant("2026-11-24T13:31:05Z").unwrap();
+        assert_eq!((now, own), (at(2026, 11, 24, 13) + 31 * 60 + 5, None));
+        let wanted = Shown { year: 2026, month: 11, day: 24, weekday: 2, minute: 14 * 60 + 31 };
+        assert_eq!(shown(now, 3_600), wanted);
+        assert_eq!(instant("2026-11-24T14:31:05.123+01:00").unwrap(), (now, Some(3_600)));
+        let leap = Shown { year: 2024, month: 2, day: 29, weekday: 4, minute: 23 * 60 + 30 };
+        assert_eq!(shown(at(2024, 3, 1, 0), -1_800), leap);
+        for bad in [
+            "",
+            "2026-11-24",
+            "2026-13-24T00:00:00Z",
+            "2026-11-24T25:00:00Z",
+            "2026-11-24T00:00:00",
+            "2026-11-24 00:00:00Z",
+            "20é6-11-24T00:00:00Z",
+        ] {
+            assert_eq!(instant(bad), None, "{bad}");
+        }
+        for odd in [i64::MIN, i64::MAX] {
+            assert!(shown(odd, 3_600).month <= 12);
+        }
     }
 
     proptest! {

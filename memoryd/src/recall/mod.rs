@@ -12,6 +12,7 @@ pub mod when;
 
 use metnos_proto::msg::common::Trust;
 use metnos_proto::msg::memoryd::MAX_QUESTION_BYTES;
+use metnos_proto::zone::Zone;
 use serde::Deserialize;
 
 use crate::chronicle::event::{Event, EventType};
@@ -33,16 +34,55 @@ pub struct Hit {
     pub parts: Parts,
 }
 
-/// Asks one peer's memory on day `today`: at most `limit` turns, best first. Of a question that is longer
+/// The day on which a question is asked, and the clock by which days begin and end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Today {
+    /// The day on that clock.
+    pub day: Day,
+    /// Where the clock stands.
+    pub zone: Zone,
+}
+
+impl Today {
+    /// The day on a clock at an instant.
+    #[must_use]
+    pub fn at(now_ms: u64, zone: Zone) -> Self {
+        let mut today = Self { day: Day(0), zone };
+        today.day = today.day_of(now_ms);
+        today
+    }
+
+    /// The day of an instant on this clock.
+    #[must_use]
+    pub fn day_of(self, ts_ms: u64) -> Day {
+        let ahead = self.zone.ahead(i64::try_from(ts_ms / 1_000).unwrap_or(0));
+        Day::of(ts_ms.saturating_add_signed(ahead.saturating_mul(1_000)))
+    }
+}
+
+impl From<Day> for Today {
+    /// A day of UTC.
+    fn from(day: Day) -> Self {
+        Self { day, zone: Zone::default() }
+    }
+}
+
+/// Asks one peer's memory today: at most `limit` turns, best first. Of a question that is longer
 /// than [`MAX_QUESTION_BYTES`] the beginning is looked up.
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn search(store: &mut Store, peer: &str, question: &str, today: Day, limit: usize) -> Result<Vec<Hit>> {
+pub fn search(
+    store: &mut Store,
+    peer: &str,
+    question: &str,
+    today: impl Into<Today>,
+    limit: usize,
+) -> Result<Vec<Hit>> {
     store.scope(peer)?;
     let Some(scope) = store.held(peer) else { return Ok(Vec::new()) };
     let end = question.floor_char_boundary(MAX_QUESTION_BYTES);
-    let question = Question::of(&question[..end], scope, today);
+    let question = Question::of(&question[..end], scope, today.into());
     let found = best(store, scope, &question, &WEIGHTS, limit)?;
     Ok(found.into_iter().map(|one| Hit { doc: scope.docs[one.place], parts: one.parts }).collect())
 }

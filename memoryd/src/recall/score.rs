@@ -8,9 +8,9 @@
 //! found by what surrounds it; kinds find their members; words that say little count less;
 //! and each further turn of one session stands a little behind those of others.
 
+use super::Today;
 use super::store::{Doc, MARK_NUMBER, MARK_QUESTION, MARK_TIME, Scope, Store, stems_of};
 use super::when::{self, Span};
-use crate::chronicle::time::Day;
 use crate::error::Result;
 use metnos_proto::msg::common::Trust;
 use metnos_rank::lexicon;
@@ -132,12 +132,14 @@ pub struct Question {
     pub speakers: Vec<u16>,
     /// The times that it names.
     pub spans: Vec<Span>,
+    /// When it is asked, and by which clock days are told.
+    pub today: Today,
 }
 
 impl Question {
-    /// Hears a question that is asked of this scope on day `today`.
+    /// Hears a question that is asked of this scope today.
     #[must_use]
-    pub fn of(text: &str, scope: &Scope, today: Day) -> Self {
+    pub fn of(text: &str, scope: &Scope, today: Today) -> Self {
         let heard = words(text);
         let names: Vec<Vec<String>> = scope.speakers.iter().map(|name| words(name)).collect();
         let is_named = |name: &Vec<String>| name.iter().any(|part| part.len() > 1 && heard.contains(part));
@@ -154,9 +156,10 @@ impl Question {
             meant = heard.iter().filter(|word| !lexicon::is_stop(word)).take(MAX_CONCEPTS).cloned().collect();
         }
         let range = scope.docs.first().zip(scope.docs.last());
-        let spans = range
-            .map_or_else(Vec::new, |(first, last)| when::spans(text, today, Day::of(first.ts_ms), Day::of(last.ts_ms)));
-        Self { heard, meant, speakers, spans }
+        let spans = range.map_or_else(Vec::new, |(first, last)| {
+            when::spans(text, today.day, today.day_of(first.ts_ms), today.day_of(last.ts_ms))
+        });
+        Self { heard, meant, speakers, spans, today }
     }
 }
 
@@ -304,7 +307,8 @@ pub fn best(store: &Store, scope: &Scope, question: &Question, weights: &Weights
     }
     let mut found = Vec::new();
     for (place, doc) in scope.docs.iter().enumerate() {
-        let date = question.spans.iter().map(|span| span.nearness(Day::of(doc.ts_ms))).fold(0.0, f64::max);
+        let date =
+            question.spans.iter().map(|span| span.nearness(question.today.day_of(doc.ts_ms))).fold(0.0, f64::max);
         let words = lexical.turns[place];
         let neighbours = neighbours(&scope.docs, &lexical.turns, place, weights);
         // What shares no word is found by its date, or between turns that do.

@@ -76,13 +76,13 @@ pub struct Day {
     /// The quiet hours, if the line is there and can be read.
     pub quiet: Option<Quiet>,
     /// Where the owner's clock stands; where that of the machine does as long as `Time zone:` names neither an offset nor a
-    /// rule.
+    /// place with a known rule.
     pub zone: Zone,
 }
 
 impl Day {
-    /// Reads the lines `Quiet hours:` and `Time zone:` (as `UTC+1`, `+01:00`, or a place with its rule behind it, as
-    /// `Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)`: names of places alone need tables that policyd does not carry).
+    /// Reads the lines `Quiet hours:` and `Time zone:` (as `UTC+1`, `+01:00`, a place with its rule behind it, as
+    /// `Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)`, or a place alone).
     /// `machine` is the zone of the machine's own clock, written in the same way.
     #[must_use]
     pub fn parse(user: &str, machine: &str) -> Self {
@@ -150,8 +150,13 @@ mod tests {
         let rome = Day::parse("- Time zone: Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)", "UTC");
         let (winter, summer) = (1_767_225_600_000, 1_782_864_000_000);
         assert_eq!((rome.minute(winter), rome.minute(summer)), (60, 120), "New Year 2026, and the first of July");
+        assert_eq!(
+            Day::parse("Time zone: Europe/Rome", "UTC"),
+            Day { quiet: None, ..rome },
+            "a bare place has its rule"
+        );
         for zone in [
-            "Time zone: Europe/Rome",
+            "Time zone: Atlantis",
             "Time zone: +99:00",
             "Time zone: +1:2",
             "Time zone: Europe/Rome (CET",
