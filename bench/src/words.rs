@@ -39,6 +39,7 @@ fn shipped() -> Vec<Candidate> {
             roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
             offered: manifest.contract.offered,
             contract: String::new(),
+            answer: manifest.answer.clone(),
         }
     };
     names.iter().map(of).filter(|one| one.offered).collect()

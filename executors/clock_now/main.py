@@ -274,7 +274,9 @@ def act(args):
     clock = f"{here.tm_hour:02}:{here.tm_min:02}:{here.tm_sec:02}"
     # ISO 8601: the week belongs to the year that its Thursday is in.
     thursday = time.gmtime(now + offset + (3 - here.tm_wday) * DAY)
-    place = f"UTC{written}" if zone == "UTC" else f"{zone}, UTC{written}"
+    if zone == "UTC" and offset:
+        zone = f"UTC{written}"
+    place = f"UTC{written}" if zone.startswith("UTC") else f"{zone}, UTC{written}"
     return {
         "ok": True,
         "text": f"{date} {clock} ({place})",

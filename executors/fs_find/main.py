@@ -119,8 +119,14 @@ def length(text):
     return seconds
 
 
-def begin_of(day):
-    """The first second of a day, UTC."""
+def ahead(offset):
+    """`+01:00` in seconds."""
+    seconds = int(offset[1:3]) * 3600 + int(offset[4:]) * 60
+    return -seconds if offset[0] == "-" else seconds
+
+
+def begin_of(day, offset):
+    """The first second of a day, on a clock that is so far ahead of UTC."""
     year, month, number = int(day[:4]), int(day[5:7]), int(day[8:])
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     if not 1 <= month <= 12 or not 1 <= number <= (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]:
@@ -128,7 +134,7 @@ def begin_of(day):
     years = year - (month <= 2)
     era, of_era = divmod(years, 400)
     of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + number - 1
-    return (era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468) * DAY
+    return (era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468) * DAY - ahead(offset)
 
 
 def stamp(seconds):
@@ -157,8 +163,9 @@ class Search:
         self.glob = Glob(args["name"], args.get("case", False)) if "name" in args else None
         self.kind = args.get("kind", "any")
         self.least, self.most = args.get("min_size"), args.get("max_size")
-        self.after = begin_of(args["changed_after"]) if "changed_after" in args else None
-        self.before = begin_of(args["changed_before"]) if "changed_before" in args else None
+        offset = args.get("offset", "+00:00")
+        self.after = begin_of(args["changed_after"], offset) if "changed_after" in args else None
+        self.before = begin_of(args["changed_before"], offset) if "changed_before" in args else None
         if "changed_within" in args:
             within = time.time() - length(args["changed_within"])
             self.after = within if self.after is None else max(self.after, within)

@@ -12,6 +12,12 @@ MOST_BYTES = 16_000_000
 NOTEBOOK = "notes/notes.md"
 
 
+def ahead(offset):
+    """`+01:00` in seconds."""
+    seconds = int(offset[1:3]) * 3600 + int(offset[4:]) * 60
+    return -seconds if offset[0] == "-" else seconds
+
+
 def act(args, ctx):
     try:
         (args["text"] + args.get("heading", "")).encode("utf-8")
@@ -19,7 +25,9 @@ def act(args, ctx):
         raise Refused("BadText", "the note holds a character that no text file can have") from None
     if not args["text"].strip():
         raise Refused("BadText", "the note holds nothing but white space")
-    now = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+    offset = args.get("offset")
+    here = time.gmtime(time.time() + (ahead(offset) if offset else 0))
+    now = time.strftime("%Y-%m-%d %H:%M" if offset else "%Y-%m-%d %H:%M UTC", here)
     heading = " ".join(args.get("heading", "").split())
     title = f"{now} · {heading}" if heading else now
 

@@ -84,6 +84,7 @@ fn candidate(manifest: &[u8], schema: &str) -> Candidate {
         roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
         offered: manifest.contract.offered,
         contract: String::new(),
+        answer: manifest.answer.clone(),
     }
 }
 

@@ -210,6 +210,7 @@ fn candidate(manifest: &[u8], schema: &[u8]) -> Result<Candidate, String> {
         roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
         offered: manifest.contract.offered,
         contract: String::new(),
+        answer: manifest.answer.clone(),
     };
     Ok(candidate.with_digest())
 }

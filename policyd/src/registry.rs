@@ -120,6 +120,7 @@ impl Signed {
             roles: roles.map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
             offered: it.contract.offered,
             contract: String::new(),
+            answer: it.answer.clone(),
         };
         candidate.with_digest()
     }

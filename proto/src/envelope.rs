@@ -6,9 +6,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::executor::answer::Answer;
+use crate::executor::guests::SHARED;
 use crate::ids::Blake3;
 use crate::msg::common::{Channel, Lang};
-use crate::zone;
+use crate::zone::{self, Zone};
 
 /// The clean part of an envelope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,8 +42,8 @@ pub struct Envelope {
     pub candidates: Vec<Candidate>,
     /// Which executors' outputs have become whose inputs.
     pub mnests: Vec<Known>,
-    /// Where the files lie that the owner's words call by their bare names, as paths below the workspace. For the reflex;
-    /// no model is shown them.
+    /// Where the files lie that the owner's words call by their bare names or as lists, as paths below the workspace; of
+    /// somebody else's words, only the lists that everybody may read. For the reflex; no model is shown them.
     #[serde(default)]
     pub named: Vec<String>,
     /// What the answers go by that the household was asked for in the first interview.
@@ -59,7 +61,16 @@ pub struct Home {
     pub person: String,
     /// What Metnos is called there; empty where it has no other name.
     pub butler: String,
+    /// The folder of the workspace where new lists of this person go; empty where nobody has said so.
+    #[serde(default)]
+    pub lists: String,
+    /// How far the clock of the house is ahead of UTC at this moment, such as `+01:00`; empty where nobody has said so.
+    #[serde(default)]
+    pub offset: String,
 }
+
+/// Where new lists of the owner go.
+const OWNERS_LISTS: &str = "notes";
 
 /// The longest name, in characters.
 const MAX_NAME: usize = 64;
@@ -80,7 +91,15 @@ impl Home {
             line.trim().strip_prefix("I am ")?.strip_suffix(", the butler of this household.").map(str::to_owned)
         };
         let butler = identity.lines().take(4_096).find_map(of_butler).filter(|name| plain(name)).unwrap_or_default();
-        Self { zone: zone::of_user(user, machine), person: person.to_owned(), butler }
+        let lists = if is_owner { OWNERS_LISTS } else { SHARED }.to_owned();
+        Self { zone: zone::of_user(user, machine), person: person.to_owned(), butler, lists, offset: String::new() }
+    }
+
+    /// The same with what the clock of the house says at this moment, in seconds since 1970.
+    #[must_use]
+    pub fn at(mut self, now: i64) -> Self {
+        self.offset = Zone::read(&self.zone).map_or_else(String::new, |zone| zone::offset_text(zone.ahead(now)));
+        self
     }
 }
 
@@ -171,6 +190,9 @@ pub struct Candidate {
     /// contract once need not read, nor compare, it again.
     #[serde(default)]
     pub contract: String,
+    /// How its results are told to people, by language.
+    #[serde(default, skip_serializing_if = "Answer::is_empty")]
+    pub answer: Answer,
 }
 
 const fn offered() -> bool {
@@ -214,19 +236,22 @@ mod tests {
         let user = "# User\n\n- Name: Roberta Bianchi\n- How to be addressed:\n- Time zone: UTC+1\n";
         let identity = "# Identity\n\nI am Alfredo, the butler of this household.\n";
         let home = Home::read(user, identity, "UTC", true);
-        let told = |zone: &str, person: &str, butler: &str| Home {
+        let told = |zone: &str, person: &str, butler: &str, lists: &str| Home {
             zone: zone.into(),
             person: person.into(),
             butler: butler.into(),
+            lists: lists.into(),
+            offset: String::new(),
         };
-        assert_eq!(home, told("UTC+1", "Roberta Bianchi", "Alfredo"));
+        assert_eq!(home, told("UTC+1", "Roberta Bianchi", "Alfredo", "notes"));
         let familiar = user.replace("addressed:", "addressed: Roby");
         assert_eq!(Home::read(&familiar, identity, "UTC", true).person, "Roby");
         assert_eq!(
             Home::read(user, identity, "UTC", false),
-            told("UTC+1", "", "Alfredo"),
+            told("UTC+1", "", "Alfredo", "shared"),
             "the owner's name is the owner's"
         );
-        assert_eq!(Home::read("", "", "UTC", true), told("UTC", "", ""));
+        assert_eq!(Home::read("", "", "UTC", true), told("UTC", "", "", "notes"));
+        assert_eq!((home.at(0).offset.as_str(), Home::default().at(0).offset.as_str()), ("+01:00", ""));
     }
 }

@@ -1,6 +1,5 @@
-//! The unit of action as data: an executor's manifest, its quotas and what its signature
-//! covers (design: executor §2). Nothing here reads a file, runs anything or decides whether
-//! a call may happen; an unknown field, name or role is an error, never a default.
+//! The unit of action as data: an executor's manifest, its quotas and what its signature covers (design: executor §2). Nothing here
+//! reads a file, runs anything or decides whether a call may happen; an unknown field, name or role is an error, never a default.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,6 +10,7 @@ use crate::ids::Blake3;
 use crate::json;
 use crate::msg::common::{ExecutorDigests, ExecutorId, Integrity};
 
+pub mod answer;
 pub mod commands;
 pub mod file;
 pub mod forbidden;
@@ -121,6 +121,9 @@ pub struct Manifest {
     /// A file that comes with a call, or out of one, beside the arguments and the result. Missing means none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FileWay>,
+    /// How its results are told to people. Missing means by the schema.
+    #[serde(default, skip_serializing_if = "answer::Answer::is_empty")]
+    pub answer: answer::Answer,
     /// How it is recorded.
     pub audit: Audit,
 }
@@ -160,8 +163,7 @@ pub struct Contract {
     /// The executor that reverses its effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<String>,
-    /// Whether planners are offered it, and may call it. What is not is called by Metnos itself, for somebody who has asked
-    /// for just that (to take an act back, to send or fetch a file), or by the owner, by its name. Missing means that it is.
+    /// Whether planners are offered it, and may call it; else Metnos itself calls it, or the owner by its name. Missing means yes.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub offered: bool,
 }
@@ -186,8 +188,7 @@ pub const OUTPUT_SCHEMA: &str = "schema.json#/definitions/Output";
 pub struct Sandbox {
     /// Which profile (design: sandbox §5).
     pub profile: String,
-    /// The profile lock the author saw, `blake3:…`. Optional, because a lock belongs to one
-    /// installation; where it stands, it must be the one in force.
+    /// The profile lock the author saw, `blake3:…`. It belongs to one installation; where it stands, it must be the one in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
     /// What is granted. What is not named here does not exist for it.
@@ -305,6 +306,7 @@ impl Manifest {
         self.sandbox.quotas.validate(&cap)?;
         self.mind.as_ref().map_or(Ok(()), Thinking::validate)?;
         self.file.map_or(Ok(()), |file| file.validate(self))?;
+        self.answer.validate()?;
         if self.args.len() > MAX_POINTERS || self.output.vouched.len() > MAX_POINTERS {
             let found = self.args.len().max(self.output.vouched.len());
             return Err(ManifestError::field("args, output.V", found, format!("at most {MAX_POINTERS} pointers")));

@@ -23,6 +23,7 @@ pub mod ids;
 pub mod json;
 pub mod link;
 pub mod link_async;
+pub mod lists;
 pub mod log;
 pub mod masks;
 pub mod merkle;

@@ -212,7 +212,7 @@ mod tests {
 
     fn parcel() -> Parcel {
         Parcel {
-            id: ExecutorId { name: "clock_then".into(), version: "2.0.0".into() },
+            id: ExecutorId { name: "clock_then".into(), version: "3.0.0".into() },
             texts: Texts {
                 manifest: manifest("clock_then"),
                 code: "def run(args, ctx): ...\n".into(),

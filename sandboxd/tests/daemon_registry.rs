@@ -151,7 +151,7 @@ fn what_is_staged_is_tried_in_a_sandbox_that_grants_nothing_and_never_takes_the_
             .manifest
             .replace("\"fs_read\"", &format!("\"{name}\""))
             .replace("executor.fs_read", &format!("executor.{name}"))
-            .replace("\"2.0.0\"", &format!("\"{version}\"")),
+            .replace("\"2.1.0\"", &format!("\"{version}\"")),
         ..texts.clone()
     };
     assert!(

@@ -46,7 +46,7 @@ fn words(text: &str) -> String {
 }
 
 fn card_of(server: &Emulator) -> Message {
-    server.until("a card", |state| state.messages.iter().rfind(|one| one.text.contains("note_add 2.1.0:")).cloned())
+    server.until("a card", |state| state.messages.iter().rfind(|one| one.text.contains("note_add 3.0.0:")).cloned())
 }
 
 fn same_on_all(lang: &str, words_of_note: &str, asks: &str) {

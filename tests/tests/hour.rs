@@ -38,9 +38,9 @@ fn what_the_interview_asked_is_used_in_greetings_and_for_the_clock() {
     assert!(set.ask("come mi chiamo?").contains("Roberta") && set.ask("chi sei?").contains("Alfredo"));
     for words in ["what time is it", "che ore sono"] {
         let said = set.ask(words);
-        assert!(said.contains("(Nowhere/Far, UTC+11:30)"), "{said}");
+        assert!(said.contains("(Nowhere/Far)") && !said.contains("UTC"), "{said}");
     }
-    assert!(set.ask("che ore sono a Tokyo").contains("UTC+09:00"), "another place that is named counts");
+    assert!(set.ask("che ore sono a Tokyo").contains("(Asia/Tokyo)"), "another place that is named counts");
 }
 
 #[test]

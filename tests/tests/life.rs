@@ -76,7 +76,7 @@ fn an_archived_executor_is_refused_by_name_and_offered_to_nobody_until_it_is_res
 fn what_was_altered_in_the_archive_stays_there() {
     let set = Instance::start();
     assert_eq!(set.json(&["executor", "archive", "fs_read"]).0, 0);
-    let path = set.workspace("executors/fs_read/2.0.0/main.py");
+    let path = set.workspace("executors/fs_read/2.1.0/main.py");
     let right = std::fs::read(&path).unwrap();
     std::fs::write(&path, [&right[..], b"\n"].concat()).unwrap();
     let (code, said) = set.json(&["executor", "restore", "fs_read", "--reason", "x"]);
@@ -98,7 +98,7 @@ fn a_revoked_signature_is_revoked_for_ever_across_restarts_repairs_and_another_b
     let ((code, done), lines) = set.recording(|| set.json(&confirm));
     assert_eq!((code, &done["state"]), (0, &"revoked".into()), "{done:#}");
     assert!(lines.iter().any(|line| line.to_text().contains("executor_revoked")), "{lines:#?}");
-    let folder = set.workspace("executors/fs_read/2.0.0");
+    let folder = set.workspace("executors/fs_read/2.1.0");
     for round in ["at once", "after policyd", "after sandboxd", "unsigned", "after everything"] {
         assert_eq!(rule(&read(&set).1), "executor.revoked", "{round}");
         assert_eq!(state(&set, "fs_read"), "revoked", "{round}");

@@ -135,6 +135,19 @@ fn a_list_that_is_called_by_its_name_is_added_to_and_not_replaced() {
     let planned = Bench::new("add milk to the shopping list", "self_modify", args.clone())
         .slot(&[("/path", Some(json!("notes/shopping.md"))), ("/text", None)], 1);
     assert_eq!(says(&with_files(&planned, &list, &["/path"], &[])), (Allow, "self_modify.endorsed"));
+    // As the reflex resolves it: also in the other language, and one that is not there yet.
+    for (words, path) in [
+        ("aggiungi il latte alla lista della spesa", "notes/shopping.md"),
+        ("metti il latte nella lista", "notes/spesa.md"),
+        ("put milk on the to-do list", "notes/cose-da-fare.md"),
+    ] {
+        let bench = Bench::new(words, "self_modify", args.clone())
+            .slot(&[("/path", Some(json!(path))), ("/text", Some(json!("- milk")))], 1);
+        let call = json!({"path": path, "text": "- milk"});
+        assert_eq!(says(&with_files(&bench, &call, &[], &[])), (Allow, "self_modify.endorsed"), "{words}");
+        let other = json!({"path": "notes/journal.md", "text": "- milk"});
+        assert_eq!(says(&with_files(&bench, &other, &["/path"], &[])).0, Ask, "{words}");
+    }
     let write = Bench::new("add milk to the shopping list", "self_create", args.clone());
     assert_eq!(says(&with_files(&write, &list, &["/path"], &[])), (Ask, "self_modify.selector"));
     let tainted =

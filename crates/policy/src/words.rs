@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use metnos_proto::executor::Role;
 use metnos_proto::ids::Blake3;
 use metnos_proto::json;
+use metnos_proto::lists;
 use metnos_proto::msg::common::Lang;
 use serde_json::{Value, json};
 
@@ -68,14 +69,17 @@ impl Words {
         self.mention(path) || self.mention(name)
     }
 
-    /// Whether the words call this file by its name without the ending: "the shopping list" is `notes/shopping.md`.
+    /// Whether the words call this file by its name without the ending, or as a list: "the shopping list" is
+    /// `notes/shopping.md`, and so is "la lista della spesa".
     #[must_use]
     pub fn call_file(&self, path: &str) -> bool {
         let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let spoken = stem.replace(['-', '_'], " ");
         let long = stem.chars().count() >= MIN_NAME && stem.chars().any(char::is_alphabetic) && !is_common(stem);
-        long && (self.mention(stem) || self.mention(&spoken))
+        let as_list =
+            || self.prompts.iter().flat_map(|prompt| lists::called(&prompt.plain)).any(|list| list.is_in(path));
+        long && (self.mention(stem) || self.mention(&spoken)) || as_list()
     }
 
     /// Whether the person has typed this address, or every part of it, see [`crate::addresses`].

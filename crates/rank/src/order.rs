@@ -194,6 +194,7 @@ mod tests {
             roles: Vec::new(),
             offered: true,
             contract: String::new(),
+            answer: metnos_proto::executor::answer::Answer::default(),
         }
     }
 

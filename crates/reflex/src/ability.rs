@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::frame::Form;
 use super::lexicon::{self, Grams, Mark};
+use super::lists::{self, Places};
 use super::slots::{Filled, Words, fill, is_naming};
 use super::token::{Kind, Token, tokens};
 
@@ -139,7 +140,9 @@ impl Ability {
         let mut vocabulary = number_names(&candidate.output);
         for tokens in &examples {
             note_kinds(tokens, &folders, &mut kinds);
-            vocabulary.extend(weighty_marks(tokens, |at| bare_path(tokens, at, &folders).is_some()));
+            // What a list is called says nothing of what is done with it.
+            let of_list = list_words(tokens);
+            vocabulary.extend(weighty_marks(tokens, |at| of_list[at] || bare_path(tokens, at, &folders).is_some()));
         }
         vocabulary.sort_unstable();
         vocabulary.dedup();
@@ -164,11 +167,15 @@ impl Ability {
 
     /// What an example says beside its values.
     fn frame(&self, tokens: &[Token<'_>], text: &str) -> Frame {
-        let words = Words { text, tokens, known: &self.folders, lang: lexicon::language(tokens).unwrap_or(Lang::En) };
+        let lists = Places { there: &[], folder: "", italian: false };
+        let lang = lexicon::language(tokens).unwrap_or(Lang::En);
+        let words = Words { text, tokens, known: &self.folders, lang, lists };
         let mut used = vec![false; tokens.len()];
         // What the example says of its values is in them.
+        let of_list = list_words(tokens);
         let gives_more = fill(self, &words, &mut used).gives_more();
-        let marks = weighty_marks(tokens, |at| used[at] || bare_path(tokens, at, &self.folders).is_some());
+        let marks =
+            weighty_marks(tokens, |at| used[at] || of_list[at] || bare_path(tokens, at, &self.folders).is_some());
         Frame { marks, gives_more }
     }
 
@@ -218,6 +225,17 @@ impl Ability {
     }
 }
 
+/// Which of the words of an example call a list.
+fn list_words(tokens: &[Token<'_>]) -> Vec<bool> {
+    let mut found = vec![false; tokens.len()];
+    for at in 0..tokens.len() {
+        if let Some((count, _)) = lists::called_at(tokens, at) {
+            found[at..at + count].fill(true);
+        }
+    }
+    found
+}
+
 /// The letters of the words that stand in a contract.
 fn spellings(candidate: &Candidate) -> Vec<Grams> {
     let texts = candidate.examples.iter().take(MAX_EXAMPLES).chain([&candidate.summary]);
@@ -234,7 +252,7 @@ fn example_folders(examples: &[Vec<Token<'_>>], takes_path: bool) -> BTreeSet<St
     let mut folders = BTreeSet::new();
     for tokens in examples {
         add_folders(tokens, &mut folders);
-        if takes_path && !tokens.iter().any(Token::is_path) {
+        if takes_path && !tokens.iter().any(Token::is_path) && !list_words(tokens).contains(&true) {
             folders.extend(shown_folder(tokens));
         }
     }

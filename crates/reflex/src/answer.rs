@@ -1,15 +1,17 @@
-//! Answers by template: turns a released result into words for a person, by the schema of the
-//! result and never by the name of the executor. Text is handed on byte for byte, with nothing
-//! around it; everything else becomes lines that each end with a newline.
+//! Answers by template: turns a released result into words for a person, by the sentences of the executor's manifest, else
+//! by the schema of the result, and never by the name of the executor. Text is handed on byte for byte, with nothing around
+//! it; everything else becomes lines that each end with a newline.
 
 use metnos_proto::envelope::Candidate;
+use metnos_proto::executor::answer::Answer;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::Lang;
+use metnos_proto::zone::{self, Zone};
 use serde_json::{Map, Value};
 
 use super::ability::text_outputs;
 use super::lexicon::{self, Mark};
-use super::{speech, table};
+use super::{sentence, speech, table, when};
 
 /// The largest answer, in bytes: what fits a payload.
 pub const MAX_ANSWER: usize = metnos_proto::payload::MAX_PAYLOAD;
@@ -33,6 +35,12 @@ pub struct Template {
     texts: Vec<String>,
     /// What was asked for, to be told first.
     asked: Vec<Mark>,
+    /// The executor's own sentences.
+    answer: Answer,
+    /// What it was called with.
+    arguments: Map<String, Value>,
+    /// Where the clock of the house stands.
+    zone: Zone,
     lang: Lang,
 }
 
@@ -55,8 +63,19 @@ impl Template {
             subject: None,
             texts: texts.into_iter().map(|text| text.name).collect(),
             asked: Vec::new(),
+            answer: candidate.answer.clone(),
+            arguments: Map::new(),
+            zone: Zone::default(),
             lang,
         }
+    }
+
+    /// The same for a call with these arguments, in a house whose clock stands in this zone.
+    #[must_use]
+    pub fn called(mut self, arguments: &Map<String, Value>, zone: &str) -> Self {
+        self.arguments = arguments.clone();
+        self.zone = Zone::read(zone).unwrap_or_default();
+        self
     }
 
     /// Tells it as the answer to a request: `subject` is the path it was about, `asked` what was asked
@@ -109,12 +128,16 @@ impl Template {
     fn success(&self, object: &Map<String, Value>) -> String {
         let texts: Vec<&str> =
             self.texts.iter().filter_map(|name| object.get(name)).filter_map(Value::as_str).collect();
-        let mut text = if !texts.is_empty() {
+        let wording = self.answer.wording(self.lang);
+        let list = object.get(&self.answer.list).and_then(Value::as_array);
+        let mut text = if let Some(sentence) = self.sentence(None, object, &wording.done) {
+            sentence.trim_end().to_owned() + "\n"
+        } else if !texts.is_empty() {
             texts.concat()
         } else if let Some(table) = table::of(object, MAX_LINES) {
             table
-        } else if let Some(list) = object.values().find_map(Value::as_array) {
-            self.list(list)
+        } else if let Some(list) = list.or_else(|| object.values().find_map(Value::as_array)) {
+            self.list(list, object)
         } else {
             self.facts(object)
         };
@@ -129,11 +152,21 @@ impl Template {
         text
     }
 
-    fn list(&self, list: &[Value]) -> String {
+    /// A sentence of the executor's own.
+    fn sentence(&self, entry: Option<&Map<String, Value>>, object: &Map<String, Value>, text: &str) -> Option<String> {
+        let from = [entry, Some(object), Some(&self.arguments)];
+        sentence::Told { from, lang: self.lang, zone: self.zone }.tell(text)
+    }
+
+    fn list(&self, list: &[Value], object: &Map<String, Value>) -> String {
+        let wording = self.answer.wording(self.lang);
         if list.is_empty() {
-            return format!("{}\n", speech::empty(self.lang));
+            let own = self.sentence(None, object, &wording.empty);
+            return format!("{}\n", own.unwrap_or_else(|| speech::empty(self.lang)));
         }
-        let mut text: String = list.iter().take(MAX_LINES).map(|item| self.line(item) + "\n").collect();
+        let each = |item: &Value| item.as_object().and_then(|entry| self.sentence(Some(entry), object, &wording.each));
+        let line = |item: &Value| each(item).unwrap_or_else(|| self.line(item)) + "\n";
+        let mut text: String = list.iter().take(MAX_LINES).map(line).collect();
         if list.len() > MAX_LINES {
             let shown = u64::try_from(MAX_LINES).ok();
             text.push_str(&speech::truncated(shown, u64::try_from(list.len()).ok(), self.lang));
@@ -199,6 +232,8 @@ impl Template {
         let plain = name.strip_suffix("_bytes").map_or(name, |rest| if rest == "size" { "byte" } else { name });
         match (value, lexicon::label(plain, value.as_u64() == Some(1), self.lang)) {
             (Value::Number(number), Some((_, label))) => format!("{number} {label}"),
+            // When something was is told without saying that it is a time.
+            (Value::String(text), _) if zone::instant(text).is_some() => self.scalar(value),
             (_, _) => format!("{}: {}", visible(name), self.scalar(value)),
         }
     }
@@ -208,7 +243,7 @@ impl Template {
             Value::Null => "–".to_owned(),
             Value::Bool(value) => speech::yes_no(*value, self.lang).to_owned(),
             Value::Number(number) => number.to_string(),
-            Value::String(text) => visible(text),
+            Value::String(text) => when::moment(text, self.zone, self.lang).unwrap_or_else(|| visible(text)),
             Value::Array(_) | Value::Object(_) => visible(&value.to_string()),
         }
     }
@@ -258,6 +293,7 @@ mod tests {
             roles: Vec::new(),
             offered: true,
             contract: String::new(),
+            answer: metnos_proto::executor::answer::Answer::default(),
         };
         let mut template = Template::of(&candidate, lang);
         template.tell_of(subject, vec![Mark::Concept("word")]);

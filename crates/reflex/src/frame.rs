@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::ability::{Ability, Slot, Want, bare_path};
 use super::grammar::{self, Way};
 use super::lexicon::{self, Mark};
+use super::lists;
 use super::slots::{Filled, Words, is_naming};
 use super::token::{Kind, Token};
 use super::when;
@@ -28,6 +29,8 @@ enum Step {
     Value(usize),
     /// Words that become this argument.
     Text(usize),
+    /// A list by its name, which becomes this argument.
+    List(usize),
 }
 
 /// An example as a form to hold requests against.
@@ -47,7 +50,13 @@ impl Form {
         let mut at = 0;
         while let Some(token) = tokens.get(at) {
             let bare = bare_path(tokens, at, folders);
-            if token.is_value() || bare.is_some() {
+            let list = lists::called_at(tokens, at);
+            let place = (0..slots.len()).find(|slot| !taken[*slot] && slots[*slot].want == Want::Path);
+            if let (Some((count, _)), Some(slot)) = (list, place) {
+                form.place(Step::List(slot), way.take());
+                taken[slot] = true;
+                at += count - 1;
+            } else if token.is_value() || bare.is_some() {
                 let slot = value_slot(tokens, at, slots, &taken)?;
                 if slots[slot].want == Want::Path {
                     form.kind = form.kind.or(bare).or(Some(token.path_kind()));
@@ -57,7 +66,10 @@ impl Form {
             } else if let Some(slot) = form.text_slot(tokens, at, slots, &taken) {
                 form.place(Step::Text(slot), way.take());
                 taken[slot] = true;
-                while tokens.get(at + 1).is_some_and(|_| !begins_value(tokens, at + 1)) {
+                while tokens
+                    .get(at + 1)
+                    .is_some_and(|_| !begins_value(tokens, at + 1) && !lists::begins(tokens, at + 1))
+                {
                     at += 1;
                 }
             } else if let Some(found) = grammar::way(token.text) {
@@ -68,7 +80,11 @@ impl Form {
             }
             at += 1;
         }
-        let asks = form.steps.iter().any(|step| matches!(step, Step::Word(mark, _) if mark.weight() >= 0.9));
+        let asks = form.steps.iter().any(|step| match step {
+            Step::Word(mark, _) => mark.weight() >= 0.9,
+            Step::List(_) => true,
+            Step::Way(_) | Step::Value(_) | Step::Text(_) => false,
+        });
         // Where a place could be named and none is, words alone are no form: "show the workspace" is not "show".
         let bare = form.steps.iter().all(|step| matches!(step, Step::Word(..)));
         let leaves_open = bare && slots.iter().any(|slot| slot.want == Want::Path);
@@ -76,7 +92,7 @@ impl Form {
     }
 
     fn place(&mut self, step: Step, way: Option<Way>) {
-        let has_value = self.steps.iter().any(|step| matches!(step, Step::Value(_) | Step::Text(_)));
+        let has_value = self.steps.iter().any(|step| matches!(step, Step::Value(_) | Step::Text(_) | Step::List(_)));
         if let (true, Some(way)) = (has_value, way) {
             self.steps.push(Step::Way(way));
         }
@@ -108,7 +124,12 @@ impl Form {
     /// The arguments, when the request has this form.
     fn matches(&self, ability: &Ability, request: &Request<'_>) -> Option<Filled> {
         let mut found = Vec::new();
-        self.go(0, request.begin, ability, request, &mut found).then(|| filled(ability, request, found))
+        self.go(0, request.begin, ability, request, &mut found).then(|| {
+            if self.steps.iter().any(|step| matches!(step, Step::List(_))) {
+                found.iter_mut().for_each(|one| one.becomes_items(request));
+            }
+            filled(ability, request, found)
+        })
     }
 
     fn go(&self, step: usize, at: usize, ability: &Ability, request: &Request<'_>, found: &mut Vec<Found>) -> bool {
@@ -142,8 +163,24 @@ impl Form {
                 if misfit {
                     return false;
                 }
-                found.push(Found { slot: *slot, value, kind });
+                found.push(Found { slot: *slot, value, kind, words: None });
                 self.go(step + 1, next + 1, ability, request, found) || {
+                    found.pop();
+                    false
+                }
+            }
+            Step::List(slot) => {
+                // "Add to the list …": what stands before the first value.
+                let passes = grammar::way(token.text).is_some_and(|way| reads || way == Way::To);
+                let Some(next) = request.next(next + usize::from(passes), reads) else { return false };
+                let Some((count, kind)) = lists::called_at(&request.words.tokens[..request.end], next) else {
+                    return false;
+                };
+                // One that only "the list" calls is not made: nobody knows what it is of.
+                let makes = !reads && count > 1;
+                let Some(path) = request.words.lists.place(&kind, request.words.text, makes) else { return false };
+                found.push(Found { slot: *slot, value: path.into(), kind: Some(Kind::File), words: None });
+                self.go(step + 1, next + count, ability, request, found) || {
                     found.pop();
                     false
                 }
@@ -165,7 +202,8 @@ impl Form {
         let tokens = request.words.tokens;
         let is_last = step + 1 == self.steps.len();
         let reads = ability.candidate.class == super::READ;
-        let after_way = matches!(step.checked_sub(1).map(|before| &self.steps[before]), Some(Step::Way(_)));
+        let after_way =
+            matches!(step.checked_sub(1).map(|before| &self.steps[before]), Some(Step::Way(_) | Step::List(_)));
         let mut begin = at;
         // What a text of several words follows at the end of a request: a colon, "that", a preposition.
         let mut marked = after_way || at > 0 && tokens.get(at - 1).is_some_and(|token| token.colon);
@@ -184,7 +222,12 @@ impl Form {
         }
         let quoted = request.next(begin, reads).filter(|next| tokens[*next].kind == Kind::Quoted);
         if let Some(next) = quoted {
-            found.push(Found { slot, value: Value::from(tokens[next].text), kind: None });
+            found.push(Found {
+                slot,
+                value: Value::from(tokens[next].text),
+                kind: None,
+                words: Some((next, next + 1)),
+            });
             return self.go(step + 1, next + 1, ability, request, found) || {
                 found.pop();
                 false
@@ -207,7 +250,7 @@ impl Form {
                 continue;
             }
             let Some(text) = request.between(begin, end) else { continue };
-            found.push(Found { slot, value: Value::from(text), kind: None });
+            found.push(Found { slot, value: Value::from(text), kind: None, words: Some((begin, end)) });
             if is_last || self.go(step + 1, end, ability, request, found) {
                 return true;
             }
@@ -251,13 +294,28 @@ struct Found {
     slot: usize,
     value: Value,
     kind: Option<Kind>,
+    /// The tokens that a text was made of.
+    words: Option<(usize, usize)>,
+}
+
+impl Found {
+    /// What is put on a list is a line for each thing.
+    fn becomes_items(&mut self, request: &Request<'_>) {
+        if let Some((begin, end)) = self.words {
+            let end = end.min(request.end);
+            self.value = lists::items(request.words.text, &request.words.tokens[begin.min(end)..end]).into();
+        }
+    }
 }
 
 fn filled(ability: &Ability, request: &Request<'_>, found: Vec<Found>) -> Filled {
     let mut filled = Filled::default();
     for one in found {
         let slot = &ability.slots[one.slot];
-        filled.literals.push(Literal { pointer: slot.pointer(), json: one.value.to_string() });
+        // A list's path, and several things of it, stand in the words in another form.
+        if one.value.as_str().is_none_or(|text| request.words.text.contains(text)) {
+            filled.literals.push(Literal { pointer: slot.pointer(), json: one.value.to_string() });
+        }
         if let (Some(kind), Some(path)) = (one.kind, one.value.as_str()) {
             filled.path = filled.path.or_else(|| Some((path.to_owned(), kind)));
         }

@@ -9,8 +9,10 @@ pub mod frame;
 pub mod grammar;
 mod house;
 pub mod lexicon;
+pub mod lists;
 pub mod matching;
 pub mod schedule;
+mod sentence;
 pub mod slots;
 pub mod speech;
 pub mod table;
@@ -242,7 +244,12 @@ impl Reflex<'_> {
         if tokens.is_empty() {
             return Err(Doubt::Empty);
         }
-        let words = Words { text: self.text, tokens, known: self.known, lang: self.lang };
+        let lists = lists::Places {
+            there: &self.envelope.named,
+            folder: &self.envelope.home.lists,
+            italian: lists::is_italian(tokens, self.envelope.lang),
+        };
+        let words = Words { text: self.text, tokens, known: self.known, lang: self.lang, lists };
         if greets_in_the_middle(tokens) {
             // "Write hello into …" is an example of ours; "say hello to …" is none.
             return self.exactly(&words)?.ok_or(Doubt::Unknown);
@@ -366,14 +373,16 @@ impl Reflex<'_> {
                 literals.retain(|literal| literal.pointer != slot.pointer());
             }
         }
-        at_home(&mut arguments, &ability_of.candidate.input, &self.envelope.home.zone);
+        at_home(&mut arguments, &ability_of.candidate.input, &self.envelope.home.zone, &self.envelope.home.offset);
+        let template = answer::Template::of(&ability_of.candidate, self.lang);
+        let template = template.called(&arguments, &self.envelope.home.zone);
         PlannedCall {
             place,
             executor: ability_of.candidate.name.clone(),
             arguments: Value::Object(arguments),
             literals,
             needs: Vec::new(),
-            template: answer::Template::of(&self.abilities[ability].candidate, self.lang),
+            template,
         }
     }
 
@@ -410,12 +419,28 @@ fn greets_in_the_middle(tokens: &[Token<'_>]) -> bool {
     greeting.is_some_and(|at| tokens[..at].iter().any(|token| token.is_value() || token.mark.weight() > 0.0))
 }
 
-/// Gives a call that can be told a time zone that of the house, where nothing else was said. It stands in nobody's words.
-pub fn at_home(arguments: &mut Map<String, Value>, input: &Value, zone: &str) {
-    let takes = input["properties"]["zone"]["type"] == "string";
-    if takes && !zone.is_empty() && !arguments.contains_key("zone") {
-        arguments.insert("zone".to_owned(), Value::from(zone));
+/// How the argument `offset` is described that says how far the clock of the house is ahead of UTC.
+const OFFSET: &str = "^[+-][0-9]{2}:[0-9]{2}$";
+
+/// Gives a call that can be told a time zone, or how far a clock is ahead of UTC, those of the house, where nothing else was
+/// said. They stand in nobody's words.
+pub fn at_home(arguments: &mut Map<String, Value>, input: &Value, zone: &str, offset: &str) {
+    let takes_zone = properties(input).is_some_and(|all| all["zone"]["type"] == "string");
+    for (name, takes, value) in [("zone", takes_zone, zone), ("offset", takes_offset(input), offset)] {
+        if takes && !value.is_empty() && !arguments.contains_key(name) {
+            arguments.insert(name.to_owned(), Value::from(value));
+        }
     }
+}
+
+/// Whether a call has an argument for how far the clock of the house is ahead of UTC: nobody else gives it.
+#[must_use]
+pub fn takes_offset(input: &Value) -> bool {
+    properties(input).is_some_and(|all| all["offset"]["type"] == "string" && all["offset"]["pattern"] == OFFSET)
+}
+
+fn properties(input: &Value) -> Option<&Value> {
+    input.pointer("/properties").or_else(|| input.pointer("/definitions/Input/properties"))
 }
 
 fn next_place(calls: &[PlannedCall]) -> CallRef {
@@ -449,6 +474,8 @@ pub fn language_of(words: &str, usual: Lang) -> Lang {
     spoken_in(words).unwrap_or(usual)
 }
 
+#[cfg(test)]
+mod lists_tests;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

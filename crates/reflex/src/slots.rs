@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::ability::{Ability, Slot, Want, bare_path};
 use super::grammar;
 use super::lexicon::Mark;
+use super::lists::Places;
 use super::token::{Kind, Token};
 use super::when;
 
@@ -23,6 +24,8 @@ pub struct Words<'a> {
     pub known: &'a BTreeSet<String>,
     /// The language of the request.
     pub lang: Lang,
+    /// The lists that it may call.
+    pub lists: Places<'a>,
 }
 
 /// The arguments of one call, as far as the words give them.

@@ -195,6 +195,12 @@ pub fn unreadable(executor: &str, lang: Lang) -> String {
     tell(lang, Key::Unreadable, &[("executor", executor.into())])
 }
 
+/// What the workspace is called.
+#[must_use]
+pub fn workspace(lang: Lang) -> String {
+    say(lang, Key::Workspace)
+}
+
 /// An empty list.
 #[must_use]
 pub fn empty(lang: Lang) -> String {

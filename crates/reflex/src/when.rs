@@ -2,6 +2,8 @@
 //! asks for one. It knows no clock, so "tomorrow" is not understood here.
 
 use metnos_proto::msg::common::Lang;
+use metnos_proto::zone::{self, Zone};
+use metnos_texts::{Key, tell};
 
 /// Whether a token looks like a day: `2026-10-01`, `1/10/2026`, `1.10.2026`.
 #[must_use]
@@ -125,6 +127,20 @@ fn number(text: &str) -> Option<u32> {
         return None;
     }
     text.parse().ok()
+}
+
+/// An instant as people tell it, such as "Tuesday 24 November 2026, 14:31": on the clock of `house`, or on its own where it
+/// says how far that is from UTC. `None` for what is no instant.
+#[must_use]
+pub fn moment(text: &str, house: Zone, lang: Lang) -> Option<String> {
+    let (now, own) = zone::instant(text)?;
+    let shown = zone::shown(now, own.unwrap_or_else(|| house.ahead(now)));
+    let number = |value: i64| u64::try_from(value).unwrap_or_default();
+    let (weekday, month) = (number(shown.weekday), number(shown.month));
+    let time = format!("{:02}:{:02}", shown.minute / 60, shown.minute % 60);
+    let (day, year) = (number(shown.day), number(shown.year));
+    let values = [("weekday", weekday.into()), ("day", day.into()), ("month", month.into()), ("year", year.into())];
+    Some(tell(lang, Key::Moment, &[&values[..], &[("time", (&time).into())]].concat()))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ def cases():
             "name": "an offset is a zone",
             "files": {},
             "args": {"zone": "UTC-3:30"},
-            "expect": {"ok": True, "values": {"/zone": "UTC", "/offset": "-03:30"}},
+            "expect": {"ok": True, "values": {"/zone": "UTC-03:30", "/offset": "-03:30"}},
         },
         {
             "name": "a place may bring its rule",

@@ -31,6 +31,12 @@ def cases():
             },
         },
         {
+            "name": "a house that says where its clock stands has its own time, without UTC behind it",
+            "files": {},
+            "args": {"text": "milk", "offset": "+01:00"},
+            "expect": {"ok": True, "values": {"/bytes": HEAD - len(" UTC") + 5}},
+        },
+        {
             "name": "a note of nothing is none",
             "files": {},
             "args": {"text": " \n\t"},

@@ -5,6 +5,8 @@
 use metnos_proto::envelope::{Envelope, File};
 use metnos_proto::msg::common::{Integrity, Lang};
 use metnos_proto::prompt::{Block, Message, Prompt, Tool};
+use metnos_proto::zone::Zone;
+use metnos_reflex::when::moment;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -50,6 +52,12 @@ pub struct Frame {
     /// Where the clock of the house stands.
     #[serde(default)]
     pub zone: String,
+    /// How far it is ahead of UTC.
+    #[serde(default)]
+    pub offset: String,
+    /// The executors that are told so.
+    #[serde(default)]
+    pub told_offset: Vec<String>,
 }
 
 impl Frame {
@@ -72,6 +80,7 @@ impl Frame {
     /// The frame of a turn that shows the best so many candidates.
     fn of(envelope: &Envelope, native: bool, shown: usize) -> Self {
         let tools = tools::of(&envelope.candidates[..shown.min(envelope.candidates.len())]);
+        let told = envelope.candidates.iter().filter(|one| metnos_reflex::takes_offset(&one.input));
         let (laws, files): (Vec<&File>, Vec<&File>) =
             envelope.files.iter().filter(|file| !file.text.trim().is_empty()).partition(|file| file.name == LAWS);
         let shown = |file: &File| format!("# {}\n{}", line(&file.name, 64), spoken(&file.text).trim_end());
@@ -100,6 +109,8 @@ impl Frame {
             nonce: format!("{:016x}", envelope.nonce),
             lang: envelope.lang,
             zone: envelope.home.zone.clone(),
+            offset: envelope.home.offset.clone(),
+            told_offset: told.map(|one| one.name.clone()).collect(),
         }
     }
 
@@ -159,7 +170,9 @@ pub fn opening(envelope: &Envelope, words: &str, data: &str) -> String {
         }
     };
     part("Said long ago, in short:", envelope.earlier.iter().map(|one| format!("- {}", spoken(&one.text))).collect());
-    let recalled = envelope.recalled.iter().map(|one| format!("- {}: {}", line(&one.ts, 40), spoken(&one.text)));
+    let house = Zone::read(&envelope.home.zone).unwrap_or_default();
+    let said_at = |ts: &str| moment(ts, house, Lang::En).unwrap_or_else(|| line(ts, 40));
+    let recalled = envelope.recalled.iter().map(|one| format!("- {}: {}", said_at(&one.ts), spoken(&one.text)));
     part("Said before, and it may bear on this:", recalled.collect());
     let done = envelope
         .done

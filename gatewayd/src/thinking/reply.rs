@@ -223,21 +223,23 @@ fn draft(call: &Value) -> Result<(String, Map<String, Value>), String> {
 }
 
 /// What a call of a known tool means.
-fn want(name: &str, mut arguments: Map<String, Value>, frame: &Frame) -> Result<What, String> {
+fn want(name: &str, arguments: Map<String, Value>, frame: &Frame) -> Result<What, String> {
     match name {
         LOOK => look(&arguments).map(What::Look),
         PLAN => plan(&arguments, frame).map(What::Plan),
         MISSING => missing(&arguments).map(What::Missing),
-        executor => {
-            if let Some(tool) = frame.tools.iter().find(|tool| tool.name == executor) {
-                metnos_reflex::at_home(&mut arguments, &tool.input, &frame.zone);
-            }
-            call(executor, arguments).map(What::Call)
-        }
+        executor => call(executor, arguments, frame).map(What::Call),
     }
 }
 
-fn call(executor: &str, arguments: Map<String, Value>) -> Result<Draft, String> {
+/// A call, made or foreseen, with where the house is.
+fn call(executor: &str, mut arguments: Map<String, Value>, frame: &Frame) -> Result<Draft, String> {
+    if let Some(tool) = frame.tools.iter().find(|tool| tool.name == executor) {
+        metnos_reflex::at_home(&mut arguments, &tool.input, &frame.zone, "");
+    }
+    if !frame.offset.is_empty() && frame.told_offset.iter().any(|name| name == executor) {
+        arguments.insert("offset".to_owned(), Value::from(frame.offset.as_str()));
+    }
     let arguments = Value::Object(arguments);
     json::references(&arguments, MAX_REFERENCES).map_err(|error| error.to_string())?;
     Ok(Draft { executor: executor.to_owned(), arguments })
@@ -280,7 +282,7 @@ fn plan(arguments: &Map<String, Value>, frame: &Frame) -> Result<Plan, String> {
                 // A plan in a plan, too.
                 return Err(format!("{key} {}: there is no tool `{}` for a plan", at + 1, line(&name, MAX_TOOL_NAME)));
             }
-            call(&name, arguments).map_err(|why| format!("{key} {}: {why}", at + 1))
+            call(&name, arguments, frame).map_err(|why| format!("{key} {}: {why}", at + 1))
         };
         list(key)?.iter().enumerate().map(one).collect()
     };

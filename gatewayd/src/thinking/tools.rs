@@ -57,7 +57,14 @@ fn tool(candidate: &Candidate) -> Tool {
         description.push_str(&places.join(", "));
     }
     // Examples are what an executor was found by; whoever reads its summary needs none.
-    Tool { name: candidate.name.clone(), description, input: inlined(lean(&root(&candidate.input))) }
+    let mut input = inlined(lean(&root(&candidate.input)));
+    // Metnos gives it itself: no model need know of it.
+    if metnos_reflex::takes_offset(&candidate.input)
+        && let Some(properties) = input.get_mut("properties").and_then(Value::as_object_mut)
+    {
+        properties.remove("offset");
+    }
+    Tool { name: candidate.name.clone(), description, input }
 }
 
 /// A schema whose root is what it is about, and no pointer to it: some providers take no other.

@@ -19,8 +19,8 @@ use super::{Memory, Teller, Told};
 use crate::chronicle::event::EventType;
 use crate::chronicle::index::TurnFacts;
 use crate::chronicle::payload;
-use crate::chronicle::time::Day;
 use crate::mnestome::weight::USE_DAY;
+use crate::recall::Today;
 use crate::tiers::envelope::{MAX_CANDIDATES, MAX_FILE_SHOWN, MAX_RECENT, Parts, build};
 use crate::tiers::workspace::FILES;
 
@@ -103,8 +103,12 @@ impl Memory {
         };
         let candidates = self.shelf.1.ranked_of(&words, &context, MAX_CANDIDATES, draw, in_sight);
         let mnests = self.between(&candidates)?;
-        // Only its owner is told what there is in the workspace.
-        let named = if facts.trust == Trust::Owner { self.workspace.named(&words) } else { Vec::new() };
+        // Only its owner is told what there is in the workspace; others hear of the lists that they may read.
+        let named = if facts.trust == Trust::Owner {
+            self.workspace.named(&words)
+        } else {
+            self.workspace.shared_lists(&words)
+        };
         Ok(build(Parts {
             nonce,
             identity,
@@ -141,16 +145,15 @@ impl Memory {
     /// What the household has answered of itself. Only its owner is called by the owner's name.
     fn home_for(&self, trust: Trust) -> Home {
         let text = |name: &str| clean(String::from_utf8_lossy(self.workspace.text(name)).into_owned());
-        Home::read(&text("USER.md"), &text("IDENTITY.md"), &self.machine_zone, trust == Trust::Owner)
+        let home = Home::read(&text("USER.md"), &text("IDENTITY.md"), &self.machine_zone, trust == Trust::Owner);
+        home.at(i64::try_from(self.chronicle.now_ms() / 1_000).unwrap_or(0))
     }
 
-    /// The day that it is on the clock of the house: what "yesterday" is reckoned from.
-    pub(super) fn today(&self) -> Day {
+    /// The day that it is on the clock of the house: what "yesterday" is reckoned from, and by which days are told apart.
+    pub(super) fn today(&self) -> Today {
         let user = String::from_utf8_lossy(self.workspace.text("USER.md"));
         let zone = Zone::read(&zone::of_user(&user, &self.machine_zone)).or_else(|| Zone::read(&self.machine_zone));
-        let now = self.chronicle.now_ms();
-        let ahead = zone.unwrap_or_default().ahead(i64::try_from(now / 1_000).unwrap_or(0));
-        Day::of(now.saturating_add_signed(ahead * 1_000))
+        Today::at(self.chronicle.now_ms(), zone.unwrap_or_default())
     }
 
     fn words_of(&self, row: &crate::chronicle::index::IndexRow) -> Told<String> {

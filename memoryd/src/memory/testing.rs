@@ -147,6 +147,7 @@ pub fn candidate(name: &str, examples: &[&str]) -> Candidate {
         roles: vec![("/path".to_owned(), "path".to_owned())],
         offered: true,
         contract: String::new(),
+        answer: metnos_proto::executor::answer::Answer::default(),
     }
 }
 

@@ -1,9 +1,10 @@
-//! Where the files lie that a person calls by their bare names: "read welcome.md". Only names of files are looked at, never
-//! what is in them, only those that the words themselves name, and only so many.
+//! Where the files lie that a person calls by their bare names, or as lists: "read welcome.md", "the shopping list". Only
+//! names of files are looked at, never what is in them, only those that the words themselves name, and only so many.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 
+use metnos_proto::lists::Kind;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 /// The most names of one request that are looked for.
@@ -44,14 +45,15 @@ pub fn names(words: &str) -> Vec<&str> {
     found
 }
 
-/// Where regular files of these names lie below the folder, as paths from it; nothing hidden, and no link is followed.
+/// Where regular files of these names, or with one of these lists, lie in the folder `below` of the workspace (empty: all of
+/// it), as paths from the workspace; nothing hidden, and no link is followed.
 #[must_use]
-pub fn places(workspace: &OwnedFd, names: &[&str]) -> Vec<String> {
+pub fn places(workspace: &OwnedFd, below: &str, names: &[&str], lists: &[Kind]) -> Vec<String> {
     let mut found = Vec::new();
-    if names.is_empty() {
+    if names.is_empty() && lists.is_empty() {
         return found;
     }
-    let (mut folders, mut seen) = (VecDeque::from([(String::new(), 0)]), 0);
+    let (mut folders, mut seen) = (VecDeque::from([(below.to_owned(), 0)]), 0);
     while let Some((folder, depth)) = folders.pop_front() {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let path = if folder.is_empty() { "." } else { folder.as_str() };
@@ -68,7 +70,9 @@ pub fn places(workspace: &OwnedFd, names: &[&str]) -> Vec<String> {
             }
             let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
             match kind(&opened, entry.file_name(), entry.file_type()) {
-                FileType::RegularFile if names.contains(&name) => found.push(path),
+                FileType::RegularFile if names.contains(&name) || lists.iter().any(|list| list.is_in(name)) => {
+                    found.push(path);
+                }
                 FileType::Directory if depth < MAX_DEPTH && path != POOL => folders.push_back((path, depth + 1)),
                 _ => {}
             }
@@ -122,7 +126,7 @@ mod tests {
         std::os::unix::fs::symlink("/", folder.path().join("root")).unwrap();
         let opened: OwnedFd = std::fs::File::open(folder.path()).unwrap().into();
         let found = |names: &[&str]| {
-            let mut found = places(&opened, names);
+            let mut found = places(&opened, "", names, &[]);
             found.sort();
             found
         };
@@ -130,6 +134,26 @@ mod tests {
         assert_eq!(found(&["b.md", "c.md", "d.md"]), ["notes/deep/b.md"]);
         assert_eq!(found(&["passwd"]), Vec::<String>::new());
         assert_eq!(found(&[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn lists_are_found_by_what_they_are_of_and_below_a_folder_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in ["notes/shopping.md", "shared/spesa.md", "notes/journal.md", "data/shopping.csv"] {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "x").unwrap();
+        }
+        let opened: OwnedFd = std::fs::File::open(folder.path()).unwrap().into();
+        let found = |below: &str, words: &str| {
+            let mut found = places(&opened, below, &[], &metnos_proto::lists::called(words));
+            found.sort();
+            found
+        };
+        assert_eq!(found("", "add eggs to the shopping list"), ["notes/shopping.md", "shared/spesa.md"]);
+        assert_eq!(found("shared", "cosa c'è sulla lista della spesa?"), ["shared/spesa.md"]);
+        assert_eq!(found("", "read the journal"), Vec::<String>::new());
+        assert_eq!(found("nowhere", "the shopping list"), Vec::<String>::new());
     }
 
     #[test]
@@ -141,11 +165,11 @@ mod tests {
             std::fs::write(below.join("a.md"), "x").unwrap();
         }
         let opened: OwnedFd = std::fs::File::open(folder.path()).unwrap().into();
-        assert_eq!(places(&opened, &["a.md"]).len(), MAX_FOUND);
+        assert_eq!(places(&opened, "", &["a.md"], &[]).len(), MAX_FOUND);
         for n in 0..MAX_ENTRIES {
             std::fs::write(folder.path().join(format!("{n}.txt")), "").unwrap();
         }
         // All that is looked at is in the first folder: those below come after it.
-        assert!(places(&opened, &["a.md"]).len() < MAX_FOUND);
+        assert!(places(&opened, "", &["a.md"], &[]).len() < MAX_FOUND);
     }
 }

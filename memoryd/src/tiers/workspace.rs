@@ -9,7 +9,9 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use metnos_proto::executor::guests;
 use metnos_proto::ids::Blake3;
+use metnos_proto::lists;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 
@@ -116,10 +118,16 @@ impl Workspace {
         Ok(Blake3(*digest.finalize().as_bytes()))
     }
 
-    /// Where the files lie that these words call by their bare names.
+    /// Where the files lie that these words call by their bare names or as lists.
     #[must_use]
     pub fn named(&self, words: &str) -> Vec<String> {
-        super::named::places(&self.dir, &super::named::names(words))
+        super::named::places(&self.dir, "", &super::named::names(words), &lists::called(words))
+    }
+
+    /// Where the lists lie that these words call, among what everybody may read.
+    #[must_use]
+    pub fn shared_lists(&self, words: &str) -> Vec<String> {
+        super::named::places(&self.dir, guests::SHARED, &[], &lists::called(words))
     }
 
     /// The text of one of the files, as last read by [`Workspace::identity`].

@@ -1,0 +1,222 @@
+//! Lists, as people call them: "the shopping list", "la lista della spesa", and the files that are one. memoryd looks for
+//! such files, the reflex resolves what was said to one, and the policy endorses it: all three by this rule. Pure.
+
+/// What stands for a list in both languages.
+const NOUNS: &str = "list lista elenco";
+/// What may stand before the words for a list in English.
+const BEFORE: &str = "the my our your a to on onto in into off from";
+/// What joins a list with what it is of.
+const OF: &str = "of for della del dello dei degli delle dell di per";
+/// Articles, which say nothing of what a list is of.
+const ARTICLES: &str = "the a my our your il lo la i gli le l un una mio mia miei mie nostro nostra nostri nostre";
+/// What no list is of: "for me", "per favore".
+const NO_NAMES: &str = "me us you favore piacere cortesia noi today tomorrow oggi domani";
+/// The longest name of what an English list is of, in words.
+const MOST_WORDS: usize = 3;
+/// The longest text that is looked at, in bytes.
+const MOST_TEXT: usize = 4_096;
+/// Names that mean the same list.
+const SAME: [(&str, &str); 10] = [
+    ("spesa", SHOPPING),
+    ("grocery", SHOPPING),
+    ("groceries", SHOPPING),
+    ("to do", TO_DO),
+    ("to dos", TO_DO),
+    ("todos", TO_DO),
+    ("cose da fare", TO_DO),
+    ("da fare", TO_DO),
+    ("tasks", TO_DO),
+    ("task", TO_DO),
+];
+/// What the list is of that a household means by "the list".
+const SHOPPING: &str = "shopping";
+const TO_DO: &str = "todo";
+/// Endings of files that hold a list.
+const ENDINGS: [&str; 2] = ["md", "txt"];
+
+/// What a list is of, so that two names of one list are equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kind(String);
+
+impl Kind {
+    fn of(words: &[String]) -> Self {
+        let said = words.join(" ");
+        Self(SAME.iter().find(|(name, _)| *name == said).map_or(said, |(_, same)| (*same).to_owned()))
+    }
+
+    /// Whether a file of this path holds the list; of which folder it is, is not looked at.
+    #[must_use]
+    pub fn is_in(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let Some((stem, ending)) = name.rsplit_once('.') else { return false };
+        if !ENDINGS.contains(&ending) || stem.is_empty() || stem.starts_with('.') {
+            return false;
+        }
+        let stem = stem.to_lowercase();
+        let parts: Vec<&str> = stem.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).collect();
+        let names_list = parts.iter().any(|part| is_one_of(part, NOUNS));
+        let said = |part: &&&str| !is_one_of(part, NOUNS) && !is_one_of(part, OF) && !is_one_of(part, ARTICLES);
+        let own = Self::of(&parts.iter().filter(said).map(|part| (*part).to_owned()).collect::<Vec<_>>());
+        match (self.0.as_str(), own.0.as_str()) {
+            // "The list" is one that is called so, or the one that every household has.
+            ("", "") => names_list,
+            ("", SHOPPING) => true,
+            (_, "") => false,
+            (said, own) => said == own,
+        }
+    }
+
+    /// The name of a file for a list that is not there yet, in English or Italian.
+    #[must_use]
+    pub fn file_name(&self, italian: bool) -> String {
+        match (self.0.as_str(), italian) {
+            ("" | SHOPPING, true) => "spesa.md".to_owned(),
+            ("", false) => "shopping.md".to_owned(),
+            (TO_DO, true) => "cose-da-fare.md".to_owned(),
+            (own, _) => format!("{}.md", own.replace(' ', "-")),
+        }
+    }
+}
+
+fn is_one_of(word: &str, words: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known == word)
+}
+
+/// A word of a text as lists are called by it; several where it has hyphens.
+fn plain(word: &str) -> Vec<String> {
+    let lower = word.to_lowercase();
+    lower.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// The list that the first of these words call, and how many of them do: "shopping list", "lista della spesa", "list".
+#[must_use]
+pub fn phrase(words: &[&str]) -> Option<(usize, Kind)> {
+    let noun = words.iter().take(MOST_WORDS + 1).position(|word| is_one_of(&word.to_lowercase(), NOUNS))?;
+    let before: Vec<String> = words[..noun].iter().flat_map(|word| plain(word)).collect();
+    if before.iter().any(|word| word != "to" && (is_one_of(word, BEFORE) || is_one_of(word, OF))) {
+        return None;
+    }
+    let is_english = words[noun].eq_ignore_ascii_case("list");
+    if !before.is_empty() {
+        return is_english.then(|| (noun + 1, Kind::of(&before)));
+    }
+    // One word, and what is joined to it: "lista dei regali di Natale".
+    let (mut end, mut of) = (noun + 1, Vec::new());
+    loop {
+        let joins = |word: &&&str| {
+            let word = word.to_lowercase();
+            is_one_of(&word, OF) || !of.is_empty() && word == "da"
+        };
+        let joined = words.get(end).filter(joins);
+        let named = joined
+            .map(|_| words[end + 1..].iter().take_while(|word| is_one_of(&word.to_lowercase(), ARTICLES)).count());
+        // "Lista spesa", as it is said in a hurry.
+        let bare =
+            !is_english && of.is_empty() && words.get(end).is_some_and(|word| Kind::of(&plain(word)).0 == SHOPPING);
+        let at = match (joined, named) {
+            (Some(_), Some(articles)) => end + 1 + articles,
+            (None, _) | (_, None) if bare => end,
+            (_, _) => break,
+        };
+        let Some(word) = words.get(at).filter(|word| !is_one_of(&word.to_lowercase(), NO_NAMES)) else { break };
+        if joined.is_some_and(|word| word.eq_ignore_ascii_case("da")) {
+            of.push("da".to_owned());
+        }
+        of.extend(plain(word));
+        end = at + 1;
+        if bare && joined.is_none() || of.len() > 2 * MOST_WORDS {
+            break;
+        }
+    }
+    Some((end, Kind::of(&of)))
+}
+
+/// The lists that a text calls.
+#[must_use]
+pub fn called(text: &str) -> Vec<Kind> {
+    let text = &text[..text.floor_char_boundary(MOST_TEXT)];
+    let words: Vec<&str> = text
+        .split(|c: char| c.is_whitespace() || matches!(c, '\'' | '’'))
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let mut found = Vec::new();
+    for at in 0..words.len() {
+        let follows = at.checked_sub(1).is_some_and(|before| is_one_of(&words[before].to_lowercase(), BEFORE));
+        let italian = !words[at].eq_ignore_ascii_case("list") && is_one_of(&words[at].to_lowercase(), NOUNS);
+        if let Some((_, kind)) = phrase(&words[at..]).filter(|_| follows || italian)
+            && !found.contains(&kind)
+        {
+            found.push(kind);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(text: &str) -> Vec<String> {
+        called(text).into_iter().map(|kind| kind.0).collect()
+    }
+
+    #[test]
+    fn a_list_is_known_by_what_it_is_of_in_both_languages() {
+        for (text, of) in [
+            ("add eggs to the shopping list", "shopping"),
+            ("aggiungi le uova alla lista della spesa", "shopping"),
+            ("metti il latte nella lista", ""),
+            ("write bread on the list, please", ""),
+            ("add eggs to the list for me", ""),
+            ("metti il pane nella lista per favore", ""),
+            ("put stamps on my to-do list", "todo"),
+            ("aggiungi pagare il bollo alla lista delle cose da fare", "todo"),
+            ("aggiungi una bambola alla lista dei regali di Natale", "regali natale"),
+            ("add a doll to the list of presents", "presents"),
+            ("scrivi pane sulla lista spesa", "shopping"),
+            ("what is on our Packing List?", "packing"),
+        ] {
+            assert_eq!(kind(text), [of], "{text}");
+        }
+        for text in ["list notes", "please list the files", "listen to me", "", "list"] {
+            assert_eq!(kind(text), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_holds_a_list_when_its_name_says_so() {
+        let is_in = |text: &str, path: &str| called(text).iter().any(|kind| kind.is_in(path));
+        let shopping =
+            ["notes/shopping.md", "shopping-list.md", "notes/lista-della-spesa.md", "spesa.txt", "Lista_Spesa.md"];
+        for path in shopping {
+            for text in ["on the shopping list", "sulla lista della spesa"] {
+                assert!(is_in(text, path), "{path} {text}");
+            }
+        }
+        for path in ["notes/list.md", "lista.md", "notes/shopping.md", "spesa.md"] {
+            assert!(is_in("on the list", path), "{path}");
+        }
+        for path in
+            ["notes/journal.md", "data/spese.csv", "shopping.csv", ".shopping.md", "la.md", "notes/list.md", "shopping"]
+        {
+            assert!(!is_in("on the shopping list", path), "{path}");
+        }
+        assert!(is_in("lista dei regali di Natale", "regali-natale.md") && !is_in("on the list", "regali.md"));
+    }
+
+    #[test]
+    fn a_list_that_is_not_there_has_a_name_in_the_language_of_the_words() {
+        let name = |text: &str, italian: bool| called(text)[0].file_name(italian);
+        assert_eq!(name("to the shopping list", false), "shopping.md");
+        assert_eq!(name("alla lista della spesa", true), "spesa.md");
+        assert_eq!(name("to the list", false), "shopping.md");
+        assert_eq!(name("alla lista delle cose da fare", true), "cose-da-fare.md");
+        assert_eq!(name("to the to-do list", false), "todo.md");
+        for (text, italian) in
+            [("to the shopping list", false), ("nella lista", true), ("alla lista dei regali di Natale", true)]
+        {
+            assert!(called(text)[0].is_in(&name(text, italian)), "{text}");
+        }
+    }
+}
