@@ -218,12 +218,7 @@ fn commands_of_the_script_in_documents_exist() {
         .iter()
         .filter(|file| file.ends_with(".rs"))
         .flat_map(|file| {
-            let names = text(file)
-                .split("fn ")
-                .skip(1)
-                .map(|rest| rest.split('(').next().unwrap().to_owned())
-                .collect::<Vec<_>>();
-            names
+            text(file).split("fn ").skip(1).map(|rest| rest.split('(').next().unwrap().to_owned()).collect::<Vec<_>>()
         })
         .collect();
     let names_tests = |filter: &str| {
