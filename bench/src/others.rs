@@ -19,9 +19,10 @@ const SRT_SETTINGS: &str = r#"{
 /// The program of the crate `nono-cli`.
 pub const NONO: &str = "nono";
 /// Its flags, before its manifest: besides what the manifest leaves out (every file that it does not grant, the network, signals to
-/// other processes) namespaces without a network, without shared memory of others and with a name of its own, and no record on disk.
+/// other processes) namespaces of its own for shared memory and the machine's name, and no audit of the run. It takes a namespace
+/// without a network (`net`) with flags alone, not with a manifest that blocks the network already.
 pub const NONO_FLAGS: [&str; 7] =
-    ["--silent", "run", "--isolate", "net,ipc,uts", "--no-audit", "--no-rollback", "--no-diagnostics"];
+    ["--silent", "run", "--isolate", "ipc,uts", "--no-audit", "--no-rollback", "--no-diagnostics"];
 /// Whoever takes longer than half a second is tried in every so manieth round only; the others take part in each.
 const SLOW_EVERY: usize = 5;
 /// The longest reason of another program that is repeated.
@@ -41,8 +42,8 @@ struct Way {
 pub struct Others {
     ways: Vec<Way>,
     missing: Vec<(&'static str, String)>,
-    /// Where the settings lie that some of them read.
-    _settings: tempfile::TempDir,
+    /// Where the settings lie that some of them read, and what one of them writes of its sessions.
+    settings: tempfile::TempDir,
 }
 
 impl Others {
@@ -55,19 +56,19 @@ impl Others {
         std::fs::write(&manifest, nono_manifest(&[])).unwrap();
         let (mut ways, mut missing) = (Vec::new(), Vec::new());
         for way in all(&settings, &manifest) {
-            match once(&way.words) {
+            match once(&way.words, dir.path()) {
                 Ok(()) => ways.push(way),
                 Err(why) => missing.push((way.name, why)),
             }
         }
-        Self { ways, missing, _settings: dir }
+        Self { ways, missing, settings: dir }
     }
 
     /// Does each once more, if it takes part in this round.
     pub fn time(&mut self, round: usize) {
         for way in self.ways.iter_mut().filter(|way| round.is_multiple_of(way.every)) {
             let Way { words, times, name, .. } = way;
-            times.time(|| once(words)).unwrap_or_else(|why| panic!("{name}: {why}"));
+            times.time(|| once(words, self.settings.path())).unwrap_or_else(|why| panic!("{name}: {why}"));
         }
     }
 
@@ -129,11 +130,16 @@ pub fn nono_manifest(granted: &[(String, bool)]) -> String {
     .to_string()
 }
 
-/// Does it once, or says why it did not.
-fn once(words: &[String]) -> Result<(), String> {
+/// Does it once, with its state in a folder of the bench and not in the user's, or says why it did not.
+fn once(words: &[String], state: &Path) -> Result<(), String> {
     let Some((program, arguments)) = words.split_first() else { return Err("it has no name".to_owned()) };
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+        .args(arguments)
+        .env("XDG_STATE_HOME", state)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     let output = command.output().map_err(|error| match error.kind() {
         ErrorKind::NotFound => "not installed".to_owned(),
         _ => format!("it cannot be started: {error}"),
