@@ -220,13 +220,12 @@ fn a_name_of_a_secret_or_a_path_neither_hides_a_file_nor_brings_it_out() {
         server.told(OWNER, &format!("inbox/{kept}"));
     }
     assert!(inbox(&set).iter().all(|name| !name.starts_with('.')), "{:?}", inbox(&set));
-    // What is named or begins like a secret is not sent, however it came.
+    // What is named like a secret is the owner's alone, and nothing leads out of the workspace.
     give(&set, "shared/id_rsa", key);
-    for path in ["shared/id_rsa", ".env", "../.env"] {
-        let before = server.chat(OWNER).len();
-        server.say(OWNER, &format!("/file {path}"));
-        let told =
-            server.until(path, |state| state.messages.iter().filter(|one| one.chat == OWNER).nth(before).cloned());
+    for (who, path) in [(GUEST, "shared/id_rsa"), (OWNER, "../.env"), (OWNER, "inbox/../../metnos.toml")] {
+        let before = server.chat(who).len();
+        server.say(who, &format!("/file {path}"));
+        let told = server.until(path, |state| state.messages.iter().filter(|one| one.chat == who).nth(before).cloned());
         assert!(told.file.is_none() && told.text.contains("not sent"), "{path}: {told:?}");
     }
     set.verify();

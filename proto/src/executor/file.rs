@@ -90,9 +90,15 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_neither_to_the_net_nor_beside_a_secret() {
-        for other in ["{ net = [\"example.org\"] }", "{ secret = [\"key\"] }"] {
-            let error = parse("gives_mb = 20", &format!("{READS}, {other}")).unwrap_err();
+    fn a_file_goes_neither_to_the_net_nor_to_a_model() {
+        let others = [
+            include_str!("../../../executors/web_fetch/manifest.toml"),
+            include_str!("../../../executors/llm_summarise/manifest.toml"),
+        ];
+        for other in others {
+            assert!(Manifest::parse(other.as_bytes()).is_ok());
+            let filed = other.replace("[effects]", "[file]\ngives_mb = 1\n\n[effects]");
+            let error = Manifest::parse(filed.as_bytes()).unwrap_err();
             assert!(matches!(&error, ManifestError::Field { field, .. } if field == "file"), "{error}");
         }
     }
