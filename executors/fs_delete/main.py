@@ -25,7 +25,7 @@ def act(args, ctx):
             raise Refused("IsAFolder", f"{path} is a folder; say folder=true to delete it with everything in it")
         files, folders, _, covered = count(names[-1], folder, path, ctx)
         keep = args.get("keep", "")
-        record(ctx.workspace, keep, {"of": "fs_delete", "ino": what.st_ino})
+        record(ctx.workspace, keep, path, {"of": "fs_delete", "ino": what.st_ino})
         place = to_trash(names[-1], what, keep, folder, path)
         if not place:
             raise Refused("NotFound", f"{path} was changed by others at this very moment; nothing was deleted")

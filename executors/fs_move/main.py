@@ -29,7 +29,7 @@ def act(args, ctx):
         there = Refused("Exists", f"{to} is there already; nothing was renamed")
         if look(targets[-1], folder, to) is not None:
             raise there
-        record(ctx.workspace, args.get("keep", ""), {"of": "fs_move", "ino": what.st_ino})
+        record(ctx.workspace, args.get("keep", ""), path, {"of": "fs_move", "ino": what.st_ino})
         if not rename_new(names[-1], targets[-1], folder, path):
             raise there
         if not same(what, look(targets[-1], folder, to)):

@@ -7,29 +7,33 @@ import json
 import os
 import stat
 
-from metnos_files import FOLDER, TRASH, Refused, answer, is_draft, look, refused, rename_new, seen, split, trash_name, walk_to
+from metnos_files import TRASH, Refused, answer, is_draft, look, refused, rename_new, seen, split, trash_name, walk_to
 
 MOST_BYTES = 8_000_000
 # Where `note_add` puts what names no place.
 NOTEBOOK = "notes/notes.md"
 
 
-def note_of(workspace, keep, of):
-    """What the act has noted before it changed anything."""
-    gone = Refused("NotFound", f"the trash holds no note of this act ({keep}): it did not begin, or the trash was emptied")
-    folder = walk_to(workspace, [], TRASH)
+def open_note(workspace, names, keep):
+    """Opens the note of an act in the trash of this folder; nothing when it is not there."""
     try:
-        trash = os.open(TRASH, FOLDER, dir_fd=folder)
-    except OSError:
-        raise gone from None
-    finally:
-        os.close(folder)
+        trash = walk_to(workspace, [*names, TRASH], TRASH)
+    except Refused:
+        return None
     try:
-        note = os.open(f"{keep}.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=trash)
+        return os.open(f"{keep}.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=trash)
     except OSError:
-        raise gone from None
+        return None
     finally:
         os.close(trash)
+
+
+def note_of(workspace, names, keep, of):
+    """What the act has noted before it changed anything: at the top of the workspace, or of what its call was shown."""
+    notes = (open_note(workspace, names[:depth], keep) for depth in range(len(names)))
+    note = next((note for note in notes if note is not None), None)
+    if note is None:
+        raise Refused("NotFound", f"the trash holds no note of this act ({keep}): it did not begin, or the trash was emptied")
     try:
         text = b""
         while len(text) <= MOST_BYTES:
@@ -177,7 +181,7 @@ def act(args, ctx):
     to = split(args["to"]) if "to" in args else names
     if to[:-1] != names[:-1]:
         raise Refused("BadPath", f"{args['to']} lies in another folder than {path}")
-    note = note_of(ctx.workspace, keep, of)
+    note = note_of(ctx.workspace, names, keep, of)
     folder = walk_to(ctx.workspace, names[:-1], path)
     try:
         if of == "fs_delete":

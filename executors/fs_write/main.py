@@ -40,7 +40,7 @@ def put(draft, name, folder, args, ctx):
         there = look(name, folder, path)
         may_stand(there, path, args)
         before = None if there is None else there.st_ino
-        record(ctx.workspace, keep, {"of": "fs_write", "made": draft.made, "before": before})
+        record(ctx.workspace, keep, path, {"of": "fs_write", "made": draft.made, "before": before})
         if there is None:
             if draft.place(name):
                 return ""

@@ -408,13 +408,25 @@ def to_trash(name, what, keep, folder, path):
     return ""
 
 
-def record(workspace, keep, what):
+def records_for(workspace, path):
+    """The folder for the records of what is changed at `path`: at the top of the workspace, or of the part of it that this
+    call is shown; a guest's call sees the shared folders alone."""
+    names = split(path)[:-1]
+    for depth in range(len(names) + 1):
+        try:
+            return walk_to(workspace, [*names[:depth], TRASH], TRASH, make=True)
+        except Refused as refusal:
+            if refusal.error_class != "PermissionDenied" or depth == len(names):
+                raise
+
+
+def record(workspace, keep, path, what):
     """Notes, before anything is changed, what `fs_restore` needs to take it back. A second one of a call takes the place of
     the first: nobody else has its name."""
     if not keep:
         return
     body = json.dumps(what, ensure_ascii=True).encode("ascii")
-    trash = walk_to(workspace, [TRASH], TRASH, make=True)
+    trash = records_for(workspace, path)
     try:
         with Draft(trash, body, TRASH, 0o600) as draft:
             os.rename(draft.name, f"{keep}.json", src_dir_fd=trash, dst_dir_fd=trash)
@@ -479,7 +491,7 @@ def add_to(file, made, args, ctx, path, of, most, texts):
     if before.st_size + len(content) > most:
         raise Refused("TooLarge", f"{path} would have more than {most} bytes")
     way_back = {"of": of, **seen(before), "added": added, "made": made}
-    record(ctx.workspace, args.get("keep", ""), way_back)
+    record(ctx.workspace, args.get("keep", ""), path, way_back)
     write_added(file, content, before, path)
     return {"bytes_before": before.st_size, "bytes": os.fstat(file).st_size}
 

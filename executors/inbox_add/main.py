@@ -64,11 +64,11 @@ def put(workspace, folder, name, ctx, path, keep):
             for number in range(1, MOST_OF_ONE_NAME + 1):
                 place = numbered(name, number)
                 if holds(place, folder, whole, ctx.file_size):
-                    record(workspace, keep, {"of": "inbox_add", "name": place, "made": None, "before": None})
+                    record(workspace, keep, path, {"of": "inbox_add", "name": place, "made": None, "before": None})
                     return place, True
                 if look(place, folder, path) is not None:
                     continue
-                record(workspace, keep, {"of": "inbox_add", "name": place, "made": draft.made, "before": None})
+                record(workspace, keep, path, {"of": "inbox_add", "name": place, "made": draft.made, "before": None})
                 if draft.place(place):
                     return place, False
         finally:

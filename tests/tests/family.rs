@@ -62,6 +62,35 @@ fn a_guest_is_led_to_the_shared_list_and_takes_back_nothing_of_others() {
 }
 
 #[test]
+fn supervised_guest_writes_shared_files_and_undoes_his_own_act() {
+    let set = Plan::new().config("[http]\nlisten = \"127.0.0.1:0\"\n").start();
+    set.is_grown();
+    let guest = Web::of(&set).paired(&set, "guest");
+    let ask = |words: &str| said(&guest.say(words).until("done"));
+    let (_, paired) = set.json(&["pairing", "list"]);
+    let principal = paired["known"].as_array().unwrap().iter().find_map(|one| {
+        let name = one["principal"].as_str()?;
+        name.starts_with("http:").then(|| name.to_owned())
+    });
+    let principal = principal.unwrap_or_else(|| panic!("{paired:#}"));
+    assert_eq!(set.json(&["autonomy", "set", &principal, "supervised"]).0, 0);
+    let shared = set.workspace("shared/shopping.md");
+    for (words, holds) in
+        [("add eggs to the shopping list", "- eggs\n"), ("add milk to the shopping list", "- eggs\n- milk\n")]
+    {
+        let told = ask(words);
+        assert_eq!(std::fs::read_to_string(&shared).unwrap_or_else(|error| panic!("{error}: {told}")), holds);
+    }
+    assert_eq!(waiting(&set), 0, "none of it needs an answer of the owner's");
+    let told = ask("undo that");
+    assert_eq!(std::fs::read_to_string(&shared).unwrap(), "- eggs\n", "{told}");
+    // What he does outside of the shared folders is still asked for, and leaves nothing.
+    let _ = ask("write notes/mine.md: hello");
+    assert!(!set.workspace("notes/mine.md").exists());
+    set.verify();
+}
+
+#[test]
 fn times_are_told_on_the_clock_of_the_house_by_a_place_alone() {
     let set = Instance::start();
     set.is_grown();

@@ -272,13 +272,16 @@ async fn run_case<S: Sandbox>(
     Ok(judged)
 }
 
+/// Where a file goes that a birth test gives.
+type Destination = Rc<RefCell<Filling>>;
+
 /// What is called, and where the file goes that it gives.
 fn entered(
     executor: &Formed,
     case: &Case,
     args: Vec<u8>,
     thought: Option<Vec<u8>>,
-) -> Result<(Entry, Option<Rc<RefCell<Filling>>>), String> {
+) -> Result<(Entry, Option<Destination>), String> {
     let way = executor.manifest.file;
     let (takes, gives) = (way.and_then(|way| way.takes()), way.and_then(|way| way.gives()));
     if case.file.is_some() != takes.is_some() || (case.expect.file.is_some() && gives.is_none()) {
