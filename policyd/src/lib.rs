@@ -3,9 +3,11 @@
 //! timeout, an unknown word or a missing file is a denial (design: policy).
 //!
 //! # Map
-//! The decision itself is [`decision`], of the crate `metnos-policy`; [`gather`] gathers its facts. Pure cores around it,
-//! tested without sockets: [`arguments`], [`contract`] what a call says and whether it fits · [`approvals`] what waits for the owner's word · [`undo`] the way back of an act · [`intent`] what
-//! was foreseen, as it comes over the wire · [`rate`], [`budget`] what may be used up · [`vault`] what is given in confidence. Around them: [`anchors`] signs the heads of the chronicle, [`heads`] keeps them.
+//! The decision itself is [`decision`], of the crate `metnos-policy`; `gather` gathers its facts. Pure cores around it,
+//! tested without sockets: [`arguments`], [`contract`] what a call says and whether it fits · [`approvals`] which answer
+//! counts · [`undo`] the way back of an act · [`intent`] what was foreseen, as it comes over the wire · [`rate`],
+//! [`budget`] what may be used up · [`vault`] what is given in confidence. Around them: [`anchors`] signs the heads of the
+//! chronicle, [`heads`] keeps them.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
