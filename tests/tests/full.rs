@@ -181,6 +181,11 @@ fn a_disk_that_turns_read_only_ends_nobody_and_is_named_until_it_is_mended() {
     set.is_grown();
     assert_eq!(call(&set).0, 0);
     let (before, supervisor) = (set.pids(), set.supervisor());
+    // The end of a call's turn is written behind its answer: all of it is on the disk, and in the index, before that stops.
+    metnos_tests::until("the end of the turn", ROOM_WITHIN, || {
+        set.chronicle().last().is_some_and(|line| line.kind() == "turn_close").then_some(())
+    });
+    set.verify();
     disk.turns_read_only();
     for _ in 0..5 {
         let (code, said) = call(&set);
