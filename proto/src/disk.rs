@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_system_that_has_stopped_is_known_by_the_options_of_its_own_device() {
+    fn stopped_file_system_is_recognised_by_its_mount_options() {
         let mounts = "30 1 7:0 / /a rw,relatime - ext4 /dev/loop0 rw,abort,errors=remount-ro,emergency_ro\n\
                       31 1 7:1 / /b\\040emergency_ro rw,relatime shared:3 - ext4 /dev/loop1 rw,errors=remount-ro\n";
         let device = |minor| rustix::fs::makedev(7, minor);

@@ -175,7 +175,7 @@ fn a_full_ext4_ends_nobody_is_named_and_is_over_when_there_is_room() {
 }
 
 #[test]
-fn a_disk_that_turns_read_only_ends_nobody_and_is_named_until_it_is_mended() {
+fn read_only_disk_stops_no_daemon_and_is_named_until_mended() {
     let Some((mut set, disk)) = on_a_small_disk(Kind::Ext4) else { return };
     set.up();
     set.is_grown();

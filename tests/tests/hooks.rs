@@ -220,7 +220,7 @@ fn what_comes_with_a_hook_is_never_the_owners_word_and_every_effect_asks_him() {
 }
 
 #[test]
-fn a_hook_with_data_reads_what_guests_read_and_one_without_all_that_its_owner_does() {
+fn hook_with_data_reads_what_guests_read_without_data_all() {
     let (set, web) = start();
     let ends = |lines: &[Line]| {
         let decided = lines.iter().find(|line| line.kind() == "policy_decision").expect("a decision");

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_is_told_on_the_clock_of_the_house_and_another_clock_as_it_says() {
+    fn instant_is_shown_in_the_instance_zone_or_the_zone_it_names() {
         for (iso, lang, text) in [
             ("2026-11-24T13:31:05Z", Lang::En, "Tuesday 24 November 2026, 14:31."),
             ("2026-07-24T22:31:05Z", Lang::It, "Sabato 25 luglio 2026, 00:31."),
