@@ -271,7 +271,7 @@ macro_rules! edges {
     ($(
         $(#[$doc:meta])*
         $edge:ident in $module:ident = $id:literal: $asker:ident => $answerer:ident {
-            $( ask $method:ident($ask:ident, $ask_fds:literal) -> ($answer:ident, $answer_fds:literal) within $ms:literal; )+
+            $( ask $method:ident($ask:ident, $ask_fds:literal) -> ($answer:ty, $answer_fds:literal) within $ms:literal; )+
             $( note $note:ident; )*
         }
     )*) => {
@@ -414,7 +414,7 @@ macro_rules! edges {
 
                 impl Client<$edge> {
                     $(
-                        #[doc = concat!("Asks for [`", stringify!($answer), "`]: see [`", stringify!($ask), "`].")]
+                        #[doc = concat!("Asks for `", stringify!($answer), "`: see [`", stringify!($ask), "`].")]
                         ///
                         /// # Errors
                         /// The other side's refusal; or it is gone, late, or broke the protocol.
@@ -433,7 +433,7 @@ macro_rules! edges {
 
                 impl BlockingClient<$edge> {
                     $(
-                        #[doc = concat!("Asks for [`", stringify!($answer), "`]: see [`", stringify!($ask), "`].")]
+                        #[doc = concat!("Asks for `", stringify!($answer), "`: see [`", stringify!($ask), "`].")]
                         ///
                         /// # Errors
                         /// The other side's refusal; or it is gone, late, or broke the protocol.

@@ -14,6 +14,7 @@ pub mod boot;
 pub mod chain;
 pub mod control;
 pub mod disk;
+pub mod doc;
 pub mod edge;
 pub mod edges;
 pub mod envelope;
