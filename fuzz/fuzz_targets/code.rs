@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use metnos_policyd::pairing::book::{Book, Heard};
-use metnos_policyd::pairing::code::Code;
+use metnos_policyd::people::pairing::book::{Book, Heard};
+use metnos_policyd::people::pairing::code::Code;
 use metnos_proto::msg::common::{Channel, Standing};
 
 fuzz_target!(|text: &str| {

@@ -6,30 +6,31 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use metnos_proto::msg::common::{Channel, Refusal, RefusalCode};
+use metnos_proto::msg::common::{Channel, Refusal};
 use rusqlite::Connection;
 use tokio::sync::Mutex;
 
-use crate::autonomy::Levels;
 use crate::budget::count::{Budget, Used};
+use crate::budget::daily::Daily;
 use crate::budget::drafts::Runs;
 use crate::budget::funds::Funds;
-use crate::daily::Daily;
+use crate::executors::origins::{self, Origins};
 use crate::key::Kept;
-use crate::notices::{self, Notices};
-use crate::origins::{self, Origins};
-use crate::outside::Folders;
-use crate::pairing::People;
-use crate::pairing::automations::{self, Automations};
-use crate::pairing::book::Book;
+use crate::people::autonomy::Levels;
+use crate::people::language::{self, Languages};
+use crate::people::notices::{self, Notices};
+use crate::people::pairing;
+use crate::people::pairing::People;
+use crate::people::pairing::automations::{self, Automations};
+use crate::people::pairing::book::Book;
+use crate::perimeter::outside::Folders;
+use crate::perimeter::owner_files::OwnerFiles;
 use crate::policy::Policy;
 use crate::store::StoreError;
-use crate::tongue::{self, Tongues};
 use crate::vaglio::Vaglio;
 use crate::vaglio::constitution::Constitution;
-use crate::vaglio::files::OwnersFiles;
 use crate::vault::Vault;
-use crate::{budget, pairing, vault};
+use crate::{budget, vault};
 
 /// The tables of all parts.
 const TABLES: &str = "
@@ -51,7 +52,7 @@ const TABLES: &str = "
 /// All parts, as they were left.
 #[derive(Debug, Default)]
 pub struct House {
-    pub(crate) files: Option<OwnersFiles>,
+    pub(crate) files: Option<OwnerFiles>,
     /// The folders outside the workspace that the owner has listed.
     pub(crate) folders: Folders,
     pub(crate) constitution: RefCell<Constitution>,
@@ -62,7 +63,7 @@ pub struct House {
     /// Who was locked out before, until when on the wall's clock.
     pub(crate) locked: Vec<(Channel, String, u64)>,
     pub(crate) levels: RefCell<Levels>,
-    pub(crate) tongues: RefCell<Tongues>,
+    pub(crate) languages: RefCell<Languages>,
     pub(crate) notices: Notices,
     pub(crate) daily: RefCell<Daily>,
     pub(crate) vault: RefCell<Vault>,
@@ -89,7 +90,7 @@ impl House {
     /// # Errors
     /// When a row is damaged, or the database says no.
     pub(crate) fn load(connection: &Connection, key: &Kept) -> Result<Self, StoreError> {
-        let house = [TABLES, automations::TABLES, tongue::TABLES, notices::TABLES, vault::TABLES];
+        let house = [TABLES, automations::TABLES, language::TABLES, notices::TABLES, vault::TABLES];
         for tables in house.into_iter().chain([budget::TABLES, origins::TABLES]) {
             connection.execute_batch(tables)?;
         }
@@ -103,7 +104,7 @@ impl House {
             book: RefCell::default(),
             locked: pairing::locked(connection)?,
             levels: RefCell::new(Levels::load(connection)?),
-            tongues: RefCell::new(Tongues::load(connection)?),
+            languages: RefCell::new(Languages::load(connection)?),
             notices: Notices::load(connection)?,
             daily: RefCell::new(Daily::load(connection)?),
             vault: RefCell::new(Vault::load(connection, key)?),
@@ -123,7 +124,7 @@ impl House {
     /// # Errors
     /// When it is not there, or not a folder.
     pub fn open_files(&mut self, workspace: &Path) -> Result<(), std::io::Error> {
-        self.files = Some(OwnersFiles::open(workspace)?);
+        self.files = Some(OwnerFiles::open(workspace)?);
         Ok(())
     }
 
@@ -131,48 +132,6 @@ impl House {
     pub fn hold_folders(&mut self, folders: Folders) {
         self.folders = folders;
     }
-}
-
-/// What cannot be made durable does not count.
-pub(crate) fn not_durable(error: &StoreError) -> Refusal {
-    full_or(error, "policyd.store", format!("it could not be made durable: {error}"))
-}
-
-/// The refusal for what could not be kept: when the disk is full or can only be read, that is what is said, and else `rule`.
-pub(crate) fn full_or(error: &StoreError, rule: &str, why: String) -> Refusal {
-    use rusqlite::ErrorCode;
-    let code = match error {
-        StoreError::Sqlite(error) => error.sqlite_error_code(),
-        _ => None,
-    };
-    let refusal = |rule: &str| Refusal::new(RefusalCode::Unavailable, rule, why);
-    match code {
-        Some(ErrorCode::DiskFull) => refusal("policy.disk_full").remedy(
-            "free some space on the disk of the instance (`metnosctl status` says how much); nothing else need be done",
-        ),
-        Some(ErrorCode::ReadOnly) => refusal("policy.read_only")
-            .remedy("find out why (`dmesg`), and have the disk mounted for writing again; nothing else need be done"),
-        _ => refusal(rule).remedy("look at the disk, then try again"),
-    }
-}
-
-/// A number as SQLite holds it.
-pub(crate) fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// A number as SQLite holds it, read back; what is negative is 0.
-pub(crate) fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
-}
-
-/// Five random bytes, for a name that need not be secret.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], Refusal> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        Refusal::new(RefusalCode::Unavailable, "policyd.random", format!("the kernel gives no random numbers: {error}"))
-    })?;
-    Ok(bytes)
 }
 
 impl Policy {
@@ -186,7 +145,7 @@ impl Policy {
             .memory
             .system_event(TraceId::NONE, event, [])
             .await
-            .map_err(|error| crate::act::memory_gone(&error))?;
+            .map_err(|error| crate::refusals::memory_gone(&error))?;
         Ok(recorded.seq)
     }
 }

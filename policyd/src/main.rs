@@ -8,19 +8,19 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_jail::{Locked, Places as JailPlaces, Profile, Pss, Waivers, die_with_parent, narrow};
+use metnos_policyd::chronicle::heads::Last;
 use metnos_policyd::clock::SystemClock;
-use metnos_policyd::contract;
-use metnos_policyd::heads::Last;
+use metnos_policyd::executors::contract;
+use metnos_policyd::executors::failure_limit::FailureLimit;
+use metnos_policyd::executors::seeds::SEEDS;
+use metnos_policyd::executors::switches::Switches;
 use metnos_policyd::house::House;
 use metnos_policyd::key::InstanceKey;
-use metnos_policyd::outside::Folders;
 use metnos_policyd::paths::Places;
+use metnos_policyd::perimeter::outside::Folders;
 use metnos_policyd::policy::{Peers, Policy, Setting};
-use metnos_policyd::seeds::SEEDS;
+use metnos_policyd::store::cards::Words;
 use metnos_policyd::store::{Opened, Row, Store};
-use metnos_policyd::store_cards::Words;
-use metnos_policyd::strikes::Strikes;
-use metnos_policyd::switches::Switches;
 use metnos_proto::boot::{Boot, BootError, Daemon};
 use metnos_proto::control::{ControlError, Start};
 use metnos_proto::edges::{
@@ -74,7 +74,7 @@ struct Opening {
     key: InstanceKey,
     rows: Vec<Row>,
     words: Words,
-    switches: (Switches, Strikes),
+    switches: (Switches, FailureLimit),
     last_anchor: Option<Last>,
     house: House,
     store: Store,

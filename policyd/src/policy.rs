@@ -23,27 +23,27 @@ use metnos_proto::msg::sandboxd::{Forget, RunProgress};
 use metnos_proto::role::RoleName;
 use tokio::sync::{Mutex, Notify, Semaphore, watch};
 
-use crate::anchors::Chain;
 use crate::approvals::Card;
 use crate::approvals::grants::Grant;
 use crate::approvals::totp::Enrolled;
+use crate::calls::path_locks::PathLocks;
+use crate::calls::rate::Rate;
+use crate::calls::turns::Turns;
+use crate::chronicle::anchors::Chain;
 use crate::clock::Clock;
 use crate::decision::MAX_RUNNING;
+use crate::executors::failure_limit::FailureLimit;
+use crate::executors::registry::Registry;
+use crate::executors::seeds::Seed;
+use crate::executors::switches::{Switches, What};
 use crate::house::House;
 use crate::key::InstanceKey;
-use crate::pairing::automations::is_automatic;
-use crate::pairing::book::LOCKED_MS;
-use crate::path_locks::PathLocks;
 use crate::paths::Places;
-use crate::principal::Principal;
-use crate::rate::Rate;
-use crate::registry::Registry;
-use crate::seeds::Seed;
+use crate::people::pairing::automations::is_automatic;
+use crate::people::pairing::book::LOCKED_MS;
+use crate::people::principal::Principal;
+use crate::store::cards::Words;
 use crate::store::{Row, Store};
-use crate::store_cards::Words;
-use crate::strikes::Strikes;
-use crate::switches::{Switches, What};
-use crate::turns::Turns;
 
 /// How long a call waits for a sandboxd that is being started anew, in milliseconds.
 pub const SANDBOX_WITHIN_MS: u64 = 3_000;
@@ -123,16 +123,16 @@ pub struct Policy {
     /// Held by whoever judges one.
     pub(crate) coding: Mutex<()>,
     /// The door that spoke last.
-    pub(crate) door: crate::door::Door,
+    pub(crate) door: crate::people::door::Door,
     /// What the owner has switched off.
     pub(crate) switches: RefCell<Switches>,
     /// How often executors have failed by their own making.
-    pub(crate) strikes: RefCell<Strikes>,
+    pub(crate) strikes: RefCell<FailureLimit>,
     /// The constitution, proposals, people and the rest; set once, before anybody is served.
     house: OnceCell<House>,
     pub(crate) reserved: Cell<usize>,
     /// Files that pass through.
-    pub(crate) files: crate::files::Files,
+    pub(crate) files: crate::calls::files::Files,
     pub(crate) decisions: Cell<u64>,
     pub(crate) denials: Cell<u64>,
     pub(crate) draining: Cell<bool>,
@@ -193,12 +193,12 @@ impl Policy {
             grants: RefCell::default(),
             codes: RefCell::default(),
             coding: Mutex::new(()),
-            door: crate::door::Door::default(),
+            door: crate::people::door::Door::default(),
             switches: RefCell::default(),
             strikes: RefCell::default(),
             house: OnceCell::new(),
             reserved: Cell::new(0),
-            files: crate::files::Files::default(),
+            files: crate::calls::files::Files::default(),
             decisions: Cell::new(0),
             denials: Cell::new(0),
             draining: Cell::new(false),

@@ -13,8 +13,8 @@ use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
 use metnos_proto::msg::mind::{EndFund, Fund};
 use metnos_proto::msg::policyd::{DraftsFunded, FundDrafts};
 
+use crate::calls::rate::Room;
 use crate::policy::Policy;
-use crate::rate::Room;
 
 /// Who drafts are charged to.
 pub(crate) const SYNTH: &str = "metnos:synth";

@@ -4,6 +4,7 @@
 //! estimate. A limit is changed by the owner at his machine, for a while, and by nobody else.
 
 pub mod count;
+pub mod daily;
 pub mod drafts;
 pub mod escalate;
 pub mod funds;
@@ -21,14 +22,14 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
 
-use crate::act::memory_gone;
 use crate::clock::DAY_MS;
 use crate::decision::Verdict;
+use crate::executors::registry::Signed;
 use crate::guard::shown;
-use crate::house::{not_durable, signed, unsigned};
 use crate::policy::Policy;
-use crate::registry::Signed;
+use crate::refusals::memory_gone;
 use crate::store::StoreError;
+use crate::store::{not_durable, signed, unsigned};
 use count::{Budget, Count, Over, Raises, Used, Wanted};
 
 /// The longest time for which a limit is another one, in seconds: a month.

@@ -17,11 +17,11 @@ use metnos_proto::role::RoleName;
 use super::count::{Budget, Over};
 use super::funds::{Amount, Fund, MAX_GRANTS};
 use super::no_room;
-use crate::act::memory_gone;
+use crate::calls::rate::Room;
+use crate::calls::turns;
+use crate::people::principal::Principal;
 use crate::policy::Policy;
-use crate::principal::Principal;
-use crate::rate::Room;
-use crate::turns;
+use crate::refusals::memory_gone;
 
 /// The most tokens that are granted at once.
 pub const MAX_WANT: u64 = 10_000_000;

@@ -14,9 +14,9 @@ use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
 
 use super::{Act, ActState, MAX_LISTED, WayBack, order};
-use crate::direct::By;
+use crate::calls::direct::By;
+use crate::people::principal::Principal;
 use crate::policy::{Policy, head};
-use crate::principal::Principal;
 use crate::store::StoreError;
 
 /// Where an inverse says what it has done.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::arguments::{Arguments, Resolved};
 use crate::clock::DAY_MS;
 use crate::decision::KEEP;
-use crate::registry::Signed;
+use crate::executors::registry::Signed;
 
 /// The argument that names to an inverse which executor had acted.
 const OF: &str = "of";

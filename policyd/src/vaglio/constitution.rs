@@ -9,10 +9,10 @@ use metnos_proto::msg::vaglio::Rite;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
-use crate::act::memory_gone;
-use crate::house::{not_durable, signed, unsigned};
 use crate::policy::Policy;
+use crate::refusals::memory_gone;
 use crate::store::StoreError;
+use crate::store::{not_durable, signed, unsigned};
 
 /// The file.
 pub const SOUL_FILE: &str = "SOUL.md";

@@ -2,7 +2,6 @@
 //! it; what the owner answers teaches the weights. The sieve itself is `metnos_policy::vaglio`.
 
 pub mod constitution;
-pub mod files;
 pub mod kept;
 mod model;
 
@@ -21,9 +20,10 @@ use serde_json::{Value, json};
 use crate::approvals::name_of;
 use crate::budget::escalate::Raise;
 use crate::guard::shown;
-use crate::house::{not_durable, random, signed};
 use crate::policy::Policy;
+use crate::random::random;
 use crate::store::StoreError;
+use crate::store::{not_durable, signed};
 use kept::{EXPIRES_MS, KEPT_MS, Kept};
 
 /// The most proposals that are kept; the oldest make room.

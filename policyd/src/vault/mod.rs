@@ -17,14 +17,14 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use crate::act::internal;
 use crate::decision::Verdict;
+use crate::executors::registry::Signed;
 use crate::guard::shown;
-use crate::house::{not_durable, signed, unsigned};
 use crate::key::Kept;
 use crate::policy::Policy;
-use crate::registry::Signed;
+use crate::refusals::internal;
 use crate::store::StoreError;
+use crate::store::{not_durable, signed, unsigned};
 use cipher::VaultKey;
 
 /// The file of the vault's key, in policyd's own folder.

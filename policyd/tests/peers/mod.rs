@@ -15,10 +15,10 @@ use std::path::Path;
 use std::rc::Rc;
 
 use metnos_policyd::clock::Clock;
+use metnos_policyd::executors::seeds::Seed;
 use metnos_policyd::key::InstanceKey;
 use metnos_policyd::paths::Places;
 use metnos_policyd::policy::{Peers, Policy, Setting};
-use metnos_policyd::seeds::Seed;
 use metnos_policyd::store::{Opened, StoreError};
 use metnos_proto::control::BudgetSettings;
 use metnos_proto::edge::{AskError, PeerCred, pair};

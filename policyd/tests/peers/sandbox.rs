@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use metnos_policyd::seeds::Seed;
+use metnos_policyd::executors::seeds::Seed;
 use metnos_proto::edge::{No, Served};
 use metnos_proto::edges::PolicydSandboxd;
 use metnos_proto::edges::policyd_sandboxd::{Note, Serve};

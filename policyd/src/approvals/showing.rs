@@ -1,0 +1,156 @@
+//! Which cards somebody sees, and how a channel is told of one. Nothing is answered here.
+
+use metnos_proto::edges::door_policyd;
+use metnos_proto::ids::{Blake3, TurnId};
+use metnos_proto::msg::common::{Lang, Level, Refusal, Standing};
+use metnos_proto::msg::policyd::{CardWaits, MAX_NOTICES, OwnersCard};
+use serde_json::{Value, json};
+
+use crate::approvals::{self, Card};
+use crate::people::language;
+use crate::people::principal::Principal;
+use crate::policy::{Policy, head};
+
+/// The most cards in a listing.
+const MAX_LISTED: usize = 256;
+/// The most bytes of a card that is shown over a channel.
+const MAX_SHOWN: usize = 16 * 1024;
+
+/// How much of each end of a long value is shown over a channel, in characters.
+const MAX_END: usize = 120;
+
+/// A card as a channel shows it: what is too long for one is shortened.
+fn shown_card(card: &Card, now_ms: u64, lang: Lang) -> Value {
+    let mut shown = card.document(now_ms);
+    shown["lang"] = json!(language::name(lang));
+    if shown.to_string().len() > MAX_SHOWN {
+        for act in shown["acts"].as_array_mut().into_iter().flatten() {
+            for value in act["arguments"].as_object_mut().into_iter().flat_map(|map| map.values_mut()) {
+                shorten(value);
+            }
+            act["always"] = Value::Null;
+        }
+    }
+    if shown.to_string().len() > MAX_SHOWN {
+        for act in shown["acts"].as_array_mut().into_iter().flatten() {
+            act["fields"] = json!([]);
+        }
+    }
+    shown
+}
+
+/// What an act would touch is counted for the owner: it tells whether something is there.
+fn without_counts(shown: &mut Value) {
+    for act in shown["acts"].as_array_mut().into_iter().flatten() {
+        act["count"] = Value::Null;
+    }
+}
+
+/// Leaves the middle out of a long value, and says how much and of what: both ends stay, and no two are the same.
+fn shorten(value: &mut Value) {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let count = text.chars().count();
+    if count <= 2 * MAX_END {
+        return;
+    }
+    let begin: String = text.chars().take(MAX_END).collect();
+    let end: String = text.chars().skip(count - MAX_END).collect();
+    let mark: String = Blake3::of(text.as_bytes()).hex().chars().take(12).collect();
+    *value = json!(format!("{begin} [… {} characters left out, fingerprint {mark} …] {end}", count - 2 * MAX_END));
+}
+
+impl Policy {
+    /// The cards, newest first.
+    pub(crate) fn cards(&self) -> Value {
+        let now = self.clock.wall_ms();
+        let mut cards: Vec<Card> = self.cards.borrow().values().cloned().collect();
+        cards.sort_by_key(|card| std::cmp::Reverse(card.made_ms));
+        let lang = self.lang_of(&self.owner_name());
+        let shown = |card: &Card| {
+            let mut shown = card.document(now);
+            shown["lang"] = json!(language::name(lang));
+            shown["others"] = json!(!self.is_owners(&card.principal));
+            shown
+        };
+        cards.iter().take(MAX_LISTED).map(shown).collect()
+    }
+
+    /// The cards of this principal that can still be answered, the oldest first. The owner sees all of them: what he has
+    /// asked for himself is answered where it was asked, and what others ask for wherever he is, which `here` says.
+    pub(crate) fn cards_of(&self, principal: &Principal) -> Value {
+        let now = self.clock.wall_ms();
+        let lang = self.lang_of(&principal.name);
+        let cards = self.cards.borrow();
+        let owner = principal.standing == Standing::Owner;
+        let sees = |card: &&Card| card.is_open(now) && (owner || card.principal == principal.name);
+        let mut open: Vec<&Card> = cards.values().filter(sees).collect();
+        open.sort_by_key(|card| card.made_ms);
+        let shown = |card: &&Card| {
+            let mut shown = shown_card(card, now, lang);
+            if self.decides_for(principal, card) {
+                // It is hard for whoever asks for it, and the owner's to decide where he is.
+                shown["hard"] = json!(false);
+                shown["here"] = json!(true);
+                shown["others"] = json!(true);
+            } else {
+                shown["here"] = json!(card.principal == principal.name);
+            }
+            if !owner {
+                without_counts(&mut shown);
+            }
+            shown
+        };
+        open.iter().take(MAX_LISTED).map(shown).collect()
+    }
+
+    /// Whether this card is somebody else's, and the owner speaks here who decides it: as far as his own level goes, for he
+    /// could do it himself.
+    pub(crate) fn decides_for(&self, principal: &Principal, card: &Card) -> bool {
+        let others = card.principal != principal.name && !self.is_owners(&card.principal);
+        others && principal.standing == Standing::Owner && principal.level != Level::ReadOnly
+    }
+
+    fn owner_name(&self) -> String {
+        format!("cli:uid:{}", self.setting.owner_uid)
+    }
+
+    /// Whether this is one of the names under which the owner speaks.
+    pub(crate) fn is_owners(&self, name: &str) -> bool {
+        name == self.owner_name()
+            || name == "cli:uid:0"
+            || self.house().people.borrow().standing(name) == Some(Standing::Owner)
+    }
+
+    /// One card.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub(crate) fn show_card(&self, id: &str) -> Result<Value, Refusal> {
+        let cards = self.cards.borrow();
+        let mut shown = cards.get(id).ok_or_else(|| approvals::unknown(id))?.document(self.clock.wall_ms());
+        shown["lang"] = json!(language::name(self.lang_of(&self.owner_name())));
+        Ok(shown)
+    }
+
+    /// Has the door show a card to whoever is in this turn, which may be another than the one that the card was made in: the
+    /// same was asked for again.
+    pub(crate) async fn tell_door_of(&self, card: &Card, turn: TurnId) {
+        let mut shown = shown_card(card, self.clock.wall_ms(), self.lang_of(&card.principal));
+        let others = !self.is_owners(&card.principal);
+        if others {
+            without_counts(&mut shown);
+        }
+        let note = CardWaits {
+            turn,
+            id: card.id.clone(),
+            digest: card.digest().to_string(),
+            shown: head(&shown.to_string(), MAX_SHOWN),
+        };
+        self.note_to_door(door_policyd::Note::CardWaits(note)).await;
+        if others {
+            let to = self.house().people.borrow().owners().take(MAX_NOTICES).map(str::to_owned).collect();
+            let note = OwnersCard { to, id: card.id.clone() };
+            self.note_to_door(door_policyd::Note::OwnersCard(note)).await;
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! One call outside any planner's turn: the owner's own, that of an answered card, or a file that goes over a channel.
+
+use std::rc::Rc;
+
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::common::{CallRef, Integrity, Label, Readers, Refusal};
+use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone};
+use metnos_proto::msg::policyd::{Acted, CallRun};
+use metnos_proto::payload::Sealed;
+
+use crate::arguments::Arguments;
+use crate::calls::act::Call;
+use crate::calls::intent;
+use crate::calls::opening::Opening;
+use crate::calls::outcome::end_of;
+use crate::calls::turns::Turn;
+use crate::people::principal::Principal;
+use crate::policy::{Policy, head};
+use crate::refusals::internal;
+use crate::serve::door::told;
+
+/// How a call came about that no planner asked for.
+pub(crate) enum By {
+    /// The owner has typed it, every argument of it.
+    Typed,
+    /// This card was approved.
+    Card(String),
+    /// Somebody has sent a file over a channel, or asks for one there.
+    Sent,
+}
+
+impl Policy {
+    /// One call of the owner's own, as a turn of its own: what he typed is trusted, the path is the same.
+    pub(crate) async fn direct(
+        self: &Rc<Self>,
+        principal: Principal,
+        executor: String,
+        arguments: Sealed,
+        by: By,
+    ) -> Result<(CallRun, Sealed), Refusal> {
+        let done = self.direct_with(principal, executor, (arguments, None), by).await;
+        done.map(|(run, result, _)| (run, result))
+    }
+
+    /// The same with the file that it takes; and the file that it gives.
+    pub(crate) async fn direct_with(
+        self: &Rc<Self>,
+        principal: Principal,
+        executor: String,
+        (arguments, file): (Sealed, Option<Sealed>),
+        by: By,
+    ) -> Result<(CallRun, Sealed, Option<Sealed>), Refusal> {
+        if let Some(name) = self.secret_in(std::iter::once(executor.as_str())) {
+            return Err(told(&name));
+        }
+        let (turn, trace, now) = (TurnId::new(), TraceId::new(), self.clock.monotonic_ms());
+        let name = principal.name.clone();
+        let world = self.world(&principal);
+        let mut opened = Turn::new(trace, principal, world, "", now);
+        // What stands on his own command line the owner has typed, every argument of it.
+        if let Some(typed) = arguments.read().ok().and_then(|bytes| Arguments::parse(&bytes).ok()) {
+            opened.flow.intent = metnos_policy::intent::Intent::typed(intent::typed(&executor, typed.value()));
+        }
+        if matches!(by, By::Sent) {
+            // What was sent is somebody else's until the owner has looked at it.
+            opened.flow.read(Label { integrity: Integrity::Untrusted, readers: Readers::Private }, true);
+        }
+        self.as_asked(&by, &mut opened.flow);
+        let approved = match by {
+            By::Card(card) => Some(card),
+            By::Typed | By::Sent => None,
+        };
+        opened.number(CallRef(1)).map_err(|why| internal(&why.to_string()))?;
+        let evicted = self.turns.borrow_mut().open(turn, opened, now)?;
+        if let Some(evicted) = evicted {
+            self.forget(evicted);
+        }
+        let begun = DirectTurn { turn, trace, principal: name, executor: head(&executor, 64) };
+        let card = approved.clone();
+        let opening = Opening::due(trace, begun);
+        let known = Rc::clone(&opening);
+        let call = Call {
+            turn,
+            place: CallRef(1),
+            executor,
+            arguments,
+            file,
+            notes: None,
+            approved,
+            opening: known,
+            counts: false,
+        };
+        let acted = self.mediate(call).await;
+        // What was not even decided opens its turn all the same: its end must have something to end.
+        let opened = self.open_turn(&opening).await;
+        let acted = match (opened, acted) {
+            (Err(refusal), Err(_)) => Err(refusal),
+            (_, acted) => acted,
+        };
+        let end = end_of(&acted);
+        let result = match &acted {
+            Ok(Acted::Ran(ran)) => self
+                .turns
+                .borrow_mut()
+                .get_mut(turn)
+                .map(|open| crate::calls::secret_injection::share(open, ran.handle)),
+            Ok(Acted::Denied(_)) | Err(_) => None,
+        };
+        self.hand_to_asker(turn, card.as_deref(), &acted);
+        let given = self.turns.borrow_mut().end(turn).and_then(|open| open.file);
+        self.close_direct(trace, DirectTurnDone { turn, end }).await;
+        let nothing = || Sealed::new(b"{}").map_err(|error| internal(&error.to_string()));
+        let result = result.unwrap_or_else(nothing)?;
+        Ok((CallRun { turn, acted: acted? }, result, given))
+    }
+}

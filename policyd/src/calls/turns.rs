@@ -1,0 +1,476 @@
+//! The open turns: what was really said, where the context stands, which calls were made and
+//! which results are kept. A label here is only ever raised; a number is only ever used once.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use metnos_policy::context::{Context, World};
+use metnos_policy::results::Output;
+use metnos_proto::edge::Word;
+use metnos_proto::edges::planner_policyd::Ask;
+use metnos_proto::ids::{CallId, HandleId, TraceId, TurnId};
+use metnos_proto::msg::common::{CallRef, Integrity, Label, Readers, Refusal, RefusalCode, Standing};
+use metnos_proto::payload::Sealed;
+use metnos_proto::phase::{self, TurnPhase, Violation};
+
+use crate::people::principal::Principal;
+use crate::shares::{TURNS, Taken};
+
+/// The most open turns.
+pub const MAX_TURNS: usize = TURNS.all;
+/// How long a turn may lie untouched before another may take its place, in milliseconds.
+pub const IDLE_MS: u64 = 600_000;
+
+/// A result that is kept for its turn.
+#[derive(Debug)]
+pub struct Kept {
+    /// The call it came from.
+    pub call: CallId,
+    /// The bytes, which nobody here reads.
+    pub result: Rc<Sealed>,
+    /// Where they came from.
+    pub labels: Output,
+    /// The intent had foreseen the call.
+    pub foreseen: bool,
+}
+
+/// One turn.
+#[derive(Debug)]
+pub struct Turn {
+    /// Ties its records together.
+    pub trace: TraceId,
+    /// Who spoke.
+    pub principal: Principal,
+    /// What holds for every decision of this turn.
+    pub world: Rc<World>,
+    /// What was said, foreseen and read in it.
+    pub flow: Context,
+    /// Calls made, whatever became of them.
+    pub calls: u32,
+    /// Calls running.
+    pub running: usize,
+    /// It has put too many questions: nothing more is done in it.
+    pub stopped: bool,
+    /// The file that the call of a direct turn has given.
+    pub file: Option<Sealed>,
+    phase: TurnPhase,
+    last: Option<CallRef>,
+    results: BTreeMap<CallRef, HandleId>,
+    handles: HashMap<HandleId, Kept>,
+    link: Option<u32>,
+    touched_ms: u64,
+}
+
+impl Turn {
+    /// A turn on these words, clean.
+    #[must_use]
+    pub fn new(trace: TraceId, principal: Principal, world: Rc<World>, words: &str, now_ms: u64) -> Self {
+        let mut flow = Context::new(principal.standing.into());
+        flow.said(words, true, world.lang);
+        Self {
+            trace,
+            principal,
+            world,
+            flow,
+            calls: 0,
+            running: 0,
+            stopped: false,
+            file: None,
+            phase: TurnPhase::Registered,
+            last: None,
+            results: BTreeMap::new(),
+            handles: HashMap::new(),
+            link: None,
+            touched_ms: now_ms,
+        }
+    }
+
+    /// Takes a number for a call: each once, ascending.
+    ///
+    /// # Errors
+    /// The violation.
+    pub fn number(&mut self, place: CallRef) -> Result<(), Violation> {
+        if place.0 == 0 || self.last.is_some_and(|last| place <= last) {
+            return Err(Violation { word: "act", state: "with a number that is not larger than those before" });
+        }
+        self.last = Some(place);
+        self.calls = self.calls.saturating_add(1);
+        Ok(())
+    }
+
+    /// Keeps a result and names it.
+    pub fn keep(&mut self, place: CallRef, kept: Kept) -> HandleId {
+        let handle = HandleId::new();
+        self.results.insert(place, handle);
+        self.handles.insert(handle, kept);
+        handle
+    }
+
+    /// Keeps the result of an act that somebody approved, under the name that it has: it can be released, and passed on
+    /// by no number.
+    pub fn adopt(&mut self, handle: HandleId, kept: Kept) {
+        self.handles.insert(handle, kept);
+    }
+
+    /// Gives a result away.
+    pub fn give(&mut self, handle: HandleId) -> Option<Kept> {
+        self.results.retain(|_, known| *known != handle);
+        self.handles.remove(&handle)
+    }
+
+    /// Whether a result of this name is here.
+    #[must_use]
+    pub fn has(&self, handle: HandleId) -> bool {
+        self.handles.contains_key(&handle)
+    }
+
+    /// A turn that goes on although what was known of it is gone: nobody knows what was read in it, so everything was,
+    /// and no words endorse anything.
+    #[must_use]
+    pub fn anew(trace: TraceId, principal: Principal, world: Rc<World>, now_ms: u64) -> Self {
+        let mut turn = Self::new(trace, principal, world, "", now_ms);
+        turn.flow.read(Label { integrity: Integrity::Untrusted, readers: Readers::Secret }, false);
+        // What was done before stays done: no intent is taken any more.
+        turn.phase = TurnPhase::Acting;
+        turn
+    }
+
+    /// The result that the call at `place` has left.
+    #[must_use]
+    pub fn result_of(&self, place: CallRef) -> Option<&Kept> {
+        self.handles.get(self.results.get(&place)?)
+    }
+
+    /// The calls whose results are kept, with what is known of where those came from.
+    #[must_use]
+    pub fn results(&self) -> BTreeMap<CallRef, &Output> {
+        let known = |(place, handle): (&CallRef, &HandleId)| Some((*place, &self.handles.get(handle)?.labels));
+        self.results.iter().filter_map(known).collect()
+    }
+
+    /// How many results it has kept.
+    #[must_use]
+    pub fn handles(&self) -> usize {
+        self.handles.len()
+    }
+
+    /// How many bytes they have.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        self.handles.values().map(|kept| kept.result.len()).sum()
+    }
+
+    /// The calls that have left these results.
+    pub fn kept(&self) -> impl Iterator<Item = &Kept> {
+        self.handles.values()
+    }
+
+    /// The bytes behind a handle, for a look at whether they may be given at all: nothing is given.
+    #[must_use]
+    pub fn behind(&self, handle: HandleId) -> Option<Rc<Sealed>> {
+        self.handles.get(&handle).map(|kept| Rc::clone(&kept.result))
+    }
+
+    /// Whether a result holds a secret.
+    #[must_use]
+    pub fn is_secret(&self, handle: HandleId) -> bool {
+        self.handles.get(&handle).is_some_and(|kept| kept.labels.whole.readers == Readers::Secret)
+    }
+
+    /// Raises the context by what reading this result means, and only then gives the bytes.
+    #[must_use]
+    pub fn release(&mut self, handle: HandleId) -> Option<Rc<Sealed>> {
+        let kept = self.handles.get(&handle)?;
+        self.flow.read(kept.labels.whole, kept.foreseen);
+        Some(Rc::clone(&kept.result))
+    }
+}
+
+/// All open turns.
+#[derive(Debug, Default)]
+pub struct Turns {
+    open: HashMap<TurnId, Turn>,
+}
+
+impl Turns {
+    /// Opens a turn. When there are too many, the one that has lain idle longest makes room: to the owner anybody's, to
+    /// everybody else one of his own.
+    ///
+    /// # Errors
+    /// `Busy` when none is idle.
+    pub fn open(&mut self, id: TurnId, turn: Turn, now_ms: u64) -> Result<Option<TurnId>, Refusal> {
+        let mut evicted = None;
+        let (name, standing) = (&turn.principal.name, turn.principal.standing);
+        let taken = self.taken(name, |_| 1);
+        if TURNS.full(standing, taken).is_some() {
+            let idle = |turn: &&Turn| {
+                turn.running == 0
+                    && now_ms.saturating_sub(turn.touched_ms) >= IDLE_MS
+                    && (standing == Standing::Owner || turn.principal.name == *name)
+            };
+            let oldest = self.open.iter().filter(|(_, turn)| idle(turn)).min_by_key(|(_, turn)| turn.touched_ms);
+            let Some(oldest) = oldest.map(|(id, _)| *id) else {
+                let why =
+                    format!("{} turns are open, which is the limit", TURNS.full(standing, taken).unwrap_or(TURNS.all));
+                return Err(
+                    Refusal::new(RefusalCode::Busy, "quota.turns", why).remedy("wait until one of them has ended")
+                );
+            };
+            self.open.remove(&oldest);
+            evicted = Some(oldest);
+        }
+        self.open.insert(id, turn);
+        Ok(evicted)
+    }
+
+    /// The turn, if it is open.
+    #[must_use]
+    pub fn get(&self, id: TurnId) -> Option<&Turn> {
+        self.open.get(&id)
+    }
+
+    /// The turn, if it is open, to change it.
+    pub fn get_mut(&mut self, id: TurnId) -> Option<&mut Turn> {
+        self.open.get_mut(&id)
+    }
+
+    /// The planner of link `link` says `ask` about a turn: is that admissible now? The turn moves on.
+    ///
+    /// # Errors
+    /// A violation; or, within `Ok`, the refusal for a turn that is not open.
+    pub fn admit(
+        &mut self,
+        id: TurnId,
+        ask: &Ask,
+        link: u32,
+        now_ms: u64,
+    ) -> Result<Result<&mut Turn, Refusal>, Violation> {
+        let Some(turn) = self.open.get_mut(&id) else { return Ok(Err(unknown(id))) };
+        if turn.link.is_some_and(|before| before != link) {
+            return Err(Violation { word: ask.name(), state: "over another channel than the turn's first word" });
+        }
+        // A turn that this word ends stays what it was until the caller has ended it.
+        if let Some(next) = phase::planner_at_policyd(turn.phase, ask)? {
+            turn.phase = next;
+        }
+        turn.link = Some(link);
+        turn.touched_ms = now_ms;
+        Ok(Ok(turn))
+    }
+
+    /// Ends a turn; its handles and its context are gone.
+    pub fn end(&mut self, id: TurnId) -> Option<Turn> {
+        self.open.remove(&id)
+    }
+
+    /// Ends every turn that the planner of this link has touched, and names them.
+    pub fn end_of_link(&mut self, link: u32) -> Vec<TurnId> {
+        let ended: Vec<TurnId> =
+            self.open.iter().filter(|(_, turn)| turn.link == Some(link)).map(|(id, _)| *id).collect();
+        for id in &ended {
+            self.open.remove(id);
+        }
+        ended
+    }
+
+    /// Ends every turn of this principal, and names them.
+    pub fn end_of_principal(&mut self, name: &str) -> Vec<TurnId> {
+        let ended: Vec<TurnId> =
+            self.open.iter().filter(|(_, turn)| turn.principal.name == name).map(|(id, _)| *id).collect();
+        for id in &ended {
+            self.open.remove(id);
+        }
+        ended
+    }
+
+    /// Every open turn.
+    pub fn each(&self) -> impl Iterator<Item = (TurnId, &Turn)> {
+        self.open.iter().map(|(id, turn)| (*id, turn))
+    }
+
+    /// How many are open.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Whether none is open.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// How much of something is taken, when `of` says how much of it a turn has.
+    #[must_use]
+    pub fn taken(&self, name: &str, of: impl Fn(&Turn) -> usize) -> Taken {
+        let all = self
+            .open
+            .values()
+            .map(|turn| (turn.principal.name.as_str(), turn.principal.standing == Standing::Owner, of(turn)));
+        Taken::of(name, all)
+    }
+}
+
+/// What is said about a turn that is not open.
+#[must_use]
+pub fn unknown(id: TurnId) -> Refusal {
+    Refusal::new(RefusalCode::Unknown, "turn.unknown", format!("there is no open turn {id}"))
+        .remedy("it has ended, or policyd was started anew in the middle: ask again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::people::principal::identify;
+    use crate::testing::world;
+    use metnos_proto::msg::common::Channel;
+    use metnos_proto::msg::policyd::{Act, EndTurn, Intent, Release};
+    use proptest::prelude::*;
+
+    fn turn(now_ms: u64) -> Turn {
+        Turn::new(TraceId::new(), identify(Channel::Cli, "uid:0", 0).unwrap(), world(), "read a", now_ms)
+    }
+
+    fn kept(integrity: Integrity) -> Kept {
+        let mut labels = Output::failed(Readers::Public);
+        labels.whole.integrity = integrity;
+        Kept { call: CallId::new(), result: Rc::new(Sealed::new(b"{}").unwrap()), labels, foreseen: true }
+    }
+
+    fn act(id: TurnId) -> Ask {
+        Ask::Act(Act { turn: id, call: CallRef(1), executor: "e".into() })
+    }
+
+    #[test]
+    fn the_limit_of_open_turns_holds_and_idle_ones_make_room() {
+        let mut turns = Turns::default();
+        let ids: Vec<TurnId> = (0..MAX_TURNS).map(|_| TurnId::new()).collect();
+        for (n, id) in ids.iter().enumerate() {
+            assert_eq!(turns.open(*id, turn(n as u64), n as u64).unwrap(), None);
+        }
+        assert!(turns.open(TurnId::new(), turn(0), IDLE_MS - 1).is_err());
+        turns.get_mut(ids[0]).unwrap().running = 1;
+        assert!(turns.open(TurnId::new(), turn(0), IDLE_MS).is_err(), "what runs is not idle");
+        assert_eq!(turns.open(TurnId::new(), turn(IDLE_MS), IDLE_MS + 1).unwrap(), Some(ids[1]));
+        assert_eq!(turns.len(), MAX_TURNS);
+    }
+
+    #[test]
+    fn a_guest_who_opens_turns_without_end_is_refused_and_the_owner_is_not() {
+        let guests = |name: &str, now| {
+            let mut turn = turn(now);
+            (turn.principal.name, turn.principal.standing) = (name.to_owned(), Standing::Guest);
+            turn
+        };
+        let mut turns = Turns::default();
+        let opened = |turns: &mut Turns, name: &str| {
+            (0..MAX_TURNS).filter(|_| turns.open(TurnId::new(), guests(name, 0), 0).is_ok()).count()
+        };
+        assert_eq!(opened(&mut turns, "http:a"), TURNS.one);
+        assert!(turns.open(TurnId::new(), guests("http:b", 0), 0).is_ok(), "another guest has his own");
+        let others: usize = (0..8).map(|n| opened(&mut turns, &format!("http:{n}"))).sum();
+        assert_eq!(TURNS.one + 1 + others, TURNS.others);
+        for _ in 0..MAX_TURNS - TURNS.others {
+            assert!(turns.open(TurnId::new(), turn(0), 0).is_ok(), "the owner is served");
+        }
+        // Of what lies idle a guest gets his own place only.
+        assert!(turns.open(TurnId::new(), guests("http:new", 0), IDLE_MS).is_err());
+        assert!(turns.open(TurnId::new(), guests("http:a", 0), IDLE_MS).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_number_is_good_once_and_only_ascending() {
+        let mut turn = turn(0);
+        assert!(turn.number(CallRef(0)).is_err());
+        assert!(turn.number(CallRef(2)).is_ok());
+        assert!(turn.number(CallRef(2)).is_err());
+        assert!(turn.number(CallRef(1)).is_err());
+        assert!(turn.number(CallRef(3)).is_ok());
+        assert_eq!(turn.calls, 2);
+    }
+
+    #[test]
+    fn reading_raises_the_context_for_good() {
+        let mut turn = turn(0);
+        let untrusted = turn.keep(CallRef(1), kept(Integrity::Untrusted));
+        let vouched = turn.keep(CallRef(2), kept(Integrity::Vouched));
+        assert_eq!(turn.flow.label, Label::CLEAN, "keeping is not reading");
+        assert!(turn.release(vouched).is_some());
+        assert_eq!(turn.flow.label.integrity, Integrity::Vouched);
+        assert!(turn.release(untrusted).is_some());
+        assert!(turn.release(vouched).is_some());
+        assert_eq!(turn.flow.label.integrity, Integrity::Untrusted);
+        assert!(turn.release(HandleId::new()).is_none());
+    }
+
+    #[test]
+    fn a_turn_opened_anew_has_read_everything_and_takes_no_intent() {
+        let mut turns = Turns::default();
+        let id = TurnId::new();
+        let principal = identify(Channel::Cli, "uid:0", 0).unwrap();
+        let anew = Turn::anew(TraceId::new(), principal, world(), 0);
+        assert_eq!(anew.flow.label, Label { integrity: Integrity::Untrusted, readers: Readers::Secret });
+        assert!(!anew.flow.is_clean() && !anew.flow.words.mention("read"));
+        turns.open(id, anew, 0).unwrap();
+        let intent = Ask::Intent(Intent { turn: id, slots: Vec::new() });
+        assert!(turns.admit(id, &intent, 1, 0).is_err());
+        assert!(turns.admit(id, &act(id), 1, 0).is_ok());
+    }
+
+    #[test]
+    fn what_is_given_to_another_turn_is_there_and_here_no_more() {
+        let (mut from, mut to) = (turn(0), turn(0));
+        let handle = from.keep(CallRef(1), kept(Integrity::Untrusted));
+        let given = from.give(handle).unwrap();
+        to.adopt(handle, given);
+        assert!(!from.has(handle) && from.result_of(CallRef(1)).is_none() && from.release(handle).is_none());
+        assert!(to.has(handle) && to.result_of(CallRef(1)).is_none());
+        assert!(to.release(handle).is_some());
+        assert_eq!(to.flow.label.integrity, Integrity::Untrusted, "reading it raises the context");
+    }
+
+    #[test]
+    fn a_turn_belongs_to_the_link_that_spoke_of_it_first() {
+        let mut turns = Turns::default();
+        let (mine, untouched) = (TurnId::new(), TurnId::new());
+        turns.open(mine, turn(0), 0).unwrap();
+        turns.open(untouched, turn(0), 0).unwrap();
+        assert!(turns.admit(mine, &act(mine), 1, 0).unwrap().is_ok());
+        assert!(turns.admit(mine, &act(mine), 2, 0).is_err());
+        assert_eq!(turns.end_of_link(1), [mine]);
+        assert!(turns.admit(mine, &act(mine), 1, 0).unwrap().is_err());
+        assert_eq!(turns.len(), 1, "the words wait for the planner that comes back");
+    }
+
+    #[test]
+    fn words_out_of_phase_are_violations() {
+        let mut turns = Turns::default();
+        let id = TurnId::new();
+        turns.open(id, turn(0), 0).unwrap();
+        let intent = Ask::Intent(Intent { turn: id, slots: Vec::new() });
+        let release = Ask::Release(Release { turn: id, handle: HandleId::new() });
+        assert!(turns.admit(id, &release, 1, 0).is_err());
+        assert!(turns.admit(id, &intent, 1, 0).is_ok());
+        assert!(turns.admit(id, &intent, 1, 0).is_err());
+        assert!(turns.admit(id, &act(id), 1, 0).is_ok());
+        assert!(turns.admit(id, &intent, 1, 0).is_err());
+        assert!(turns.admit(id, &Ask::EndTurn(EndTurn { turn: id }), 1, 0).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn labels_only_ever_rise(order in proptest::collection::vec(0usize..3, 0..20)) {
+            let mut turn = turn(0);
+            let handles: Vec<HandleId> = [Integrity::Trusted, Integrity::Vouched, Integrity::Untrusted]
+                .into_iter()
+                .zip(1..)
+                .map(|(integrity, place)| turn.keep(CallRef(place), kept(integrity)))
+                .collect();
+            for index in order {
+                let before = turn.flow.label;
+                let _ = turn.release(handles[index]);
+                prop_assert_eq!(turn.flow.label.join(before), turn.flow.label);
+            }
+        }
+    }
+}

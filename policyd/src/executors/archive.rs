@@ -1,0 +1,415 @@
+//! The owner's word on the life of an executor (design: executor §4). What he puts away is neither offered nor callable until he
+//! brings it back, with a reason; what he disowns never is again, whatever lies in the pool, is born or is let back later.
+//! Nothing of either is deleted. Power is taken away before it is written down, and given back after.
+
+use std::rc::Rc;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::executor::is_name;
+use metnos_proto::ids::TraceId;
+use metnos_proto::json;
+use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
+use metnos_proto::msg::life::{Disown, LifeAsk, LifeWord, MAX_REASON, RevokeWord};
+use metnos_proto::msg::sandboxd::{Pardon, Pool};
+use metnos_proto::payload::Sealed;
+use rusqlite::params;
+use serde_json::{Value, json};
+
+use crate::decision::{REVOKED, sandbox_gone};
+use crate::executors::births::MAX_WHY;
+use crate::executors::unquarantine::{Found, Way};
+use crate::guard::shown;
+use crate::people::principal::Principal;
+use crate::policy::{Policy, head};
+use crate::serve::sealed;
+use crate::store::{Row, RowState, Store, StoreError};
+use crate::store::{not_durable, signed};
+
+/// In the database itself: no statement of any later version leaves a revocation by mistake.
+pub(crate) const FOR_EVER: &str = "
+    CREATE TRIGGER revoked_for_ever BEFORE UPDATE ON executors
+        WHEN OLD.state = 'revoked' AND (NEW.state <> 'revoked' OR NEW.name <> OLD.name OR NEW.version <> OLD.version)
+        BEGIN SELECT RAISE(ABORT, 'what was revoked stays so'); END;
+    CREATE TRIGGER revoked_is_kept BEFORE DELETE ON executors WHEN OLD.state = 'revoked'
+        BEGIN SELECT RAISE(ABORT, 'what was revoked stays so'); END;
+    CREATE TRIGGER revoked_is_not_replaced BEFORE INSERT ON executors
+        WHEN EXISTS (SELECT 1 FROM executors WHERE name = NEW.name AND version = NEW.version AND state = 'revoked')
+        BEGIN SELECT RAISE(ABORT, 'what was revoked stays so'); END;";
+
+impl RowState {
+    /// How it is called to people.
+    const fn shown(self) -> &'static str {
+        match self {
+            Self::Archived { .. } => "archived",
+            Self::Signed | Self::Active | Self::Quarantined | Self::Revoked => self.name(),
+        }
+    }
+}
+
+impl Store {
+    /// Records that an executor was put away or disowned.
+    ///
+    /// # Errors
+    /// When it could not be made durable.
+    pub async fn laid(&self, id: ExecutorId, state: RowState, why: String, now_ms: u64) -> Result<(), StoreError> {
+        self.run(move |connection| {
+            connection
+                .execute(
+                    "UPDATE executors SET state = ?3, why = ?4, since_ms = ?5
+                     WHERE name = ?1 AND version = ?2 AND state <> 'revoked'",
+                    params![id.name, id.version, state.name(), why, signed(now_ms)],
+                )
+                .map(|_| ())
+        })
+        .await
+    }
+
+    /// Records that an executor has left the archive for this state.
+    ///
+    /// # Errors
+    /// When it could not be made durable.
+    pub async fn restored(&self, row: Row) -> Result<(), StoreError> {
+        self.run(move |connection| {
+            connection
+                .execute(
+                    "UPDATE executors SET state = ?3, why = ?4, since_ms = ?5
+                     WHERE name = ?1 AND version = ?2 AND state IN ('archived', 'archived_quarantined')",
+                    params![row.id.name, row.id.version, row.state.name(), row.why, signed(row.since_ms)],
+                )
+                .map(|_| ())
+        })
+        .await
+    }
+}
+
+fn denied(rule: &str, why: String, remedy: &str) -> Refusal {
+    Refusal::new(RefusalCode::Denied, rule, why).remedy(remedy)
+}
+
+/// A reason as it is kept.
+///
+/// # Errors
+/// When it is too long, holds what is no text, or is missing where there must be one.
+fn reason_of(text: &str, needed: bool) -> Result<String, Refusal> {
+    let invalid = |why: String| Refusal::new(RefusalCode::Invalid, "executor.reason", why);
+    let text = text.trim();
+    if text.len() > MAX_REASON {
+        return Err(invalid(format!("the reason has {} bytes; the limit is {MAX_REASON}", text.len())));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(invalid("the reason holds control characters".to_owned()));
+    }
+    if needed && text.is_empty() {
+        return Err(invalid("this needs a reason".to_owned()).remedy("say why with `--reason`"));
+    }
+    Ok(text.to_owned())
+}
+
+/// What memoryd is told about one that is out of use.
+pub(crate) fn told_why(row: &Row) -> String {
+    match row.state {
+        RowState::Archived { .. } => format!("put away: {}", row.why),
+        RowState::Revoked => format!("revoked: {}", row.why),
+        RowState::Signed | RowState::Active | RowState::Quarantined => row.why.clone(),
+    }
+}
+
+/// What is told of what was done.
+fn outcome(row: &Row, state: &str, why: &str, changed: bool) -> Value {
+    json!({
+        "name": row.id.name, "version": row.id.version, "state": state, "why": why, "digest": "", "changed": changed,
+    })
+}
+
+impl Policy {
+    /// See [`LifeAsk`].
+    ///
+    /// # Errors
+    /// Why it is not done; then nothing is.
+    pub(crate) async fn owners_word(self: &Rc<Self>, principal: &Principal, ask: LifeAsk) -> Result<Sealed, Refusal> {
+        let document = match ask {
+            LifeAsk::Archive(word) => self.archive(principal, word).await,
+            LifeAsk::Restore(word) => self.restore(principal, word).await,
+            LifeAsk::Revoke(word) => self.revoke_signature(principal, word).await,
+            LifeAsk::Sign(word) => self.sign_staged(principal, word).await,
+            LifeAsk::Export(name) => return self.export(principal, &name).await,
+        };
+        sealed(&document?)
+    }
+
+    /// The version that a name means, if it was ever signed.
+    pub(crate) fn ever_signed(&self, name: &str) -> Result<Row, Refusal> {
+        let row = if is_name(name) { self.registry.borrow().row_of(name).cloned() } else { None };
+        row.ok_or_else(|| {
+            let why = format!("no executor named {} was ever signed", shown(name));
+            Refusal::new(RefusalCode::Unknown, "executor.unknown", why)
+                .remedy("`metnosctl executor list` shows those that there are")
+        })
+    }
+
+    async fn archive(self: &Rc<Self>, principal: &Principal, word: LifeWord) -> Result<Value, Refusal> {
+        let reason = reason_of(&word.reason, false)?;
+        let row = self.ever_signed(&word.name)?;
+        let from_quarantine = match row.state {
+            RowState::Signed | RowState::Active => false,
+            RowState::Quarantined => true,
+            RowState::Archived { .. } => return Ok(outcome(&row, "archived", &row.why, false)),
+            RowState::Revoked => return Err(revoked(&row)),
+        };
+        let reason = if reason.is_empty() { "the owner wished it".to_owned() } else { reason };
+        let why = match from_quarantine {
+            true => format!("{reason}; before that it was in quarantine: {}", row.why),
+            false => reason.clone(),
+        };
+        let state = RowState::Archived { from_quarantine };
+        self.lay(&row, state, &head(&why, MAX_WHY)).await?;
+        self.event("executor_archived", &format!("{} puts {} away: {reason}", principal.name, row.id), None);
+        self.tell_losses().await;
+        Ok(outcome(&row, "archived", &why, true))
+    }
+
+    /// Takes it out of use: first for every decision from now on, then for good.
+    async fn lay(self: &Rc<Self>, row: &Row, state: RowState, why: &str) -> Result<(), Refusal> {
+        let now = self.clock.wall_ms();
+        self.registry.borrow_mut().lay(&row.id, state, why, now);
+        let written = self.store.laid(row.id.clone(), state, why.to_owned(), now).await;
+        written.map_err(|error| {
+            let why = format!("{} is out of use only until policyd ends: {error}", row.id);
+            Refusal::new(RefusalCode::Internal, "policyd.internal", why).remedy("look at the disk, then say it again")
+        })
+    }
+
+    async fn restore(self: &Rc<Self>, principal: &Principal, word: LifeWord) -> Result<Value, Refusal> {
+        let reason = reason_of(&word.reason, true)?;
+        let row = self.ever_signed(&word.name)?;
+        let from_quarantine = match row.state {
+            RowState::Archived { from_quarantine } => from_quarantine,
+            RowState::Signed | RowState::Active => return Ok(outcome(&row, "active", "", false)),
+            RowState::Quarantined => {
+                let why = format!("{} is not in the archive, but in quarantine: {}", row.id, row.why);
+                return Err(denied(
+                    "restore.quarantined",
+                    why,
+                    "`metnosctl executor lift` says whether it can be let back",
+                ));
+            }
+            RowState::Revoked => return Err(revoked(&row)),
+        };
+        let says = format!("{} brings {} back out of the archive: {reason}", principal.name, row.id);
+        if from_quarantine {
+            return self.back_to_quarantine(row.clone(), &says, &row.why).await;
+        }
+        self.has_room_for(&row)?;
+        let found = self.found(&row).await?;
+        match found.way() {
+            Way::Lift => {}
+            Way::Relock => {
+                let why = "its sandbox is another than the one that was signed, since it was put away";
+                return self.back_to_quarantine(row, &says, why).await;
+            }
+            Way::None(fault) => {
+                let why = format!("{} stays in the archive: {fault}", row.id);
+                return Err(denied("restore.altered", why, "put its files back as they were signed, from a backup"));
+            }
+        }
+        let pardon = Pardon { id: row.id.clone(), digests: row.digests.clone() };
+        self.ask_sandbox(self.sandbox.pardon(TraceId::NONE, pardon, [])).await.map_err(AskError::into_refusal)?;
+        // Without its line it stays where it is.
+        self.chronicled("executor_restored", &says).await?;
+        let back = Row { state: RowState::Signed, why: String::new(), ..row };
+        self.take_out(back.clone()).await?;
+        self.finish_birth(&back.id).await?;
+        Ok(outcome(&back, "active", "", true))
+    }
+
+    /// Out of the archive, and no further: what stood against it still does.
+    async fn back_to_quarantine(self: &Rc<Self>, row: Row, says: &str, why: &str) -> Result<Value, Refusal> {
+        self.chronicled("executor_restored", &format!("{says}; it is in quarantine: {why}")).await?;
+        let back = Row { state: RowState::Quarantined, why: head(why, MAX_WHY), ..row };
+        self.take_out(back.clone()).await?;
+        Ok(outcome(&back, "quarantined", why, true))
+    }
+
+    /// It leaves the archive; another word may have been said about it meanwhile, which counts then.
+    async fn take_out(&self, back: Row) -> Result<(), Refusal> {
+        let since_ms = self.clock.wall_ms();
+        let back = Row { since_ms, ..back };
+        let archived = |row: &Row| matches!(row.state, RowState::Archived { .. });
+        let altered = || {
+            let why = format!("{} has changed in the registry in this very moment; nothing was done", back.id);
+            denied("restore.altered", why, "look again")
+        };
+        if !self.registry.borrow().row(&back.id).is_some_and(archived) {
+            return Err(altered());
+        }
+        self.store.restored(back.clone()).await.map_err(|error| not_durable(&error))?;
+        let mut registry = self.registry.borrow_mut();
+        if !registry.row(&back.id).is_some_and(archived) {
+            return Err(altered());
+        }
+        registry.out_of_the_archive(back);
+        Ok(())
+    }
+
+    /// Whether one more executor that is no seed may be active.
+    fn has_room_for(&self, row: &Row) -> Result<(), Refusal> {
+        let registry = self.registry.borrow();
+        if registry.is_grown(row) && registry.growth_left(self.clock.wall_ms()).active == 0 {
+            let why = format!("{} stays in the archive: as many that are no seeds are active as may be", row.id);
+            return Err(denied("growth.full", why, "put another one away first: `metnosctl executor archive`"));
+        }
+        Ok(())
+    }
+
+    /// One row, compared with the pool as it is.
+    async fn found(self: &Rc<Self>, row: &Row) -> Result<Found, Refusal> {
+        self.sandbox_soon().await;
+        if !self.sandbox_ready() {
+            return Err(sandbox_gone().refusal());
+        }
+        let listing = self.ask_sandbox(self.sandbox.pool(TraceId::NONE, Pool {}, [])).await;
+        let (listing, []) = listing.map_err(AskError::into_refusal)?;
+        let entry = listing.entries.iter().find(|entry| entry.id == row.id);
+        Ok(Found::of(row.clone(), entry))
+    }
+
+    async fn revoke_signature(self: &Rc<Self>, principal: &Principal, word: RevokeWord) -> Result<Value, Refusal> {
+        let reason = reason_of(&word.reason, true)?;
+        let row = self.ever_signed(&word.name)?;
+        if row.state == RowState::Revoked {
+            return Ok(outcome(&row, "revoked", &row.why, false));
+        }
+        let about = json!({
+            "revoke": row.id.to_string(), "reason": reason, "manifest": row.digests.manifest.to_string(),
+            "code": row.digests.code.to_string(), "schema": row.digests.schema.to_string(),
+        });
+        let digest = json::digest(&about).to_string();
+        if word.confirm.is_empty() {
+            let mut looked = outcome(&row, row.state.shown(), &row.why, false);
+            looked["digest"] = json!(digest);
+            return Ok(looked);
+        }
+        if word.confirm != digest {
+            let why =
+                "what was confirmed is not what there is now, or not for this reason; nothing was done".to_owned();
+            return Err(denied("revoke.altered", why, "look again, without --confirm"));
+        }
+        let turns = self.turns_running(&row.id.name);
+        let laid = self.lay(&row, RowState::Revoked, &reason).await;
+        let text = format!("{} revokes the signature of {}, for ever: {reason}", principal.name, row.id);
+        self.event("executor_revoked", &text, None);
+        self.disown(&row).await;
+        // What has begun with it ends; a sandboxd that does not hear ends it when it is started anew.
+        let (_, deaf) = self.end_calls(turns.into_iter().map(Some)).await;
+        self.tell_losses().await;
+        laid?;
+        if let Some(error) = deaf {
+            let why = format!("{} is revoked, but sandboxd did not end what runs: {error}", row.id);
+            return Err(Refusal::new(RefusalCode::Unavailable, "sandbox.gone", why)
+                .remedy("`metnosctl daemon restart sandboxd` ends it"));
+        }
+        Ok(outcome(&row, "revoked", &reason, true))
+    }
+
+    /// Tells sandboxd of one that was disowned while it runs; the next one hears of all when it comes.
+    async fn disown(self: &Rc<Self>, row: &Row) {
+        let ask = Disown { id: row.id.clone(), digests: row.digests.clone() };
+        if let Err(error) = self.ask_sandbox(self.sandbox.disown(TraceId::NONE, ask, [])).await {
+            tracing::warn!(id = %row.id, %error, "sandboxd does not know yet that an executor is revoked");
+        }
+    }
+
+    /// Tells a new sandboxd of everything that was ever disowned, before it is asked for anything. Without that nothing is
+    /// loaded.
+    pub(crate) async fn tell_disowned(self: &Rc<Self>) -> bool {
+        let rows = self.registry.borrow().rows();
+        for row in rows.into_iter().filter(|row| row.state == RowState::Revoked) {
+            let ask = Disown { id: row.id.clone(), digests: row.digests };
+            if let Err(error) = self.sandbox.disown(TraceId::NONE, ask, []).await {
+                tracing::error!(id = %row.id, %error, "sandboxd does not take that an executor is revoked");
+                return false;
+            }
+        }
+        true
+    }
+}
+
+fn revoked(row: &Row) -> Refusal {
+    let why = format!("the signature of {} is revoked, for ever: {}", row.id, row.why);
+    denied(REVOKED, why, "a new version can be born; this one cannot be brought back")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::store::{Opened, STORE_FILE, Told};
+
+    fn id() -> ExecutorId {
+        ExecutorId { name: "a".into(), version: "1.0.0".into() }
+    }
+
+    fn reopened(folder: &std::path::Path) -> Vec<Row> {
+        loop {
+            // The thread lets go of the file a moment later.
+            match Opened::open(folder, &[1; 32]) {
+                Ok(opened) => return opened.rows,
+                Err(_) => std::thread::yield_now(),
+            }
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn the_database_itself_keeps_a_revocation_whatever_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Opened::open(folder.path(), &[1; 32]).unwrap().start().unwrap();
+        store.signed(Row::for_tests(id())).await.unwrap();
+        store.laid(id(), RowState::Revoked, "bad".into(), 5).await.unwrap();
+        store.laid(id(), RowState::Archived { from_quarantine: false }, "x".into(), 6).await.unwrap();
+        store.born(id(), 7).await.unwrap();
+        store.quarantined(id(), "x".into(), 8).await.unwrap();
+        store.readmitted(Row::for_tests(id())).await.unwrap();
+        store.restored(Row::for_tests(id())).await.unwrap();
+        assert!(store.signed(Row::for_tests(id())).await.is_err(), "the same version is not signed again");
+        store.set_told(id(), Told::Lost).await.unwrap();
+        drop(store);
+        let rows = reopened(folder.path());
+        assert_eq!((rows[0].state, rows[0].why.as_str(), rows[0].since_ms), (RowState::Revoked, "bad", 5));
+        let direct = rusqlite::Connection::open(folder.path().join(STORE_FILE)).unwrap();
+        for statement in [
+            "UPDATE executors SET state = 'active'",
+            "UPDATE executors SET version = '2.0.0'",
+            "DELETE FROM executors",
+            "INSERT OR REPLACE INTO executors SELECT name, version, manifest_digest, code_digest, schema_digest, \
+             profile_digest, signature, manifest, schema, 'active', why, since_ms, born_ms, told FROM executors",
+        ] {
+            let _ = direct.execute_batch(statement);
+        }
+        drop(direct);
+        assert_eq!(reopened(folder.path())[0].state, RowState::Revoked);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_was_put_away_is_so_at_the_next_start_and_remembers_where_it_came_from() {
+        for from_quarantine in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Opened::open(folder.path(), &[1; 32]).unwrap().start().unwrap();
+            store.signed(Row::for_tests(id())).await.unwrap();
+            store.laid(id(), RowState::Archived { from_quarantine }, "rest".into(), 5).await.unwrap();
+            store.born(id(), 7).await.unwrap();
+            store.quarantined(id(), "x".into(), 8).await.unwrap();
+            drop(store);
+            let rows = reopened(folder.path());
+            assert_eq!((rows[0].state, rows[0].why.as_str()), (RowState::Archived { from_quarantine }, "rest"));
+        }
+    }
+
+    #[test]
+    fn a_reason_is_a_line_of_bounded_length() {
+        assert_eq!(reason_of("  too loud ", true).unwrap(), "too loud");
+        assert_eq!(reason_of("", false).unwrap(), "");
+        assert!(reason_of(" ", true).is_err() && reason_of("a\nb", false).is_err());
+        assert!(reason_of(&"x".repeat(MAX_REASON), true).is_ok());
+        assert!(reason_of(&"x".repeat(MAX_REASON + 1), true).is_err());
+    }
+}

@@ -1,0 +1,160 @@
+//! FailureLimit: an executor that fails by its own making three times within a day is set aside until the owner lets it back
+//! (design: executor §4). Denials, the caller's bad arguments, what was stopped, and what this machine could not do are none.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use metnos_proto::msg::common::{ExecutorId, Outcome};
+use rusqlite::{Connection, params};
+
+use crate::clock::DAY_MS;
+use crate::policy::Policy;
+use crate::store::{Store, StoreError};
+
+/// How many set it aside.
+pub const MOST: usize = 3;
+/// Within how long, in milliseconds.
+pub const WITHIN_MS: u64 = DAY_MS;
+
+/// The table; made wherever it is missing.
+pub(crate) const TABLE: &str = "
+    CREATE TABLE IF NOT EXISTS strikes (
+        name TEXT NOT NULL, version TEXT NOT NULL, at_ms INTEGER NOT NULL
+    ) STRICT;";
+
+/// The strikes of each executor and version, as times in milliseconds since the epoch: at most [`MOST`] each.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct FailureLimit(BTreeMap<(String, String), Vec<u64>>);
+
+impl FailureLimit {
+    /// One more, at this time; whether that sets it aside. What is older than a day is forgotten.
+    pub fn strike(&mut self, id: &ExecutorId, now_ms: u64) -> bool {
+        self.0.retain(|_, times| {
+            times.retain(|at| now_ms.saturating_sub(*at) < WITHIN_MS);
+            !times.is_empty()
+        });
+        let times = self.0.entry((id.name.clone(), id.version.clone())).or_default();
+        times.push(now_ms);
+        if times.len() > MOST {
+            times.remove(0);
+        }
+        times.len() >= MOST
+    }
+
+    /// The owner has let it back: it begins anew.
+    pub fn forget(&mut self, name: &str) {
+        self.0.retain(|(known, _), _| known != name);
+    }
+}
+
+/// Reads them.
+///
+/// # Errors
+/// When they cannot be read.
+pub(crate) fn load(connection: &Connection) -> Result<FailureLimit, StoreError> {
+    let mut statement = connection.prepare("SELECT name, version, at_ms FROM strikes ORDER BY at_ms")?;
+    let rows = statement
+        .query_map([], |row| Ok(((row.get(0)?, row.get(1)?), u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0))))?;
+    let mut strikes = FailureLimit::default();
+    for row in rows {
+        let (id, at_ms): ((String, String), u64) = row?;
+        let times = strikes.0.entry(id).or_default();
+        times.push(at_ms);
+        if times.len() > MOST {
+            times.remove(0);
+        }
+    }
+    Ok(strikes)
+}
+
+impl Store {
+    /// Records a strike, and forgets those that are too old to count.
+    ///
+    /// # Errors
+    /// When it could not be made durable.
+    pub async fn strike(&self, id: ExecutorId, now_ms: u64) -> Result<(), StoreError> {
+        self.run(move |connection| {
+            let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+            connection.execute("DELETE FROM strikes WHERE at_ms < ?1", [signed(now_ms.saturating_sub(WITHIN_MS))])?;
+            connection
+                .execute("INSERT INTO strikes VALUES (?1, ?2, ?3)", params![id.name, id.version, signed(now_ms)])
+                .map(|_| ())
+        })
+        .await
+    }
+
+    /// Forgets the strikes of every version of an executor.
+    ///
+    /// # Errors
+    /// When it could not be made durable.
+    pub async fn forget_strikes(&self, name: String) -> Result<(), StoreError> {
+        self.run(move |connection| connection.execute("DELETE FROM strikes WHERE name = ?1", [name]).map(|_| ())).await
+    }
+}
+
+impl Policy {
+    /// Takes over the strikes of before.
+    pub fn count_on(&self, strikes: FailureLimit) {
+        self.strikes.replace(strikes);
+    }
+
+    /// A call has ended like this: a failure of its own making is a strike, and the last of them sets it aside.
+    pub(crate) async fn judge_conduct(self: &Rc<Self>, id: &ExecutorId, outcome: Outcome) {
+        if !outcome.is_its_own_failure() {
+            return;
+        }
+        let now_ms = self.clock.wall_ms();
+        let last = self.strikes.borrow_mut().strike(id, now_ms);
+        if let Err(error) = self.store.strike(id.clone(), now_ms).await {
+            tracing::error!(%error, %id, "a strike is remembered only until policyd ends");
+        }
+        if !last || !self.registry.borrow().may_be_set_aside(id) {
+            return;
+        }
+        let why = format!("{MOST} failures of its own making within a day, the last of them: {}", outcome.name());
+        self.event("strikes", &format!("{id} is set aside: {why}"), None);
+        self.quarantine(id, &why).await;
+        let policy = Rc::clone(self);
+        tokio::task::spawn_local(async move { policy.tell_losses().await });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn id(version: &str) -> ExecutorId {
+        ExecutorId { name: "a".to_owned(), version: version.to_owned() }
+    }
+
+    #[test]
+    fn the_third_within_a_day_sets_it_aside_and_a_slower_one_does_not() {
+        let mut strikes = FailureLimit::default();
+        assert!(!strikes.strike(&id("1.0.0"), 0) && !strikes.strike(&id("1.0.0"), 1));
+        assert!(strikes.clone().strike(&id("1.0.0"), WITHIN_MS - 1));
+        // A day after the first, that one does not count any more.
+        assert!(!strikes.strike(&id("1.0.0"), WITHIN_MS));
+    }
+
+    #[test]
+    fn versions_are_counted_apart_and_all_forgotten_together() {
+        let mut strikes = FailureLimit::default();
+        for at in 0..2 {
+            assert!(!strikes.strike(&id("1.0.0"), at) && !strikes.strike(&id("2.0.0"), at));
+        }
+        strikes.forget("a");
+        assert!(!strikes.strike(&id("1.0.0"), 3));
+        assert_eq!(strikes.0.len(), 1);
+    }
+
+    #[test]
+    fn only_what_is_of_its_own_making_counts() {
+        let none = [Outcome::Ok, Outcome::Error, Outcome::Killed, Outcome::Interrupted, Outcome::SandboxFailed];
+        let refused_it = [Outcome::DiskFull, Outcome::Failed];
+        assert!(refused_it.into_iter().all(|outcome| !outcome.is_its_own_failure()));
+        assert!(none.into_iter().all(|outcome| !outcome.is_its_own_failure()));
+        let own = [Outcome::Timeout, Outcome::Crashed, Outcome::BadOutput, Outcome::DiskExceeded];
+        assert!(own.into_iter().all(Outcome::is_its_own_failure));
+    }
+}

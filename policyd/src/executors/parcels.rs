@@ -1,0 +1,315 @@
+//! What comes into the pool without a release, and what leaves it for another instance (design: executor §4). Nothing that comes is
+//! trusted: it is staged, tried in the tightest sandbox, shown to the owner whole, and only on his yes to exactly that tested in its own
+//! sandbox and signed, by the key of this instance. A parcel's own signature says who sent it, and counts for nothing else.
+
+use std::rc::Rc;
+
+use ed25519_dalek::{Signature, VerifyingKey};
+use metnos_proto::edge::AskError;
+use metnos_proto::executor::{is_name, parse_version};
+use metnos_proto::ids::{Blake3, TraceId};
+use metnos_proto::json::{self, Limits};
+use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
+use metnos_proto::msg::life::{SignWord, Stage, TextsOf, TryBirth};
+use metnos_proto::msg::sandboxd::{Birth, Born, Pool, PoolEntry};
+use metnos_proto::parcel::{MAX_CAME_THROUGH, MAX_PARCEL_BYTES, Parcel, Texts};
+use metnos_proto::payload::Sealed;
+use serde_json::{Value, json};
+
+use crate::decision::sandbox_gone;
+use crate::executors::origins::{self, MAX_ORIGINS};
+use crate::executors::registry::{Signed, Standing, Tested};
+use crate::guard::shown;
+use crate::people::principal::Principal;
+use crate::policy::Policy;
+use crate::refusals::internal;
+use crate::store::RowState;
+use crate::store::not_durable;
+
+fn denied(rule: &str, why: String, remedy: &str) -> Refusal {
+    Refusal::new(RefusalCode::Denied, rule, why).remedy(remedy)
+}
+
+fn invalid(rule: &str, why: String) -> Refusal {
+    Refusal::new(RefusalCode::Invalid, rule, why)
+}
+
+/// Something that nobody has signed, as it lies in the pool.
+struct Staged {
+    id: ExecutorId,
+    digests: ExecutorDigests,
+    /// Where it comes from, as far as that is known of exactly these files.
+    origin: Value,
+}
+
+impl Policy {
+    /// An executor as it is, for another instance.
+    ///
+    /// # Errors
+    /// When it is not in use, or its files are not those that were signed.
+    pub(crate) async fn export(self: &Rc<Self>, principal: &Principal, name: &str) -> Result<Sealed, Refusal> {
+        let row = self.ever_signed(name)?;
+        if row.state != RowState::Active {
+            let why = format!("{} is not active, and only what may be called here is handed on", row.id);
+            return Err(denied("export.inactive", why, "`metnosctl executor list` says how it stands"));
+        }
+        let ask = TextsOf { id: row.id.clone(), digests: row.digests.clone() };
+        self.sandbox_soon().await;
+        let asked = self.ask_sandbox(self.sandbox.texts(TraceId::NONE, ask, [])).await;
+        let (_, [texts]) = asked.map_err(AskError::into_refusal)?;
+        let unfit = |why: String| invalid("export.unfit", format!("{} is not handed on: {why}", row.id));
+        let bytes = texts.read().map_err(|why| unfit(why.to_string()))?;
+        let limits = Limits { max_bytes: MAX_PARCEL_BYTES, max_depth: 1 };
+        let texts = Texts::read(json::parse_object(&bytes, limits).map_err(|why| unfit(why.to_string()))?);
+        let texts = texts.map_err(unfit)?;
+        let of = |text: &str| Blake3::of(text.as_bytes());
+        if (of(&texts.manifest), of(&texts.code), of(&texts.schema))
+            != (row.digests.manifest, row.digests.code, row.digests.schema)
+        {
+            return Err(unfit("its files are not those that were signed".to_owned()));
+        }
+        let parcel = Parcel {
+            id: row.id.clone(),
+            texts,
+            exporter: Blake3(self.key.public()),
+            exported_ms: self.clock.wall_ms(),
+            born_ms: row.born_ms,
+            came_through: self.came_through(&row.id),
+        };
+        let bytes = parcel.write(&self.key.sign_parcel(&parcel));
+        let digest = Blake3::of(&bytes);
+        let text = format!("{} exports {}: the parcel {digest}", principal.name, row.id);
+        self.chronicled("executor_exported", &text).await?;
+        Sealed::new(&bytes).map_err(|error| internal(&error.to_string()))
+    }
+
+    /// The instances that an executor of this one came through, the last one last.
+    fn came_through(&self, id: &ExecutorId) -> Vec<Blake3> {
+        let registry = self.registry.borrow();
+        let Some(origin) = registry.origin(id) else { return Vec::new() };
+        let before = origin["came_through"].as_array().into_iter().flatten();
+        let all: Vec<Blake3> = before.chain([&origin["exporter"]]).filter_map(|key| hex_key(key.as_str()?)).collect();
+        // The nearest ones are what can still be asked about.
+        all[all.len().saturating_sub(MAX_CAME_THROUGH)..].to_vec()
+    }
+
+    /// Puts a parcel of another instance into the pool, signed by nobody.
+    ///
+    /// # Errors
+    /// Why it is not; then nothing of it is there.
+    pub(crate) async fn import(self: &Rc<Self>, principal: &Principal, parcel: &Sealed) -> Result<Value, Refusal> {
+        if parcel.len() > MAX_PARCEL_BYTES {
+            let why = format!("it has {} bytes; a parcel has at most {MAX_PARCEL_BYTES}", parcel.len());
+            return Err(invalid("import.form", why));
+        }
+        let bytes = parcel.read().map_err(|why| invalid("import.form", why.to_string()))?;
+        let form = |why: String| invalid("import.form", format!("this is no parcel of an executor: {why}"));
+        let (parcel, signature) = Parcel::read(&bytes).map_err(form)?;
+        let id = parcel.id.clone();
+        let key = VerifyingKey::from_bytes(&parcel.exporter.0).ok().filter(|key| !key.is_weak());
+        let holds = key
+            .is_some_and(|key| key.verify_strict(&parcel.signed_bytes(), &Signature::from_bytes(&signature)).is_ok());
+        if !holds {
+            let why = format!("the parcel of {id} is not what its exporter has signed");
+            return Err(denied("import.signature", why, "have it exported and sent anew"));
+        }
+        let digests = ExecutorDigests {
+            manifest: Blake3::of(parcel.texts.manifest.as_bytes()),
+            code: Blake3::of(parcel.texts.code.as_bytes()),
+            schema: Blake3::of(parcel.texts.schema.as_bytes()),
+            profile: Blake3([0; 32]),
+        };
+        let signed = Signed::read(&id, &parcel.texts.manifest, &parcel.texts.schema, &digests);
+        let signed = signed.map_err(|why| form(format!("{id}: {why}")))?;
+        self.may_come(&id, &digests)?;
+        if let Some(fault) = signed.fault() {
+            return Err(denied(
+                "import.fault",
+                format!("{id} could not be signed here: {fault}"),
+                "nothing was imported",
+            ));
+        }
+        if self.registry.borrow().origins_known() >= MAX_ORIGINS {
+            let why =
+                format!("{MAX_ORIGINS} executors that are no seeds have come into this house, which is the limit");
+            return Err(Refusal::new(RefusalCode::Busy, "import.full", why));
+        }
+        self.sandbox_soon().await;
+        if !self.sandbox_ready() {
+            return Err(sandbox_gone().refusal());
+        }
+        let origin = origins::imported(&parcel, &principal.name, self.clock.wall_ms());
+        let text = format!("{} imports {id}, which {} has exported", principal.name, parcel.exporter.hex());
+        self.chronicled("executor_imported", &text).await?;
+        let texts = Sealed::new(parcel.texts.document().to_string().as_bytes());
+        let texts = texts.map_err(|error| internal(&error.to_string()))?;
+        let staged = self.ask_sandbox(self.sandbox.stage(TraceId::NONE, Stage { id: id.clone() }, [texts])).await;
+        staged.map_err(AskError::into_refusal)?;
+        self.remember(&id, &origin).await?;
+        let why = "it was imported, and nobody has approved it".to_owned();
+        self.registry.borrow_mut().stand(&id, Standing::Staged(why));
+        Ok(json!({"name": id.name, "version": id.version, "state": "staged", "origin": origin}))
+    }
+
+    /// Whether something that is no seed may come under this name and version.
+    fn may_come(&self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(), Refusal> {
+        if self.setting.seeds.iter().any(|seed| seed.name == id.name) {
+            let why = format!("{} is the name of an executor of this release", shown(&id.name));
+            return Err(denied("birth.seed", why, "give it another name, where it was made"));
+        }
+        let registry = self.registry.borrow();
+        if registry.row(id).is_some() {
+            let why = format!("{id} was signed here already, and nothing is ever signed over");
+            return Err(denied("birth.version", why, "any change of code or contract is a new version"));
+        }
+        if let Some(row) = registry.row_of(&id.name)
+            && parse_version(&row.id.version) >= parse_version(&id.version)
+        {
+            let why =
+                format!("{} was signed here, which is newer than {id}: an older one would never be called", row.id);
+            return Err(denied("birth.version", why, "import a newer version"));
+        }
+        drop(registry);
+        match self.disowned_code(digests) {
+            Some(why) => Err(denied("birth.revoked", format!("{id}: {why}"), "what was revoked stays so")),
+            None => Ok(()),
+        }
+    }
+
+    /// Why this code is not signed, under whatever name and version: the owner has disowned it.
+    pub(crate) fn disowned_code(&self, digests: &ExecutorDigests) -> Option<String> {
+        let same = |row: &crate::store::Row| row.state == RowState::Revoked && row.digests.code == digests.code;
+        let rows = self.registry.borrow().rows();
+        let row = rows.into_iter().find(same)?;
+        Some(format!("its main.py is that of {}, whose signature is revoked", row.id))
+    }
+
+    async fn remember(&self, id: &ExecutorId, origin: &Value) -> Result<(), Refusal> {
+        self.store.originates(id.clone(), origin.clone()).await.map_err(|error| not_durable(&error))?;
+        self.registry.borrow_mut().know_origins([(origins::key(id), origin.clone())].into());
+        Ok(())
+    }
+
+    /// The newest version of this name that nobody has signed.
+    async fn staged(self: &Rc<Self>, name: &str) -> Result<Staged, Refusal> {
+        self.sandbox_soon().await;
+        if !self.sandbox_ready() {
+            return Err(sandbox_gone().refusal());
+        }
+        let listing = self.ask_sandbox(self.sandbox.pool(TraceId::NONE, Pool {}, [])).await;
+        let (listing, []) = listing.map_err(AskError::into_refusal)?;
+        let registry = self.registry.borrow();
+        let unsigned = |entry: &&PoolEntry| entry.id.name == name && registry.row(&entry.id).is_none();
+        let newest = listing.entries.iter().filter(unsigned).max_by_key(|entry| parse_version(&entry.id.version));
+        let entry = newest.filter(|_| is_name(name)).ok_or_else(|| {
+            let why = format!("nothing named {} waits in the pool for a signature", shown(name));
+            Refusal::new(RefusalCode::Unknown, "executor.unknown", why)
+                .remedy("`metnosctl executor list` shows what there is")
+        })?;
+        if !entry.fault.is_empty() {
+            let why = format!("the files of {} form no executor: {}", entry.id, entry.fault);
+            return Err(denied("birth.fault", why, "mend them where they were made, as a new version"));
+        }
+        let known = registry.origin(&entry.id).filter(|origin| origins::fits(origin, &entry.digests));
+        let origin = known.cloned().unwrap_or_else(origins::own);
+        Ok(Staged { id: entry.id.clone(), digests: entry.digests.clone(), origin })
+    }
+
+    /// Shows what nobody has signed; with the digest of exactly that, signs it.
+    ///
+    /// # Errors
+    /// Why it is not signed.
+    pub(crate) async fn sign_staged(self: &Rc<Self>, principal: &Principal, ask: SignWord) -> Result<Value, Refusal> {
+        let staged = self.staged(&ask.name).await?;
+        let Staged { id, digests, origin } = &staged;
+        self.may_come(id, digests)?;
+        let left = self.registry.borrow().growth_left(self.clock.wall_ms());
+        if left.births_today == 0 || left.active == 0 {
+            let why = format!(
+                "{id} is not signed: {} births are left today, and room for {} more",
+                left.births_today, left.active
+            );
+            return Err(denied(
+                "growth.full",
+                why,
+                "try tomorrow, or put another one away: `metnosctl executor archive`",
+            ));
+        }
+        let about = json!({
+            "sign": id.to_string(), "manifest": digests.manifest.to_string(), "code": digests.code.to_string(),
+            "schema": digests.schema.to_string(), "profile": digests.profile.to_string(), "origin": origin,
+        });
+        let digest = json::digest(&about).to_string();
+        if ask.confirm.is_empty() {
+            let card = self.look_at(&staged).await?;
+            return Ok(json!({
+                "name": id.name, "version": id.version, "state": "staged", "digest": digest, "changed": false, "card": card,
+            }));
+        }
+        if ask.confirm != digest {
+            let why = "what was confirmed is not what lies in the pool now; nothing was done".to_owned();
+            return Err(denied("sign.altered", why, "look again, without --confirm"));
+        }
+        self.sign_approved(principal, staged).await
+    }
+
+    /// Everything that the owner is to see, after its tests were run where nothing is granted.
+    async fn look_at(self: &Rc<Self>, staged: &Staged) -> Result<Value, Refusal> {
+        let Staged { id, digests, origin } = staged;
+        let ask = TryBirth { id: id.clone(), digests: digests.clone() };
+        let tried = self.ask_sandbox(self.sandbox.try_birth(TraceId::NONE, ask, [])).await;
+        let (born, [candidate]) = tried.map_err(AskError::into_refusal)?;
+        let fault =
+            |why: String| denied("birth.fault", format!("{id} cannot be signed: {why}"), "mend it where it was made");
+        let bytes = candidate.read().map_err(|why| fault(why.to_string()))?;
+        let tested = Tested::read(&bytes, digests).map_err(fault)?;
+        let signed = Signed::read(id, &tested.manifest, &tested.schema, digests).map_err(fault)?;
+        if let Some(why) = signed.fault() {
+            return Err(fault(why));
+        }
+        let sandbox = &signed.manifest.sandbox;
+        Ok(json!({
+            "summary": signed.manifest.executor.summary, "class": signed.manifest.effects.class.name(),
+            "reversible": signed.manifest.effects.reversible, "profile": sandbox.profile,
+            "capabilities": sandbox.capabilities, "quotas": sandbox.quotas, "origin": origin,
+            "created_by": signed.manifest.executor.created_by, "cases": cases(&born), "manifest": tested.manifest,
+            "code": tested.code, "schema": tested.schema, "digests": {
+                "manifest": digests.manifest.to_string(), "code": digests.code.to_string(),
+                "schema": digests.schema.to_string(), "profile": digests.profile.to_string(),
+            },
+        }))
+    }
+
+    /// The owner has said yes to exactly this: only now it is tested in its own sandbox, and signed when all holds.
+    async fn sign_approved(self: &Rc<Self>, principal: &Principal, staged: Staged) -> Result<Value, Refusal> {
+        let Staged { id, digests, origin } = staged;
+        let ask = Birth { id: id.clone(), digests: digests.clone() };
+        let born = self.ask_sandbox(self.sandbox.birth(TraceId::NONE, ask, [])).await;
+        let (born, [candidate]) = born.map_err(AskError::into_refusal)?;
+        let row = self.sign(&id, digests, &born, &candidate, true).map_err(|why| {
+            denied("birth.tests", format!("{id} is not signed: {why}"), "mend it where it was made, as a new version")
+        })?;
+        let code = row.digests.code;
+        self.chronicled("executor_approved", &format!("{} approves {id}, whose main.py is {code}", principal.name))
+            .await?;
+        let mut origin = origin;
+        origin["approved_by"] = json!(principal.name);
+        origin["approved_ms"] = json!(self.clock.wall_ms());
+        self.remember(&id, &origin).await?;
+        self.store.signed(row.clone()).await.map_err(|error| not_durable(&error))?;
+        self.registry.borrow_mut().signed(row);
+        self.finish_birth(&id).await?;
+        Ok(json!({
+            "name": id.name, "version": id.version, "state": "active", "digest": "", "changed": true, "card": null,
+        }))
+    }
+}
+
+fn cases(born: &Born) -> Vec<Value> {
+    let told = |case: &metnos_proto::msg::sandboxd::BirthCase| json!({"name": case.name, "passed": case.passed, "detail": case.detail});
+    born.cases.iter().map(told).collect()
+}
+
+fn hex_key(text: &str) -> Option<Blake3> {
+    Blake3::parse(&format!("blake3:{text}"))
+}

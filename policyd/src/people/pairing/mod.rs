@@ -1,0 +1,352 @@
+//! Who is known beside the owner: strangers become guests by a code and the owner's word, and strangers again by
+//! another word of his (design: policy §3). policyd decides; the door only carries a code and a line.
+
+pub mod automations;
+pub mod book;
+pub mod code;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use metnos_proto::edges::door_policyd;
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::people::{Pair, Paired, PairingAsk, Revoked, StrangersCode};
+use metnos_proto::msg::sandboxd::Kill;
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+
+use crate::guard::shown;
+use crate::people::principal::{Principal, identify};
+use crate::policy::Policy;
+use crate::random::random;
+use crate::store::StoreError;
+use crate::store::{not_durable, signed, unsigned};
+use book::{Fault, Heard};
+use code::Code;
+
+/// The most principals that are known beside the owner.
+pub const MAX_PEOPLE: usize = 128;
+/// How often a code is drawn before one gives up; each draw fails with one chance in a thousand.
+const MAX_DRAWS: usize = 16;
+/// The machine's root, at the terminal.
+const ROOT: &str = "cli:uid:0";
+
+/// Somebody who was paired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Person {
+    /// What he is.
+    pub standing: Standing,
+    /// Since when, in milliseconds since the epoch.
+    pub since_ms: u64,
+}
+
+/// Everybody who was paired, by `channel:sender`.
+#[derive(Debug, Default)]
+pub struct People(BTreeMap<String, Person>);
+
+impl People {
+    pub(crate) fn load(connection: &Connection) -> Result<Self, StoreError> {
+        let mut statement = connection.prepare("SELECT name, standing, since_ms FROM principals")?;
+        let rows = statement
+            .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?)))?;
+        let mut people = BTreeMap::new();
+        for row in rows {
+            let (name, standing, since) = row?;
+            let standing = standing_of(&standing).ok_or_else(|| StoreError::Damaged(format!("principal {name}")))?;
+            people.insert(name, Person { standing, since_ms: unsigned(since) });
+        }
+        Ok(Self(people))
+    }
+
+    /// What this principal was paired as.
+    #[must_use]
+    pub fn standing(&self, name: &str) -> Option<Standing> {
+        self.0.get(name).map(|person| person.standing)
+    }
+
+    /// Everybody's name.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// The names under which the owner speaks, beside his own terminal.
+    pub fn owners(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|(_, person)| person.standing == Standing::Owner).map(|(name, _)| name.as_str())
+    }
+}
+
+/// Who was locked out when it was last written down.
+///
+/// # Errors
+/// When a row is damaged, or the database says no.
+pub(crate) fn locked(connection: &Connection) -> Result<Vec<(Channel, String, u64)>, StoreError> {
+    let mut statement = connection.prepare("SELECT channel, sender, until_ms FROM pairing_locks LIMIT 256")?;
+    let rows = statement
+        .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, unsigned(row.get(2)?))))?;
+    rows.map(|row| {
+        let (channel, sender, until) = row?;
+        let known = Channel::named(&channel).filter(|known| can_pair(*known));
+        Ok((known.ok_or_else(|| StoreError::Damaged(format!("lock of {sender}")))?, sender, until))
+    })
+    .collect()
+}
+
+/// The name of a standing in documents and in the store.
+#[must_use]
+pub const fn standing_name(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Owner => "owner",
+        Standing::Guest => "guest",
+        Standing::Stranger => "stranger",
+    }
+}
+
+/// A standing that somebody can be paired as.
+fn standing_of(name: &str) -> Option<Standing> {
+    [Standing::Owner, Standing::Guest].into_iter().find(|standing| standing_name(*standing) == name)
+}
+
+/// On which channels somebody can be paired: where people are, and nowhere else.
+const fn can_pair(channel: Channel) -> bool {
+    match channel {
+        Channel::Cli | Channel::Http | Channel::Telegram => true,
+        Channel::Scheduler | Channel::Hook | Channel::Timer | Channel::Metnos => false,
+    }
+}
+
+fn draw() -> Option<Code> {
+    (0..MAX_DRAWS).find_map(|_| random::<4>().ok().and_then(Code::of))
+}
+
+impl Policy {
+    /// Who a sender is, with whom was paired and what was raised: the one place where that is said.
+    ///
+    /// # Errors
+    /// When the sender's name is not one.
+    pub(crate) fn who(&self, channel: Channel, sender: &str) -> Result<Principal, Refusal> {
+        let mut it = identify(channel, sender, self.setting.owner_uid)?;
+        let paired = self.house().people.borrow().standing(&it.name).filter(|_| can_pair(channel));
+        if let (Standing::Stranger, Some(standing)) = (it.standing, paired) {
+            it.standing = standing;
+            it.level = match standing {
+                Standing::Owner => Level::Supervised,
+                Standing::Guest | Standing::Stranger => Level::ReadOnly,
+            };
+        }
+        self.automatic(&mut it);
+        if it.standing != Standing::Stranger {
+            it.level = self.level_of(&it.name, it.level);
+        }
+        Ok(it)
+    }
+
+    /// The level of this principal. The machine's root is the owner at the terminal: what is set for that one counts for
+    /// both, unless root has a level of his own.
+    fn level_of(&self, name: &str, standing: Level) -> Level {
+        let (levels, now) = (self.house().levels.borrow(), self.clock.wall_ms());
+        let owner = format!("cli:uid:{}", self.setting.owner_uid);
+        let name = if name == ROOT && !levels.has(ROOT) { &owner } else { name };
+        levels.level(name, standing, now)
+    }
+
+    /// A stranger is at the door. Nothing of what he says comes here but what has the form of a code.
+    ///
+    /// # Errors
+    /// When he has no name, is no stranger, or it could not be recorded.
+    pub(crate) async fn pair(self: &Rc<Self>, ask: Pair) -> Result<Paired, Refusal> {
+        let principal = self.who(ask.channel, &ask.sender)?;
+        if principal.standing != Standing::Stranger {
+            return Ok(Paired::Known);
+        }
+        if !can_pair(ask.channel) {
+            return Ok(Paired::Silence);
+        }
+        let now = self.clock.monotonic_ms();
+        let shown = Code::parse(&ask.code);
+        let heard = self.house().book.borrow_mut().knock(ask.channel, &ask.sender, shown, now, draw);
+        if shown.is_some() && heard == Heard::Silence {
+            self.keep_lock(ask.channel, &ask.sender, now).await?;
+        }
+        match heard {
+            Heard::Silence => Ok(Paired::Silence),
+            Heard::Code(code, until) => {
+                let seconds = u32::try_from(until.saturating_sub(now) / 1_000).unwrap_or(0);
+                Ok(Paired::Code(StrangersCode { code: code.show(), seconds }))
+            }
+            Heard::Known(standing) => {
+                self.know(&principal.name, standing, "by invitation").await?;
+                Ok(Paired::Known)
+            }
+        }
+    }
+
+    /// Has it written down when this stranger is not heard any more, so that no restart lets him begin anew.
+    async fn keep_lock(&self, channel: Channel, sender: &str, now: u64) -> Result<(), Refusal> {
+        let locked = self.house().book.borrow().locked(now);
+        let Some((.., until)) = locked.into_iter().find(|(on, who, _)| *on == channel && who == sender) else {
+            return Ok(());
+        };
+        let until = self.clock.wall_ms().saturating_add(until.saturating_sub(now));
+        let (wall, channel, sender) = (self.clock.wall_ms(), channel.name(), sender.to_owned());
+        self.store
+            .run(move |connection| {
+                connection.execute("DELETE FROM pairing_locks WHERE until_ms <= ?1", [signed(wall)])?;
+                // The first word counts: whoever goes on trying does not make the disk work.
+                let row = "INSERT OR IGNORE INTO pairing_locks VALUES (?1, ?2, ?3)";
+                connection.execute(row, params![channel, sender, signed(until)]).map(|_| ())
+            })
+            .await
+            .map_err(|error| not_durable(&error))
+    }
+
+    async fn know(&self, name: &str, standing: Standing, how: &str) -> Result<(), Refusal> {
+        if self.house().people.borrow().0.len() >= MAX_PEOPLE {
+            let why = format!("{MAX_PEOPLE} principals are known, which is the limit");
+            return Err(Refusal::new(RefusalCode::Busy, "pairing.full", why)
+                .remedy("revoke one with `metnosctl pairing revoke`"));
+        }
+        let line = format!("{name} is known as {} from now on, {how}", standing_name(standing));
+        self.chronicled("paired", &line).await?;
+        let (row, now) = (name.to_owned(), self.clock.wall_ms());
+        self.store
+            .run(move |connection| {
+                let values = params![row, standing_name(standing), signed(now)];
+                connection.execute("INSERT OR REPLACE INTO principals VALUES (?1, ?2, ?3)", values).map(|_| ())
+            })
+            .await
+            .map_err(|error| not_durable(&error))?;
+        self.house().people.borrow_mut().0.insert(name.to_owned(), Person { standing, since_ms: now });
+        Ok(())
+    }
+
+    /// What the owner says about who is known.
+    ///
+    /// # Errors
+    /// When a code is wrong, a name unknown, or it could not be recorded.
+    pub(crate) async fn pairing(self: &Rc<Self>, by: &str, ask: PairingAsk) -> Result<Value, Refusal> {
+        let now = self.clock.monotonic_ms();
+        match ask {
+            PairingAsk::List => Ok(self.list_people(now)),
+            PairingAsk::Approve(ask) => {
+                fitting(ask.channel, ask.standing)?;
+                let code = Code::parse(&ask.code);
+                let sender = self.house().book.borrow_mut().approve(ask.channel, code, now).map_err(fault)?;
+                let name = format!("{}:{sender}", ask.channel.name());
+                self.know(&name, ask.standing, &format!("on the word of {by}")).await?;
+                Ok(json!({"principal": name, "standing": standing_name(ask.standing)}))
+            }
+            PairingAsk::Invite(ask) => {
+                fitting(ask.channel, ask.standing)?;
+                let line =
+                    format!("{by} invites somebody on {} as {}", ask.channel.name(), standing_name(ask.standing));
+                self.chronicled("invited", &line).await?;
+                let drawn = self.house().book.borrow_mut().invite(ask.channel, ask.standing, now, draw);
+                let (code, until) = drawn.map_err(fault)?;
+                Ok(json!({
+                    "code": code.show(), "channel": ask.channel.name(), "standing": standing_name(ask.standing),
+                    "seconds": until.saturating_sub(now) / 1_000,
+                }))
+            }
+            PairingAsk::Revoke(name) => self.unpair(by, &name).await,
+            PairingAsk::Speaks(ask) => self.set_lang(by, ask).await,
+        }
+    }
+
+    fn list_people(&self, now: u64) -> Value {
+        let house = self.house();
+        let (people, book) = (house.people.borrow(), house.book.borrow());
+        let known = people.0.iter().map(|(name, person)| {
+            json!({
+                "principal": name, "standing": standing_name(person.standing), "since_ms": person.since_ms,
+                "lang": crate::people::language::name(self.lang_of(name)),
+            })
+        });
+        let waiting = book.waiting(now).into_iter().map(|(channel, sender, until)| {
+            json!({"channel": channel.name(), "sender": sender, "seconds": until.saturating_sub(now) / 1_000})
+        });
+        let invitations = book.invitations(now).into_iter().map(|(channel, standing, until)| {
+            let seconds = until.saturating_sub(now) / 1_000;
+            json!({"channel": channel.name(), "standing": standing_name(standing), "seconds": seconds})
+        });
+        json!({
+            "known": known.collect::<Vec<_>>(), "waiting": waiting.collect::<Vec<_>>(),
+            "invitations": invitations.collect::<Vec<_>>(),
+        })
+    }
+
+    /// He is a stranger again at once: before it is even written, his turns are over and what runs for them is killed.
+    async fn unpair(self: &Rc<Self>, by: &str, name: &str) -> Result<Value, Refusal> {
+        let was_paired = self.house().people.borrow_mut().0.remove(name).is_some();
+        if !was_paired && !self.house().automations.borrow_mut().forget(name) {
+            let why = format!("{} was not paired", shown(name));
+            return Err(Refusal::new(RefusalCode::Unknown, "pairing.unknown", why)
+                .remedy("`metnosctl pairing list` shows who is known"));
+        }
+        self.tell_door_revoked(name);
+        let turns = self.turns.borrow_mut().end_of_principal(name);
+        let ended = turns.len();
+        for turn in turns {
+            let kill = self.sandbox.kill(TraceId::NONE, Kill { turn: Some(turn) }, []);
+            if let Err(error) = self.ask_sandbox(kill).await {
+                tracing::warn!(%error, %turn, "what ran for a revoked sender could not be killed");
+            }
+            self.forget(turn);
+        }
+        let row = name.to_owned();
+        self.store
+            .run(move |connection| {
+                connection.execute("DELETE FROM levels WHERE principal = ?1", [&row])?;
+                connection.execute("DELETE FROM automations WHERE principal = ?1", [&row])?;
+                connection.execute("DELETE FROM languages WHERE principal = ?1", [&row])?;
+                connection.execute("DELETE FROM principals WHERE name = ?1", [&row]).map(|_| ())
+            })
+            .await
+            .map_err(|error| not_durable(&error))?;
+        self.house().levels.borrow_mut().forget(name);
+        self.house().languages.borrow_mut().forget(name);
+        self.chronicled("revoked", &format!("{by} has made {name} a stranger again")).await?;
+        Ok(json!({"principal": name, "standing": "stranger", "turns_ended": ended}))
+    }
+}
+
+impl Policy {
+    /// Has the door tell him nothing more, without waiting for it: one that does not listen loses its link.
+    fn tell_door_revoked(&self, name: &str) {
+        let Some(door) = self.door.open() else { return };
+        let note = door_policyd::Note::Revoked(Revoked { principal: name.to_owned() });
+        tokio::task::spawn_local(async move {
+            if let Err(error) = door.send(note).await {
+                tracing::debug!(%error, "no door hears that somebody was revoked");
+            }
+        });
+    }
+}
+
+fn fitting(channel: Channel, standing: Standing) -> Result<(), Refusal> {
+    let no = |why: &str| Err(Refusal::new(RefusalCode::Invalid, "pairing.form", why));
+    if !can_pair(channel) {
+        return no("nobody is paired on this channel: it has no senders");
+    }
+    match standing {
+        Standing::Owner | Standing::Guest => Ok(()),
+        Standing::Stranger => no("somebody is paired as owner or as guest"),
+    }
+}
+
+fn fault(fault: Fault) -> Refusal {
+    match fault {
+        Fault::Wrong => {
+            Refusal::new(RefusalCode::Denied, "pairing.code", "nobody who waits on this channel has that code")
+                .remedy("a code is good for ten minutes and once; have him write again for another")
+        }
+        Fault::Locked => Refusal::new(
+            RefusalCode::Denied,
+            "pairing.locked",
+            "five wrong codes: every code of this channel is void now",
+        )
+        .remedy("have him write again for another code"),
+        Fault::Full => Refusal::new(RefusalCode::Busy, "pairing.full", "too many invitations are open")
+            .remedy("wait ten minutes, or use one of them"),
+    }
+}

@@ -1,0 +1,76 @@
+//! What somebody may see of the house on his channel: policyd knows who he is, so it says what he is shown. The owner
+//! sees everything that is not said or done in a turn; anybody else what is at work, and what he has caused himself.
+
+use std::rc::Rc;
+
+use metnos_proto::edge::AskError;
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
+use metnos_proto::msg::memoryd::{LookFor, Looked, PageOf};
+use metnos_proto::msg::people::{LookAt, LookHere, MAX_PAGE};
+use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState};
+use metnos_proto::payload::Sealed;
+use serde_json::{Value, json};
+
+use crate::policy::Policy;
+use crate::serve::door::stranger;
+
+impl Policy {
+    /// One page for whoever that is.
+    ///
+    /// # Errors
+    /// When he is a stranger, it is not for him, or memoryd does not answer.
+    pub(crate) async fn look_here(self: &Rc<Self>, ask: &LookHere) -> Result<(Looked, Sealed), Refusal> {
+        let principal = self.who(ask.channel, &ask.sender)?;
+        let is_owner = match principal.standing {
+            Standing::Owner => true,
+            Standing::Guest => false,
+            Standing::Stranger => return Err(stranger(&principal)),
+        };
+        let lines = ask.lines.clamp(1, MAX_PAGE);
+        let page = |principal: String| PageOf { principal, from: ask.from, lines };
+        let wanted = match ask.at {
+            LookAt::Executors => return self.executors_of(is_owner, ask.from, lines),
+            LookAt::Mnests if is_owner => LookFor::Mnests(page(String::new())),
+            LookAt::Mnests => {
+                let why = "what the house has learnt from use, only its owner sees";
+                return Err(Refusal::new(RefusalCode::Denied, "house.owner", why));
+            }
+            LookAt::Audit if is_owner => LookFor::Audit(page(String::new())),
+            LookAt::Audit => LookFor::Audit(page(principal.name)),
+        };
+        let (looked, [page]) = self.memory.look_for(TraceId::NONE, wanted, []).await.map_err(AskError::into_refusal)?;
+        Ok((looked, page))
+    }
+
+    fn executors_of(&self, is_owner: bool, from: u64, lines: u32) -> Result<(Looked, Sealed), Refusal> {
+        let is_at_work = |row: &ExecutorRow| matches!(row.state, ExecutorState::Active);
+        // What was made for this house may say what the house is about: a guest sees the seeds.
+        let may_see = |row: &ExecutorRow| is_owner || is_at_work(row) && self.is_seed(&row.id.name);
+        let rows: Vec<ExecutorRow> = self.registry.borrow().list();
+        let all: Vec<&ExecutorRow> = rows.iter().filter(|row| may_see(row)).collect();
+        let begin = usize::try_from(from).unwrap_or(usize::MAX).min(all.len());
+        let end = begin.saturating_add(lines as usize).min(all.len());
+        let page: String = all[begin..end].iter().map(|row| format!("{}\n", shown(row, is_owner))).collect();
+        let next = if end < all.len() { end as u64 } else { 0 };
+        let sealed = Sealed::new(page.as_bytes())
+            .map_err(|error| Refusal::new(RefusalCode::Internal, "look.page", error.to_string()))?;
+        Ok((Looked { lines: u32::try_from(end - begin).unwrap_or(u32::MAX), next }, sealed))
+    }
+
+    fn is_seed(&self, name: &str) -> bool {
+        let registry = self.registry.borrow();
+        registry.row_of(name).is_some_and(|row| !registry.is_grown(row))
+    }
+}
+
+fn shown(row: &ExecutorRow, is_owner: bool) -> Value {
+    let mut shown = json!({
+        "name": row.id.name, "version": row.id.version, "state": row.state.name(), "summary": row.summary,
+        "class": row.class,
+    });
+    if is_owner && !row.why.is_empty() {
+        shown["why"] = json!(row.why);
+    }
+    shown
+}

@@ -1,0 +1,165 @@
+//! What the door may ask policyd, always under the name of a sender on a channel: who he is, what he said, and what he
+//! may answer, see, take back or stop.
+
+use std::rc::Rc;
+
+use metnos_proto::edge::Served;
+use metnos_proto::edges::{DoorPolicyd, door_policyd};
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::link_async::Cx;
+use metnos_proto::msg::common::{Channel, Done, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::memoryd::Looked;
+use metnos_proto::msg::people::{Fire, Fired, LookHere, Pair, Paired};
+use metnos_proto::msg::policyd::{
+    AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
+    RegisterPrompt, SendFile, UndoHere,
+};
+use metnos_proto::payload::Sealed;
+
+use crate::approvals::answers::Way;
+use crate::calls::direct::By;
+use crate::calls::files::Files;
+use crate::calls::inbox;
+use crate::calls::turns::Turn;
+use crate::guard::shown;
+use crate::people::pairing::automations::is_automatic;
+use crate::people::principal::Principal;
+use crate::policy::Policy;
+use crate::refusals::internal;
+use crate::serve::{sealed, words};
+
+impl door_policyd::Serve for Policy {
+    async fn identify(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
+        self.door_is(cx.notes());
+        let it = self.who(ask.channel, &ask.sender)?;
+        let lang = self.speaks(&it, ask.lang, ask.spoke);
+        Ok((Identified { principal: it.name, standing: it.standing, level: it.level, lang }, []))
+    }
+
+    async fn register_prompt(
+        self: Rc<Self>,
+        cx: Cx<DoorPolicyd>,
+        ask: RegisterPrompt,
+        [said]: [Sealed; 1],
+    ) -> Served<PromptRegistered, 0> {
+        let principal = self.who(ask.channel, &ask.sender)?;
+        match principal.standing {
+            // Nobody speaks on the channel of hooks and timers: they fire.
+            Standing::Owner | Standing::Guest if !is_automatic(ask.channel) => {}
+            Standing::Owner | Standing::Guest | Standing::Stranger => return Err(stranger(&principal).into()),
+        }
+        let words = words(&said)?;
+        if let Some(name) = self.secret_in(std::iter::once(words.as_str())) {
+            return Err(told(&name).into());
+        }
+        self.door_is(cx.notes());
+        let (turn, trace) = (TurnId::new(), TraceId::new());
+        let now = self.clock.monotonic_ms();
+        let world = self.world(&principal);
+        let evicted = self.turns.borrow_mut().open(turn, Turn::new(trace, principal, world, &words, now), now)?;
+        if let Some(evicted) = evicted {
+            self.forget(evicted);
+        }
+        Ok((PromptRegistered { turn, trace }, []))
+    }
+
+    async fn fire(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Fire, []: [Sealed; 0]) -> Served<Fired, 1> {
+        self.door_is(cx.notes());
+        let (fired, says) = Policy::fire(&self, &ask)?;
+        let says = Sealed::new(says.as_bytes())
+            .map_err(|error| Refusal::new(RefusalCode::Internal, "words.seal", error.to_string()))?;
+        Ok((fired, [says]))
+    }
+
+    async fn look_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: LookHere, []: [Sealed; 0]) -> Served<Looked, 1> {
+        let (looked, page) = Policy::look_here(&self, &ask).await?;
+        Ok((looked, [page]))
+    }
+
+    async fn pair(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
+        Ok((Policy::pair(&self, ask).await?, []))
+    }
+
+    async fn answer_card(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: AnswerCard, []: [Sealed; 0]) -> Served<Answered, 1> {
+        let principal = self.who(ask.channel, &ask.sender)?;
+        match principal.standing {
+            Standing::Owner | Standing::Guest => {}
+            Standing::Stranger => return Err(stranger(&principal).into()),
+        }
+        self.door_is(cx.notes());
+        let (answered, results) =
+            Policy::answer(&self, principal, Way::Soft, (&ask.id, &ask.digest), &ask.answer, &ask.code).await?;
+        Ok((answered, [results]))
+    }
+
+    async fn cards_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: CardsHere, []: [Sealed; 0]) -> Served<Done, 1> {
+        let principal = self.known(ask.channel, &ask.sender)?;
+        Ok((Done {}, [sealed(&self.cards_of(&principal))?]))
+    }
+
+    async fn keep_file(
+        self: Rc<Self>,
+        cx: Cx<DoorPolicyd>,
+        ask: KeepFile,
+        [content]: [Sealed; 1],
+    ) -> Served<CallRun, 1> {
+        let principal = self.known(ask.channel, &ask.sender)?;
+        self.door_is(cx.notes());
+        let _place = Files::place(&self, &principal)?;
+        let arguments = inbox::arguments(&ask.name, &content)?;
+        let with = (arguments, Some(content));
+        let (run, result, _) = self.direct_with(principal, inbox::KEEPER.to_owned(), with, By::Sent).await?;
+        Ok((run, [result]))
+    }
+
+    async fn send_file(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: SendFile, []: [Sealed; 0]) -> Served<CallRun, 2> {
+        let principal = self.known(ask.channel, &ask.sender)?;
+        self.door_is(cx.notes());
+        let _place = Files::place(&self, &principal)?;
+        let with = (inbox::wanted(&ask.path, ask.channel)?, None);
+        let (run, result, file) = self.direct_with(principal, inbox::FETCHER.to_owned(), with, By::Sent).await?;
+        let nothing = || Sealed::new(b"").map_err(|error| internal(&error.to_string()));
+        Ok((run, [result, file.map_or_else(nothing, Ok)?]))
+    }
+
+    async fn undo_here(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: UndoHere, []: [Sealed; 0]) -> Served<Done, 1> {
+        let principal = self.known(ask.channel, &ask.sender)?;
+        self.door_is(cx.notes());
+        Ok((Done {}, [sealed(&Policy::undo(&self, &principal, None).await?)?]))
+    }
+
+    async fn panic_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: PanicHere, []: [Sealed; 0]) -> Served<Panicked, 0> {
+        let principal = self.known(ask.channel, &ask.sender)?;
+        match principal.standing {
+            Standing::Owner => Ok((Panicked { killed: self.stop_all(&principal).await? }, [])),
+            Standing::Guest | Standing::Stranger => {
+                let why = "only the owner stops everything";
+                Err(Refusal::new(RefusalCode::Denied, "panic.owner", why).into())
+            }
+        }
+    }
+}
+
+impl Policy {
+    /// A known sender on a channel: whoever is a stranger is told so.
+    fn known(&self, channel: Channel, sender: &str) -> Result<Principal, Refusal> {
+        let principal = self.who(channel, sender)?;
+        match principal.standing {
+            Standing::Owner | Standing::Guest => Ok(principal),
+            Standing::Stranger => Err(stranger(&principal)),
+        }
+    }
+}
+
+/// To words that hold a secret: nothing of them is kept.
+pub(crate) fn told(name: &str) -> Refusal {
+    let why = format!("what was said holds the secret `{name}`, so it is neither read nor recorded");
+    Refusal::new(RefusalCode::Denied, crate::vault::TOLD, why)
+        .remedy("say it without; an executor is given it by policyd")
+}
+
+pub(crate) fn stranger(principal: &Principal) -> Refusal {
+    let why = format!("{} is not known to this instance, so what it says is not heard", shown(&principal.name));
+    Refusal::new(RefusalCode::Denied, "principal.unpaired", why)
+        .remedy("speak as the owner of the instance, at its own terminal")
+}

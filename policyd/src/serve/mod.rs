@@ -1,0 +1,425 @@
+//! Who may ask policyd what: the planner, syntd and the owner. Each handler checks
+//! the form of the ask, moves the state, and leaves the deciding to the cores.
+
+pub(crate) mod door;
+
+use std::rc::Rc;
+
+use metnos_proto::edge::{No, Served};
+use metnos_proto::edges::{CtlPolicyd, PlannerPolicyd, SyntdPolicyd};
+use metnos_proto::edges::{ctl_policyd, planner_policyd, syntd_policyd};
+use metnos_proto::ids::TraceId;
+use metnos_proto::link_async::Cx;
+use metnos_proto::msg::common::{Channel, Done, Integrity, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::house::{BudgetAsk, VaultAsk, VaultPut};
+use metnos_proto::msg::life::{ImportExecutor, LifeAsk};
+use metnos_proto::msg::memoryd::{MAX_WHY, Redact};
+use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk};
+use metnos_proto::msg::policyd::{
+    Act, Acted, AnchorList, Anchors, Answered, Approvals, CallRun, CheckPolicy, CodesConfirm, CodesEnrol,
+    CodesEnrolled, CodesRemove, CopyRegistry, Decide, DraftsFunded, EndDrafts, EndTurn, ExecutorList, Executors,
+    FundDrafts, FundTurn, Grants, GrowthLeft, GrowthQuota, Intent, IntentFrozen, MAX_ANCHORS, Panic, Panicked,
+    PolicyCanaried, PolicyCanaries, PolicyReport, PolicyStatus, Readmit, RedactPayload, Redacted, Release, Released,
+    Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, TurnFunded, Undo, Undoable,
+};
+use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
+use metnos_proto::payload::Sealed;
+use metnos_proto::phase::Violation;
+
+use crate::approvals::answers::Way;
+use crate::calls::act::Call;
+use crate::calls::direct::By;
+use crate::calls::intent;
+use crate::guard::shown;
+use crate::people::principal::{Principal, identify};
+use crate::policy::{Policy, head};
+use crate::refusals::{internal, memory_gone};
+use crate::serve::door::stranger;
+use metnos_policy::context::Who;
+use serde_json::Value;
+
+/// The most bytes a person may say at once.
+pub const MAX_WORDS: usize = 64 * 1024;
+
+fn violation(violation: Violation) -> No {
+    No::Violation(violation.to_string())
+}
+
+/// The words a person said, if they are words.
+pub(crate) fn words(sealed: &Sealed) -> Result<String, Refusal> {
+    let invalid = |why: String| Refusal::new(RefusalCode::Invalid, "prompt.form", why);
+    if sealed.len() > MAX_WORDS {
+        return Err(invalid(format!("{} bytes were said at once; the limit is {MAX_WORDS}", sealed.len())));
+    }
+    let bytes = sealed.read().map_err(|error| Refusal::new(RefusalCode::Internal, "prompt.form", error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| invalid("what was said is not UTF-8".to_owned()))?;
+    if text.contains('\0') {
+        return Err(invalid("what was said contains a NUL character".to_owned()));
+    }
+    if text.trim().is_empty() {
+        return Err(invalid("nothing was said".to_owned()));
+    }
+    Ok(text)
+}
+
+impl planner_policyd::Serve for Policy {
+    async fn intent(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: Intent, []: [Sealed; 0]) -> Served<IntentFrozen, 0> {
+        let word = planner_policyd::Ask::Intent(ask.clone());
+        let now = self.clock.monotonic_ms();
+        let mut turns = self.turns.borrow_mut();
+        let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+        if turn.flow.who != Who::Owner {
+            // A guest's words foresee nothing: what he asks for is judged as if nobody had said it before.
+            let ignored = ask.slots.iter().map(|slot| format!("{} (a guest)", slot.executor)).collect();
+            return Ok((IntentFrozen { frozen: 0, ignored: intent::listed(ignored) }, []));
+        }
+        if turn.flow.label.integrity != Integrity::Trusted {
+            return Err(intent::tainted().into());
+        }
+        let slots = intent::read(&ask.slots)?;
+        let (registry, words) = (self.registry.borrow(), turn.flow.words.clone());
+        let spec = |name: &str| registry.callable(name).map(|signed| signed.spec.clone());
+        let ignored = turn.flow.intent.freeze(slots, &words, spec);
+        Ok((IntentFrozen { frozen: turn.flow.intent.found(), ignored: intent::listed(ignored) }, []))
+    }
+
+    async fn act(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: Act, [arguments]: [Sealed; 1]) -> Served<Acted, 0> {
+        let word = planner_policyd::Ask::Act(ask.clone());
+        let now = self.clock.monotonic_ms();
+        {
+            let mut turns = self.turns.borrow_mut();
+            let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+            turn.number(ask.call).map_err(violation)?;
+        }
+        let notes = Some(cx.notes());
+        let call = Call {
+            turn: ask.turn,
+            place: ask.call,
+            executor: ask.executor,
+            arguments,
+            file: None,
+            notes,
+            approved: None,
+            opening: Rc::default(),
+            counts: false,
+        };
+        Ok((self.mediate(call).await?, []))
+    }
+
+    async fn release(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: Release, []: [Sealed; 0]) -> Served<Released, 1> {
+        let word = planner_policyd::Ask::Release(ask.clone());
+        let now = self.clock.monotonic_ms();
+        let mut turns = self.turns.borrow_mut();
+        let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+        let bytes = self.show(turn, ask.handle)?;
+        Ok((Released { context: turn.flow.label }, [bytes]))
+    }
+
+    async fn fund_turn(
+        self: Rc<Self>,
+        cx: Cx<PlannerPolicyd>,
+        ask: FundTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnFunded, 0> {
+        let word = planner_policyd::Ask::FundTurn(ask.clone());
+        let now = self.clock.monotonic_ms();
+        self.turns.borrow_mut().admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+        Ok((self.fund(ask).await?, []))
+    }
+
+    async fn end_turn(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {
+        let word = planner_policyd::Ask::EndTurn(ask.clone());
+        let now = self.clock.monotonic_ms();
+        {
+            let mut turns = self.turns.borrow_mut();
+            turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+            turns.end(ask.turn);
+        }
+        self.stays_over(ask.turn);
+        self.forget(ask.turn);
+        Ok((Done {}, []))
+    }
+}
+
+impl syntd_policyd::Serve for Policy {
+    async fn growth_quota(
+        self: Rc<Self>,
+        _: Cx<SyntdPolicyd>,
+        _: GrowthQuota,
+        []: [Sealed; 0],
+    ) -> Served<GrowthLeft, 0> {
+        Ok((self.registry.borrow().growth_left(self.clock.wall_ms()), []))
+    }
+
+    async fn propose(self: Rc<Self>, _: Cx<SyntdPolicyd>, ask: Propose, []: [Sealed; 0]) -> Served<Proposed, 0> {
+        Ok((Policy::propose(&self, ask).await?, []))
+    }
+
+    async fn fund_drafts(
+        self: Rc<Self>,
+        cx: Cx<SyntdPolicyd>,
+        ask: FundDrafts,
+        []: [Sealed; 0],
+    ) -> Served<DraftsFunded, 0> {
+        Ok((Policy::fund_drafts(&self, cx.generation, ask).await?, []))
+    }
+
+    async fn end_drafts(self: Rc<Self>, cx: Cx<SyntdPolicyd>, ask: EndDrafts, []: [Sealed; 0]) -> Served<Done, 0> {
+        Policy::end_drafts(&self, cx.generation, ask.run)?;
+        Ok((Done {}, []))
+    }
+}
+
+impl ctl_policyd::Serve for Policy {
+    async fn run_call(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: RunCall,
+        [arguments]: [Sealed; 1],
+    ) -> Served<CallRun, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok(self.direct(principal, ask.executor, arguments, By::Typed).await.map(|(run, result)| (run, [result]))?)
+    }
+
+    async fn executors(self: Rc<Self>, _: Cx<CtlPolicyd>, _: Executors, []: [Sealed; 0]) -> Served<ExecutorList, 0> {
+        Ok((ExecutorList { rows: self.registry.borrow().list() }, []))
+    }
+
+    async fn show_executor(self: Rc<Self>, _: Cx<CtlPolicyd>, ask: ShowExecutor, []: [Sealed; 0]) -> Served<Done, 1> {
+        let shown_record = self.registry.borrow().show(&ask.name);
+        let record = shown_record.ok_or_else(|| {
+            Refusal::new(
+                RefusalCode::Unknown,
+                "executor.unknown",
+                format!("there is no executor named {}", shown(&ask.name)),
+            )
+            .remedy("`metnosctl executor list` shows those that there are")
+        })?;
+        let record = Sealed::new(record.to_string().as_bytes()).map_err(|error| internal(&error.to_string()))?;
+        Ok((Done {}, [record]))
+    }
+
+    async fn approvals(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Approvals, []: [Sealed; 0]) -> Served<Done, 1> {
+        self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&self.cards())?]))
+    }
+
+    async fn show_approval(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: ShowApproval, []: [Sealed; 0]) -> Served<Done, 1> {
+        self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&self.show_card(&ask.id)?)?]))
+    }
+
+    async fn decide_approval(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Decide, []: [Sealed; 0]) -> Served<Answered, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        let (answered, results) =
+            Policy::answer(&self, principal, Way::Hard, (&ask.id, &ask.digest), &ask.answer, "").await?;
+        Ok((answered, [results]))
+    }
+
+    async fn grants(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Grants, []: [Sealed; 0]) -> Served<Done, 1> {
+        self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&Policy::grants(&self))?]))
+    }
+
+    async fn revoke_grant(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: RevokeGrant, []: [Sealed; 0]) -> Served<Done, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        self.revoke(&principal, &ask.id).await?;
+        Ok((Done {}, []))
+    }
+
+    async fn codes_enrol(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        _: CodesEnrol,
+        []: [Sealed; 0],
+    ) -> Served<CodesEnrolled, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((self.enrol_codes(&principal).await?, []))
+    }
+
+    async fn codes_confirm(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: CodesConfirm, []: [Sealed; 0]) -> Served<Done, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        self.confirm_codes(&principal, &ask.code).await?;
+        Ok((Done {}, []))
+    }
+
+    async fn codes_remove(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: CodesRemove, []: [Sealed; 0]) -> Served<Done, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        self.remove_codes(&principal).await?;
+        Ok((Done {}, []))
+    }
+
+    async fn undo(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Undo, []: [Sealed; 0]) -> Served<Done, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&Policy::undo(&self, &principal, ask.turn).await?)?]))
+    }
+
+    async fn undoable(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Undoable, []: [Sealed; 0]) -> Served<Done, 1> {
+        self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&Policy::undoable(&self).await?)?]))
+    }
+
+    async fn panic(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Panic, []: [Sealed; 0]) -> Served<Panicked, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Panicked { killed: self.stop_all(&principal).await? }, []))
+    }
+
+    async fn resume(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Resume, []: [Sealed; 0]) -> Served<Switched, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Switched { changed: Policy::resume(&self, &principal).await? }, []))
+    }
+
+    async fn switch_executor(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: SwitchExecutor,
+        []: [Sealed; 0],
+    ) -> Served<Switched, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Switched { changed: self.set_executor(&principal, &ask.name, ask.on).await? }, []))
+    }
+
+    async fn readmit(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Readmit, []: [Sealed; 0]) -> Served<Done, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&Policy::readmit(&self, &principal, ask).await?)?]))
+    }
+
+    async fn life(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: LifeAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Done {}, [self.owners_word(&principal, ask).await?]))
+    }
+
+    async fn import_executor(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        _: ImportExecutor,
+        [parcel]: [Sealed; 1],
+    ) -> Served<Done, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Done {}, [sealed(&self.import(&principal, &parcel).await?)?]))
+    }
+
+    async fn check_policy(
+        self: Rc<Self>,
+        _: Cx<CtlPolicyd>,
+        ask: CheckPolicy,
+        [arguments]: [Sealed; 1],
+    ) -> Served<Done, 1> {
+        let bytes = arguments.read().map_err(|error| internal(&error.to_string()))?;
+        let explained = self.explain(&ask, &bytes).await?;
+        Ok((Done {}, [sealed(&explained)?]))
+    }
+
+    async fn policy_canaries(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        _: PolicyCanaries,
+        []: [Sealed; 0],
+    ) -> Served<PolicyCanaried, 0> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((PolicyCanaried { canaries: self.canaries(&principal).await }, []))
+    }
+
+    async fn policy_status(
+        self: Rc<Self>,
+        _: Cx<CtlPolicyd>,
+        _: PolicyStatus,
+        []: [Sealed; 0],
+    ) -> Served<PolicyReport, 0> {
+        Ok((self.report(), []))
+    }
+
+    async fn anchors(self: Rc<Self>, _: Cx<CtlPolicyd>, ask: Anchors, []: [Sealed; 0]) -> Served<AnchorList, 1> {
+        let mut kept = self.store.anchors(ask.after).await.map_err(|error| internal(&error.to_string()))?;
+        let more = kept.len() > MAX_ANCHORS as usize;
+        kept.truncate(MAX_ANCHORS as usize);
+        let next = if more { kept.last().map_or(0, |(anchor, _)| anchor.seq) } else { 0 };
+        let text: String = kept.iter().map(|(anchor, signature)| anchor.to_line(signature) + "\n").collect();
+        let text = Sealed::new(text.as_bytes()).map_err(|error| internal(&error.to_string()))?;
+        let broken = self.chain.borrow().broken.clone().unwrap_or_default();
+        let anchors = u32::try_from(kept.len()).unwrap_or(MAX_ANCHORS);
+        Ok((AnchorList { anchors, next, broken: head(&broken, MAX_WHY) }, [text]))
+    }
+
+    async fn copy_registry(self: Rc<Self>, _: Cx<CtlPolicyd>, _: CopyRegistry, []: [Sealed; 0]) -> Served<Done, 1> {
+        let copy = self.store.copy().await.map_err(|error| internal(&error.to_string()))?;
+        Ok((Done {}, [Sealed::new(&copy).map_err(|error| internal(&error.to_string()))?]))
+    }
+
+    /// A hard approval of its own: only here, where the kernel has said who asks (design: policy §4).
+    async fn redact(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: RedactPayload, []: [Sealed; 0]) -> Served<Redacted, 0> {
+        let peer = cx.peer.ok_or_else(|| No::Violation("an admin channel that is nobody's".to_owned()))?;
+        let principal = identify(Channel::Cli, &format!("uid:{}", peer.uid), self.setting.owner_uid)?;
+        match principal.standing {
+            Standing::Owner => {}
+            Standing::Guest | Standing::Stranger => {
+                let why = "only the owner has something taken out of the chronicle";
+                return Err(Refusal::new(RefusalCode::Denied, "rite.owner", why).into());
+            }
+        }
+        self.chain_holds().await?;
+        let word = Redact { seq: ask.seq, why: ask.why };
+        let (recorded, []) = self.memory.redact(TraceId::NONE, word, []).await.map_err(|error| memory_gone(&error))?;
+        Ok((Redacted { seq: recorded.seq }, []))
+    }
+
+    async fn vaglio(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: VaglioAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::vaglio(&self, &by, ask).await?)?]))
+    }
+
+    async fn rite(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Rite, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::rite(&self, &by, ask).await?)?]))
+    }
+
+    async fn pairing(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: PairingAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::pairing(&self, &by, ask).await?)?]))
+    }
+
+    async fn vault(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: VaultAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::vault(&self, &by, ask).await?)?]))
+    }
+
+    async fn vault_put(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: VaultPut, [value]: [Sealed; 1]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&self.put_secret(&by, ask, &value).await?)?]))
+    }
+
+    async fn budget(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: BudgetAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::budget(&self, &by, ask).await?)?]))
+    }
+
+    async fn autonomy(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: AutonomyAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::autonomy(&self, &by, ask).await?)?]))
+    }
+
+    async fn automation(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: AutomationAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok((Done {}, [sealed(&Policy::automation(&self, &by, ask).await?)?]))
+    }
+}
+
+/// A document to be handed over.
+pub(crate) fn sealed(document: &Value) -> Result<Sealed, Refusal> {
+    Sealed::new(document.to_string().as_bytes()).map_err(|error| internal(&error.to_string()))
+}
+
+impl Policy {
+    /// Whose admin channel this is: the owner's, on the supervisor's word.
+    fn at_the_machine(&self, cx: &Cx<CtlPolicyd>) -> Result<Principal, No> {
+        let peer = cx
+            .peer
+            .ok_or_else(|| No::Violation("an admin channel without the supervisor's word on whose it is".to_owned()))?;
+        let principal = identify(Channel::Cli, &format!("uid:{}", peer.uid), self.setting.owner_uid)?;
+        match principal.standing {
+            // His own user by the kernel's word, and the level that he has given himself.
+            Standing::Owner => Ok(self.who(Channel::Cli, &format!("uid:{}", peer.uid))?),
+            Standing::Guest | Standing::Stranger => Err(stranger(&principal).into()),
+        }
+    }
+}
