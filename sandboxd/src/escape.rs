@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use metnos_jail::names::{Number, syscall};
 use metnos_proto::control::FolderSettings;
 use metnos_proto::executor::{Manifest, Quotas};
 use metnos_proto::json;
@@ -17,7 +18,6 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::approved::Approved;
-use crate::names::{self, Call};
 use crate::plan::{Installation, OUTSIDE, Plan};
 use crate::pool::{Entry, Finished, Job, Sandbox, ScratchFolder, Secrets};
 
@@ -219,7 +219,7 @@ pub fn arguments(families: &[Family]) -> Value {
     let mut numbers = BTreeMap::new();
     for case in families.iter().flat_map(|family| &family.cases).filter(|case| case.armed) {
         for name in case.code.split("nr['").chain(case.code.split('\'')).filter_map(|rest| rest.split('\'').next()) {
-            if let Call::Here(number) = names::number(name) {
+            if let Some(Number::Here(number)) = syscall(name) {
                 numbers.insert(name.to_owned(), number);
             }
         }

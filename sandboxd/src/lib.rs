@@ -28,7 +28,6 @@ pub mod limits;
 pub mod masks;
 pub mod mounted;
 pub mod mounts;
-pub mod names;
 pub mod order;
 pub mod plan;
 pub mod reaper;

@@ -4,11 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use metnos_jail::names::{Number, syscall};
 use metnos_proto::ids::Blake3;
 use seccompiler::sock_filter;
 use serde::Deserialize;
-
-use crate::names;
 
 /// The reviewed list.
 const LIST: &str = include_str!("../seccomp/python.toml");
@@ -237,14 +236,10 @@ fn read(text: &str, stage: Stage) -> Result<BTreeMap<u32, Verdict>, ListError> {
         if !seen.insert(name.to_owned()) {
             return Err(ListError(format!("`{name}` is there twice")));
         }
-        match names::number(name) {
-            names::Call::Here(number) => {
-                verdicts.insert(number, verdict);
-                Ok(())
-            }
-            names::Call::Elsewhere => Ok(()),
-            names::Call::Unknown => Err(ListError(format!("`{name}` is no known system call"))),
+        if let Some(number) = number(name)? {
+            verdicts.insert(number, verdict);
         }
+        Ok(())
     };
     for group in &list.allow {
         group.calls.iter().try_for_each(|name| add(name, &group.why, Verdict::Allow))?;
@@ -271,17 +266,22 @@ fn open_more(verdicts: &mut BTreeMap<u32, Verdict>, text: &str) -> Result<(), Li
     more.open.iter().try_for_each(|one| open(verdicts, one, true))
 }
 
+/// The number of a call that the list names; `None` for one of another architecture.
+fn number(name: &str) -> Result<Option<u32>, ListError> {
+    let unknown = || ListError(format!("`{name}` is no known system call"));
+    match syscall(name).ok_or_else(unknown)? {
+        Number::Here(number) => u32::try_from(number).map(Some).map_err(|_| unknown()),
+        Number::Elsewhere => Ok(None),
+    }
+}
+
 /// Opens what the list names otherwise; looks at it alone where it is not `meant`.
 fn open(verdicts: &mut BTreeMap<u32, Verdict>, more: &Start, meant: bool) -> Result<(), ListError> {
     if more.why.trim().is_empty() {
         return Err(ListError("what is opened has no reason".to_owned()));
     }
     for name in &more.calls {
-        let number = match names::number(name) {
-            names::Call::Here(number) => number,
-            names::Call::Elsewhere => continue,
-            names::Call::Unknown => return Err(ListError(format!("`{name}` is no known system call"))),
-        };
+        let Some(number) = number(name)? else { continue };
         // What is open for a while, or for some, must be closed for the others, and so stand in the rest of the list.
         let Some(verdict) = verdicts.get_mut(&number) else {
             return Err(ListError(format!("`{name}` is opened and not named otherwise")));

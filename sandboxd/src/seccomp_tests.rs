@@ -46,12 +46,16 @@ const ENOSYS: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
 
 const EOPNOTSUPP: u32 = libc::SECCOMP_RET_ERRNO | libc::EOPNOTSUPP.unsigned_abs();
 
+fn number(name: &str) -> u32 {
+    super::number(name).unwrap().unwrap()
+}
+
 fn answer(name: &str, arguments: [u64; 6]) -> u32 {
     at(Stage::Sealed, name, arguments)
 }
 
 fn at(stage: Stage, name: &str, arguments: [u64; 6]) -> u32 {
-    let names::Call::Here(number) = names::number(name) else { panic!("{name}") };
+    let number = number(name);
     run(&Filter::load(stage).unwrap().program, &Data { number, architecture: ARCHITECTURE, arguments })
 }
 
@@ -268,10 +272,6 @@ fn who_runs_programs_may_make_children_and_execute_and_nothing_more_than_others(
     const SPAWN: u64 = 0x4111;
     const THREAD: u64 = 0x003d_0f00;
     const PRIVATE: u64 = 2;
-    let number = |name: &str| match names::number(name) {
-        names::Call::Here(number) => number,
-        names::Call::Elsewhere | names::Call::Unknown => panic!("{name}"),
-    };
     for stage in [Stage::Starting, Stage::Sealed] {
         let program = Filter::load_for(stage, Runs::Programs).unwrap().program;
         let says = |name: &str, arguments: [u64; 6]| {

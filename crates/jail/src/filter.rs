@@ -71,13 +71,23 @@ fn errors(profile: &Profile) -> BTreeSet<Errno> {
 /// The calls that are answered with this error, or with any.
 fn refused(profile: &Profile, errno: Option<Errno>) -> Rules {
     let asked = |of: Errno| errno.is_none_or(|errno| errno == of);
-    let unnamed = profile.unnamed.filter(|errno| asked(*errno)).map(|_| names::unnamed());
+    let judged: BTreeSet<i64> = judged(profile).collect();
+    let unnamed = profile.unnamed.filter(|errno| asked(*errno)).map(|_| names::unnamed(&judged));
     let named =
         profile.refuse.iter().filter(|refusal| asked(refusal.errno)).filter_map(|refusal| match refusal.number {
             Number::Here(number) => Some(number),
             Number::Elsewhere => None,
         });
     named.chain(unnamed.into_iter().flatten()).map(|number| (number, Vec::new())).collect()
+}
+
+/// The numbers of the calls that the profile names.
+fn judged(profile: &Profile) -> impl Iterator<Item = i64> {
+    let named = profile.calls.iter().map(|call| call.number).chain(profile.refuse.iter().map(|refusal| refusal.number));
+    named.filter_map(|number| match number {
+        Number::Here(number) => Some(number),
+        Number::Elsewhere => None,
+    })
 }
 
 fn program(

@@ -43,12 +43,12 @@
 //! # When a daemon dies of `SIGSYS`
 //! It made a call that its profile does not list. `strace -f` (or the kernel's audit
 //! line `type=1326 … syscall=N`) names the call; either the daemon does it before its
-//! lock instead, or one line with the reason goes into its file under `profiles/`. A
-//! name that is new here also goes into `names`. Measure release builds: debug builds call more.
+//! lock instead, or one line with the reason goes into its file under `profiles/`.
+//! Measure release builds: debug builds call more.
 //!
 //! # Map
 //! `profiles/*.toml` what each daemon may do, as reviewed data · [`profile`] its
-//! types · [`condition`] the small language of argument checks · `names`, `constants` their
+//! types · [`condition`] the small language of argument checks · [`names`], `constants` their
 //! numbers · `filter` profile → seccomp · `fence` Landlock ·
 //! `caps_drop` capabilities · [`waiver`] · [`mod@lock`] the order · [`look`] the
 //! reading back · [`delegated`] control groups for calls · [`parent`], [`pss`] small helpers · `sys` the only unsafe code ·
@@ -69,7 +69,7 @@ mod error;
 mod fence;
 mod filter;
 mod limits;
-mod names;
+pub mod names;
 mod sys;
 
 #[cfg(feature = "attack")]
