@@ -1,19 +1,14 @@
-//! The door and the planner: two processes, one crate. Open this file first.
+//! The door: the only process that listens to people and programs. Open this file first.
 //!
-//! [`reflex`] turns words into calls, purely. [`turn`] is the planner: one task a turn. [`session`] is
-//! the door: sessions, and what is passed back to them; [`http`] is its channel for programs and pages. [`hooks`] is what fires without a person. [`daemon`] is
-//! the life that both lead, [`told`] what one keeps for the other. Nothing here opens a file, and no socket is made after the lock; the two processes share code, never state.
+//! [`session`] is what all its channels share: who speaks, the turns that were opened, and what is passed back. [`http`]
+//! is the channel for programs and pages, [`telegram`] that of chats; [`hooks`] is what fires without a person. After the
+//! lock nothing here opens a file, and only the bot makes a socket.
 
-pub mod daemon;
+pub mod chance;
 pub mod hooks;
 pub mod http;
 pub mod session;
 pub mod telegram;
-pub mod thinking;
-pub mod told;
-pub mod turn;
-
-pub use metnos_reflex as reflex;
 
 #[cfg(test)]
 mod testing;

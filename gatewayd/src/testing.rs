@@ -1,4 +1,4 @@
-//! What the tests of both daemons share: channels, a clock that stands still, and candidates.
+//! What the tests of the door share: channels, and a clock that stands still.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -7,10 +7,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use metnos_proto::edge::{AnswererEnd, AskerEnd, Edge, PeerCred, RawEnd, Side};
-use metnos_proto::envelope::{Candidate, Envelope};
-use metnos_proto::executor::{Manifest, Schema};
 use metnos_proto::link_async::Client;
-use metnos_proto::msg::common::{Channel, Lang};
 use metnos_proto::payload::Sealed;
 use tokio::task::LocalSet;
 
@@ -48,63 +45,4 @@ pub async fn until(done: impl Fn() -> bool) {
 
 pub fn sealed(bytes: &[u8]) -> Sealed {
     Sealed::new(bytes).unwrap()
-}
-
-macro_rules! seed {
-    ($name:literal) => {
-        candidate(
-            include_bytes!(concat!("../../executors/", $name, "/manifest.toml")),
-            include_str!(concat!("../../executors/", $name, "/schema.json")),
-        )
-    };
-}
-
-/// The executors of the seed set, by their own files, among others that the reflex must not confuse
-/// them with.
-pub fn candidates() -> Vec<Candidate> {
-    let mut candidates = vec![seed!("fs_read"), seed!("fs_list"), seed!("text_stats")];
-    let others: Vec<Candidate> =
-        serde_json::from_str(include_str!("../../crates/reflex/tests/data/others.json")).unwrap();
-    candidates.extend(others);
-    candidates
-}
-
-fn candidate(manifest: &[u8], schema: &str) -> Candidate {
-    let manifest = Manifest::parse(manifest).unwrap();
-    // As policyd hands it on: a document for each, which points at its definition.
-    let schema = Schema::parse(schema.as_bytes()).unwrap();
-    Candidate {
-        name: manifest.executor.name.clone(),
-        version: manifest.executor.version.clone(),
-        summary: manifest.executor.summary.clone(),
-        examples: manifest.executor.examples.clone(),
-        class: manifest.effects.class.name().to_owned(),
-        input: schema.input_document(),
-        output: schema.output_document(),
-        roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
-        offered: manifest.contract.offered,
-        contract: String::new(),
-        answer: manifest.answer.clone(),
-    }
-}
-
-/// An envelope with these candidates and nothing else.
-pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
-    Envelope {
-        nonce: 1,
-        identity: String::new(),
-        files: Vec::new(),
-        capsule: String::new(),
-        principal: "cli:uid:1000".into(),
-        channel: Channel::Cli,
-        lang,
-        recent: Vec::new(),
-        recalled: Vec::new(),
-        earlier: Vec::new(),
-        done: Vec::new(),
-        candidates,
-        mnests: Vec::new(),
-        named: Vec::new(),
-        home: metnos_proto::envelope::Home::default(),
-    }
 }

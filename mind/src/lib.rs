@@ -3,7 +3,7 @@
 //! so, and never makes an answer up; where one is, no other answers in its place unless the owner has written that down.
 //!
 //! # Map
-//! [`registry`] what is configured · [`keys`] what they are called · [`mod@format`] what servers speak, without
+//! [`registry`] what is configured · [`servers`] opens it before the lock · [`keys`] what they are called · [`mod@format`] what servers speak, without
 //! I/O, over [`lines`], [`json`] and [`gather`] · [`substrate`] one server · [`lanes`] places · [`funds`] what a turn
 //! may take · [`thinking`] one thought from its ask to its end · [`assist`] those for executors · [`serve`] who may ask
 //! what · [`report`] what is told. The way to a server, and its key, are [`metnos_outbound`]'s.
@@ -11,7 +11,6 @@
 mod answer;
 pub mod assist;
 pub mod bad;
-pub mod daemon;
 pub mod format;
 pub mod funds;
 pub mod gather;
@@ -23,5 +22,6 @@ pub mod lines;
 pub mod registry;
 pub mod report;
 pub mod serve;
+pub mod servers;
 pub mod substrate;
 pub mod thinking;

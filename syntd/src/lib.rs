@@ -2,6 +2,5 @@
 //! allowed, and carries what the ager has seen to policyd's sieve. It never polls; it asks when a link
 //! is made, and when memoryd says that there is something.
 
-pub mod daemon;
 pub mod proposal;
 pub mod watch;

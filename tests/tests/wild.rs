@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// Turns with each kind of server, and how many of them at once.
 const TURNS: usize = 12;
 const AT_ONCE: usize = 4;
-/// The most thoughts of one turn (`gatewayd/src/thinking`).
+/// The most thoughts of one turn (`planner/src/thinking`).
 const MAX_THOUGHTS: usize = 24;
 const WITHIN: Duration = Duration::from_secs(120);
 /// What no model may change.

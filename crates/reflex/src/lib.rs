@@ -36,7 +36,7 @@ use speech::Doubt;
 use token::Token;
 
 /// The most words that are looked at, in bytes.
-pub const MAX_WORDS: usize = 64 * 1024;
+pub const MAX_WORDS: usize = metnos_proto::request::MAX_REQUEST;
 /// The most candidates that are looked at.
 pub const MAX_CANDIDATES: usize = 512;
 /// The most different words with a meaning in one request.

@@ -15,6 +15,7 @@ pub mod documents;
 pub mod guard;
 mod head;
 pub mod house;
+pub mod listening;
 mod owners;
 pub mod patience;
 pub mod place;

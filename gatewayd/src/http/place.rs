@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
-use crate::telegram::pace::Chance;
+use crate::chance::{self, Chance};
 
 /// Connections that wait to be taken.
 const BACKLOG: i32 = 128;
@@ -44,7 +44,7 @@ impl Place {
         sockopt::set_socket_reuseaddr(&socket, true)?;
         // Connections have it from here: each event goes at once.
         sockopt::set_tcp_nodelay(&socket, true)?;
-        Ok(Self { socket: Some(socket), address, is_bound: false, chance: Box::new(crate::telegram::chance) })
+        Ok(Self { socket: Some(socket), address, is_bound: false, chance: Box::new(chance::draw) })
     }
 
     /// Where it is to be.

@@ -10,11 +10,11 @@ use metnos_proto::msg::common::{Channel, Standing};
 use metnos_proto::msg::memoryd::{TurnIs, WhoseTurn};
 use metnos_proto::msg::planner::{KeptTurns, LetGo, TakeBack, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::CardWaits;
+use metnos_proto::turn_log::{self, Entry};
 
 use super::relay::{Handle, Relay};
 use super::voice::{Ear, Speaker, Told};
 use super::{Door, says};
-use crate::told::{self, Piece};
 
 /// How long whoever comes back to a turn waits for the door to have found those of the door before it.
 pub const FOUND_WITHIN: Duration = Duration::from_secs(5);
@@ -86,7 +86,7 @@ impl Door {
         self.enter(turn, handle);
         self.set_generation(turn, *self.peers.planner.generations().borrow());
         let taken = self.peers.planner.take_back(trace, TakeBack { turn }, []).await;
-        let told = taken.map_err(|error| error.to_string()).and_then(|(_, [told])| told::read(&told));
+        let told = taken.map_err(|error| error.to_string()).and_then(|(_, [told])| turn_log::read(&told));
         match told {
             Ok(told) => {
                 tracing::info!(%turn, "a turn of the door before was taken back");
@@ -102,7 +102,7 @@ impl Door {
     }
 
     /// Tells the heir what was told before, then the card that it waits for, then what comes.
-    pub(super) async fn go_on(self: Rc<Self>, mut relay: Relay, told: Vec<Piece>, heir: &Heir) {
+    pub(super) async fn go_on(self: Rc<Self>, mut relay: Relay, told: Vec<Entry>, heir: &Heir) {
         let turn = relay.turn;
         let done = relay.catch_up(told, true).await;
         if heir.is_stranger {
@@ -176,7 +176,7 @@ impl Door {
 
 impl Relay {
     /// Takes what was told before this door was there, and tells it, if it is to be told; how the turn ended, when it did.
-    pub(super) async fn catch_up(&mut self, told: Vec<Piece>, tells: bool) -> Option<TurnDone> {
+    pub(super) async fn catch_up(&mut self, told: Vec<Entry>, tells: bool) -> Option<TurnDone> {
         let last = told.len();
         for (at, piece) in told.into_iter().enumerate() {
             let told: Told = match piece.note(self.turn) {

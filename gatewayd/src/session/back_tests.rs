@@ -9,11 +9,11 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{CallRef, Channel, Lang};
 use metnos_proto::msg::memoryd::TurnIs;
 use metnos_proto::msg::planner::{CallState, TurnEnd};
+use metnos_proto::turn_log::Entry;
 
 use super::stage::Stage;
 use super::voice::{Ear, Telling, Told};
 use crate::testing::{run, until};
-use crate::told::Piece;
 
 /// Writes down what it hears.
 #[derive(Default)]
@@ -41,12 +41,12 @@ fn is(channel: Channel, is_delivered: bool) -> TurnIs {
     TurnIs { trace: TraceId::NONE, channel, principal, lang: Lang::En, is_delivered }
 }
 
-fn half() -> Vec<Piece> {
-    vec![Piece::Call(1, "fs_read".into(), CallState::Started, "{}".into()), Piece::Text("one ".into())]
+fn half() -> Vec<Entry> {
+    vec![Entry::Call(1, "fs_read".into(), CallState::Started, "{}".into()), Entry::Text("one ".into())]
 }
 
 /// A door that hears turns of the channel HTTP there.
-fn after(kept: Vec<(TurnId, TurnIs, Vec<Piece>)>) -> (Stage, Rc<Heard>) {
+fn after(kept: Vec<(TurnId, TurnIs, Vec<Entry>)>) -> (Stage, Rc<Heard>) {
     let (stage, heard) = (Stage::after(kept), Rc::new(Heard::default()));
     let ear = Rc::clone(&heard);
     stage.door.adopts(
@@ -80,7 +80,7 @@ fn a_turn_that_ended_while_no_door_was_there_is_journalled_by_the_next_and_told(
     run(async {
         let turn = TurnId::new();
         let mut told = half();
-        told.push(Piece::Done(TurnEnd::Denied, "no".into()));
+        told.push(Entry::Done(TurnEnd::Denied, "no".into()));
         let (stage, heard) = after(vec![(turn, is(Channel::Http, false), told)]);
         until(|| heard.0.borrow().last().is_some_and(|last| last == "done denied")).await;
         assert_eq!(stage.script.asked("delivered"), ["delivered denied one \nno"]);
@@ -102,7 +102,7 @@ fn a_turn_that_waits_is_put_aside_again_and_goes_on_with_its_card() {
     run(async {
         let turn = TurnId::new();
         let mut told = half();
-        told.push(Piece::Done(TurnEnd::Suspended, "it waits".into()));
+        told.push(Entry::Done(TurnEnd::Suspended, "it waits".into()));
         let (stage, heard) = after(vec![(turn, is(Channel::Http, false), told)]);
         until(|| stage.door.parked.borrow().contains_key(&turn)).await;
         assert_eq!(heard.0.borrow().last().unwrap(), "done suspended");

@@ -13,12 +13,12 @@ use metnos_proto::msg::common::{Channel, Lang, Refusal, RefusalCode};
 use metnos_proto::msg::planner::ResumeTurn;
 use metnos_proto::msg::policyd::{CardSettled, CardWaits, CardsHere, Identify};
 use metnos_proto::payload::Sealed;
+use metnos_proto::turn_log;
 use serde_json::Value;
 
 use super::relay::{Item, Parked, Relay};
 use super::voice::{Ear, Speaker, Told};
 use super::{Door, back};
-use crate::told;
 
 /// How often the planner is asked to go on with a turn, when it went away over it.
 pub const RESUME_TRIES: u32 = 3;
@@ -213,7 +213,7 @@ impl Door {
     async fn resumed(self: Rc<Self>, mut relay: Relay, told: &Sealed, heir: Option<back::Heir>) {
         let Some(heir) = heir else { return relay.run().await };
         let tells = heir.ear.is_some();
-        match told::read(told) {
+        match turn_log::read(told) {
             Ok(told) => {
                 if let Some(waits) = relay.catch_up(told, tells).await.filter(|_| tells) {
                     relay.send(Told::TurnDone(waits)).await;

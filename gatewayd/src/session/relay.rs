@@ -147,7 +147,7 @@ impl Relay {
     async fn park(self, done: TurnDone) {
         let taken = self.door.leave(self.turn);
         self.door.held.set(self.door.held.get().saturating_sub(taken));
-        let said = crate::reflex::answer::shorten(&self.said, MAX_PARKED_SAID).to_owned();
+        let said = metnos_reflex::answer::shorten(&self.said, MAX_PARKED_SAID).to_owned();
         let parked = Parked { session: self.number, trace: self.trace, lang: self.lang, ear: self.ear.clone(), said };
         if self.door.parked.borrow().len() < MAX_PARKED {
             self.door.parked.borrow_mut().insert(self.turn, parked);
@@ -167,7 +167,7 @@ impl Relay {
                         if may_wait_for_a_card(&done.end) {
                             self.late_cards().await;
                         }
-                        let why = crate::reflex::answer::shorten(&done.why, MAX_WHY).to_owned();
+                        let why = metnos_reflex::answer::shorten(&done.why, MAX_WHY).to_owned();
                         return TurnDone { why, ..done };
                     }
                     Item::Text(text) => {
@@ -186,7 +186,7 @@ impl Relay {
             }
         };
         self.door.cancel(self.turn);
-        let why = crate::reflex::answer::shorten(&why, MAX_WHY).to_owned();
+        let why = metnos_reflex::answer::shorten(&why, MAX_WHY).to_owned();
         TurnDone { turn: self.turn, end: TurnEnd::Broken, why }
     }
 

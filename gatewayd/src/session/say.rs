@@ -13,15 +13,14 @@ use metnos_proto::msg::people::{Fire, Fired, LookHere, Pair, Paired};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenFired, OpenTurn, TurnEnd};
 use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
-
+use metnos_proto::request;
+use metnos_reflex::speech;
 use serde_json::Value;
 use tokio::sync::watch;
 
 use super::relay::Relay;
 use super::voice::{Speaker, Voice};
 use super::{Door, MAX_TURNS_PER_SESSION, says};
-use crate::reflex::speech;
-use crate::turn::serve::read_words;
 
 /// The longest text that can be a code, in bytes.
 const MAX_CODE: usize = 16;
@@ -68,9 +67,9 @@ impl Door {
     pub async fn say(self: &Rc<Self>, voice: &Voice, words: Sealed) -> Result<Taken, Refusal> {
         let opening = self.take_room(voice)?;
         // Checked before anybody else is asked; the words themselves are not looked at here.
-        let said = read_words(&words)?;
-        let undo = crate::reflex::undo::asked(&said);
-        let who = self.identify_by(&voice.speaker, undo.or_else(|| crate::reflex::spoken_in(&said))).await?;
+        let said = request::read(&words)?;
+        let undo = metnos_reflex::undo::asked(&said);
+        let who = self.identify_by(&voice.speaker, undo.or_else(|| metnos_reflex::spoken_in(&said))).await?;
         match who.standing {
             Standing::Owner | Standing::Guest => {}
             Standing::Stranger => return Ok(Taken::Stranger(self.pair(&voice.speaker, &said).await?)),
@@ -126,7 +125,7 @@ impl Door {
         let bytes = data.read().map_err(|error| internal(error.to_string()))?;
         let (digest, text) = (Blake3::of(&bytes), String::from_utf8_lossy(&bytes));
         let text = format!("with {} came {} bytes, {digest}: {text}", fired.principal, bytes.len());
-        let text = crate::reflex::answer::shorten(&text, MAX_EVENT_TEXT).to_owned();
+        let text = metnos_reflex::answer::shorten(&text, MAX_EVENT_TEXT).to_owned();
         let event = SystemEvent { kind: "hook_data".to_owned(), text, turn: Some(fired.turn) };
         let told = self.peers.memoryd.system_event(fired.trace, event, []).await;
         told.map(|_| ()).map_err(AskError::into_refusal)

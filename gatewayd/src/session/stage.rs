@@ -29,12 +29,12 @@ use metnos_proto::msg::policyd::{
     RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::payload::Sealed;
+use metnos_proto::turn_log::{self, Entry};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::{Door, Peers, TURN_WITHIN_MS};
 use crate::testing::{client, ends, sealed};
-use crate::told::{self, Piece};
 
 /// The peers of the door. The planner opens turns and says nothing by itself: the test speaks for it.
 pub(crate) struct Script {
@@ -53,7 +53,7 @@ pub(crate) struct Script {
     /// What the journal says of turns of a door before.
     pub(crate) heirs: RefCell<std::collections::HashMap<TurnId, TurnIs>>,
     /// What the planner has kept of them.
-    pub(crate) kept: RefCell<std::collections::BTreeMap<TurnId, Vec<Piece>>>,
+    pub(crate) kept: RefCell<std::collections::BTreeMap<TurnId, Vec<Entry>>>,
 }
 
 impl Script {
@@ -256,7 +256,7 @@ impl door_planner::Serve for Script {
         self.note(format!("resume_turn {} {}", ask.turn, ask.acts.len()));
         *self.planner.borrow_mut() = Some(cx.notes());
         let told = self.kept.borrow().get(&ask.turn).cloned().unwrap_or_default();
-        Ok((TurnResumed {}, [told::write(&told).unwrap()]))
+        Ok((TurnResumed {}, [turn_log::write(&told).unwrap()]))
     }
 
     async fn kept_turns(self: Rc<Self>, cx: Cx<DoorPlanner>, _: KeptTurns, []: [Sealed; 0]) -> Served<KeptList, 0> {
@@ -267,7 +267,7 @@ impl door_planner::Serve for Script {
     async fn take_back(self: Rc<Self>, _: Cx<DoorPlanner>, ask: TakeBack, []: [Sealed; 0]) -> Served<TakenBack, 1> {
         self.note(format!("take_back {}", ask.turn));
         let told = self.kept.borrow().get(&ask.turn).cloned().unwrap();
-        Ok((TakenBack {}, [told::write(&told).unwrap()]))
+        Ok((TakenBack {}, [turn_log::write(&told).unwrap()]))
     }
 
     async fn let_go(self: Rc<Self>, _: Cx<DoorPlanner>, ask: LetGo, []: [Sealed; 0]) -> Served<Done, 0> {
@@ -349,7 +349,7 @@ impl Stage {
     }
 
     /// A door behind another one, of which the planner has kept these turns.
-    pub(crate) fn after(kept: Vec<(TurnId, TurnIs, Vec<Piece>)>) -> Self {
+    pub(crate) fn after(kept: Vec<(TurnId, TurnIs, Vec<Entry>)>) -> Self {
         let script = Rc::new(Script {
             asked: RefCell::default(),
             standing: Cell::new(Standing::Owner),

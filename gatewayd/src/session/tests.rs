@@ -12,12 +12,12 @@ use metnos_proto::msg::common::{CallRef, Lang, RefusalCode, Standing};
 use metnos_proto::msg::door::{Say, Stop};
 use metnos_proto::msg::people::{Paired, StrangersCode};
 use metnos_proto::msg::planner::{MAX_TEXT, Progress, Text, TurnDone, TurnEnd};
+use metnos_reflex::MAX_WORDS;
 
 use super::relay::{Handle, Item, JOURNAL_TRIES, MAX_ANSWER, MAX_HELD, MAX_QUEUED, MAX_WHY};
 use super::router::MAX_STRAYS;
 use super::stage::{Person, Stage, refusal};
 use super::{MAX_SESSIONS, MAX_TURNED_AWAY, MAX_TURNS_PER_SESSION};
-use crate::reflex::MAX_WORDS;
 use crate::testing::{client, ends, run, sealed, until};
 
 #[test]

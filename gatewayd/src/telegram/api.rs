@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use super::card::Button;
-use super::pace::{self, Chance, TRIES};
+use super::pace::{self, TRIES};
 use super::update::{self, KINDS, MAX_REPLY, Reply, Update};
+use crate::chance::Chance;
 
 /// How long a poll waits at the server when nothing happens, in seconds.
 pub const POLL_SECONDS: u64 = 50;

@@ -41,7 +41,7 @@ pub enum Command {
 /// looks like one is words like any other.
 #[must_use]
 pub fn read(text: &str) -> Option<Command> {
-    if crate::reflex::undo::asked(text).is_some() {
+    if metnos_reflex::undo::asked(text).is_some() {
         return Some(Command::Undo);
     }
     let word = text.trim().strip_prefix('/')?;

@@ -21,7 +21,6 @@ pub mod transfer;
 pub mod update;
 pub mod view;
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -29,7 +28,9 @@ use metnos_outbound::hold::{CREDENTIALS, Holder};
 use metnos_outbound::net::{Net, takes_key};
 use metnos_proto::control::Start;
 use metnos_proto::models::{Host, ServerAddress};
+use metnos_proto::msg::common::Lang;
 
+use crate::chance;
 use crate::session::Door;
 
 /// The door's own folder in the instance.
@@ -39,64 +40,103 @@ pub const TOKEN: &str = "telegram.token";
 /// How many connections are kept: one polls, others say something.
 const PLACES: usize = 4;
 
-/// Opens what the bot needs, before the lock, and has it begin: the ports that it connects to. None without a token, and
-/// then nothing of it is in memory either.
-pub fn open(start: &Start, door: &Rc<Door>) -> Vec<u16> {
-    let folder = Path::new(&start.instance).join(FOLDER);
-    if !folder.is_dir() {
-        return Vec::new();
-    }
-    let credentials = std::env::var_os(CREDENTIALS).map(std::path::PathBuf::from);
-    let token = Holder::open(&folder, credentials.as_deref(), TOKEN).map_err(|error| error.to_string());
-    let begun = match &token {
-        Ok(holder) if holder.key().is_none() => Ok(Vec::new()),
-        Ok(holder) => begin(start, door, &folder, holder),
-        Err(why) => Err(why.clone()),
-    };
-    door.keeps_token(token);
-    begun.unwrap_or_else(|why| {
-        tracing::error!("the bot is not served: {why}");
-        door.telegram_is(&format!("is not served: {why}"));
-        Vec::new()
-    })
+/// What the bot needs from before the lock. Without a token nothing of it is in memory.
+pub struct Opened {
+    /// The file of the token; none where the door has no folder.
+    token: Option<Result<Holder, String>>,
+    bot: Result<Option<Parts>, String>,
 }
 
-fn begin(start: &Start, door: &Rc<Door>, folder: &Path, holder: &Holder) -> Result<Vec<u16>, String> {
-    let Some(token) = holder.key().filter(|key| api::is_token(key.reveal())) else {
-        return Err("what stands in the place of its token is none".to_owned());
-    };
-    let url = &start.settings.telegram_api;
-    let server = ServerAddress::parse(url).ok_or("telegram.api is no address")?;
-    if !takes_key(&server) {
-        return Err("telegram.api leads there unencrypted, and the token stands in every request".to_owned());
-    }
-    if let Host::Address(address) = server.host
-        && !server.tls
-        && !address.is_loopback()
-    {
-        tracing::warn!("the bot's token travels unencrypted within your network");
-    }
-    let servers = std::slice::from_ref(&server);
-    let net = Net::open(&start.settings.net, servers);
-    let client = net.client(&server, PLACES)?;
-    let sent = sent::Sent::open(folder).map_err(|error| format!("{}: {error}", folder.join(sent::FILE).display()))?;
-    let number = token.reveal().split(':').next().unwrap_or_default();
-    let api = Rc::new(api::Api::new(client, &server.url(), token, Box::new(chance)));
-    let bot = bot::Bot::new(Rc::clone(door), api, number, start.settings.lang, sent);
-    door.telegram_is("has not reached Telegram yet");
-    let teller = Rc::clone(&bot);
-    door.on_news(move |told| {
-        tokio::task::spawn_local(Rc::clone(&teller).owner_told(told.clone()));
-    });
-    let shows = Rc::clone(&bot);
-    door.on_owners_card(move |card| {
-        tokio::task::spawn_local(Rc::clone(&shows).owners_card(card.clone()));
-    });
-    tokio::task::spawn_local(bot.run());
-    Ok(net.ports(servers))
+/// What a bot is made of.
+struct Parts {
+    api: api::Api,
+    /// The number that its token begins with.
+    number: String,
+    lang: Lang,
+    sent: sent::Sent,
+    ports: Vec<u16>,
 }
 
-/// A number below that one; for pauses, not for secrets.
-pub(crate) fn chance(below: u64) -> u64 {
-    RandomState::new().build_hasher().finish().checked_rem(below).unwrap_or(0)
+impl Opened {
+    /// Opens the token's file and, where it holds one, what a bot needs.
+    #[must_use]
+    pub fn open(start: &Start) -> Self {
+        let folder = Path::new(&start.instance).join(FOLDER);
+        if !folder.is_dir() {
+            return Self { token: None, bot: Ok(None) };
+        }
+        let credentials = std::env::var_os(CREDENTIALS).map(std::path::PathBuf::from);
+        let token = Holder::open(&folder, credentials.as_deref(), TOKEN).map_err(|error| error.to_string());
+        let bot = match &token {
+            Ok(holder) if holder.key().is_none() => Ok(None),
+            Ok(holder) => Parts::open(start, &folder, holder).map(Some),
+            Err(why) => Err(why.clone()),
+        };
+        if let Err(why) = &bot {
+            tracing::error!("the bot is not served: {why}");
+        }
+        Self { token: Some(token), bot }
+    }
+
+    /// The ports that it connects to.
+    #[must_use]
+    pub fn ports(&self) -> &[u16] {
+        match &self.bot {
+            Ok(Some(parts)) => &parts.ports,
+            Ok(None) | Err(_) => &[],
+        }
+    }
+
+    /// Has the bot begin.
+    pub fn begin(self, door: &Rc<Door>) {
+        if let Some(token) = self.token {
+            door.keeps_token(token);
+        }
+        match self.bot {
+            Ok(Some(parts)) => parts.begin(door),
+            Ok(None) => {}
+            Err(why) => door.telegram_is(&format!("is not served: {why}")),
+        }
+    }
+}
+
+impl Parts {
+    fn open(start: &Start, folder: &Path, holder: &Holder) -> Result<Self, String> {
+        let Some(token) = holder.key().filter(|key| api::is_token(key.reveal())) else {
+            return Err("what stands in the place of its token is none".to_owned());
+        };
+        let url = &start.settings.telegram_api;
+        let server = ServerAddress::parse(url).ok_or("telegram.api is no address")?;
+        if !takes_key(&server) {
+            return Err("telegram.api leads there unencrypted, and the token stands in every request".to_owned());
+        }
+        if let Host::Address(address) = server.host
+            && !server.tls
+            && !address.is_loopback()
+        {
+            tracing::warn!("the bot's token travels unencrypted within your network");
+        }
+        let servers = std::slice::from_ref(&server);
+        let net = Net::open(&start.settings.net, servers);
+        let client = net.client(&server, PLACES)?;
+        let sent =
+            sent::Sent::open(folder).map_err(|error| format!("{}: {error}", folder.join(sent::FILE).display()))?;
+        let number = token.reveal().split(':').next().unwrap_or_default().to_owned();
+        let api = api::Api::new(client, &server.url(), token, Box::new(chance::draw));
+        Ok(Self { api, number, lang: start.settings.lang, sent, ports: net.ports(servers) })
+    }
+
+    fn begin(self, door: &Rc<Door>) {
+        let bot = bot::Bot::new(Rc::clone(door), Rc::new(self.api), &self.number, self.lang, self.sent);
+        door.telegram_is("has not reached Telegram yet");
+        let teller = Rc::clone(&bot);
+        door.on_news(move |told| {
+            tokio::task::spawn_local(Rc::clone(&teller).owner_told(told.clone()));
+        });
+        let shows = Rc::clone(&bot);
+        door.on_owners_card(move |card| {
+            tokio::task::spawn_local(Rc::clone(&shows).owners_card(card.clone()));
+        });
+        tokio::task::spawn_local(bot.run());
+    }
 }

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::chance::Chance;
+
 /// How often a request is tried.
 pub const TRIES: u32 = 6;
 /// The first pause between two tries, in milliseconds; each is twice the one before.
@@ -22,9 +24,6 @@ pub const STRANGER_EVERY_MS: u64 = 60_000;
 pub const MAX_CODES: u32 = 6;
 /// The most strangers that are remembered: of more than these nobody is told anything.
 pub const MAX_STRANGERS: usize = 256;
-
-/// A number below the one that is given, drawn by chance.
-pub type Chance = dyn Fn(u64) -> u64;
 
 /// How long until try number `tried` + 1. What Telegram asks for counts before everything else.
 #[must_use]

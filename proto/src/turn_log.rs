@@ -1,25 +1,26 @@
-//! What was told in a turn, as the planner keeps it for a door that comes later: the notes in their order, without
-//! whose they are. The door reads it as everything that the planner says: bounded, and believed in nothing.
+//! The log of a turn: the notes that the planner has sent in it, in their order and without the turn's id. The planner
+//! keeps it for a door that is started anew, which reads it bounded and trusts nothing in it.
 
-use metnos_proto::edges::door_planner::Note;
-use metnos_proto::ids::TurnId;
-use metnos_proto::msg::common::CallRef;
-use metnos_proto::msg::planner::{Call, CallState, Progress, Text, TurnDone, TurnEnd};
-use metnos_proto::payload::Sealed;
 use serde::{Deserialize, Serialize};
 
-/// The most that is kept of one turn, in bytes.
-pub const MAX_TOLD: usize = 2 * 1024 * 1024;
-/// What a note takes beside its text, in bytes, roughly.
+use crate::edges::door_planner::Note;
+use crate::ids::TurnId;
+use crate::msg::common::CallRef;
+use crate::msg::planner::{Call, CallState, Progress, Text, TurnDone, TurnEnd};
+use crate::payload::Sealed;
+
+/// The largest log of one turn, in bytes.
+pub const MAX_LOG: usize = 2 * 1024 * 1024;
+/// What an entry takes beside its text, in bytes, roughly.
 pub const NOTE_BYTES: usize = 64;
-/// The largest document of it that is read: JSON writes a byte with up to six.
-pub const MAX_DOCUMENT: usize = 6 * MAX_TOLD;
+/// The largest document of a log that is read: JSON writes a byte with up to six.
+pub const MAX_DOCUMENT: usize = 6 * MAX_LOG;
 
 /// One note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Piece {
-    /// A piece of the answer.
+pub enum Entry {
+    /// A entry of the answer.
     Text(String),
     /// A call, its executor, where it stands and the detail.
     Call(u16, String, CallState, String),
@@ -29,8 +30,8 @@ pub enum Piece {
     Done(TurnEnd, String),
 }
 
-impl Piece {
-    /// What this note says.
+impl Entry {
+    /// The entry of this note.
     #[must_use]
     pub fn of(note: &Note) -> Self {
         match note {
@@ -67,12 +68,12 @@ impl Piece {
     }
 }
 
-/// The document of these notes.
+/// The document of this log.
 ///
 /// # Errors
 /// When it cannot be made, as a sentence.
-pub fn write(pieces: &[Piece]) -> Result<Sealed, String> {
-    let bytes = serde_json::to_vec(pieces).map_err(|error| error.to_string())?;
+pub fn write(entries: &[Entry]) -> Result<Sealed, String> {
+    let bytes = serde_json::to_vec(entries).map_err(|error| error.to_string())?;
     Sealed::new(&bytes).map_err(|error| error.to_string())
 }
 
@@ -80,15 +81,15 @@ pub fn write(pieces: &[Piece]) -> Result<Sealed, String> {
 ///
 /// # Errors
 /// When it is something else or more than may be kept, as a sentence.
-pub fn read(document: &Sealed) -> Result<Vec<Piece>, String> {
+pub fn read(document: &Sealed) -> Result<Vec<Entry>, String> {
     if document.len() > MAX_DOCUMENT {
         return Err(format!("{} bytes were kept of a turn; at most {MAX_DOCUMENT} are read", document.len()));
     }
     let bytes = document.read().map_err(|error| error.to_string())?;
-    let pieces: Vec<Piece> = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
-    match pieces.iter().map(Piece::weight).sum::<usize>() {
-        weight if weight > MAX_TOLD => Err(format!("{weight} bytes were told in a turn; at most {MAX_TOLD} are read")),
-        _ => Ok(pieces),
+    let entries: Vec<Entry> = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+    match entries.iter().map(Entry::weight).sum::<usize>() {
+        weight if weight > MAX_LOG => Err(format!("{weight} bytes were told in a turn; at most {MAX_LOG} are read")),
+        _ => Ok(entries),
     }
 }
 
@@ -99,40 +100,40 @@ mod tests {
 
     use super::*;
 
-    fn piece() -> impl Strategy<Value = Piece> {
+    fn entry() -> impl Strategy<Value = Entry> {
         prop_oneof![
-            any::<String>().prop_map(Piece::Text),
-            (any::<u16>(), any::<String>(), any::<String>()).prop_map(|(call, executor, detail)| Piece::Call(
+            any::<String>().prop_map(Entry::Text),
+            (any::<u16>(), any::<String>(), any::<String>()).prop_map(|(call, executor, detail)| Entry::Call(
                 call,
                 executor,
                 CallState::Started,
                 detail
             )),
-            (any::<u16>(), any::<u64>(), any::<u64>()).prop_map(|(call, done, all)| Piece::Progress(call, done, all)),
-            any::<String>().prop_map(|why| Piece::Done(TurnEnd::Suspended, why)),
+            (any::<u16>(), any::<u64>(), any::<u64>()).prop_map(|(call, done, all)| Entry::Progress(call, done, all)),
+            any::<String>().prop_map(|why| Entry::Done(TurnEnd::Suspended, why)),
         ]
     }
 
     proptest! {
         #[test]
-        fn what_was_told_is_read_as_it_was_written(pieces in proptest::collection::vec(piece(), 0..20)) {
-            prop_assert_eq!(&read(&write(&pieces).unwrap()).unwrap(), &pieces);
-            for piece in pieces {
-                prop_assert_eq!(Piece::of(&piece.clone().note(TurnId::NONE)), piece);
+        fn log_is_read_as_written(entries in proptest::collection::vec(entry(), 0..20)) {
+            prop_assert_eq!(&read(&write(&entries).unwrap()).unwrap(), &entries);
+            for entry in entries {
+                prop_assert_eq!(Entry::of(&entry.clone().note(TurnId::NONE)), entry);
             }
         }
 
         #[test]
-        fn no_document_makes_the_door_stumble(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn log_reader_accepts_any_bytes_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = read(&Sealed::new(&bytes).unwrap());
         }
     }
 
     #[test]
-    fn as_much_as_the_limit_is_read_and_one_byte_more_is_not() {
-        let text = |bytes: usize| write(&[Piece::Text("x".repeat(bytes))]).unwrap();
-        assert!(read(&text(MAX_TOLD - NOTE_BYTES)).is_ok());
-        assert!(read(&text(MAX_TOLD - NOTE_BYTES + 1)).is_err());
+    fn log_is_read_up_to_its_limit_and_refused_beyond() {
+        let text = |bytes: usize| write(&[Entry::Text("x".repeat(bytes))]).unwrap();
+        assert!(read(&text(MAX_LOG - NOTE_BYTES)).is_ok());
+        assert!(read(&text(MAX_LOG - NOTE_BYTES + 1)).is_err());
         assert!(read(&Sealed::new(&vec![b' '; MAX_DOCUMENT + 1]).unwrap()).unwrap_err().contains("at most"));
     }
 }

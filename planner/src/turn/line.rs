@@ -11,9 +11,8 @@ use metnos_proto::edges::{DoorPlanner, door_planner};
 use metnos_proto::ids::TurnId;
 use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::Channel;
+use metnos_proto::turn_log::{Entry, MAX_LOG};
 use tokio::sync::{Mutex, Notify};
-
-use crate::told::{MAX_TOLD, Piece};
 
 /// How long a turn goes on while no door is there: longer than the supervisor's longest pause before it starts one anew.
 pub const KEPT_WITHIN: Duration = Duration::from_secs(60);
@@ -91,7 +90,7 @@ pub(super) struct Line {
     /// Whether the turn goes on without a door.
     outlives: Cell<bool>,
     door: RefCell<Notes<DoorPlanner>>,
-    told: RefCell<Vec<Piece>>,
+    told: RefCell<Vec<Entry>>,
     bytes: Cell<usize>,
     shelf: Rc<Shelf>,
     /// Notes are told in the order in which they are kept.
@@ -127,7 +126,7 @@ impl Line {
     /// When none is, and the turn does not go on without.
     pub(super) async fn send(&self, note: door_planner::Note) -> Result<(), AskError> {
         let _one = self.order.lock().await;
-        self.keep(Piece::of(&note));
+        self.keep(Entry::of(&note));
         // Read after it was kept and before anything is waited for: a door that takes the turn back meanwhile has it.
         let door = self.door.borrow().clone();
         match door.send(note).await {
@@ -137,17 +136,17 @@ impl Line {
     }
 
     /// Keeps what was told. A turn of which not everything can be kept does not outlive its door.
-    pub(super) fn keep(&self, piece: Piece) {
-        let bytes = piece.weight();
+    pub(super) fn keep(&self, entry: Entry) {
+        let bytes = entry.weight();
         if !self.outlives.get() {
             return;
         }
-        if self.bytes.get() + bytes > MAX_TOLD || !self.shelf.make_room(bytes) {
+        if self.bytes.get() + bytes > MAX_LOG || !self.shelf.make_room(bytes) {
             return self.give_up();
         }
         self.bytes.set(self.bytes.get() + bytes);
         self.shelf.held.set(self.shelf.held.get() + bytes);
-        self.told.borrow_mut().push(piece);
+        self.told.borrow_mut().push(entry);
     }
 
     /// Nobody comes back to this turn.
@@ -170,7 +169,7 @@ impl Line {
     }
 
     /// What was told so far.
-    pub(super) fn told(&self) -> Vec<Piece> {
+    pub(super) fn told(&self) -> Vec<Entry> {
         self.told.borrow().clone()
     }
 

@@ -230,11 +230,11 @@ fn as_many_turns_as_the_limit_run_at_once_and_one_more_is_refused() {
 fn words_beyond_the_limit_or_of_no_text_are_refused() {
     run(async {
         let mut stage = Stage::new(&[]);
-        for words in [vec![b'x'; crate::reflex::MAX_WORDS + 1], b"\xff\xfe".to_vec()] {
+        for words in [vec![b'x'; metnos_reflex::MAX_WORDS + 1], b"\xff\xfe".to_vec()] {
             let refused = stage.open(TurnId::new(), &words).await;
             assert!(matches!(refused, Err(AskError::Refused(refusal)) if refusal.code == RefusalCode::Invalid));
         }
-        stage.open(TurnId::new(), &vec![b'x'; crate::reflex::MAX_WORDS]).await.unwrap();
+        stage.open(TurnId::new(), &vec![b'x'; metnos_reflex::MAX_WORDS]).await.unwrap();
         assert_eq!(stage.listen().await.2.end, TurnEnd::NotUnderstood);
     });
 }

@@ -14,13 +14,13 @@ use metnos_proto::msg::planner::{
     TakenBack, TurnOpened, TurnResumed,
 };
 use metnos_proto::payload::Sealed;
+use metnos_proto::request;
+use metnos_proto::turn_log;
 use tokio::sync::{Notify, mpsc};
 
 use super::line::{Line, outlives_its_door};
 use super::think::Kept;
 use super::{MAX_DELTAS, MAX_TURNS, Open, Pieces, Planner};
-use crate::reflex::MAX_WORDS;
-use crate::told;
 
 impl door_planner::Serve for Planner {
     async fn open_turn(
@@ -29,7 +29,7 @@ impl door_planner::Serve for Planner {
         ask: OpenTurn,
         [words]: [Sealed; 1],
     ) -> Served<TurnOpened, 0> {
-        let words = read_words(&words)?;
+        let words = request::read(&words)?;
         self.begin(&cx, ask, (words, String::new()))
     }
 
@@ -39,7 +39,7 @@ impl door_planner::Serve for Planner {
         OpenFired { open }: OpenFired,
         [words, data]: [Sealed; 2],
     ) -> Served<TurnOpened, 0> {
-        let (words, data) = (read_words(&words)?, read_words(&data)?);
+        let (words, data) = (request::read(&words)?, request::read(&data)?);
         self.begin(&cx, open, (words, data))
     }
 
@@ -66,7 +66,7 @@ impl door_planner::Serve for Planner {
                 for piece in std::mem::take(&mut kept.told) {
                     line.keep(piece);
                 }
-                told::write(&line.told()).map(|told| (trace, kept, told)).map_err(unreadable)
+                turn_log::write(&line.told()).map(|told| (trace, kept, told)).map_err(unreadable)
             }
             Err(no) => Err(no),
         };
@@ -113,7 +113,7 @@ impl door_planner::Serve for Planner {
             let why = format!("of turn {} nothing is kept", ask.turn);
             Refusal::new(RefusalCode::Unknown, "planner.turns", why)
         })?;
-        let told = told::write(&line.told()).map_err(unreadable)?;
+        let told = turn_log::write(&line.told()).map_err(unreadable)?;
         line.leads_to(cx.notes());
         Ok((TakenBack {}, [told]))
     }
@@ -171,22 +171,4 @@ impl Planner {
         let state = state.read().map_err(|error| unreadable(error.to_string()))?;
         Ok((taken.trace, serde_json::from_slice(&state).map_err(|error| unreadable(error.to_string()))?))
     }
-}
-
-/// The words beside an ask.
-///
-/// # Errors
-/// The refusal, when there are too many or they are not UTF-8.
-pub fn read_words(words: &Sealed) -> Result<String, Refusal> {
-    if words.len() > MAX_WORDS {
-        let why = format!("the words have {} bytes; at most {MAX_WORDS} are taken", words.len());
-        return Err(Refusal::new(RefusalCode::Invalid, "words.size", why).remedy("say it in fewer words"));
-    }
-    let bytes = words.read().map_err(|error| {
-        Refusal::new(RefusalCode::Internal, "words.read", format!("the words cannot be read: {error}"))
-    })?;
-    String::from_utf8(bytes).map_err(|error| {
-        let why = format!("the words are not UTF-8 from byte {} on", error.utf8_error().valid_up_to());
-        Refusal::new(RefusalCode::Invalid, "words.utf8", why)
-    })
 }

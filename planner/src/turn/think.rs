@@ -14,19 +14,19 @@ use metnos_proto::msg::planner::{CallState, TurnEnd};
 use metnos_proto::msg::policyd::{Act, Acted, FundTurn, Intent, Release, SettledAct};
 use metnos_proto::payload::Sealed;
 use metnos_proto::prompt::Reply;
+use metnos_proto::turn_log::Entry;
+use metnos_reflex::language_of;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
 use super::Pieces;
 use super::drive::{Ended, Turn, refused};
-use crate::reflex::language_of;
 use crate::thinking::calls::{Left, State};
 use crate::thinking::core::{Ask, Event, Loop, Settled};
 use crate::thinking::data::{self, spoken};
 use crate::thinking::prompt::{Frame, opening};
 use crate::thinking::veil::Veil;
 use crate::thinking::{ROLE, Wish, speech};
-use crate::told::Piece;
 
 /// What an ask has come to: an event for the loop, or the link to a peer that the turn cannot do without is gone.
 type Came = Result<Event, AskError>;
@@ -43,7 +43,7 @@ pub(super) struct Kept {
     pub(super) open_line: bool,
     /// What was told in it, the end that says that it waits included; nothing, where that is too much.
     #[serde(default)]
-    pub(super) told: Vec<Piece>,
+    pub(super) told: Vec<Entry>,
 }
 
 /// What became of the acts of a card, as the loop hears it.
@@ -202,7 +202,7 @@ impl Turn {
     async fn put_aside(&self, turn: &Loop, under_way: &mut JoinSet<Came>) -> Result<Option<Ended>, AskError> {
         let why = speech::waits(self.lang).to_owned();
         let mut told = self.door.told();
-        told.push(Piece::Done(TurnEnd::Suspended, why.clone()));
+        told.push(Entry::Done(TurnEnd::Suspended, why.clone()));
         let mut kept = Kept { turn: turn.clone(), lang: self.lang, open_line: self.open_line.get(), told };
         let mut state = sealed(&kept)?;
         if state.len() > MAX_SUSPENDED_BYTES {

@@ -26,9 +26,9 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::{Client, MAX_IN_FLIGHT};
 use metnos_proto::msg::mind::{MindHealth, RoleModel, ThoughtDelta};
 use metnos_proto::msg::planner::Progress;
+use metnos_reflex::Repertoire;
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
-use crate::reflex::Repertoire;
 use crate::thinking;
 use line::{Line, Shelf};
 

@@ -25,7 +25,7 @@ const DEFINITIONS: [&str; 2] = ["definitions", "$defs"];
 /// A definition of so few bytes is no longer than a pointer to it.
 const SHORT: usize = 40;
 /// The largest limit of a number that a model is told; nobody comes near larger ones.
-const MAX_TOLD: u64 = 1_000_000;
+const MAX_LOG: u64 = 1_000_000;
 
 /// The tools for these candidates, in an order that does not depend on how well they fit.
 #[must_use]
@@ -190,7 +190,7 @@ fn lean(schema: &Value) -> Value {
             "items" | "additionalProperties" => lean(value),
             "maxLength" | "minLength" | "maxItems" | "minItems" | "contentMediaType" | "contentEncoding" => continue,
             "pattern" if map.contains_key("format") => continue,
-            "maximum" if value.as_u64().is_none_or(|most| most > MAX_TOLD) => continue,
+            "maximum" if value.as_u64().is_none_or(|most| most > MAX_LOG) => continue,
             _ => value.clone(),
         };
         leaner.insert(key.clone(), kept);

@@ -17,6 +17,8 @@ use metnos_proto::msg::mind::StopThinking;
 use metnos_proto::msg::planner::{Call, CallState, MAX_TEXT, OpenTurn, Text, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, MAX_SLOTS, Release, SettledAct, Slot};
 use metnos_proto::payload::Sealed;
+use metnos_reflex::answer::{MAX_ANSWER, Told, pieces, shorten};
+use metnos_reflex::{Plan, PlannedCall, Reply, language_of, speech};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -25,8 +27,6 @@ use super::line::Line;
 use super::progress::{Progress, State};
 use super::think::{Kept, settled};
 use super::{CLOSE_WITHIN_MS, MAX_WHY, MAX_WISH, Pieces, Planner, THINKING_WITHIN_MS};
-use crate::reflex::answer::{MAX_ANSWER, Told, pieces, shorten};
-use crate::reflex::{Plan, PlannedCall, Reply, language_of, speech};
 use crate::thinking::Wish;
 use crate::thinking::core::{Event, WAITING};
 

@@ -7,8 +7,7 @@ use metnos_proto::ids::HandleId;
 use metnos_proto::json;
 use metnos_proto::msg::common::{CallRef, Outcome, Refusal};
 use metnos_proto::msg::planner::TurnEnd;
-
-use crate::reflex::{Plan, PlannedCall};
+use metnos_reflex::{Plan, PlannedCall};
 
 /// The most calls of one turn.
 pub const MAX_CALLS: usize = 8;
@@ -192,7 +191,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::reflex::answer::Template;
+    use metnos_reflex::answer::Template;
 
     fn candidate() -> Candidate {
         Candidate {

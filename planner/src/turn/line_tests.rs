@@ -8,26 +8,26 @@ use metnos_proto::edge::AskError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::Channel;
 use metnos_proto::msg::planner::{CallState, CancelTurn, KeptTurns, LetGo, ResumeTurn, TakeBack, TurnEnd};
+use metnos_proto::turn_log::{self, Entry, MAX_LOG, NOTE_BYTES};
 use serde_json::json;
 
 use super::line::{KEPT_WITHIN, Line, MAX_SHELVED, MAX_TOLD_IN_ALL, Shelf};
 use super::stage::{Fate, Stage, Thinks, file};
 use crate::testing::{run, until};
-use crate::told::{self, MAX_TOLD, NOTE_BYTES, Piece};
 
 impl Stage {
     async fn kept(&self) -> Vec<TurnId> {
         self.door.kept_turns(TraceId::NONE, KeptTurns {}, []).await.unwrap().0.turns
     }
 
-    async fn take_back(&self, turn: TurnId) -> Result<Vec<Piece>, AskError> {
+    async fn take_back(&self, turn: TurnId) -> Result<Vec<Entry>, AskError> {
         let (_, [told]) = self.door.take_back(TraceId::NONE, TakeBack { turn }, []).await?;
-        Ok(told::read(&told).unwrap())
+        Ok(turn_log::read(&told).unwrap())
     }
 }
 
-fn texts(told: &[Piece]) -> String {
-    told.iter().filter_map(|piece| if let Piece::Text(text) = piece { Some(text.as_str()) } else { None }).collect()
+fn texts(told: &[Entry]) -> String {
+    told.iter().filter_map(|piece| if let Entry::Text(text) = piece { Some(text.as_str()) } else { None }).collect()
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_turn_whose_door_went_away_is_taken_back_with_all_that_was_told_and_goes_on(
         assert_eq!(stage.kept().await, [turn]);
         let told = stage.take_back(turn).await.unwrap();
         assert_eq!(texts(&told), "one two ");
-        assert!(told.iter().any(|piece| matches!(piece, Piece::Call(1, _, CallState::Started, _))));
+        assert!(told.iter().any(|piece| matches!(piece, Entry::Call(1, _, CallState::Started, _))));
         // What he says now still counts, and what follows comes here.
         let stopped = stage.door.cancel_turn(TraceId::NONE, CancelTurn { turn }, []).await.unwrap().0;
         assert!(stopped.was_open);
@@ -66,7 +66,7 @@ fn what_is_told_while_no_door_is_there_is_kept_and_so_is_the_end_until_it_is_let
             let told = stage.take_back(turn).await.unwrap();
             assert_eq!(
                 (texts(&told).as_str(), told.last()),
-                ("# Hello", Some(&Piece::Done(TurnEnd::Answered, String::new())))
+                ("# Hello", Some(&Entry::Done(TurnEnd::Answered, String::new())))
             );
             // A door that dies before it has journalled this is no loss.
             stage.another_door(generation).await;
@@ -93,7 +93,7 @@ fn a_turn_ends_when_no_door_comes_in_time_and_one_of_a_terminal_at_once() {
             assert_eq!(stage.script.asked("close_turn"), ["close_turn cancelled "]);
             stage.another_door(2).await;
             let kept = stage.take_back(turn).await.ok().and_then(|told| told.last().cloned());
-            let ended = matches!(kept, Some(Piece::Done(TurnEnd::Cancelled, _)));
+            let ended = matches!(kept, Some(Entry::Done(TurnEnd::Cancelled, _)));
             assert_eq!(ended, channel == Channel::Http, "{kept:?}");
         }
     });
@@ -115,9 +115,9 @@ fn a_turn_that_waits_is_told_whole_by_a_planner_that_was_started_anew() {
         let mut stage = Stage::of(std::rc::Rc::clone(&stage.script));
         until(|| stage.planner.model.borrow().is_some()).await;
         let resumed = stage.door.resume_turn(TraceId::NONE, ResumeTurn { turn, acts: Vec::new() }, []).await.unwrap();
-        let told = told::read(&resumed.1[0]).unwrap();
+        let told = turn_log::read(&resumed.1[0]).unwrap();
         assert_eq!(texts(&told), "I tidy up. ");
-        assert!(matches!(told.last(), Some(Piece::Done(TurnEnd::Suspended, _))));
+        assert!(matches!(told.last(), Some(Entry::Done(TurnEnd::Suspended, _))));
         let (text, _, _) = stage.listen().await;
         assert_eq!(text.trim(), "all done");
     });
@@ -131,22 +131,22 @@ fn as_much_as_the_limits_is_kept_and_a_turn_beyond_them_does_not_outlive_its_doo
         let notes = stage.planner.turns.borrow().values().next().unwrap().line.door();
         let shelf = std::rc::Rc::<Shelf>::default();
         let line = || Line::new(TurnId::new(), true, notes.clone(), &shelf);
-        let text = |bytes: usize| Piece::Text("x".repeat(bytes - NOTE_BYTES));
+        let text = |bytes: usize| Entry::Text("x".repeat(bytes - NOTE_BYTES));
         let one = line();
-        one.keep(text(MAX_TOLD));
-        assert!(one.outlives() && shelf.held() == MAX_TOLD);
+        one.keep(text(MAX_LOG));
+        assert!(one.outlives() && shelf.held() == MAX_LOG);
         one.keep(text(NOTE_BYTES));
         assert!(!one.outlives() && shelf.held() == 0 && one.told().is_empty());
         // Those that have ended make room for those that are under way, and these for nobody.
-        let open: Vec<_> = (0..MAX_TOLD_IN_ALL / MAX_TOLD - 1).map(|_| line()).collect();
-        open.iter().for_each(|line| line.keep(text(MAX_TOLD)));
+        let open: Vec<_> = (0..MAX_TOLD_IN_ALL / MAX_LOG - 1).map(|_| line()).collect();
+        open.iter().for_each(|line| line.keep(text(MAX_LOG)));
         let ended = line();
-        ended.keep(text(MAX_TOLD));
+        ended.keep(text(MAX_LOG));
         shelf.put(&ended);
         drop(ended);
         assert_eq!(shelf.held(), MAX_TOLD_IN_ALL);
         let another = line();
-        another.keep(text(MAX_TOLD));
+        another.keep(text(MAX_LOG));
         assert!(another.outlives() && shelf.turns().is_empty() && shelf.held() == MAX_TOLD_IN_ALL);
         let last = line();
         last.keep(text(NOTE_BYTES));

@@ -7,13 +7,13 @@ use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::CallRef;
 use metnos_proto::msg::memoryd::{MAX_WISHED, MAX_WISHED_BYTES, WishedField, WishedSignature};
 use metnos_proto::prompt::{MAX_CALLS as MAX_IN_REPLY, MAX_TOOL_NAME, ModelCall, Reply, Stop};
+use metnos_reflex::answer::shorten;
 use serde_json::{Map, Value};
 
 use super::data::line;
 use super::prompt::Frame;
 use super::tools::{LOOK, MISSING, PLAN};
 use super::{MAX_CALLS, MAX_SAID, Wish};
-use crate::reflex::answer::shorten;
 
 /// The largest arguments of one call, in bytes; the deepest.
 pub const ARGUMENTS: Limits = Limits { max_bytes: 256 * 1024, max_depth: 24 };
