@@ -2,14 +2,12 @@
 
 use std::process::ExitCode;
 
-use metnos_sandboxd::daemon;
-use metnos_sandboxd::kernel::Kernel;
-use metnos_sandboxd::view::POOL;
+use metnos_sandboxd::daemon::View;
 
 fn main() -> ExitCode {
     // As a user of its own, see [`metnos_egress::nursery`].
     if std::env::args_os().nth(1).is_some_and(|word| word == "egress") {
         return metnos_egress::nursery::main();
     }
-    daemon::live(POOL, Kernel::prepare)
+    metnos_daemon::run::<View>()
 }
