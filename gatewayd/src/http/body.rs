@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use super::bounds::{BODY_WITHIN, MAX_BODY, MAX_DEPTH, MAX_DISCARDED};
 use super::documents::Asked;
+use super::media::JSON;
 use super::problem::Problem;
-use super::serve::JSON;
 
 /// The body of a request, as an object without a key twice.
 pub(super) async fn object(head: &Parts, body: &mut Incoming) -> Result<Map<String, Value>, Problem> {

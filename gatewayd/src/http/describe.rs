@@ -9,7 +9,7 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::bounds::MAX_BODY;
-use super::serve::{EVENTS, JSON, PROBLEM};
+use super::media::{EVENTS, JSON, PROBLEM};
 use super::{Http, documents};
 
 /// The type of the numbers.

@@ -16,6 +16,8 @@ pub mod guard;
 mod head;
 pub mod house;
 pub mod listening;
+mod media;
+mod messages;
 mod owners;
 pub mod patience;
 pub mod place;
@@ -25,6 +27,7 @@ pub mod record;
 pub mod route;
 pub mod serve;
 pub mod stream;
+mod turns;
 pub mod ws;
 
 #[cfg(test)]

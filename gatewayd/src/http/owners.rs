@@ -11,7 +11,7 @@ use metnos_proto::msg::policyd::{CardWaits, OwnersCard};
 use tokio::sync::mpsc;
 
 use super::record::shown;
-use super::{Caller, Http, ws};
+use super::{Caller, Http, messages};
 use crate::session::voice::{Ear, Telling, Told};
 
 /// The ways to a client's open sockets.
@@ -44,7 +44,7 @@ struct Hears(Rc<Caller>);
 impl Ear for Hears {
     fn tell(&self, told: Told) -> Telling<'_> {
         if let (Told::CardSettled(_), Some((name, data))) = (&told, shown(&told)) {
-            self.0.sockets.tell(&ws::told(name, data));
+            self.0.sockets.tell(&messages::told(name, data));
         }
         Box::pin(std::future::ready(true))
     }
@@ -78,7 +78,7 @@ impl Http {
             let turn = text("turn").parse().unwrap_or(TurnId::NONE);
             let waits = CardWaits { turn, id: card.id.clone(), digest: text("digest"), shown: found.to_string() };
             if let Some((name, data)) = shown(&Told::CardWaits(waits)) {
-                caller.sockets.tell(&ws::told(name, data));
+                caller.sockets.tell(&messages::told(name, data));
             }
         }
     }

@@ -13,42 +13,33 @@ use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
 use metnos_proto::ids::TurnId;
-use metnos_proto::msg::common::{Channel, Lang, Refusal, Standing};
-use metnos_proto::msg::door::AnswerHere;
+use metnos_proto::msg::common::{Channel, Lang, Standing};
 use metnos_proto::msg::people;
-use metnos_proto::msg::planner::TurnEnd;
-use metnos_proto::msg::policyd::{self, Identified};
-use metnos_proto::payload::Sealed;
-use metnos_texts::card;
+use metnos_proto::msg::policyd::Identified;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::body::{discard, object, read};
 use super::bounds::{MAX_STREAMS_OF_GUEST, MAX_STREAMS_OF_ONE};
-use super::documents::{
-    Answer, CardShown, Cards, Choice, DoorNumbers, Pair, Paired, Say, Settled, State, Status, Stopped, Turn, WORDS,
-};
+use super::documents::{Answer, DoorNumbers, Pair, Paired, Say, State, Status, Turn};
 use super::guard::{Shown, Token};
+use super::media::{EVENTS, JSON, PROBLEM};
 use super::problem::Problem;
 use super::rate::Source;
-use super::record::{Heard, Record, Stand};
+use super::record::{Heard, Stand};
 use super::route::{self, Lost, Route};
-use super::stream::{Counted, Listening, Out, Words, document, follow, of_turn};
+use super::stream::{Out, Words, document, follow, of_turn};
+use super::turns::{cards, come_back, found, has_room, heard, journalled, listening, open, settle, stop};
 use super::{Caller, Http, Unheard, chat, describe, house, ws};
-use crate::session::say::{Taken, has_the_form_of_a_code};
+use crate::session::say::has_the_form_of_a_code;
 use crate::session::voice::Speaker;
 
 /// Where a client that comes back says how far it has heard.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// What no other site may do with an answer.
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
-pub(super) const JSON: &str = "application/json";
-pub(super) const PROBLEM: &str = "application/problem+json";
-pub(super) const EVENTS: &str = "text/event-stream";
 
 type Answered = Result<Response<Out>, Problem>;
-/// What was done over a socket: its status, its document, and the turn to be followed.
-pub(super) type Done = (StatusCode, Value, Option<(Option<Rc<Record>>, Listening)>);
 
 /// Answers one request, whatever it is.
 pub async fn serve(http: Rc<Http>, mut request: Request<Incoming>, unheard: Rc<Unheard>) -> Response<Out> {
@@ -293,25 +284,6 @@ fn status(http: &Http, who: &Identified) -> Status {
     Status { principal: who.principal.clone(), standing, level, lang, door }
 }
 
-/// Takes words and opens a turn; its record.
-pub(super) async fn open(http: &Rc<Http>, caller: &Caller, words: &str) -> Result<(TurnId, Rc<Record>), Problem> {
-    if words.trim().is_empty() {
-        return Err(Problem::field("text", "empty", WORDS));
-    }
-    has_room(caller)?;
-    let sealed = Sealed::new(words.as_bytes())
-        .map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "words.seal", error.to_string()))?;
-    let record = Record::new(caller.digest.clone(), caller.voice.number, Rc::clone(&http.kept));
-    let voice = caller.voice.with_ear(Rc::new(Rc::clone(&record)));
-    match http.door.say(&voice, sealed).await? {
-        Taken::Opened(turn) => {
-            http.keep(turn, &record);
-            Ok((turn, record))
-        }
-        Taken::Stranger(_) => Err(Problem::stranger()),
-    }
-}
-
 async fn say(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, Say { text }: Say) -> Answered {
     let wants_events = accepts(head, EVENTS) || !accepts(head, JSON);
     let (turn, record) = open(http, caller, &text).await?;
@@ -331,21 +303,6 @@ async fn say(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, Say { text }: S
 fn accepts(head: &Parts, kind: &str) -> bool {
     let values = head.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|one| one.split(';').next().is_some_and(|one| one.trim() == kind))
-}
-
-fn has_room(caller: &Caller) -> Result<(), Problem> {
-    let most = caller.most_streams.get();
-    if caller.streams.get() < most {
-        return Ok(());
-    }
-    let why = format!("{most} streams of this client are open already");
-    Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "http.streams", why))
-}
-
-pub(super) fn listening(caller: &Caller, turn: TurnId, heard: Heard, words: Words) -> Listening {
-    let gone = caller.gone.borrow().subscribe();
-    let streams = Counted::new(&caller.streams);
-    Listening { turn, principal: caller.principal.clone(), heard, words, gone, streams }
 }
 
 async fn show(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, turn: TurnId) -> Answered {
@@ -371,82 +328,6 @@ async fn show(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, turn: TurnId) 
             Ok(of(StatusCode::OK, EVENTS, out))
         }
     }
-}
-
-/// What was kept of a turn of this client, also when another door had opened it.
-async fn found(http: &Rc<Http>, turn: TurnId, caller: &Rc<Caller>) -> Option<Rc<Record>> {
-    if let Some(record) = http.record(turn, caller) {
-        return Some(record);
-    }
-    http.door.has_found().await;
-    http.record(turn, caller)
-}
-
-/// How far a client says that it has heard, in this field.
-pub(super) fn heard(field: &str, id: &str) -> Result<Heard, Problem> {
-    let expected = "the id of an event of this turn, such as 12.345";
-    Heard::parse(id).ok_or_else(|| Problem::field(field, "something else", expected))
-}
-
-/// What was kept of a turn for a client that comes back to it; `None` when it has heard all of it.
-pub(super) async fn come_back(
-    http: &Rc<Http>,
-    caller: &Rc<Caller>,
-    turn: TurnId,
-    heard: Heard,
-) -> Result<Option<Option<Rc<Record>>>, Problem> {
-    has_room(caller)?;
-    let record = found(http, turn, caller).await;
-    let is_told = match &record {
-        Some(record) => matches!(record.stand(), Stand::Done(_)) && !record.is_torn() && !record.has_more(heard),
-        None => {
-            // Asked here, so that a turn that there is not is one at once.
-            let (end, text) = journalled(http, turn, &caller.principal).await?;
-            end.is_some() && heard.event > 1 && heard.said >= text.len()
-        }
-    };
-    Ok((!is_told).then_some(record))
-}
-
-/// What the journal has of a turn of this principal.
-pub async fn journalled(http: &Http, turn: TurnId, principal: &str) -> Result<(Option<TurnEnd>, String), Refusal> {
-    http.door.answer_of(turn, principal).await
-}
-
-/// Stops a turn of this client.
-pub(super) async fn stop(http: &Rc<Http>, caller: &Rc<Caller>, turn: TurnId) -> Result<Stopped, Problem> {
-    let number = found(http, turn, caller).await.map_or(caller.voice.number, |record| record.number);
-    let stopped = http.door.stop(number, turn).await?;
-    Ok(Stopped { turn: turn.to_string(), was_open: stopped.was_open })
-}
-
-/// The cards of this client that wait.
-pub(super) async fn cards(http: &Rc<Http>, caller: &Rc<Caller>) -> Result<Cards, Problem> {
-    let shown = |shown: &Value| {
-        let face = card::face(shown, shown["id"].as_str().unwrap_or_default(), card::lang(shown));
-        CardShown::of(shown, &card::document(&face))
-    };
-    let cards = http.door.cards_of(&caller.voice.speaker).await?;
-    Ok(Cards { cards: cards.iter().map(shown).collect() })
-}
-
-/// Hands on what this client says to a card.
-pub(super) async fn settle(
-    http: &Rc<Http>,
-    caller: &Rc<Caller>,
-    id: String,
-    digest: String,
-    choice: Choice,
-    code: String,
-) -> Result<Settled, Problem> {
-    let answer = match choice {
-        Choice::Once => policyd::Answer::Once,
-        Choice::Turn => policyd::Answer::Turn,
-        Choice::No => policyd::Answer::No,
-    };
-    let ask = AnswerHere { id: id.clone(), digest, answer, code };
-    let (answered, [_results]) = http.door.answer(&caller.voice.speaker, ask).await?;
-    Ok(Settled { card: id, state: answered.state, runs: answered.runs.len() })
 }
 
 async fn complete(http: &Rc<Http>, caller: &Rc<Caller>, body: &Map<String, Value>) -> Answered {

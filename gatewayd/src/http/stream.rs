@@ -17,8 +17,7 @@ use super::Http;
 use super::bounds::{AGAIN_MS, ALIVE_EVERY, MAX_PIECES};
 use super::documents::{End, Turn};
 use super::record::{Heard, Record, Stand, shown, value};
-use super::serve::journalled;
-use super::{chat, ws};
+use super::{chat, messages};
 use crate::session::voice::Told;
 
 /// What is written back.
@@ -116,7 +115,7 @@ impl Words {
         match self {
             Self::Events => shown(told).map(|(name, document)| event(name, at, &document)),
             Self::Chunks(id) => chat::chunk(id, told),
-            Self::Messages => shown(told).map(|(name, document)| ws::event(name, at, document)),
+            Self::Messages => shown(told).map(|(name, document)| messages::event(name, at, document)),
         }
     }
 
@@ -132,7 +131,7 @@ impl Words {
     fn again(&self, turn: TurnId) -> Bytes {
         match self {
             Self::Events | Self::Chunks(_) => Bytes::from(format!("retry: {AGAIN_MS}\n\n")),
-            Self::Messages => ws::again(turn),
+            Self::Messages => messages::again(turn),
         }
     }
 
@@ -204,7 +203,7 @@ async fn told(http: &Rc<Http>, record: Option<Rc<Record>>, mut listening: Listen
 
 /// What the journal has of the answer beyond what was heard.
 async fn from_journal(http: &Rc<Http>, listening: &Listening, pieces: &mpsc::Sender<Bytes>) {
-    let found = journalled(http, listening.turn, &listening.principal).await;
+    let found = http.door.answer_of(listening.turn, &listening.principal).await;
     let Ok((Some(end), text)) = found else {
         // Under way elsewhere, or nobody can say now: the client asks again.
         let _ = pieces.send(listening.words.again(listening.turn)).await;

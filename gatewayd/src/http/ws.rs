@@ -29,16 +29,15 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use super::bounds::{
-    AGAIN_MS, ALIVE_EVERY, CLOSE_WITHIN, FRAMES_PER_MINUTE, MAX_ASKS, MAX_BODY, MAX_DEPTH, MAX_DISCARDED, MAX_PIECES,
-    MAX_REF,
+    ALIVE_EVERY, CLOSE_WITHIN, FRAMES_PER_MINUTE, MAX_ASKS, MAX_BODY, MAX_DEPTH, MAX_DISCARDED, MAX_PIECES, MAX_REF,
 };
-use super::documents::{Do, Tell};
+use super::documents::Do;
+use super::messages::reply;
 use super::problem::Problem;
 use super::rate::Bucket;
-use super::record::{Heard, value};
-use super::serve::{self, Done};
-use super::stream::{Counted, Out, Words, tell};
-use super::{Caller, Http, body, route};
+use super::record::{Heard, Record, value};
+use super::stream::{Counted, Listening, Out, Words, tell};
+use super::{Caller, Http, body, route, turns};
 
 /// The one version there is.
 const WEBSOCKET: &str = "13";
@@ -59,34 +58,6 @@ pub fn config() -> WebSocketConfig {
         .max_message_size(Some(MAX_BODY))
         .max_frame_size(Some(MAX_BODY))
         .accept_unmasked_frames(false)
-}
-
-fn message(tell: &Tell) -> Bytes {
-    Bytes::from(value(tell).to_string())
-}
-
-/// An event as a message.
-#[must_use]
-pub(super) fn event(name: &'static str, at: Heard, data: Value) -> Bytes {
-    message(&Tell { event: name, id: Some(at.to_string()), reference: None, status: None, data })
-}
-
-/// An event that belongs to no stream of the client's.
-#[must_use]
-pub(super) fn told(name: &'static str, data: Value) -> Bytes {
-    message(&Tell { event: name, id: None, reference: None, status: None, data })
-}
-
-/// What has a client listen once more in a while.
-#[must_use]
-pub(super) fn again(turn: TurnId) -> Bytes {
-    let data = serde_json::json!({"turn": turn.to_string(), "after_ms": AGAIN_MS});
-    message(&Tell { event: "again", id: None, reference: None, status: None, data })
-}
-
-fn reply(reference: &str, status: StatusCode, data: Value) -> Bytes {
-    let reference = (!reference.is_empty()).then(|| reference.to_owned());
-    message(&Tell { event: "reply", id: None, reference, status: Some(status.as_u16()), data })
 }
 
 /// What a client says: one object.
@@ -270,33 +241,36 @@ impl Socket {
     }
 }
 
+/// What was done: its status, its document, and the turn to be followed.
+type Done = (StatusCode, Value, Option<(Option<Rc<Record>>, Listening)>);
+
 async fn act(http: &Rc<Http>, caller: &Rc<Caller>, said: Do) -> Result<Done, Problem> {
     match said {
         Do::Say { text, .. } => {
-            let (turn, record) = serve::open(http, caller, &text).await?;
+            let (turn, record) = turns::open(http, caller, &text).await?;
             let data = serde_json::json!({"turn": turn.to_string(), "state": "open"});
-            let listening = serve::listening(caller, turn, Heard::default(), Words::Messages);
+            let listening = turns::listening(caller, turn, Heard::default(), Words::Messages);
             Ok((StatusCode::ACCEPTED, data, Some((Some(record), listening))))
         }
         Do::Listen { turn, after, .. } => {
             let turn = named(&turn)?;
-            let heard = if after.is_empty() { Heard::default() } else { serve::heard("after", &after)? };
-            let found = serve::come_back(http, caller, turn, heard).await?;
+            let heard = if after.is_empty() { Heard::default() } else { turns::heard("after", &after)? };
+            let found = turns::come_back(http, caller, turn, heard).await?;
             let data = serde_json::json!({"turn": turn.to_string()});
             Ok(match found {
                 None => (StatusCode::NO_CONTENT, data, None),
                 Some(record) => {
-                    let listening = serve::listening(caller, turn, heard, Words::Messages);
+                    let listening = turns::listening(caller, turn, heard, Words::Messages);
                     (StatusCode::OK, data, Some((record, listening)))
                 }
             })
         }
-        Do::Stop { turn, .. } => Ok((StatusCode::OK, value(&serve::stop(http, caller, named(&turn)?).await?), None)),
+        Do::Stop { turn, .. } => Ok((StatusCode::OK, value(&turns::stop(http, caller, named(&turn)?).await?), None)),
         Do::Answer { card, digest, answer, code, .. } => {
-            let settled = serve::settle(http, caller, card, digest, answer, code).await?;
+            let settled = turns::settle(http, caller, card, digest, answer, code).await?;
             Ok((StatusCode::OK, value(&settled), None))
         }
-        Do::Cards { .. } => Ok((StatusCode::OK, value(&serve::cards(http, caller).await?), None)),
+        Do::Cards { .. } => Ok((StatusCode::OK, value(&turns::cards(http, caller).await?), None)),
     }
 }
 
