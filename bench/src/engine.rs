@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use metnos_policy::arguments::{Arguments, Resolved};
-use metnos_policy::context::{Confirm, Context, Who, World};
+use metnos_policy::call::arguments::{Arguments, Resolved};
+use metnos_policy::call::fields::Files;
 use metnos_policy::decision::{Callable, Facts, Finding, Flow, Given, Load, Named, decide};
-use metnos_policy::fields::Files;
-use metnos_policy::intent::Intent;
+use metnos_policy::evidence::context::{Confirm, Context, Who, World};
+use metnos_policy::evidence::intent::Intent;
 use metnos_policyd::calls::intent;
 use metnos_policyd::executors::registry::Signed;
 use metnos_policyd::paths::Places;

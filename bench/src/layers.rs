@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use metnos_proto::control::NetSettings;
 use metnos_proto::executor::Manifest;
-use metnos_sandboxd::approved::World;
-use metnos_sandboxd::frames::HEAD;
-use metnos_sandboxd::interp::Interpreter;
-use metnos_sandboxd::kernel::Kernel;
-use metnos_sandboxd::order::layout;
+use metnos_sandboxd::confine::approved::World;
+use metnos_sandboxd::confine::order::layout;
+use metnos_sandboxd::machine::interpreter::Interpreter;
 use metnos_sandboxd::plan::Plan;
 use metnos_sandboxd::pool::Sandbox;
+use metnos_sandboxd::process::frames::HEAD;
+use metnos_sandboxd::process::kernel::Kernel;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::stats::{Table, Times, text};

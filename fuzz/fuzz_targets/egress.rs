@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use metnos_egress::hello::{self, First, MAX_RECORD};
 use metnos_egress::order::{Order, Visit, destination};
 use metnos_proto::executor::is_host_name;
-use metnos_sandboxd::egress::place_of;
+use metnos_sandboxd::process::egress::place_of;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Some(order) = Order::read(bytes) {

@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use metnos_policy::argv;
-use metnos_sandboxd::elf::Needs;
-use metnos_sandboxd::libraries::Cache;
+use metnos_policy::call::argv;
+use metnos_sandboxd::machine::elf::Needs;
+use metnos_sandboxd::machine::libraries::Cache;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(needs) = Needs::read(bytes) {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use metnos_policy::context::Confirm;
+use metnos_policy::evidence::context::Confirm;
 use metnos_policy::replay::{Options, Replay};
 use metnos_proto::msg::common::Lang;
 use serde_json::{Value, json};

@@ -9,7 +9,7 @@ use std::path::Path;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use documented::{Documented, command_lines, words};
-use metnosctl::cli::Cli;
+use metnosctl::command_line::cli::Cli;
 
 fn lacking(command: &clap::Command, path: &str, text: &str, lacking: &mut Vec<String>) {
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {

@@ -16,7 +16,11 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
-pub use metnos_policy::{arguments, decision, guard, paths, shares};
+pub use metnos_policy::call::arguments;
+pub use metnos_policy::call::paths;
+pub use metnos_policy::decision;
+pub use metnos_policy::rules::guard;
+pub use metnos_policy::shares;
 
 pub mod approvals;
 pub mod budget;

@@ -7,8 +7,8 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_policy::context::{Confirm, World};
-use metnos_policy::words::fold;
+use metnos_policy::evidence::context::{Confirm, World};
+use metnos_policy::text::words::fold;
 use metnos_proto::control::BudgetSettings;
 use metnos_proto::edge::AskError;
 use metnos_proto::edges::{PlannerPolicyd, PolicydMemoryd, PolicydMind, PolicydSandboxd, planner_policyd};

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use metnos_policy::context::{Confirm, World};
-use metnos_policy::paths::Places;
+use metnos_policy::call::paths::Places;
+use metnos_policy::evidence::context::{Confirm, World};
 use metnos_proto::executor::{Manifest, Schema};
 use metnos_proto::msg::common::Level;
 use serde_json::{Value, json};

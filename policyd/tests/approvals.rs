@@ -227,7 +227,7 @@ fn a_hijacked_planner_gets_a_card_and_no_effect() {
 
 /// The most questions of one turn.
 fn metnos_policy_questions() -> usize {
-    usize::try_from(metnos_policy::context::MAX_QUESTIONS).unwrap()
+    usize::try_from(metnos_policy::evidence::context::MAX_QUESTIONS).unwrap()
 }
 
 #[test]

@@ -11,13 +11,13 @@ use metnos_proto::edges::{CtlSandboxd, PolicydSandboxd, SandboxdMemoryd};
 use metnos_proto::msg::sandboxd::Canary;
 use metnos_proto::role::Sandboxd;
 
-use crate::handed::Handed;
-use crate::kernel::Kernel;
+use crate::confine::host_folders::Handed;
+use crate::confine::view::POOL;
 use crate::pool::Sandbox;
 use crate::pool::files::FileError;
 use crate::pool::registry::Registry;
+use crate::process::kernel::Kernel;
 use crate::serve::Service;
-use crate::view::POOL;
 
 /// How long what runs may take to end by itself after the supervisor said to, in milliseconds.
 pub const DRAIN_GRACE_MS: u64 = 1_500;

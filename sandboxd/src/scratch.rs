@@ -10,7 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::mounts;
+use crate::confine::mounts;
 use crate::plan::{SCRATCH, SCRATCH_OUTSIDE};
 use crate::pool::ScratchFolder;
 

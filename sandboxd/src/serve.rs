@@ -21,14 +21,15 @@ use metnos_proto::msg::sandboxd::{
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json as value};
 
-use crate::escape;
-use crate::pool::ahead::Ahead;
+use crate::pool::Sandbox;
 use crate::pool::call::not_admitted;
 use crate::pool::files::FileError;
 use crate::pool::registry::Registry;
 use crate::pool::results::Results;
 use crate::pool::running::{Running, Whose};
-use crate::pool::{Sandbox, birth, scan};
+use crate::pool::speculative::Ahead;
+use crate::selftest::escape;
+use crate::verify::{birth, scan};
 
 mod link;
 

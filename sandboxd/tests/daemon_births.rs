@@ -145,7 +145,7 @@ fn a_birth_can_be_stopped_between_its_cases_and_in_one() {
 
 #[test]
 fn a_case_that_ran_out_of_time_is_tried_again_and_not_for_ever() {
-    use metnos_sandboxd::pool::birth::MAX_TRIES;
+    use metnos_sandboxd::verify::birth::MAX_TRIES;
     run(async {
         let pool = PoolOnDisk::new();
         let id = pool.seed("fs_read");

@@ -18,8 +18,8 @@ use lab::Lab;
 use lab::runner::{Test, Verdict, run};
 use metnos_proto::executor::{Manifest, Quotas};
 use metnos_proto::msg::common::{ExecutorId, Outcome};
-use metnos_sandboxd::escape::Case;
 use metnos_sandboxd::pool::{Sandbox, ScratchFolder};
+use metnos_sandboxd::selftest::escape::Case;
 use seeds::seed;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -127,19 +127,16 @@ async fn birth(lab: &Lab, name: &str) -> Verdict {
     let [manifest, code, schema, tests] = seed(name);
     let version = Manifest::parse(manifest).map_err(|error| error.to_string())?.executor.version;
     let id = ExecutorId { name: name.to_owned(), version: version.to_string() };
-    let texts = metnos_sandboxd::pool::verify::Texts {
-        manifest: manifest.to_vec(),
-        code: code.to_vec(),
-        schema: schema.to_vec(),
-    };
-    let formed = metnos_sandboxd::pool::verify::Formed::of(&id, texts, &lab.plain)?;
+    let texts =
+        metnos_sandboxd::verify::Texts { manifest: manifest.to_vec(), code: code.to_vec(), schema: schema.to_vec() };
+    let formed = metnos_sandboxd::verify::Formed::of(&id, texts, &lab.plain)?;
     let kept = RefCell::new(Vec::new());
     let kill = || {
         let (keep, kill) = oneshot::channel();
         kept.borrow_mut().push(keep);
         kill
     };
-    let born = metnos_sandboxd::pool::birth::run(&lab.kernel, &formed, tests, kill).await?;
+    let born = metnos_sandboxd::verify::birth::run(&lab.kernel, &formed, tests, kill).await?;
     let failed: Vec<_> =
         born.iter().filter(|case| !case.passed).map(|case| format!("{}: {}", case.name, case.detail)).collect();
     holds(failed.is_empty() && born.len() >= 3, failed.join("\n"))

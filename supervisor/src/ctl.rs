@@ -21,7 +21,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use crate::line::Event;
+use crate::process::line::Event;
 
 /// The name of the socket in the instance's `run` directory.
 pub const SOCKET: &str = "control.sock";

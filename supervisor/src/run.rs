@@ -15,13 +15,16 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::config::{Config, ConfigError};
-use crate::ids::{self, IdError};
+use crate::ctl;
+use crate::instance::host_folders;
+use crate::instance::shared;
 use crate::instance::{self, Instance, InstanceError};
-use crate::line::Event;
-use crate::notify::Notify;
+use crate::process::ids::{self, IdError};
+use crate::process::line::Event;
+use crate::process::notify::Notify;
+use crate::process::spawn::Spawn;
+use crate::process::sys;
 use crate::set::{MAX_EVENTS, Set};
-use crate::spawn::Spawn;
-use crate::{ctl, folders, shared, sys};
 
 /// What `--help` says.
 pub const HELP: &str = "\
@@ -187,7 +190,7 @@ fn prepare(args: &Args) -> Result<Prepared, RunError> {
     }
     let place = instance.path().display().to_string();
     let home = ids::home_of(settings.owner_uid);
-    settings.folders = folders::read(&settings.folders, home, &place).map_err(RunError::Refused)?;
+    settings.folders = host_folders::read(&settings.folders, home, &place).map_err(RunError::Refused)?;
     let chosen = ids::choose(config.uid_range(), instance.earlier_uid())?;
     if chosen.ids.separate() {
         reachable(&instance)?;
@@ -307,7 +310,7 @@ fn serve(prepared: Prepared, notify: &mut Option<Notify>, began: Instant) -> Res
             let text = owned.configuration().map_err(|error| error.to_string())?;
             Ok(Config::parse(&text).map_err(|error| error.to_string())?.settings(owned.owner_uid()))
         });
-        let (shown, in_the_way) = folders::open(&prepared.settings.folders, Path::new(&instance));
+        let (shown, in_the_way) = host_folders::open(&prepared.settings.folders, Path::new(&instance));
         let set = Set::new(prepared.front, instance, prepared.settings, notify, began, events);
         let mut set = set.showing(shown, &in_the_way).reloading(reload);
         set.run(&mut receiver).await.map_err(RunError::Start)

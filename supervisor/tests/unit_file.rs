@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use metnos_proto::role::RoleName;
-use metnos_supervisor::{health, ids, stop};
+use metnos_supervisor::process::ids;
+use metnos_supervisor::set::health;
+use metnos_supervisor::set::stop;
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../systemd").join(name)

@@ -34,7 +34,7 @@ fn bad(set: &Instance, executor: &str, arguments: &Value) -> String {
 
 /// What looks at code that nobody has signed, over files.
 const LOOK: &str = concat!(
-    include_str!("../../sandboxd/src/pool/scan.py"),
+    include_str!("../../sandboxd/src/verify/scan.py"),
     r#"
 for path in sys.argv[1:]:
     granted = {"programs": "/shell_run/" in path, "network": "/web_fetch/" in path}

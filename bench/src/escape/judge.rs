@@ -2,7 +2,7 @@
 //! an error by which the case says it is stopped, was held. Any other error is told apart from what was done: the kernel looked into
 //! the call and failed it for its arguments.
 
-use metnos_sandboxd::escape::{Case, REFUSALS};
+use metnos_sandboxd::selftest::escape::{Case, REFUSALS};
 use serde_json::Value;
 
 /// The variable of the environment that is to stay outside.
@@ -118,7 +118,7 @@ fn is_errno(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use metnos_sandboxd::escape::families;
+    use metnos_sandboxd::selftest::escape::families;
     use serde_json::json;
 
     use super::*;

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use metnos_proto::msg::common::Outcome;
-use metnos_sandboxd::escape::{Case, Family, arguments, families};
+use metnos_sandboxd::selftest::escape::{Case, Family, arguments, families};
 use metnos_tests::instance::{Instance, Plan};
 use serde_json::Value;
 

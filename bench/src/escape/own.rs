@@ -1,6 +1,6 @@
 //! Which attempts of the suite say something about Metnos alone, so that they cannot be given to another sandbox, and why.
 
-use metnos_sandboxd::escape::{Case, Layer};
+use metnos_sandboxd::selftest::escape::{Case, Layer};
 
 /// Why an attempt is not tried in other sandboxes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,7 +88,7 @@ pub fn reason(case: &Case) -> Option<Own> {
 
 #[cfg(test)]
 mod tests {
-    use metnos_sandboxd::escape::families;
+    use metnos_sandboxd::selftest::escape::families;
 
     use super::*;
 

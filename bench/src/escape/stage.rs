@@ -9,9 +9,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use metnos_proto::executor::commands::DEFAULT;
-use metnos_sandboxd::escape::Case;
-use metnos_sandboxd::interp::Interpreter;
+use metnos_sandboxd::machine::interpreter::Interpreter;
 use metnos_sandboxd::scratch::Scratch;
+use metnos_sandboxd::selftest::escape::Case;
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 
@@ -272,7 +272,7 @@ fn read(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use metnos_sandboxd::escape::families;
+    use metnos_sandboxd::selftest::escape::families;
 
     use super::*;
 

@@ -11,16 +11,16 @@ use metnos_proto::msg::common::{CallRef, Integrity, Lang, Level, Standing};
 use metnos_proto::msg::memoryd as memory;
 use serde_json::{Value, json};
 
-use crate::arguments::{Arguments, Filled, Resolved};
-use crate::context::{Confirm, Context, Stored, Who, World};
+use crate::call::arguments::{Arguments, Filled, Resolved};
+use crate::call::fields::Files;
+use crate::call::paths::Places;
+use crate::call::spec::{Spec, is_atom};
 use crate::decision::{self, Answers, Callable, Facts, Finding, Flow, Given, Load, Named, Profile};
-use crate::fields::Files;
-use crate::intent::{Slot, Wanted};
-use crate::paths::Places;
-use crate::results::{Output, Part};
+use crate::evidence::context::{Confirm, Context, Stored, Who, World};
+use crate::evidence::intent::{Slot, Wanted};
+use crate::evidence::results::{Output, Part};
 use crate::rules::{Judgement, Shown};
-use crate::spec::{Spec, is_atom};
-use crate::words::fold;
+use crate::text::words::fold;
 
 /// The most parts of a result that are followed one by one.
 pub const MAX_PARTS: usize = 20_000;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use metnos_policy::context::Confirm;
+use metnos_policy::evidence::context::Confirm;
 use metnos_policy::replay::{Options, Replay};
 use metnos_proto::msg::common::{Lang, Level};
 use serde_json::{Map, Value, json};

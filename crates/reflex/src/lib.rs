@@ -3,22 +3,12 @@
 //! two. It decides nothing: values are passed on as typed, and what may happen is policyd's matter.
 //! It never guesses a call that does more than read.
 
-pub mod ability;
 pub mod answer;
-pub mod frame;
-pub mod grammar;
 mod house;
-pub mod lexicon;
-pub mod lists;
 pub mod matching;
 pub mod schedule;
-mod sentence;
-pub mod slots;
-pub mod speech;
-pub mod table;
-pub mod token;
 pub mod undo;
-pub mod when;
+pub mod words;
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -28,12 +18,12 @@ use metnos_proto::msg::common::{CallRef, Lang};
 use metnos_proto::msg::policyd::Literal;
 use serde_json::{Map, Value, json};
 
-use ability::{Ability, Want};
-use lexicon::Mark;
+use answer::speech::Doubt;
+use matching::ability::{Ability, Want};
+use matching::slots::{Filled, Words};
 use matching::{MARGIN, Match, Producer};
-use slots::{Filled, Words};
-use speech::Doubt;
-use token::Token;
+use words::lexicon::Mark;
+use words::token::Token;
 
 /// The most words that are looked at, in bytes.
 pub const MAX_WORDS: usize = metnos_proto::request::MAX_REQUEST;
@@ -110,21 +100,21 @@ impl Repertoire {
     /// As [`plan`].
     #[must_use]
     pub fn plan(&mut self, text: &str, envelope: &Envelope) -> Reply {
-        let too_long = || Reply::NotUnderstood(speech::not_understood(envelope.lang, Doubt::TooLong, &[]));
+        let too_long = || Reply::NotUnderstood(answer::speech::not_understood(envelope.lang, Doubt::TooLong, &[]));
         if text.len() > MAX_WORDS {
             return too_long();
         }
-        let Some(mut tokens) = token::tokens(text) else { return too_long() };
-        if ability::weighty_marks(&tokens, |_| false).len() > MAX_MEANINGS {
+        let Some(mut tokens) = words::token::tokens(text) else { return too_long() };
+        if matching::ability::weighty_marks(&tokens, |_| false).len() > MAX_MEANINGS {
             return too_long();
         }
-        let lang = lexicon::language(&tokens).unwrap_or(envelope.lang);
+        let lang = words::lexicon::language(&tokens).unwrap_or(envelope.lang);
         let abilities = self.abilities(&envelope.candidates[..envelope.candidates.len().min(MAX_CANDIDATES)]);
         let mut known: BTreeSet<String> =
             abilities.iter().flat_map(|ability| ability.folders.iter().cloned()).collect();
         for recent in &envelope.recent {
-            if let Some(tokens) = token::tokens(&recent.text) {
-                ability::add_folders(&tokens, &mut known);
+            if let Some(tokens) = words::token::tokens(&recent.text) {
+                matching::ability::add_folders(&tokens, &mut known);
             }
         }
         forgive_spelling(&mut tokens, &abilities, &known);
@@ -167,7 +157,7 @@ fn forgive_spelling(tokens: &mut [Token<'_>], abilities: &[Rc<Ability>], known: 
     for token in tokens.iter_mut().filter(|token| matches!(token.mark, Mark::Stem(_))) {
         let is_meant = known.contains(&token.text.to_lowercase())
             || abilities.iter().any(|ability| ability.explains(&token.mark) >= 1.0);
-        if let (false, Some(mark)) = (is_meant, lexicon::forgiving_mark(token.text)) {
+        if let (false, Some(mark)) = (is_meant, words::lexicon::forgiving_mark(token.text)) {
             token.mark = mark;
         }
     }
@@ -203,11 +193,11 @@ impl Reflex<'_> {
     fn small_talk(&self, tokens: &[Token<'_>]) -> Option<String> {
         if let Some((about, lang)) = house::about(self.text) {
             return Some(match about {
-                house::About::Itself => speech::how_it_is(lang, self.abilities.len()),
-                house::About::Waiting => speech::what_waits(lang),
-                house::About::Approving => speech::words_approve_nothing(lang),
-                house::About::Butler => speech::who_it_is(lang, &self.envelope.home),
-                house::About::Person => speech::who_you_are(lang, &self.envelope.home),
+                house::About::Itself => answer::speech::how_it_is(lang, self.abilities.len()),
+                house::About::Waiting => answer::speech::what_waits(lang),
+                house::About::Approving => answer::speech::words_approve_nothing(lang),
+                house::About::Butler => answer::speech::who_it_is(lang, &self.envelope.home),
+                house::About::Person => answer::speech::who_you_are(lang, &self.envelope.home),
             });
         }
         let says = |concept: &'static str| tokens.iter().any(|token| token.mark == Mark::Concept(concept));
@@ -218,25 +208,29 @@ impl Reflex<'_> {
             return None;
         }
         if says("help") {
-            return Some(speech::help(self.lang, &self.help_examples()));
+            return Some(answer::speech::help(self.lang, &self.help_examples()));
         }
         if says("thanks") {
-            return Some(speech::welcome(self.lang, &self.envelope.home));
+            return Some(answer::speech::welcome(self.lang, &self.envelope.home));
         }
         if says("greeting") {
-            return Some(speech::greeting(self.lang, &self.envelope.home, self.help_examples().first().copied()));
+            return Some(answer::speech::greeting(
+                self.lang,
+                &self.envelope.home,
+                self.help_examples().first().copied(),
+            ));
         }
         None
     }
 
     /// What is asked for again and again, when both are understood: when, and what only reads.
     fn again(&self, tokens: &[Token<'_>]) -> Option<String> {
-        let again = schedule::again(self.text, tokens, grammar::told_from(tokens))?;
-        let mut asked = token::tokens(&again.request)?;
+        let again = schedule::again(self.text, tokens, words::grammar::told_from(tokens))?;
+        let mut asked = words::token::tokens(&again.request)?;
         forgive_spelling(&mut asked, self.abilities, self.known);
         let found = Reflex { text: &again.request, ..*self }.whole(&asked).ok()?;
         // What is set up by those two lines reads only until its owner says otherwise.
-        (self.abilities[found.ability].candidate.class == READ).then(|| speech::again(self.lang, &again))
+        (self.abilities[found.ability].candidate.class == READ).then(|| answer::speech::again(self.lang, &again))
     }
 
     /// What the words ask for, taken as one request.
@@ -244,17 +238,17 @@ impl Reflex<'_> {
         if tokens.is_empty() {
             return Err(Doubt::Empty);
         }
-        let lists = lists::Places {
+        let lists = words::lists::Places {
             there: &self.envelope.named,
             folder: &self.envelope.home.lists,
-            italian: lists::is_italian(tokens, self.envelope.lang),
+            italian: words::lists::is_italian(tokens, self.envelope.lang),
         };
         let words = Words { text: self.text, tokens, known: self.known, lang: self.lang, lists };
         if greets_in_the_middle(tokens) {
             // "Write hello into …" is an example of ours; "say hello to …" is none.
             return self.exactly(&words)?.ok_or(Doubt::Unknown);
         }
-        if grammar::is_for_later(tokens, grammar::told_from(tokens)) {
+        if words::grammar::is_for_later(tokens, words::grammar::told_from(tokens)) {
             return Err(Doubt::Later);
         }
         if let Some(found) = self.exactly(&words)? {
@@ -273,14 +267,14 @@ impl Reflex<'_> {
 
     /// The one ability of which an example has the very form of the request; the only way to a call that does more than read.
     fn exactly(&self, words: &Words<'_>) -> Result<Option<Match>, Doubt> {
-        let mut found = frame::matches(self.abilities, words).into_iter();
+        let mut found = matching::frame::matches(self.abilities, words).into_iter();
         let Some((ability, filled)) = found.next() else { return Ok(None) };
         let reads = |at: usize| self.abilities[at].candidate.class == READ;
         match found.next() {
             Some((other, _)) if reads(ability) && reads(other) => Ok(None),
             Some(_) => Err(Doubt::Ambiguous),
             None => {
-                let asked = ability::weighty_marks(words.tokens, |_| false);
+                let asked = matching::ability::weighty_marks(words.tokens, |_| false);
                 Ok(Some(Match { ability, filled, producer: None, asked, score: 1.0 }))
             }
         }
@@ -399,7 +393,7 @@ impl Reflex<'_> {
     fn not_understood(&self, doubt: Doubt, tokens: &[Token<'_>]) -> String {
         let near = matching::nearest(self.abilities, tokens, NEAREST);
         let examples = near.into_iter().filter_map(|at| self.showable(at, 1).first().copied()).collect::<Vec<_>>();
-        speech::not_understood(self.lang, doubt, &examples)
+        answer::speech::not_understood(self.lang, doubt, &examples)
     }
 
     fn help_examples(&self) -> Vec<&str> {
@@ -465,7 +459,7 @@ fn with_values_of<'a>(pattern: &[Token<'a>], clause: &[Token<'a>]) -> Option<Vec
 #[must_use]
 pub fn spoken_in(words: &str) -> Option<Lang> {
     let words = words.get(..MAX_WORDS).unwrap_or(words);
-    token::tokens(words).and_then(|tokens| lexicon::language(&tokens))
+    words::token::tokens(words).and_then(|tokens| words::lexicon::language(&tokens))
 }
 
 /// The language that words are in, as far as they tell; else `usual`.

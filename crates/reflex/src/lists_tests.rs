@@ -4,8 +4,8 @@
 
 use metnos_proto::envelope::Home;
 
-use super::*;
 use crate::testing::{envelope as envelope_of, shipped};
+use crate::*;
 
 #[test]
 fn lists_are_added_to_and_read_by_their_names_and_nothing_else_is_done() {

@@ -1,8 +1,8 @@
 //! Requests for again and again: "every morning at 8 …", "… ogni lunedì alle 9:30". It reads when, in the words of cron, and
 //! what is asked for then; it sets nothing up and knows no clock.
 
-use super::token::{Kind, Token};
-use super::when;
+use crate::words::token::{Kind, Token};
+use crate::words::when;
 
 /// What is asked for again and again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,7 +143,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{grammar, token};
+    use crate::words::grammar;
+    use crate::words::token;
 
     fn heard(text: &str) -> Option<Again> {
         let tokens = token::tokens(text)?;

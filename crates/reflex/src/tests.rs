@@ -5,8 +5,8 @@
 use metnos_proto::envelope::{Envelope, Known, Recent};
 use proptest::prelude::*;
 
-use super::*;
 use crate::testing::{candidates, envelope as envelope_of, shipped};
+use crate::*;
 
 fn envelope() -> Envelope {
     envelope_of(candidates(), Lang::En)
@@ -395,13 +395,13 @@ fn as_many_examples_and_arguments_as_the_limit_are_looked_at_and_further_ones_ar
     let examples = |before: usize| {
         (0..before).map(|n| format!("zzz{n} a.md")).chain(["recite notes/a.md".to_owned()]).collect::<Vec<_>>()
     };
-    for (before, is_known) in [(ability::MAX_EXAMPLES - 1, true), (ability::MAX_EXAMPLES, false)] {
+    for (before, is_known) in [(matching::ability::MAX_EXAMPLES - 1, true), (matching::ability::MAX_EXAMPLES, false)] {
         candidate.examples = examples(before);
         let reply = plan("recite notes/b.md", &envelope_of(vec![candidate.clone()], Lang::En));
         assert_eq!(matches!(reply, Reply::Plan(_)), is_known);
     }
     candidate.examples = examples(0);
-    for (before, is_known) in [(ability::MAX_SLOTS - 1, true), (ability::MAX_SLOTS, false)] {
+    for (before, is_known) in [(matching::ability::MAX_SLOTS - 1, true), (matching::ability::MAX_SLOTS, false)] {
         let mut properties: serde_json::Map<String, Value> =
             (0..before).map(|n| (format!("a{n:02}"), json!({"type": "object"}))).collect();
         properties.insert("path".into(), json!({"type": "string"}));

@@ -3,8 +3,8 @@
 
 use metnos_proto::msg::common::Lang;
 
-use super::grammar;
-use super::token::{self, Kind};
+use crate::words::grammar;
+use crate::words::token::{self, Kind};
 
 /// The longest text that may be such words, in bytes.
 const MAX_TEXT: usize = 160;

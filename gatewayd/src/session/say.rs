@@ -14,7 +14,7 @@ use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenFired, OpenTurn, Tur
 use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
 use metnos_proto::request;
-use metnos_reflex::speech;
+use metnos_reflex::answer::speech;
 use serde_json::Value;
 use tokio::sync::watch;
 

@@ -11,7 +11,7 @@ use metnos_proto::msg::common::Lang;
 use metnos_texts::{Key, tell};
 
 use super::machine::{Machine, nearest};
-use crate::escape;
+use crate::screen::escape;
 
 /// The longest name of a person or of Metnos, in characters.
 pub const MAX_NAME: usize = 64;
@@ -155,7 +155,7 @@ pub struct Wrong {
 
 impl Wrong {
     fn new(field: Field, value: &str) -> Self {
-        Self { key: field.key().to_owned(), value: crate::human::shortened(value, 120), near: None }
+        Self { key: field.key().to_owned(), value: crate::screen::human::shortened(value, 120), near: None }
     }
 
     /// In words, for whoever answered.
@@ -292,7 +292,7 @@ pub fn parse(machine: &Machine, text: &str, lang: Lang) -> Result<Answers, Strin
     let lang = spoken(&table).unwrap_or(lang);
     if let Some(unknown) = table.keys().find(|key| Field::of(key).is_none()) {
         let near = nearest(unknown, Field::ALL.iter().map(|field| field.key()));
-        return Err(Wrong { key: crate::human::shortened(unknown, 60), value: String::new(), near }.told(lang));
+        return Err(Wrong { key: crate::screen::human::shortened(unknown, 60), value: String::new(), near }.told(lang));
     }
     let mut answers = Answers::default();
     for field in Field::ALL {

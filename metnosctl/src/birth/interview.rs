@@ -86,7 +86,7 @@ fn gone(error: ReadlineError) -> CtlError {
 
 fn unknown(screen: &Screen, words: String) -> String {
     let near = nearest(&words, Field::ALL.iter().map(|field| field.key()));
-    Wrong { key: crate::human::shortened(&words, 60), value: String::new(), near }.told(screen.lang())
+    Wrong { key: crate::screen::human::shortened(&words, 60), value: String::new(), near }.told(screen.lang())
 }
 
 fn said(editor: &mut DefaultEditor, prompt: &str) -> Result<Said, CtlError> {
@@ -158,7 +158,7 @@ fn show_answers(screen: &mut Screen, answers: &Answers) -> Result<(), CtlError> 
     let width = Field::ALL.iter().map(|field| field.key().len()).max().unwrap_or(0);
     for (field, text) in &answers.0 {
         let text = if text.is_empty() { "–".to_owned() } else { text.replace('\n', "; ") };
-        screen.line(&format!("  {:width$}  {}", field.key(), crate::escape::line(&text)))?;
+        screen.line(&format!("  {:width$}  {}", field.key(), crate::screen::escape::line(&text)))?;
     }
     Ok(())
 }

@@ -19,17 +19,19 @@ use metnos_proto::msg::common::Lang;
 use metnos_texts::{Key, say, tell};
 use serde_json::{Value, json};
 
+use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
+use crate::instance::atomic_file;
+use crate::instance::create;
 use crate::instance::{BIRTH, CONFIG, Content, Instance, MAX_CONFIG};
-use crate::reach::Reach;
 use crate::screen::Screen;
-use crate::{create, escape, keep};
+use crate::screen::escape;
 
 use answers::{Answers, Field, MAX_ANSWERS};
 use machine::Machine;
 use plan::{FILES, House, Step, Way};
 
-/// See [`crate::cli::Command::Birth`].
+/// See [`crate::command_line::cli::Command::Birth`].
 #[derive(Debug, Default, Args)]
 pub struct Birth {
     /// Take the answers from this TOML file, and ask nothing; a single `-` reads standard input
@@ -193,7 +195,7 @@ fn load(instance: &Instance, machine: &Machine) -> Result<Kept, CtlError> {
         }
     }
     let path = instance.directory().join(BIRTH);
-    let text = keep::read(&path, MAX_ANSWERS).map_err(|error| refused(BIRTH, error))?.unwrap_or_default();
+    let text = atomic_file::read(&path, MAX_ANSWERS).map_err(|error| refused(BIRTH, error))?.unwrap_or_default();
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| refused(BIRTH, error.message()))?;
     let part = |name: &str| table.get(name).and_then(toml::Value::as_table).cloned().unwrap_or_default();
     let answered = answers::parse(machine, &part("answers").to_string(), Lang::En);
@@ -216,7 +218,7 @@ pub(crate) fn save(instance: &Instance, kept: &Kept) -> Result<(), CtlError> {
     let written = kept.written.iter().map(|(key, text)| (key.clone(), toml::Value::String(text.clone())));
     table.insert("written".to_owned(), toml::Value::Table(written.collect()));
     let text = format!("# What was answered to `metnosctl birth`, and what that has written. No secrets.\n{table}");
-    keep::replace(&directory.join(BIRTH), &text, 0o600).map_err(failed)
+    atomic_file::replace(&directory.join(BIRTH), &text, 0o600).map_err(failed)
 }
 
 /// The files as they are, or as a new instance has them.
@@ -224,7 +226,8 @@ fn house(instance: &Instance) -> Result<House, CtlError> {
     let mut house = House::new();
     let is_new = instance.content().ok() == Some(Content::Nothing);
     for file in FILES {
-        let read = keep::read(&instance.directory().join(file), MAX_CONFIG).map_err(|error| refused(file, error))?;
+        let read =
+            atomic_file::read(&instance.directory().join(file), MAX_CONFIG).map_err(|error| refused(file, error))?;
         let shipped = || is_new.then(|| plan::shipped(file).to_owned());
         if let Some(text) = read.or_else(shipped) {
             house.insert(file, text);
@@ -251,7 +254,8 @@ fn apply(instance: &Instance, kept: &mut Kept) -> Result<Done, CtlError> {
     for file in FILES {
         if steps.iter().any(|step| step.spot.file == file && step.way != Way::Kept) {
             let text = texts.get(file).map(String::as_str).unwrap_or_default();
-            keep::replace(&instance.directory().join(file), text, 0o640).map_err(|error| refused(file, error))?;
+            atomic_file::replace(&instance.directory().join(file), text, 0o640)
+                .map_err(|error| refused(file, error))?;
         }
     }
     for step in steps.iter().filter(|step| step.way != Way::Kept) {
@@ -267,7 +271,7 @@ fn apply(instance: &Instance, kept: &mut Kept) -> Result<Done, CtlError> {
 fn next(instance: &Instance, kept: &Kept, done: &Done) -> Vec<(&'static str, String)> {
     let (mut next, answers) = (Vec::new(), &kept.answers);
     let configured = done.steps.iter().any(|step| step.spot.file == CONFIG && step.way != Way::Kept);
-    match Reach::to(instance) {
+    match Connection::to(instance) {
         Err(_) => next.push(("start", "metnosctl up --detach".to_owned())),
         Ok(_) if configured => next.push(("restart", "metnosctl down && metnosctl up --detach".to_owned())),
         Ok(_) => {}
@@ -325,7 +329,7 @@ pub(crate) fn show_steps(screen: &mut Screen, steps: &[Step]) -> Result<(), CtlE
     for step in steps {
         let shown = |text: &str| {
             let text = if text.is_empty() { "–".to_owned() } else { text.replace('\n', "; ") };
-            crate::human::shortened(&escape::line(&text), 160)
+            crate::screen::human::shortened(&escape::line(&text), 160)
         };
         let place = format!("{}, {}", step.spot.file, step.spot.what);
         let (before, after) = (shown(&step.before), shown(&step.after));

@@ -8,7 +8,7 @@ use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use super::answers::{Answers, DIRECTORY, Field, LISTEN, NONE, OFF, rendered};
 use crate::instance::CONFIG;
-use crate::seeds::WORKSPACE as SHIPPED;
+use crate::instance::seeds::WORKSPACE as SHIPPED;
 
 /// The files that answers go into, below the instance.
 pub const FILES: [&str; 4] = [CONFIG, "workspace/IDENTITY.md", "workspace/USER.md", "workspace/TELOS.md"];
@@ -208,7 +208,7 @@ fn found(spot: Spot, house: &House, answer: &str) -> Result<Found, String> {
 pub fn shipped(file: &str) -> &'static str {
     let name = file.rsplit('/').next().unwrap_or(file);
     let found = SHIPPED.iter().find(|(path, _)| *path == name).map(|(_, bytes)| *bytes);
-    let bytes = found.unwrap_or(if file == CONFIG { crate::seeds::CONFIG } else { b"" });
+    let bytes = found.unwrap_or(if file == CONFIG { crate::instance::seeds::CONFIG } else { b"" });
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 

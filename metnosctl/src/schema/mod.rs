@@ -6,10 +6,10 @@ mod shape;
 use clap::CommandFactory;
 use serde_json::{Map, Value, json};
 
-use crate::cli::Cli;
+use crate::command_line::cli::Cli;
 use crate::error::{CtlError, Exit};
-use crate::escape;
 use crate::screen::Screen;
+use crate::screen::escape;
 
 /// The dialect of what is published.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";

@@ -6,7 +6,7 @@ use metnos_proto::envelope::{Envelope, File};
 use metnos_proto::msg::common::{Integrity, Lang};
 use metnos_proto::prompt::{Block, Message, Prompt, Tool};
 use metnos_proto::zone::Zone;
-use metnos_reflex::when::moment;
+use metnos_reflex::words::when::moment;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

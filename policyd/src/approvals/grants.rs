@@ -2,8 +2,8 @@
 //! one target. A word that is stored answers a question; it never goes above a denial, and it is silent
 //! on whatever must be asked each time (design: policy §2, §4).
 
-use metnos_policy::paths::{self, Places};
-use metnos_policy::spec::{Effect, Spec, is_critical};
+use metnos_policy::call::paths::{self, Places};
+use metnos_policy::call::spec::{Effect, Spec, is_critical};
 use metnos_proto::executor::{Class, Role};
 use metnos_proto::ids::TurnId;
 use metnos_proto::json::child;

@@ -26,7 +26,7 @@ pub const KEPT_MS: u64 = 7 * DAY_MS;
 /// The most bytes of the arguments of all acts that a card can hold.
 pub const MAX_ARGUMENTS: usize = 256 << 10;
 /// The most acts of one card: the questions of one turn.
-pub const MAX_ACTS: usize = metnos_policy::context::MAX_QUESTIONS as usize;
+pub const MAX_ACTS: usize = metnos_policy::evidence::context::MAX_QUESTIONS as usize;
 
 /// The rule by which whatever a guest would change asks the owner.
 pub const GUESTS: &str = "guest.write";

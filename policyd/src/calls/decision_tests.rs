@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use metnos_policy::context::{Confirm, Context, Who, World};
-use metnos_policy::fields::Files;
-use metnos_policy::results::Output;
-use metnos_policy::spec::Spec;
+use metnos_policy::call::fields::Files;
+use metnos_policy::call::spec::Spec;
+use metnos_policy::evidence::context::{Confirm, Context, Who, World};
+use metnos_policy::evidence::results::Output;
 use metnos_proto::executor::{Class, Manifest};
 use metnos_proto::msg::common::{CallRef, Level, Readers, RefusalCode, Standing};
 use metnos_proto::msg::memoryd as memory;

@@ -59,7 +59,8 @@ impl Policy {
         let mut opened = Turn::new(trace, principal, world, "", now);
         // What stands on his own command line the owner has typed, every argument of it.
         if let Some(typed) = arguments.read().ok().and_then(|bytes| Arguments::parse(&bytes).ok()) {
-            opened.flow.intent = metnos_policy::intent::Intent::typed(intent::typed(&executor, typed.value()));
+            opened.flow.intent =
+                metnos_policy::evidence::intent::Intent::typed(intent::typed(&executor, typed.value()));
         }
         if matches!(by, By::Sent) {
             // What was sent is somebody else's until the owner has looked at it.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use metnos_policy::context::Context;
-use metnos_policy::intent::Intent;
+use metnos_policy::evidence::context::Context;
+use metnos_policy::evidence::intent::Intent;
 use metnos_policy::rules::Judgement;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Integrity, Level, Refusal, RefusalCode, Standing};

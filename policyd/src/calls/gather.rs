@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use metnos_policy::context::{Context, World};
-use metnos_policy::fields::Files;
-use metnos_policy::results::Output;
+use metnos_policy::call::fields::Files;
+use metnos_policy::evidence::context::{Context, World};
+use metnos_policy::evidence::results::Output;
 use metnos_proto::ids::TurnId;
 use metnos_proto::json::JsonError;
 use metnos_proto::msg::common::{CallRef, Level, Refusal};

@@ -1,7 +1,7 @@
 //! The intent as it comes over the wire, checked against its limits before the rules see it. It
 //! endorses nothing by itself: which literals stand in the owner's words the rules find out.
 
-use metnos_policy::intent::{MAX_ARGUMENTS, MAX_LITERAL_BYTES, Slot as Foreseen, Wanted};
+use metnos_policy::evidence::intent::{MAX_ARGUMENTS, MAX_LITERAL_BYTES, Slot as Foreseen, Wanted};
 use metnos_proto::json;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::policyd::{MAX_PER_SLOT, MAX_SLOTS, Slot};

@@ -1,8 +1,8 @@
 //! What may be said of a result that nobody here reads: its labels, and the digests of its parts.
 
-use metnos_policy::results::{Output, Part};
+use metnos_policy::call::spec::Spec;
+use metnos_policy::evidence::results::{Output, Part};
 use metnos_policy::rules::Judgement;
-use metnos_policy::spec::Spec;
 use metnos_proto::ids::{Blake3, CallId, TurnId};
 use metnos_proto::json::{self, JsonError, Limits};
 use metnos_proto::msg::common::{Leaf, Outcome, Refusal};

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_policy::paths::{Places, resolve};
-use metnos_policy::spec::Spec;
+use metnos_policy::call::paths::{Places, resolve};
+use metnos_policy::call::spec::Spec;
 use metnos_proto::executor::{Capability, Manifest, Role};
 use metnos_proto::ids::TurnId;
 use metnos_proto::json::{JsonError, child};

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use metnos_policy::context::{Context, Who};
+use metnos_policy::evidence::context::{Context, Who};
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Integrity, Label, Outcome, Readers, Refusal, Standing};
 use metnos_proto::msg::policyd::{Acted, Answered, Ran, SettledAct};

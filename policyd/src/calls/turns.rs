@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use metnos_policy::context::{Context, World};
-use metnos_policy::results::Output;
+use metnos_policy::evidence::context::{Context, World};
+use metnos_policy::evidence::results::Output;
 use metnos_proto::edge::Word;
 use metnos_proto::edges::planner_policyd::Ask;
 use metnos_proto::ids::{CallId, HandleId, TraceId, TurnId};

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use metnos_policy::spec::Spec;
+use metnos_policy::call::spec::Spec;
 use metnos_proto::envelope::Candidate;
 use metnos_proto::executor::{Class, Manifest, Schema, lint, parse_version};
 use metnos_proto::executor::{MAX_CODE_BYTES, MAX_MANIFEST_BYTES, MAX_SCHEMA_BYTES};

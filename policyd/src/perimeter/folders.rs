@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use metnos_policy::context::{Context, World};
-use metnos_policy::spec::{Effect, Spec};
+use metnos_policy::call::spec::{Effect, Spec};
+use metnos_policy::evidence::context::{Context, World};
 use metnos_proto::executor::outside::Declared;
 use metnos_proto::executor::{Capability, Class, Manifest, PathGrant, guests};
 use metnos_proto::ids::TurnId;

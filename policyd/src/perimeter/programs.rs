@@ -2,8 +2,8 @@
 //! taken off. It can only forbid: nothing else than what is listed is there to be run, and whoever asks for it is told so before
 //! anything starts (design: executor §6, policy §7). Whether what is listed may run now, the rules say.
 
-use metnos_policy::argv::{self, Comes};
-use metnos_policy::spec::Spec;
+use metnos_policy::call::argv::{self, Comes};
+use metnos_policy::call::spec::Spec;
 use metnos_proto::executor::commands::{self, bare};
 use metnos_proto::executor::{Manifest, Role};
 

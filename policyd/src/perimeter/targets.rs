@@ -2,7 +2,7 @@
 //! following a link. Whether something is there already, and whether it begins like a file of secrets, decides what the call
 //! is; whatever cannot be looked at counts as there (design: policy §2, §7).
 
-use metnos_policy::fields::Files;
+use metnos_policy::call::fields::Files;
 use metnos_proto::executor::Role;
 
 use crate::approvals::cards::Asking;

@@ -35,7 +35,7 @@ use crate::people::principal::{Principal, identify};
 use crate::policy::{Policy, head};
 use crate::refusals::{internal, memory_gone};
 use crate::serve::door::stranger;
-use metnos_policy::context::Who;
+use metnos_policy::evidence::context::Who;
 use serde_json::Value;
 
 /// The most bytes a person may say at once.

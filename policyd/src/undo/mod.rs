@@ -5,7 +5,7 @@
 pub(crate) mod back;
 pub(crate) mod store;
 
-use metnos_policy::spec;
+use metnos_policy::call::spec;
 use metnos_proto::executor::Manifest;
 use metnos_proto::ids::{Blake3, CallId, TurnId};
 use metnos_proto::json;

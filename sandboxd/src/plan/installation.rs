@@ -12,8 +12,8 @@ use super::{
     Memory, Mode, Mount, MountFlags, Namespace, OUTSIDE, OUTSIDE_WRITABLE, PLAN_FORMAT, POOL_NAME, PROGRAM_FD, Place,
     Plan, PlanError, Right, SEAL_FILE, Spec, TMP, UMASK, Use, WORKSPACE, WRITABLE,
 };
-use crate::commands::{Command, Programs};
-use crate::interp::Interpreter;
+use crate::machine::commands::{Command, Programs};
+use crate::machine::interpreter::Interpreter;
 
 /// The connections of a call.
 const CONNECTIONS: u8 = 6;

@@ -47,14 +47,14 @@ fn another_list_of_programs_is_another_sandbox_only_for_whom_it_concerns() {
     let mut more = installation();
     more.programs.listed.push("/usr/bin/cat".to_owned());
     let libraries = vec!["/usr/lib/x86_64-linux-gnu/libc.so.6".to_owned()];
-    more.programs.found.push(crate::commands::Command { path: "/usr/bin/cat".to_owned(), libraries });
+    more.programs.found.push(crate::machine::commands::Command { path: "/usr/bin/cat".to_owned(), libraries });
     let hash = |installation: &Installation, what: &str| granted(installation, "shell-listed", what).unwrap().hash();
     assert_ne!(hash(&installation(), RUNS_ALL), hash(&more, RUNS_ALL));
     for what in ["{ exec = [\"/usr/bin/wc\"] }", "{ fs_read = [\"workspace/\"] }"] {
         assert_eq!(hash(&installation(), what), hash(&more, what), "{what}");
     }
     // With nothing listed it is a sandbox like any other.
-    let none = Installation { programs: crate::commands::Programs::default(), ..installation() };
+    let none = Installation { programs: crate::machine::commands::Programs::default(), ..installation() };
     let plan = granted(&none, "shell-listed", "{ exec = [\"*\"] }").unwrap();
     assert_eq!((plan.runs(), plan.spec().modes.as_slice()), (Runs::Nothing, Mode::LADDER.as_slice()));
     assert_eq!([plan.spec().seccomp, plan.spec().start_seccomp], none.seccomp);

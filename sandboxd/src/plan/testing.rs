@@ -6,8 +6,8 @@ use metnos_proto::executor::Manifest;
 use metnos_proto::ids::Blake3;
 
 use super::{Installation, Plan, PlanError};
-use crate::commands::{Command, Programs};
-use crate::interp::{Interpreter, NetParts};
+use crate::machine::commands::{Command, Programs};
+use crate::machine::interpreter::{Interpreter, NetParts};
 
 /// The installation.
 pub fn installation() -> Installation {

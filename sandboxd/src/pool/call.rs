@@ -20,20 +20,20 @@ use metnos_proto::msg::sandboxd::{Fill, Run, RunProgress, RunReport};
 use metnos_proto::payload::{Filling, Sealed};
 use tokio::sync::{oneshot, watch};
 
-use super::ahead::Expected;
-use super::given::{Comes, Given};
 use super::named::{Named, one_name_each, words_name};
-use super::output::{Judged, judge};
 use super::registry::Denial;
 use super::results::Resolved;
 use super::running::{NotAdmitted, Slot, Whose};
-use super::verify::Verified;
+use super::secret_injection::{Comes, Given};
+use super::speculative::Expected;
 use super::{Entry, Handing, Job, Sandbox, Secrets};
-use crate::approved::Approved;
-use crate::hidden::Cover;
-use crate::mounted::not_in_the_way;
+use crate::confine::approved::Approved;
+use crate::confine::hidden::Cover;
+use crate::machine::mounted::not_in_the_way;
 use crate::plan::Plan;
 use crate::serve::Service;
+use crate::verify::Verified;
+use crate::verify::output::{Judged, judge};
 
 /// How often an end is told to a memoryd that was gone or late; it answers a repeated one as it did before.
 pub const ENDED_TRIES: u32 = 4;

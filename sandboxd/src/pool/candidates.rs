@@ -6,9 +6,9 @@ use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCod
 use metnos_proto::msg::policyd::MAX_EXECUTORS;
 use metnos_proto::parcel;
 
-use super::files::{File, FileError};
-use super::registry::Registry;
-use super::verify::{Formed, Texts};
+use crate::pool::files::{File, FileError};
+use crate::pool::registry::Registry;
+use crate::verify::{Formed, Texts};
 
 fn invalid(id: &ExecutorId, why: &dyn std::fmt::Display) -> Refusal {
     Refusal::new(RefusalCode::Invalid, "stage.unfit", format!("{id}: {why}"))

@@ -6,29 +6,24 @@ use std::future::Future;
 use metnos_proto::msg::sandboxd::Canary;
 use serde_json::Value;
 
-use crate::hidden::Cover;
+use crate::confine::hidden::Cover;
 use crate::plan::{Installation, Mode, Plan};
 
-pub mod ahead;
-pub mod birth;
 pub mod call;
 pub mod candidates;
-pub mod contract;
 pub mod files;
-pub mod given;
 pub mod named;
-pub mod output;
 pub mod registry;
 pub mod results;
 pub mod running;
-pub mod scan;
-mod seam;
+pub(crate) mod sandbox_job;
+pub mod secret_injection;
 pub mod secrets;
+pub mod speculative;
 #[cfg(test)]
-mod testing;
-pub mod verify;
+pub(crate) mod testing;
 
-pub use seam::{Entry, Finished, Handing, Job};
+pub use sandbox_job::{Entry, Finished, Handing, Job};
 pub use secrets::Secrets;
 
 /// Where calls run.
@@ -53,7 +48,7 @@ pub trait Sandbox: 'static {
         &[]
     }
 
-    /// What must not exist in the world of a call in this sandbox that names these files; see [`crate::hidden`].
+    /// What must not exist in the world of a call in this sandbox that names these files; see [`crate::confine::hidden`].
     ///
     /// # Errors
     /// In a sentence, why it cannot be said. Nothing must run then.

@@ -14,8 +14,8 @@ use metnos_proto::msg::sandboxd::PoolEntry;
 use serde_json::{Value, json};
 
 use super::files::{File, FileError, Folder, Version};
-use super::verify::{Formed, Misfit, Proof, SIGNATURE_BYTES, Texts, Verified, compare};
 use crate::plan::{Installation, canonical, lock_of};
+use crate::verify::{Formed, Misfit, Proof, SIGNATURE_BYTES, Texts, Verified, compare};
 
 /// The most executors that are remembered as set aside; beyond it each one is refused anew.
 pub const MAX_QUARANTINED: usize = 1024;

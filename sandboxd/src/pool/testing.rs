@@ -4,10 +4,10 @@
 use metnos_proto::executor::Manifest;
 use metnos_proto::msg::common::ExecutorId;
 
-use super::verify::{Formed, Texts};
 use crate::plan::testing::installation;
+use crate::verify::{Formed, Texts};
 
-pub(super) fn fs_read() -> Formed {
+pub(crate) fn fs_read() -> Formed {
     let texts = Texts {
         manifest: include_bytes!("../../../executors/fs_read/manifest.toml").to_vec(),
         code: include_bytes!("../../../executors/fs_read/main.py").to_vec(),

@@ -21,8 +21,8 @@ use metnos_proto::phase::{self, TrustPhase};
 use super::{Service, sealed};
 use crate::pool::Sandbox;
 use crate::pool::call::{Line, Out, not_admitted};
-use crate::pool::given::Comes;
 use crate::pool::running::NotAdmitted;
+use crate::pool::secret_injection::Comes;
 
 /// From how many bytes of results on the memory that a turn has passed through is given back at its end.
 const LARGE_RESULTS: usize = 256 << 10;

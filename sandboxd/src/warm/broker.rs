@@ -14,7 +14,7 @@ use seccompiler::BpfProgram;
 
 use super::line::Line;
 use super::narrow;
-use crate::mounts;
+use crate::confine::mounts;
 use crate::plan::{Mount, MountFlags, Use};
 use crate::sys::{self, Cloned};
 

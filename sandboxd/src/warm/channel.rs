@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 
 use super::{Idle, MAX_TOLD};
-use crate::order::layout;
+use crate::confine::order::layout;
 
 /// Tells a process its code, so that it has it loaded when its request comes; what is still to be told. `None` when it
 /// does not hear any more.

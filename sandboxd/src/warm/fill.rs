@@ -13,10 +13,10 @@ use super::stock::{self, Key, Next, Standing};
 use super::waiting::Waiting;
 use super::zygote::Zygote;
 use super::{Idle, MAX_COMPILED, MAX_TOLD, Pool};
-use crate::approved::World;
-use crate::frames::{self, Word};
-use crate::limits::{Ending, supervise};
-use crate::said::Said;
+use crate::confine::approved::World;
+use crate::process::frames::{self, Word};
+use crate::process::input::Said;
+use crate::process::limits::{Ending, supervise};
 
 impl Pool {
     /// One step towards a full pool; how long to rest when there is none to take.

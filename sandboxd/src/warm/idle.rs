@@ -5,8 +5,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Signal, WaitId, WaitIdOptions};
 
-use crate::launch::Launched;
 use crate::plan::Limits;
+use crate::process::launch::Launched;
 
 /// The longest report that is read.
 const MAX_WORDS: usize = 512;

@@ -13,11 +13,11 @@ use metnos_proto::msg::common::Carrier;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::approved::{Identity, World};
-use crate::frames::{self, Word};
-use crate::launch::Launcher;
-use crate::order::{self, layout};
+use crate::confine::approved::{Identity, World};
+use crate::confine::order::{self, layout};
 use crate::plan::{Mount, Plan, Spec};
+use crate::process::frames::{self, Word};
+use crate::process::launch::Launcher;
 
 mod broker;
 mod channel;

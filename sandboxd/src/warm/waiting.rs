@@ -5,10 +5,10 @@ use std::rc::Rc;
 use rustix::fs::{Mode, OFlags};
 
 use super::Idle;
-use crate::approved::{Identity, World};
-use crate::frames::{self, Word};
-use crate::order;
+use crate::confine::approved::{Identity, World};
+use crate::confine::order;
 use crate::plan::{Mount, Plan, Use};
+use crate::process::frames::{self, Word};
 
 /// The code of an executor and its sandbox, kept so that it can be made to wait.
 #[derive(Debug, Clone)]

@@ -7,12 +7,12 @@ use rustix::net::SocketType;
 
 use super::Idle;
 use super::line::{Line, LineError};
-use crate::frames::{self, Word};
-use crate::groups::Group;
-use crate::inner::Becoming;
-use crate::launch::{Launched, Launcher, Pipes};
-use crate::order;
+use crate::confine::inner::Becoming;
+use crate::confine::order;
 use crate::plan::Plan;
+use crate::process::frames::{self, Word};
+use crate::process::groups::Group;
+use crate::process::launch::{Launched, Launcher, Pipes};
 
 /// The zygote and the line to it.
 #[derive(Debug)]

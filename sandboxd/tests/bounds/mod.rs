@@ -3,7 +3,7 @@
 use metnos_proto::ids::TurnId;
 use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome};
-use metnos_sandboxd::approved::Approved;
+use metnos_sandboxd::confine::approved::Approved;
 use metnos_sandboxd::plan::{KEPT, Plan};
 use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox, ScratchFolder, Secrets};
 use serde_json::json;

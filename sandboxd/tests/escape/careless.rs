@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use metnos_proto::json;
 use metnos_proto::msg::common::{Outcome, Resources};
-use metnos_sandboxd::approved::World;
-use metnos_sandboxd::escape::{Case, Layer};
-use metnos_sandboxd::frames::{HEAD, Word, frame};
-use metnos_sandboxd::inner::{Becoming, Careless};
-use metnos_sandboxd::launch::{Launched, Launcher};
-use metnos_sandboxd::limits::{self, Breach, Ending, supervise};
-use metnos_sandboxd::order::layout;
+use metnos_sandboxd::confine::approved::World;
+use metnos_sandboxd::confine::inner::{Becoming, Careless};
+use metnos_sandboxd::confine::order::layout;
 use metnos_sandboxd::plan::{Egress, Limits, Memory, Mount, MountFlags, Namespace, Plan, Spec, Use};
 use metnos_sandboxd::pool::{Entry, Finished, Sandbox, ScratchFolder};
-use metnos_sandboxd::said::{self, Said};
+use metnos_sandboxd::process::frames::{HEAD, Word, frame};
+use metnos_sandboxd::process::input::{self, Said};
+use metnos_sandboxd::process::launch::{Launched, Launcher};
+use metnos_sandboxd::process::limits::{self, Breach, Ending, supervise};
+use metnos_sandboxd::selftest::escape::{Case, Layer};
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -106,7 +106,7 @@ pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Resu
     words.extend(frame(Word::Source, case.whole().as_bytes()));
     // The descriptor that was left open is no connection that anybody knows of.
     let told = plan.careless(|spec| spec.egress = None);
-    words.extend(frame(Word::Request, &said::request(&told, &Entry::Call { args: arguments, thought: None })));
+    words.extend(frame(Word::Request, &input::request(&told, &Entry::Call { args: arguments, thought: None })));
     if has(Layer::Channel) {
         // Where a limit is what ends it, there must be time for that.
         let limited = case.behind.contains(&Layer::Limits) && !has(Layer::Limits);

@@ -1,18 +1,18 @@
-//! The escape suite (`metnos_sandboxd::escape`) on this machine. Each case is tried on a fresh interpreter and on a warm process;
+//! The escape suite (`metnos_sandboxd::selftest::escape`) on this machine. Each case is tried on a fresh interpreter and on a warm process;
 //! and once more with the layer it names taken away, where it must get through: that shows that it tests something.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
 
 use metnos_proto::msg::common::{Carrier, Outcome};
-use metnos_sandboxd::approved::World;
-use metnos_sandboxd::escape::{self, Case, Layer, families};
-use metnos_sandboxd::frames::{HEAD, Word, frame};
-use metnos_sandboxd::limits::{self, Breach, Ending, supervise};
-use metnos_sandboxd::order::layout;
+use metnos_sandboxd::confine::approved::World;
+use metnos_sandboxd::confine::order::layout;
 use metnos_sandboxd::plan::{Limits, Plan};
 use metnos_sandboxd::pool::{Entry, Finished, Sandbox, ScratchFolder};
-use metnos_sandboxd::said::{self, Said};
+use metnos_sandboxd::process::frames::{HEAD, Word, frame};
+use metnos_sandboxd::process::input::{self, Said};
+use metnos_sandboxd::process::limits::{self, Breach, Ending, supervise};
+use metnos_sandboxd::selftest::escape::{self, Case, Layer, families};
 use rustix::process::Resource;
 use serde_json::Value;
 
@@ -88,7 +88,7 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     let launched = idle.take().ok_or("the child has ended")?;
     let arguments = metnos_proto::json::canonical(&arguments());
     let mut words = frame(Word::Source, case.whole().as_bytes());
-    words.extend(frame(Word::Request, &said::request(&plan, &Entry::Call { args: arguments, thought: None })));
+    words.extend(frame(Word::Request, &input::request(&plan, &Entry::Call { args: arguments, thought: None })));
     let mut granted_limits = plan.spec().limits;
     let granted = Duration::from_secs(granted_limits.wall_s.into());
     let mut patience = Duration::from_secs(60) * slower();

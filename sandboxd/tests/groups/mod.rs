@@ -3,11 +3,11 @@
 
 use metnos_proto::executor::Quotas;
 use metnos_proto::msg::common::Outcome;
-use metnos_sandboxd::frames::{Word, frame};
-use metnos_sandboxd::limits::{Ending, Finished, supervise};
 use metnos_sandboxd::plan::Limits;
 use metnos_sandboxd::pool::Entry;
-use metnos_sandboxd::said::{self, Said};
+use metnos_sandboxd::process::frames::{Word, frame};
+use metnos_sandboxd::process::input::{self, Said};
+use metnos_sandboxd::process::limits::{Ending, Finished, supervise};
 use rustix::fs::{Mode, OFlags};
 
 use super::escape;
@@ -64,7 +64,7 @@ async fn run(lab: &Lab, code: &str, bounded: bool) -> Result<Finished, String> {
     escape::without_all_limits(&mut words);
     words.extend(frame(Word::Source, code.as_bytes()));
     let entry = Entry::Call { args: b"{}".to_vec(), thought: None };
-    words.extend(frame(Word::Request, &said::request(&plan, &entry)));
+    words.extend(frame(Word::Request, &input::request(&plan, &entry)));
     // Watched as if it might have everything, so that nobody but its group says that it had too much.
     let never = std::future::pending();
     let finished = supervise(launched, &OPEN, Said::words(&words), None, Ending::AtDeath, never, |_, _| {}).await;

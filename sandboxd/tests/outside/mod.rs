@@ -7,7 +7,7 @@ use metnos_proto::executor::Manifest;
 use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome};
 use metnos_proto::msg::sandboxd::SeenFolder;
-use metnos_sandboxd::approved::Approved;
+use metnos_sandboxd::confine::approved::Approved;
 use metnos_sandboxd::plan::Plan;
 use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox, Secrets};
 use rustix::fs::{CWD, RenameFlags};

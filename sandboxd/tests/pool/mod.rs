@@ -7,12 +7,12 @@ use metnos_proto::ids::TurnId;
 use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome};
 use metnos_proto::msg::sandboxd::SeenFolder;
-use metnos_sandboxd::approved::Approved;
-use metnos_sandboxd::frames::MAX_ALARMS;
-use metnos_sandboxd::limits::{Ending, supervise};
+use metnos_sandboxd::confine::approved::Approved;
 use metnos_sandboxd::plan::Plan;
 use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox, Secrets};
-use metnos_sandboxd::said::Said;
+use metnos_sandboxd::process::frames::MAX_ALARMS;
+use metnos_sandboxd::process::input::Said;
+use metnos_sandboxd::process::limits::{Ending, supervise};
 use metnos_sandboxd::warm::stock::{BUSY_CHILDREN, IDLE_CHILDREN};
 use rustix::fs::{CWD, RenameFlags};
 use serde_json::json;
@@ -282,14 +282,14 @@ pub async fn leftovers(lab: &Lab) -> Verdict {
 
 /// An order with anything wrong in it ends the process before a byte of code is read.
 pub async fn bad_orders(lab: &Lab) -> Verdict {
-    use metnos_sandboxd::frames::{Word, frame};
-    use metnos_sandboxd::inner::Becoming;
+    use metnos_sandboxd::confine::inner::Becoming;
+    use metnos_sandboxd::process::frames::{Word, frame};
     let plan = lab.pure_plan(Quotas { wall_s: 10, ..Quotas::default() });
     let launcher = lab.kernel.launcher();
     let pool = lab.kernel.pool();
     pool.fill().await?;
     let good = launcher.order(&plan, &[]);
-    let body = &good[metnos_sandboxd::frames::HEAD..];
+    let body = &good[metnos_sandboxd::process::frames::HEAD..];
     let changed = |change: fn(&mut Vec<u8>)| {
         let mut body = body.to_vec();
         change(&mut body);

@@ -82,7 +82,7 @@ fn programs(dir: &Path) {
     let puppet = bin.join("puppet");
     std::fs::copy(env!("CARGO_BIN_EXE_metnos-puppet"), &puppet).unwrap();
     for role in RoleName::daemons() {
-        std::fs::hard_link(&puppet, bin.join(metnos_supervisor::spawn::program(role))).unwrap();
+        std::fs::hard_link(&puppet, bin.join(metnos_supervisor::process::spawn::program(role))).unwrap();
     }
     for entry in [&bin, &supervisor, &puppet] {
         std::fs::set_permissions(entry, PermissionsExt::from_mode(0o755)).unwrap();

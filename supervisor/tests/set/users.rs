@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 
 use metnos_proto::control::DaemonState;
 use metnos_proto::role::RoleName;
-use metnos_supervisor::ids::{self, BLOCK};
+use metnos_supervisor::process::ids::{self, BLOCK};
 
 use crate::rig::{As, Plan, Rig, SOMEBODY, is_root, skipped_without_root, wait_until};
 
@@ -125,7 +125,7 @@ fn a_daemon_is_born_with_its_control_end_alone() {
         let pid = rig.pid_of(role);
         // Standard input, output and error, its copy of the control end, and the directory it counts them in.
         rig.await_log(&[&format!("puppet {role} {pid} born environment=0 descriptors=5")]);
-        let program = metnos_supervisor::spawn::program(role);
+        let program = metnos_supervisor::process::spawn::program(role);
         let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
         let shown = rig.dir.path().canonicalize().unwrap().join("bin").join(&program);
         assert_eq!(String::from_utf8(command).unwrap().trim_end_matches('\0'), shown.to_str().unwrap());

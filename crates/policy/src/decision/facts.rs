@@ -8,12 +8,12 @@ use metnos_proto::json::JsonError;
 use metnos_proto::msg::common::{CallRef, Refusal, Standing};
 
 use super::Verdict;
-use crate::arguments::{Arguments, Filled, Resolved};
-use crate::context::{Context, World};
-use crate::fields::Files;
-use crate::results::Output;
+use crate::call::arguments::{Arguments, Filled, Resolved};
+use crate::call::fields::Files;
+use crate::call::spec::Spec;
+use crate::evidence::context::{Context, World};
+use crate::evidence::results::Output;
 use crate::shares::Taken;
-use crate::spec::Spec;
 
 /// What an executor is granted.
 #[derive(Debug, Clone, Copy)]

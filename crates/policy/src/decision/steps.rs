@@ -6,13 +6,13 @@ use metnos_proto::msg::common::RefusalCode;
 use metnos_proto::msg::memoryd as memory;
 
 use super::{Callable, Facts, Finding, Flow, Found, Given, Load, Named, Profile, Step, Stored, Verdict};
-use crate::arguments::{self, Arguments, Filled, field};
-use crate::fields::{Asked, Claim};
-use crate::guard::{self, shown};
-use crate::paths::{self, Places};
+use crate::call::arguments::{self, Arguments, Filled, field};
+use crate::call::fields::{Asked, Claim};
+use crate::call::paths::{self, Places};
+use crate::call::spec::{Effect, Spec};
+use crate::rules::guard::{self, shown};
 use crate::rules::{self, Decision as RuleDecision, Judgement};
 use crate::shares::{HANDLES, KEPT_BYTES, RUNNING, Share};
-use crate::spec::{Effect, Spec};
 use metnos_proto::executor::Class;
 
 /// The most calls of one turn, whatever becomes of them.
@@ -156,7 +156,7 @@ impl<'a> Case<'a> {
         Some((self.callable?, self.facts.given?.filled?))
     }
 
-    fn world(&self) -> Option<&'a crate::context::World> {
+    fn world(&self) -> Option<&'a crate::evidence::context::World> {
         Some(self.facts.flow?.world)
     }
 

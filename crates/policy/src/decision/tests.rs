@@ -10,13 +10,13 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::arguments::{Arguments, Filled, Resolved};
-use crate::context::{Confirm, Context, Who, World};
-use crate::fields::Files;
-use crate::paths::Places;
-use crate::results::Output;
+use crate::call::arguments::{Arguments, Filled, Resolved};
+use crate::call::fields::Files;
+use crate::call::paths::Places;
+use crate::call::spec::Spec;
+use crate::evidence::context::{Confirm, Context, Who, World};
+use crate::evidence::results::Output;
 use crate::shares::Taken;
-use crate::spec::Spec;
 
 /// What a random call and state are made of; every fact that is looked at can be good, bad, asking or missing.
 #[derive(Debug, Clone)]

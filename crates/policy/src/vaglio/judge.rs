@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 
+use crate::text::words::fold;
 use crate::vaglio::telos::Telos;
-use crate::words::fold;
 
 /// What a judge is shown: the proposal as the owner would read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

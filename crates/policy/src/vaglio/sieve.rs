@@ -1,9 +1,9 @@
 //! The way of a proposal: guard, judge, alignment, brake, and what becomes of it. A proposal that contradicts a Law is
 //! blocked before any judge has heard of it.
 
-use crate::files;
-use crate::guard;
-use crate::paths::Places;
+use crate::call::paths::Places;
+use crate::rules::files;
+use crate::rules::guard;
 use crate::vaglio::bother::{self, Day, Quiet};
 use crate::vaglio::judge::{Judge, Shown};
 use crate::vaglio::telos::Telos;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use metnos_policy::context::{Context, Who};
+use metnos_policy::evidence::context::{Context, Who};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{Automation, AutomationAsk, Fire, Fired, MAX_AUTOMATIONS, MAX_SAYS, is_name};

@@ -1,0 +1,7 @@
+//! What a text says: words, numbers, days and addresses, in English and Italian.
+
+pub mod addresses;
+pub mod carriers;
+pub mod dates;
+pub mod numbers;
+pub mod words;

@@ -1,0 +1,259 @@
+//! Says whether an executor is what a request asks for, and how surely. Every word that carries
+//! weight must be explained, and every value taken up: what is left over means that something else
+//! was asked.
+
+pub mod ability;
+pub mod frame;
+pub mod slots;
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use metnos_proto::envelope::Known;
+
+use crate::matching::ability::{Ability, Want, weighty_marks};
+use crate::matching::slots::{Filled, Words, fill};
+use crate::words::lexicon::{self, Grams, Mark};
+use crate::words::token::{Kind, Token};
+
+/// The least likeness to an example with which a request is understood.
+pub const THRESHOLD: f32 = 0.6;
+/// The most words of a request whose letters are compared.
+const MOST_WORDS: usize = 16;
+/// The most abilities whose letters are compared with the request's.
+const MOST_COMPARED: usize = 32;
+/// How much better than the second the first must be.
+pub const MARGIN: f32 = 0.05;
+/// From this likeness on, a word is explained.
+const EXPLAINED: f32 = 0.7;
+/// What a path of another kind than in the examples takes from the likeness.
+const OTHER_KIND: f32 = 0.8;
+
+/// An executor that can serve the request, with its arguments.
+#[derive(Clone)]
+pub struct Match {
+    /// The executor: its place among the abilities.
+    pub ability: usize,
+    /// Its arguments.
+    pub filled: Filled,
+    /// The executor whose text becomes an argument.
+    pub producer: Option<Producer>,
+    /// The words of the request that carry weight.
+    pub asked: Vec<Mark>,
+    /// How sure it is, in [0, 1].
+    pub score: f32,
+}
+
+/// The first link of a chain.
+#[derive(Clone)]
+pub struct Producer {
+    /// The executor: its place among the abilities.
+    pub ability: usize,
+    /// Its arguments.
+    pub filled: Filled,
+    /// Pointer of the text in its result.
+    pub pointer: String,
+    /// The argument of the consumer that the text becomes.
+    pub argument: String,
+}
+
+/// All executors that can serve the request, best first.
+#[must_use]
+pub fn matches(abilities: &[Rc<Ability>], mnests: &[Known], words: &Words<'_>) -> Vec<Match> {
+    let mut found: Vec<Match> = (0..abilities.len()).filter_map(|at| evaluate(abilities, mnests, words, at)).collect();
+    found.sort_by(|a, b| b.score.total_cmp(&a.score));
+    found
+}
+
+fn evaluate(abilities: &[Rc<Ability>], mnests: &[Known], words: &Words<'_>, at: usize) -> Option<Match> {
+    let ability = abilities.get(at)?;
+    // Cheap first: an executor with which no word is shared needs no further look.
+    if !words.tokens.iter().any(|token| ability.explains(&token.mark) > 0.0) {
+        return None;
+    }
+    let mut used = vec![false; words.tokens.len()];
+    let filled = fill(ability, words, &mut used);
+    let producer = match filled.missing.as_slice() {
+        [] => None,
+        [missing] => Some(producer(abilities, mnests, words, at, *missing, &mut used)?),
+        _ => return None,
+    };
+    if words.tokens.iter().zip(&used).any(|(token, used)| token.is_value() && !used) {
+        return None;
+    }
+    let marks = weighty_marks(words.tokens, |at| used.get(at).copied().unwrap_or(false));
+    let helper = producer.as_ref().and_then(|producer| abilities.get(producer.ability)).map(Rc::as_ref);
+    if !marks.iter().all(|mark| is_explained(mark, &marks, ability, helper)) {
+        return None;
+    }
+    let leaves_open = filled.path.is_none() && (ability.needs_path() || filled.literals.is_empty());
+    if ability.takes_path() && leaves_open && !means_all(words.tokens, &marks) && !ability.finds(&filled) {
+        return None;
+    }
+    let (likeness, acts) = likeness(ability, &marks, filled.gives_more())?;
+    let reader = helper.unwrap_or(ability);
+    let path = producer.as_ref().map_or(&filled.path, |producer| &producer.filled.path);
+    let kind = kind_factor(reader, path.as_ref().map(|(_, kind)| *kind), acts)?;
+    let score = likeness * kind;
+    (score >= THRESHOLD).then_some(Match { ability: at, filled, producer, asked: marks, score })
+}
+
+fn is_explained(mark: &Mark, all: &[Mark], ability: &Ability, helper: Option<&Ability>) -> bool {
+    let takes_path = ability.takes_path() || helper.is_some_and(Ability::takes_path);
+    match mark {
+        Mark::Concept("have") => all.iter().any(|mark| matches!(mark, Mark::Concept("count" | "what"))),
+        mark if takes_path && (mark.is_path_noun() || *mark == Mark::Concept("in")) => true,
+        mark => ability.explains(mark) >= EXPLAINED || helper.is_some_and(|helper| helper.explains(mark) >= EXPLAINED),
+    }
+}
+
+/// Whether a request that names no path is about the whole workspace, rather than about something
+/// that the words leave open: "list the files", but not "show it" or "open the folder".
+fn means_all(tokens: &[Token<'_>], marks: &[Mark]) -> bool {
+    let says = |concept: &'static str| marks.contains(&Mark::Concept(concept));
+    let files = || tokens.iter().any(|token| lexicon::is_plural_of_file(token.text));
+    if says("root") {
+        return true;
+    }
+    if tokens.iter().any(|token| lexicon::points_at_something(token.text)) {
+        return false;
+    }
+    says("list") && !says("folder") || says("file") && (says("what") || files())
+}
+
+/// How like the nearest example the request is (the cosine of their weighted words), and whether a
+/// word of action or matter is shared, not only the form of a question. `None` without an anchor.
+fn likeness(ability: &Ability, marks: &[Mark], gives_more: bool) -> Option<(f32, bool)> {
+    let mut best: Option<(f32, bool)> = None;
+    for frame in ability.frames.iter().filter(|frame| gives_more || !frame.gives_more) {
+        let (mut dot, mut acts, mut asks_what, mut asks_in) = (0.0, false, false, false);
+        for mark in marks {
+            let Some((likeness, weight)) = frame
+                .marks
+                .iter()
+                .map(|known| (mark.likeness(known), known.weight()))
+                .max_by(|a, b| a.0.total_cmp(&b.0))
+                .filter(|(likeness, _)| *likeness > 0.0)
+            else {
+                continue;
+            };
+            dot += likeness * mark.weight() * weight;
+            acts |= mark.weight() >= 0.9 && weight >= 0.9;
+            asks_what |= *mark == Mark::Concept("what");
+            asks_in |= *mark == Mark::Concept("in");
+        }
+        let length = length(marks) * length(&frame.marks);
+        if length > 0.0 && (acts || asks_what && asks_in) {
+            let cosine = dot / length;
+            if best.is_none_or(|(known, _)| cosine > known) {
+                best = Some((cosine, acts));
+            }
+        }
+    }
+    best
+}
+
+fn length(marks: &[Mark]) -> f32 {
+    marks.iter().map(|mark| mark.weight().powi(2)).sum::<f32>().sqrt()
+}
+
+/// How well the kind of the path fits the kinds in the examples; `None` when it cannot be meant.
+fn kind_factor(ability: &Ability, kind: Option<Kind>, acts: bool) -> Option<f32> {
+    let kinds = ability.kinds;
+    let Some(kind) = kind.filter(|_| kinds.file || kinds.folder) else { return Some(1.0) };
+    match kind {
+        Kind::Folder => kinds.folder.then_some(1.0),
+        Kind::File if kinds.file => Some(1.0),
+        Kind::File => acts.then_some(OTHER_KIND),
+        Kind::Word
+        | Kind::Path
+        | Kind::Url
+        | Kind::Address
+        | Kind::Number
+        | Kind::Date
+        | Kind::Time
+        | Kind::Quoted
+        | Kind::Pattern => Some(1.0),
+    }
+}
+
+/// The executor whose text can become the missing argument, filled from the words that are left.
+/// A mnest between the two decides; without one, it must be the only one.
+fn producer(
+    abilities: &[Rc<Ability>],
+    mnests: &[Known],
+    words: &Words<'_>,
+    consumer: usize,
+    missing: usize,
+    used: &mut [bool],
+) -> Option<Producer> {
+    let slot = abilities.get(consumer)?.slots.get(missing)?;
+    let Want::Text(Some(media)) = &slot.want else { return None };
+    let name = |at: usize| abilities.get(at).map_or("", |ability| ability.candidate.name.as_str());
+    let mut found: Vec<(f64, Producer, Vec<bool>)> = Vec::new();
+    for (at, ability) in abilities.iter().enumerate() {
+        let Some(output) = ability.texts.iter().find(|text| text.media == *media) else { continue };
+        if at == consumer || ability.candidate.class != super::READ {
+            continue;
+        }
+        let mut after = used.to_vec();
+        let filled = fill(ability, words, &mut after);
+        // It must take a value up, and at its kind: else it has nothing to do with the words.
+        let took_value = words.tokens.iter().enumerate().any(|(at, _)| after[at] && !used[at]);
+        if !filled.missing.is_empty() || !took_value || filled.quoted {
+            continue;
+        }
+        if kind_factor(ability, filled.path.as_ref().map(|(_, kind)| *kind), false).is_none() {
+            continue;
+        }
+        let known = mnests.iter().filter(|mnest| mnest.from == name(at) && mnest.to == name(consumer));
+        let weight = known.map(|mnest| mnest.weight).fold(0.0, f64::max);
+        let pointer = output.pointer.clone();
+        found.push((weight, Producer { ability: at, filled, pointer, argument: slot.name.clone() }, after));
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut found = found.into_iter();
+    let (weight, producer, after) = found.next()?;
+    if found.next().is_some_and(|(second, ..)| second >= weight) {
+        return None;
+    }
+    used.copy_from_slice(&after);
+    Some(producer)
+}
+
+/// The abilities that come nearest to the words, best first, whether or not they can serve them: by
+/// shared groups of letters with names, summaries and examples, and by shared meaning.
+#[must_use]
+pub fn nearest(abilities: &[Rc<Ability>], tokens: &[Token<'_>], most: usize) -> Vec<usize> {
+    let marks = weighty_marks(tokens, |_| false);
+    let words: BTreeSet<String> = tokens
+        .iter()
+        .filter(|token| token.kind == Kind::Word && token.text.len() > 3)
+        .map(|token| token.text.to_lowercase())
+        .take(MOST_WORDS)
+        .collect();
+    let words: Vec<Grams> = words.iter().map(|word| Grams::of(word)).collect();
+    let mut ranked: Vec<(f32, usize)> = abilities
+        .iter()
+        .enumerate()
+        .map(|(at, ability)| (marks.iter().map(|mark| mark.weight() * ability.explains(mark)).sum(), at))
+        .collect();
+    let order = |a: &(f32, usize), b: &(f32, usize)| {
+        let summary = |at: usize| abilities.get(at).map_or("", |ability| ability.candidate.summary.as_str());
+        b.0.total_cmp(&a.0).then_with(|| summary(a.1).cmp(summary(b.1)))
+    };
+    ranked.sort_by(order);
+    // Letters are compared with those only that come near by meaning, or come first.
+    ranked.truncate(MOST_COMPARED);
+    for (score, at) in &mut ranked {
+        *score += abilities.get(*at).map_or(0.0, |ability| spelling(&ability.spellings, &words));
+    }
+    ranked.sort_by(order);
+    ranked.into_iter().take(most).map(|(_, at)| at).collect()
+}
+
+/// How many of the words resemble a word of the contract.
+fn spelling(theirs: &[Grams], words: &[Grams]) -> f32 {
+    let best = |word: &Grams| theirs.iter().map(|other| word.likeness(other)).fold(0.0, f32::max);
+    words.iter().map(best).filter(|best| *best > 0.4).sum()
+}

@@ -1,0 +1,161 @@
+//! Lists in a request: where one is called by its name, which file that is, and the things that are put on it.
+
+use metnos_proto::lists::{self, Kind};
+
+use crate::words::lexicon::{self, Mark};
+use crate::words::token::{self, Token};
+
+/// The most things that are put on a list at once.
+const MAX_ITEMS: usize = 32;
+/// The folder of new lists where nobody has said which.
+const USUAL: &str = "notes";
+/// What stands before a thing without saying which.
+const ARTICLES: &str = "the a an some il lo la i gli le l un uno una del dello della dei degli delle dell";
+
+/// The lists of whoever speaks.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a> {
+    /// Files that the words may call.
+    pub there: &'a [String],
+    /// Where a new one goes.
+    pub folder: &'a str,
+    /// Whether the words are Italian.
+    pub italian: bool,
+}
+
+impl Places<'_> {
+    /// The file of a list that is called so in `text`; one that is to be made only where that is wanted. `None` where there is
+    /// none, or more than one may be meant.
+    #[must_use]
+    pub fn place(&self, kind: &Kind, text: &str, makes: bool) -> Option<String> {
+        let folder = if self.folder.is_empty() { USUAL } else { self.folder };
+        let fitting: Vec<&String> = self.there.iter().filter(|path| kind.is_in(path)).collect();
+        let text = text.to_lowercase();
+        // Of several: the one that has the very name, then the one in the folder of lists.
+        let named = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_lowercase();
+            text.contains(&stem.replace(['-', '_'], " "))
+        };
+        let own = |path: &str| path.rsplit_once('/').is_some_and(|(parent, _)| parent == folder);
+        let only = |fits: &dyn Fn(&str) -> bool| {
+            let mut fitting = fitting.iter().filter(|path| fits(path));
+            fitting.next().filter(|_| fitting.next().is_none()).map(|path| (*path).clone())
+        };
+        if fitting.is_empty() {
+            return makes.then(|| format!("{folder}/{}", kind.file_name(self.italian)));
+        }
+        only(&|_| true)
+            .or_else(|| only(&|path| named(path) && own(path)))
+            .or_else(|| only(&named))
+            .or_else(|| only(&own))
+    }
+}
+
+/// The list that the words from `at` on call, and how many tokens do.
+#[must_use]
+pub fn called_at(tokens: &[Token<'_>], at: usize) -> Option<(usize, Kind)> {
+    const MOST: usize = 12;
+    let rest = tokens.get(at..)?;
+    let count = rest.iter().take(MOST).take_while(|token| token.kind == token::Kind::Word).count();
+    // Nothing of a list's name stands behind a comma.
+    let count = rest[..count].iter().position(|token| token.ends_clause).map_or(count, |last| last + 1);
+    let words: Vec<&str> = rest[..count].iter().map(|token| token.text).collect();
+    let is_english = words.iter().position(|word| word.eq_ignore_ascii_case("list"));
+    // "List notes" calls no list: only what is preceded by an article or a preposition does.
+    if is_english == Some(0)
+        && at.checked_sub(1).is_none_or(|before| tokens[before].mark != Mark::Free && !is_way(tokens, before))
+    {
+        return None;
+    }
+    lists::phrase(&words)
+}
+
+fn is_way(tokens: &[Token<'_>], at: usize) -> bool {
+    crate::words::grammar::way(tokens[at].text).is_some()
+}
+
+/// Whether a list is called here, or behind a preposition and articles that stand here.
+#[must_use]
+pub fn begins(tokens: &[Token<'_>], at: usize) -> bool {
+    let Some(token) = tokens.get(at) else { return false };
+    let first = if crate::words::grammar::way(token.text).is_some() { at + 1 } else { at };
+    let next = (first..tokens.len()).find(|at| !crate::words::grammar::is_filler(tokens[*at].text, true));
+    (first > at || next == Some(at)) && next.is_some_and(|next| called_at(tokens, next).is_some())
+}
+
+/// The things that these tokens of `text` name, a line for each.
+#[must_use]
+pub fn items(text: &str, tokens: &[Token<'_>]) -> String {
+    let mut things: Vec<&[Token<'_>]> = Vec::new();
+    let mut begin = 0;
+    for (at, token) in tokens.iter().enumerate() {
+        let joins = token.mark == Mark::And && !matches!(token.text, "then" | "poi");
+        if joins {
+            things.push(&tokens[begin..at]);
+            begin = at + 1;
+        } else if token.ends_clause {
+            things.push(&tokens[begin..=at]);
+            begin = at + 1;
+        }
+    }
+    things.push(&tokens[begin..]);
+    let named = things.into_iter().filter_map(|thing| {
+        let said = thing.iter().position(|token| !is_article(token.text)).unwrap_or(0);
+        let (first, last) = (thing.get(said)?, thing.last()?);
+        text.get(first.start..last.start + last.text.len()).map(str::trim).filter(|text| !text.is_empty())
+    });
+    let lines: Vec<String> = named.take(MAX_ITEMS).map(|thing| format!("- {thing}")).collect();
+    lines.join("\n")
+}
+
+fn is_article(word: &str) -> bool {
+    ARTICLES.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// Whether words are Italian, as far as they tell; else whether that is the language of whoever speaks.
+#[must_use]
+pub fn is_italian(tokens: &[Token<'_>], usual: metnos_proto::msg::common::Lang) -> bool {
+    lexicon::language(tokens).unwrap_or(usual) == metnos_proto::msg::common::Lang::It
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn listed(text: &str) -> String {
+        items(text, &token::tokens(text).unwrap())
+    }
+
+    #[test]
+    fn things_are_told_apart_and_their_articles_left_out() {
+        for (text, lines) in [
+            ("eggs", "- eggs"),
+            ("eggs, milk and bread", "- eggs\n- milk\n- bread"),
+            ("le uova, il latte e del pane", "- uova\n- latte\n- pane"),
+            ("l'olio e 2 limoni", "- olio\n- 2 limoni"),
+            ("1,5 l of milk and the \"mac and cheese\"", "- 1,5 l of milk\n- mac and cheese"),
+            ("some bread from the bakery", "- bread from the bakery"),
+            ("the", "- the"),
+        ] {
+            assert_eq!(listed(text), lines, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_the_file_that_is_there_or_a_new_one_in_its_folder() {
+        let text = "add eggs to the shopping list";
+        let kind = &metnos_proto::lists::called(text)[0];
+        let place = |there: &[&str], folder: &str, makes: bool| {
+            let there: Vec<String> = there.iter().map(|path| (*path).to_owned()).collect();
+            Places { there: &there, folder, italian: false }.place(kind, text, makes)
+        };
+        assert_eq!(place(&[], "", true).unwrap(), "notes/shopping.md");
+        assert_eq!(place(&[], "shared", true).unwrap(), "shared/shopping.md");
+        assert_eq!(place(&[], "notes", false), None);
+        assert_eq!(place(&["house/spesa.md", "notes/journal.md"], "notes", false).unwrap(), "house/spesa.md");
+        assert_eq!(place(&["house/spesa.md", "notes/shopping.md"], "notes", false).unwrap(), "notes/shopping.md");
+        assert_eq!(place(&["house/spesa.md", "x/spesa.md"], "notes", true), None, "either may be meant");
+    }
+}

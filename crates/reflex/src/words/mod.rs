@@ -1,0 +1,7 @@
+//! The words of a request: tokens, grammar, lexicon, lists and times.
+
+pub mod grammar;
+pub mod lexicon;
+pub mod lists;
+pub mod token;
+pub mod when;

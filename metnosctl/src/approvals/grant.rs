@@ -1,0 +1,104 @@
+//! `grant` and `totp`: what the owner has said for longer than once, and the one-time codes with which he
+//! answers from elsewhere. A secret is shown once, and a code is never taken from the command line.
+
+use std::io::BufRead;
+
+use metnos_proto::edges::CtlPolicyd;
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::policyd::{CodesConfirm, CodesEnrol, CodesRemove, Grants, RevokeGrant};
+use serde_json::json;
+
+use crate::approvals::approval::{document, target, text, without_keys};
+use crate::command_line::cli::{GrantCommand, TotpCommand};
+use crate::daemons::connection::Connection;
+use crate::error::{CtlError, Exit};
+use crate::instance::Instance;
+use crate::screen::table::{Table, cell, inked};
+use crate::screen::{Ink, Screen};
+
+/// Does what the command says.
+///
+/// # Errors
+/// When policyd refuses or cannot be reached.
+pub fn grant(screen: &mut Screen, instance: &Instance, command: &GrantCommand) -> Result<Exit, CtlError> {
+    let mut policyd = Connection::to(instance)?.open::<CtlPolicyd>()?;
+    match command {
+        GrantCommand::List => {
+            let (_, [grants]) = policyd.grants(TraceId::NONE, Grants {}, [])?;
+            let grants = document(&grants)?;
+            if screen.json() {
+                screen.document(&without_keys(grants))?;
+                return Ok(Exit::Done);
+            }
+            let grants = grants.as_array().map(Vec::as_slice).unwrap_or_default();
+            if grants.is_empty() {
+                screen.line("Nothing was said for longer than once.")?;
+                return Ok(Exit::Done);
+            }
+            let mut table = Table::new(&["ID", "SAYS", "TO", "WITH", "FOR", "USES"]);
+            for grant in grants {
+                let says = text(&grant["says"]);
+                let ink = if says == "never" { Ink::Warn } else { Ink::Plain };
+                let scope: Vec<String> = grant["scope"].as_array().into_iter().flatten().map(target).collect();
+                let executor = format!("{} {}", text(&grant["executor"]), text(&grant["version"]));
+                table.row(vec![
+                    cell(text(&grant["id"])),
+                    inked(&says, ink),
+                    cell(executor),
+                    cell(scope.join(", ")),
+                    cell(text(&grant["principal"])),
+                    cell(grant["uses"].to_string()),
+                ]);
+            }
+            table.show(screen, 0)?;
+            Ok(Exit::Done)
+        }
+        GrantCommand::Revoke { id } => {
+            policyd.revoke_grant(TraceId::NONE, RevokeGrant { id: id.clone() }, [])?;
+            said(screen, &format!("{id} is taken back; it is asked again from now on."))
+        }
+    }
+}
+
+/// Does what the command says.
+///
+/// # Errors
+/// When policyd refuses or cannot be reached, or the code is none.
+pub fn totp(screen: &mut Screen, instance: &Instance, command: &TotpCommand) -> Result<Exit, CtlError> {
+    let mut policyd = Connection::to(instance)?.open::<CtlPolicyd>()?;
+    match command {
+        TotpCommand::Enrol => {
+            let (made, []) = policyd.codes_enrol(TraceId::NONE, CodesEnrol {}, [])?;
+            if screen.json() {
+                screen.document(&json!({ "ok": true, "secret": made.secret, "uri": made.uri }))?;
+                return Ok(Exit::Done);
+            }
+            screen.line("Give this to the program on your phone that makes one-time codes; it is shown once.")?;
+            screen.line(&format!("  secret  {}", made.secret))?;
+            screen.line(&format!("  address {}", made.uri))?;
+            screen.line("Then type the code that it shows: `metnosctl totp confirm`")?;
+            Ok(Exit::Done)
+        }
+        TotpCommand::Confirm => {
+            screen.aside(Ink::Dim, "the code that your device shows now:")?;
+            let mut line = String::new();
+            let read = std::io::stdin().lock().read_line(&mut line);
+            read.map_err(|error| CtlError::failed("no code can be read from standard input", error, ""))?;
+            policyd.codes_confirm(TraceId::NONE, CodesConfirm { code: line.trim().to_owned() }, [])?;
+            said(screen, "One-time codes count from now on.")
+        }
+        TotpCommand::Remove => {
+            policyd.codes_remove(TraceId::NONE, CodesRemove {}, [])?;
+            said(screen, "No one-time code counts any more.")
+        }
+    }
+}
+
+fn said(screen: &mut Screen, words: &str) -> Result<Exit, CtlError> {
+    if screen.json() {
+        screen.document(&json!({ "ok": true }))?;
+    } else {
+        screen.line(words)?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,175 @@
+//! A memoryd of its own for a measurement: the real program, locked, in a folder that is removed afterwards.
+//! It never comes near an instance, and knows nothing but what it is told.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use metnos_proto::control::{self, Drain, EdgeEnd, Go, Order, Report, Settings, Start};
+use metnos_proto::edge::{AskerEnd, Edge, PeerCred, RawEnd, Side};
+use metnos_proto::edges::CtlMemoryd;
+use metnos_proto::link::BlockingClient;
+use metnos_proto::msg::common::Lang;
+use metnos_proto::role::RoleName;
+use metnos_proto::socket;
+
+use crate::error::CtlError;
+
+/// The daemon's program, beside this one.
+const PROGRAM: &str = "metnos-memoryd";
+/// Who it is when root measures: no daemon may be root.
+const UID: u32 = 60_606;
+/// How long it may take to be ready, or to end, in milliseconds.
+const WITHIN_MS: u64 = 10_000;
+/// As many calls as make a use-day unless configured otherwise.
+const CALLS_PER_USE_DAY: u32 = 50;
+
+/// The process and its folder.
+#[derive(Debug)]
+pub struct Ephemeral {
+    control: OwnedFd,
+    child: Child,
+    folder: Folder,
+}
+
+/// A folder that is removed when it is dropped.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed lies below the folder for temporary files, where somebody sweeps.
+        let _swept = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn failed(why: impl ToString) -> CtlError {
+    let remedy = "metnosctl and the daemons belong into one directory; TMPDIR names a folder in which programs may run";
+    CtlError::failed("memoryd cannot be started for a measurement", why, remedy)
+}
+
+impl Folder {
+    fn new(id: Option<u32>) -> io::Result<Self> {
+        let name = format!("metnos-bench-{}-{}", std::process::id(), crate::screen::human::now_ms());
+        let path = std::fs::canonicalize(std::env::temp_dir())?.join(name);
+        // Fails where something lies there already, whatever it is.
+        DirBuilder::new().mode(0o700).create(&path)?;
+        let folder = Self(path);
+        for name in [".audit", ".mnestome", ".soul", ".runtime", "workspace"] {
+            let inner = folder.0.join(name);
+            DirBuilder::new().mode(0o700).create(&inner)?;
+            chown(&inner, id, id)?;
+        }
+        if id.is_some() {
+            // Its user must be able to walk through, and no further.
+            std::fs::set_permissions(&folder.0, std::fs::Permissions::from_mode(0o711))?;
+        }
+        Ok(folder)
+    }
+}
+
+/// The program, where its user may execute it: the folder that it lies in may be closed to others.
+fn program(own: &Path, folder: &Path, copied: bool) -> io::Result<PathBuf> {
+    let program = own.with_file_name(PROGRAM);
+    if !copied {
+        return Ok(program);
+    }
+    let copy = folder.join(PROGRAM);
+    std::fs::copy(program, &copy)?;
+    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755))?;
+    Ok(copy)
+}
+
+impl Ephemeral {
+    /// Starts one.
+    ///
+    /// # Errors
+    /// When the program is missing, cannot be executed, or does not become ready.
+    pub fn start() -> Result<Self, CtlError> {
+        let id = rustix::process::geteuid().is_root().then_some(UID);
+        let folder = Folder::new(id).map_err(failed)?;
+        let own = std::env::current_exe().map_err(failed)?;
+        let (ours, theirs) = socket::pair().map_err(failed)?;
+        let mut command = Command::new(program(&own, &folder.0, id.is_some()).map_err(failed)?);
+        command.env_clear().current_dir("/").stdin(theirs).stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some(id) = id {
+            command.uid(id).gid(id);
+        }
+        let child = command.spawn().map_err(failed)?;
+        let started = Self { control: ours, child, folder };
+        started.tell(&Order::Start(started.start_word()?), None)?;
+        started.tell(&Order::Go(Go {}), None)?;
+        match started.hear()? {
+            Report::Ready(_) => Ok(started),
+            Report::Fault(fault) => Err(failed(fault.why)),
+            other => Err(failed(format!("it said {other:?}"))),
+        }
+    }
+
+    fn start_word(&self) -> Result<Start, CtlError> {
+        let instance =
+            self.folder.0.to_str().ok_or_else(|| failed("the folder for temporary files has an odd name"))?;
+        Ok(Start {
+            role: RoleName::Memoryd,
+            instance: instance.to_owned(),
+            settings: Settings {
+                owner_uid: rustix::process::getuid().as_raw(),
+                lang: Lang::En,
+                interpreter: "/usr/bin/python3".to_owned(),
+                waive: Vec::new(),
+                calls_per_use_day: CALLS_PER_USE_DAY,
+                calls_per_minute: 60,
+                net: metnos_proto::control::NetSettings::default(),
+                budget: metnos_proto::control::BudgetSettings::default(),
+                models: metnos_proto::control::ModelSettings::default(),
+                http: metnos_proto::control::HttpSettings::default(),
+                telegram_api: String::new(),
+                zone: String::new(),
+                folders: metnos_proto::control::FolderSettings::default(),
+                commands: Vec::new(),
+                guest_folders: Vec::new(),
+            },
+        })
+    }
+
+    fn tell(&self, order: &Order, fd: Option<OwnedFd>) -> Result<(), CtlError> {
+        control::send_owned(&self.control, order, fd).map_err(failed)
+    }
+
+    fn hear(&self) -> Result<Report, CtlError> {
+        let mut buffer = socket::buffer();
+        let within = Duration::from_millis(WITHIN_MS);
+        match control::receive_within::<Report>(self.control.as_fd(), &mut buffer, within).map_err(failed)? {
+            Some((report, _)) => Ok(report),
+            None => Err(failed(format!("no word within {WITHIN_MS} ms"))),
+        }
+    }
+
+    /// The channel on which the owner asks it.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn connect(&self) -> Result<BlockingClient<CtlMemoryd>, CtlError> {
+        let (ours, theirs) = socket::pair().map_err(failed)?;
+        let peer = Some(PeerCred { pid: std::process::id(), uid: rustix::process::getuid().as_raw() });
+        let edge = CtlMemoryd::ID;
+        self.tell(&Order::Edge(EdgeEnd { edge, side: Side::Answerer, generation: 1, peer }), Some(theirs))?;
+        let raw = RawEnd { edge, side: Side::Asker, generation: 1, peer, fd: ours };
+        BlockingClient::new(AskerEnd::new(raw).map_err(failed)?).map_err(failed)
+    }
+}
+
+impl Drop for Ephemeral {
+    fn drop(&mut self) {
+        let told = self.tell(&Order::Drain(Drain {}), None).is_ok();
+        if !told || !matches!(self.hear(), Ok(Report::Drained(_))) {
+            let _gone = self.child.kill();
+        }
+        let _ended = self.child.wait();
+    }
+}

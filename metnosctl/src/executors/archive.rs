@@ -1,0 +1,110 @@
+//! `executor archive`, `restore` and `revoke`: the owner's word on the life of an executor. policyd does it; this asks, and says
+//! what came of it. What cannot be taken back is shown first, and asked for with the digest of exactly that.
+
+use metnos_proto::edges::CtlPolicyd;
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::life::{LifeAsk, LifeWord, RevokeWord};
+use serde_json::Value;
+
+use crate::daemons::connection::{Connection, document};
+use crate::error::{CtlError, Exit};
+use crate::screen::Screen;
+use crate::screen::escape;
+
+fn ask(reach: &mut Connection, ask: LifeAsk) -> Result<Value, CtlError> {
+    let (_, [answer]) = reach.open::<CtlPolicyd>()?.life(TraceId::NONE, ask, [])?;
+    document(&answer)
+}
+
+fn word(name: &str, reason: &str) -> LifeWord {
+    LifeWord { name: name.to_owned(), reason: reason.to_owned() }
+}
+
+/// A text of others, harmless for a terminal.
+fn text(answer: &Value, key: &str) -> String {
+    escape::line(answer[key].as_str().unwrap_or_default())
+}
+
+/// Name and version.
+fn who(answer: &Value) -> String {
+    format!("{} {}", text(answer, "name"), text(answer, "version"))
+}
+
+/// Says what there is to say, and ends.
+fn told(screen: &mut Screen, answer: &Value, exit: Exit, lines: &[String]) -> Result<Exit, CtlError> {
+    if screen.json() {
+        screen.document(answer)?;
+    } else {
+        lines.iter().try_for_each(|line| screen.line(line))?;
+    }
+    Ok(exit)
+}
+
+/// `executor archive`.
+///
+/// # Errors
+/// When policyd refuses or cannot be reached.
+pub(crate) fn archive(
+    screen: &mut Screen,
+    reach: &mut Connection,
+    name: &str,
+    reason: Option<&str>,
+) -> Result<Exit, CtlError> {
+    let answer = ask(reach, LifeAsk::Archive(word(name, reason.unwrap_or_default())))?;
+    let line = if answer["changed"] == true {
+        format!("{} is in the archive; `metnosctl executor restore {name} --reason …` brings it back.", who(&answer))
+    } else {
+        format!("{} was in the archive already: {}", who(&answer), text(&answer, "why"))
+    };
+    told(screen, &answer, Exit::Done, &[line])
+}
+
+/// `executor restore`.
+///
+/// # Errors
+/// When policyd refuses or cannot be reached.
+pub(crate) fn restore(screen: &mut Screen, reach: &mut Connection, name: &str, reason: &str) -> Result<Exit, CtlError> {
+    let answer = ask(reach, LifeAsk::Restore(word(name, reason)))?;
+    if answer["state"] == "quarantined" {
+        let lines = [
+            format!("{} is out of the archive, and in quarantine: {}", who(&answer), text(&answer, "why")),
+            format!("  → `metnosctl executor lift {name}` or `relock {name}` says whether it can be let back"),
+        ];
+        return told(screen, &answer, Exit::Failed, &lines);
+    }
+    let line = match answer["changed"] == true {
+        true => format!("{} is back.", who(&answer)),
+        false => format!("{} was not in the archive.", who(&answer)),
+    };
+    told(screen, &answer, Exit::Done, &[line])
+}
+
+/// `executor revoke`.
+///
+/// # Errors
+/// When policyd refuses or cannot be reached.
+pub(crate) fn revoke(
+    screen: &mut Screen,
+    reach: &mut Connection,
+    name: &str,
+    reason: &str,
+    confirm: Option<&str>,
+) -> Result<Exit, CtlError> {
+    let confirm = confirm.unwrap_or_default().to_owned();
+    let ask_for = RevokeWord { name: name.to_owned(), reason: reason.to_owned(), confirm };
+    let answer = ask(reach, LifeAsk::Revoke(ask_for))?;
+    let digest = text(&answer, "digest");
+    if !digest.is_empty() {
+        let lines = [
+            format!("{} is {}. To revoke its signature cannot be taken back:", who(&answer), text(&answer, "state")),
+            "  nothing lets this version be called again; its files stay where they are.".to_owned(),
+            format!("  → if you want it so, say the same with --confirm {digest}"),
+        ];
+        return told(screen, &answer, Exit::Waiting, &lines);
+    }
+    let line = match answer["changed"] == true {
+        true => format!("The signature of {} is revoked.", who(&answer)),
+        false => format!("The signature of {} was revoked already: {}", who(&answer), text(&answer, "why")),
+    };
+    told(screen, &answer, Exit::Done, &[line])
+}

@@ -1,0 +1,292 @@
+//! `executor profile` and `executor diff`: the sandbox of an executor in words, and what has changed in it since it was
+//! locked. It explains what sandboxd says, and decides nothing.
+
+use metnos_proto::edges::CtlSandboxd;
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::sandboxd::ProfilesOf;
+use serde_json::{Map, Value, json};
+
+use crate::daemons::connection::Connection;
+use crate::error::{CtlError, Exit};
+use crate::screen::human;
+use crate::screen::{Ink, Screen};
+
+fn profiles(reach: &mut Connection, name: &str) -> Result<Vec<Value>, CtlError> {
+    let ask = ProfilesOf { name: name.to_owned() };
+    let (_, [document]) = reach.open::<CtlSandboxd>()?.profiles(TraceId::NONE, ask, [])?;
+    let unreadable =
+        |why: String| CtlError::failed(format!("the profile of {name}"), why, "look at `metnosctl doctor`");
+    let bytes = document.read().map_err(|error| unreadable(error.to_string()))?;
+    serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn number(value: &Value, pointer: &str) -> u64 {
+    value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
+}
+
+/// `executor profile NAME`.
+///
+/// # Errors
+/// When sandboxd refuses or cannot be reached.
+pub fn profile(screen: &mut Screen, reach: &mut Connection, name: &str) -> Result<Exit, CtlError> {
+    let profiles = profiles(reach, name)?;
+    if screen.json() {
+        screen.document(&Value::Array(profiles))?;
+        return Ok(Exit::Done);
+    }
+    for one in &profiles {
+        screen.line(&format!("{name} {}: {}", text(one, "/version"), text(one, "/plan/profile")))?;
+        for line in words(one.pointer("/plan").unwrap_or(&Value::Null)) {
+            screen.line(&format!("  {line}"))?;
+        }
+        screen.line(&format!("  lock:        {}", text(one, "/lock")))?;
+        if one["locked"] != one["lock"] {
+            let locked = one["locked"].as_str().unwrap_or("nothing");
+            screen.aside(
+                Ink::Warn,
+                &format!("  locked is {locked}; `metnosctl executor diff {name}` shows what differs"),
+            )?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// A plan, as sentences.
+fn words(plan: &Value) -> Vec<String> {
+    let mounts = plan["mounts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let of = |purpose: &str| {
+        let targets = mounts.iter().filter(|mount| mount["purpose"] == purpose).map(|mount| text(mount, "/target"));
+        targets.collect::<Vec<_>>()
+    };
+    let list = |paths: &[&str]| if paths.is_empty() { "nothing of the owner's".to_owned() } else { paths.join(", ") };
+    let (reads, writes) = ([of("grant"), of("outside")].concat(), [of("write_grant"), of("outside_write")].concat());
+    let guards = of("guard");
+    let mut lines = vec![
+        format!("may read:    {}", list(&[writes.clone(), reads].concat())),
+        format!("may write:   {}, and /tmp of its own ({})", list(&writes), mib(number(plan, "/tmp/bytes"))),
+    ];
+    if !guards.is_empty() {
+        lines.push(format!("but only read: {}", guards.join(", ")));
+    }
+    let covered = plan["masks"].as_array().map_or(0, Vec::len);
+    if covered > 0 {
+        lines.push(format!(
+            "but nothing of: {covered} closed places directly below that (.ssh, .netrc, …), where they are"
+        ));
+    }
+    lines.extend([
+        match number(plan, "/egress/connections") {
+            0 => "network:     none: an empty one, and no call to make a socket".to_owned(),
+            connections => format!(
+                "network:     none of its own; a helper makes up to {connections} connections for it, of {} together, to {}",
+                mib(number(plan, "/egress/bytes")),
+                names(&plan["egress"]["rules"]).join(", ").replace("argument /", "what was decided on in /"),
+            ),
+        },
+        match names(&plan["commands"]).as_slice() {
+            [] => "processes:   itself alone; it executes nothing and starts none".to_owned(),
+            programs => format!("processes:   its own, which end with the call; it executes nothing but {}", programs.join(", ")),
+        },
+        format!(
+            "sees:        {}, {} files of the interpreter, {}",
+            text(plan, "/argv/0"),
+            of("library").len(),
+            of("stdlib").join(", ")
+        ),
+        format!(
+            "limits:      {} s, {} s of processor, {} of memory, {} of result, {} processes and threads, {} descriptors",
+            number(plan, "/limits/wall_s"),
+            number(plan, "/limits/cpu_s"),
+            mib(number(plan, "/limits/address_bytes")),
+            mib(number(plan, "/limits/output_bytes")),
+            number(plan, "/limits/processes"),
+            number(plan, "/limits/open_files"),
+        ),
+        format!("runs:        {}", names(&plan["modes"]).join(", then ")),
+        format!("filter:      {}", text(plan, "/seccomp")),
+    ]);
+    lines
+}
+
+fn names(value: &Value) -> Vec<&str> {
+    value.as_array().map(Vec::as_slice).unwrap_or_default().iter().filter_map(Value::as_str).collect()
+}
+
+fn mib(bytes: u64) -> String {
+    human::mib(bytes >> 10)
+}
+
+/// `executor diff NAME`: exit 1 when something differs.
+///
+/// # Errors
+/// When sandboxd refuses or cannot be reached.
+pub fn diff(screen: &mut Screen, reach: &mut Connection, name: &str) -> Result<Exit, CtlError> {
+    let mut same = true;
+    let mut documents = Vec::new();
+    for one in profiles(reach, name)? {
+        let changes = changes_of(&one);
+        let locked = one["locked"] == one["lock"];
+        same &= locked;
+        if screen.json() {
+            let lines: Vec<Value> = changes.iter().map(Change::document).collect();
+            documents.push(json!({
+                "version": one["version"], "same": locked, "lock": one["lock"], "locked": one["locked"], "changes": lines,
+            }));
+            continue;
+        }
+        let version = text(&one, "/version");
+        match (&one["locked"], locked) {
+            (Value::Null, _) => screen.line(&format!("{name} {version} is not locked yet."))?,
+            (_, true) => screen.line(&format!("{name} {version}: the sandbox is the one that was locked."))?,
+            (_, false) if one["locked_plan"].is_null() => screen.line(&format!(
+                "{name} {version}: the sandbox is another than the locked one, of which only the digest was kept."
+            ))?,
+            (_, false) => screen.line(&format!("{name} {version}: the sandbox would change:"))?,
+        }
+        for change in &changes {
+            screen.line(&format!("  {}", change.line()))?;
+        }
+    }
+    if screen.json() {
+        screen.document(&Value::Array(documents))?;
+    }
+    Ok(if same { Exit::Done } else { Exit::Failed })
+}
+
+/// What has changed in the sandbox of one version since it was locked.
+///
+/// # Errors
+/// When sandboxd refuses or cannot be reached.
+pub(crate) fn changes(reach: &mut Connection, name: &str, version: &str) -> Result<Vec<Change>, CtlError> {
+    let profiles = profiles(reach, name)?;
+    Ok(profiles.iter().find(|one| text(one, "/version") == version).map(changes_of).unwrap_or_default())
+}
+
+/// One difference.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Change {
+    place: String,
+    added: bool,
+    value: Value,
+}
+
+impl Change {
+    const fn sign(&self) -> char {
+        if self.added { '+' } else { '-' }
+    }
+
+    /// For a person.
+    pub(crate) fn line(&self) -> String {
+        format!("{} {}: {}", self.sign(), self.place, human::scalar(&self.value))
+    }
+
+    pub(crate) fn document(&self) -> Value {
+        json!({ "place": self.place, "change": if self.added { "added" } else { "removed" }, "value": self.value })
+    }
+}
+
+fn changes_of(one: &Value) -> Vec<Change> {
+    let mut changes = Vec::new();
+    if !one["locked_plan"].is_null() {
+        compare("", &one["locked_plan"], &one["plan"], &mut changes);
+    }
+    changes
+}
+
+/// What is in one and not in the other. Lists are compared by what they hold, because an entry that moved is the same.
+fn compare(place: &str, before: &Value, now: &Value, changes: &mut Vec<Change>) {
+    let change = |added, value: &Value| Change { place: place.to_owned(), added, value: value.clone() };
+    match (before, now) {
+        _ if before == now => {}
+        (Value::Object(before), Value::Object(now)) => compare_objects(place, before, now, changes),
+        (Value::Array(before), Value::Array(now)) => {
+            let start = changes.len();
+            changes.extend(before.iter().filter(|entry| !now.contains(entry)).map(|entry| change(false, entry)));
+            changes.extend(now.iter().filter(|entry| !before.contains(entry)).map(|entry| change(true, entry)));
+            if changes.len() == start {
+                // The same entries in another order, or another number of times.
+                changes.push(change(true, &Value::String("the order of the entries".to_owned())));
+            }
+        }
+        _ => {
+            changes.push(change(false, before));
+            changes.push(change(true, now));
+        }
+    }
+}
+
+fn compare_objects(place: &str, before: &Map<String, Value>, now: &Map<String, Value>, changes: &mut Vec<Change>) {
+    let keys = before.keys().chain(now.keys().filter(|key| !before.contains_key(*key)));
+    for key in keys {
+        let below = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
+        match (before.get(key), now.get(key)) {
+            (Some(before), Some(now)) => compare(&below, before, now, changes),
+            (Some(value), None) => changes.push(Change { place: below, added: false, value: value.clone() }),
+            (None, Some(value)) => changes.push(Change { place: below, added: true, value: value.clone() }),
+            (None, None) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(before: &Value, now: &Value) -> Vec<(String, char, Value)> {
+        let mut changes = Vec::new();
+        compare("", before, now, &mut changes);
+        changes.into_iter().map(|change| (change.place.clone(), change.sign(), change.value)).collect()
+    }
+
+    #[test]
+    fn each_difference_is_told_at_its_place_and_nothing_else() {
+        let before = json!({"limits": {"wall_s": 2, "cpu_s": 2}, "mounts": ["a", "b"], "old": 1});
+        let now = json!({"limits": {"wall_s": 3, "cpu_s": 2}, "mounts": ["b", "c"], "new": 2});
+        let expected = vec![
+            ("limits.wall_s".to_owned(), '-', json!(2)),
+            ("limits.wall_s".to_owned(), '+', json!(3)),
+            ("mounts".to_owned(), '-', json!("a")),
+            ("mounts".to_owned(), '+', json!("c")),
+            ("old".to_owned(), '-', json!(1)),
+            ("new".to_owned(), '+', json!(2)),
+        ];
+        assert_eq!(compared(&before, &now), expected);
+        assert!(compared(&now, &now).is_empty());
+    }
+
+    #[test]
+    fn another_order_is_a_difference_too() {
+        assert_eq!(compared(&json!(["a", "b"]), &json!(["b", "a"])).len(), 1);
+    }
+
+    #[test]
+    fn a_plan_is_told_in_words_a_person_understands() {
+        let plan = json!({
+            "argv": ["/usr/bin/python3.11"], "tmp": {"bytes": 16 << 20}, "modes": ["warm", "execed"],
+            "limits": {"wall_s": 2, "cpu_s": 1, "address_bytes": 64 << 20, "output_bytes": 4 << 20, "processes": 16, "open_files": 64},
+            "mounts": [
+                {"purpose": "write_grant", "target": "/workspace"}, {"purpose": "guard", "target": "/workspace/executors"},
+                {"purpose": "stdlib", "target": "/usr/lib/python3.11"},
+            ],
+            "masks": ["/workspace/.ssh", "/workspace/.netrc"],
+        });
+        let words = words(&plan).join("\n");
+        for part in [
+            "may write:   /workspace, and /tmp",
+            "but only read: /workspace/executors",
+            "but nothing of: 2 closed places",
+            "2 s, 1 s of processor",
+            "warm, then execed",
+        ] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        assert!(words.contains("it executes nothing and starts none"), "{words}");
+        assert!(super::words(&json!({})).join("\n").contains("nothing of the owner's"));
+        let runs = super::words(&json!({"commands": ["/usr/bin/sort", "/usr/bin/wc"]})).join("\n");
+        assert!(runs.contains("executes nothing but /usr/bin/sort, /usr/bin/wc"), "{runs}");
+    }
+}

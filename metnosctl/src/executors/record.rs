@@ -1,0 +1,149 @@
+//! One executor's record as people read it: what it does, what it takes and gives, what it may
+//! touch. `--json` shows all of it; nothing is decided by what is shown here.
+
+use serde_json::Value;
+
+use crate::error::CtlError;
+use crate::executors::fitness;
+use crate::screen::human::{ago, counted, scalar, show_pairs};
+use crate::screen::table::{Table, cell};
+use crate::screen::{Ink, Screen};
+
+/// Shows the record.
+///
+/// # Errors
+/// When the output is gone.
+pub fn show(screen: &mut Screen, record: &Value, now_ms: u64) -> Result<(), CtlError> {
+    let at = |pointer: &str| record.pointer(pointer).cloned().unwrap_or(Value::Null);
+    let born = at("/born_ms").as_u64().map_or(Value::Null, |then| format!("{} ago", ago(then, now_ms)).into());
+    let facts = [
+        ("name", at("/name")),
+        ("version", at("/version")),
+        ("state", at("/state")),
+        ("why", at("/why")),
+        ("fitness", fitness::words(record)),
+        ("does", at("/manifest/executor/summary")),
+        ("class", at("/manifest/effects/class")),
+        ("granted", words(&at("/manifest/sandbox/capabilities"))),
+        ("limits", words(&at("/manifest/sandbox/quotas"))),
+        ("errors", words(&at("/manifest/contract/error_classes"))),
+        ("made by", at("/manifest/executor/created_by")),
+        ("signed", born),
+    ];
+    let told: Vec<(&str, &Value)> =
+        facts.iter().filter(|(_, value)| is_told(value)).map(|(key, value)| (*key, value)).collect();
+    show_pairs(screen, &told, 0)?;
+    fields(screen, "takes", &at("/schema/definitions/Input"))?;
+    fields(screen, "gives", &at("/schema/definitions/Output"))?;
+    if let Value::Array(examples) = at("/manifest/executor/examples") {
+        heading(screen, "serves requests such as")?;
+        for example in &examples {
+            screen.line(&format!("  {}", scalar(example)))?;
+        }
+    }
+    if let digests @ Value::Object(_) = at("/digests") {
+        show_pairs(screen, &[("digests", &digests)], 0)?;
+    }
+    Ok(())
+}
+
+fn is_told(value: &Value) -> bool {
+    !value.is_null() && value.as_str() != Some("")
+}
+
+fn heading(screen: &mut Screen, text: &str) -> Result<(), CtlError> {
+    let text = Ink::Bold.on(text, screen.colour());
+    screen.line(&text)
+}
+
+/// Lists and flat objects in words: `fs_read: workspace/`, `cpu_s 2, wall_s 2`.
+fn words(value: &Value) -> Value {
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match value {
+        Value::Null => Value::Null,
+        Value::Array(items) if items.is_empty() => "nothing".into(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(|item| plain(&words(item))).collect();
+            items.join(", ").into()
+        }
+        Value::Object(object) => {
+            let pairs: Vec<String> =
+                object.iter().map(|(key, value)| format!("{key} {}", plain(&words(value)))).collect();
+            pairs.join(", ").into()
+        }
+        other @ (Value::Bool(_) | Value::Number(_) | Value::String(_)) => other.clone(),
+    }
+}
+
+/// The fields of a definition: what they are called, what they must be, what they mean.
+fn fields(screen: &mut Screen, title: &str, definition: &Value) -> Result<(), CtlError> {
+    let Some(properties) = definition.get("properties").and_then(Value::as_object) else {
+        return Ok(());
+    };
+    let required = definition.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut table = Table::new(&["FIELD", "TYPE", "", "MEANS"]);
+    for (name, field) in properties.iter().filter(|(name, _)| *name != "ok") {
+        let text = |key: &str| {
+            field.get(key).map_or_else(String::new, |value| words(value).as_str().unwrap_or_default().to_owned())
+        };
+        let needed = required.iter().any(|known| known == name);
+        table.row(vec![
+            cell(name),
+            cell(text("type")),
+            cell(if needed { "" } else { "optional" }),
+            cell(text("description")),
+        ]);
+    }
+    if table.is_empty() {
+        return Ok(());
+    }
+    heading(screen, &format!("{title} {}", counted(table.len() as u64, "field", "fields")))?;
+    table.show(screen, 2)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::screen::testing::screen;
+
+    #[test]
+    fn what_it_does_takes_gives_and_may_touch_is_told_and_harmless() {
+        let record = serde_json::json!({
+            "name": "fs_read", "version": "1.0.0", "state": "active", "why": "", "born_ms": 1000,
+            "manifest": {
+                "executor": { "summary": "Read a file.\u{1b}[2J", "examples": ["read notes/a.md"], "created_by": "seed" },
+                "effects": { "class": "read" },
+                "sandbox": { "capabilities": [{ "fs_read": ["workspace/", "~/Pictures/"] }], "quotas": { "cpu_s": 2, "wall_s": 3 } },
+                "contract": { "error_classes": ["NotFound", "TooLarge"] },
+            },
+            "schema": { "definitions": {
+                "Input": { "required": ["path"], "properties": { "path": { "type": "string", "description": "The file" } } },
+                "Output": { "properties": { "ok": {}, "size": { "type": ["integer", "null"] } } },
+            } },
+        });
+        let (mut paper, out, _) = screen(false, [true, true], false);
+        show(&mut paper, &record, 61_000).unwrap();
+        let text = out.text();
+        for part in [
+            "does     Read a file.\\x1b[2J\n",
+            "granted  fs_read workspace/, ~/Pictures/\n",
+            "limits   cpu_s 2, wall_s 3\n",
+            "errors   NotFound, TooLarge\n",
+            "signed   1 min ago\n",
+            "takes 1 field\n  FIELD  TYPE      MEANS\n  path   string    The file\n",
+            "  size   integer, null  optional\n",
+            "serves requests such as\n  read notes/a.md\n",
+        ] {
+            assert!(text.contains(part), "{part:?} is missing in\n{text}");
+        }
+        assert!(!text.contains("why"), "{text}");
+    }
+
+    #[test]
+    fn a_record_that_lacks_everything_is_shown_as_far_as_it_goes() {
+        let (mut paper, out, _) = screen(false, [false, false], false);
+        show(&mut paper, &serde_json::json!({ "name": "x", "state": "staged", "why": "not signed yet" }), 0).unwrap();
+        assert_eq!(out.text(), "name   x\nstate  staged\nwhy    not signed yet\n");
+    }
+}

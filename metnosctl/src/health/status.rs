@@ -1,0 +1,490 @@
+//! `status`: everything on one screen. A daemon that cannot be asked leaves its line empty and
+//! is named; it never keeps the others from being shown.
+
+use metnos_proto::control::Surveyed;
+use metnos_proto::disk::Room;
+use metnos_proto::edges::{CtlDoor, CtlMemoryd, CtlMind, CtlPolicyd, CtlSandboxd};
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::door::{DoorReport, DoorStatus};
+use metnos_proto::msg::memoryd::{MemoryReport, MemoryStatus};
+use metnos_proto::msg::mind::{MindHealth, MindReport};
+use metnos_proto::msg::people::AutonomyAsk;
+use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, Executors, NoticeKind, PolicyReport, PolicyStatus};
+use metnos_proto::msg::sandboxd::{SandboxReport, SandboxStatus};
+use metnos_proto::role::RoleName;
+use serde_json::{Value, json};
+
+use crate::daemons::connection::{Connection, document as document_of};
+use crate::daemons::survey;
+use crate::error::{CtlError, Exit};
+use crate::health::host;
+use crate::instance::Instance;
+use crate::screen::escape;
+use crate::screen::human::{ago, counted, mib, now_ms};
+use crate::screen::{Ink, Screen};
+
+/// What is known of everything.
+#[derive(Debug)]
+pub struct Whole {
+    survey: Surveyed,
+    door: Option<DoorReport>,
+    policy: Option<PolicyReport>,
+    /// How far each principal goes without asking; nothing when that could not be heard.
+    levels: Value,
+    executors: Option<Vec<ExecutorRow>>,
+    sandbox: Option<SandboxReport>,
+    mind: Option<MindReport>,
+    memory: Option<MemoryReport>,
+    disk: Option<Room>,
+    unreachable: Vec<(RoleName, String)>,
+}
+
+/// Asks everybody, and shows it.
+///
+/// # Errors
+/// When the supervisor refuses or cannot be reached.
+pub fn status(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
+    let mut whole = ask(&mut Connection::to(instance)?)?;
+    whole.disk = Room::at(instance.directory()).ok();
+    if screen.json() {
+        screen.document(&document(&whole))?;
+    } else {
+        show(screen, &whole, now_ms())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Notes a daemon that did not answer, and goes on.
+fn heard<T>(role: RoleName, answer: Result<T, CtlError>, unreachable: &mut Vec<(RoleName, String)>) -> Option<T> {
+    answer
+        .map_err(|error| {
+            if unreachable.iter().all(|(known, _)| *known != role) {
+                unreachable.push((role, error.to_string()));
+            }
+        })
+        .ok()
+}
+
+fn ask(reach: &mut Connection) -> Result<Whole, CtlError> {
+    let survey = reach.survey()?;
+    // All channels first: while one daemon is asked, the others greet.
+    let door = reach.open_now::<CtlDoor>();
+    let policyd = reach.open_now::<CtlPolicyd>();
+    let sandboxd = reach.open_now::<CtlSandboxd>();
+    let mind = reach.open_now::<CtlMind>();
+    let memoryd = reach.open_now::<CtlMemoryd>();
+    let none = TraceId::NONE;
+    let mut away = Vec::new();
+    let door = door.and_then(|mut door| Ok(door.door_status(none, DoorStatus {}, [])?.0));
+    let door = heard(RoleName::Gatewayd, door, &mut away);
+    let mut policyd = heard(RoleName::Policyd, policyd, &mut away);
+    let policy = policyd.as_mut().map(|policyd| Ok(policyd.policy_status(none, PolicyStatus {}, [])?.0));
+    let policy = policy.and_then(|answer| heard(RoleName::Policyd, answer, &mut away));
+    // Beside the rest: without it the rest is shown.
+    let levels = policyd.as_mut().and_then(|policyd| policyd.autonomy(none, AutonomyAsk::Show, []).ok());
+    let levels = levels.and_then(|(_, [levels])| document_of(&levels).ok()).unwrap_or_default();
+    let executors = policyd.as_mut().map(|policyd| Ok(policyd.executors(none, Executors {}, [])?.0.rows));
+    let executors = executors.and_then(|answer| heard(RoleName::Policyd, answer, &mut away));
+    let sandbox = sandboxd.and_then(|mut sandboxd| Ok(sandboxd.sandbox_status(none, SandboxStatus {}, [])?.0));
+    let sandbox = heard(RoleName::Sandboxd, sandbox, &mut away);
+    let mind = mind.and_then(|mut mind| Ok(mind.health(none, MindHealth {}, [])?.0));
+    let mind = heard(RoleName::Mind, mind, &mut away);
+    let memory = memoryd.and_then(|mut memoryd| Ok(memoryd.memory_status(none, MemoryStatus {}, [])?.0));
+    let memory = heard(RoleName::Memoryd, memory, &mut away);
+    Ok(Whole { survey, door, policy, levels, executors, sandbox, mind, memory, disk: None, unreachable: away })
+}
+
+fn count(rows: &[ExecutorRow], state: &ExecutorState) -> usize {
+    rows.iter().filter(|row| row.state == *state).count()
+}
+
+fn pss_kib(survey: &Surveyed) -> u64 {
+    survey.daemons.iter().map(|row| row.pss_kib).fold(survey.pss_kib, u64::saturating_add)
+}
+
+fn document(whole: &Whole) -> Value {
+    let survey = &whole.survey;
+    json!({
+        "instance": survey.instance, "mode": survey.mode, "pid": survey.pid, "uid": survey.uid,
+        "since_ms": survey.since_ms, "ready_after_ms": survey.ready_after_ms,
+        "pss_kib": survey.pss_kib, "pss_total_kib": pss_kib(survey), "uids_separate": survey.uids_separate,
+        "daemons": survey.daemons.iter().map(survey::daemon_document).collect::<Vec<_>>(),
+        "edges": survey.edges.iter().map(survey::edge_document).collect::<Vec<_>>(),
+        "door": whole.door.as_ref().map(|door| json!({
+            "sessions": door.sessions, "turns": door.turns, "turns_total": door.turns_total, "models": door.models,
+            "http": door.http,
+            "telegram": door.telegram,
+        })),
+        "policy": whole.policy.as_ref().map(|policy| json!({
+            "turns": policy.turns, "running": policy.running, "decisions_total": policy.decisions_total,
+            "undecided": policy.undecided, "signed_line": policy.signed_line, "unsigned_lines": policy.unsigned_lines,
+            "unborn": policy.unborn, "stopped_ms": policy.stopped_ms, "stopped_by": policy.stopped_by, "disabled": policy.disabled,
+            "denials_total": policy.denials_total, "public_key": policy.public_key, "levels": whole.levels,
+            "notices": policy.notices.iter().map(|notice| json!({
+                "at_ms": notice.at_ms, "kind": kind(&notice.kind), "executor": notice.id.to_string(), "why": notice.why,
+            })).collect::<Vec<_>>(),
+        })),
+        "executors": whole.executors.as_ref().map(|rows| json!({
+            "active": count(rows, &ExecutorState::Active), "staged": count(rows, &ExecutorState::Staged),
+            "quarantined": count(rows, &ExecutorState::Quarantined), "archived": count(rows, &ExecutorState::Archived),
+            "revoked": count(rows, &ExecutorState::Revoked),
+        })),
+        "sandbox": whole.sandbox.as_ref().map(|sandbox| json!({
+            "running": sandbox.running, "runs_total": sandbox.runs_total, "mode": sandbox.mode,
+            "interpreter": sandbox.interpreter, "layers": sandbox.layers,
+        })),
+        "models": whole.mind.as_ref().map(|mind| json!({
+            "says": mind.says,
+            "roles": mind.roles.iter().map(|role| json!({
+                "role": role.role, "model": role.model, "reachable": role.reachable,
+            })).collect::<Vec<_>>(),
+        })),
+        "chronicle": whole.memory.as_ref().map(|memory| json!({
+            "seq": memory.head.seq, "hash": memory.head.hash.to_string(), "torn": memory.torn,
+            "altered": memory.altered, "frozen": memory.frozen,
+        })),
+        "disk": whole.disk.map(|room| json!({
+            "free_bytes": room.free, "total_bytes": room.total, "reserve_bytes": room.reserve(), "missing_bytes": room.missing(),
+            "read_only": room.read_only,
+        })),
+        "mnests": whole.memory.as_ref().map(|memory| memory.mnests),
+        "use_time_milli": whole.memory.as_ref().map(|memory| memory.use_time_milli),
+        "alarms": survey.alarms.iter().map(|alarm| json!({
+            "at_ms": alarm.at_ms, "daemon": alarm.role.text(), "what": alarm.what,
+        })).collect::<Vec<_>>(),
+        "unreachable": whole.unreachable.iter().map(|(role, why)| json!({
+            "daemon": role.text(), "why": why,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn show(screen: &mut Screen, whole: &Whole, now_ms: u64) -> Result<(), CtlError> {
+    let survey = &whole.survey;
+    let colour = screen.colour();
+    let instance = escape::line(&survey.instance);
+    screen.line(&format!(
+        "{} in {instance} · {} mode · supervisor {}, uid {} · up {}, ready after {} ms",
+        Ink::Bold.on("Metnos", colour),
+        escape::line(&survey.mode),
+        survey.pid,
+        survey.uid,
+        ago(survey.since_ms, now_ms),
+        survey.ready_after_ms,
+    ))?;
+    screen.line("")?;
+    survey::daemons(&survey.daemons, now_ms).show(screen, 0)?;
+    if let Some(statement) = survey::uid_statement(survey) {
+        screen.line(&Ink::Warn.on(&statement, colour))?;
+    }
+    screen.line("")?;
+    for (name, text) in facts(whole) {
+        screen.line(&format!("{}{:blanks$}{text}", Ink::Bold.on(name, colour), "", blanks = 12 - name.len()))?;
+    }
+    for alarm in &survey.alarms {
+        let what = format!("{} ago, {}: {}", ago(alarm.at_ms, now_ms), alarm.role, escape::line(&alarm.what));
+        screen.line(&Ink::Warn.on(&format!("  {what}"), colour))?;
+    }
+    // What the owner has listed, and nobody can be shown.
+    let layers = whole.sandbox.iter().flat_map(|sandbox| &sandbox.layers);
+    for layer in layers.filter(|layer| layer.contains(": not shown to anybody: ")) {
+        screen.line(&Ink::Warn.on(&format!("  {}", escape::line(layer)), colour))?;
+    }
+    for notice in whole.policy.iter().flat_map(|policy| &policy.notices) {
+        let (ago, kind, id) = (ago(notice.at_ms, now_ms), kind(&notice.kind), &notice.id);
+        let what = format!("{ago} ago, {kind}: {}: {}", escape::line(&id.to_string()), escape::line(&notice.why));
+        screen.line(&Ink::Warn.on(&format!("  {what}"), colour))?;
+    }
+    for (_, why) in &whole.unreachable {
+        screen.line(&Ink::Bad.on(&escape::line(why), colour))?;
+    }
+    Ok(())
+}
+
+/// What kind of news about an executor it is.
+const fn kind(kind: &NoticeKind) -> &'static str {
+    match kind {
+        NoticeKind::SetAside => "quarantine",
+        NoticeKind::Alarm => "alarm",
+    }
+}
+
+/// One line a subject; what could not be asked is missing, and named below.
+fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
+    let survey = &whole.survey;
+    let up = survey.edges.iter().filter(|edge| edge.up).count();
+    let down: Vec<String> = survey
+        .edges
+        .iter()
+        .filter(|edge| !edge.up)
+        .map(|edge| format!("{} → {}", edge.edge.asker(), edge.edge.answerer()))
+        .collect();
+    let down = if down.is_empty() { String::new() } else { format!("; down: {}", down.join(", ")) };
+    let mut facts = vec![
+        ("memory", format!("{} in all", mib(pss_kib(survey)))),
+        ("edges", format!("{up} of {} up{down}", survey.edges.len())),
+    ];
+    if let Some(memory) = &whole.memory {
+        let torn = if memory.torn == 0 {
+            String::new()
+        } else {
+            format!(", {} torn", counted(memory.torn.into(), "line", "lines"))
+        };
+        facts.push((
+            "chronicle",
+            format!("{}, head {}{torn}", counted(memory.head.seq, "line", "lines"), memory.head.hash),
+        ));
+        if !memory.altered.is_empty() {
+            facts.push(("recording", format!("NOTHING is recorded: {}", escape::line(&memory.altered))));
+        }
+        let days = format!("{}.{:03} use-days", memory.use_time_milli / 1000, memory.use_time_milli % 1000);
+        let days = if memory.frozen { format!("{days}, frozen") } else { days };
+        facts.push(("mnests", format!("{} after {days}", memory.mnests)));
+    }
+    if let Some(full) = whole.disk.as_ref().and_then(|room| host::disk_problem(room, &survey.instance)) {
+        facts.push(("DISK", escape::line(&full)));
+    }
+    if let Some(rows) = &whole.executors {
+        let states = [
+            ExecutorState::Active,
+            ExecutorState::Staged,
+            ExecutorState::Quarantined,
+            ExecutorState::Archived,
+            ExecutorState::Revoked,
+        ];
+        let counts: Vec<String> = states
+            .iter()
+            .map(|state| (count(rows, state), state))
+            .filter(|(count, state)| *count > 0 || **state == ExecutorState::Active)
+            .map(|(count, state)| format!("{count} {}", state.name()))
+            .collect();
+        facts.push(("executors", counts.join(", ")));
+    }
+    if let Some(mind) = &whole.mind {
+        let roles: Vec<String> = mind
+            .roles
+            .iter()
+            .map(|role| {
+                format!("{} = {}{}", role.role, role.model, if role.reachable { "" } else { " (not reachable)" })
+            })
+            .collect();
+        let text = if roles.is_empty() { "none configured".to_owned() } else { roles.join(", ") };
+        facts.push(("models", escape::line(&text)));
+    }
+    if let Some(door) = &whole.door {
+        let sessions = counted(door.sessions.into(), "session", "sessions");
+        facts.push((
+            "door",
+            format!(
+                "{sessions}, {} of {} open, HTTP {}",
+                door.turns,
+                counted(door.turns_total, "turn", "turns"),
+                escape::line(&door.http)
+            ),
+        ));
+        if crate::health::channels::http_trouble(door).is_some() {
+            facts.push(("", "the door does not hear on HTTP: `metnosctl doctor` names the remedy".to_owned()));
+        }
+        if !door.telegram.is_empty() {
+            facts.push(("telegram", escape::line(&door.telegram)));
+            if crate::health::channels::telegram_trouble(door).is_some() {
+                facts.push(("", "the bot does not hear: `metnosctl doctor` names the remedy".to_owned()));
+            }
+        }
+    }
+    if let Some(policy) = &whole.policy {
+        let decisions = counted(policy.decisions_total, "decision", "decisions");
+        let denials = counted(policy.denials_total, "denial", "denials");
+        facts.push(("policy", format!("{decisions}, {denials}, {} running", policy.running)));
+    }
+    if let Some(policy) = &whole.policy {
+        if policy.unsigned_lines > 0 {
+            let lines = counted(policy.unsigned_lines, "line", "lines");
+            let text = format!("signed up to line {}; {lines} were not when it was opened last", policy.signed_line);
+            facts.push(("signatures", format!("{text} (Metnos had ended without a stop)")));
+        }
+        if !policy.undecided.is_empty() {
+            facts.push(("deciding", escape::line(&policy.undecided)));
+        }
+        if policy.unborn != 0 {
+            let unborn = counted(policy.unborn.into(), "executor is", "executors are");
+            facts.push(("growing", format!("{unborn} still being tested, and cannot be called yet")));
+        }
+        if !policy.disabled.is_empty() {
+            facts.push(("off", escape::line(&format!("{}: `metnosctl executor enable`", policy.disabled.join(", ")))));
+        }
+        let raised = raised(&whole.levels);
+        if !raised.is_empty() {
+            facts.push(("autonomy", escape::line(&raised)));
+        }
+        if policy.stopped_ms != 0 {
+            let by = escape::line(&policy.stopped_by);
+            let since = ago(policy.stopped_ms, now_ms());
+            facts.push(("STOPPED", format!("nothing is allowed since {since}, by {by}, until `metnosctl resume`")));
+        }
+    }
+    if let Some(sandbox) = &whole.sandbox {
+        let runs = counted(sandbox.runs_total, "run", "runs");
+        let text = format!("{}, {runs}, {}", sandbox.mode, sandbox.interpreter);
+        facts.push(("sandbox", escape::line(&text)));
+    }
+    let alarms = survey.alarms.len() as u64;
+    facts.push(("alarms", if alarms == 0 { "none".to_owned() } else { counted(alarms, "alarm", "alarms") }));
+    facts
+}
+
+/// Who goes another way than his standing gives him: the owner `supervised`, everybody else `readonly`.
+fn raised(levels: &Value) -> String {
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
+    let usual = |one: &Value| text(one, "level") == if one["standing"] == "owner" { "supervised" } else { "readonly" };
+    let others = levels.as_array().into_iter().flatten().filter(|one| !usual(one));
+    let said = |one: &Value| {
+        let until = one["raised_until_ms"].as_u64();
+        let until = until.map_or(String::new(), |until| {
+            format!(" for {} s more", until.saturating_sub(crate::screen::human::now_ms()) / 1_000)
+        });
+        format!("{} is {}{until}", text(one, "principal"), text(one, "level"))
+    };
+    others.map(said).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::daemons::survey::testing::well;
+    use crate::screen::testing::screen;
+    use metnos_proto::ids::Sha256;
+    use metnos_proto::msg::memoryd::Recorded;
+
+    fn whole() -> Whole {
+        Whole {
+            survey: well(),
+            door: Some(DoorReport {
+                sessions: 1,
+                turns: 0,
+                turns_total: 5,
+                models: "none".into(),
+                http: "off".into(),
+                telegram: String::new(),
+            }),
+            policy: Some(PolicyReport {
+                turns: 0,
+                running: 0,
+                decisions_total: 9,
+                denials_total: 1,
+                public_key: "ab".into(),
+                undecided: String::new(),
+                signed_line: 0,
+                unsigned_lines: 0,
+                unborn: 0,
+                stopped_ms: 0,
+                stopped_by: String::new(),
+                disabled: Vec::new(),
+                notices: Vec::new(),
+            }),
+            levels: json!([
+                { "principal": "cli:uid:0", "standing": "owner", "level": "supervised", "raised_until_ms": null },
+                { "principal": "cli:uid:1000", "standing": "owner", "level": "full", "raised_until_ms": 5 },
+                { "principal": "telegram:7", "standing": "guest", "level": "readonly", "raised_until_ms": null },
+            ]),
+            executors: Some(Vec::new()),
+            sandbox: Some(SandboxReport {
+                running: 0,
+                runs_total: 7,
+                mode: "fresh".into(),
+                interpreter: "/usr/bin/python3".into(),
+                layers: Vec::new(),
+            }),
+            mind: Some(MindReport { roles: Vec::new(), says: "No model is configured.".into() }),
+            memory: Some(MemoryReport {
+                head: Recorded { seq: 12, hash: Sha256([1; 32]) },
+                mnests: 1,
+                use_time_milli: 1040,
+                torn: 0,
+                altered: String::new(),
+                frozen: false,
+            }),
+            disk: None,
+            unreachable: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn one_screen_says_it_all() {
+        let (mut paper, out, _) = screen(false, [false, false], false);
+        show(&mut paper, &whole(), 60_000).unwrap();
+        let text = out.text();
+        for part in [
+            "Metnos in /srv/metnos · spawn mode · supervisor 99, uid 0 · up 59 s, ready after 90 ms",
+            "models      none configured",
+            "chronicle   12 lines, head sha256:0101",
+            "mnests      1 after 1.040 use-days",
+            "executors   0 active",
+            "alarms      none",
+            "memory      15.0 MiB in all",
+        ] {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+        assert!(text.lines().count() <= 24, "it does not fit one screen:\n{text}");
+        assert!(!text.contains("uid separation"));
+    }
+
+    #[test]
+    fn an_edge_that_is_down_and_a_daemon_that_is_away_are_named() {
+        let mut whole = whole();
+        whole.survey.edges[0].up = false;
+        whole.memory = None;
+        whole.unreachable.push((RoleName::Memoryd, "the daemon memoryd cannot be reached".into()));
+        let (mut paper, out, _) = screen(false, [false, false], false);
+        show(&mut paper, &whole, 60_000).unwrap();
+        assert!(out.text().contains("down: gatewayd → planner"), "{}", out.text());
+        assert!(out.text().contains("the daemon memoryd cannot be reached"));
+        let document = document(&whole);
+        assert!(document["chronicle"].is_null() && document["mnests"].is_null());
+        assert_eq!(document["unreachable"][0]["daemon"], "memoryd");
+    }
+
+    #[test]
+    fn what_is_stopped_switched_off_and_not_there_yet_is_said() {
+        let mut whole = whole();
+        if let Some(policy) = &mut whole.policy {
+            (policy.stopped_ms, policy.stopped_by) = (5, "uid:1000\nowner".to_owned());
+            policy.unborn = 2;
+            policy.undecided = "line 70 was signed\nand is another one".to_owned();
+            policy.disabled = vec!["fs_write".to_owned(), "web_fetch".to_owned()];
+        }
+        let (mut paper, out, _) = screen(false, [false, false], false);
+        show(&mut paper, &whole, 60_000).unwrap();
+        assert!(out.text().contains("STOPPED     nothing is allowed since "), "{}", out.text());
+        assert!(out.text().contains(", by uid:1000\\nowner, until `metnosctl resume`"), "{}", out.text());
+        assert!(out.text().contains("off         fs_write, web_fetch"), "{}", out.text());
+        assert!(out.text().contains("growing     2 executors are still being tested"), "{}", out.text());
+        assert!(out.text().contains("deciding    line 70 was signed\\nand is"), "{}", out.text());
+        let policy = &document(&whole)["policy"];
+        assert_eq!(policy["undecided"], "line 70 was signed\nand is another one");
+        assert_eq!((&policy["stopped_ms"], &policy["unborn"]), (&json!(5), &json!(2)));
+    }
+
+    #[test]
+    fn the_document_has_the_same_keys_whoever_is_away() {
+        let keys = |whole: &Whole| {
+            let mut keys: Vec<String> = document(whole).as_object().unwrap().keys().cloned().collect();
+            keys.sort();
+            keys
+        };
+        let mut alone = whole();
+        alone.door = None;
+        alone.policy = None;
+        alone.executors = None;
+        alone.sandbox = None;
+        alone.mind = None;
+        alone.memory = None;
+        assert_eq!(keys(&whole()), keys(&alone));
+    }
+
+    #[test]
+    fn who_goes_further_than_usual_is_shown_and_nobody_else() {
+        assert_eq!(raised(&whole().levels), "cli:uid:1000 is full for 0 s more");
+        assert_eq!(raised(&Value::Null), "");
+    }
+}

@@ -1,0 +1,10 @@
+//! Turns and calls: what the owner asks for, what came of it, and how it is undone.
+
+pub mod ask;
+pub(crate) mod chat;
+pub mod lines;
+pub mod run;
+pub(crate) mod show;
+pub mod turn;
+pub mod undo;
+pub mod values;

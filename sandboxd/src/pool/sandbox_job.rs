@@ -1,0 +1,138 @@
+//! What goes into a sandbox and what comes out of one.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use metnos_proto::ids::TurnId;
+use metnos_proto::msg::common::{Outcome, Resources};
+use metnos_proto::payload::{Filling, Sealed};
+use tokio::sync::oneshot;
+
+use super::secrets::Secrets;
+use crate::confine::approved::Approved;
+use crate::confine::hidden::Cover;
+use crate::plan::Plan;
+
+/// What is called of the code.
+#[derive(Debug)]
+pub enum Entry {
+    /// `run`, with these arguments.
+    Call {
+        /// A JSON object.
+        args: Vec<u8>,
+        /// What a model has said about them, a JSON object, where the manifest asks for it.
+        thought: Option<Vec<u8>>,
+    },
+    /// `run`, with these arguments and a file.
+    Filed {
+        /// A JSON object.
+        args: Vec<u8>,
+        /// The file.
+        file: Handing,
+    },
+    /// `cases`, of birth tests.
+    Cases,
+}
+
+/// A file on its way.
+#[derive(Debug)]
+pub enum Handing {
+    /// In.
+    Takes(Sealed),
+    /// Out: into this memory, which the asker has as well.
+    Gives(Rc<RefCell<Filling>>),
+}
+
+impl Entry {
+    /// The arguments; none of what describes cases.
+    #[must_use]
+    pub fn args(&self) -> Option<&[u8]> {
+        match self {
+            Self::Call { args, .. } | Self::Filed { args, .. } => Some(args),
+            Self::Cases => None,
+        }
+    }
+
+    /// The file that it takes.
+    #[must_use]
+    pub const fn takes(&self) -> Option<&Sealed> {
+        match self {
+            Self::Filed { file: Handing::Takes(file), .. } => Some(file),
+            Self::Filed { file: Handing::Gives(_), .. } | Self::Call { .. } | Self::Cases => None,
+        }
+    }
+
+    /// Where the file that it gives goes.
+    #[must_use]
+    pub fn gives(&self) -> Option<&RefCell<Filling>> {
+        match self {
+            Self::Filed { file: Handing::Gives(into), .. } => Some(into),
+            Self::Filed { file: Handing::Takes(_), .. } | Self::Call { .. } | Self::Cases => None,
+        }
+    }
+}
+
+/// One run.
+pub struct Job<'a> {
+    /// The turn it belongs to; a birth has none.
+    pub turn: Option<TurnId>,
+    /// The sandbox.
+    pub plan: &'a Plan,
+    /// The code, verified.
+    pub code: &'a [u8],
+    /// What of it.
+    pub entry: Entry,
+    /// What it is given in confidence.
+    pub secrets: &'a Secrets,
+    /// Hears how far it is: done, total.
+    pub progress: &'a dyn Fn(u64, u64),
+    /// Which folders it was granted.
+    pub approved: Approved<'a>,
+    /// What of those is to be covered, as [`Sandbox::look_through`](super::Sandbox::look_through) has found it; `None` when nobody
+    /// has looked yet.
+    pub covers: Option<&'a [Cover]>,
+    /// The owner's files that it may write, because the call names them.
+    pub opens: &'a [String],
+    /// Ends it.
+    pub kill: oneshot::Receiver<()>,
+    /// Hears when its start is recorded: until then everything may be made ready, and not a line of it may run. Dropped
+    /// without a word, it must not run at all. `None` for what needs no record, as the cases of a birth.
+    pub begin: Option<oneshot::Receiver<()>>,
+}
+
+impl Job<'_> {
+    /// Waits until it may run; `false` when it must not.
+    pub async fn may_begin(begin: Option<oneshot::Receiver<()>>) -> bool {
+        match begin {
+            None => true,
+            Some(recorded) => recorded.await.is_ok(),
+        }
+    }
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// `Ok` means: exactly one result came.
+    pub outcome: Outcome,
+    /// The result, unparsed.
+    pub result: Option<Vec<u8>>,
+    /// Why, for a person.
+    pub detail: String,
+    /// What it wrote to its standard output and error.
+    pub log: String,
+    /// What Python saw of it that no executor has a use for. Said from inside, so it may be a lie, and its absence too.
+    pub alarms: Vec<String>,
+    /// What it used.
+    pub resources: Resources,
+}
+
+impl Finished {
+    /// It was stopped, for this reason, before anything of it ran.
+    #[must_use]
+    pub fn never_begun(why: &str) -> Self {
+        let detail = why.to_owned();
+        let (log, alarms, resources) = (String::new(), Vec::new(), Resources::NONE);
+        Self { outcome: Outcome::Killed, result: None, detail, log, alarms, resources }
+    }
+}
