@@ -1,6 +1,10 @@
-//! The shape of the project, checked: which crate may know which, where `unsafe` may stand, how long a
-//! file may be, that documents lead somewhere. It looks at files only and starts nothing.
+//! The shape of the project, checked: which crate may know which, where `unsafe` may stand, that files form no circles, that
+//! documents lead somewhere. It looks at files only and starts nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod circles;
+mod lexer;
+mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -32,37 +36,6 @@ const UNSAFE_ALLOWED: [(&str, &str); 7] = [
     ("supervisor/src/process/sys.rs", "executes a daemon by its descriptor"),
 ];
 
-/// Files above [`MAX_LINES`], each with its reason.
-const LONG_ALLOWED: [(&str, &str); 12] = [
-    ("executors/host/files.py", "what executors that change files share, in one module with one digest"),
-    (
-        "gatewayd/src/http/documents.rs",
-        "every document of the HTTP channel, in one piece; most of it says what they mean",
-    ),
-    (
-        "memoryd/src/mnestome/graph.rs",
-        "how the rows follow from events, in one piece beside the database that holds them",
-    ),
-    ("metnosctl/src/command_line/cli.rs", "every command as clap sees it, in one place"),
-    (
-        "crates/policy/tests/hunt.rs",
-        "one attacker: a household, all that is tried in it, and what counts as harm, in one piece",
-    ),
-    (
-        "proto/src/control.rs",
-        "every word between the supervisor and whom it speaks with, in one piece; half of it is what they mean",
-    ),
-    ("proto/src/edge.rs", "the macro that makes an edge, in one piece beside what it is made of"),
-    ("proto/src/msg/memoryd.rs", "the words that memoryd answers, in one piece; most of it says what they mean"),
-    ("proto/src/msg/policyd.rs", "the words that policyd answers, in one piece; most of it says what they mean"),
-    ("proto/src/link_async.rs", "the asking and the answering half of one link, which share its rules"),
-    ("sandboxd/seal/system.rs", "all unsafe code of the seal, in one file"),
-    ("supervisor/src/config.rs", "the table of all keys beside its reader; a quarter of it is tests"),
-];
-
-/// The longest file, in lines.
-const MAX_LINES: usize = 500;
-
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
@@ -92,8 +65,8 @@ fn text(file: &str) -> String {
     std::fs::read_to_string(root().join(file)).unwrap()
 }
 
-/// Crate name → names of the workspace's crates it depends on in any way, tests included.
-fn inner_dependencies() -> BTreeMap<String, BTreeSet<String>> {
+/// What cargo knows of the crates of the workspace.
+fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--offline", "--locked", "--no-deps"])
         .current_dir(root())
@@ -101,8 +74,26 @@ fn inner_dependencies() -> BTreeMap<String, BTreeSet<String>> {
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
-    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+fn name(value: &Value) -> String {
+    value["name"].as_str().unwrap().to_owned()
+}
+
+/// Crate name → the root files of its library, its programs and its tests.
+fn targets() -> BTreeMap<String, Vec<PathBuf>> {
+    let files = |package: &Value| {
+        let targets = package["targets"].as_array().unwrap().iter();
+        let code = targets.filter(|target| target["kind"][0] != "custom-build");
+        code.map(|target| PathBuf::from(target["src_path"].as_str().unwrap())).collect()
+    };
+    packages().iter().map(|package| (name(package), files(package))).collect()
+}
+
+/// Crate name → names of the workspace's crates it depends on in any way, tests included.
+fn inner_dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    let packages = packages();
     let ours: BTreeSet<String> = packages.iter().map(name).collect();
     packages
         .iter()
@@ -209,20 +200,6 @@ fn unsafe_stands_only_where_a_system_call_needs_it() {
     for file in &with_unsafe {
         assert!(text(file).contains("SAFETY"), "{file} does not say why it is safe");
     }
-}
-
-#[test]
-fn no_file_is_longer_than_a_reader_likes() {
-    let long: BTreeMap<String, usize> = files("", &[".rs", ".py"])
-        .into_iter()
-        .map(|file| (file.clone(), text(&file).lines().count()))
-        .filter(|(_, lines)| *lines > MAX_LINES)
-        .collect();
-    let allowed: BTreeSet<&str> = LONG_ALLOWED.iter().map(|(file, _)| *file).collect();
-    let too_long: Vec<_> = long.iter().filter(|(file, _)| !allowed.contains(file.as_str())).collect();
-    assert!(too_long.is_empty(), "at most {MAX_LINES} lines are meant to be: {too_long:?}");
-    let needless: Vec<_> = allowed.iter().filter(|file| !long.contains_key(**file)).collect();
-    assert!(needless.is_empty(), "no longer too long, so no exception is needed: {needless:?}");
 }
 
 #[test]
@@ -356,16 +333,20 @@ fn every_path_that_the_map_names_exists() {
     assert!(missing.is_empty(), "docs/architecture.md names {missing:?}");
 }
 
-/// Every test of the project, as `file::name`, where the file is without its ending.
+/// Every test of the project, as `file::name`: the file without its ending, and the folder
+/// of a `main.rs`, `mod.rs` or `tests.rs`.
 fn all_tests() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for file in files("", &[".rs"]) {
-        let stem = Path::new(&file).file_stem().unwrap().to_str().unwrap().to_owned();
+        let path = Path::new(&file);
+        let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
+        let names = [path.file_stem().unwrap(), folder].map(|name| name.to_str().unwrap());
+        let names = if matches!(names[0], "main" | "mod" | "tests") { &names[..] } else { &names[..1] };
         for line in text(&file).lines() {
             if let Some(rest) = line.trim().strip_prefix("fn ")
                 && let Some((name, _)) = rest.split_once('(')
             {
-                found.insert(format!("{stem}::{name}"));
+                found.extend(names.iter().map(|stem| format!("{stem}::{name}")));
             }
         }
     }
