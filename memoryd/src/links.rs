@@ -10,6 +10,7 @@ use metnos_proto::edges::{
 use metnos_proto::ids::{SessionId, TraceId};
 use metnos_proto::link::{BlockingServer, Incoming, LinkError, Outgoing};
 use metnos_proto::msg::memoryd::{AgerCame, ChainHead};
+use metnos_proto::phase::VerifyPhase;
 
 use crate::chronicle::store::MAX_ROUND_BYTES;
 use crate::chronicle::verify::Verify;
@@ -128,7 +129,7 @@ impl<E: Edge> EdgeLink<E> {
             tracing::error!(%error, "what was recorded was not derived from");
         }
         let waiting = memory.staged_so_far();
-        let mut service = Service { memory, session: self.session };
+        let mut service = Service { memory, session: self.session, verify: VerifyPhase::Free };
         match (self.dispatch)(&self.server, incoming, &mut service) {
             Ok(outgoing) => {
                 let waits = (memory.staged_so_far() > waiting).then(|| memory.round());
@@ -223,9 +224,17 @@ impl Link for OwnersLink {
             let Some(incoming) = self.link.server.receive(buffer)? else { break };
             match incoming.ask {
                 ctl_memoryd::Ask::Verify(ref ask) => {
-                    if self.verifying.is_some() {
-                        return Err(Ending::Violation("`verify` while one is going on".to_owned()));
-                    }
+                    let verify = match self.verifying {
+                        Some(_) => VerifyPhase::Verifying,
+                        None => VerifyPhase::Free,
+                    };
+                    let mut service = Service { memory, session: self.link.session, verify };
+                    ctl_memoryd::admit_blocking(&self.link.server, &incoming.ask, &mut service).map_err(
+                        |no| match no {
+                            No::Violation(what) => Ending::Violation(what),
+                            No::Refused(refusal) => Ending::Violation(refusal.to_string()),
+                        },
+                    )?;
                     let [anchors] = &incoming.fds[..] else {
                         return Err(Ending::Violation("`verify` without its anchors".to_owned()));
                     };

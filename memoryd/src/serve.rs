@@ -6,7 +6,7 @@ use metnos_proto::edges::{
     CtlMemoryd, DoorMemoryd, PlannerMemoryd, PolicydMemoryd, SandboxdMemoryd, SyntdMemoryd, ctl_memoryd, door_memoryd,
     planner_memoryd, policyd_memoryd, sandboxd_memoryd, syntd_memoryd,
 };
-use metnos_proto::ids::{SessionId, TraceId};
+use metnos_proto::ids::{SessionId, TraceId, TurnId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
@@ -17,6 +17,7 @@ use metnos_proto::msg::memoryd::{
     Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed, TurnIs, TurnTakenUp, Verify, VerifyReport, WhoseTurn,
 };
 use metnos_proto::payload::{PayloadError, Sealed};
+use metnos_proto::phase::{RecallPhase, VerifyPhase};
 use metnos_proto::role::RoleName;
 
 use crate::chronicle::verify;
@@ -30,6 +31,8 @@ pub struct Service<'a> {
     pub memory: &'a mut Memory,
     /// Which run of the asker.
     pub session: SessionId,
+    /// What its link is busy with.
+    pub verify: VerifyPhase,
 }
 
 impl Service<'_> {
@@ -136,6 +139,18 @@ impl door_memoryd::ServeBlocking for Service<'_> {
 }
 
 impl planner_memoryd::ServeBlocking for Service<'_> {
+    fn phase_of(
+        &mut self,
+        _: &BlockingServer<PlannerMemoryd>,
+        turn: TurnId,
+        ask: &planner_memoryd::Ask,
+    ) -> Result<RecallPhase, No> {
+        self.memory.phase_of(turn, ask)
+    }
+
+    /// The chronicle says in which phase a turn is: each handler records what it has done.
+    fn enter(&mut self, _: &BlockingServer<PlannerMemoryd>, _: TurnId, _: Option<RecallPhase>) {}
+
     fn begin_turn(
         &mut self,
         _: &BlockingServer<PlannerMemoryd>,
@@ -372,6 +387,13 @@ impl sandboxd_memoryd::ServeBlocking for Service<'_> {
 }
 
 impl ctl_memoryd::ServeBlocking for Service<'_> {
+    fn phase_of(&mut self, _: &BlockingServer<CtlMemoryd>, (): (), _: &ctl_memoryd::Ask) -> Result<VerifyPhase, No> {
+        Ok(self.verify)
+    }
+
+    /// The link holds the verification itself.
+    fn enter(&mut self, _: &BlockingServer<CtlMemoryd>, (): (), _: Option<VerifyPhase>) {}
+
     fn tail(&mut self, _: &BlockingServer<CtlMemoryd>, _: TraceId, ask: Tail, []: [Sealed; 0]) -> Served<Tailed, 1> {
         let (tailed, lines) = self.memory.tail(&ask)?;
         Ok((tailed, [seal(&lines)?]))

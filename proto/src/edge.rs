@@ -26,6 +26,24 @@ pub trait Word: Serialize + DeserializeOwned + Schema + Clone + std::fmt::Debug 
     fn name(&self) -> &'static str;
 }
 
+/// What keeps the words of an edge in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// A machine: its name, and what it keeps.
+    Machine(&'static str, &'static str),
+    /// Nothing, for this reason: each word is admissible at any time.
+    Free(&'static str),
+}
+
+impl std::fmt::Display for Order {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Machine(name, rule) => write!(f, "phase {name}: {rule}"),
+            Self::Free(reason) => write!(f, "phase none: {reason}"),
+        }
+    }
+}
+
 /// One edge of the matrix.
 pub trait Edge: Sized + std::fmt::Debug + 'static {
     /// Its number on the wire.
@@ -52,6 +70,9 @@ pub trait Edge: Sized + std::fmt::Debug + 'static {
 
     /// What both sides must agree on; see [`key`].
     const SCHEMA_KEY: [u8; 8];
+
+    /// What keeps its words in order.
+    const ORDER: Order;
 }
 
 /// The schema key of an edge, made by the compiler: over its line in the matrix and the encoding of its three
@@ -266,11 +287,82 @@ pub fn describe<T: Schema>() -> String {
 }
 
 /// Declares edges. See `edges.rs` for the only use.
+///
+/// Each edge names its phase machine, a type of [`crate::phase`], or says `phase none("the reason")`. The rules that
+/// begin with `@` are what that means at one place of the generated code.
 #[macro_export]
 macro_rules! edges {
+    // What the edge says of its order.
+    (@order none $reason:literal) => { $crate::edge::Order::Free($reason) };
+    (@order none) => { compile_error!("`phase none` says why: phase none(\"the reason\")") };
+    (@order $machine:ident) => {
+        $crate::edge::Order::Machine(
+            stringify!($machine),
+            <$crate::phase::$machine as $crate::phase::Machine>::RULE,
+        )
+    };
+    (@order $machine:ident $reason:literal) => { compile_error!("an edge has a machine or a reason, not both") };
+
+    // What a service of the edge must know, on tokio and in a poll loop.
+    (@knows $edge:ident none $($reason:literal)?) => {};
+    (@knows $edge:ident $machine:ident $($reason:literal)?) => {
+        /// The phase that the subject of this ask is in. Called before the handler of any ask.
+        ///
+        /// # Errors
+        /// The refusal, when the subject is not known here; or the violation, when it is not this link's.
+        fn phase_of(
+            &self,
+            cx: &Cx<$edge>,
+            subject: <$crate::phase::$machine as $crate::phase::Machine>::Subject,
+            ask: &Ask,
+        ) -> Result<$crate::phase::$machine, No>;
+
+        /// The ask was admitted: its subject goes on in this phase, or ends with it.
+        fn enter(
+            &self,
+            cx: &Cx<$edge>,
+            subject: <$crate::phase::$machine as $crate::phase::Machine>::Subject,
+            next: Option<$crate::phase::$machine>,
+        );
+    };
+    (@knows_blocking $edge:ident none $($reason:literal)?) => {};
+    (@knows_blocking $edge:ident $machine:ident $($reason:literal)?) => {
+        /// The phase that the subject of this ask is in. Called before the handler of any ask.
+        ///
+        /// # Errors
+        /// The refusal, when the subject is not known here; or the violation, when it is not this link's.
+        fn phase_of(
+            &mut self,
+            link: &BlockingServer<$edge>,
+            subject: <$crate::phase::$machine as $crate::phase::Machine>::Subject,
+            ask: &Ask,
+        ) -> Result<$crate::phase::$machine, No>;
+
+        /// The ask was admitted: its subject goes on in this phase, or ends with it.
+        fn enter(
+            &mut self,
+            link: &BlockingServer<$edge>,
+            subject: <$crate::phase::$machine as $crate::phase::Machine>::Subject,
+            next: Option<$crate::phase::$machine>,
+        );
+    };
+
+    // Whether an ask is admitted; `$from` is the context or the link that it came over.
+    (@admit $service:ident $from:ident $ask:ident none $($reason:literal)?) => {{
+        let _ = ($service, $from, $ask);
+        Ok(())
+    }};
+    (@admit $service:ident $from:ident $ask:ident $machine:ident $($reason:literal)?) => {{
+        use $crate::phase::Machine as _;
+        let subject = $crate::phase::$machine::subject($ask);
+        let next = $service.phase_of($from, subject, $ask)?.admit($ask)?;
+        $service.enter($from, subject, next);
+        Ok(())
+    }};
+
     ($(
         $(#[$doc:meta])*
-        $edge:ident in $module:ident = $id:literal: $asker:ident => $answerer:ident {
+        $edge:ident in $module:ident = $id:literal: $asker:ident => $answerer:ident, phase $phase:ident $(($reason:literal))? {
             $( ask $method:ident($ask:ident, $ask_fds:literal) -> ($answer:ty, $answer_fds:literal) within $ms:literal; )+
             $( note $note:ident; )*
         }
@@ -309,6 +401,12 @@ macro_rules! edges {
                 match self { $(Self::$edge => 0 $(+ $ask_fds + $answer_fds)+ > 0,)* }
             }
 
+            /// What keeps its words in order.
+            #[must_use]
+            pub const fn order(self) -> $crate::edge::Order {
+                match self { $(Self::$edge => <$edge as $crate::edge::Edge>::ORDER,)* }
+            }
+
             /// The edge in words: see [`Edge::description`](crate::edge::Edge::description).
             #[must_use]
             pub fn description(self) -> String {
@@ -340,6 +438,8 @@ macro_rules! edges {
                     $(stringify!($method), stringify!($ask), $ask_fds, stringify!($answer), $answer_fds, $ms,)+
                 ));
 
+                const ORDER: $crate::edge::Order = $crate::edges!(@order $phase $($reason)?);
+
                 fn within(ask: &Self::Ask) -> ::std::time::Duration {
                     ::std::time::Duration::from_millis(match ask { $($module::Ask::$ask(_) => $ms,)+ })
                 }
@@ -353,6 +453,7 @@ macro_rules! edges {
                         "edge {} {} {} => {}\n", $id, stringify!($edge),
                         stringify!($asker), stringify!($answerer),
                     );
+                    text.push_str(&format!("  {}\n", Self::ORDER));
                     $(text.push_str(&format!(
                         "  {}({}, {} fds) -> ({}, {} fds) within {} ms\n",
                         stringify!($method), stringify!($ask), $ask_fds, stringify!($answer), $answer_fds, $ms,
@@ -452,6 +553,8 @@ macro_rules! edges {
 
                 /// Answers this edge on a tokio runtime; asks of one link are served side by side.
                 pub trait Serve: 'static {
+                    $crate::edges!(@knows $edge $phase $($reason)?);
+
                     $(
                         #[doc = concat!("See [`", stringify!($ask), "`].")]
                         fn $method(
@@ -460,11 +563,16 @@ macro_rules! edges {
                     )+
                 }
 
-                /// Serves one link until its peer is gone or breaks the protocol.
+                fn admit<S: Serve>(service: &S, cx: &Cx<$edge>, ask: &Ask) -> Result<(), No> {
+                    $crate::edges!(@admit service cx ask $phase $($reason)?)
+                }
+
+                /// Serves one link until its peer is gone or breaks the protocol. A handler sees only what was admitted.
                 pub async fn serve<S: Serve>(end: AnswererEnd<$edge>, service: Rc<S>) -> Closed {
                     $crate::link_async::serve(end, move |cx: Cx<$edge>, ask: Ask, fds: Vec<Sealed>| {
                         let service = Rc::clone(&service);
                         async move {
+                            admit(&*service, &cx, &ask)?;
                             match ask { $(
                                 Ask::$ask(ask) => {
                                     let fds = fds.try_into().map_err(|_| No::Violation("descriptors".to_owned()))?;
@@ -480,6 +588,8 @@ macro_rules! edges {
                 /// Answers this edge from a plain poll loop, one ask after the other; the loop decides when the
                 /// answers leave.
                 pub trait ServeBlocking {
+                    $crate::edges!(@knows_blocking $edge $phase $($reason)?);
+
                     $(
                         #[doc = concat!("See [`", stringify!($ask), "`].")]
                         ///
@@ -489,7 +599,18 @@ macro_rules! edges {
                     )+
                 }
 
-                /// Has one ask answered; nothing is sent yet.
+                /// Whether an ask may be made now. [`dispatch`] asks it of each; a loop that answers an ask in its own
+                /// time calls it first.
+                ///
+                /// # Errors
+                /// The refusal or the violation.
+                pub fn admit_blocking<S: ServeBlocking + ?Sized>(
+                    link: &BlockingServer<$edge>, ask: &Ask, service: &mut S,
+                ) -> Result<(), No> {
+                    $crate::edges!(@admit service link ask $phase $($reason)?)
+                }
+
+                /// Has one ask answered, if it is admitted; nothing is sent yet.
                 ///
                 /// # Errors
                 /// A breach of protocol, after which the link must be closed.
@@ -497,12 +618,12 @@ macro_rules! edges {
                     link: &BlockingServer<$edge>, incoming: Incoming<$edge>, service: &mut S,
                 ) -> Result<Outgoing<$edge>, No> {
                     let Incoming { request, trace, ask, fds } = incoming;
-                    let served: Result<(Answer, Vec<Sealed>), No> = match ask { $(
+                    let served: Result<(Answer, Vec<Sealed>), No> = admit_blocking(link, &ask, service).and_then(|()| match ask { $(
                         Ask::$ask(ask) => {
                             let fds = fds.try_into().map_err(|_| No::Violation("descriptors".to_owned()))?;
                             service.$method(link, trace, ask, fds).map(|(answer, fds)| (Answer::$ask(answer), Vec::from(fds)))
                         }
-                    )+ };
+                    )+ });
                     match served {
                         Ok((answer, fds)) => Ok(Outgoing { request, trace, answer, fds }),
                         Err(No::Refused(refusal)) => Ok(Outgoing { request, trace, answer: Answer::Refused(refusal), fds: Vec::new() }),

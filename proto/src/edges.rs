@@ -21,7 +21,9 @@ mod vocabulary {
 
 crate::edges! {
     /// A person at the terminal speaks. The supervisor vouches for who it is.
-    CtlDoor in ctl_door = 1: Ctl => Gatewayd {
+    CtlDoor in ctl_door = 1: Ctl => Gatewayd, phase none(
+        "each word stands alone: the supervisor vouches for who speaks, and a turn is found by its number"
+    ) {
         ask greet(Greet, 0) -> (Greeted, 0) within 5_000;
         ask say(Say, 1) -> (Said, 0) within 15_000;
         ask stop(Stop, 0) -> (Cancelled, 0) within 5_000;
@@ -39,7 +41,7 @@ crate::edges! {
     }
 
     /// The door opens turns at the planner and hears how they go.
-    DoorPlanner in door_planner = 2: Gatewayd => Planner {
+    DoorPlanner in door_planner = 2: Gatewayd => Planner, phase OpenPhase {
         ask open_turn(OpenTurn, 1) -> (TurnOpened, 0) within 10_000;
         ask open_fired(OpenFired, 2) -> (TurnOpened, 0) within 10_000;
         ask cancel_turn(CancelTurn, 0) -> (Cancelled, 0) within 5_000;
@@ -54,7 +56,9 @@ crate::edges! {
     }
 
     /// The door has senders identified, and what they said registered, before any model reads it.
-    DoorPolicyd in door_policyd = 3: Gatewayd => Policyd {
+    DoorPolicyd in door_policyd = 3: Gatewayd => Policyd, phase none(
+        "each word names its sender, who is identified anew, and a card or a turn is found by its number"
+    ) {
         ask identify(Identify, 0) -> (Identified, 0) within 5_000;
         ask register_prompt(RegisterPrompt, 1) -> (PromptRegistered, 0) within 5_000;
         ask fire(Fire, 0) -> (Fired, 1) within 5_000;
@@ -74,12 +78,14 @@ crate::edges! {
     }
 
     /// The door asks which models can be called, for `status` and its greeting.
-    DoorMind in door_mind = 4: Gatewayd => Mind {
+    DoorMind in door_mind = 4: Gatewayd => Mind, phase none("one word, which only reads") {
         ask health(MindHealth, 0) -> (MindReport, 0) within 5_000;
     }
 
     /// The door journals what came in and what went out.
-    DoorMemoryd in door_memoryd = 5: Gatewayd => Memoryd {
+    DoorMemoryd in door_memoryd = 5: Gatewayd => Memoryd, phase none(
+        "what is said of a turn that the chronicle does not know is refused: the door may have outlived a restart"
+    ) {
         ask received(Received, 1) -> (Recorded, 0) within 10_000;
         ask marked(Marked, 0) -> (MarkKnown, 1) within 10_000;
         ask delivered(Delivered, 1) -> (Recorded, 0) within 10_000;
@@ -89,7 +95,7 @@ crate::edges! {
     }
 
     /// The planner asks for everything that has an effect. It decides nothing.
-    PlannerPolicyd in planner_policyd = 6: Planner => Policyd {
+    PlannerPolicyd in planner_policyd = 6: Planner => Policyd, phase TurnPhase {
         ask intent(Intent, 0) -> (IntentFrozen, 0) within 5_000;
         ask act(Act, 1) -> (Acted, 0) within 120_000;
         ask release(Release, 0) -> (Released, 1) within 10_000;
@@ -99,7 +105,9 @@ crate::edges! {
     }
 
     /// The planner thinks.
-    PlannerMind in planner_mind = 7: Planner => Mind {
+    PlannerMind in planner_mind = 7: Planner => Mind, phase none(
+        "each thought stands alone: the fund of its turn refuses it when there is none or its number was used"
+    ) {
         ask health(MindHealth, 0) -> (MindReport, 0) within 5_000;
         ask think(Think, 1) -> (Thought, 2) within 300_000;
         ask stop_thinking(StopThinking, 0) -> (ThinkingStopped, 0) within 5_000;
@@ -107,7 +115,7 @@ crate::edges! {
     }
 
     /// The planner hears what is remembered, and says when a turn is over.
-    PlannerMemoryd in planner_memoryd = 8: Planner => Memoryd {
+    PlannerMemoryd in planner_memoryd = 8: Planner => Memoryd, phase RecallPhase {
         ask begin_turn(BeginTurn, 0) -> (TurnBegun, 1) within 10_000;
         ask asked(Asked, 1) -> (Recorded, 0) within 10_000;
         ask suspend_turn(SuspendTurn, 1) -> (Done, 0) within 10_000;
@@ -116,7 +124,9 @@ crate::edges! {
     }
 
     /// syntd asks what it may propose, and how much may be thought for what it drafts.
-    SyntdPolicyd in syntd_policyd = 9: Syntd => Policyd {
+    SyntdPolicyd in syntd_policyd = 9: Syntd => Policyd, phase none(
+        "each word stands alone: a run of drafts that is not open on this link is refused"
+    ) {
         ask growth_quota(GrowthQuota, 0) -> (GrowthLeft, 0) within 5_000;
         ask propose(Propose, 0) -> (Proposed, 0) within 90_000;
         ask fund_drafts(FundDrafts, 0) -> (DraftsFunded, 0) within 10_000;
@@ -124,19 +134,21 @@ crate::edges! {
     }
 
     /// syntd has things drafted.
-    SyntdMind in syntd_mind = 10: Syntd => Mind {
+    SyntdMind in syntd_mind = 10: Syntd => Mind, phase none(
+        "one word: the fund of its run refuses a draft when there is none or its number was used"
+    ) {
         ask draft(Draft, 1) -> (Thought, 2) within 300_000;
     }
 
     /// syntd hears what was missing.
-    SyntdMemoryd in syntd_memoryd = 11: Syntd => Memoryd {
+    SyntdMemoryd in syntd_memoryd = 11: Syntd => Memoryd, phase none("both words only read") {
         ask gaps(Gaps, 0) -> (GapList, 0) within 10_000;
         ask ager_proposals(AgerProposals, 0) -> (AgerProposalList, 0) within 10_000;
         note AgerCame;
     }
 
     /// The only way to have anything executed.
-    PolicydSandboxd in policyd_sandboxd = 12: Policyd => Sandboxd {
+    PolicydSandboxd in policyd_sandboxd = 12: Policyd => Sandboxd, phase TrustPhase {
         // Asked while sandboxd still builds its view; how long that may take is for the supervisor, who ends it before this is over.
         ask trust(TrustKey, 0) -> (Done, 0) within 30_000;
         ask pool(Pool, 0) -> (PoolListing, 0) within 30_000;
@@ -165,7 +177,9 @@ crate::edges! {
 
     /// policyd has spontaneous proposals judged, where their author cannot hear it, has thought about the arguments of
     /// calls whose executors need that, says how much others may think, and hears what it took.
-    PolicydMind in policyd_mind = 13: Policyd => Mind {
+    PolicydMind in policyd_mind = 13: Policyd => Mind, phase none(
+        "a fund may be raised, used and ended in any order, and what is not there counts as nothing"
+    ) {
         ask judge(Judge, 1) -> (Thought, 2) within 60_000;
         ask assist(Assist, 1) -> (Thought, 2) within 60_000;
         ask fund(Fund, 0) -> (Funded, 0) within 5_000;
@@ -174,7 +188,9 @@ crate::edges! {
     }
 
     /// policyd's decisions, durable before any effect.
-    PolicydMemoryd in policyd_memoryd = 14: Policyd => Memoryd {
+    PolicydMemoryd in policyd_memoryd = 14: Policyd => Memoryd, phase none(
+        "each word is compared with the lines of its turn and call, and repeated after a lost answer"
+    ) {
         ask decision(Decision, 1) -> (Recorded, 0) within 10_000;
         ask direct_turn(DirectTurn, 0) -> (Recorded, 0) within 10_000;
         ask direct_turn_done(DirectTurnDone, 0) -> (TurnClosed, 0) within 10_000;
@@ -192,14 +208,18 @@ crate::edges! {
     }
 
     /// sandboxd's own record of what ran.
-    SandboxdMemoryd in sandboxd_memoryd = 15: Sandboxd => Memoryd {
+    SandboxdMemoryd in sandboxd_memoryd = 15: Sandboxd => Memoryd, phase none(
+        "each word quotes the line it follows: a start that of its decision, an end that of its start"
+    ) {
         ask started(Started, 0) -> (Recorded, 0) within 10_000;
         ask ended(Ended, 0) -> (Recorded, 0) within 10_000;
         ask system_event(SystemEvent, 0) -> (Recorded, 0) within 10_000;
     }
 
     /// The owner at policyd: calls of his own, and the registry.
-    CtlPolicyd in ctl_policyd = 16: Ctl => Policyd {
+    CtlPolicyd in ctl_policyd = 16: Ctl => Policyd, phase none(
+        "each command stands alone: what it follows, such as a card or codes that were enrolled, is looked up"
+    ) {
         ask run_call(RunCall, 1) -> (CallRun, 1) within 120_000;
         ask executors(Executors, 0) -> (ExecutorList, 0) within 5_000;
         ask show_executor(ShowExecutor, 0) -> (Done, 1) within 5_000;
@@ -236,7 +256,9 @@ crate::edges! {
     }
 
     /// The owner at sandboxd: is what lies in the pool what was signed, and does the sandbox hold?
-    CtlSandboxd in ctl_sandboxd = 17: Ctl => Sandboxd {
+    CtlSandboxd in ctl_sandboxd = 17: Ctl => Sandboxd, phase none(
+        "each word stands alone: it reads, or tries out what nothing else uses"
+    ) {
         ask verify_executor(VerifyExecutor, 0) -> (Verified, 0) within 30_000;
         ask canaries(Canaries, 0) -> (CanaryReport, 0) within 30_000;
         ask selftest(Selftest, 0) -> (Selftested, 1) within 300_000;
@@ -245,7 +267,9 @@ crate::edges! {
     }
 
     /// The owner at mind.
-    CtlMind in ctl_mind = 18: Ctl => Mind {
+    CtlMind in ctl_mind = 18: Ctl => Mind, phase none(
+        "each word stands alone: it reads, has a model tried, or replaces a key"
+    ) {
         ask health(MindHealth, 0) -> (MindReport, 0) within 5_000;
         ask list_models(ListModels, 0) -> (Done, 1) within 5_000;
         ask scan_models(ScanModels, 0) -> (Done, 1) within 60_000;
@@ -254,7 +278,7 @@ crate::edges! {
     }
 
     /// The owner at memoryd: read and verify, and decide about what was derived. The chronicle is only appended to.
-    CtlMemoryd in ctl_memoryd = 19: Ctl => Memoryd {
+    CtlMemoryd in ctl_memoryd = 19: Ctl => Memoryd, phase VerifyPhase {
         ask tail(Tail, 0) -> (Tailed, 1) within 30_000;
         ask verify(Verify, 1) -> (VerifyReport, 0) within 600_000;
         ask look(Look, 0) -> (Looked, 1) within 60_000;

@@ -1,12 +1,19 @@
-//! Which ask is admissible in which state of a session: all of it in one place, as OpenSSH's
-//! monitor has it.
+//! Which word of an edge is admissible when: all of it in one place, as OpenSSH's monitor has it.
 //!
-//! Pure functions from (state, word) to the next state. What is not admitted here is a
-//! violation: the edge is closed and the breach recorded, it is never answered politely.
-//! Words about a turn that is not known are no violation, but refused: the other side may
-//! have outlived a restart.
+//! Each edge of the matrix names its [`Machine`], or says `phase none` with the reason. The generated dispatcher
+//! admits a word here before any handler runs; a service only looks the phase up and stores the next one. What is
+//! not admitted is a violation: the edge is closed and the breach recorded, it is never answered politely. A word
+//! about a turn that is not known is refused at the look-up and is no violation: the asker may have outlived a
+//! restart.
 
-use crate::edges::{planner_memoryd, planner_policyd, policyd_sandboxd};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use crate::edge::{No, Word};
+use crate::edges::{ctl_memoryd, door_planner, planner_memoryd, planner_policyd, policyd_sandboxd};
+use crate::ids::TurnId;
+use crate::msg::common::CallRef;
 
 /// A breach: which word, in which state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,143 +25,323 @@ pub struct Violation {
     pub state: &'static str,
 }
 
-/// A turn, as policyd sees its planner.
+impl From<Violation> for No {
+    fn from(violation: Violation) -> Self {
+        Self::Violation(violation.to_string())
+    }
+}
+
+/// The phases of one edge: pure functions from (phase, word) to the next phase. Each matches all words of its edge,
+/// so that a new word does not compile until it has its place.
+pub trait Machine: Copy + Eq + std::fmt::Debug + 'static {
+    /// The words.
+    type Ask: Word;
+    /// What is in a phase: a turn, or the link itself.
+    type Subject: Copy + Eq + Hash + std::fmt::Debug;
+
+    /// The phase of a subject of which nothing was said yet.
+    const START: Self;
+    /// What the machine keeps, in one sentence: for documents.
+    const RULE: &'static str;
+
+    /// What a word is about.
+    fn subject(ask: &Self::Ask) -> Self::Subject;
+
+    /// May this be said in this phase? If so, which phase follows; `None` when the subject is over.
+    ///
+    /// # Errors
+    /// The violation.
+    fn admit(self, ask: &Self::Ask) -> Result<Option<Self>, Violation>;
+}
+
+/// The phases of many subjects, for a service that keeps nothing else of them.
+#[derive(Debug)]
+pub struct Phases<M: Machine>(RefCell<HashMap<M::Subject, M>>);
+
+impl<M: Machine> Default for Phases<M> {
+    fn default() -> Self {
+        Self(RefCell::default())
+    }
+}
+
+impl<M: Machine> Phases<M> {
+    /// The phase of this subject.
+    #[must_use]
+    pub fn of(&self, subject: M::Subject) -> M {
+        self.0.borrow().get(&subject).copied().unwrap_or(M::START)
+    }
+
+    /// The subject goes on in this phase, or is over.
+    pub fn enter(&self, subject: M::Subject, next: Option<M>) {
+        match next {
+            Some(next) => self.0.borrow_mut().insert(subject, next),
+            None => self.0.borrow_mut().remove(&subject),
+        };
+    }
+}
+
+/// A turn, as the planner sees it from the door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OpenPhase {
+    /// Not under way: never opened, over, or waiting for the answer to a card.
+    Absent,
+    /// Under way.
+    UnderWay,
+}
+
+impl Machine for OpenPhase {
+    type Ask = door_planner::Ask;
+    type Subject = Option<TurnId>;
+
+    const START: Self = Self::Absent;
+    const RULE: &'static str = "a turn that is under way is not opened a second time";
+
+    fn subject(ask: &Self::Ask) -> Option<TurnId> {
+        use door_planner::Ask;
+        match ask {
+            Ask::OpenTurn(ask) => Some(ask.turn),
+            Ask::OpenFired(ask) => Some(ask.open.turn),
+            Ask::CancelTurn(ask) => Some(ask.turn),
+            Ask::ResumeTurn(ask) => Some(ask.turn),
+            Ask::TakeBack(ask) => Some(ask.turn),
+            Ask::LetGo(ask) => Some(ask.turn),
+            Ask::KeptTurns(_) => None,
+        }
+    }
+
+    fn admit(self, ask: &Self::Ask) -> Result<Option<Self>, Violation> {
+        use door_planner::Ask;
+        let word = ask.name();
+        match (self, ask) {
+            (Self::Absent, Ask::OpenTurn(_) | Ask::OpenFired(_)) => Ok(Some(Self::UnderWay)),
+            (Self::UnderWay, Ask::OpenTurn(_) | Ask::OpenFired(_)) => Err(Violation { word, state: "a second time" }),
+            // The door does not know what has become of a turn meanwhile: these are answered or refused by what is
+            // there. A turn that is resumed is under way once memoryd has handed it back.
+            (
+                Self::Absent | Self::UnderWay,
+                Ask::CancelTurn(_) | Ask::ResumeTurn(_) | Ask::KeptTurns(_) | Ask::TakeBack(_) | Ask::LetGo(_),
+            ) => Ok(Some(self)),
+        }
+    }
+}
+
+/// A turn, as policyd sees it from the planner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TurnPhase {
     /// The words are registered; nothing was asked yet.
     Registered,
     /// The intent is frozen.
     Intended,
-    /// Calls were made.
-    Acting,
+    /// Calls were made; the last one had this number, 0 when it is not known which.
+    Acting(CallRef),
+    /// The owner's own call: it has no planner.
+    Direct,
 }
 
-/// May the planner say this about a turn in this phase? If so, which phase follows; `None` when the turn is over.
-///
-/// # Errors
-/// The violation.
-pub fn planner_at_policyd(phase: TurnPhase, ask: &planner_policyd::Ask) -> Result<Option<TurnPhase>, Violation> {
-    use planner_policyd::Ask;
-    let word = crate::edge::Word::name(ask);
-    match (phase, ask) {
-        // Once, and before anything could have been read.
-        (TurnPhase::Registered, Ask::Intent(_)) => Ok(Some(TurnPhase::Intended)),
-        (TurnPhase::Intended, Ask::Intent(_)) => Err(Violation { word, state: "a second time" }),
-        (TurnPhase::Acting, Ask::Intent(_)) => Err(Violation { word, state: "after the first call" }),
-        (TurnPhase::Registered | TurnPhase::Intended | TurnPhase::Acting, Ask::Act(_)) => Ok(Some(TurnPhase::Acting)),
-        // A handle exists only after a call.
-        (TurnPhase::Registered | TurnPhase::Intended, Ask::Release(_)) => {
-            Err(Violation { word, state: "before the first call" })
+impl Machine for TurnPhase {
+    type Ask = planner_policyd::Ask;
+    type Subject = TurnId;
+
+    const START: Self = Self::Registered;
+    const RULE: &'static str = "an intent once and before the first call, ascending numbers of calls, a release after a call, nothing of a direct turn";
+
+    fn subject(ask: &Self::Ask) -> TurnId {
+        use planner_policyd::Ask;
+        match ask {
+            Ask::Intent(ask) => ask.turn,
+            Ask::Act(ask) => ask.turn,
+            Ask::Release(ask) => ask.turn,
+            Ask::FundTurn(ask) => ask.turn,
+            Ask::EndTurn(ask) => ask.turn,
         }
-        (TurnPhase::Acting, Ask::Release(_)) => Ok(Some(TurnPhase::Acting)),
-        // Thinking reads and does nothing here: a turn may be funded whenever it is open, and stays where it stands.
-        (TurnPhase::Registered | TurnPhase::Intended | TurnPhase::Acting, Ask::FundTurn(_)) => Ok(Some(phase)),
-        (TurnPhase::Registered | TurnPhase::Intended | TurnPhase::Acting, Ask::EndTurn(_)) => Ok(None),
+    }
+
+    fn admit(self, ask: &Self::Ask) -> Result<Option<Self>, Violation> {
+        use planner_policyd::Ask;
+        let word = ask.name();
+        match (self, ask) {
+            (Self::Direct, Ask::Intent(_) | Ask::Act(_) | Ask::Release(_) | Ask::FundTurn(_) | Ask::EndTurn(_)) => {
+                Err(Violation { word, state: "of a turn that has no planner" })
+            }
+            // Once, and before anything could have been read.
+            (Self::Registered, Ask::Intent(_)) => Ok(Some(Self::Intended)),
+            (Self::Intended, Ask::Intent(_)) => Err(Violation { word, state: "a second time" }),
+            (Self::Acting(_), Ask::Intent(_)) => Err(Violation { word, state: "after the first call" }),
+            (Self::Registered | Self::Intended | Self::Acting(_), Ask::Act(act)) => {
+                if act.call > self.last() {
+                    Ok(Some(Self::Acting(act.call)))
+                } else {
+                    Err(Violation { word, state: "with a number that is not larger than those before" })
+                }
+            }
+            // A handle exists only after a call.
+            (Self::Registered | Self::Intended, Ask::Release(_)) => {
+                Err(Violation { word, state: "before the first call" })
+            }
+            // Thinking reads and does nothing here: a turn may be funded whenever it is open, and stays where it stands.
+            (Self::Acting(_), Ask::Release(_))
+            | (Self::Registered | Self::Intended | Self::Acting(_), Ask::FundTurn(_)) => Ok(Some(self)),
+            (Self::Registered | Self::Intended | Self::Acting(_), Ask::EndTurn(_)) => Ok(None),
+        }
+    }
+}
+
+impl TurnPhase {
+    /// The number of the last call; 0 before the first.
+    const fn last(self) -> CallRef {
+        match self {
+            Self::Registered | Self::Intended | Self::Direct => CallRef(0),
+            Self::Acting(last) => last,
+        }
     }
 }
 
 /// A link from policyd, as sandboxd sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TrustPhase {
-    /// No key was given on this link.
+    /// No key was accepted on this link.
     Untrusted,
     /// The key is known; everything may be asked.
     Trusted,
 }
 
-/// May policyd say this on a link in this phase?
-///
-/// # Errors
-/// The violation.
-pub fn policyd_at_sandboxd(phase: TrustPhase, ask: &policyd_sandboxd::Ask) -> Result<TrustPhase, Violation> {
-    use policyd_sandboxd::Ask;
-    let word = crate::edge::Word::name(ask);
-    match (phase, ask) {
-        (TrustPhase::Untrusted, Ask::TrustKey(_)) => Ok(TrustPhase::Trusted),
-        (TrustPhase::Trusted, Ask::TrustKey(_)) => Err(Violation { word, state: "a second time" }),
-        (
-            TrustPhase::Untrusted,
-            Ask::Pool(_)
-            | Ask::Birth(_)
-            | Ask::Install(_)
-            | Ask::Pardon(_)
-            | Ask::Disown(_)
-            | Ask::TryBirth(_)
-            | Ask::Stage(_)
-            | Ask::TextsOf(_)
-            | Ask::Resolve(_)
-            | Ask::Fill(_)
-            | Ask::Run(_)
-            | Ask::RunKeyed(_)
-            | Ask::RunAdvised(_)
-            | Ask::RunTaking(_)
-            | Ask::RunGiving(_)
-            | Ask::RunAhead(_)
-            | Ask::Decided(_)
-            | Ask::Kill(_)
-            | Ask::Forget(_),
-        ) => Err(Violation { word, state: "before the key" }),
-        (
-            TrustPhase::Trusted,
-            Ask::Pool(_)
-            | Ask::Birth(_)
-            | Ask::Install(_)
-            | Ask::Pardon(_)
-            | Ask::Disown(_)
-            | Ask::TryBirth(_)
-            | Ask::Stage(_)
-            | Ask::TextsOf(_)
-            | Ask::Resolve(_)
-            | Ask::Fill(_)
-            | Ask::Run(_)
-            | Ask::RunKeyed(_)
-            | Ask::RunAdvised(_)
-            | Ask::RunTaking(_)
-            | Ask::RunGiving(_)
-            | Ask::RunAhead(_)
-            | Ask::Decided(_)
-            | Ask::Kill(_)
-            | Ask::Forget(_),
-        ) => Ok(TrustPhase::Trusted),
+impl Machine for TrustPhase {
+    type Ask = policyd_sandboxd::Ask;
+    type Subject = ();
+
+    const START: Self = Self::Untrusted;
+    const RULE: &'static str = "the key of the instance first and once on each link, everything else after it";
+
+    fn subject(_: &Self::Ask) {}
+
+    fn admit(self, ask: &Self::Ask) -> Result<Option<Self>, Violation> {
+        use policyd_sandboxd::Ask;
+        let word = ask.name();
+        match (self, ask) {
+            (Self::Untrusted, Ask::TrustKey(_)) => Ok(Some(Self::Trusted)),
+            (Self::Trusted, Ask::TrustKey(_)) => Err(Violation { word, state: "a second time" }),
+            (
+                Self::Untrusted | Self::Trusted,
+                Ask::Pool(_)
+                | Ask::Birth(_)
+                | Ask::Install(_)
+                | Ask::Pardon(_)
+                | Ask::Disown(_)
+                | Ask::TryBirth(_)
+                | Ask::Stage(_)
+                | Ask::TextsOf(_)
+                | Ask::Resolve(_)
+                | Ask::Fill(_)
+                | Ask::Run(_)
+                | Ask::RunKeyed(_)
+                | Ask::RunAdvised(_)
+                | Ask::RunTaking(_)
+                | Ask::RunGiving(_)
+                | Ask::RunAhead(_)
+                | Ask::Decided(_)
+                | Ask::Kill(_)
+                | Ask::Forget(_),
+            ) => match self {
+                Self::Untrusted => Err(Violation { word, state: "before the key" }),
+                Self::Trusted => Ok(Some(Self::Trusted)),
+            },
+        }
     }
 }
 
-/// A turn, as memoryd sees its planner.
+/// A turn, as memoryd sees it from the planner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RecallPhase {
     /// The door has journalled the words; the planner has not come yet.
     Received,
     /// The envelope was handed over.
     Begun,
-    /// It is put aside until a card is answered.
+    /// It waits for the answer to a card.
     Suspended,
+    /// It was closed. Only its close is looked up here, which may be said again after a lost answer.
+    Closed,
+    /// The owner's own call: it has no planner.
+    Direct,
 }
 
-/// May the planner say this about a turn in this phase? `None` when the turn is over.
-///
-/// # Errors
-/// The violation.
-pub fn planner_at_memoryd(phase: RecallPhase, ask: &planner_memoryd::Ask) -> Result<Option<RecallPhase>, Violation> {
-    use planner_memoryd::Ask;
-    let word = crate::edge::Word::name(ask);
-    match (phase, ask) {
-        (RecallPhase::Received, Ask::BeginTurn(_)) => Ok(Some(RecallPhase::Begun)),
-        (RecallPhase::Begun | RecallPhase::Suspended, Ask::BeginTurn(_)) => {
-            Err(Violation { word, state: "a second time" })
+impl Machine for RecallPhase {
+    type Ask = planner_memoryd::Ask;
+    type Subject = TurnId;
+
+    const START: Self = Self::Received;
+    const RULE: &'static str =
+        "a turn begins once and before anything else, waits until it is taken up, and nothing of a direct turn";
+
+    fn subject(ask: &Self::Ask) -> TurnId {
+        use planner_memoryd::Ask;
+        match ask {
+            Ask::BeginTurn(ask) => ask.turn,
+            Ask::Asked(ask) => ask.turn,
+            Ask::SuspendTurn(ask) => ask.turn,
+            Ask::TakeUpTurn(ask) => ask.turn,
+            Ask::CloseTurn(ask) => ask.turn,
         }
-        (RecallPhase::Received, Ask::CloseTurn(_) | Ask::Asked(_) | Ask::SuspendTurn(_)) => {
-            Err(Violation { word, state: "before the turn began" })
+    }
+
+    fn admit(self, ask: &Self::Ask) -> Result<Option<Self>, Violation> {
+        use planner_memoryd::Ask;
+        let no = |state| Err(Violation { word: ask.name(), state });
+        match (self, ask) {
+            (Self::Received, Ask::BeginTurn(_)) => Ok(Some(Self::Begun)),
+            (Self::Begun | Self::Suspended, Ask::BeginTurn(_)) => no("a second time"),
+            (Self::Received, Ask::CloseTurn(_) | Ask::Asked(_) | Ask::SuspendTurn(_)) => no("before the turn began"),
+            (Self::Begun, Ask::Asked(_)) => Ok(Some(Self::Begun)),
+            (Self::Begun, Ask::SuspendTurn(_)) => Ok(Some(Self::Suspended)),
+            // The planner does not know whether a turn waits, only that a card of it was answered: memoryd refuses what
+            // it does not keep.
+            (Self::Received | Self::Direct, Ask::TakeUpTurn(_)) => Ok(Some(self)),
+            (Self::Begun | Self::Suspended, Ask::TakeUpTurn(_)) => Ok(Some(Self::Begun)),
+            (Self::Suspended, Ask::Asked(_) | Ask::SuspendTurn(_)) => no("of a turn that waits"),
+            (Self::Begun | Self::Suspended | Self::Closed, Ask::CloseTurn(_)) => Ok(None),
+            (Self::Closed, Ask::BeginTurn(_) | Ask::Asked(_) | Ask::SuspendTurn(_) | Ask::TakeUpTurn(_)) => {
+                no("of a turn that is closed")
+            }
+            (Self::Direct, Ask::BeginTurn(_) | Ask::Asked(_) | Ask::SuspendTurn(_) | Ask::CloseTurn(_)) => {
+                no("of a turn that has no planner")
+            }
         }
-        (RecallPhase::Begun, Ask::Asked(_)) => Ok(Some(RecallPhase::Begun)),
-        (RecallPhase::Begun, Ask::SuspendTurn(_)) => Ok(Some(RecallPhase::Suspended)),
-        // The planner does not know whether a turn was put aside, only that a card of it was answered: what is not there is
-        // refused by who keeps it.
-        (RecallPhase::Received, Ask::TakeUpTurn(_)) => Ok(Some(RecallPhase::Received)),
-        (RecallPhase::Begun | RecallPhase::Suspended, Ask::TakeUpTurn(_)) => Ok(Some(RecallPhase::Begun)),
-        (RecallPhase::Suspended, Ask::Asked(_) | Ask::SuspendTurn(_)) => {
-            Err(Violation { word, state: "of a turn that is put aside" })
+    }
+}
+
+/// A link from the owner, as memoryd sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum VerifyPhase {
+    /// Nothing takes long now.
+    Free,
+    /// The chronicle is verified, slice by slice.
+    Verifying,
+}
+
+impl Machine for VerifyPhase {
+    type Ask = ctl_memoryd::Ask;
+    type Subject = ();
+
+    const START: Self = Self::Free;
+    const RULE: &'static str = "one verification at a time on each link";
+
+    fn subject(_: &Self::Ask) {}
+
+    fn admit(self, ask: &Self::Ask) -> Result<Option<Self>, Violation> {
+        use ctl_memoryd::Ask;
+        match (self, ask) {
+            (Self::Free, Ask::Verify(_)) => Ok(Some(Self::Verifying)),
+            (Self::Verifying, Ask::Verify(_)) => Err(Violation { word: ask.name(), state: "while one is going on" }),
+            (
+                Self::Free | Self::Verifying,
+                Ask::Tail(_)
+                | Ask::Look(_)
+                | Ask::OwnersAct(_)
+                | Ask::Mnests(_)
+                | Ask::Recollect(_)
+                | Ask::Rehearse(_)
+                | Ask::MemoryStatus(_),
+            ) => Ok(Some(self)),
         }
-        (RecallPhase::Begun | RecallPhase::Suspended, Ask::CloseTurn(_)) => Ok(None),
     }
 }
 
@@ -162,43 +349,171 @@ pub fn planner_at_memoryd(phase: RecallPhase, ask: &planner_memoryd::Ask) -> Res
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::ids::{HandleId, TurnId};
-    use crate::msg::common::CallRef;
-    use crate::msg::policyd::{Act, EndTurn, FundTurn, Intent, Release};
+    use crate::edge::{Edge, Order, Visit};
     use proptest::prelude::*;
 
-    fn words() -> Vec<planner_policyd::Ask> {
-        use planner_policyd::Ask;
-        let turn = TurnId::NONE;
-        vec![
-            Ask::Intent(Intent { turn, slots: Vec::new() }),
-            Ask::Act(Act { turn, call: CallRef(1), executor: String::new() }),
-            Ask::Release(Release { turn, handle: HandleId::NONE }),
-            Ask::FundTurn(FundTurn { turn, tokens: 1 }),
-            Ask::EndTurn(EndTurn { turn }),
-        ]
+    /// Every word of an edge, filled with zeroes: the number of the word is the first byte on the wire.
+    fn words<E: Edge>() -> Vec<E::Ask> {
+        let word = |number: u8| {
+            let mut bytes = [0; 4096];
+            bytes[0] = number;
+            postcard::take_from_bytes::<E::Ask>(&bytes).ok().map(|(word, _)| word)
+        };
+        (0..=u8::MAX).map_while(word).collect()
+    }
+
+    fn named<E: Edge>(word: &str) -> E::Ask {
+        words::<E>().into_iter().find(|ask| ask.name() == word).unwrap()
+    }
+
+    /// What a machine makes of words in this order: their names, each with whether it was admitted. The end of the
+    /// subject or a violation ends it.
+    fn run<M: Machine>(words: &[M::Ask]) -> Vec<(&'static str, bool)> {
+        let (mut phase, mut said) = (M::START, Vec::new());
+        for word in words {
+            let admitted = phase.admit(word);
+            said.push((word.name(), admitted.is_ok()));
+            match admitted {
+                Ok(Some(next)) => phase = next,
+                Ok(None) | Err(_) => break,
+            }
+        }
+        said
+    }
+
+    /// Words of edge `E` in a random order.
+    fn any_order<E: Edge>() -> impl Strategy<Value = Vec<E::Ask>> {
+        let words = words::<E>();
+        proptest::collection::vec(0..words.len(), 0..14)
+            .prop_map(move |order| order.into_iter().map(|index| words[index].clone()).collect())
+    }
+
+    /// Whether `word` was admitted somewhere.
+    fn was_admitted(said: &[(&'static str, bool)], word: &str) -> bool {
+        said.contains(&(word, true))
     }
 
     proptest! {
         #[test]
-        fn an_intent_is_admitted_at_most_once_and_never_after_a_call(order in proptest::collection::vec(0usize..5, 0..12)) {
-            let words = words();
-            let (mut phase, mut intents, mut acted) = (TurnPhase::Registered, 0, false);
-            for index in order {
-                let admitted = planner_at_policyd(phase, &words[index]);
-                if index == 0 {
-                    prop_assert_eq!(admitted.is_ok(), intents == 0 && !acted);
-                }
-                if index == 2 {
-                    prop_assert_eq!(admitted.is_ok(), acted);
-                }
-                match admitted {
-                    Ok(Some(next)) => phase = next,
-                    Ok(None) | Err(_) => break,
-                }
-                intents += usize::from(index == 0);
-                acted |= index == 1;
+        fn door_opens_a_turn_under_way_never_again(words in any_order::<crate::edges::DoorPlanner>()) {
+            let said = run::<OpenPhase>(&words);
+            let opens = |(word, admitted): &&(&str, bool)| *admitted && word.starts_with("open_");
+            prop_assert!(said.iter().filter(opens).count() <= 1);
+            for (word, admitted) in &said {
+                prop_assert!(*admitted || word.starts_with("open_"));
             }
         }
+
+        #[test]
+        fn planner_declares_an_intent_once_and_before_its_calls(words in any_order::<crate::edges::PlannerPolicyd>()) {
+            let mut number = 0;
+            let words: Vec<_> = words.into_iter().map(|word| match word {
+                planner_policyd::Ask::Act(act) => {
+                    number += 1;
+                    planner_policyd::Ask::Act(crate::msg::policyd::Act { call: CallRef(number), ..act })
+                }
+                other => other,
+            }).collect();
+            let said = run::<TurnPhase>(&words);
+            for at in 0..said.len() {
+                let (before, (word, admitted)) = (&said[..at], said[at]);
+                let acted = was_admitted(before, "act");
+                prop_assert_eq!(admitted, match word {
+                    "intent" => !acted && !was_admitted(before, "intent"),
+                    "release" => acted,
+                    _ => true,
+                }, "{:?}", said);
+            }
+        }
+
+        #[test]
+        fn planner_numbers_its_calls_upwards_from_one(numbers in proptest::collection::vec(0u16..9, 0..12)) {
+            let act = |number| {
+                let planner_policyd::Ask::Act(act) = named::<crate::edges::PlannerPolicyd>("act") else { unreachable!() };
+                planner_policyd::Ask::Act(crate::msg::policyd::Act { call: CallRef(number), ..act })
+            };
+            let words: Vec<_> = numbers.iter().copied().map(act).collect();
+            let said = run::<TurnPhase>(&words);
+            for (at, (_, admitted)) in said.iter().enumerate() {
+                prop_assert_eq!(*admitted, numbers[at] > numbers[..at].iter().copied().max().unwrap_or(0));
+            }
+        }
+
+        #[test]
+        fn policyd_has_nothing_done_before_its_key(words in any_order::<crate::edges::PolicydSandboxd>()) {
+            let said = run::<TrustPhase>(&words);
+            for (at, (word, admitted)) in said.iter().enumerate() {
+                prop_assert_eq!(*admitted, (*word == "trust") == (at == 0), "{:?}", said);
+            }
+        }
+
+        #[test]
+        fn planner_begins_a_turn_once_and_first(words in any_order::<crate::edges::PlannerMemoryd>()) {
+            let said = run::<RecallPhase>(&words);
+            let mut waits = false;
+            for at in 0..said.len() {
+                let (before, (word, admitted)) = (&said[..at], said[at]);
+                let begun = was_admitted(before, "begin_turn");
+                prop_assert_eq!(admitted, match word {
+                    "begin_turn" => !begun,
+                    "take_up_turn" => true,
+                    "close_turn" => begun,
+                    _ => begun && !waits,
+                }, "{:?}", said);
+                waits = match word {
+                    "suspend_turn" => true,
+                    "take_up_turn" => false,
+                    _ => waits,
+                };
+            }
+        }
+
+        #[test]
+        fn owner_verifies_once_at_a_time(words in any_order::<crate::edges::CtlMemoryd>()) {
+            let said = run::<VerifyPhase>(&words);
+            for at in 0..said.len() {
+                let again = said[at].0 == "verify" && was_admitted(&said[..at], "verify");
+                prop_assert_eq!(said[at].1, !again, "{:?}", said);
+            }
+        }
+    }
+
+    #[test]
+    fn direct_turn_admits_nothing_of_its_planner_but_the_look_for_what_waits() {
+        for word in words::<crate::edges::PlannerPolicyd>() {
+            assert!(TurnPhase::Direct.admit(&word).is_err(), "{word:?}");
+        }
+        for word in words::<crate::edges::PlannerMemoryd>() {
+            assert_eq!(RecallPhase::Direct.admit(&word).is_ok(), word.name() == "take_up_turn", "{word:?}");
+            assert_eq!(RecallPhase::Closed.admit(&word).is_ok(), word.name() == "close_turn", "{word:?}");
+        }
+    }
+
+    #[test]
+    fn phases_start_anew_for_a_subject_that_is_over() {
+        let (phases, turn) = (Phases::<TurnPhase>::default(), TurnId::from_bytes([1; 16]));
+        phases.enter(turn, Some(TurnPhase::Intended));
+        assert_eq!((phases.of(turn), phases.of(TurnId::NONE)), (TurnPhase::Intended, TurnPhase::Registered));
+        phases.enter(turn, None);
+        assert_eq!(phases.of(turn), TurnPhase::START);
+    }
+
+    #[test]
+    fn edges_without_a_machine_say_why() {
+        struct Orders(usize);
+        impl Visit for Orders {
+            fn visit<E: Edge>(&mut self) {
+                match E::ORDER {
+                    Order::Machine(name, rule) => assert!(!name.is_empty() && rule.len() > 20, "{:?}", E::ID),
+                    Order::Free(reason) => assert!(reason.len() > 15, "{:?}: {reason}", E::ID),
+                }
+                assert_eq!(E::ORDER, E::ID.order());
+                assert!(E::description().contains(&format!("  {}\n", E::ORDER)), "{:?}", E::ID);
+                self.0 += words::<E>().len();
+            }
+        }
+        let mut orders = Orders(0);
+        crate::edges::visit_all(&mut orders);
+        assert!(orders.0 > 100, "every word of every edge is looked at");
     }
 }

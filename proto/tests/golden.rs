@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use metnos_proto::control;
-use metnos_proto::edge::{Edge, Visit};
+use metnos_proto::edge::{Edge, Order, Visit};
 use metnos_proto::edges::{self, EdgeId};
 
 struct Describe(String);
@@ -40,6 +40,36 @@ fn the_wire_is_the_one_in_the_golden_file() {
         golden == now,
         "the wire has changed: if that is meant, run the test with UPDATE_GOLDEN=1 and review the difference of {path}"
     );
+}
+
+/// Between these lines of the architecture stands which edges have phases.
+const PHASES: (&str, &str) = ("<!-- phases: written with UPDATE_GOLDEN=1 -->\n", "<!-- end of phases -->\n");
+
+/// Every edge with its machine, or with the reason for having none.
+fn phases() -> String {
+    let mut table = "| edge | asks → answers | phases |\n|---|---|---|\n".to_owned();
+    for edge in EdgeId::ALL {
+        let order = match edge.order() {
+            Order::Machine(name, rule) => format!("`{name}`: {rule}"),
+            Order::Free(reason) => format!("none: {reason}"),
+        };
+        let (asker, answerer) = (edge.asker().text(), edge.answerer().text());
+        writeln!(table, "| `{edge:?}` | {asker} → {answerer} | {order} |").unwrap();
+    }
+    table
+}
+
+#[test]
+fn architecture_lists_every_edge_with_its_phases() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/architecture.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = page.split_once(PHASES.0).unwrap();
+    let (table, after) = rest.split_once(PHASES.1).unwrap();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(path, [before, PHASES.0, &phases(), PHASES.1, after].concat()).unwrap();
+        return;
+    }
+    assert_eq!(table, phases(), "run the test with UPDATE_GOLDEN=1 and review the difference of {path}");
 }
 
 #[test]

@@ -21,16 +21,26 @@ use metnos_proto::msg::policyd::{
     RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::payload::Sealed;
+use metnos_proto::phase::{OpenPhase, Phases};
 
 /// Opens every turn, telling its words back as a note; cancels none, and counts how many asks run at once.
 #[derive(Default)]
 struct Echo {
     at_once: Cell<usize>,
     most: Cell<usize>,
+    phases: Phases<OpenPhase>,
     hold: RefCell<Option<Rc<tokio::sync::Notify>>>,
 }
 
 impl door_planner::Serve for Echo {
+    fn phase_of(&self, _: &Cx<DoorPlanner>, turn: Option<TurnId>, _: &door_planner::Ask) -> Result<OpenPhase, No> {
+        Ok(self.phases.of(turn))
+    }
+
+    fn enter(&self, _: &Cx<DoorPlanner>, turn: Option<TurnId>, next: Option<OpenPhase>) {
+        self.phases.enter(turn, next);
+    }
+
     async fn open_fired(
         self: Rc<Self>,
         cx: Cx<DoorPlanner>,

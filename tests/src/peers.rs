@@ -21,6 +21,7 @@ use metnos_proto::msg::sandboxd::{
     Resolved, Run, RunAdvised, RunAhead, RunGiving, RunKeyed, RunReport, RunTaking, TrustKey,
 };
 use metnos_proto::payload::Sealed;
+use metnos_proto::phase::{Phases, TrustPhase};
 use metnos_proto::role::RoleName;
 use metnos_proto::socket;
 use rustix::event::{PollFd, PollFlags};
@@ -219,7 +220,7 @@ impl sandboxd_memoryd::ServeBlocking for Memory {
 
 /// Lists a pool, and runs nothing.
 #[derive(Debug)]
-pub struct Sandbox(Vec<PoolEntry>);
+pub struct Sandbox(Vec<PoolEntry>, Phases<TrustPhase>);
 
 impl Sandbox {
     /// With what lies in the pool of this instance, as sandboxd would list it.
@@ -248,7 +249,7 @@ impl Sandbox {
         }
         entries.sort_by(|a, b| a.id.name.cmp(&b.id.name));
         assert!(entries.iter().any(|entry| entry.id.name == "fs_read"), "{}", set.home().display());
-        Self(entries)
+        Self(entries, Phases::default())
     }
 }
 
@@ -259,6 +260,14 @@ fn document(text: &str) -> Result<Sealed, No> {
 }
 
 impl policyd_sandboxd::ServeBlocking for Sandbox {
+    fn phase_of(&mut self, _: &ToSandboxd, (): (), _: &policyd_sandboxd::Ask) -> Result<TrustPhase, No> {
+        Ok(self.1.of(()))
+    }
+
+    fn enter(&mut self, _: &ToSandboxd, (): (), next: Option<TrustPhase>) {
+        self.1.enter((), next);
+    }
+
     fn trust(&mut self, _: &ToSandboxd, _: TraceId, _: TrustKey, []: [Sealed; 0]) -> Served<Done, 0> {
         Ok((Done {}, []))
     }

@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use metnos_proto::edge::{AskError, Served};
+use metnos_proto::edge::{AskError, No, Served};
 use metnos_proto::edges::{
     CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolicyd, ctl_door, door_memoryd, door_mind, door_planner,
     door_policyd,
@@ -29,6 +29,7 @@ use metnos_proto::msg::policyd::{
     RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::payload::Sealed;
+use metnos_proto::phase::{OpenPhase, Phases};
 use metnos_proto::turn_log::{self, Entry};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -50,6 +51,7 @@ pub(crate) struct Script {
     /// What policyd says before it answers the door's next greeting.
     pub(crate) before: RefCell<Option<door_policyd::Note>>,
     opened: RefCell<Vec<TurnId>>,
+    open_phases: Phases<OpenPhase>,
     /// What the journal says of turns of a door before.
     pub(crate) heirs: RefCell<std::collections::HashMap<TurnId, TurnIs>>,
     /// What the planner has kept of them.
@@ -223,6 +225,14 @@ impl door_memoryd::Serve for Script {
 }
 
 impl door_planner::Serve for Script {
+    fn phase_of(&self, _: &Cx<DoorPlanner>, turn: Option<TurnId>, _: &door_planner::Ask) -> Result<OpenPhase, No> {
+        Ok(self.open_phases.of(turn))
+    }
+
+    fn enter(&self, _: &Cx<DoorPlanner>, turn: Option<TurnId>, next: Option<OpenPhase>) {
+        self.open_phases.enter(turn, next);
+    }
+
     async fn open_fired(
         self: Rc<Self>,
         cx: Cx<DoorPlanner>,
@@ -362,6 +372,7 @@ impl Stage {
             policyd: RefCell::default(),
             before: RefCell::default(),
             opened: RefCell::default(),
+            open_phases: Phases::default(),
             heirs: RefCell::default(),
             kept: RefCell::default(),
         });

@@ -1,6 +1,5 @@
 //! What memory is asked: envelopes, gaps, and the owner's looks. Reading changes nothing but the line that says it was read.
 
-use metnos_proto::edge::No;
 use metnos_proto::envelope::{Candidate, Envelope, File, Home, Known, Recent};
 use metnos_proto::executor::guests;
 use metnos_proto::ids::{Blake3, SessionId, TurnId};
@@ -9,7 +8,6 @@ use metnos_proto::msg::memoryd::{
     AgerProposal, AgerProposalList, AgerProposals, BeginTurn, Gap, GapList, MAX_AGER_PROPOSALS, MAX_AGER_TEXT,
     MAX_GAPS, MAX_TAIL, MAX_WHY, MemoryReport, MnestCount, Tail, Tailed, TurnBegun,
 };
-use metnos_proto::phase;
 use metnos_proto::zone::{self, Zone};
 use metnos_rank::order::Shelf;
 
@@ -48,15 +46,12 @@ fn cut(mut text: String, bytes: usize) -> String {
 }
 
 impl Memory {
-    /// The planner: what may be read for this turn. Once a turn, and recorded.
+    /// The planner: what may be read for this turn. Recorded.
     ///
     /// # Errors
-    /// When nobody spoke in that turn or the six files cannot be read; a violation a second time.
+    /// When the turn is unknown or the six files cannot be read.
     pub fn begin_turn(&mut self, teller: Teller, word: &BeginTurn) -> Told<(TurnBegun, Vec<u8>)> {
         let facts = self.turn(word.turn)?;
-        let ask = metnos_proto::edges::planner_memoryd::Ask::BeginTurn(word.clone());
-        phase::planner_at_memoryd(self.phase(word.turn, &facts)?, &ask)
-            .map_err(|violation| No::Violation(violation.to_string()))?;
         let envelope = self.envelope(word.turn, &facts)?;
         let open = payload::TurnOpen {
             candidates: envelope.candidates.iter().map(|one| one.name.clone()).collect(),

@@ -8,7 +8,6 @@ use metnos_proto::msg::memoryd::{
     CloseTurn, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, MAX_EVENT_TEXT,
     MAX_MARK, Received, Recorded, Started, SystemEvent, TurnClosed,
 };
-use metnos_proto::phase::{self, RecallPhase};
 
 use super::wished::closing;
 use super::{Memory, Teller, Told, fresh_facts, named, records};
@@ -125,13 +124,10 @@ impl Memory {
     /// The planner: the turn is over.
     ///
     /// # Errors
-    /// When the turn is unknown, or was closed otherwise; a violation when it had not begun.
+    /// When the turn is unknown, or was closed otherwise.
     pub fn close_turn(&mut self, teller: Teller, word: &CloseTurn) -> Told<TurnClosed> {
         let facts = self.turn(word.turn)?;
         if facts.closed.is_none() {
-            let ask = metnos_proto::edges::planner_memoryd::Ask::CloseTurn(word.clone());
-            phase::planner_at_memoryd(self.phase(word.turn, &facts)?, &ask)
-                .map_err(|violation| No::Violation(violation.to_string()))?;
             self.aside.forget(word.turn)?;
         }
         let payload = closing(word);
@@ -470,16 +466,8 @@ impl Memory {
     }
 }
 
-/// In which phase a turn is for its planner.
-pub(super) fn recall_phase(turn: TurnId, facts: &TurnFacts) -> Told<RecallPhase> {
-    if facts.direct {
-        return Err(No::Violation(format!("turn {turn} has no planner")));
-    }
-    open_turn(turn, facts)?;
-    Ok(if facts.opened.is_some() { RecallPhase::Begun } else { RecallPhase::Received })
-}
-
-fn open_turn(turn: TurnId, facts: &TurnFacts) -> Told<()> {
+/// Refuses a turn that is closed.
+pub(super) fn open_turn(turn: TurnId, facts: &TurnFacts) -> Told<()> {
     match facts.closed {
         Some(seq) => Err(refused(RefusalCode::Unknown, "turn.closed", format!("turn {turn} was closed in line {seq}"))),
         None => Ok(()),

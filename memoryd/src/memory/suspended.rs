@@ -3,21 +3,19 @@
 
 use std::path::Path;
 
-use metnos_proto::edge::No;
 use metnos_proto::edges::planner_memoryd::Ask as Word;
 use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::msg::common::{RefusalCode, Trust};
 use metnos_proto::msg::memoryd::{Asked, MAX_SUSPENDED_BYTES, Recorded, SuspendTurn, TakeUpTurn, TurnTakenUp};
 use metnos_proto::msg::mind::MAX_PROMPT;
-use metnos_proto::phase::{self, RecallPhase};
-use metnos_proto::role::RoleName;
+use metnos_proto::phase::RecallPhase;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::record::{clean, recall_phase, refused};
+use super::record::{clean, open_turn, refused};
 use super::{Memory, Teller, Told};
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::EventType;
-use crate::chronicle::index::{IndexRow, TurnFacts, open_projection};
+use crate::chronicle::index::{IndexRow, open_projection};
 use crate::chronicle::payload::{self, PolicyDecision};
 use crate::chronicle::store::is_damage;
 use crate::error::{During, Result};
@@ -121,30 +119,32 @@ impl Aside {
 }
 
 impl Memory {
-    /// Where a turn stands, as its planner is heard.
-    pub(super) fn phase(&self, turn: TurnId, facts: &TurnFacts) -> Told<RecallPhase> {
-        let phase = recall_phase(turn, facts)?;
-        let is_aside = phase == RecallPhase::Begun && self.aside.has(turn, self.chronicle.now_ms())?;
-        Ok(if is_aside { RecallPhase::Suspended } else { phase })
-    }
-
-    fn admit(&mut self, turn: TurnId, word: &Word) -> Told<TurnFacts> {
+    /// In which phase a turn is for its planner, which says `word` about it.
+    ///
+    /// # Errors
+    /// When the turn is unknown; or closed, unless its close is said again.
+    pub fn phase_of(&mut self, turn: TurnId, word: &Word) -> Told<RecallPhase> {
         let facts = self.turn(turn)?;
-        phase::planner_at_memoryd(self.phase(turn, &facts)?, word)
-            .map_err(|violation| No::Violation(violation.to_string()))?;
-        Ok(facts)
+        if facts.direct {
+            return Ok(RecallPhase::Direct);
+        }
+        if facts.closed.is_some() && matches!(word, Word::CloseTurn(_)) {
+            return Ok(RecallPhase::Closed);
+        }
+        open_turn(turn, &facts)?;
+        if facts.opened.is_none() {
+            return Ok(RecallPhase::Received);
+        }
+        let waits = self.aside.has(turn, self.chronicle.now_ms())?;
+        Ok(if waits { RecallPhase::Suspended } else { RecallPhase::Begun })
     }
 
     /// The planner, or policyd for an executor: a model was asked, and this was sent to it.
     ///
     /// # Errors
-    /// When the turn is unknown or closed; a violation when it has not begun or is put aside.
+    /// When the turn is unknown, or there is too much to be kept.
     pub fn asked(&mut self, teller: Teller, word: &Asked, sent: Vec<u8>) -> Told<Recorded> {
-        let facts = match teller.role {
-            RoleName::Policyd => self.turn(word.turn)?,
-            // Whoever else holds an edge with this word is the planner.
-            _ => self.admit(word.turn, &Word::Asked(word.clone()))?,
-        };
+        let facts = self.turn(word.turn)?;
         if word.model.len() > MAX_MODEL {
             let why = format!("the name of a model has at most {MAX_MODEL} bytes");
             return Err(refused(RefusalCode::Invalid, "thought.model", why));
@@ -170,10 +170,8 @@ impl Memory {
     /// The planner: a turn waits for somebody's word.
     ///
     /// # Errors
-    /// When the turn is unknown or closed, or there is too much to be kept; a violation when it has not begun or is put
-    /// aside already.
+    /// When there is too much to be kept.
     pub fn suspend_turn(&mut self, word: &SuspendTurn, state: &[u8]) -> Told<()> {
-        self.admit(word.turn, &Word::SuspendTurn(word.clone()))?;
         if state.len() > MAX_SUSPENDED_BYTES {
             let why = format!("{} bytes are to be put aside; at most {MAX_SUSPENDED_BYTES} are kept", state.len());
             return Err(refused(RefusalCode::Invalid, "suspend.size", why));
@@ -184,17 +182,17 @@ impl Memory {
     /// The planner: the turn goes on.
     ///
     /// # Errors
-    /// When the turn is unknown or closed, or nothing is put aside for it.
+    /// When the turn is unknown, or nothing is put aside for it.
     pub fn take_up_turn(&mut self, word: &TakeUpTurn) -> Told<(TurnTakenUp, Vec<u8>)> {
         let nothing = || {
             let why = format!("turn {} was not put aside, or too long ago", word.turn);
             refused(RefusalCode::Unknown, "turn.not_suspended", why)
         };
-        // The owner's own call may wait for a card, too. Whoever hears of the answer knows no more than that there was one.
-        if self.turn(word.turn)?.direct {
+        let facts = self.turn(word.turn)?;
+        // The owner's own call may wait for a card, too. The planner knows no more than that a card was answered.
+        if facts.direct {
             return Err(nothing());
         }
-        let facts = self.admit(word.turn, &Word::TakeUpTurn(word.clone()))?;
         let state = self.aside.take(word.turn, self.chronicle.now_ms())?.ok_or_else(nothing)?;
         Ok((TurnTakenUp { trace: facts.trace }, state))
     }
@@ -233,6 +231,7 @@ mod tests {
         memory.begin(3);
         for turn in [1, 2, 3] {
             let word = TakeUpTurn { turn: crate::memory::testing::turn(turn) };
+            memory.admit(&Word::TakeUpTurn(word.clone())).unwrap();
             assert_eq!(crate::memory::testing::no(memory.take_up_turn(&word)), "turn.not_suspended", "{turn}");
         }
         // The one that was only said can still begin.

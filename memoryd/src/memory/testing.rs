@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::new_without_default, missing_docs)]
 
 use metnos_proto::edge::No;
+use metnos_proto::edges::planner_memoryd;
 use metnos_proto::envelope::{Candidate, Envelope};
 use metnos_proto::ids::{Blake3, CallId, SessionId, TraceId, TurnId};
 use metnos_proto::msg::common::{
@@ -12,6 +13,7 @@ use metnos_proto::msg::memoryd::{
     Started, TurnClosed, Verdict, WishedSignature,
 };
 use metnos_proto::msg::planner::TurnEnd;
+use metnos_proto::phase::{Machine, RecallPhase};
 use metnos_proto::role::RoleName;
 
 use super::{Memory, Teller, Told};
@@ -159,6 +161,12 @@ pub fn no(told: Told<impl std::fmt::Debug>) -> String {
 }
 
 impl Memory {
+    /// What the dispatcher does before a word of the planner reaches its handler.
+    pub fn admit(&mut self, word: &planner_memoryd::Ask) -> Told<()> {
+        self.phase_of(RecallPhase::subject(word), word)?.admit(word)?;
+        Ok(())
+    }
+
     pub fn say(&mut self, n: u8, words: &str) -> Recorded {
         self.received(teller(RoleName::Gatewayd), &received(n), words.as_bytes().to_vec()).unwrap()
     }

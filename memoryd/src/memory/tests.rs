@@ -1,6 +1,7 @@
 //! Whole turns as the peers tell them: what is recorded, refused, derived and shown.
 #![allow(clippy::unwrap_used)]
 
+use metnos_proto::edges::planner_memoryd::Ask;
 use metnos_proto::envelope::Candidate;
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Outcome, Standing};
@@ -176,15 +177,17 @@ fn an_envelope_is_given_once_for_words_that_were_received_and_before_the_close()
     memory.say(1, "hello");
     let close =
         CloseTurn { turn: turn(1), end: TurnEnd::Answered, wish: String::new(), signature: WishedSignature::default() };
-    assert_eq!(no(memory.close_turn(planner, &close)), "violation", "before it began");
+    assert_eq!(no(memory.admit(&Ask::CloseTurn(close.clone()))), "violation", "before it began");
     memory.begin(1);
-    assert_eq!(no(memory.begin_turn(planner, &begin)), "violation", "a second time");
+    assert_eq!(no(memory.admit(&Ask::BeginTurn(begin.clone()))), "violation", "a second time");
     memory.close_turn(planner, &close).unwrap();
-    assert_eq!(no(memory.begin_turn(planner, &begin)), "turn.closed");
+    assert_eq!(no(memory.admit(&Ask::BeginTurn(begin))), "turn.closed");
+    memory.admit(&Ask::CloseTurn(close.clone())).unwrap();
     assert_eq!(memory.close_turn(planner, &close).unwrap().mnests, 0, "told again after a lost answer");
     memory.direct(2, "fs_read");
-    assert_eq!(no(memory.begin_turn(planner, &BeginTurn { turn: turn(2) })), "violation");
-    assert_eq!(no(memory.close_turn(planner, &CloseTurn { turn: turn(2), ..close })), "violation");
+    assert_eq!(no(memory.admit(&Ask::BeginTurn(BeginTurn { turn: turn(2) }))), "violation");
+    assert_eq!(no(memory.admit(&Ask::CloseTurn(CloseTurn { turn: turn(2), ..close }))), "violation");
+    memory.admit(&Ask::TakeUpTurn(TakeUpTurn { turn: turn(2) })).unwrap();
     // The card of such a call is answered like any other, and the planner is asked whether a turn goes on with it.
     assert_eq!(no(memory.take_up_turn(&TakeUpTurn { turn: turn(2) })), "turn.not_suspended");
     memory.flush().unwrap();

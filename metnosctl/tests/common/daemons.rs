@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use metnos_proto::edge::{AnswererEnd, RawEnd, Served};
+use metnos_proto::edge::{AnswererEnd, No, RawEnd, Served};
 use metnos_proto::edges::{CtlDoor, CtlMemoryd, CtlMind, CtlPolicyd, CtlSandboxd};
 use metnos_proto::edges::{EdgeId, ctl_door, ctl_memoryd, ctl_mind, ctl_policyd, ctl_sandboxd};
 use metnos_proto::ids::{Blake3, CallId, HandleId, Sha256, TraceId, TurnId};
@@ -16,6 +16,7 @@ use metnos_proto::msg::planner::*;
 use metnos_proto::msg::policyd::*;
 use metnos_proto::msg::sandboxd::*;
 use metnos_proto::payload::Sealed;
+use metnos_proto::phase::VerifyPhase;
 use metnos_proto::socket;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde_json::json;
@@ -300,6 +301,13 @@ const FITNESS: &str = concat!(
 );
 
 impl ctl_memoryd::ServeBlocking for Daemon {
+    fn phase_of(&mut self, _: &BlockingServer<CtlMemoryd>, (): (), _: &ctl_memoryd::Ask) -> Result<VerifyPhase, No> {
+        // A verification is over at once.
+        Ok(VerifyPhase::Free)
+    }
+
+    fn enter(&mut self, _: &BlockingServer<CtlMemoryd>, (): (), _: Option<VerifyPhase>) {}
+
     fn tail(&mut self, _: &BlockingServer<CtlMemoryd>, _: TraceId, ask: Tail, _: [Sealed; 0]) -> Served<Tailed, 1> {
         self.heard(format!("tail {} after {}", ask.lines, ask.after));
         Ok((Tailed { lines: 1, last_seq: 1 }, [sealed(&self.lines().tail)]))

@@ -14,6 +14,7 @@ use metnos_proto::msg::planner::{
     TakenBack, TurnOpened, TurnResumed,
 };
 use metnos_proto::payload::Sealed;
+use metnos_proto::phase::OpenPhase;
 use metnos_proto::request;
 use metnos_proto::turn_log;
 use tokio::sync::{Notify, mpsc};
@@ -23,6 +24,16 @@ use super::think::Kept;
 use super::{MAX_DELTAS, MAX_TURNS, Open, Pieces, Planner};
 
 impl door_planner::Serve for Planner {
+    fn phase_of(&self, _: &Cx<DoorPlanner>, turn: Option<TurnId>, _: &door_planner::Ask) -> Result<OpenPhase, No> {
+        match turn {
+            Some(turn) if self.turns.borrow().contains_key(&turn) => Ok(OpenPhase::UnderWay),
+            Some(_) | None => Ok(OpenPhase::Absent),
+        }
+    }
+
+    /// A turn is under way while it stands in the table, where its handler enters it before it waits.
+    fn enter(&self, _: &Cx<DoorPlanner>, _: Option<TurnId>, _: Option<OpenPhase>) {}
+
     async fn open_turn(
         self: Rc<Self>,
         cx: Cx<DoorPlanner>,
@@ -134,9 +145,6 @@ fn unreadable(why: String) -> Refusal {
 impl Planner {
     /// Begins a turn on these words, and on what came with them from outside.
     fn begin(self: Rc<Self>, cx: &Cx<DoorPlanner>, ask: OpenTurn, said: (String, String)) -> Served<TurnOpened, 0> {
-        if self.turns.borrow().contains_key(&ask.turn) {
-            return Err(No::Violation(format!("turn {} was opened twice", ask.turn)));
-        }
         if self.turns() >= MAX_TURNS {
             let why = format!("{MAX_TURNS} turns are under way already");
             return Err(Refusal::new(RefusalCode::Busy, "planner.turns", why).remedy("ask again in a moment").into());

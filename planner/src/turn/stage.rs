@@ -26,6 +26,7 @@ use metnos_proto::msg::policyd::{
     Act, Acted, CallProgress, EndTurn, FundTurn, Intent, IntentFrozen, Ran, Release, Released, TurnFunded,
 };
 use metnos_proto::payload::Sealed;
+use metnos_proto::phase::{Phases, RecallPhase, TurnPhase};
 use metnos_proto::prompt::{ModelCall, Prompt, Reply, Stop};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -51,7 +52,8 @@ pub(super) struct Script {
     pub(super) asked: RefCell<Vec<String>>,
     pub(super) results: RefCell<HashMap<HandleId, Value>>,
     pub(super) envelope: RefCell<Vec<u8>>,
-    pub(super) has_begun: Cell<bool>,
+    acting: Phases<TurnPhase>,
+    recalling: Phases<RecallPhase>,
     pub(super) closes: Cell<bool>,
     pub(super) reason: RefCell<String>,
     /// What was put aside.
@@ -92,6 +94,14 @@ impl Script {
 }
 
 impl planner_policyd::Serve for Script {
+    fn phase_of(&self, _: &Cx<PlannerPolicyd>, turn: TurnId, _: &planner_policyd::Ask) -> Result<TurnPhase, No> {
+        Ok(self.acting.of(turn))
+    }
+
+    fn enter(&self, _: &Cx<PlannerPolicyd>, turn: TurnId, next: Option<TurnPhase>) {
+        self.acting.enter(turn, next);
+    }
+
     async fn intent(self: Rc<Self>, _cx: Cx<PlannerPolicyd>, ask: Intent, []: [Sealed; 0]) -> Served<IntentFrozen, 0> {
         for slot in &ask.slots {
             let literals: Vec<String> = slot.literals.iter().map(|l| format!("{}={}", l.pointer, l.json)).collect();
@@ -155,6 +165,14 @@ impl planner_policyd::Serve for Script {
 }
 
 impl planner_memoryd::Serve for Script {
+    fn phase_of(&self, _: &Cx<PlannerMemoryd>, turn: TurnId, _: &planner_memoryd::Ask) -> Result<RecallPhase, No> {
+        Ok(self.recalling.of(turn))
+    }
+
+    fn enter(&self, _: &Cx<PlannerMemoryd>, turn: TurnId, next: Option<RecallPhase>) {
+        self.recalling.enter(turn, next);
+    }
+
     async fn begin_turn(
         self: Rc<Self>,
         _cx: Cx<PlannerMemoryd>,
@@ -162,7 +180,6 @@ impl planner_memoryd::Serve for Script {
         []: [Sealed; 0],
     ) -> Served<TurnBegun, 1> {
         self.note("begin_turn");
-        self.has_begun.set(true);
         Ok((TurnBegun { nonce: 1 }, [sealed(&self.envelope.borrow())]))
     }
 
@@ -201,9 +218,6 @@ impl planner_memoryd::Serve for Script {
         ask: CloseTurn,
         []: [Sealed; 0],
     ) -> Served<TurnClosed, 0> {
-        if !self.has_begun.get() {
-            return Err(No::Violation("closed before it began".into()));
-        }
         if !self.closes.get() {
             std::future::pending::<()>().await;
         }
@@ -305,7 +319,8 @@ impl Stage {
             asked: RefCell::default(),
             results: RefCell::default(),
             envelope: RefCell::new(serde_json::to_vec(&envelope(candidates(), Lang::En)).unwrap()),
-            has_begun: Cell::new(false),
+            acting: Phases::default(),
+            recalling: Phases::default(),
             closes: Cell::new(true),
             reason: RefCell::default(),
             aside: RefCell::default(),

@@ -170,7 +170,7 @@ impl Policy {
         if tainted {
             opened.flow.read(Label { integrity: Integrity::Untrusted, readers: Readers::Public }, true);
         }
-        opened.number(CallRef(1)).map_err(|why| not_durable(&why.to_string()))?;
+        opened.begin_direct();
         let arguments =
             Sealed::new(arguments.to_string().as_bytes()).map_err(|error| not_durable(&error.to_string()))?;
         if let Some(evicted) = self.turns.borrow_mut().open(turn, opened, now)? {

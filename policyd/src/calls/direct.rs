@@ -71,7 +71,7 @@ impl Policy {
             By::Card(card) => Some(card),
             By::Typed | By::Sent => None,
         };
-        opened.number(CallRef(1)).map_err(|why| internal(&why.to_string()))?;
+        opened.begin_direct();
         let evicted = self.turns.borrow_mut().open(turn, opened, now)?;
         if let Some(evicted) = evicted {
             self.forget(evicted);

@@ -6,12 +6,12 @@ use std::rc::Rc;
 
 use metnos_policy::evidence::context::{Context, World};
 use metnos_policy::evidence::results::Output;
-use metnos_proto::edge::Word;
+use metnos_proto::edge::{No, Word};
 use metnos_proto::edges::planner_policyd::Ask;
 use metnos_proto::ids::{CallId, HandleId, TraceId, TurnId};
 use metnos_proto::msg::common::{CallRef, Integrity, Label, Readers, Refusal, RefusalCode, Standing};
 use metnos_proto::payload::Sealed;
-use metnos_proto::phase::{self, TurnPhase, Violation};
+use metnos_proto::phase::{TurnPhase, Violation};
 
 use crate::people::principal::Principal;
 use crate::shares::{TURNS, Taken};
@@ -54,7 +54,6 @@ pub struct Turn {
     /// The file that the call of a direct turn has given.
     pub file: Option<Sealed>,
     phase: TurnPhase,
-    last: Option<CallRef>,
     results: BTreeMap<CallRef, HandleId>,
     handles: HashMap<HandleId, Kept>,
     link: Option<u32>,
@@ -77,7 +76,6 @@ impl Turn {
             stopped: false,
             file: None,
             phase: TurnPhase::Registered,
-            last: None,
             results: BTreeMap::new(),
             handles: HashMap::new(),
             link: None,
@@ -85,17 +83,15 @@ impl Turn {
         }
     }
 
-    /// Takes a number for a call: each once, ascending.
-    ///
-    /// # Errors
-    /// The violation.
-    pub fn number(&mut self, place: CallRef) -> Result<(), Violation> {
-        if place.0 == 0 || self.last.is_some_and(|last| place <= last) {
-            return Err(Violation { word: "act", state: "with a number that is not larger than those before" });
-        }
-        self.last = Some(place);
+    /// Counts the owner's own call, which is the only one of this turn: no planner says anything about it.
+    pub const fn begin_direct(&mut self) {
+        self.phase = TurnPhase::Direct;
+        self.count_call();
+    }
+
+    /// Counts a call.
+    pub const fn count_call(&mut self) {
         self.calls = self.calls.saturating_add(1);
-        Ok(())
     }
 
     /// Keeps a result and names it.
@@ -131,7 +127,7 @@ impl Turn {
         let mut turn = Self::new(trace, principal, world, "", now_ms);
         turn.flow.read(Label { integrity: Integrity::Untrusted, readers: Readers::Secret }, false);
         // What was done before stays done: no intent is taken any more.
-        turn.phase = TurnPhase::Acting;
+        turn.phase = TurnPhase::Acting(CallRef(0));
         turn
     }
 
@@ -234,28 +230,35 @@ impl Turns {
         self.open.get_mut(&id)
     }
 
-    /// The planner of link `link` says `ask` about a turn: is that admissible now? The turn moves on.
+    /// In which phase the turn is for the planner of this link, which says `ask` about it.
     ///
     /// # Errors
-    /// A violation; or, within `Ok`, the refusal for a turn that is not open.
-    pub fn admit(
-        &mut self,
-        id: TurnId,
-        ask: &Ask,
-        link: u32,
-        now_ms: u64,
-    ) -> Result<Result<&mut Turn, Refusal>, Violation> {
-        let Some(turn) = self.open.get_mut(&id) else { return Ok(Err(unknown(id))) };
+    /// The refusal when the turn is not open, or the violation when it is another link's.
+    pub fn phase_of(&self, id: TurnId, ask: &Ask, link: u32) -> Result<TurnPhase, No> {
+        let turn = self.open.get(&id).ok_or_else(|| unknown(id))?;
         if turn.link.is_some_and(|before| before != link) {
-            return Err(Violation { word: ask.name(), state: "over another channel than the turn's first word" });
+            let state = "over another channel than the turn's first word";
+            return Err(Violation { word: ask.name(), state }.into());
         }
-        // A turn that this word ends stays what it was until the caller has ended it.
-        if let Some(next) = phase::planner_at_policyd(turn.phase, ask)? {
-            turn.phase = next;
+        Ok(turn.phase)
+    }
+
+    /// The planner of this link has said an admissible word about the turn. A turn that the word ends stays what it was
+    /// until it is ended.
+    pub fn enter(&mut self, id: TurnId, link: u32, now_ms: u64, next: Option<TurnPhase>) {
+        if let Some(turn) = self.open.get_mut(&id) {
+            turn.phase = next.unwrap_or(turn.phase);
+            turn.link = Some(link);
+            turn.touched_ms = now_ms;
         }
-        turn.link = Some(link);
-        turn.touched_ms = now_ms;
-        Ok(Ok(turn))
+    }
+
+    /// The turn, to change it.
+    ///
+    /// # Errors
+    /// The refusal when it is not open.
+    pub fn known(&mut self, id: TurnId) -> Result<&mut Turn, Refusal> {
+        self.open.get_mut(&id).ok_or_else(|| unknown(id))
     }
 
     /// Ends a turn; its handles and its context are gone.
@@ -325,6 +328,7 @@ mod tests {
     use crate::testing::world;
     use metnos_proto::msg::common::Channel;
     use metnos_proto::msg::policyd::{Act, EndTurn, Intent, Release};
+    use metnos_proto::phase::Machine;
     use proptest::prelude::*;
 
     fn turn(now_ms: u64) -> Turn {
@@ -335,6 +339,14 @@ mod tests {
         let mut labels = Output::failed(Readers::Public);
         labels.whole.integrity = integrity;
         Kept { call: CallId::new(), result: Rc::new(Sealed::new(b"{}").unwrap()), labels, foreseen: true }
+    }
+
+    /// What the dispatcher does with a word of the planner of `link`.
+    fn admit(turns: &mut Turns, ask: &Ask, link: u32) -> Result<(), No> {
+        let id = TurnPhase::subject(ask);
+        let next = turns.phase_of(id, ask, link)?.admit(ask)?;
+        turns.enter(id, link, 0, next);
+        Ok(())
     }
 
     fn act(id: TurnId) -> Ask {
@@ -379,14 +391,30 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_good_once_and_only_ascending() {
-        let mut turn = turn(0);
-        assert!(turn.number(CallRef(0)).is_err());
-        assert!(turn.number(CallRef(2)).is_ok());
-        assert!(turn.number(CallRef(2)).is_err());
-        assert!(turn.number(CallRef(1)).is_err());
-        assert!(turn.number(CallRef(3)).is_ok());
-        assert_eq!(turn.calls, 2);
+    fn call_number_is_good_once_and_only_ascending() {
+        let mut turns = Turns::default();
+        let id = TurnId::new();
+        turns.open(id, turn(0), 0).unwrap();
+        let act = |number| Ask::Act(Act { turn: id, call: CallRef(number), executor: "e".into() });
+        for (number, good) in [(0, false), (2, true), (2, false), (1, false), (3, true)] {
+            assert_eq!(admit(&mut turns, &act(number), 1).is_ok(), good, "{number}");
+        }
+        let turn = turns.known(id).unwrap();
+        turn.count_call();
+        assert_eq!(turn.calls, 1);
+    }
+
+    #[test]
+    fn direct_turn_takes_no_word_of_a_planner() {
+        let mut turns = Turns::default();
+        let id = TurnId::new();
+        let mut direct = turn(0);
+        direct.begin_direct();
+        assert_eq!(direct.calls, 1);
+        turns.open(id, direct, 0).unwrap();
+        for word in [act(id), Ask::EndTurn(EndTurn { turn: id })] {
+            assert!(matches!(admit(&mut turns, &word, 1), Err(No::Violation(_))), "{word:?}");
+        }
     }
 
     #[test]
@@ -413,8 +441,8 @@ mod tests {
         assert!(!anew.flow.is_clean() && !anew.flow.words.mention("read"));
         turns.open(id, anew, 0).unwrap();
         let intent = Ask::Intent(Intent { turn: id, slots: Vec::new() });
-        assert!(turns.admit(id, &intent, 1, 0).is_err());
-        assert!(turns.admit(id, &act(id), 1, 0).is_ok());
+        assert!(admit(&mut turns, &intent, 1).is_err());
+        assert!(admit(&mut turns, &act(id), 1).is_ok());
     }
 
     #[test]
@@ -435,10 +463,10 @@ mod tests {
         let (mine, untouched) = (TurnId::new(), TurnId::new());
         turns.open(mine, turn(0), 0).unwrap();
         turns.open(untouched, turn(0), 0).unwrap();
-        assert!(turns.admit(mine, &act(mine), 1, 0).unwrap().is_ok());
-        assert!(turns.admit(mine, &act(mine), 2, 0).is_err());
+        assert!(admit(&mut turns, &act(mine), 1).is_ok());
+        assert!(matches!(admit(&mut turns, &act(mine), 2), Err(No::Violation(_))));
         assert_eq!(turns.end_of_link(1), [mine]);
-        assert!(turns.admit(mine, &act(mine), 1, 0).unwrap().is_err());
+        assert!(matches!(admit(&mut turns, &act(mine), 1), Err(No::Refused(_))));
         assert_eq!(turns.len(), 1, "the words wait for the planner that comes back");
     }
 
@@ -449,12 +477,12 @@ mod tests {
         turns.open(id, turn(0), 0).unwrap();
         let intent = Ask::Intent(Intent { turn: id, slots: Vec::new() });
         let release = Ask::Release(Release { turn: id, handle: HandleId::new() });
-        assert!(turns.admit(id, &release, 1, 0).is_err());
-        assert!(turns.admit(id, &intent, 1, 0).is_ok());
-        assert!(turns.admit(id, &intent, 1, 0).is_err());
-        assert!(turns.admit(id, &act(id), 1, 0).is_ok());
-        assert!(turns.admit(id, &intent, 1, 0).is_err());
-        assert!(turns.admit(id, &Ask::EndTurn(EndTurn { turn: id }), 1, 0).is_ok());
+        assert!(admit(&mut turns, &release, 1).is_err());
+        assert!(admit(&mut turns, &intent, 1).is_ok());
+        assert!(admit(&mut turns, &intent, 1).is_err());
+        assert!(admit(&mut turns, &act(id), 1).is_ok());
+        assert!(admit(&mut turns, &intent, 1).is_err());
+        assert!(admit(&mut turns, &Ask::EndTurn(EndTurn { turn: id }), 1).is_ok());
     }
 
     proptest! {

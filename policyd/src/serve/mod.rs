@@ -8,7 +8,7 @@ use std::rc::Rc;
 use metnos_proto::edge::{No, Served};
 use metnos_proto::edges::{CtlPolicyd, PlannerPolicyd, SyntdPolicyd};
 use metnos_proto::edges::{ctl_policyd, planner_policyd, syntd_policyd};
-use metnos_proto::ids::TraceId;
+use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Done, Integrity, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::house::{BudgetAsk, VaultAsk, VaultPut};
@@ -24,7 +24,7 @@ use metnos_proto::msg::policyd::{
 };
 use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
 use metnos_proto::payload::Sealed;
-use metnos_proto::phase::Violation;
+use metnos_proto::phase::TurnPhase;
 
 use crate::approvals::answers::Way;
 use crate::calls::act::Call;
@@ -40,10 +40,6 @@ use serde_json::Value;
 
 /// The most bytes a person may say at once.
 pub const MAX_WORDS: usize = 64 * 1024;
-
-fn violation(violation: Violation) -> No {
-    No::Violation(violation.to_string())
-}
 
 /// The words a person said, if they are words.
 pub(crate) fn words(sealed: &Sealed) -> Result<String, Refusal> {
@@ -63,11 +59,17 @@ pub(crate) fn words(sealed: &Sealed) -> Result<String, Refusal> {
 }
 
 impl planner_policyd::Serve for Policy {
-    async fn intent(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: Intent, []: [Sealed; 0]) -> Served<IntentFrozen, 0> {
-        let word = planner_policyd::Ask::Intent(ask.clone());
-        let now = self.clock.monotonic_ms();
+    fn phase_of(&self, cx: &Cx<PlannerPolicyd>, turn: TurnId, ask: &planner_policyd::Ask) -> Result<TurnPhase, No> {
+        self.turns.borrow().phase_of(turn, ask, cx.generation)
+    }
+
+    fn enter(&self, cx: &Cx<PlannerPolicyd>, turn: TurnId, next: Option<TurnPhase>) {
+        self.turns.borrow_mut().enter(turn, cx.generation, self.clock.monotonic_ms(), next);
+    }
+
+    async fn intent(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: Intent, []: [Sealed; 0]) -> Served<IntentFrozen, 0> {
         let mut turns = self.turns.borrow_mut();
-        let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+        let turn = turns.known(ask.turn)?;
         if turn.flow.who != Who::Owner {
             // A guest's words foresee nothing: what he asks for is judged as if nobody had said it before.
             let ignored = ask.slots.iter().map(|slot| format!("{} (a guest)", slot.executor)).collect();
@@ -84,13 +86,7 @@ impl planner_policyd::Serve for Policy {
     }
 
     async fn act(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: Act, [arguments]: [Sealed; 1]) -> Served<Acted, 0> {
-        let word = planner_policyd::Ask::Act(ask.clone());
-        let now = self.clock.monotonic_ms();
-        {
-            let mut turns = self.turns.borrow_mut();
-            let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
-            turn.number(ask.call).map_err(violation)?;
-        }
+        self.turns.borrow_mut().known(ask.turn)?.count_call();
         let notes = Some(cx.notes());
         let call = Call {
             turn: ask.turn,
@@ -106,35 +102,19 @@ impl planner_policyd::Serve for Policy {
         Ok((self.mediate(call).await?, []))
     }
 
-    async fn release(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: Release, []: [Sealed; 0]) -> Served<Released, 1> {
-        let word = planner_policyd::Ask::Release(ask.clone());
-        let now = self.clock.monotonic_ms();
+    async fn release(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: Release, []: [Sealed; 0]) -> Served<Released, 1> {
         let mut turns = self.turns.borrow_mut();
-        let turn = turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+        let turn = turns.known(ask.turn)?;
         let bytes = self.show(turn, ask.handle)?;
         Ok((Released { context: turn.flow.label }, [bytes]))
     }
 
-    async fn fund_turn(
-        self: Rc<Self>,
-        cx: Cx<PlannerPolicyd>,
-        ask: FundTurn,
-        []: [Sealed; 0],
-    ) -> Served<TurnFunded, 0> {
-        let word = planner_policyd::Ask::FundTurn(ask.clone());
-        let now = self.clock.monotonic_ms();
-        self.turns.borrow_mut().admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
+    async fn fund_turn(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: FundTurn, []: [Sealed; 0]) -> Served<TurnFunded, 0> {
         Ok((self.fund(ask).await?, []))
     }
 
-    async fn end_turn(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {
-        let word = planner_policyd::Ask::EndTurn(ask.clone());
-        let now = self.clock.monotonic_ms();
-        {
-            let mut turns = self.turns.borrow_mut();
-            turns.admit(ask.turn, &word, cx.generation, now).map_err(violation)??;
-            turns.end(ask.turn);
-        }
+    async fn end_turn(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.turns.borrow_mut().end(ask.turn);
         self.stays_over(ask.turn);
         self.forget(ask.turn);
         Ok((Done {}, []))

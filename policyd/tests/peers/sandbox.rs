@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_policyd::executors::seeds::Seed;
-use metnos_proto::edge::{No, Served};
+use metnos_proto::edge::{No, Served, Word};
 use metnos_proto::edges::PolicydSandboxd;
-use metnos_proto::edges::policyd_sandboxd::{Note, Serve};
+use metnos_proto::edges::policyd_sandboxd::{Ask, Note, Serve};
 use metnos_proto::ids::{Blake3, CallId};
 use metnos_proto::json;
 use metnos_proto::link_async::{Cx, Notes};
@@ -20,6 +20,7 @@ use metnos_proto::msg::sandboxd::{
     Resolve, Resolved, Run, RunAdvised, RunAhead, RunGiving, RunKeyed, RunReport, RunTaking, TrustKey,
 };
 use metnos_proto::payload::Sealed;
+use metnos_proto::phase::TrustPhase;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, oneshot};
 
@@ -150,15 +151,6 @@ impl FakeSandbox {
         self.log.borrow_mut().push(line);
     }
 
-    /// As the real one: nothing before the key, on every link anew.
-    fn admit(&self, cx: &Cx<PolicydSandboxd>, word: &str) -> Result<(), No> {
-        if self.trusted.get() == cx.generation {
-            return Ok(());
-        }
-        self.note(format!("BEFORE THE KEY {word}"));
-        Err(No::Violation("before the key".to_owned()))
-    }
-
     /// Tells policyd something unasked.
     pub async fn tell(&self, note: Note) {
         let notes = self.notes.borrow().clone().unwrap();
@@ -171,6 +163,19 @@ impl FakeSandbox {
 }
 
 impl Serve for FakeSandbox {
+    /// As the real one: nothing before the key, on every link anew.
+    fn phase_of(&self, cx: &Cx<PolicydSandboxd>, (): (), ask: &Ask) -> Result<TrustPhase, No> {
+        if self.trusted.get() == cx.generation {
+            return Ok(TrustPhase::Trusted);
+        }
+        if !matches!(ask, Ask::TrustKey(_)) {
+            self.note(format!("BEFORE THE KEY {}", ask.name()));
+        }
+        Ok(TrustPhase::Untrusted)
+    }
+
+    fn enter(&self, _: &Cx<PolicydSandboxd>, (): (), _: Option<TrustPhase>) {}
+
     async fn trust(self: Rc<Self>, cx: Cx<PolicydSandboxd>, _: TrustKey, []: [Sealed; 0]) -> Served<Done, 0> {
         self.note("trust".to_owned());
         if self.lie.get() == Lie::StartsSlowly {
@@ -182,8 +187,7 @@ impl Serve for FakeSandbox {
         Ok((Done {}, []))
     }
 
-    async fn pool(self: Rc<Self>, cx: Cx<PolicydSandboxd>, _: Pool, []: [Sealed; 0]) -> Served<PoolListing, 0> {
-        self.admit(&cx, "pool")?;
+    async fn pool(self: Rc<Self>, _: Cx<PolicydSandboxd>, _: Pool, []: [Sealed; 0]) -> Served<PoolListing, 0> {
         self.note("pool".to_owned());
         let executors = self.executors.borrow();
         let entries = executors.iter().map(|executor| PoolEntry {
@@ -195,8 +199,7 @@ impl Serve for FakeSandbox {
         Ok((PoolListing { entries: entries.collect() }, []))
     }
 
-    async fn birth(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Birth, []: [Sealed; 0]) -> Served<Born, 1> {
-        self.admit(&cx, "birth")?;
+    async fn birth(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: Birth, []: [Sealed; 0]) -> Served<Born, 1> {
         self.note(format!("birth {}", ask.id.name));
         let mut tested = self.find(&ask.id);
         let passed = self.lie.get() != Lie::FailingTest;
@@ -209,8 +212,7 @@ impl Serve for FakeSandbox {
         Ok((Born { cases }, [super::sealed(&tested.candidate())]))
     }
 
-    async fn install(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Install, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admit(&cx, "install")?;
+    async fn install(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: Install, []: [Sealed; 0]) -> Served<Done, 0> {
         self.note(format!("install {}", ask.id.name));
         if self.lie.get() == Lie::DiesAtInstall {
             return Err(No::Violation("dies".to_owned()));
@@ -222,8 +224,7 @@ impl Serve for FakeSandbox {
         Ok((Done {}, []))
     }
 
-    async fn pardon(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Pardon, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admit(&cx, "pardon")?;
+    async fn pardon(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: Pardon, []: [Sealed; 0]) -> Served<Done, 0> {
         self.note(format!("pardon {}", ask.id.name));
         if self.find(&ask.id).digests() != ask.digests {
             return Err(Refusal::new(RefusalCode::Denied, "birth.changed", "they changed in between").into());
@@ -231,22 +232,19 @@ impl Serve for FakeSandbox {
         Ok((Done {}, []))
     }
 
-    async fn try_birth(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: TryBirth, []: [Sealed; 0]) -> Served<Born, 1> {
-        self.admit(&cx, "try_birth")?;
+    async fn try_birth(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: TryBirth, []: [Sealed; 0]) -> Served<Born, 1> {
         self.note(format!("try {}", ask.id.name));
         let executor = self.find(&ask.id);
         let case = BirthCase { name: "works".to_owned(), passed: true, detail: String::new() };
         Ok((Born { cases: vec![case] }, [crate::peers::sealed(&executor.candidate())]))
     }
 
-    async fn stage(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Stage, [texts]: [Sealed; 1]) -> Served<Done, 0> {
-        self.admit(&cx, "stage")?;
+    async fn stage(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: Stage, [texts]: [Sealed; 1]) -> Served<Done, 0> {
         self.note(format!("stage {} {}", ask.id, texts.len()));
         Ok((Done {}, []))
     }
 
-    async fn texts(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: TextsOf, []: [Sealed; 0]) -> Served<Done, 1> {
-        self.admit(&cx, "texts")?;
+    async fn texts(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: TextsOf, []: [Sealed; 0]) -> Served<Done, 1> {
         let executor = self.find(&ask.id);
         let texts = json!({
             "manifest.toml": executor.manifest, "main.py": executor.code, "schema.json": executor.schema,
@@ -255,14 +253,12 @@ impl Serve for FakeSandbox {
         Ok((Done {}, [crate::peers::sealed(&texts)]))
     }
 
-    async fn disown(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Disown, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admit(&cx, "disown")?;
+    async fn disown(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: Disown, []: [Sealed; 0]) -> Served<Done, 0> {
         self.note(format!("disown {}", ask.id.name));
         Ok((Done {}, []))
     }
 
-    async fn resolve(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Resolve, []: [Sealed; 0]) -> Served<Resolved, 1> {
-        self.admit(&cx, "resolve")?;
+    async fn resolve(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: Resolve, []: [Sealed; 0]) -> Served<Resolved, 1> {
         self.note("resolve".to_owned());
         let mut values: Vec<Value> = ask
             .references
@@ -286,8 +282,7 @@ impl Serve for FakeSandbox {
         Serve::run(self, cx, run, [arguments]).await
     }
 
-    async fn fill(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Fill, [arguments]: [Sealed; 1]) -> Served<Done, 1> {
-        self.admit(&cx, "fill")?;
+    async fn fill(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: Fill, [arguments]: [Sealed; 1]) -> Served<Done, 1> {
         self.note(format!("fill {}", ask.id.name));
         Ok((Done {}, [arguments]))
     }
@@ -324,8 +319,7 @@ impl Serve for FakeSandbox {
         Serve::run(self, cx, run, [arguments]).await
     }
 
-    async fn run(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Run, [arguments]: [Sealed; 1]) -> Served<RunReport, 1> {
-        self.admit(&cx, "run")?;
+    async fn run(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: Run, [arguments]: [Sealed; 1]) -> Served<RunReport, 1> {
         let bytes = arguments.read().unwrap();
         assert_eq!(Blake3::of(&bytes), ask.arguments, "other arguments than were decided on");
         assert!(ask.decision_seq > 0);
@@ -370,7 +364,6 @@ impl Serve for FakeSandbox {
         RunAhead { mut run }: RunAhead,
         arguments: [Sealed; 1],
     ) -> Served<RunReport, 1> {
-        self.admit(&cx, "run_ahead")?;
         let (tell, told) = oneshot::channel();
         self.ahead.borrow_mut().insert((cx.generation, run.call), tell);
         match told.await.unwrap_or(None) {
@@ -386,21 +379,18 @@ impl Serve for FakeSandbox {
     }
 
     async fn decided(self: Rc<Self>, cx: Cx<PolicydSandboxd>, word: Decided, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admit(&cx, "decided")?;
         if let Some(tell) = self.ahead.borrow_mut().remove(&(cx.generation, word.call)) {
             let _ = tell.send(word.decision_seq);
         }
         Ok((Done {}, []))
     }
 
-    async fn kill(self: Rc<Self>, cx: Cx<PolicydSandboxd>, _: Kill, []: [Sealed; 0]) -> Served<KilledCount, 0> {
-        self.admit(&cx, "kill")?;
+    async fn kill(self: Rc<Self>, _: Cx<PolicydSandboxd>, _: Kill, []: [Sealed; 0]) -> Served<KilledCount, 0> {
         self.note("kill".to_owned());
         Ok((KilledCount { killed: 0 }, []))
     }
 
-    async fn forget(self: Rc<Self>, cx: Cx<PolicydSandboxd>, _: Forget, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admit(&cx, "forget")?;
+    async fn forget(self: Rc<Self>, _: Cx<PolicydSandboxd>, _: Forget, []: [Sealed; 0]) -> Served<Done, 0> {
         self.note("forget".to_owned());
         Ok((Done {}, []))
     }

@@ -1,4 +1,4 @@
-//! One link of policyd: each of its words, admitted in its phase and passed on.
+//! One link of policyd: each of its words, passed on once it was admitted.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use metnos_proto::msg::sandboxd::{
 };
 use metnos_proto::parcel::{MAX_PARCEL_BYTES, Texts};
 use metnos_proto::payload::Sealed;
-use metnos_proto::phase::{self, TrustPhase};
+use metnos_proto::phase::TrustPhase;
 
 use super::{Service, sealed};
 use crate::pool::Sandbox;
@@ -38,39 +38,36 @@ impl<S: Sandbox> PolicyLink<S> {
     pub(super) const fn new(service: Rc<Service<S>>) -> Self {
         Self { service, phase: Cell::new(TrustPhase::Untrusted) }
     }
-
-    /// Whether this may be said now, and what follows.
-    fn admits(&self, ask: &Ask) -> Result<TrustPhase, No> {
-        phase::policyd_at_sandboxd(self.phase.get(), ask).map_err(|violation| No::Violation(violation.to_string()))
-    }
 }
 
 impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
+    fn phase_of(&self, _: &Cx<PolicydSandboxd>, (): (), _: &Ask) -> Result<TrustPhase, No> {
+        Ok(self.phase.get())
+    }
+
+    /// A key that is refused changes nothing: what was accepted is stored by [`Self::trust`], which does not wait.
+    fn enter(&self, _: &Cx<PolicydSandboxd>, (): (), _: Option<TrustPhase>) {}
+
     async fn trust(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: TrustKey, []: [Sealed; 0]) -> Served<Done, 0> {
-        let next = self.admits(&Ask::TrustKey(ask.clone()))?;
         self.service.trust(cx.generation, cx.notes(), &ask)?;
-        self.phase.set(next);
+        self.phase.set(TrustPhase::Trusted);
         Ok((Done {}, []))
     }
 
-    async fn pool(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Pool, []: [Sealed; 0]) -> Served<PoolListing, 0> {
-        self.admits(&Ask::Pool(ask))?;
+    async fn pool(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, _: Pool, []: [Sealed; 0]) -> Served<PoolListing, 0> {
         let ids = self.service.registry.borrow().ids();
         Ok((PoolListing { entries: self.service.look(ids).await? }, []))
     }
 
     async fn birth(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Birth, []: [Sealed; 0]) -> Served<Born, 1> {
-        self.admits(&Ask::Birth(ask.clone()))?;
         self.service.birth(cx.generation, ask, false).await
     }
 
     async fn try_birth(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: TryBirth, []: [Sealed; 0]) -> Served<Born, 1> {
-        self.admits(&Ask::TryBirth(ask.clone()))?;
         self.service.birth(cx.generation, Birth { id: ask.id, digests: ask.digests }, true).await
     }
 
     async fn stage(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Stage, [texts]: [Sealed; 1]) -> Served<Done, 0> {
-        self.admits(&Ask::Stage(ask.clone()))?;
         let unfit = |why: String| Refusal::new(RefusalCode::Invalid, "stage.unfit", why);
         let bytes = texts.read().map_err(|error| unfit(error.to_string()))?;
         let limits = Limits { max_bytes: MAX_PARCEL_BYTES, max_depth: 1 };
@@ -82,45 +79,38 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
     }
 
     async fn texts(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: TextsOf, []: [Sealed; 0]) -> Served<Done, 1> {
-        self.admits(&Ask::TextsOf(ask.clone()))?;
         let texts = self.service.registry.borrow().texts(&ask.id, &ask.digests)?;
         Ok((Done {}, [sealed(&texts.document())?]))
     }
 
     async fn install(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Install, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admits(&Ask::Install(ask.clone()))?;
         self.service.registry.borrow_mut().install(&ask.id, &ask.digests, &ask.signature)?;
         tracing::info!(id = %ask.id, "installed");
         Ok((Done {}, []))
     }
 
     async fn pardon(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Pardon, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admits(&Ask::Pardon(ask.clone()))?;
         self.service.registry.borrow_mut().pardon(&ask.id, &ask.digests)?;
         tracing::info!(id = %ask.id, "the owner lets it back");
         Ok((Done {}, []))
     }
 
     async fn disown(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Disown, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admits(&Ask::Disown(ask.clone()))?;
         self.service.registry.borrow_mut().disown(&ask.id, &ask.digests)?;
         tracing::info!(id = %ask.id, "its signature is revoked");
         Ok((Done {}, []))
     }
 
     async fn resolve(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Resolve, []: [Sealed; 0]) -> Served<Resolved, 1> {
-        self.admits(&Ask::Resolve(ask.clone()))?;
         self.service.resolve(&ask)
     }
 
     async fn run(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Run, [arguments]: [Sealed; 1]) -> Served<RunReport, 1> {
-        self.admits(&Ask::Run(ask.clone()))?;
         let line = Line::Known(ask.decision_seq);
         plain(self.service.call(cx.notes(), cx.generation, ask, (arguments, Comes::Nothing), line).await)
     }
 
     async fn fill(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Fill, [arguments]: [Sealed; 1]) -> Served<Done, 1> {
-        self.admits(&Ask::Fill(ask.clone()))?;
         self.service.fill(&ask, &arguments).await
     }
 
@@ -130,7 +120,6 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         ask: RunAdvised,
         [arguments, thought]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
-        self.admits(&Ask::RunAdvised(ask.clone()))?;
         let line = Line::Known(ask.run.decision_seq);
         plain(self.service.call(cx.notes(), cx.generation, ask.run, (arguments, Comes::Thought(thought)), line).await)
     }
@@ -141,7 +130,6 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         ask: RunKeyed,
         [arguments, secrets]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
-        self.admits(&Ask::RunKeyed(ask.clone()))?;
         let line = Line::Known(ask.run.decision_seq);
         plain(self.service.call(cx.notes(), cx.generation, ask.run, (arguments, Comes::Secrets(secrets)), line).await)
     }
@@ -152,7 +140,6 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         ask: RunTaking,
         [arguments, file]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
-        self.admits(&Ask::RunTaking(ask.clone()))?;
         let RunTaking { run, file: digest } = ask;
         let (comes, line) = ((arguments, Comes::File(file, digest)), Line::Known(run.decision_seq));
         plain(self.service.call(cx.notes(), cx.generation, run, comes, line).await)
@@ -164,7 +151,6 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         ask: RunGiving,
         [arguments]: [Sealed; 1],
     ) -> Served<RunReport, 2> {
-        self.admits(&Ask::RunGiving(ask.clone()))?;
         let (comes, line) = ((arguments, Comes::Gives), Line::Known(ask.run.decision_seq));
         let (report, result, file) = self.service.call(cx.notes(), cx.generation, ask.run, comes, line).await?;
         Ok((report, [result, file.map_or_else(nothing, Ok)?]))
@@ -176,7 +162,6 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         ask: RunAhead,
         [arguments]: [Sealed; 1],
     ) -> Served<RunReport, 1> {
-        self.admits(&Ask::RunAhead(ask.clone()))?;
         let RunAhead { run } = ask;
         let Some(expected) = self.service.ahead.expect(cx.generation, run.call) else {
             return Err(not_admitted(NotAdmitted::Twice).into());
@@ -186,19 +171,16 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
     }
 
     async fn decided(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Decided, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admits(&Ask::Decided(ask.clone()))?;
         self.service.ahead.tell(cx.generation, ask.call, ask.decision_seq);
         Ok((Done {}, []))
     }
 
     async fn kill(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Kill, []: [Sealed; 0]) -> Served<KilledCount, 0> {
-        self.admits(&Ask::Kill(ask.clone()))?;
         let killed = self.service.running.kill(|whose| ask.turn.is_none() || ask.turn == whose.turn);
         Ok((KilledCount { killed }, []))
     }
 
     async fn forget(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Forget, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.admits(&Ask::Forget(ask.clone()))?;
         let bytes = self.service.results.borrow_mut().forget(ask.turn);
         // A small result has left nothing behind that would be missed, and the next call wants the same memory again.
         if bytes >= LARGE_RESULTS {

@@ -20,6 +20,7 @@ use metnos_proto::msg::planner::{
 };
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, FundTurn, Intent, Literal, Release, Slot};
 use metnos_proto::payload::Sealed;
+use metnos_proto::phase::OpenPhase;
 use metnos_proto::role::Planner;
 
 use tokio::sync::mpsc::Receiver;
@@ -60,6 +61,13 @@ fn open(daemon: &mut Daemon<Planner>) -> Result<(), BootError> {
 }
 
 impl door_planner::Serve for Hostile {
+    /// It takes whatever the door says.
+    fn phase_of(&self, _: &Cx<DoorPlanner>, _: Option<TurnId>, _: &door_planner::Ask) -> Result<OpenPhase, No> {
+        Ok(OpenPhase::Absent)
+    }
+
+    fn enter(&self, _: &Cx<DoorPlanner>, _: Option<TurnId>, _: Option<OpenPhase>) {}
+
     async fn open_fired(
         self: Rc<Self>,
         cx: Cx<DoorPlanner>,

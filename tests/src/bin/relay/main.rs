@@ -23,6 +23,7 @@ use metnos_proto::msg::planner::{
 };
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, Ran, Release, Slot};
 use metnos_proto::payload::Sealed;
+use metnos_proto::phase::OpenPhase;
 use metnos_proto::role::Planner;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -210,6 +211,15 @@ impl Relay {
 }
 
 impl door_planner::Serve for Relay {
+    fn phase_of(&self, _: &Cx<DoorPlanner>, turn: Option<TurnId>, _: &door_planner::Ask) -> Result<OpenPhase, No> {
+        match turn {
+            Some(turn) if self.turns.borrow().contains_key(&turn) => Ok(OpenPhase::UnderWay),
+            Some(_) | None => Ok(OpenPhase::Absent),
+        }
+    }
+
+    fn enter(&self, _: &Cx<DoorPlanner>, _: Option<TurnId>, _: Option<OpenPhase>) {}
+
     async fn open_fired(
         self: Rc<Self>,
         cx: Cx<DoorPlanner>,
