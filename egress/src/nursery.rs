@@ -141,6 +141,7 @@ fn close_others(keep: &OwnedFd) -> Result<(), String> {
     Ok(())
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "io::ErrorKind grows with the standard library")]
 fn serve_orders(sandboxd: &OwnedFd, without_landlock: bool) {
     let mut buffer = vec![0; MAX_ORDER];
     let mut alive = 0_usize;

@@ -64,7 +64,7 @@ impl Error {
                 [Errno::NOSPC, Errno::DQUOT].iter().any(|errno| source.raw_os_error() == Some(errno.raw_os_error()))
             }
             Self::Sqlite { source, .. } => source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
-            _ => false,
+            Self::Altered(_) | Self::Refused(_) | Self::Killed(_) | Self::Version { .. } => false,
         }
     }
 
@@ -73,7 +73,7 @@ impl Error {
         match self {
             Self::Io { source, .. } => source.raw_os_error() == Some(rustix::io::Errno::ROFS.raw_os_error()),
             Self::Sqlite { source, .. } => source.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly),
-            _ => false,
+            Self::Altered(_) | Self::Refused(_) | Self::Killed(_) | Self::Version { .. } => false,
         }
     }
 

@@ -80,7 +80,11 @@ impl Process {
         let mut process = Self { control, child, buffer: metnos_proto::socket::buffer() };
         match process.report() {
             Report::Ready(ready) => assert!(!ready.lock.is_empty() && ready.waived.is_empty()),
-            other => panic!("{other:?}"),
+            other @ (Report::Pong(_)
+            | Report::Fault(_)
+            | Report::Drained(_)
+            | Report::Violation(_)
+            | Report::Attempted(_)) => panic!("{other:?}"),
         }
         process
     }
@@ -152,7 +156,11 @@ fn the_locked_process_does_everything_that_it_is_for() {
     control::send(process.control.as_fd(), &Order::Ping(Ping { number: 1 }), None).unwrap();
     match process.report() {
         Report::Pong(pong) => assert!(pong.number == 1 && pong.pss_kib > 0),
-        other => panic!("{other:?}"),
+        other @ (Report::Ready(_)
+        | Report::Fault(_)
+        | Report::Drained(_)
+        | Report::Violation(_)
+        | Report::Attempted(_)) => panic!("{other:?}"),
     }
     process.drain();
     let mut again = Process::start(dir.path());

@@ -63,6 +63,7 @@ fn is_placeholder(word: &str) -> bool {
 }
 
 /// Why a documented line is not one that `metnosctl` understands.
+#[expect(clippy::wildcard_enum_match_arm, reason = "clap's ErrorKind is not ours")]
 fn misunderstood(documented: &Documented) -> Option<String> {
     let all = words(&documented.line);
     // What stands behind an ellipsis or in brackets is left to whoever reads it.

@@ -171,7 +171,7 @@ impl Gather {
         let stop = match self.stop.unwrap_or(otherwise) {
             // Some servers say that a reply with calls has simply ended.
             Stop::End if !calls.is_empty() => Stop::Calls,
-            stop => stop,
+            stop @ (Stop::End | Stop::Calls | Stop::Length | Stop::Refused | Stop::Stopped) => stop,
         };
         Reply { text: self.text, calls, stop }
     }

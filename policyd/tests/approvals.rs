@@ -49,7 +49,9 @@ async fn world(folder: &std::path::Path) -> World {
 fn rule(error: AskError) -> String {
     match error {
         AskError::Refused(refusal) => refusal.rule,
-        other => panic!("{other}"),
+        other @ (AskError::Gone(_) | AskError::Late { .. } | AskError::Violation(..) | AskError::Unsendable(_)) => {
+            panic!("{other}")
+        }
     }
 }
 

@@ -397,7 +397,10 @@ fn what_no_door_has_heard_is_told_to_the_next_one_after_a_restart_and_only_once(
             while let Ok(Some(note)) = tokio::time::timeout(Duration::from_millis(200), notes.recv()).await {
                 match note {
                     door_policyd::Note::OwnerTold(told) => heard.push((told.notice.kind, told.notice.id)),
-                    other => panic!("{other:?}"),
+                    other @ (door_policyd::Note::CardWaits(_)
+                    | door_policyd::Note::CardSettled(_)
+                    | door_policyd::Note::Revoked(_)
+                    | door_policyd::Note::OwnersCard(_)) => panic!("{other:?}"),
                 }
             }
             heard

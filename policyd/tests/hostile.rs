@@ -18,7 +18,9 @@ const NO: TraceId = TraceId::NONE;
 fn refusal(error: AskError) -> (RefusalCode, String) {
     match error {
         AskError::Refused(refusal) => (refusal.code, refusal.rule),
-        other => panic!("{other}"),
+        other @ (AskError::Gone(_) | AskError::Late { .. } | AskError::Violation(..) | AskError::Unsendable(_)) => {
+            panic!("{other}")
+        }
     }
 }
 

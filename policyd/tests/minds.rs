@@ -409,7 +409,9 @@ fn a_cap_that_stopped_something_is_proposed_to_be_raised_once_and_only_the_owner
         }
         let waiting = async || match document(owner.vaglio(NO, VaglioAsk::Digest, []).await).unwrap() {
             Value::Array(all) => all,
-            other => panic!("{other}"),
+            other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
+                panic!("{other}")
+            }
         };
         world.until("event proposal").await;
         for _ in 0..1_000 {

@@ -128,7 +128,9 @@ pub fn parse_strict(bytes: &[u8], limits: Limits) -> Result<Value, JsonError> {
 pub fn parse_object(bytes: &[u8], limits: Limits) -> Result<Map<String, Value>, JsonError> {
     match parse_strict(bytes, limits)? {
         Value::Object(map) => Ok(map),
-        other => Err(JsonError::NotAnObject { found: kind(&other) }),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+            Err(JsonError::NotAnObject { found: kind(&other) })
+        }
     }
 }
 

@@ -371,7 +371,12 @@ impl<E: Edge> BlockingClient<E> {
     fn failed(error: &LinkError) -> AskError {
         match error {
             LinkError::Gone => AskError::Gone(E::Answerer::NAME),
-            other => AskError::Violation(E::Answerer::NAME, other.to_string()),
+            other @ (LinkError::Frame(_)
+            | LinkError::Payload(_)
+            | LinkError::Protocol(_)
+            | LinkError::Version { .. }
+            | LinkError::Io(_)
+            | LinkError::Stuck) => AskError::Violation(E::Answerer::NAME, other.to_string()),
         }
     }
 

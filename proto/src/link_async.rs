@@ -121,7 +121,12 @@ impl<E: Edge> Attached<E> {
 fn failed<E: Edge>(error: &LinkError) -> AskError {
     match error {
         LinkError::Gone => AskError::Gone(E::Answerer::NAME),
-        other => AskError::Violation(E::Answerer::NAME, other.to_string()),
+        other @ (LinkError::Frame(_)
+        | LinkError::Payload(_)
+        | LinkError::Protocol(_)
+        | LinkError::Version { .. }
+        | LinkError::Io(_)
+        | LinkError::Stuck) => AskError::Violation(E::Answerer::NAME, other.to_string()),
     }
 }
 
@@ -194,7 +199,12 @@ impl<E: Edge> Client<E> {
         if let Some(client) = client.upgrade() {
             match &error {
                 LinkError::Gone => tracing::debug!(edge = ?E::ID, "peer gone"),
-                breach => {
+                breach @ (LinkError::Frame(_)
+                | LinkError::Payload(_)
+                | LinkError::Protocol(_)
+                | LinkError::Version { .. }
+                | LinkError::Io(_)
+                | LinkError::Stuck) => {
                     tracing::error!(edge = ?E::ID, %breach, "breach of protocol, channel closed");
                     if let Some(OnBreach(tell)) = client.on_breach.borrow().as_ref() {
                         tell(&breach.to_string());

@@ -100,6 +100,7 @@ fn receive_with(socket: BorrowedFd<'_>, buffer: &mut [u8], wait: RecvFlags) -> i
     receive_into(socket, buffer, wait, &mut space)
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "rustix's messages are not ours")]
 fn receive_into(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],

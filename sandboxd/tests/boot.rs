@@ -186,7 +186,11 @@ impl Set {
         control::send_owned(&control, &Order::Go(Go {}), None).unwrap();
         match report(&control) {
             Report::Ready(ready) => assert!(!ready.lock.is_empty() && ready.waived.is_empty(), "{ready:?}"),
-            other => panic!("{other:?}"),
+            other @ (Report::Pong(_)
+            | Report::Fault(_)
+            | Report::Drained(_)
+            | Report::Violation(_)
+            | Report::Attempted(_)) => panic!("{other:?}"),
         }
         let took = began.elapsed();
         let policy = Rc::new(Client::default());
@@ -389,7 +393,11 @@ fn as_root_it_refuses_to_start() {
     control::send_owned(&control, &Order::Go(Go {}), None).unwrap();
     match report(&control) {
         Report::Fault(fault) => assert!(fault.why.contains("never runs as root"), "{}", fault.why),
-        other => panic!("{other:?}"),
+        other @ (Report::Ready(_)
+        | Report::Pong(_)
+        | Report::Drained(_)
+        | Report::Violation(_)
+        | Report::Attempted(_)) => panic!("{other:?}"),
     }
     assert!(!child.wait().unwrap().success());
 }

@@ -17,7 +17,7 @@ const SIGNED: [&str; 5] = ["manifest.toml", "main.py", "schema.json", "profile.l
 fn found(denial: Denial) -> String {
     match denial {
         Denial::Found(why) => why,
-        other => panic!("{other:?}"),
+        other @ (Denial::Known(_) | Denial::Later(_) | Denial::Revoked | Denial::Untrusted) => panic!("{other:?}"),
     }
 }
 

@@ -731,7 +731,12 @@ fn kept(text: &str, sound: bool) -> Option<String> {
 fn list(items: &DeArray<'_>, most: usize, read: impl Fn(&str) -> Option<String>) -> Option<Value> {
     let entry = |item: &Spanned<DeValue<'_>>| match item.get_ref() {
         DeValue::String(text) => read(text),
-        _ => None,
+        DeValue::Integer(_)
+        | DeValue::Float(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_)
+        | DeValue::Array(_)
+        | DeValue::Table(_) => None,
     };
     let list: Option<Vec<String>> = items.iter().map(entry).collect();
     list.filter(|list| list.len() <= most).map(Value::List)

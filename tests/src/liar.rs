@@ -77,7 +77,17 @@ impl Lie {
                 packet.push(0);
                 return send(end, &packet, &[]);
             }
-            _ => {}
+            Self::SecondHello
+            | Self::ForeignEdge
+            | Self::ControlEdge
+            | Self::UnknownKind
+            | Self::Short
+            | Self::Oversize
+            | Self::UnknownWord
+            | Self::Noise
+            | Self::TooManyDeclared
+            | Self::MissingDescriptor
+            | Self::ExtraDescriptors => {}
         }
         send(end, &packet_of_hello::<E>(&hello), &[]);
         let number = E::ID.number();

@@ -85,7 +85,11 @@ impl Solo {
     pub fn wait_ready(&mut self) {
         self.ready = self.report(|report| match report {
             Report::Ready(ready) => Ok(ready),
-            other => Err(other),
+            other @ (Report::Pong(_)
+            | Report::Fault(_)
+            | Report::Drained(_)
+            | Report::Violation(_)
+            | Report::Attempted(_)) => Err(other),
         });
     }
 
@@ -234,7 +238,11 @@ impl Solo {
         self.tell(&Order::Ping(Ping { number }), None);
         let pong = self.report(|report| match report {
             Report::Pong(pong) => Ok(pong),
-            other => Err(other),
+            other @ (Report::Ready(_)
+            | Report::Fault(_)
+            | Report::Drained(_)
+            | Report::Violation(_)
+            | Report::Attempted(_)) => Err(other),
         });
         assert_eq!(pong.number, number);
     }
@@ -246,7 +254,11 @@ impl Solo {
     pub fn violation(&mut self) -> Violation {
         self.report(|report| match report {
             Report::Violation(violation) => Ok(violation),
-            other => Err(other),
+            other @ (Report::Ready(_)
+            | Report::Pong(_)
+            | Report::Fault(_)
+            | Report::Drained(_)
+            | Report::Attempted(_)) => Err(other),
         })
     }
 
@@ -288,7 +300,11 @@ impl Solo {
         self.tell(&Order::Drain(Drain {}), None);
         self.report(|report| match report {
             Report::Drained(_) => Ok(()),
-            other => Err(other),
+            other @ (Report::Ready(_)
+            | Report::Pong(_)
+            | Report::Fault(_)
+            | Report::Violation(_)
+            | Report::Attempted(_)) => Err(other),
         });
         let status = self.exit();
         assert!(status.success(), "{status}\n{}", self.log());

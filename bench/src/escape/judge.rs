@@ -87,7 +87,9 @@ pub fn judge(case: &Case, seen: &Seen) -> Result<Verdict, String> {
 fn answered(case: &Case, seen: &Seen, answer: &Value) -> Result<Verdict, String> {
     let entries = match answer {
         Value::Array(entries) => entries.as_slice(),
-        one => std::slice::from_ref(one),
+        one @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
+            std::slice::from_ref(one)
+        }
     };
     if case.name == ENVIRONMENT {
         let found = entries.iter().any(|name| name == TOKEN);

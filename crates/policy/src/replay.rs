@@ -423,7 +423,9 @@ fn walk(value: &Value, pointer: String, found: &mut Vec<Part>) {
                 walk(item, json::child(&pointer, name), found);
             }
         }
-        scalar => found.push(Part { pointer, digest: json::digest(scalar), atom: is_atom(scalar) }),
+        scalar @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+            found.push(Part { pointer, digest: json::digest(scalar), atom: is_atom(scalar) })
+        }
     }
 }
 

@@ -92,7 +92,14 @@ fn hour(tokens: &[Token<'_>], at: usize) -> Option<((u32, u32), usize)> {
             (time.get(0..2)?.parse().ok()?, time.get(3..5)?.parse().ok()?)
         }
         Kind::Number | Kind::Word => (u32::try_from(when::whole(token.text)?).ok()?, 0),
-        _ => return None,
+        Kind::File
+        | Kind::Folder
+        | Kind::Path
+        | Kind::Url
+        | Kind::Address
+        | Kind::Date
+        | Kind::Quoted
+        | Kind::Pattern => return None,
     };
     let (hour, end) = match hour {
         1..=11 if is_one_of(tokens.get(at + 2), "pm") => (hour + 12, at + 3),

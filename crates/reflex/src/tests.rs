@@ -15,7 +15,7 @@ fn envelope() -> Envelope {
 fn planned(words: &str) -> Plan {
     match plan(words, &envelope()) {
         Reply::Plan(plan) => plan,
-        other => panic!("{words}: {other:?}"),
+        other @ (Reply::Say(_) | Reply::Later(_) | Reply::NotUnderstood(_)) => panic!("{words}: {other:?}"),
     }
 }
 

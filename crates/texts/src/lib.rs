@@ -87,7 +87,7 @@ fn load(lang: Lang) -> FluentBundle<FluentResource> {
     // Numbers are counts, told as they are: a thousand has no dot.
     texts.set_formatter(Some(|value, _| match value {
         FluentValue::Number(number) => Some(number.value.to_string()),
-        _ => None,
+        FluentValue::String(_) | FluentValue::Custom(_) | FluentValue::None | FluentValue::Error => None,
     }));
     texts.add_resource_overriding(resource);
     texts

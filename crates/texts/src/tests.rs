@@ -14,7 +14,11 @@ fn variables(pattern: &Pattern<&str>, found: &mut BTreeSet<String>) {
         let mut inline = |it: &InlineExpression<&str>| match it {
             InlineExpression::VariableReference { id } => drop(found.insert(id.name.to_owned())),
             InlineExpression::StringLiteral { .. } => {}
-            other => panic!("{other:?} is nothing that a text of this project needs"),
+            other @ (InlineExpression::NumberLiteral { .. }
+            | InlineExpression::FunctionReference { .. }
+            | InlineExpression::MessageReference { .. }
+            | InlineExpression::TermReference { .. }
+            | InlineExpression::Placeable { .. }) => panic!("{other:?} is nothing that a text of this project needs"),
         };
         match expression {
             Expression::Inline(it) => inline(it),

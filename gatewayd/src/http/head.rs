@@ -121,7 +121,7 @@ impl<I: Read + Unpin> Read for Judged<I> {
             let mut read = ReadBuf::new(&mut chunk);
             match Pin::new(&mut this.io).poll_read(cx, read.unfilled()) {
                 Poll::Ready(Ok(())) => {}
-                other => return other,
+                other @ (Poll::Ready(_) | Poll::Pending) => return other,
             }
             let read = read.filled();
             let State::Head(mut bytes) = std::mem::replace(&mut this.state, State::Closed) else { continue };

@@ -395,7 +395,9 @@ mod tests {
         let told = std::iter::from_fn(|| record.next(place)).map(|(_, told)| match told {
             Told::Text(text) => text.text,
             Told::CardWaits(card) => card.digest,
-            other => panic!("{other:?}"),
+            other @ (Told::Call(_) | Told::Progress(_) | Told::TurnDone(_) | Told::CardSettled(_)) => {
+                panic!("{other:?}")
+            }
         });
         told.collect()
     }

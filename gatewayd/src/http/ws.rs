@@ -285,7 +285,15 @@ fn parting(fault: &Fault) -> Option<Ends> {
         Fault::Capacity(CapacityError::MessageTooLong { .. }) => Some(Ends(CloseCode::Size, "http.body")),
         Fault::Capacity(_) | Fault::Protocol(_) => Some(Ends(CloseCode::Protocol, "ws.frame")),
         Fault::Utf8(_) => Some(Ends(CloseCode::Invalid, "ws.utf8")),
-        _ => None,
+        Fault::ConnectionClosed
+        | Fault::AlreadyClosed
+        | Fault::Io(_)
+        | Fault::Tls(_)
+        | Fault::WriteBufferFull(_)
+        | Fault::AttackAttempt
+        | Fault::Url(_)
+        | Fault::Http(_)
+        | Fault::HttpFormat(_) => None,
     }
 }
 

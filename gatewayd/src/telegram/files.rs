@@ -190,7 +190,20 @@ fn became(acted: &Acted, result: &Sealed, lang: Lang) -> String {
                     let bytes = told["bytes"].as_u64().unwrap_or(0);
                     tell(lang, Key::FileKept, &[("path", path.into()), ("bytes", bytes.into())])
                 }
-                outcome => not_kept(told["error"]["message"].as_str().unwrap_or_else(|| outcome.name())),
+                outcome @ (Outcome::Error
+                | Outcome::Crashed
+                | Outcome::BadOutput
+                | Outcome::CpuExceeded
+                | Outcome::MemoryExceeded
+                | Outcome::Timeout
+                | Outcome::OutputTooLarge
+                | Outcome::ProcessesExceeded
+                | Outcome::Killed
+                | Outcome::Interrupted
+                | Outcome::SandboxFailed
+                | Outcome::DiskExceeded
+                | Outcome::DiskFull
+                | Outcome::Failed) => not_kept(told["error"]["message"].as_str().unwrap_or_else(|| outcome.name())),
             }
         }
     }

@@ -349,7 +349,7 @@ mod tests {
     fn a_file_is_known_by_its_number_and_kept_under_a_name_that_leads_nowhere() {
         let of = |message: Value| match one(json!({"update_id": 1, "message": message})) {
             Kind::Message(message) => (message.file, message.text, message.attached),
-            other => panic!("{other:?}"),
+            other @ (Kind::Press(_) | Kind::Other) => panic!("{other:?}"),
         };
         let chat = json!({"id": 5, "type": "private"});
         let (file, text, _) = of(json!({"chat": chat, "text": "no", "caption": "look", "message_id": 7,

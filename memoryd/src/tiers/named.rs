@@ -74,7 +74,14 @@ pub fn places(workspace: &OwnedFd, below: &str, names: &[&str], lists: &[Kind]) 
                     found.push(path);
                 }
                 FileType::Directory if depth < MAX_DEPTH && path != POOL => folders.push_back((path, depth + 1)),
-                _ => {}
+                FileType::RegularFile
+                | FileType::Directory
+                | FileType::Symlink
+                | FileType::Fifo
+                | FileType::Socket
+                | FileType::CharacterDevice
+                | FileType::BlockDevice
+                | FileType::Unknown => {}
             }
         }
     }

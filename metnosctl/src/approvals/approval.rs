@@ -248,6 +248,8 @@ pub(crate) fn target(target: &Value) -> String {
     let name = name.trim_start_matches('/');
     match &target["within"] {
         Value::String(folder) => format!("{name} inside {folder}"),
-        _ => masked(&format!("{name} = {}", target["is"])),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            masked(&format!("{name} = {}", target["is"]))
+        }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn cards(policyd: &mut BlockingClient<CtlPolicyd>) -> Result<Vec<Valu
     let (_, [cards]) = policyd.approvals(TraceId::NONE, Approvals {}, [])?;
     let cards = match approval::document(&cards)? {
         Value::Array(cards) => cards,
-        _ => Vec::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => Vec::new(),
     };
     Ok(cards.into_iter().filter(|card| card["state"] == "waiting").collect())
 }

@@ -107,7 +107,9 @@ impl Ephemeral {
         match started.hear()? {
             Report::Ready(_) => Ok(started),
             Report::Fault(fault) => Err(failed(fault.why)),
-            other => Err(failed(format!("it said {other:?}"))),
+            other @ (Report::Pong(_) | Report::Drained(_) | Report::Violation(_) | Report::Attempted(_)) => {
+                Err(failed(format!("it said {other:?}")))
+            }
         }
     }
 

@@ -136,7 +136,14 @@ impl Answers {
         let value = |field: Field, text: &str| match field {
             Field::Telos => toml::Value::Array(text.lines().map(|line| line.to_owned().into()).collect()),
             Field::Telegram => toml::Value::Boolean(text == "yes"),
-            _ => toml::Value::String(text.to_owned()),
+            Field::Language
+            | Field::Name
+            | Field::Owner
+            | Field::OwnerUser
+            | Field::TimeZone
+            | Field::ModelServer
+            | Field::Model
+            | Field::Http => toml::Value::String(text.to_owned()),
         };
         self.0.iter().map(|(field, text)| (field.key().to_owned(), value(*field, text))).collect()
     }

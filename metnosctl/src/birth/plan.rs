@@ -102,7 +102,7 @@ pub fn plan(
             Found::Own(servers) if spot.field == Field::ModelServer && !has_name(&servers, &answer) => {
                 (Found::Shipped(String::new()), format!("{servers}\n{answer}"))
             }
-            found => (found, answer),
+            found @ (Found::Shipped(_) | Found::Own(_) | Found::Gone) => (found, answer),
         };
         let (before, way) = match found {
             Found::Shipped(before) | Found::Own(before) if before == answer => continue,
@@ -136,7 +136,14 @@ pub fn adopted(house: &House) -> Result<Answers, String> {
                 Field::Http if text.is_empty() => OFF.to_owned(),
                 Field::ModelServer => text.lines().next().unwrap_or_default().to_owned(),
                 Field::Model => text.lines().next().unwrap_or_default().to_owned(),
-                _ => text,
+                Field::Language
+                | Field::Name
+                | Field::Owner
+                | Field::OwnerUser
+                | Field::TimeZone
+                | Field::Telos
+                | Field::Http
+                | Field::Telegram => text,
             },
             (_, Found::Shipped(_) | Found::Gone) => continue,
         };
@@ -182,7 +189,7 @@ fn found(spot: Spot, house: &House, answer: &str) -> Result<Found, String> {
                 let same = servers.lines().find(|line| !answer.is_empty() && has_name(line, answer)).map(str::to_owned);
                 Found::Own(same.unwrap_or(servers))
             }
-            found => found,
+            found @ (Found::Shipped(_) | Found::Gone) => found,
         },
         Field::Name => line(METNOS),
         Field::Owner | Field::TimeZone => line(""),
@@ -247,7 +254,16 @@ fn put(spot: Spot, text: &str, answer: &str) -> Result<String, String> {
                     lines.push(answer.to_owned());
                     return with_key(text, spot.what, value(lines.iter().map(String::as_str).collect::<Array>()));
                 }
-                _ => answer.lines().collect(),
+                Field::Language
+                | Field::Name
+                | Field::Owner
+                | Field::OwnerUser
+                | Field::TimeZone
+                | Field::Telos
+                | Field::ModelServer
+                | Field::Model
+                | Field::Http
+                | Field::Telegram => answer.lines().collect(),
             };
             with_key(text, spot.what, value(lines.into_iter().collect::<Array>()))?
         }

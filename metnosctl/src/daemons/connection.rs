@@ -81,7 +81,9 @@ impl Connection {
     pub fn survey(&mut self) -> Result<Surveyed, CtlError> {
         match self.ask(&CtlAsk::Survey(Survey {}), ANSWER_WITHIN_MS)?.0 {
             CtlAnswer::Surveyed(surveyed) => Ok(surveyed),
-            other => Err(out_of_place(&other)),
+            other @ (CtlAnswer::Refused(_) | CtlAnswer::Connected(_) | CtlAnswer::Accepted(_)) => {
+                Err(out_of_place(&other))
+            }
         }
     }
 
@@ -92,7 +94,9 @@ impl Connection {
     pub fn restart(&mut self, role: RoleName) -> Result<(), CtlError> {
         match self.ask(&CtlAsk::Restart(Restart { role }), RESTART_WITHIN_MS)?.0 {
             CtlAnswer::Accepted(_) => Ok(()),
-            other => Err(out_of_place(&other)),
+            other @ (CtlAnswer::Refused(_) | CtlAnswer::Connected(_) | CtlAnswer::Surveyed(_)) => {
+                Err(out_of_place(&other))
+            }
         }
     }
 
@@ -103,7 +107,9 @@ impl Connection {
     pub fn shutdown(&mut self) -> Result<(), CtlError> {
         match self.ask(&CtlAsk::Shutdown(Shutdown {}), ANSWER_WITHIN_MS)?.0 {
             CtlAnswer::Accepted(_) => Ok(()),
-            other => Err(out_of_place(&other)),
+            other @ (CtlAnswer::Refused(_) | CtlAnswer::Connected(_) | CtlAnswer::Surveyed(_)) => {
+                Err(out_of_place(&other))
+            }
         }
     }
 
@@ -192,6 +198,7 @@ fn connect(run: &Path) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "io::ErrorKind grows with the standard library")]
 fn why_not(instance: &Instance, error: &io::Error) -> CtlError {
     let directory = instance.directory();
     match error.kind() {

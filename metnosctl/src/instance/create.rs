@@ -49,6 +49,7 @@ pub(crate) fn folder(directory: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).recursive(true).create(directory)
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "io::ErrorKind grows with the standard library")]
 fn cannot(directory: &Path, error: &io::Error) -> CtlError {
     let remedy = match error.kind() {
         io::ErrorKind::PermissionDenied => "choose a directory of your own: `metnosctl --instance DIR up`",

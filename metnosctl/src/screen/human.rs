@@ -138,7 +138,12 @@ pub fn show_pairs(screen: &mut Screen, pairs: &[(&str, &Value)], indent: usize) 
                 screen.line(&format!("{:indent$}{label}", ""))?;
                 show_object(screen, inner, indent + 2)?;
             }
-            short => {
+            short @ (Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_)) => {
                 let line = format!("{:indent$}{label}{:blanks$}  {}", "", "", scalar(short));
                 screen.line(line.trim_end())?;
             }
@@ -157,7 +162,9 @@ pub fn scalar(value: &Value) -> String {
     match value {
         Value::String(text) => escape::line(text),
         Value::Null => "–".to_owned(),
-        other => escape::json(&other.to_string()),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            escape::json(&other.to_string())
+        }
     }
 }
 

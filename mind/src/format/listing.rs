@@ -61,7 +61,9 @@ pub fn complaint(status: Option<u16>, value: &Value) -> Bad {
     let word = |key: &str| error.get(key).and_then(Value::as_str).or_else(|| value.get(key).and_then(Value::as_str));
     let message = match error {
         Value::String(text) => text.as_str(),
-        _ => word("message").unwrap_or_default(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            word("message").unwrap_or_default()
+        }
     };
     let kind = ["type", "code"].iter().filter_map(|key| word(key)).collect::<Vec<_>>().join(" ");
     let class = class_of(status, &kind, message);

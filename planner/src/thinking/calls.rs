@@ -107,7 +107,12 @@ impl Calls {
         if self.denied.contains(&identity) {
             let why = self.list.iter().find_map(|one| match &one.state {
                 State::Denied(why) if one.identity() == identity => Some(why.clone()),
-                _ => None,
+                State::Pending
+                | State::Running
+                | State::Ran(_)
+                | State::Denied(_)
+                | State::Waits(_)
+                | State::Skipped(_) => None,
             });
             // What is left of a turn that was put aside has the words alone.
             let plain = || Refusal::new(RefusalCode::Denied, "", why.unwrap_or_default());

@@ -288,7 +288,9 @@ fn plan(arguments: &Map<String, Value>, frame: &Frame) -> Result<Plan, String> {
     };
     let shown = |item: &Value| match item {
         Value::String(text) => place(text),
-        other => Err(format!("`look` must name calls, not a {}", json::kind(other))),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            Err(format!("`look` must name calls, not a {}", json::kind(other)))
+        }
     };
     // What is foreseen of a tool that there is not is foreseen in vain, and no reason to do nothing.
     let (calls, later) = (drafts("calls")?, drafts("later").unwrap_or_default());

@@ -80,7 +80,7 @@ pub fn root(document: &Value) -> Value {
     }
     let mut schema = match found {
         Value::Object(map) => map.clone(),
-        _ => Map::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
     };
     for name in ["$schema", "definitions", "$defs"] {
         schema.remove(name);
@@ -175,7 +175,7 @@ fn lean(schema: &Value) -> Value {
     let Value::Object(map) = schema else { return schema.clone() };
     let named = |all: &Value| match all {
         Value::Object(all) => Value::Object(all.iter().map(|(name, one)| (name.clone(), lean(one))).collect()),
-        other => other.clone(),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => other.clone(),
     };
     let mut leaner = Map::new();
     for (key, value) in map {
@@ -185,7 +185,9 @@ fn lean(schema: &Value) -> Value {
             "properties" | "definitions" | "$defs" => named(value),
             "anyOf" | "oneOf" | "allOf" => match value {
                 Value::Array(all) => Value::Array(all.iter().map(lean).collect()),
-                other => other.clone(),
+                other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
+                    other.clone()
+                }
             },
             "items" | "additionalProperties" => lean(value),
             "maxLength" | "minLength" | "maxItems" | "minItems" | "contentMediaType" | "contentEncoding" => continue,

@@ -348,7 +348,13 @@ impl Turn {
         }
         let end = match progress.end() {
             TurnEnd::Answered if !troubles.is_empty() => TurnEnd::Unsuccessful,
-            end => end,
+            end @ (TurnEnd::Answered
+            | TurnEnd::NotUnderstood
+            | TurnEnd::Denied
+            | TurnEnd::Unsuccessful
+            | TurnEnd::Cancelled
+            | TurnEnd::Suspended
+            | TurnEnd::Broken) => end,
         };
         Ok(Ended::new(end, troubles.join("\n")))
     }

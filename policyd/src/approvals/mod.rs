@@ -211,7 +211,7 @@ impl Card {
     pub fn standing(&self, now_ms: u64) -> &'static str {
         match self.state {
             CardState::Waiting if now_ms >= self.expires_ms => "expired",
-            state => state.name(),
+            state @ (CardState::Waiting | CardState::Approved | CardState::Denied) => state.name(),
         }
     }
 

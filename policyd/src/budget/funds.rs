@@ -287,10 +287,14 @@ mod tests {
     #[test]
     fn turns_side_by_side_find_money_left_and_no_cap_is_passed() {
         let (mut funds, mut ledger) = (Funds::default(), Ledger::default());
-        let most = |budget| match budget {
-            Budget::Turn => 500,
-            budget if budget.is_money() => 2_000,
-            _ => 1_000_000,
+        let most = |budget: Budget| {
+            if budget == Budget::Turn {
+                500
+            } else if budget.is_money() {
+                2_000
+            } else {
+                1_000_000
+            }
         };
         let mut ask = |turn, want| {
             let granted = funds.grant(turn, ME, want, &ledger.spent(turn, ME), most).unwrap();
@@ -318,7 +322,14 @@ mod tests {
                 Budget::TurnTokens => most[0],
                 Budget::Tokens => most[1],
                 Budget::MonthTokens => most[2],
-                _ => 0,
+                Budget::Running
+                | Budget::Calls
+                | Budget::Writes
+                | Budget::Turn
+                | Budget::Day
+                | Budget::Month
+                | Budget::HouseDay
+                | Budget::HouseMonth => 0,
             };
             funds.grant(turn, ME, 40, &spent.spent(turn, ME), limit)
         };

@@ -60,7 +60,9 @@ fn leaves(value: &Value, pointer: String, found: &mut Vec<(String, Wanted)>) {
             }
         }
         Value::Object(map) => map.iter().for_each(|(name, item)| leaves(item, json::child(&pointer, name), found)),
-        scalar => found.push((pointer, Wanted::Literal(scalar.clone()))),
+        scalar @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+            found.push((pointer, Wanted::Literal(scalar.clone())))
+        }
     }
 }
 

@@ -244,7 +244,10 @@ impl Policy {
                         );
                         Some((here, Refusal { why, ..refusal }))
                     }
-                    error => {
+                    error @ (AskError::Gone(_)
+                    | AskError::Late { .. }
+                    | AskError::Violation(..)
+                    | AskError::Unsendable(_)) => {
                         tracing::warn!(%error, "memoryd has not said whether the chronicle is what was signed");
                         None
                     }

@@ -73,6 +73,7 @@ fn is_opaque(path: &str, opaque: &[String]) -> bool {
         .any(|pointer| path.strip_prefix(pointer.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the kinds of errors are those of jsonschema")]
 fn sentence(error: &ValidationError<'_>) -> String {
     let at = error.instance_path().as_str();
     match error.kind() {
@@ -91,11 +92,14 @@ fn sentence(error: &ValidationError<'_>) -> String {
 fn value(value: &Value) -> String {
     match value {
         Value::String(text) => shown(text),
-        other => shown(&other.to_string()),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            shown(&other.to_string())
+        }
     }
 }
 
 /// What a schema's keyword asks for, in words.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the kinds of errors are those of jsonschema")]
 fn expected(error: &ValidationError<'_>, kind: &ValidationErrorKind) -> String {
     match kind {
         ValidationErrorKind::MaxLength { limit } => format!("at most {limit} characters"),

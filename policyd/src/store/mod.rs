@@ -161,7 +161,9 @@ pub(crate) fn full_or(error: &StoreError, rule: &str, why: String) -> Refusal {
     use rusqlite::ErrorCode;
     let code = match error {
         StoreError::Sqlite(error) => error.sqlite_error_code(),
-        _ => None,
+        StoreError::Form(_) | StoreError::OtherKey | StoreError::Damaged(_) | StoreError::Key(_) | StoreError::Gone => {
+            None
+        }
     };
     let refusal = |rule: &str| Refusal::new(RefusalCode::Unavailable, rule, why);
     match code {

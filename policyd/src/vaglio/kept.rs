@@ -118,7 +118,9 @@ impl Kept {
             told_ms: document["told_ms"].as_u64().unwrap_or(0),
             raise: match &document["raise"] {
                 Value::Null => None,
-                raise => Some(Raise::parse(raise)?),
+                raise @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_)) => {
+                    Some(Raise::parse(raise)?)
+                }
             },
         })
     }

@@ -331,7 +331,16 @@ impl Serve for FakeSandbox {
                 return Err(Refusal::new(RefusalCode::Denied, "verify.digest", "main.py was changed").into());
             }
             Lie::Dies => return Err(No::Violation("dies".to_owned())),
-            _ => {}
+            Lie::None
+            | Lie::WrongDigest
+            | Lie::ManyLeaves
+            | Lie::ForeignInput
+            | Lie::WrongValue
+            | Lie::WrongCandidate
+            | Lie::FailingTest
+            | Lie::NoTests
+            | Lie::DiesAtInstall
+            | Lie::StartsSlowly => {}
         }
         self.gate.acquire().await.unwrap().forget();
         let value = self.result.borrow().clone();
@@ -353,7 +362,15 @@ impl Serve for FakeSandbox {
                 report.inputs =
                     vec![InputRef { from: CallId::new(), pointer: String::new(), argument: "/text".to_owned() }];
             }
-            _ => {}
+            Lie::None
+            | Lie::WrongValue
+            | Lie::WrongCandidate
+            | Lie::FailingTest
+            | Lie::NoTests
+            | Lie::Refuses
+            | Lie::Dies
+            | Lie::DiesAtInstall
+            | Lie::StartsSlowly => {}
         }
         Ok((report, [Sealed::new(&result).unwrap()]))
     }

@@ -60,7 +60,9 @@ fn refused(from: &str, to: &str) -> ManifestError {
 fn field_of(error: &ManifestError) -> &str {
     match error {
         ManifestError::Field { field, .. } => field,
-        other => panic!("{other}"),
+        other @ (ManifestError::TooLong { .. } | ManifestError::NotUtf8 | ManifestError::Syntax { .. }) => {
+            panic!("{other}")
+        }
     }
 }
 

@@ -82,7 +82,13 @@ pub fn read(folder: &OwnedFd, mut take: impl FnMut(&OsStr, FileType) -> bool) ->
                 let status = rustix::fs::statat(folder.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW);
                 status.map_or(FileType::Unknown, |status| FileType::from_raw_mode(status.st_mode))
             }
-            kind => kind,
+            kind @ (FileType::RegularFile
+            | FileType::Directory
+            | FileType::Symlink
+            | FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice) => kind,
         };
         if !take(name, kind) {
             break;

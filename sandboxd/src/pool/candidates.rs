@@ -45,7 +45,12 @@ impl Registry {
                 Refusal::new(RefusalCode::Denied, "stage.taken", why)
                     .remedy("another version can come beside it; an executor is never changed in place")
             }
-            other => {
+            other @ (FileError::Missing(_)
+            | FileError::NotPlain(_)
+            | FileError::TooLong { .. }
+            | FileError::Unreadable { .. }
+            | FileError::Later { .. }
+            | FileError::TooMany { .. }) => {
                 Refusal::new(RefusalCode::Unavailable, "stage.write", format!("{id} is not put in place: {other}"))
                     .remedy(
                         "sandboxd's user must be able to write below workspace/executors, and the disk must have room",

@@ -91,7 +91,15 @@ pub fn words_name(manifest: &Manifest, plan: &Plan, arguments: &[u8]) -> Result<
         Role::Path | Role::Selector | Role::Dest => add(text),
         // A program's word is a file from where it runs, if it is a path at all: policyd takes it for one by the same rule.
         Role::Argv if is_path_shaped(text) => add(format!("{folder}/{text}").trim_start_matches('/')),
-        _ => {}
+        Role::Payload
+        | Role::Amount
+        | Role::Time
+        | Role::Secret
+        | Role::Entity
+        | Role::Url
+        | Role::Query
+        | Role::Argv
+        | Role::Flag => {}
     });
     if named.secrets.len() > MAX_NAMED {
         return Err(too_many(named.secrets.len()));

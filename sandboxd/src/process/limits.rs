@@ -456,7 +456,21 @@ fn by_its_group(judged: (Outcome, String), stopped: Stopped, limits: &Limits) ->
     match judged.0 {
         Outcome::Crashed if stopped.memory => memory_exceeded(limits),
         Outcome::Crashed if stopped.processes => processes_exceeded(limits),
-        _ => judged,
+        Outcome::Ok
+        | Outcome::Error
+        | Outcome::Crashed
+        | Outcome::BadOutput
+        | Outcome::CpuExceeded
+        | Outcome::MemoryExceeded
+        | Outcome::Timeout
+        | Outcome::OutputTooLarge
+        | Outcome::ProcessesExceeded
+        | Outcome::Killed
+        | Outcome::Interrupted
+        | Outcome::SandboxFailed
+        | Outcome::DiskExceeded
+        | Outcome::DiskFull
+        | Outcome::Failed => judged,
     }
 }
 
@@ -465,7 +479,19 @@ fn by_its_group(judged: (Outcome, String), stopped: Stopped, limits: &Limits) ->
 fn by_all_of_it(outcome: Outcome, ended: Ended, stopped: Stopped, limits: &Limits) -> Option<(Outcome, String)> {
     match outcome {
         Outcome::Ok | Outcome::Error => {}
-        _ => return None,
+        Outcome::Crashed
+        | Outcome::BadOutput
+        | Outcome::CpuExceeded
+        | Outcome::MemoryExceeded
+        | Outcome::Timeout
+        | Outcome::OutputTooLarge
+        | Outcome::ProcessesExceeded
+        | Outcome::Killed
+        | Outcome::Interrupted
+        | Outcome::SandboxFailed
+        | Outcome::DiskExceeded
+        | Outcome::DiskFull
+        | Outcome::Failed => return None,
     }
     // What one process may use is what all of them may: the kernel counts for each, and here is the sum.
     if ended.cpu_us >= u64::from(limits.cpu_s) * CPU_US_ALL {

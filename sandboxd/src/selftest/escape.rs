@@ -237,7 +237,7 @@ fn answers(finished: &Finished) -> Vec<Value> {
     match value.get("answer").cloned().unwrap_or_default() {
         Value::Array(entries) => entries,
         Value::Object(entries) => entries.values().cloned().collect(),
-        other => vec![other],
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => vec![other],
     }
 }
 

@@ -104,7 +104,21 @@ impl Pool {
         let compiled = match finished.outcome {
             Outcome::Ok if finished.result.len() <= MAX_COMPILED => finished.result,
             // What cannot be compiled is told as text, and fails where it belongs: in its call.
-            _ => Vec::new(),
+            Outcome::Ok
+            | Outcome::Error
+            | Outcome::Crashed
+            | Outcome::BadOutput
+            | Outcome::CpuExceeded
+            | Outcome::MemoryExceeded
+            | Outcome::Timeout
+            | Outcome::OutputTooLarge
+            | Outcome::ProcessesExceeded
+            | Outcome::Killed
+            | Outcome::Interrupted
+            | Outcome::SandboxFailed
+            | Outcome::DiskExceeded
+            | Outcome::DiskFull
+            | Outcome::Failed => Vec::new(),
         };
         if let Some(known) = self.known.borrow_mut().get_mut(&key) {
             known.compiled = Some(compiled.into());

@@ -9,7 +9,12 @@ const MIDDLE: u64 = JITTER_PERCENT;
 fn pause_of(health: &Health, now_ms: u64) -> u64 {
     match health.phase() {
         Phase::Waiting { until_ms } => until_ms - now_ms,
-        other => panic!("{other:?}"),
+        other @ (Phase::Off
+        | Phase::Starting { .. }
+        | Phase::Ready { .. }
+        | Phase::Draining { .. }
+        | Phase::Closing { .. }
+        | Phase::Dying) => panic!("{other:?}"),
     }
 }
 

@@ -489,7 +489,13 @@ impl<F: Front> Set<F> {
 const fn to_end(role: RoleName) -> Order {
     match role {
         RoleName::Policyd => Order::DrainAll(DrainAll {}),
-        _ => Order::Drain(Drain {}),
+        RoleName::Ctl
+        | RoleName::Gatewayd
+        | RoleName::Planner
+        | RoleName::Syntd
+        | RoleName::Sandboxd
+        | RoleName::Mind
+        | RoleName::Memoryd => Order::Drain(Drain {}),
     }
 }
 

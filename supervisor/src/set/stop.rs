@@ -130,7 +130,7 @@ mod tests {
                     }
                 }
                 Next::Over => break,
-                other => panic!("{other:?}"),
+                other @ (Next::Kill(_) | Next::Wait(_)) => panic!("{other:?}"),
             }
         }
         assert_eq!(order, RoleName::daemons().collect::<Vec<_>>());

@@ -160,7 +160,7 @@ impl Rig {
     pub fn survey(&self) -> Surveyed {
         match self.ask(CtlAsk::Survey(Survey {})).0 {
             CtlAnswer::Surveyed(surveyed) => surveyed,
-            other => panic!("{other:?}"),
+            other @ (CtlAnswer::Refused(_) | CtlAnswer::Connected(_) | CtlAnswer::Accepted(_)) => panic!("{other:?}"),
         }
     }
 

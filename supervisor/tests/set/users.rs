@@ -45,7 +45,7 @@ fn as_root_each_daemon_has_a_uid_of_its_own_and_none_is_root() {
             RoleName::Policyd => assert_eq!(owner(".policy"), daemon.uid),
             RoleName::Memoryd => assert_eq!(owner(".audit"), daemon.uid),
             RoleName::Sandboxd => assert_eq!(owner("workspace"), daemon.uid),
-            _ => {}
+            RoleName::Ctl | RoleName::Gatewayd | RoleName::Planner | RoleName::Syntd | RoleName::Mind => {}
         }
     }
     assert_eq!(shared.len(), 1, "policyd, sandboxd and memoryd share the group of the workspace");

@@ -54,7 +54,7 @@ fn cell(value: &Value) -> String {
     let text = match value {
         Value::Null => return "–".to_owned(),
         Value::String(text) => visible(text),
-        other => visible(&other.to_string()),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => visible(&other.to_string()),
     };
     match text.char_indices().nth(MAX_CELL) {
         Some((end, _)) => format!("{}…", &text[..end]),

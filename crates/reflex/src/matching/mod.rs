@@ -100,11 +100,12 @@ fn evaluate(abilities: &[Rc<Ability>], mnests: &[Known], words: &Words<'_>, at: 
 
 fn is_explained(mark: &Mark, all: &[Mark], ability: &Ability, helper: Option<&Ability>) -> bool {
     let takes_path = ability.takes_path() || helper.is_some_and(Ability::takes_path);
-    match mark {
-        Mark::Concept("have") => all.iter().any(|mark| matches!(mark, Mark::Concept("count" | "what"))),
-        mark if takes_path && (mark.is_path_noun() || *mark == Mark::Concept("in")) => true,
-        mark => ability.explains(mark) >= EXPLAINED || helper.is_some_and(|helper| helper.explains(mark) >= EXPLAINED),
+    if *mark == Mark::Concept("have") {
+        return all.iter().any(|mark| matches!(mark, Mark::Concept("count" | "what")));
     }
+    takes_path && (mark.is_path_noun() || *mark == Mark::Concept("in"))
+        || ability.explains(mark) >= EXPLAINED
+        || helper.is_some_and(|helper| helper.explains(mark) >= EXPLAINED)
 }
 
 /// Whether a request that names no path is about the whole workspace, rather than about something

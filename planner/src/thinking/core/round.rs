@@ -148,7 +148,7 @@ impl Loop {
         let (name, trust) = match self.calls.get(place) {
             Some(one) => match &one.state {
                 State::Ran(left) => (one.executor.clone(), data::trust(left.label.integrity)),
-                _ => return,
+                State::Pending | State::Running | State::Denied(_) | State::Waits(_) | State::Skipped(_) => return,
             },
             None => return,
         };
@@ -267,7 +267,9 @@ fn part(value: &Value, look: &Look) -> Option<String> {
     let part = value.pointer(&look.pointer)?;
     let text = match part {
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            other.to_string()
+        }
     };
     let shown: String = text.chars().skip(look.from).take(MAX_SHOWN).collect();
     let (seen, all) = (look.from.saturating_add(shown.chars().count()), text.chars().count());

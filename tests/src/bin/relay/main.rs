@@ -135,7 +135,9 @@ fn failure(error: AskError) -> Value {
         AskError::Refused(refusal) => {
             json!({ "refused": { "rule": refusal.rule, "why": refusal.why, "remedy": refusal.remedy } })
         }
-        other => json!({ "broken": format!("{other:?}") }),
+        other @ (AskError::Gone(_) | AskError::Late { .. } | AskError::Violation(..) | AskError::Unsendable(_)) => {
+            json!({ "broken": format!("{other:?}") })
+        }
     }
 }
 
