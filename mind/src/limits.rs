@@ -3,6 +3,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use metnos_calendar::Day;
 use reqwest::header::HeaderMap;
 
 /// No pause is longer than this, in seconds, before it is bounded by who heeds it.
@@ -79,7 +80,7 @@ fn length(text: &str) -> Option<Duration> {
 fn time(text: &str) -> Option<SystemTime> {
     let plain = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00"))?;
     let (day, clock) = plain.split_once('T')?;
-    let numbers = |text: &str, between: char| -> Option<[u64; 3]> {
+    let numbers = |text: &str, between: char| -> Option<[u32; 3]> {
         let mut parts = text.split(between).map(|part| {
             let plain = (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
             plain.then(|| part.parse().ok()).flatten()
@@ -89,14 +90,12 @@ fn time(text: &str) -> Option<SystemTime> {
     };
     let (clock, fraction) = clock.split_once('.').map_or((clock, ""), |(clock, fraction)| (clock, fraction));
     let ([year, month, day], [hour, minute, second]) = (numbers(day, '-')?, numbers(clock, ':')?);
-    let sound = (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    if !sound || hour > 23 || minute > 59 || second > 60 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+    let day = Day::from_date(year, month, day)?;
+    if hour > 23 || minute > 59 || second > 60 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // Days since the epoch, with years that begin in March.
-    let (years, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = years * 365 + years / 4 - years / 100 + years / 400 + (months * 153 + 2) / 5 + day - 719_469;
-    let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second + u64::from(!fraction.is_empty());
+    let (hour, minute, second) = (u64::from(hour), u64::from(minute), u64::from(second));
+    let seconds = u64::from(day.0) * 86_400 + hour * 3_600 + minute * 60 + second + u64::from(!fraction.is_empty());
     UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 

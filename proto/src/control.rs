@@ -70,7 +70,7 @@ words! {
         pub owner_uid: u32,
         /// The language people are spoken to in, unless they use the other.
         pub lang: Lang,
-        /// Where this machine's clock stands, as [`crate::zone`] reads it: `Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)`. It
+        /// Where this machine's clock stands, as [`metnos_calendar`] reads it: `Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)`. It
         /// counts where `USER.md` names no other.
         pub zone: String,
         /// The Python interpreter executors run in, absolute.

@@ -3,6 +3,7 @@
 //! Only the clean part stands here (design: architecture §3): the owner's own words, trusted
 //! memory, and what executors there are. Evidence of lower trust is never put into it.
 
+use metnos_calendar::zone::{self, Zone};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,7 +11,6 @@ use crate::executor::answer::Answer;
 use crate::executor::guests::SHARED;
 use crate::ids::Blake3;
 use crate::msg::common::{Channel, Lang};
-use crate::zone::{self, Zone};
 
 /// The clean part of an envelope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ pub struct Envelope {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Home {
-    /// Where its clock stands, as [`crate::zone`] has it; empty where nobody knows.
+    /// Where its clock stands, as [`metnos_calendar::zone`] has it; empty where nobody knows.
     pub zone: String,
     /// How whoever speaks is addressed; empty where that is not known.
     pub person: String,

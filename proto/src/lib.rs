@@ -40,4 +40,3 @@ mod settings;
 pub mod socket;
 pub mod sys;
 pub mod turn_log;
-pub mod zone;

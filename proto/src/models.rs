@@ -4,6 +4,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use metnos_calendar::Day;
+
 use crate::executor::is_host_name;
 
 /// The roles that a model may have (design: mind §1).
@@ -217,7 +219,7 @@ impl PriceLine {
         };
         Some(Self {
             model: ModelName::parse(model)?,
-            from_day: day_of(day)?,
+            from_day: Day::parse(day)?.0,
             micro_in: micro(into)?,
             micro_out: micro(out)?,
             micro_cached: micro(cached)?,
@@ -235,22 +237,6 @@ fn micro(text: &str) -> Option<u64> {
     digits(part, 6)?;
     let part: u64 = format!("{part:0<6}").parse().ok()?;
     whole.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(part)
-}
-
-/// Days from 1970-01-01 to a day of the calendar; the years 1970 to 9999.
-fn day_of(text: &str) -> Option<u32> {
-    let number = |range: std::ops::Range<usize>| -> Option<u32> {
-        let digits = text.get(range)?;
-        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
-    };
-    let dashes = text.len() == 10 && text.get(4..5) == Some("-") && text.get(7..8) == Some("-");
-    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
-    let leap = |year: u32| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let lengths = [31, if leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let before = usize::try_from(month.checked_sub(1)?).ok()?;
-    let sound = dashes && year >= 1970 && day >= 1 && day <= *lengths.get(before)?;
-    let years: u32 = (1970..year).map(|year| if leap(year) { 366 } else { 365 }).sum();
-    sound.then(|| years + lengths[..before].iter().sum::<u32>() + day - 1)
 }
 
 /// What a model takes: `SUBSTRATE/MODEL TOKENS [no-tools]`.

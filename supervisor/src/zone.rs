@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use metnos_proto::zone::{MAX_TEXT, Zone};
+use metnos_calendar::zone::{MAX_TEXT, Zone};
 
 /// The largest table that is read, in bytes.
 const MAX_TABLE: u64 = 4 * 1024 * 1024;

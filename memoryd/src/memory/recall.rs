@@ -1,5 +1,6 @@
 //! What memory is asked: envelopes, gaps, and the owner's looks. Reading changes nothing but the line that says it was read.
 
+use metnos_calendar::zone::{self, Zone};
 use metnos_proto::envelope::{Candidate, Envelope, File, Home, Known, Recent};
 use metnos_proto::executor::guests;
 use metnos_proto::ids::{Blake3, SessionId, TurnId};
@@ -8,7 +9,6 @@ use metnos_proto::msg::memoryd::{
     AgerProposal, AgerProposalList, AgerProposals, BeginTurn, Gap, GapList, MAX_AGER_PROPOSALS, MAX_AGER_TEXT,
     MAX_GAPS, MAX_TAIL, MAX_WHY, MemoryReport, MnestCount, Tail, Tailed, TurnBegun,
 };
-use metnos_proto::zone::{self, Zone};
 use metnos_rank::order::Shelf;
 
 use super::late::{shown_done, shown_earlier};

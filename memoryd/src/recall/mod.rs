@@ -10,9 +10,9 @@ pub mod store;
 mod tests;
 pub mod when;
 
+use metnos_calendar::Zone;
 use metnos_proto::msg::common::Trust;
 use metnos_proto::msg::memoryd::MAX_QUESTION_BYTES;
-use metnos_proto::zone::Zone;
 use serde::Deserialize;
 
 use crate::chronicle::event::{Event, EventType};
@@ -35,7 +35,7 @@ pub struct Hit {
 }
 
 /// The day on which a question is asked, and the clock by which days begin and end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Today {
     /// The day on that clock.
     pub day: Day,
@@ -54,7 +54,7 @@ impl Today {
 
     /// The day of an instant on this clock.
     #[must_use]
-    pub fn day_of(self, ts_ms: u64) -> Day {
+    pub fn day_of(&self, ts_ms: u64) -> Day {
         let ahead = self.zone.ahead(i64::try_from(ts_ms / 1_000).unwrap_or(0));
         Day::of(ts_ms.saturating_add_signed(ahead.saturating_mul(1_000)))
     }

@@ -86,15 +86,7 @@ fn year_of(word: &str) -> Option<u32> {
 /// The day of a date, if there is such a day.
 #[must_use]
 pub fn day(year: u32, month: u32, day: u32) -> Option<Day> {
-    Day::parse(&format!("{year:04}-{month:02}-{day:02}"))
-}
-
-fn year_in(of: Day) -> u32 {
-    of.to_string()[..4].parse().unwrap_or(1970)
-}
-
-fn month_in(of: Day) -> u32 {
-    of.to_string()[5..7].parse().unwrap_or(1)
+    Day::from_date(year, month, day)
 }
 
 fn whole_month(year: u32, month: u32) -> Option<Span> {
@@ -108,7 +100,7 @@ fn whole_month(year: u32, month: u32) -> Option<Span> {
 #[must_use]
 pub fn spans(question: &str, today: Day, oldest: Day, newest: Day) -> Vec<Span> {
     let heard = words(question);
-    let years = year_in(oldest)..=year_in(newest);
+    let years = oldest.year()..=newest.year();
     let mut found = Vec::new();
     for (at, word) in heard.iter().enumerate() {
         if let Some(month) = month_of(word).filter(|_| word != "may" || is_the_month(&heard, at)) {
@@ -166,8 +158,7 @@ fn relative(heard: &[String], at: usize, today: Day) -> Option<Span> {
     let before = at.checked_sub(1).map_or("", |before| heard[before].as_str());
     let after = heard.get(at + 1).map_or("", String::as_str);
     let back = |days: u32| Day(today.0.saturating_sub(days));
-    // The first of January 1970 was a Thursday.
-    let weekday = (today.0 + 3) % 7;
+    let weekday = today.weekday();
     let past = ["last", "past", "scorso", "scorsa"];
     let is_past = past.contains(&before) || past.contains(&after);
     match heard[at].as_str() {
@@ -180,11 +171,11 @@ fn relative(heard: &[String], at: usize, today: Day) -> Option<Span> {
             Some(Span { first: back(weekday), last: today })
         }
         "month" | "mese" if is_past => {
-            let (year, month) = (year_in(today), month_in(today));
+            let (year, month) = (today.year(), today.month());
             if month == 1 { whole_month(year - 1, 12) } else { whole_month(year, month - 1) }
         }
         "year" | "anno" if is_past => {
-            Some(Span { first: day(year_in(today) - 1, 1, 1)?, last: day(year_in(today) - 1, 12, 31)? })
+            Some(Span { first: day(today.year() - 1, 1, 1)?, last: day(today.year() - 1, 12, 31)? })
         }
         "days" | "giorni" if ["ago", "fa"].contains(&after) => {
             Some(Span::one(back(before.parse().ok().filter(|days| *days < 36_500)?)))

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use metnos_proto::zone::Zone;
+use metnos_calendar::Zone;
 
 use super::answers::MAX_NAME;
 

@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use metnos_calendar::Day;
 use serde_json::{Map, Value};
 
 use crate::error::CtlError;
@@ -37,8 +38,8 @@ pub fn ago(then_ms: u64, now_ms: u64) -> String {
 pub fn instant(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no instant such as 2026-04-25 or 2026-04-25T08:12:00Z");
     let (day, time) = text.split_once('T').unwrap_or((text, "00:00:00Z"));
-    let numbers = |text: &str, sign: char| -> Option<[u64; 3]> {
-        let parts: Vec<u64> = text
+    let numbers = |text: &str, sign: char| -> Option<[u32; 3]> {
+        let parts: Vec<u32> = text
             .split(sign)
             .map(|part| part.parse().ok().filter(|_| part.len() >= 2 && part.bytes().all(|byte| byte.is_ascii_digit())))
             .collect::<Option<_>>()?;
@@ -46,15 +47,10 @@ pub fn instant(text: &str) -> Result<u64, String> {
     };
     let [year, month, of_month] = numbers(day, '-').ok_or_else(wrong)?;
     let [hour, minute, second] = numbers(time.strip_suffix('Z').unwrap_or(time), ':').ok_or_else(wrong)?;
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let lengths = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let known = (1970..=9999).contains(&year) && (1..=12).contains(&month) && hour < 24 && minute < 60 && second < 60;
-    if !known || !(1..=lengths[month as usize - 1]).contains(&of_month) {
-        return Err(wrong());
-    }
-    let before = |year: u64| year * 365 + year / 4 - year / 100 + year / 400;
-    let days = before(year - 1) - before(1969) + lengths[..month as usize - 1].iter().sum::<u64>() + of_month - 1;
-    Ok(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000)
+    let day = Day::from_date(year, month, of_month).filter(|_| hour < 24 && minute < 60 && second < 60);
+    let day = day.ok_or_else(wrong)?;
+    let (hour, minute, second) = (u64::from(hour), u64::from(minute), u64::from(second));
+    Ok(((u64::from(day.0) * 24 + hour) * 60 + minute) * 60_000 + second * 1000)
 }
 
 /// Kibibytes as mebibytes.

@@ -2,10 +2,10 @@
 //! the tools, what bears on the words, and the words last. What does not change from turn to turn stands first, byte
 //! for byte, so that a provider's cache holds.
 
+use metnos_calendar::Zone;
 use metnos_proto::envelope::{Envelope, File};
 use metnos_proto::msg::common::{Integrity, Lang};
 use metnos_proto::prompt::{Block, Message, Prompt, Tool};
-use metnos_proto::zone::Zone;
 use metnos_reflex::words::when::moment;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -171,7 +171,7 @@ pub fn opening(envelope: &Envelope, words: &str, data: &str) -> String {
     };
     part("Said long ago, in short:", envelope.earlier.iter().map(|one| format!("- {}", spoken(&one.text))).collect());
     let house = Zone::read(&envelope.home.zone).unwrap_or_default();
-    let said_at = |ts: &str| moment(ts, house, Lang::En).unwrap_or_else(|| line(ts, 40));
+    let said_at = |ts: &str| moment(ts, &house, Lang::En).unwrap_or_else(|| line(ts, 40));
     let recalled = envelope.recalled.iter().map(|one| format!("- {}: {}", said_at(&one.ts), spoken(&one.text)));
     part("Said before, and it may bear on this:", recalled.collect());
     let done = envelope

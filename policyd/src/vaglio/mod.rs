@@ -148,7 +148,7 @@ impl Policy {
         self.room_for_proposals(now)?;
         let (ends, learned, heard, day) = {
             let vaglio = self.house().vaglio.borrow();
-            (vaglio.ends.clone(), vaglio.factors(), vaglio.heard_ms(now), vaglio.day)
+            (vaglio.ends.clone(), vaglio.factors(), vaglio.heard_ms(now), vaglio.day.clone())
         };
         let places = &self.setting.places;
         let standard = Standard { places, ends: &ends, learned: &learned, heard_ms: &heard, day, now_ms: now };

@@ -112,6 +112,7 @@ fn no_daemon_depends_on_a_daemon() {
         let allowed = BTreeSet::from(
             [
                 "metnos-proto",
+                "metnos-calendar",
                 "metnos-jail",
                 "metnos-daemon",
                 "metnos-policy",
@@ -131,7 +132,7 @@ fn no_daemon_depends_on_a_daemon() {
 #[test]
 fn the_rules_know_the_words_and_nothing_else() {
     let dependencies = inner_dependencies();
-    assert_eq!(dependencies["metnos-policy"], BTreeSet::from(["metnos-proto".to_owned()]));
+    assert_eq!(dependencies["metnos-policy"], BTreeSet::from(["metnos-calendar", "metnos-proto"].map(str::to_owned)));
     for wanted in ["metnos-policyd", "metnosctl"] {
         assert!(dependencies[wanted].contains("metnos-policy"), "{wanted} decides with rules of its own");
     }
@@ -145,11 +146,12 @@ fn the_rules_know_the_words_and_nothing_else() {
 }
 
 #[test]
-fn proto_and_jail_know_nobody() {
+fn proto_depends_on_the_calendar_alone_and_jail_on_nothing() {
     let dependencies = inner_dependencies();
-    for low in ["metnos-proto", "metnos-jail"] {
+    for low in ["metnos-calendar", "metnos-jail"] {
         assert_eq!(dependencies[low], BTreeSet::new(), "{low}");
     }
+    assert_eq!(dependencies["metnos-proto"], BTreeSet::from(["metnos-calendar".to_owned()]));
 }
 
 #[test]

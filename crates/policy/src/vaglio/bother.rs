@@ -1,7 +1,7 @@
 //! The bother budget: a brake that falls with every proposal the owner has heard lately and recovers with time; and
 //! quiet hours, which delay what can wait. Scheduled firings have their own consent and never come here.
 
-use metnos_proto::zone::{self, Zone};
+use metnos_calendar::zone::{self, Zone};
 
 /// Proposals older than this no longer brake, in milliseconds.
 pub const WINDOW_MS: u64 = 24 * 3_600_000;
@@ -71,7 +71,7 @@ fn minute(text: &str) -> Option<u16> {
 }
 
 /// What `USER.md` says of when its reader may be spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Day {
     /// The quiet hours, if the line is there and can be read.
     pub quiet: Option<Quiet>,
@@ -96,7 +96,7 @@ impl Day {
 
     /// The owner's minute of the day.
     #[must_use]
-    pub fn minute(self, now_ms: u64) -> u16 {
+    pub fn minute(&self, now_ms: u64) -> u16 {
         let minutes = i64::try_from(now_ms / MINUTE_MS).unwrap_or(0).min(LAST_MINUTE);
         let minutes = minutes + self.zone.ahead(minutes * 60) / 60;
         u16::try_from(minutes.rem_euclid(i64::from(DAY_MINUTES))).unwrap_or(0)
@@ -104,14 +104,14 @@ impl Day {
 
     /// Whether nothing that can wait is to be said now, by the owner's hours or by those of an end.
     #[must_use]
-    pub fn is_quiet(self, ends: &[Quiet], now_ms: u64) -> bool {
+    pub fn is_quiet(&self, ends: &[Quiet], now_ms: u64) -> bool {
         let minute = self.minute(now_ms);
         self.quiet.iter().chain(ends).any(|quiet| quiet.covers(minute))
     }
 
     /// When what waits for the evening is due: the next evening, later when that is quiet, at most a day later.
     #[must_use]
-    pub fn evening(self, ends: &[Quiet], now_ms: u64) -> u64 {
+    pub fn evening(&self, ends: &[Quiet], now_ms: u64) -> u64 {
         let now = self.minute(now_ms);
         let until = (EVENING + DAY_MINUTES - now) % DAY_MINUTES;
         let start = now_ms - now_ms % MINUTE_MS + u64::from(until) * MINUTE_MS;

@@ -4,7 +4,7 @@
 //! # Map
 //! [`telos`] the owner's ends, as `TELOS.md` has them · [`judge`] how well a proposal fits each of them, and the
 //! estimate that stands in for a model · [`weigh`] the arithmetic, and what answers teach · [`bother`] how often one
-//! may speak, and when not, by the owner's clock (`metnos_proto::zone`) · [`sieve`] all of it in order.
+//! may speak, and when not, by the owner's clock (`metnos_calendar::zone`) · [`sieve`] all of it in order.
 
 pub mod bother;
 pub mod judge;

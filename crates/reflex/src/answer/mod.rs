@@ -6,11 +6,11 @@ pub(crate) mod sentence;
 pub mod speech;
 pub mod table;
 
+use metnos_calendar::{Zone, instant};
 use metnos_proto::envelope::Candidate;
 use metnos_proto::executor::answer::Answer;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::Lang;
-use metnos_proto::zone::{self, Zone};
 use serde_json::{Map, Value};
 
 use crate::matching::ability::text_outputs;
@@ -159,7 +159,7 @@ impl Template {
     /// A sentence of the executor's own.
     fn sentence(&self, entry: Option<&Map<String, Value>>, object: &Map<String, Value>, text: &str) -> Option<String> {
         let from = [entry, Some(object), Some(&self.arguments)];
-        sentence::Told { from, lang: self.lang, zone: self.zone }.tell(text)
+        sentence::Told { from, lang: self.lang, zone: &self.zone }.tell(text)
     }
 
     fn list(&self, list: &[Value], object: &Map<String, Value>) -> String {
@@ -237,7 +237,7 @@ impl Template {
         match (value, lexicon::label(plain, value.as_u64() == Some(1), self.lang)) {
             (Value::Number(number), Some((_, label))) => format!("{number} {label}"),
             // When something was is told without saying that it is a time.
-            (Value::String(text), _) if zone::instant(text).is_some() => self.scalar(value),
+            (Value::String(text), _) if instant::instant(text).is_some() => self.scalar(value),
             (_, _) => format!("{}: {}", visible(name), self.scalar(value)),
         }
     }
@@ -247,7 +247,7 @@ impl Template {
             Value::Null => "–".to_owned(),
             Value::Bool(value) => speech::yes_no(*value, self.lang).to_owned(),
             Value::Number(number) => number.to_string(),
-            Value::String(text) => when::moment(text, self.zone, self.lang).unwrap_or_else(|| visible(text)),
+            Value::String(text) => when::moment(text, &self.zone, self.lang).unwrap_or_else(|| visible(text)),
             Value::Array(_) | Value::Object(_) => visible(&value.to_string()),
         }
     }

@@ -1,9 +1,9 @@
 //! Results as the sentences of their executor's manifest: values put in as people read them. A sentence of which a value is
 //! missing is not told.
 
+use metnos_calendar::Zone;
 use metnos_proto::executor::answer::{Part, parts};
 use metnos_proto::msg::common::Lang;
-use metnos_proto::zone::Zone;
 use serde_json::{Map, Value};
 
 use crate::answer::speech;
@@ -21,7 +21,7 @@ pub(super) struct Told<'a> {
     /// The language.
     pub(super) lang: Lang,
     /// Where the clock of the house stands.
-    pub(super) zone: Zone,
+    pub(super) zone: &'a Zone,
 }
 
 impl Told<'_> {
@@ -64,7 +64,7 @@ impl Told<'_> {
 }
 
 /// A text on one line: an instant as people tell it, several lines behind each other, the workspace by its name.
-pub(super) fn plain(text: &str, zone: Zone, lang: Lang) -> String {
+pub(super) fn plain(text: &str, zone: &Zone, lang: Lang) -> String {
     if let Some(moment) = when::moment(text, zone, lang) {
         return moment;
     }
@@ -99,7 +99,7 @@ mod tests {
 
     fn told(sentence: &str, result: Value, arguments: Value, lang: Lang) -> Option<String> {
         let zone = Zone::read("Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)").unwrap();
-        Told { from: [None, result.as_object(), arguments.as_object()], lang, zone }.tell(sentence)
+        Told { from: [None, result.as_object(), arguments.as_object()], lang, zone: &zone }.tell(sentence)
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Reads days, times of day and durations as people type them, for the arguments whose schema
 //! asks for one. It knows no clock, so "tomorrow" is not understood here.
 
+use metnos_calendar::{Day, Zone, instant};
 use metnos_proto::msg::common::Lang;
-use metnos_proto::zone::{self, Zone};
 use metnos_texts::{Key, tell};
 
 /// Whether a token looks like a day: `2026-10-01`, `1/10/2026`, `1.10.2026`.
@@ -41,14 +41,7 @@ pub fn date(text: &str, lang: Lang) -> Option<String> {
     } else {
         return None;
     };
-    let days = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
-        2 => 28,
-        _ => return None,
-    };
-    (1..=days).contains(&day).then(|| format!("{year:04}-{month:02}-{day:02}"))
+    Day::exists(year, month, day).then(|| format!("{year:04}-{month:02}-{day:02}"))
 }
 
 /// The time of day as `HH:MM:SS`.
@@ -132,9 +125,9 @@ fn number(text: &str) -> Option<u32> {
 /// An instant as people tell it, such as "Tuesday 24 November 2026, 14:31": on the clock of `house`, or on its own where it
 /// says how far that is from UTC. `None` for what is no instant.
 #[must_use]
-pub fn moment(text: &str, house: Zone, lang: Lang) -> Option<String> {
-    let (now, own) = zone::instant(text)?;
-    let shown = zone::shown(now, own.unwrap_or_else(|| house.ahead(now)));
+pub fn moment(text: &str, house: &Zone, lang: Lang) -> Option<String> {
+    let (now, own) = instant::instant(text)?;
+    let shown = instant::shown(now, own.unwrap_or_else(|| house.ahead(now)));
     let number = |value: i64| u64::try_from(value).unwrap_or_default();
     let (weekday, month) = (number(shown.weekday), number(shown.month));
     let time = format!("{:02}:{:02}", shown.minute / 60, shown.minute % 60);
