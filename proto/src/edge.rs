@@ -9,22 +9,12 @@ use std::time::Duration;
 
 use postcard_schema::Schema;
 use postcard_schema::schema::owned::OwnedNamedType;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::edges::EdgeId;
 use crate::msg::common::Refusal;
 use crate::payload::Sealed;
 use crate::role::{Role, RoleName};
-
-/// A word of an edge: it knows how many descriptors it brings.
-pub trait Word: Serialize + DeserializeOwned + Schema + Clone + std::fmt::Debug + 'static {
-    /// Exactly that many, no more and no fewer.
-    fn fds(&self) -> usize;
-
-    /// The word's name, for logs.
-    fn name(&self) -> &'static str;
-}
+pub use crate::word::{No, Word};
 
 /// What keeps the words of an edge in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,17 +181,6 @@ pub fn pair<E: Edge>(generation: u32, peer: Option<PeerCred>) -> std::io::Result
 
 /// What a service makes of an ask: an answer with its descriptors, or a no.
 pub type Served<A, const N: usize> = Result<(A, [Sealed; N]), No>;
-
-/// The two kinds of no.
-#[derive(Debug, thiserror::Error)]
-pub enum No {
-    /// Answered, and the channel lives on.
-    #[error("refused: {0}")]
-    Refused(#[from] Refusal),
-    /// A breach of protocol: never answered politely. The channel is closed and the breach recorded.
-    #[error("breach of protocol: {0}")]
-    Violation(String),
-}
 
 /// Why an ask has no answer.
 #[derive(Debug, thiserror::Error)]

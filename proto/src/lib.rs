@@ -40,3 +40,4 @@ mod settings;
 pub mod socket;
 pub mod sys;
 pub mod turn_log;
+pub mod word;

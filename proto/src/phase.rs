@@ -10,10 +10,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use crate::edge::{No, Word};
 use crate::edges::{ctl_memoryd, door_planner, planner_memoryd, planner_policyd, policyd_sandboxd};
 use crate::ids::TurnId;
 use crate::msg::common::CallRef;
+use crate::word::{No, Word};
 
 /// A breach: which word, in which state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
