@@ -8,7 +8,10 @@ use std::process::ExitCode;
 use metnos_proto::edge::AskError;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::role::RoleName;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::truth::False;
 
 /// How `metnosctl` exits (design: interfaces §1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,9 +166,44 @@ impl CtlError {
 
     /// The error as the value of the key `error` of every document.
     #[must_use]
-    pub fn document(&self) -> Value {
-        json!({ "code": self.code(), "rule": self.rule(), "why": self.to_string(), "remedy": self.remedy() })
+    pub fn document(&self) -> ErrorDocument {
+        ErrorDocument {
+            code: self.code().to_owned(),
+            rule: self.rule().to_owned(),
+            why: self.to_string(),
+            remedy: self.remedy(),
+        }
     }
+
+    /// What a command prints that was not done.
+    #[must_use]
+    pub fn report(&self) -> ErrorReport {
+        ErrorReport { ok: False, error: self.document() }
+    }
+}
+
+/// Why something was not done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Why")]
+pub struct ErrorDocument {
+    /// What kind of error.
+    pub code: String,
+    /// The law, rule or limit that said no; empty where none did.
+    pub rule: String,
+    /// Why.
+    pub why: String,
+    /// What to do about it; empty when nothing can be said.
+    pub remedy: String,
+}
+
+/// What a command prints that was not done.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Error")]
+pub struct ErrorReport {
+    /// It was not done.
+    ok: False,
+    /// Why.
+    error: ErrorDocument,
 }
 
 /// A path as it can be pasted into a shell.
@@ -261,7 +299,7 @@ mod tests {
             CtlError::failed("a", "b", "c"),
         ];
         for error in errors {
-            let document = error.document();
+            let document = serde_json::to_value(error.document()).unwrap_or_default();
             let mut keys: Vec<&str> = document.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
             keys.sort_unstable();
             assert_eq!(keys, ["code", "remedy", "rule", "why"]);

@@ -33,6 +33,7 @@ pub mod people;
 pub mod policy;
 pub mod schema;
 pub mod screen;
+pub mod truth;
 pub mod turns;
 
 use clap::Parser;

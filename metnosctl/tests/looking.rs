@@ -54,12 +54,6 @@ const LOOKING: [&[&str]; 40] = [
     &["autonomy", "set", "owner", "full", "--for", "2h"],
 ];
 
-/// What policyd says about proposals, the constitution and people, with a title that would clear a screen.
-const OWNED: &str = r#"{"id": "a", "state": "waiting", "title": "t\u001b[2J", "in_force": {"digest": "d", "laws": [{"name": "n", "text": "t"}]},
-    "weighed": {"judge": "lexical", "estimate": true, "ends": [{"slug": "order", "fit": 0.5}]}, "ends": [{"slug": "order", "weight": 0.5}],
-    "known": [{"principal": "telegram:1", "standing": "guest"}], "waiting": [{"channel": "http", "sender": "x", "seconds": 9}],
-    "invitations": [{"channel": "cli", "standing": "owner", "seconds": 9}], "pending": false}"#;
-
 fn lines() -> Lines {
     Lines {
         tail: "{\"seq\":1,\"ts\":\"2026-04-25T08:12:03.000Z\",\"emitter\":\"policyd\",\"event_type\":\"policy_decision\",\
@@ -67,7 +61,6 @@ fn lines() -> Lines {
             .to_owned(),
         mnests: "[{\"id\":\"mnest_1\",\"src_executor\":\"fs_read\",\"dst_executor\":\"text_stats\",\"weight\":0.15,\"uses\":1}]"
             .to_owned(),
-        owned: OWNED.to_owned(),
         ..Lines::default()
     }
 }
@@ -147,9 +140,7 @@ fn a_selftest_tells_what_was_not_stopped_and_fails_for_it_alone() {
 
 #[test]
 fn what_the_owner_says_about_people_and_proposals_is_asked_in_these_words() {
-    let owned =
-        r#"[{"id": "a", "state": "waiting", "title": "t\u001b[2J", "principal": "cli:uid:1", "level": "full"}]"#;
-    let scene = Scene::running(Plan { daemons: Lines { owned: owned.to_owned(), ..lines() }, ..Plan::default() });
+    let scene = well();
     for words in [&["vaglio", "digest"][..], &["autonomy", "show"]] {
         let text = scene.ctl(words);
         assert!(text.code == Some(0) && !text.out.contains('\u{1b}'), "{text:?}");
@@ -179,8 +170,7 @@ fn what_the_owner_says_about_people_and_proposals_is_asked_in_these_words() {
 
 #[test]
 fn a_pending_constitution_waits_and_names_what_puts_it_in_force() {
-    let owned = r#"{"in_force": null, "file": {"digest": "blake3:ab", "laws": [], "fault": ""}, "pending": true, "why": "changed"}"#;
-    let scene = Scene::running(Plan { daemons: Lines { owned: owned.to_owned(), ..lines() }, ..Plan::default() });
+    let scene = Scene::running(Plan { daemons: Lines { constitution_pending: true, ..lines() }, ..Plan::default() });
     let text = scene.ctl(&["rite", "constitution"]);
     assert_eq!(text.code, Some(4));
     assert!(text.out.contains("rite constitution --confirm blake3:ab"), "{text:?}");

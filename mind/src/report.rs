@@ -4,6 +4,10 @@ use std::time::{Duration, Instant};
 
 use metnos_outbound::hold::Origin;
 use metnos_outbound::net::takes_key;
+use metnos_proto::doc::models::{
+    KeyOrigin, ModelList, ModelPrice, ModelRow, ModelScan, ModelTest, ModelUsage, OfferedModel, RoleModels,
+    ScannedSubstrate, SubstrateRow,
+};
 use metnos_proto::edge::Edge;
 use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::link_async::Notes;
@@ -11,7 +15,6 @@ use metnos_proto::models::{ModelName, ROLES};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::mind::{MindReport, RoleModel, TEST_ROLE, ThoughtUsed};
 use metnos_proto::prompt::{Message, Prompt};
-use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::bad::quoted;
@@ -74,67 +77,48 @@ impl Mind {
 
     /// What is configured and what is known of it.
     #[must_use]
-    pub fn list(&self) -> Value {
-        let substrates: Vec<Value> = self
-            .registry
-            .substrates
-            .iter()
-            .filter_map(|line| self.substrates.get(&line.name))
-            .map(|one| self.of(one))
-            .collect();
-        let roles: Vec<Value> = ROLES
-            .iter()
-            .filter_map(|role| Some((role, self.registry.roles.get(*role)?)))
-            .map(|(role, models)| json!({ "role": role, "models": models.iter().map(|model| self.model(model)).collect::<Vec<_>>() }))
-            .collect();
-        json!({ "substrates": substrates, "roles": roles })
+    pub fn list(&self) -> ModelList {
+        let lines = self.registry.substrates.iter();
+        let substrates = lines.filter_map(|line| self.substrates.get(&line.name)).map(substrate_row).collect();
+        let roles = ROLES.iter().filter_map(|role| Some((role, self.registry.roles.get(*role)?)));
+        let roles = roles.map(|(role, models)| RoleModels {
+            role: (*role).to_owned(),
+            models: models.iter().map(|model| self.model(model)).collect(),
+        });
+        ModelList { substrates, roles: roles.collect() }
     }
 
-    fn of(&self, substrate: &Substrate) -> Value {
-        let line = &substrate.line;
-        let (key, problem) = match substrate.key_origin() {
-            Ok(origin) => (origin.name(), String::new()),
-            Err(why) => (Origin::None.name(), why),
-        };
-        json!({
-            "name": line.name, "kind": line.tongue.name(), "url": line.server.url(), "key": key, "key_problem": problem,
-            "takes_key": takes_key(&line.server), "reachable": substrate.reachable(),
-        })
-    }
-
-    fn model(&self, model: &ModelName) -> Value {
+    fn model(&self, model: &ModelName) -> ModelRow {
         let stale = self.substrates.get(&model.substrate).is_some_and(|substrate| substrate.is_stale(&model.model));
         let (context, tools) = self.takes(model);
-        let price = self.registry.price(model, now_ms()).map(
-            |line| json!({ "micro_in": line.micro_in, "micro_out": line.micro_out, "micro_cached": line.micro_cached }),
-        );
-        json!({
-            "model": model.to_string(), "stale": stale, "callable": self.callable(model),
-            "context": context, "tools": tools, "price_per_million": price,
-        })
+        let price_per_million = self.registry.price(model, now_ms()).map(|line| ModelPrice {
+            micro_in: line.micro_in,
+            micro_out: line.micro_out,
+            micro_cached: line.micro_cached,
+        });
+        let callable = self.callable(model);
+        ModelRow { model: model.to_string(), stale, callable, context, tools, price_per_million }
     }
 
     /// What each substrate offers, asked of all at once.
-    pub async fn scan(&self) -> Value {
-        let mut found = Vec::new();
+    pub async fn scan(&self) -> ModelScan {
+        let mut substrates = Vec::new();
         // One after the other: the bound of each keeps the whole within its time for as many as anybody has.
         let until = Instant::now() + Duration::from_secs(50);
         for line in &self.registry.substrates {
             let Some(substrate) = self.substrates.get(&line.name) else { continue };
             let left = until.saturating_duration_since(Instant::now());
             let asked = tokio::time::timeout(left, self.scan_one(substrate)).await;
-            found.push(asked.unwrap_or_else(
-                |_| json!({ "name": line.name, "ok": false, "why": "the others took too long", "models": [] }),
-            ));
+            substrates.push(asked.unwrap_or_else(|_| unscanned(&line.name, "the others took too long".to_owned())));
         }
-        json!({ "substrates": found })
+        ModelScan { substrates }
     }
 
-    async fn scan_one(&self, substrate: &Substrate) -> Value {
+    async fn scan_one(&self, substrate: &Substrate) -> ScannedSubstrate {
         let name = &substrate.line.name;
         let listed = match substrate.discover_models().await {
             Ok(listed) => listed,
-            Err(bad) => return json!({ "name": name, "ok": false, "why": bad.why, "models": [] }),
+            Err(bad) => return unscanned(name, bad.why),
         };
         let used: Vec<&ModelName> =
             self.registry.roles.values().flatten().filter(|model| model.substrate == *name).collect();
@@ -144,26 +128,24 @@ impl Mind {
                 substrate.describe(&model.model).await;
             }
         }
-        let models: Vec<Value> = listed
-            .iter()
-            .map(|one| {
-                let model = ModelName { substrate: name.clone(), model: one.name.clone() };
-                let mut value = self.model(&model);
-                let serves = self.registry.roles.iter().filter(|(_, models)| models.contains(&model));
-                value["roles"] = serves.map(|(role, _)| role.clone()).collect();
-                value
-            })
-            .collect();
-        let gone: Vec<String> =
-            used.iter().filter(|model| substrate.is_stale(&model.model)).map(ToString::to_string).collect();
-        json!({ "name": name, "ok": true, "why": "", "models": models, "stale": gone })
+        let models =
+            listed.iter().map(|one| self.offered(ModelName { substrate: name.clone(), model: one.name.clone() }));
+        let stale = used.iter().filter(|model| substrate.is_stale(&model.model)).map(ToString::to_string).collect();
+        ScannedSubstrate { name: name.clone(), ok: true, why: String::new(), models: models.collect(), stale }
+    }
+
+    fn offered(&self, name: ModelName) -> OfferedModel {
+        let serves = self.registry.roles.iter().filter(|(_, models)| models.contains(&name));
+        let roles = serves.map(|(role, _)| role.clone()).collect();
+        let ModelRow { model, stale, callable, context, tools, price_per_million } = self.model(&name);
+        OfferedModel { model, stale, callable, context, tools, price_per_million, roles }
     }
 
     /// Asks a model for a word.
     ///
     /// # Errors
     /// When there is no such model to ask.
-    pub async fn test<E: Edge>(&self, which: &str, notes: Notes<E>) -> Result<Value, Refusal> {
+    pub async fn test<E: Edge>(&self, which: &str, notes: Notes<E>) -> Result<ModelTest, Refusal> {
         let role = ROLES.contains(&which);
         let model = if role { self.models_of(which)?.first().cloned() } else { ModelName::parse(which) };
         let named = model.and_then(|model| Some((self.substrates.get(&model.substrate)?, model)));
@@ -195,9 +177,12 @@ impl Mind {
             })
             .await;
         }
-        let usage = usage.map(|usage| json!({
-            "tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "micro": usage.micro, "counted": usage.counted,
-        }));
+        let usage = usage.map(|usage| ModelUsage {
+            counted: usage.counted,
+            micro: usage.micro,
+            tokens_in: usage.tokens_in,
+            tokens_out: usage.tokens_out,
+        });
         let (ok, why, remedy, said) = match came.reply {
             Ok(reply) => (true, String::new(), String::new(), quoted(reply.text.trim())),
             Err(bad) => {
@@ -208,9 +193,34 @@ impl Mind {
         if ok {
             substrate.describe(&model.model).await;
         }
-        Ok(json!({
-            "model": model.to_string(), "ok": ok, "why": why, "remedy": remedy, "said": said, "took_ms": took_ms,
-            "usage": usage, "price_known": self.registry.price(&model, now_ms()).is_some(),
-        }))
+        let price_known = self.registry.price(&model, now_ms()).is_some();
+        Ok(ModelTest { model: model.to_string(), ok, why, remedy, said, took_ms, price_known, usage })
     }
+}
+
+fn substrate_row(substrate: &Substrate) -> SubstrateRow {
+    let line = &substrate.line;
+    let (origin, key_problem) = match substrate.key_origin() {
+        Ok(origin) => (origin, String::new()),
+        Err(why) => (Origin::None, why),
+    };
+    let key = match origin {
+        Origin::None => KeyOrigin::None,
+        Origin::Owner => KeyOrigin::Owner,
+        Origin::Credential => KeyOrigin::Credential,
+    };
+    SubstrateRow {
+        name: line.name.clone(),
+        kind: line.tongue.name().to_owned(),
+        url: line.server.url(),
+        key,
+        key_problem,
+        takes_key: takes_key(&line.server),
+        reachable: substrate.reachable(),
+    }
+}
+
+/// A server that did not say what it has.
+fn unscanned(name: &str, why: String) -> ScannedSubstrate {
+    ScannedSubstrate { name: name.to_owned(), ok: false, why, models: Vec::new(), stale: Vec::new() }
 }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
+use metnos_proto::doc::Doc;
+use metnos_proto::doc::models::{ModelList, ModelScan, ModelTest};
 use metnos_proto::edge::Served;
 use metnos_proto::edges::{
     CtlMind, DoorMind, PlannerMind, PolicydMind, SyntdMind, ctl_mind, door_mind, planner_mind, policyd_mind, syntd_mind,
@@ -154,8 +156,8 @@ impl ctl_mind::Serve for Mind {
         _cx: Cx<CtlMind>,
         ListModels {}: ListModels,
         []: [Sealed; 0],
-    ) -> Served<Done, 1> {
-        document(&self.list())
+    ) -> Served<Doc<ModelList>, 1> {
+        Ok(Doc::seal(&self.list())?)
     }
 
     async fn scan_models(
@@ -163,12 +165,12 @@ impl ctl_mind::Serve for Mind {
         _cx: Cx<CtlMind>,
         ScanModels {}: ScanModels,
         []: [Sealed; 0],
-    ) -> Served<Done, 1> {
-        document(&self.scan().await)
+    ) -> Served<Doc<ModelScan>, 1> {
+        Ok(Doc::seal(&self.scan().await)?)
     }
 
-    async fn test_model(self: Rc<Self>, cx: Cx<CtlMind>, ask: TestModel, []: [Sealed; 0]) -> Served<Done, 1> {
-        document(&self.test(&ask.model, cx.notes()).await?)
+    async fn test_model(self: Rc<Self>, cx: Cx<CtlMind>, ask: TestModel, []: [Sealed; 0]) -> Served<Doc<ModelTest>, 1> {
+        Ok(Doc::seal(&self.test(&ask.model, cx.notes()).await?)?)
     }
 
     async fn put_key(self: Rc<Self>, _cx: Cx<CtlMind>, ask: PutKey, [key]: [Sealed; 1]) -> Served<Done, 0> {
@@ -176,12 +178,6 @@ impl ctl_mind::Serve for Mind {
         tracing::info!(substrate = ask.substrate, "its key was changed");
         Ok((Done {}, []))
     }
-}
-
-fn document(value: &serde_json::Value) -> Served<Done, 1> {
-    let sealed = Sealed::new(value.to_string().as_bytes());
-    let sealed = sealed.map_err(|error| Refusal::new(RefusalCode::Internal, "mind.report", error.to_string()))?;
-    Ok((Done {}, [sealed]))
 }
 
 impl door_mind::Serve for Mind {

@@ -6,6 +6,13 @@
 
 /// Every word of every edge, by its bare name.
 mod vocabulary {
+    pub use crate::doc::Doc;
+    pub use crate::doc::automation::{AutomationAnswer, HookAnswer};
+    pub use crate::doc::budget::BudgetAnswer;
+    pub use crate::doc::models::{ModelList, ModelScan, ModelTest};
+    pub use crate::doc::people::{AutonomyAnswer, PairingAnswer};
+    pub use crate::doc::vaglio::{ConstitutionReport, VaglioAnswer};
+    pub use crate::doc::vault::{SecretVersion, VaultAnswer};
     pub use crate::msg::common::*;
     pub use crate::msg::door::*;
     pub use crate::msg::house::*;
@@ -30,7 +37,7 @@ crate::edges! {
         ask answer(AnswerHere, 0) -> (Answered, 1) within 115_000;
         ask door_status(DoorStatus, 0) -> (DoorReport, 0) within 5_000;
         ask put_token(PutToken, 1) -> (Done, 0) within 5_000;
-        ask hook_secret(HookSecret, 0) -> (Done, 1) within 5_000;
+        ask hook_secret(HookSecret, 0) -> (Doc<HookAnswer>, 1) within 5_000;
         ask fire_timer(FireTimer, 0) -> (Said, 0) within 15_000;
         note Text;
         note Call;
@@ -225,14 +232,14 @@ crate::edges! {
         ask show_executor(ShowExecutor, 0) -> (Done, 1) within 5_000;
         ask policy_status(PolicyStatus, 0) -> (PolicyReport, 0) within 5_000;
         ask check_policy(CheckPolicy, 1) -> (Done, 1) within 5_000;
-        ask vaglio(VaglioAsk, 0) -> (Done, 1) within 10_000;
-        ask rite(Rite, 0) -> (Done, 1) within 15_000;
-        ask pairing(PairingAsk, 0) -> (Done, 1) within 15_000;
-        ask autonomy(AutonomyAsk, 0) -> (Done, 1) within 15_000;
-        ask automation(AutomationAsk, 0) -> (Done, 1) within 15_000;
-        ask vault(VaultAsk, 0) -> (Done, 1) within 15_000;
-        ask vault_put(VaultPut, 1) -> (Done, 1) within 15_000;
-        ask budget(BudgetAsk, 0) -> (Done, 1) within 15_000;
+        ask vaglio(VaglioAsk, 0) -> (Doc<VaglioAnswer>, 1) within 10_000;
+        ask rite(Rite, 0) -> (Doc<ConstitutionReport>, 1) within 15_000;
+        ask pairing(PairingAsk, 0) -> (Doc<PairingAnswer>, 1) within 15_000;
+        ask autonomy(AutonomyAsk, 0) -> (Doc<AutonomyAnswer>, 1) within 15_000;
+        ask automation(AutomationAsk, 0) -> (Doc<AutomationAnswer>, 1) within 15_000;
+        ask vault(VaultAsk, 0) -> (Doc<VaultAnswer>, 1) within 15_000;
+        ask vault_put(VaultPut, 1) -> (Doc<SecretVersion>, 1) within 15_000;
+        ask budget(BudgetAsk, 0) -> (Doc<BudgetAnswer>, 1) within 15_000;
         ask approvals(Approvals, 0) -> (Done, 1) within 5_000;
         ask show_approval(ShowApproval, 0) -> (Done, 1) within 5_000;
         ask decide_approval(Decide, 0) -> (Answered, 1) within 120_000;
@@ -271,9 +278,9 @@ crate::edges! {
         "each word stands alone: it reads, has a model tried, or replaces a key"
     ) {
         ask health(MindHealth, 0) -> (MindReport, 0) within 5_000;
-        ask list_models(ListModels, 0) -> (Done, 1) within 5_000;
-        ask scan_models(ScanModels, 0) -> (Done, 1) within 60_000;
-        ask test_model(TestModel, 0) -> (Done, 1) within 120_000;
+        ask list_models(ListModels, 0) -> (Doc<ModelList>, 1) within 5_000;
+        ask scan_models(ScanModels, 0) -> (Doc<ModelScan>, 1) within 60_000;
+        ask test_model(TestModel, 0) -> (Doc<ModelTest>, 1) within 120_000;
         ask put_key(PutKey, 1) -> (Done, 0) within 5_000;
     }
 

@@ -10,6 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
+use metnos_proto::doc::automation::{HookMade, HookRow};
 use metnos_proto::edge::AskError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode};
@@ -17,7 +18,6 @@ use metnos_proto::msg::memoryd::{MarkKnown, Marked};
 use metnos_proto::msg::people::{MAX_AUTOMATIONS, is_name};
 use metnos_proto::msg::planner::CancelTurn;
 use metnos_proto::payload::Sealed;
-use serde_json::{Value, json};
 
 use crate::http::rate::Bucket;
 use crate::session::Door;
@@ -85,7 +85,7 @@ impl Hooks {
     ///
     /// # Errors
     /// When it has no name, there are too many, or it cannot be kept.
-    pub fn make(&self, name: &str) -> Result<Value, Refusal> {
+    pub fn make(&self, name: &str) -> Result<HookMade, Refusal> {
         if !is_name(name) {
             let why = "a hook is named by at most 32 small letters, digits and hyphens";
             return Err(Refusal::new(RefusalCode::Invalid, "hook.name", why));
@@ -97,7 +97,8 @@ impl Hooks {
             }
             kept.put(name, Some(&secret)).map_err(|error| unavailable(&error.to_string()))
         })?;
-        Ok(json!({"name": name, "secret": secret.reveal(), "path": format!("/hooks/{name}")}))
+        let path = format!("/hooks/{name}");
+        Ok(HookMade { name: name.to_owned(), secret: secret.reveal(), path })
     }
 
     /// Forgets the secret of this webhook; whether there was one.
@@ -119,9 +120,9 @@ impl Hooks {
     ///
     /// # Errors
     /// When no secrets can be kept.
-    pub fn list(&self) -> Result<Value, Refusal> {
+    pub fn list(&self) -> Result<Vec<HookRow>, Refusal> {
         let fired = |name: &str| self.hooks.borrow().get(name).map_or(0, |hook| hook.fired.get());
-        self.change(|kept| Ok(kept.names().map(|name| json!({"name": name, "fired": fired(name)})).collect()))
+        self.change(|kept| Ok(kept.names().map(|name| HookRow { name: name.to_owned(), fired: fired(name) }).collect()))
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Kept) -> Result<T, Refusal>) -> Result<T, Refusal> {

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use metnos_proto::doc::Doc;
+use metnos_proto::doc::automation::{HookAnswer, HookRemoved};
 use metnos_proto::edge::{No, Served};
 use metnos_proto::edges::{CtlDoor, ctl_door};
 use metnos_proto::link_async::Cx;
@@ -13,7 +15,6 @@ use metnos_proto::msg::people::{Paired, StrangersCode};
 use metnos_proto::msg::planner::Cancelled;
 use metnos_proto::msg::policyd::Answered;
 use metnos_proto::payload::Sealed;
-use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::say::Taken;
@@ -77,17 +78,23 @@ impl ctl_door::Serve for Session {
         Ok((Done {}, []))
     }
 
-    async fn hook_secret(self: Rc<Self>, cx: Cx<CtlDoor>, ask: HookSecret, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn hook_secret(
+        self: Rc<Self>,
+        cx: Cx<CtlDoor>,
+        ask: HookSecret,
+        []: [Sealed; 0],
+    ) -> Served<Doc<HookAnswer>, 1> {
         self.only_owner(&cx, "the secrets of webhooks, only the owner has made")?;
         let hooks = self.door.hooks();
-        let document = match ask {
-            HookSecret::List => hooks.list()?,
-            HookSecret::Make(name) => hooks.make(&name)?,
-            HookSecret::Remove(name) => json!({"name": name, "removed": hooks.remove(&name)?}),
+        let answer = match ask {
+            HookSecret::List => HookAnswer::All(hooks.list()?),
+            HookSecret::Make(name) => HookAnswer::Made(hooks.make(&name)?),
+            HookSecret::Remove(name) => {
+                let removed = hooks.remove(&name)?;
+                HookAnswer::Removed(HookRemoved { name, removed })
+            }
         };
-        let bytes = Zeroizing::new(document.to_string());
-        let sealed = Sealed::new(bytes.as_bytes());
-        Ok((Done {}, [sealed.map_err(|error| Refusal::new(RefusalCode::Internal, "hook.secrets", error.to_string()))?]))
+        Ok(Doc::seal(&answer)?)
     }
 
     async fn fire_timer(self: Rc<Self>, cx: Cx<CtlDoor>, ask: FireTimer, []: [Sealed; 0]) -> Served<Said, 0> {

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::policyd::CopyRegistry;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use sha2::Digest;
 
 use crate::audit::proof::signed_heads;
@@ -24,6 +24,7 @@ use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::human::{counted, now_ms};
 use crate::screen::{Ink, Screen};
+use crate::truth::True;
 
 /// What a backup's list says that it is.
 const FORMAT: &str = "metnos-backup-v1";
@@ -67,6 +68,40 @@ struct Entry {
     sha256: String,
     #[serde(default)]
     folder: bool,
+}
+
+/// A backup was made.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BackedUp {
+    /// It was done.
+    ok: True,
+    /// Where it is.
+    folder: String,
+    /// How many files it holds.
+    files: u64,
+    /// How many bytes.
+    bytes: u64,
+    /// The last line of the chronicle in it.
+    head_seq: u64,
+    /// How many signed heads it holds.
+    anchors: usize,
+    /// Files that were left out.
+    skipped: Vec<String>,
+}
+
+/// An instance was restored from a backup.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Restored {
+    /// It was done.
+    ok: True,
+    /// The directory of the instance.
+    instance: String,
+    /// How many files were restored.
+    files: u64,
+    /// The last line of the chronicle.
+    head_seq: u64,
+    /// Its hash.
+    head_hash: String,
 }
 
 /// What a backup holds.
@@ -239,10 +274,9 @@ pub fn backup(screen: &mut Screen, instance: &Instance, to: Option<&Path>) -> Re
     let files = list.files.iter().filter(|entry| !entry.folder).count() as u64;
     let bytes: u64 = list.files.iter().map(|entry| entry.bytes).sum();
     if screen.json() {
-        screen.document(&json!({
-            "ok": true, "folder": named.display().to_string(), "files": files, "bytes": bytes,
-            "head_seq": list.head_seq, "anchors": list.anchors.len(), "skipped": skipped,
-        }))?;
+        let (folder, anchors) = (named.display().to_string(), list.anchors.len());
+        let head_seq = list.head_seq;
+        screen.document(&BackedUp { ok: True, folder, files, bytes, head_seq, anchors, skipped })?;
     } else {
         let count = counted(files, "file", "files");
         screen.line(&format!(
@@ -424,10 +458,9 @@ pub fn restore(screen: &mut Screen, instance: &Instance, from: &Path) -> Result<
     fs::rename(&partial, base).map_err(told(base))?;
     let files = list.files.iter().filter(|entry| !entry.folder).count() as u64;
     if screen.json() {
-        screen.document(&json!({
-            "ok": true, "instance": base.display().to_string(), "files": files,
-            "head_seq": list.head_seq, "head_hash": list.head_hash,
-        }))?;
+        let instance = base.display().to_string();
+        let (head_seq, head_hash) = (list.head_seq, list.head_hash.clone());
+        screen.document(&Restored { ok: True, instance, files, head_seq, head_hash })?;
     } else {
         let count = counted(files, "file", "files");
         screen.line(&format!("{}: {count}, the chronicle up to line {}.", base.display(), list.head_seq))?;

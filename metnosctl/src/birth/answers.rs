@@ -6,9 +6,12 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use metnos_policy::vaglio::telos::{self, MAX_SECTIONS, MAX_SLUG, MIN_SECTIONS};
+use metnos_proto::doc::people as doc;
 use metnos_proto::models::{ModelName, SubstrateLine};
 use metnos_proto::msg::common::Lang;
 use metnos_texts::{Key, tell};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::machine::{Machine, nearest};
 use crate::screen::escape;
@@ -130,6 +133,24 @@ impl Answers {
         self.get(Field::ModelServer).and_then(SubstrateLine::parse)
     }
 
+    /// As a document shows them.
+    #[must_use]
+    pub fn given(&self) -> AnswersGiven {
+        let text = |field| self.get(field).map(str::to_owned);
+        AnswersGiven {
+            language: self.lang().map(Into::into),
+            name: text(Field::Name),
+            owner: text(Field::Owner),
+            owner_user: text(Field::OwnerUser),
+            time_zone: text(Field::TimeZone),
+            telos: self.get(Field::Telos).map(|text| text.lines().map(str::to_owned).collect()),
+            model_server: text(Field::ModelServer),
+            model: text(Field::Model),
+            http: text(Field::Http),
+            telegram: self.get(Field::Telegram).map(|text| text == "yes"),
+        }
+    }
+
     /// As they stand in a file of answers.
     #[must_use]
     pub fn table(&self) -> toml::Table {
@@ -147,6 +168,51 @@ impl Answers {
         };
         self.0.iter().map(|(field, text)| (field.key().to_owned(), value(*field, text))).collect()
     }
+}
+
+/// What was answered; a question that was not is missing.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AnswersGiven {
+    /// The language.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "doc::Lang")]
+    language: Option<doc::Lang>,
+    /// What Metnos is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    name: Option<String>,
+    /// What the owner is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    owner: Option<String>,
+    /// The account that speaks as the owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    owner_user: Option<String>,
+    /// The time zone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    time_zone: Option<String>,
+    /// What Metnos is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    telos: Option<Vec<String>>,
+    /// The server of models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    model_server: Option<String>,
+    /// The model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    model: Option<String>,
+    /// Where the door listens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    http: Option<String>,
+    /// Whether a bot is wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    telegram: Option<bool>,
 }
 
 /// An answer that cannot be taken.

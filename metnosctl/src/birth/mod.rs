@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use metnos_proto::msg::common::Lang;
 use metnos_texts::{Key, say, tell};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
@@ -26,8 +27,9 @@ use crate::instance::create;
 use crate::instance::{BIRTH, CONFIG, Content, Instance, MAX_CONFIG};
 use crate::screen::Screen;
 use crate::screen::escape;
+use crate::truth::True;
 
-use answers::{Answers, Field, MAX_ANSWERS};
+use answers::{Answers, AnswersGiven, Field, MAX_ANSWERS};
 use machine::Machine;
 use plan::{FILES, House, Step, Way};
 
@@ -291,18 +293,71 @@ fn next(instance: &Instance, kept: &Kept, done: &Done) -> Vec<(&'static str, Str
     next
 }
 
-fn document(instance: &Instance, answers: &Answers, done: &Done, next: &[(&str, String)]) -> Value {
-    let of = |kept: bool| -> Vec<Value> {
+/// What the interview has written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BirthDone {
+    /// It was done.
+    ok: True,
+    /// The directory of the instance.
+    instance: String,
+    /// Whether it was created.
+    created: bool,
+    /// What was answered.
+    answers: AnswersGiven,
+    /// Lines that were written.
+    set: Vec<Written>,
+    /// Lines that were left as they are.
+    kept: Vec<Written>,
+    /// What to do next.
+    next: Vec<NextStep>,
+}
+
+/// A line of a file of the owner.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Written {
+    /// To which question it belongs.
+    key: String,
+    /// The file.
+    file: String,
+    /// The place in the file.
+    place: String,
+    /// What stood there.
+    before: String,
+    /// What stands there now, or would.
+    after: String,
+}
+
+/// What to do next.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NextStep {
+    /// What for.
+    why: String,
+    /// The command.
+    command: String,
+}
+
+fn document(instance: &Instance, answers: &Answers, done: &Done, next: &[(&str, String)]) -> BirthDone {
+    let of = |kept: bool| {
         let steps = done.steps.iter().filter(|step| (step.way == Way::Kept) == kept);
-        let one = |step: &Step| json!({ "key": step.spot.field.key(), "file": step.spot.file, "place": step.spot.what, "before": step.before, "after": step.after });
+        let one = |step: &Step| Written {
+            key: step.spot.field.key().to_owned(),
+            file: step.spot.file.to_owned(),
+            place: step.spot.what.to_owned(),
+            before: step.before.clone(),
+            after: step.after.clone(),
+        };
         steps.map(one).collect()
     };
-    let table = serde_json::to_value(answers.table()).unwrap_or_default();
-    let next: Vec<Value> = next.iter().map(|(why, command)| json!({ "why": why, "command": command })).collect();
-    json!({
-        "ok": true, "instance": instance.directory().display().to_string(), "created": done.created,
-        "answers": table, "set": of(false), "kept": of(true), "next": next,
-    })
+    let next = next.iter().map(|(why, command)| NextStep { why: (*why).to_owned(), command: command.clone() });
+    BirthDone {
+        ok: True,
+        instance: instance.directory().display().to_string(),
+        created: done.created,
+        answers: answers.given(),
+        set: of(false),
+        kept: of(true),
+        next: next.collect(),
+    }
 }
 
 fn told(screen: &mut Screen, instance: &Instance, done: &Done, next: &[(&str, String)]) -> Result<(), CtlError> {

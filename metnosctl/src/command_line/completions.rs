@@ -4,12 +4,34 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::command_line::cli::Cli;
 use crate::error::{CtlError, Exit};
 use crate::screen::Screen;
 use crate::screen::escape;
+use crate::truth::True;
+
+/// What completes commands in a shell.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Completions {
+    /// The shell.
+    shell: String,
+    /// The script.
+    script: String,
+}
+
+/// Manual pages were written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ManPages {
+    /// It was done.
+    ok: True,
+    /// Where they are.
+    folder: String,
+    /// The name of each file.
+    pages: Vec<String>,
+}
 
 /// Prints the script.
 ///
@@ -19,7 +41,8 @@ pub fn completions(screen: &mut Screen, shell: Shell) -> Result<Exit, CtlError> 
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "metnosctl", &mut script);
     if screen.json() {
-        screen.document(&json!({ "shell": shell.to_string(), "script": String::from_utf8_lossy(&script) }))?;
+        let script = String::from_utf8_lossy(&script).into_owned();
+        screen.document(&Completions { shell: shell.to_string(), script })?;
     } else {
         screen.raw(&script)?;
     }
@@ -43,8 +66,8 @@ pub fn man(screen: &mut Screen, folder: &Path) -> Result<Exit, CtlError> {
         std::fs::write(folder.join(name), page).map_err(failed)?;
     }
     if screen.json() {
-        let names: Vec<&String> = pages.iter().map(|(name, _)| name).collect();
-        screen.document(&json!({ "ok": true, "folder": folder.display().to_string(), "pages": names }))?;
+        let names = pages.iter().map(|(name, _)| name.clone()).collect();
+        screen.document(&ManPages { ok: True, folder: folder.display().to_string(), pages: names })?;
     } else {
         let (count, place) = (pages.len(), escape::line(&folder.display().to_string()));
         screen.line(&format!("{count} pages are in {place}; to read one: man {place}/metnosctl.1"))?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use metnos_proto::control::{self, Connect, ControlError, CtlAnswer, CtlAsk, Restart, Shutdown, Survey, Surveyed};
+use metnos_proto::doc::{Doc, Document};
 use metnos_proto::edge::{AskerEnd, Edge};
 use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
@@ -215,6 +216,14 @@ fn why_not(instance: &Instance, error: &io::Error) -> CtlError {
         },
         _ => CtlError::supervisor(error),
     }
+}
+
+/// The document that a daemon's answer brings.
+///
+/// # Errors
+/// When it is none of that type.
+pub fn opened<T: Document>((answer, payload): (Doc<T>, [Sealed; 1])) -> Result<T, CtlError> {
+    answer.open(payload).map_err(CtlError::Refused)
 }
 
 /// A document that a daemon has handed over beside its answer.

@@ -3,15 +3,28 @@
 use std::time::Instant;
 
 use metnos_proto::role::RoleName;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::command_line::cli::DaemonCommand;
 use crate::daemons::connection::Connection;
-use crate::daemons::survey;
+use crate::daemons::survey::{self, DaemonReport};
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::Screen;
 use crate::screen::human::now_ms;
+use crate::truth::True;
+
+/// A daemon was started anew.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DaemonRestarted {
+    /// It was done.
+    ok: True,
+    /// How long that took.
+    within_ms: u64,
+    /// The new one.
+    daemon: DaemonReport,
+}
 
 /// `daemon list|restart`.
 ///
@@ -28,7 +41,7 @@ pub fn daemon(screen: &mut Screen, instance: &Instance, command: &DaemonCommand)
 fn list(screen: &mut Screen, reach: &mut Connection) -> Result<Exit, CtlError> {
     let survey = reach.survey()?;
     if screen.json() {
-        screen.document(&Value::Array(survey.daemons.iter().map(survey::daemon_document).collect()))?;
+        screen.document(&survey.daemons.iter().map(DaemonReport::from).collect::<Vec<_>>())?;
     } else {
         survey::daemons(&survey.daemons, now_ms()).show(screen, 0)?;
     }
@@ -41,12 +54,11 @@ fn restart(screen: &mut Screen, reach: &mut Connection, role: RoleName) -> Resul
     let within_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let survey = reach.survey()?;
     let row = survey.daemons.iter().find(|row| row.role == role);
-    let pid = row.map_or(0, |row| row.pid);
+    let row = row.ok_or_else(|| CtlError::supervisor(format!("it does not name the daemon {role}")))?;
     if screen.json() {
-        let row = row.map(survey::daemon_document);
-        screen.document(&json!({ "ok": true, "within_ms": within_ms, "daemon": row }))?;
+        screen.document(&DaemonRestarted { ok: True, within_ms, daemon: row.into() })?;
     } else {
-        screen.line(&format!("{role} is ready again after {within_ms} ms, as process {pid}."))?;
+        screen.line(&format!("{role} is ready again after {within_ms} ms, as process {}.", row.pid))?;
     }
     Ok(Exit::Done)
 }

@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::Screen;
+use crate::truth::True;
 
 /// How long the supervisor has to stop, in milliseconds: it gives its daemons 5 s.
 pub const STOP_WITHIN_MS: u64 = 6_000;
@@ -51,12 +53,23 @@ pub fn down(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> 
     Ok(Exit::Done)
 }
 
+/// Metnos was stopped.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Stopped {
+    /// It was done.
+    ok: True,
+    /// The directory of the instance.
+    instance: String,
+    /// Whether it was running.
+    was_running: bool,
+    /// How long that took.
+    within_ms: u64,
+}
+
 fn told(screen: &mut Screen, instance: &Instance, was_running: bool, within_ms: u64) -> Result<(), CtlError> {
     let directory = instance.directory().display().to_string();
     if screen.json() {
-        return screen.document(&json!({
-            "ok": true, "instance": directory, "was_running": was_running, "within_ms": within_ms,
-        }));
+        return screen.document(&Stopped { ok: True, instance: directory, was_running, within_ms });
     }
     let directory = crate::screen::escape::line(&directory);
     if was_running {

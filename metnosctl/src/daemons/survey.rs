@@ -2,29 +2,107 @@
 //! `daemon list` and `doctor`.
 
 use metnos_proto::control::{DaemonRow, DaemonState, EdgeRow, Surveyed};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::screen::Ink;
 use crate::screen::human::{ago, mib};
 use crate::screen::table::{Cell, Table, cell, inked};
 
-/// One daemon as JSON.
-#[must_use]
-pub fn daemon_document(row: &DaemonRow) -> Value {
-    json!({
-        "name": row.role.text(), "state": row.state.name(), "pid": row.pid, "uid": row.uid, "since_ms": row.since_ms,
-        "restarts": row.restarts, "last_exit": row.last_exit, "pss_kib": row.pss_kib, "lock": row.lock,
-        "waived": row.waived,
-    })
+/// A daemon.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Daemon")]
+pub struct DaemonReport {
+    /// Its name.
+    name: String,
+    /// Its state.
+    state: DaemonStanding,
+    /// Its process; 0 when there is none.
+    pid: u32,
+    /// Its user.
+    uid: u32,
+    /// When it became ready, in milliseconds since the epoch; 0 when it is not.
+    since_ms: u64,
+    /// How often it was started anew.
+    restarts: u32,
+    /// How it ended the last time; empty when it never did.
+    last_exit: String,
+    /// Its memory in KiB, shared pages in proportion.
+    pss_kib: u64,
+    /// The lock in force, one layer an item.
+    lock: Vec<String>,
+    /// Layers that are waived.
+    waived: Vec<String>,
 }
 
-/// One edge as JSON.
-#[must_use]
-pub fn edge_document(row: &EdgeRow) -> Value {
-    json!({
-        "edge": row.edge.number(), "name": format!("{:?}", row.edge), "asker": row.edge.asker().text(),
-        "answerer": row.edge.answerer().text(), "generation": row.generation, "up": row.up,
-    })
+/// The state of a daemon.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DaemonStanding {
+    /// Started, not yet ready.
+    Starting,
+    /// Ready.
+    Ready,
+    /// Ended; a new one is started in a moment.
+    Waiting,
+    /// It fails again and again.
+    Degraded,
+    /// Stopping.
+    Stopping,
+}
+
+/// A channel between two daemons.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Edge")]
+pub struct EdgeReport {
+    /// Its number.
+    edge: u16,
+    /// Its name.
+    name: String,
+    /// Who asks.
+    asker: String,
+    /// Who answers.
+    answerer: String,
+    /// How often it was made.
+    generation: u32,
+    /// Whether both hold their end.
+    up: bool,
+}
+
+impl From<&DaemonRow> for DaemonReport {
+    fn from(row: &DaemonRow) -> Self {
+        Self {
+            name: row.role.text().to_owned(),
+            state: match row.state {
+                DaemonState::Starting => DaemonStanding::Starting,
+                DaemonState::Ready => DaemonStanding::Ready,
+                DaemonState::Waiting => DaemonStanding::Waiting,
+                DaemonState::Degraded => DaemonStanding::Degraded,
+                DaemonState::Stopping => DaemonStanding::Stopping,
+            },
+            pid: row.pid,
+            uid: row.uid,
+            since_ms: row.since_ms,
+            restarts: row.restarts,
+            last_exit: row.last_exit.clone(),
+            pss_kib: row.pss_kib,
+            lock: row.lock.clone(),
+            waived: row.waived.clone(),
+        }
+    }
+}
+
+impl From<&EdgeRow> for EdgeReport {
+    fn from(row: &EdgeRow) -> Self {
+        Self {
+            edge: row.edge.number(),
+            name: format!("{:?}", row.edge),
+            asker: row.edge.asker().text().to_owned(),
+            answerer: row.edge.answerer().text().to_owned(),
+            generation: row.generation,
+            up: row.up,
+        }
+    }
 }
 
 /// The ink of a state.

@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::birth;
 use crate::command_line::cli::Up;
@@ -19,6 +20,7 @@ use crate::error::{CtlError, Exit};
 use crate::health::host;
 use crate::instance::Instance;
 use crate::screen::{Ink, Screen};
+use crate::truth::True;
 
 /// The name of the program beside this one.
 pub const SUPERVISOR: &str = "metnos-supervisor";
@@ -54,7 +56,7 @@ pub fn up(screen: &mut Screen, instance: &Instance, up: &Up) -> Result<Exit, Ctl
         return detached(screen, instance, supervisor, created);
     }
     if screen.json() {
-        screen.document(&document(instance, "starting", created, Some(std::process::id()), None))?;
+        screen.document(&document(instance, StartState::Starting, created, Some(std::process::id()), None))?;
     } else if screen.watched() {
         screen.aside(
             Ink::Dim,
@@ -70,17 +72,44 @@ fn place(instance: &Instance) -> String {
     crate::screen::escape::line(&instance.directory().display().to_string())
 }
 
+/// Metnos was started, or was running already.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Started {
+    /// It was done.
+    ok: True,
+    /// The directory of the instance.
+    instance: String,
+    /// Whether it was started.
+    state: StartState,
+    /// Whether the instance was created.
+    created: bool,
+    /// The process of the supervisor.
+    pid: Option<u32>,
+    /// How long it took until all daemons were ready.
+    ready_after_ms: Option<u64>,
+}
+
+/// Whether Metnos was started.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StartState {
+    /// It is being started.
+    Starting,
+    /// It was started, and is ready.
+    Started,
+    /// It was running already.
+    AlreadyRunning,
+}
+
 fn document(
     instance: &Instance,
-    state: &str,
+    state: StartState,
     created: bool,
     pid: Option<u32>,
     ready_after_ms: Option<u64>,
-) -> serde_json::Value {
-    json!({
-        "ok": true, "instance": instance.directory().display().to_string(), "state": state, "created": created,
-        "pid": pid, "ready_after_ms": ready_after_ms,
-    })
+) -> Started {
+    let instance = instance.directory().display().to_string();
+    Started { ok: True, instance, state, created, pid, ready_after_ms }
 }
 
 /// Says that it is running, if it is; one that is just starting is waited for, where that is wanted.
@@ -105,7 +134,8 @@ fn already(screen: &mut Screen, instance: &Instance, wait: bool) -> Result<Optio
         survey = reach.survey()?;
     }
     if screen.json() {
-        let document = document(instance, "already_running", false, Some(survey.pid), Some(survey.ready_after_ms));
+        let document =
+            document(instance, StartState::AlreadyRunning, false, Some(survey.pid), Some(survey.ready_after_ms));
         screen.document(&document)?;
     } else {
         screen.line(&format!("Metnos is already running in {}, as process {}.", place(instance), survey.pid))?;
@@ -199,7 +229,7 @@ fn detached(
         Some(word) if word == READY => {
             let within_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             if screen.json() {
-                screen.document(&document(instance, "started", created, Some(pid), Some(within_ms)))?;
+                screen.document(&document(instance, StartState::Started, created, Some(pid), Some(within_ms)))?;
             } else {
                 screen
                     .line(&format!("Metnos is ready in {} after {within_ms} ms, as process {pid}.", place(instance)))?;

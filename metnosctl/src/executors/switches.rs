@@ -4,12 +4,49 @@
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::policyd::{Panic, Resume, SwitchExecutor};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::Screen;
+use crate::truth::True;
+
+/// Everything is stopped.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PanicDone {
+    /// It was done.
+    ok: True,
+    /// Whether everything is stopped now.
+    stopped: bool,
+    /// How many calls were ended.
+    killed: u32,
+}
+
+/// Calls can happen again.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ResumeDone {
+    /// It was done.
+    ok: True,
+    /// Whether everything is stopped now.
+    stopped: bool,
+    /// Whether it was before.
+    changed: bool,
+}
+
+/// An executor was switched on or off.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExecutorSwitched {
+    /// It was done.
+    ok: True,
+    /// Its name.
+    executor: String,
+    /// Whether it can be called now.
+    enabled: bool,
+    /// Whether that is new.
+    changed: bool,
+}
 
 /// `panic`.
 ///
@@ -18,7 +55,7 @@ use crate::screen::Screen;
 pub fn panic(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
     let (panicked, []) = Connection::to(instance)?.open::<CtlPolicyd>()?.panic(TraceId::NONE, Panic {}, [])?;
     if screen.json() {
-        screen.document(&json!({ "ok": true, "stopped": true, "killed": panicked.killed }))?;
+        screen.document(&PanicDone { ok: True, stopped: true, killed: panicked.killed })?;
     } else {
         let ended = match panicked.killed {
             0 => "nothing was running".to_owned(),
@@ -37,7 +74,7 @@ pub fn panic(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError>
 pub fn resume(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
     let (switched, []) = Connection::to(instance)?.open::<CtlPolicyd>()?.resume(TraceId::NONE, Resume {}, [])?;
     if screen.json() {
-        screen.document(&json!({ "ok": true, "stopped": false, "changed": switched.changed }))?;
+        screen.document(&ResumeDone { ok: True, stopped: false, changed: switched.changed })?;
     } else if switched.changed {
         screen.line("Calls can happen again.")?;
     } else {
@@ -54,7 +91,8 @@ pub fn executor(screen: &mut Screen, reach: &mut Connection, name: &str, on: boo
     let ask = SwitchExecutor { name: name.to_owned(), on };
     let (switched, []) = reach.open::<CtlPolicyd>()?.switch_executor(TraceId::NONE, ask, [])?;
     if screen.json() {
-        screen.document(&json!({ "ok": true, "executor": name, "enabled": on, "changed": switched.changed }))?;
+        let (executor, changed) = (name.to_owned(), switched.changed);
+        screen.document(&ExecutorSwitched { ok: True, executor, enabled: on, changed })?;
         return Ok(Exit::Done);
     }
     let is = if on { "on" } else { "off" };

@@ -6,7 +6,8 @@ use metnos_proto::ids::TraceId;
 use metnos_proto::msg::memoryd::VerifyReport;
 use metnos_proto::msg::policyd::{PolicyCanaries, PolicyCanary, PolicyStatus};
 use metnos_proto::msg::sandboxd::{Canaries, Canary, SandboxStatus};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::audit;
 use crate::daemons::connection::Connection;
@@ -68,6 +69,15 @@ pub fn doctor(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError
     report.end(screen)
 }
 
+/// What `doctor` has found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Checkup<'a> {
+    /// Whether everything is as it should be.
+    ok: bool,
+    /// Each thing that was checked.
+    checks: &'a [Finding],
+}
+
 /// What was found so far.
 struct Report {
     findings: Vec<Finding>,
@@ -93,12 +103,7 @@ impl Report {
     fn end(&self, screen: &mut Screen) -> Result<Exit, CtlError> {
         let bad = self.findings.iter().filter(|finding| !finding.ok).count();
         if screen.json() {
-            let checks: Vec<_> = self
-                .findings
-                .iter()
-                .map(|one| json!({ "name": one.name, "ok": one.ok, "detail": one.detail, "remedy": one.remedy }))
-                .collect();
-            screen.document(&json!({ "ok": bad == 0, "checks": checks }))?;
+            screen.document(&Checkup { ok: bad == 0, checks: &self.findings })?;
         } else if bad == 0 {
             screen.line("Everything is as it should be.")?;
         } else {

@@ -16,7 +16,7 @@ pub const INTERPRETER: &str = "/usr/bin/python3";
 const MAX_CONFIG_BYTES: u64 = 64 * 1024;
 
 /// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Finding {
     /// What, in a word or two.
     pub name: &'static str,

@@ -1,21 +1,25 @@
 //! `status`: everything on one screen. A daemon that cannot be asked leaves its line empty and
 //! is named; it never keeps the others from being shown.
 
-use metnos_proto::control::Surveyed;
+use metnos_proto::control::{Alarm, Surveyed};
 use metnos_proto::disk::Room;
+use metnos_proto::doc::people::{AutonomyAnswer, Level, PrincipalLevel, Standing};
 use metnos_proto::edges::{CtlDoor, CtlMemoryd, CtlMind, CtlPolicyd, CtlSandboxd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::door::{DoorReport, DoorStatus};
 use metnos_proto::msg::memoryd::{MemoryReport, MemoryStatus};
-use metnos_proto::msg::mind::{MindHealth, MindReport};
+use metnos_proto::msg::mind::{MindHealth, MindReport, RoleModel};
 use metnos_proto::msg::people::AutonomyAsk;
-use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, Executors, NoticeKind, PolicyReport, PolicyStatus};
+use metnos_proto::msg::policyd::{
+    ExecutorRow, ExecutorState, Executors, Notice, NoticeKind, PolicyReport, PolicyStatus,
+};
 use metnos_proto::msg::sandboxd::{SandboxReport, SandboxStatus};
 use metnos_proto::role::RoleName;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::daemons::connection::{Connection, document as document_of};
-use crate::daemons::survey;
+use crate::daemons::connection::{Connection, opened};
+use crate::daemons::survey::{self, DaemonReport, EdgeReport};
 use crate::error::{CtlError, Exit};
 use crate::health::host;
 use crate::instance::Instance;
@@ -30,7 +34,7 @@ pub struct Whole {
     door: Option<DoorReport>,
     policy: Option<PolicyReport>,
     /// How far each principal goes without asking; nothing when that could not be heard.
-    levels: Value,
+    levels: Vec<PrincipalLevel>,
     executors: Option<Vec<ExecutorRow>>,
     sandbox: Option<SandboxReport>,
     mind: Option<MindReport>,
@@ -82,7 +86,10 @@ fn ask(reach: &mut Connection) -> Result<Whole, CtlError> {
     let policy = policy.and_then(|answer| heard(RoleName::Policyd, answer, &mut away));
     // Beside the rest: without it the rest is shown.
     let levels = policyd.as_mut().and_then(|policyd| policyd.autonomy(none, AutonomyAsk::Show, []).ok());
-    let levels = levels.and_then(|(_, [levels])| document_of(&levels).ok()).unwrap_or_default();
+    let levels = match levels.map(opened) {
+        Some(Ok(AutonomyAnswer::Levels(levels))) => levels,
+        Some(Ok(AutonomyAnswer::Set(_)) | Err(_)) | None => Vec::new(),
+    };
     let executors = policyd.as_mut().map(|policyd| Ok(policyd.executors(none, Executors {}, [])?.0.rows));
     let executors = executors.and_then(|answer| heard(RoleName::Policyd, answer, &mut away));
     let sandbox = sandboxd.and_then(|mut sandboxd| Ok(sandboxd.sandbox_status(none, SandboxStatus {}, [])?.0));
@@ -102,60 +109,355 @@ fn pss_kib(survey: &Surveyed) -> u64 {
     survey.daemons.iter().map(|row| row.pss_kib).fold(survey.pss_kib, u64::saturating_add)
 }
 
-fn document(whole: &Whole) -> Value {
+/// Everything at a glance. What could not be asked is null, and named in `unreachable`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Status {
+    /// The directory of the instance.
+    instance: String,
+    /// `spawn` or `systemd`.
+    mode: String,
+    /// The process of the supervisor.
+    pid: u32,
+    /// Its user.
+    uid: u32,
+    /// When it started, in milliseconds since the epoch.
+    since_ms: u64,
+    /// How long it took until all daemons were ready; 0 until then.
+    ready_after_ms: u64,
+    /// The memory of the supervisor in KiB.
+    pss_kib: u64,
+    /// The memory of all together in KiB.
+    pss_total_kib: u64,
+    /// Whether each daemon has a user of its own.
+    uids_separate: bool,
+    /// Each daemon.
+    daemons: Vec<DaemonReport>,
+    /// Each channel between two of them.
+    edges: Vec<EdgeReport>,
+    /// The door.
+    door: Option<DoorStanding>,
+    /// policyd.
+    policy: Option<PolicyStanding>,
+    /// The executors.
+    executors: Option<ExecutorCounts>,
+    /// The sandbox.
+    sandbox: Option<SandboxStanding>,
+    /// The language models.
+    models: Option<ModelStanding>,
+    /// The chronicle.
+    chronicle: Option<ChronicleStanding>,
+    /// The disk of the instance.
+    disk: Option<DiskRoom>,
+    /// How many mnests there are.
+    mnests: Option<u32>,
+    /// The clock of use, in thousandths of a use-day.
+    use_time_milli: Option<u64>,
+    /// What went wrong last.
+    alarms: Vec<AlarmReport>,
+    /// Daemons that could not be asked.
+    unreachable: Vec<Unreachable>,
+}
+
+/// The door.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DoorStanding {
+    /// Open sessions at the terminal.
+    sessions: u32,
+    /// Open turns.
+    turns: u32,
+    /// Turns since it was started.
+    turns_total: u64,
+    /// What is known of the models.
+    models: String,
+    /// Where it listens, or why it does not.
+    http: String,
+    /// How the bot does; empty when there is none.
+    telegram: String,
+}
+
+/// policyd.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PolicyStanding {
+    /// Open turns.
+    turns: u32,
+    /// Calls that run now.
+    running: u32,
+    /// Decisions since it was started.
+    decisions_total: u64,
+    /// Of those, denials.
+    denials_total: u64,
+    /// Why nothing is decided; empty while it is.
+    undecided: String,
+    /// The last line of the chronicle that is signed.
+    signed_line: u64,
+    /// How many lines followed it when the chronicle was opened.
+    unsigned_lines: u64,
+    /// Executors that are still being tested.
+    unborn: u32,
+    /// Since when everything is stopped; 0 when it is not.
+    stopped_ms: u64,
+    /// Who stopped it.
+    stopped_by: String,
+    /// Executors that are switched off.
+    disabled: Vec<String>,
+    /// The public key of the instance.
+    public_key: String,
+    /// How far each principal goes without asking.
+    levels: Vec<PrincipalLevel>,
+    /// News about executors.
+    notices: Vec<NoticeReport>,
+}
+
+/// News about an executor.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NoticeReport {
+    /// When, in milliseconds since the epoch.
+    at_ms: u64,
+    /// What kind.
+    kind: NoticeName,
+    /// Which executor.
+    executor: String,
+    /// Why.
+    why: String,
+}
+
+/// What kind of news about an executor it is.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NoticeName {
+    /// It was put into quarantine.
+    Quarantine,
+    /// Something is wrong with it.
+    Alarm,
+}
+
+impl NoticeName {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Quarantine => "quarantine",
+            Self::Alarm => "alarm",
+        }
+    }
+}
+
+/// How many executors are in each state.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExecutorCounts {
+    /// Callable.
+    active: usize,
+    /// Not signed yet.
+    staged: usize,
+    /// In quarantine.
+    quarantined: usize,
+    /// Archived.
+    archived: usize,
+    /// Revoked.
+    revoked: usize,
+}
+
+/// The sandbox.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SandboxStanding {
+    /// Runs going on.
+    running: u32,
+    /// Runs since it was started.
+    runs_total: u64,
+    /// The step of the ladder in force.
+    mode: String,
+    /// The interpreter.
+    interpreter: String,
+    /// What carries each layer.
+    layers: Vec<String>,
+}
+
+/// The language models.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ModelStanding {
+    /// In a sentence.
+    says: String,
+    /// Each role that has a model.
+    roles: Vec<RoleStanding>,
+}
+
+/// A role that has a model.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RoleStanding {
+    /// The role.
+    role: String,
+    /// Its model.
+    model: String,
+    /// Whether it can be called.
+    reachable: bool,
+}
+
+/// The chronicle.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ChronicleStanding {
+    /// Its last line.
+    seq: u64,
+    /// The hash of that line.
+    hash: String,
+    /// Torn lines that were found at the last start.
+    torn: u32,
+    /// Why nothing is recorded; empty when something can be.
+    altered: String,
+    /// Whether the clock of use is stopped.
+    frozen: bool,
+}
+
+/// The disk of the instance.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DiskRoom {
+    /// How much is free.
+    free_bytes: u64,
+    /// How much there is.
+    total_bytes: u64,
+    /// How much is kept free.
+    reserve_bytes: u64,
+    /// How much must be freed before anything new is begun.
+    missing_bytes: u64,
+    /// Whether it takes nothing.
+    read_only: bool,
+}
+
+/// Something that went wrong.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AlarmReport {
+    /// When, in milliseconds since the epoch.
+    at_ms: u64,
+    /// Which daemon.
+    daemon: String,
+    /// What.
+    what: String,
+}
+
+/// A daemon that could not be asked.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Unreachable {
+    /// Which.
+    daemon: String,
+    /// Why.
+    why: String,
+}
+
+fn document(whole: &Whole) -> Status {
     let survey = &whole.survey;
-    json!({
-        "instance": survey.instance, "mode": survey.mode, "pid": survey.pid, "uid": survey.uid,
-        "since_ms": survey.since_ms, "ready_after_ms": survey.ready_after_ms,
-        "pss_kib": survey.pss_kib, "pss_total_kib": pss_kib(survey), "uids_separate": survey.uids_separate,
-        "daemons": survey.daemons.iter().map(survey::daemon_document).collect::<Vec<_>>(),
-        "edges": survey.edges.iter().map(survey::edge_document).collect::<Vec<_>>(),
-        "door": whole.door.as_ref().map(|door| json!({
-            "sessions": door.sessions, "turns": door.turns, "turns_total": door.turns_total, "models": door.models,
-            "http": door.http,
-            "telegram": door.telegram,
-        })),
-        "policy": whole.policy.as_ref().map(|policy| json!({
-            "turns": policy.turns, "running": policy.running, "decisions_total": policy.decisions_total,
-            "undecided": policy.undecided, "signed_line": policy.signed_line, "unsigned_lines": policy.unsigned_lines,
-            "unborn": policy.unborn, "stopped_ms": policy.stopped_ms, "stopped_by": policy.stopped_by, "disabled": policy.disabled,
-            "denials_total": policy.denials_total, "public_key": policy.public_key, "levels": whole.levels,
-            "notices": policy.notices.iter().map(|notice| json!({
-                "at_ms": notice.at_ms, "kind": kind(&notice.kind), "executor": notice.id.to_string(), "why": notice.why,
-            })).collect::<Vec<_>>(),
-        })),
-        "executors": whole.executors.as_ref().map(|rows| json!({
-            "active": count(rows, &ExecutorState::Active), "staged": count(rows, &ExecutorState::Staged),
-            "quarantined": count(rows, &ExecutorState::Quarantined), "archived": count(rows, &ExecutorState::Archived),
-            "revoked": count(rows, &ExecutorState::Revoked),
-        })),
-        "sandbox": whole.sandbox.as_ref().map(|sandbox| json!({
-            "running": sandbox.running, "runs_total": sandbox.runs_total, "mode": sandbox.mode,
-            "interpreter": sandbox.interpreter, "layers": sandbox.layers,
-        })),
-        "models": whole.mind.as_ref().map(|mind| json!({
-            "says": mind.says,
-            "roles": mind.roles.iter().map(|role| json!({
-                "role": role.role, "model": role.model, "reachable": role.reachable,
-            })).collect::<Vec<_>>(),
-        })),
-        "chronicle": whole.memory.as_ref().map(|memory| json!({
-            "seq": memory.head.seq, "hash": memory.head.hash.to_string(), "torn": memory.torn,
-            "altered": memory.altered, "frozen": memory.frozen,
-        })),
-        "disk": whole.disk.map(|room| json!({
-            "free_bytes": room.free, "total_bytes": room.total, "reserve_bytes": room.reserve(), "missing_bytes": room.missing(),
-            "read_only": room.read_only,
-        })),
-        "mnests": whole.memory.as_ref().map(|memory| memory.mnests),
-        "use_time_milli": whole.memory.as_ref().map(|memory| memory.use_time_milli),
-        "alarms": survey.alarms.iter().map(|alarm| json!({
-            "at_ms": alarm.at_ms, "daemon": alarm.role.text(), "what": alarm.what,
-        })).collect::<Vec<_>>(),
-        "unreachable": whole.unreachable.iter().map(|(role, why)| json!({
-            "daemon": role.text(), "why": why,
-        })).collect::<Vec<_>>(),
-    })
+    let alarm = |alarm: &Alarm| AlarmReport {
+        at_ms: alarm.at_ms,
+        daemon: alarm.role.text().to_owned(),
+        what: alarm.what.clone(),
+    };
+    let unreachable =
+        |(role, why): &(RoleName, String)| Unreachable { daemon: role.text().to_owned(), why: why.clone() };
+    Status {
+        instance: survey.instance.clone(),
+        mode: survey.mode.clone(),
+        pid: survey.pid,
+        uid: survey.uid,
+        since_ms: survey.since_ms,
+        ready_after_ms: survey.ready_after_ms,
+        pss_kib: survey.pss_kib,
+        pss_total_kib: pss_kib(survey),
+        uids_separate: survey.uids_separate,
+        daemons: survey.daemons.iter().map(DaemonReport::from).collect(),
+        edges: survey.edges.iter().map(EdgeReport::from).collect(),
+        door: whole.door.as_ref().map(door_standing),
+        policy: whole.policy.as_ref().map(|policy| policy_standing(policy, &whole.levels)),
+        executors: whole.executors.as_deref().map(executor_counts),
+        sandbox: whole.sandbox.as_ref().map(sandbox_standing),
+        models: whole.mind.as_ref().map(model_standing),
+        chronicle: whole.memory.as_ref().map(chronicle_standing),
+        disk: whole.disk.as_ref().map(disk_room),
+        mnests: whole.memory.as_ref().map(|memory| memory.mnests),
+        use_time_milli: whole.memory.as_ref().map(|memory| memory.use_time_milli),
+        alarms: survey.alarms.iter().map(alarm).collect(),
+        unreachable: whole.unreachable.iter().map(unreachable).collect(),
+    }
+}
+
+fn door_standing(door: &DoorReport) -> DoorStanding {
+    DoorStanding {
+        sessions: door.sessions,
+        turns: door.turns,
+        turns_total: door.turns_total,
+        models: door.models.clone(),
+        http: door.http.clone(),
+        telegram: door.telegram.clone(),
+    }
+}
+
+fn policy_standing(policy: &PolicyReport, levels: &[PrincipalLevel]) -> PolicyStanding {
+    let notice = |notice: &Notice| NoticeReport {
+        at_ms: notice.at_ms,
+        kind: kind(&notice.kind),
+        executor: notice.id.to_string(),
+        why: notice.why.clone(),
+    };
+    PolicyStanding {
+        turns: policy.turns,
+        running: policy.running,
+        decisions_total: policy.decisions_total,
+        denials_total: policy.denials_total,
+        undecided: policy.undecided.clone(),
+        signed_line: policy.signed_line,
+        unsigned_lines: policy.unsigned_lines,
+        unborn: policy.unborn,
+        stopped_ms: policy.stopped_ms,
+        stopped_by: policy.stopped_by.clone(),
+        disabled: policy.disabled.clone(),
+        public_key: policy.public_key.clone(),
+        levels: levels.to_vec(),
+        notices: policy.notices.iter().map(notice).collect(),
+    }
+}
+
+fn executor_counts(rows: &[ExecutorRow]) -> ExecutorCounts {
+    ExecutorCounts {
+        active: count(rows, &ExecutorState::Active),
+        staged: count(rows, &ExecutorState::Staged),
+        quarantined: count(rows, &ExecutorState::Quarantined),
+        archived: count(rows, &ExecutorState::Archived),
+        revoked: count(rows, &ExecutorState::Revoked),
+    }
+}
+
+fn sandbox_standing(sandbox: &SandboxReport) -> SandboxStanding {
+    SandboxStanding {
+        running: sandbox.running,
+        runs_total: sandbox.runs_total,
+        mode: sandbox.mode.clone(),
+        interpreter: sandbox.interpreter.clone(),
+        layers: sandbox.layers.clone(),
+    }
+}
+
+fn model_standing(mind: &MindReport) -> ModelStanding {
+    let role = |role: &RoleModel| RoleStanding {
+        role: role.role.clone(),
+        model: role.model.clone(),
+        reachable: role.reachable,
+    };
+    ModelStanding { says: mind.says.clone(), roles: mind.roles.iter().map(role).collect() }
+}
+
+fn chronicle_standing(memory: &MemoryReport) -> ChronicleStanding {
+    ChronicleStanding {
+        seq: memory.head.seq,
+        hash: memory.head.hash.to_string(),
+        torn: memory.torn,
+        altered: memory.altered.clone(),
+        frozen: memory.frozen,
+    }
+}
+
+const fn disk_room(room: &Room) -> DiskRoom {
+    DiskRoom {
+        free_bytes: room.free,
+        total_bytes: room.total,
+        reserve_bytes: room.reserve(),
+        missing_bytes: room.missing(),
+        read_only: room.read_only,
+    }
 }
 
 fn show(screen: &mut Screen, whole: &Whole, now_ms: u64) -> Result<(), CtlError> {
@@ -190,7 +492,7 @@ fn show(screen: &mut Screen, whole: &Whole, now_ms: u64) -> Result<(), CtlError>
         screen.line(&Ink::Warn.on(&format!("  {}", escape::line(layer)), colour))?;
     }
     for notice in whole.policy.iter().flat_map(|policy| &policy.notices) {
-        let (ago, kind, id) = (ago(notice.at_ms, now_ms), kind(&notice.kind), &notice.id);
+        let (ago, kind, id) = (ago(notice.at_ms, now_ms), kind(&notice.kind).text(), &notice.id);
         let what = format!("{ago} ago, {kind}: {}: {}", escape::line(&id.to_string()), escape::line(&notice.why));
         screen.line(&Ink::Warn.on(&format!("  {what}"), colour))?;
     }
@@ -201,10 +503,10 @@ fn show(screen: &mut Screen, whole: &Whole, now_ms: u64) -> Result<(), CtlError>
 }
 
 /// What kind of news about an executor it is.
-const fn kind(kind: &NoticeKind) -> &'static str {
+const fn kind(kind: &NoticeKind) -> NoticeName {
     match kind {
-        NoticeKind::SetAside => "quarantine",
-        NoticeKind::Alarm => "alarm",
+        NoticeKind::SetAside => NoticeName::Quarantine,
+        NoticeKind::Alarm => NoticeName::Alarm,
     }
 }
 
@@ -333,28 +635,38 @@ fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
 }
 
 /// Who goes another way than his standing gives him: the owner `supervised`, everybody else `readonly`.
-fn raised(levels: &Value) -> String {
-    let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
-    let usual = |one: &Value| text(one, "level") == if one["standing"] == "owner" { "supervised" } else { "readonly" };
-    let others = levels.as_array().into_iter().flatten().filter(|one| !usual(one));
-    let said = |one: &Value| {
-        let until = one["raised_until_ms"].as_u64();
-        let until = until.map_or(String::new(), |until| {
+fn raised(levels: &[PrincipalLevel]) -> String {
+    let usual = |one: &&PrincipalLevel| match one.standing {
+        Standing::Owner => one.level == Level::Supervised,
+        Standing::Guest | Standing::Stranger => one.level == Level::ReadOnly,
+    };
+    let said = |one: &PrincipalLevel| {
+        let until = one.raised_until_ms.map_or(String::new(), |until| {
             format!(" for {} s more", until.saturating_sub(crate::screen::human::now_ms()) / 1_000)
         });
-        format!("{} is {}{until}", text(one, "principal"), text(one, "level"))
+        format!("{} is {}{until}", one.principal, one.level.name())
     };
-    others.map(said).collect::<Vec<_>>().join(", ")
+    levels.iter().filter(|one| !usual(one)).map(said).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::daemons::survey::testing::well;
     use crate::screen::testing::screen;
     use metnos_proto::ids::Sha256;
     use metnos_proto::msg::memoryd::Recorded;
+
+    fn value(whole: &Whole) -> Value {
+        serde_json::to_value(document(whole)).unwrap()
+    }
+
+    fn level(principal: &str, standing: Standing, level: Level, raised_until_ms: Option<u64>) -> PrincipalLevel {
+        PrincipalLevel { principal: principal.into(), standing, level, raised_until_ms }
+    }
 
     fn whole() -> Whole {
         Whole {
@@ -382,11 +694,11 @@ mod tests {
                 disabled: Vec::new(),
                 notices: Vec::new(),
             }),
-            levels: json!([
-                { "principal": "cli:uid:0", "standing": "owner", "level": "supervised", "raised_until_ms": null },
-                { "principal": "cli:uid:1000", "standing": "owner", "level": "full", "raised_until_ms": 5 },
-                { "principal": "telegram:7", "standing": "guest", "level": "readonly", "raised_until_ms": null },
-            ]),
+            levels: vec![
+                level("cli:uid:0", Standing::Owner, Level::Supervised, None),
+                level("cli:uid:1000", Standing::Owner, Level::Full, Some(5)),
+                level("telegram:7", Standing::Guest, Level::ReadOnly, None),
+            ],
             executors: Some(Vec::new()),
             sandbox: Some(SandboxReport {
                 running: 0,
@@ -439,7 +751,7 @@ mod tests {
         show(&mut paper, &whole, 60_000).unwrap();
         assert!(out.text().contains("down: gatewayd → planner"), "{}", out.text());
         assert!(out.text().contains("the daemon memoryd cannot be reached"));
-        let document = document(&whole);
+        let document = value(&whole);
         assert!(document["chronicle"].is_null() && document["mnests"].is_null());
         assert_eq!(document["unreachable"][0]["daemon"], "memoryd");
     }
@@ -460,7 +772,7 @@ mod tests {
         assert!(out.text().contains("off         fs_write, web_fetch"), "{}", out.text());
         assert!(out.text().contains("growing     2 executors are still being tested"), "{}", out.text());
         assert!(out.text().contains("deciding    line 70 was signed\\nand is"), "{}", out.text());
-        let policy = &document(&whole)["policy"];
+        let policy = &value(&whole)["policy"];
         assert_eq!(policy["undecided"], "line 70 was signed\nand is another one");
         assert_eq!((&policy["stopped_ms"], &policy["unborn"]), (&json!(5), &json!(2)));
     }
@@ -468,7 +780,7 @@ mod tests {
     #[test]
     fn the_document_has_the_same_keys_whoever_is_away() {
         let keys = |whole: &Whole| {
-            let mut keys: Vec<String> = document(whole).as_object().unwrap().keys().cloned().collect();
+            let mut keys: Vec<String> = value(whole).as_object().unwrap().keys().cloned().collect();
             keys.sort();
             keys
         };
@@ -485,6 +797,6 @@ mod tests {
     #[test]
     fn who_goes_further_than_usual_is_shown_and_nobody_else() {
         assert_eq!(raised(&whole().levels), "cli:uid:1000 is full for 0 s more");
-        assert_eq!(raised(&Value::Null), "");
+        assert_eq!(raised(&[]), "");
     }
 }

@@ -5,26 +5,27 @@ pub mod spend;
 
 use std::path::Path;
 
+use metnos_proto::doc::models::{ModelPrice, ModelTest, RoleModels};
 use metnos_proto::edges::CtlMind;
 use metnos_proto::ids::TraceId;
 use metnos_proto::models::{MAX_FALLBACKS, ModelName};
 use metnos_proto::msg::mind::{ListModels, MAX_KEY, MindHealth, PutKey, ScanModels, TestModel};
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use toml_edit::{Array, value};
 
 use crate::birth::plan::with_key;
 use crate::command_line::nouns::ModelsCommand;
-use crate::daemons::connection::{Connection, document};
+use crate::daemons::connection::{Connection, opened};
 use crate::error::{CtlError, Exit};
 use crate::health::host::Finding;
 use crate::instance::atomic_file;
 use crate::instance::{CONFIG, Instance, MAX_CONFIG};
 use crate::models::spend::money;
-use crate::people::secret::typed;
+use crate::people::secret::{Given, typed};
 use crate::screen::escape;
-use crate::screen::human::scalar;
 use crate::screen::table::{Table, cell, inked};
 use crate::screen::{Ink, Screen};
 
@@ -42,53 +43,68 @@ pub fn models(screen: &mut Screen, instance: &Instance, command: &ModelsCommand)
     }
 }
 
-fn rows<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    value[key].as_array().into_iter().flatten()
+/// Whether models answered.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ModelTests {
+    /// Whether all of them did.
+    ok: bool,
+    /// Each.
+    tests: Vec<ModelTest>,
+}
+
+/// The models that serve a role from now on.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RoleSet {
+    /// The role.
+    role: String,
+    /// As SUBSTRATE/MODEL, in the order in which they are tried.
+    models: Vec<String>,
+}
+
+/// The key of a server was given, or taken away.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct KeyPut {
+    /// The server's name in the configuration.
+    substrate: String,
+    /// Where its key comes from.
+    key: Given,
 }
 
 fn list(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
     let mut mind = Connection::to(instance)?.open::<CtlMind>()?;
-    let (_, [answer]) = mind.list_models(TraceId::NONE, ListModels {}, [])?;
-    let answer = document(&answer)?;
+    let answer = opened(mind.list_models(TraceId::NONE, ListModels {}, [])?)?;
     if screen.json() {
         screen.document(&answer)?;
         return Ok(Exit::Done);
     }
-    if rows(&answer, "substrates").next().is_none() {
+    if answer.substrates.is_empty() {
         screen.line("No language model is configured: Metnos answers what it understands, without one.")?;
         screen.line("A server is a line of `substrates` in [models] of metnos.toml, which shows examples.")?;
         return Ok(Exit::Done);
     }
     let mut servers = Table::new(&["SERVER", "KIND", "ADDRESS", "KEY", "STATE"]);
-    for one in rows(&answer, "substrates") {
-        let problem = scalar(&one["key_problem"]);
-        let key = if problem.is_empty() { scalar(&one["key"]) } else { problem };
-        let state = if one["reachable"] == true { ("", Ink::Plain) } else { ("did not answer", Ink::Bad) };
-        servers.row(vec![
-            cell(scalar(&one["name"])),
-            cell(scalar(&one["kind"])),
-            cell(scalar(&one["url"])),
-            cell(key),
-            inked(state.0, state.1),
-        ]);
+    for one in &answer.substrates {
+        let key = if one.key_problem.is_empty() { one.key.name() } else { &one.key_problem };
+        let state = if one.reachable { ("", Ink::Plain) } else { ("did not answer", Ink::Bad) };
+        servers.row(vec![cell(&one.name), cell(&one.kind), cell(&one.url), cell(key), inked(state.0, state.1)]);
     }
     servers.show(screen, 0)?;
     let mut table = Table::new(&["ROLE", "MODEL", "TAKES", "PRICE (IN / OUT / CACHED, A MILLION)", "STATE"]);
-    for role in rows(&answer, "roles") {
-        for (at, model) in rows(role, "models").enumerate() {
-            let name = if at == 0 { scalar(&role["role"]) } else { "  else".to_owned() };
-            let state = match (model["stale"] == true, model["callable"] == true) {
+    for RoleModels { role, models } in &answer.roles {
+        for (at, model) in models.iter().enumerate() {
+            let name = if at == 0 { role } else { "  else" };
+            let state = match (model.stale, model.callable) {
                 (true, _) => inked("stale: its server has it no more", Ink::Bad),
                 (false, false) => inked("does not answer", Ink::Bad),
                 (false, true) => inked("", Ink::Plain),
             };
-            let takes =
-                format!("{} tokens{}", model["context"], if model["tools"] == true { "" } else { ", no tools" });
-            table.row(vec![cell(name), cell(scalar(&model["model"])), cell(takes), cell(price(model)), state]);
+            let takes = format!("{} tokens{}", model.context, if model.tools { "" } else { ", no tools" });
+            let price = price(model.price_per_million.as_ref());
+            table.row(vec![cell(name), cell(&model.model), cell(takes), cell(price), state]);
         }
     }
     table.show(screen, 0)?;
-    if rows(&answer, "roles").next().is_none() {
+    if answer.roles.is_empty() {
         screen.line(
             "No role has a model: `metnosctl models scan`, then `metnosctl models set interface SUBSTRATE/MODEL`.",
         )?;
@@ -96,42 +112,39 @@ fn list(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
     Ok(Exit::Done)
 }
 
-fn price(model: &Value) -> String {
-    let price = &model["price_per_million"];
-    if price.is_null() {
-        return "unknown: its tokens count, its money is 0".to_owned();
+fn price(price: Option<&ModelPrice>) -> String {
+    match price {
+        None => "unknown: its tokens count, its money is 0".to_owned(),
+        Some(of) => format!("{} / {} / {}", money(of.micro_in), money(of.micro_out), money(of.micro_cached)),
     }
-    let of = |key: &str| money(price[key].as_u64().unwrap_or(0));
-    format!("{} / {} / {}", of("micro_in"), of("micro_out"), of("micro_cached"))
 }
 
 fn scan(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
     let mut mind = Connection::to(instance)?.open::<CtlMind>()?;
-    let (_, [answer]) = mind.scan_models(TraceId::NONE, ScanModels {}, [])?;
-    let answer = document(&answer)?;
-    let well = rows(&answer, "substrates").all(|one| one["ok"] == true && rows(one, "stale").next().is_none());
+    let answer = opened(mind.scan_models(TraceId::NONE, ScanModels {}, [])?)?;
+    let well = answer.substrates.iter().all(|one| one.ok && one.stale.is_empty());
     let exit = if well { Exit::Done } else { Exit::Failed };
     if screen.json() {
         screen.document(&answer)?;
         return Ok(exit);
     }
-    if rows(&answer, "substrates").next().is_none() {
+    if answer.substrates.is_empty() {
         screen.line("No server of models is configured: see `substrates` in [models] of metnos.toml.")?;
     }
-    for one in rows(&answer, "substrates") {
-        let name = scalar(&one["name"]);
-        if one["ok"] != true {
-            screen.line(&format!("{name}: {}", escape::line(&scalar(&one["why"]))))?;
+    for one in &answer.substrates {
+        let name = escape::line(&one.name);
+        if !one.ok {
+            screen.line(&format!("{name}: {}", escape::line(&one.why)))?;
             continue;
         }
         screen.line(&format!("{name}:"))?;
-        for model in rows(one, "models") {
-            let roles: Vec<String> = rows(model, "roles").map(scalar).collect();
-            let serves = if roles.is_empty() { String::new() } else { format!("  ({})", roles.join(", ")) };
-            screen.line(&format!("  {}{serves}", escape::line(&scalar(&model["model"]))))?;
+        for model in &one.models {
+            let roles = model.roles.join(", ");
+            let serves = if roles.is_empty() { String::new() } else { format!("  ({})", escape::line(&roles)) };
+            screen.line(&format!("  {}{serves}", escape::line(&model.model)))?;
         }
-        for gone in rows(one, "stale") {
-            let gone = escape::line(&scalar(gone));
+        for gone in &one.stale {
+            let gone = escape::line(gone);
             screen.line(&format!(
                 "  {gone} is stale: a role has it, its server has it no more; `metnosctl models set`"
             ))?;
@@ -140,10 +153,9 @@ fn scan(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
     Ok(exit)
 }
 
-fn test_one(instance: &Instance, which: &str) -> Result<Value, CtlError> {
+fn test_one(instance: &Instance, which: &str) -> Result<ModelTest, CtlError> {
     let mut mind = Connection::to(instance)?.open::<CtlMind>()?;
-    let (_, [answer]) = mind.test_model(TraceId::NONE, TestModel { model: which.to_owned() }, [])?;
-    document(&answer)
+    opened(mind.test_model(TraceId::NONE, TestModel { model: which.to_owned() }, [])?)
 }
 
 fn test(screen: &mut Screen, instance: &Instance, which: Option<&str>) -> Result<Exit, CtlError> {
@@ -164,23 +176,22 @@ fn test(screen: &mut Screen, instance: &Instance, which: Option<&str>) -> Result
         }
         results.push(result);
     }
-    let well = !results.is_empty() && results.iter().all(|one| one["ok"] == true);
+    let well = !results.is_empty() && results.iter().all(|one| one.ok);
     if screen.json() {
-        screen.document(&json!({ "ok": well, "tests": results }))?;
+        screen.document(&ModelTests { ok: well, tests: results })?;
     } else if results.is_empty() {
         screen.line("No role has a model: `metnosctl models set ROLE SUBSTRATE/MODEL`.")?;
     }
     Ok(if well { Exit::Done } else { Exit::Failed })
 }
 
-fn tested(name: &str, result: &Value) -> String {
-    let model = escape::line(&scalar(&result["model"]));
+fn tested(name: &str, result: &ModelTest) -> String {
+    let model = escape::line(&result.model);
     let who = if name == model { model } else { format!("{name}: {model}") };
-    if result["ok"] == true {
-        return format!("{who} answers in {} ms: {}", result["took_ms"], escape::line(&scalar(&result["said"])));
+    if result.ok {
+        return format!("{who} answers in {} ms: {}", result.took_ms, escape::line(&result.said));
     }
-    let (why, remedy) = (escape::line(&scalar(&result["why"])), escape::line(&scalar(&result["remedy"])));
-    format!("{who} cannot be called: {why}\n  → {remedy}")
+    format!("{who} cannot be called: {}\n  → {}", escape::line(&result.why), escape::line(&result.remedy))
 }
 
 fn set(screen: &mut Screen, instance: &Instance, role: &str, models: &[String]) -> Result<Exit, CtlError> {
@@ -191,16 +202,16 @@ fn set(screen: &mut Screen, instance: &Instance, role: &str, models: &[String]) 
     }
     for model in models {
         let result = test_one(instance, model)?;
-        if result["ok"] != true {
-            let remedy = format!("nothing was changed. {}", scalar(&result["remedy"]));
-            return Err(CtlError::failed(format!("`{model}` cannot be called"), scalar(&result["why"]), remedy));
+        if !result.ok {
+            let remedy = format!("nothing was changed. {}", escape::line(&result.remedy));
+            return Err(CtlError::failed(format!("`{model}` cannot be called"), escape::line(&result.why), remedy));
         }
     }
     let path = instance.directory().join(CONFIG);
     write_role(&path, role, models).map_err(|why| CtlError::failed("metnos.toml", why, "nothing was changed"))?;
     Connection::to(instance)?.restart(RoleName::Mind)?;
     if screen.json() {
-        screen.document(&json!({ "role": role, "models": models }))?;
+        screen.document(&RoleSet { role: role.to_owned(), models: models.to_vec() })?;
     } else {
         screen.line(&format!("`{role}` is served by {} from now on.", models.join(", else ")))?;
     }
@@ -222,8 +233,8 @@ fn with_role(text: &str, role: &str, models: &[String]) -> Result<String, String
 fn key(screen: &mut Screen, instance: &Instance, substrate: &str) -> Result<Exit, CtlError> {
     // Before anything is typed: is there somebody to give it to?
     let mut mind = Connection::to(instance)?.open::<CtlMind>()?;
-    let (_, [known]) = mind.list_models(TraceId::NONE, ListModels {}, [])?;
-    if !rows(&document(&known)?, "substrates").any(|one| one["name"] == substrate) {
+    let known = opened(mind.list_models(TraceId::NONE, ListModels {}, [])?)?;
+    if !known.substrates.iter().any(|one| one.name == substrate) {
         let what = format!("there is no server `{}` in metnos.toml", escape::line(substrate));
         return Err(CtlError::failed("models key", what, "`metnosctl models list` shows which there are"));
     }
@@ -232,7 +243,7 @@ fn key(screen: &mut Screen, instance: &Instance, substrate: &str) -> Result<Exit
     mind.put_key(TraceId::NONE, PutKey { substrate: substrate.to_owned() }, [sealed])?;
     let given = !value.trim_ascii().is_empty();
     if screen.json() {
-        screen.document(&json!({ "substrate": substrate, "key": if given { "owner" } else { "none" } }))?;
+        screen.document(&KeyPut { substrate: substrate.to_owned(), key: Given::is(given) })?;
     } else if given {
         screen.line(&format!(
             "mind keeps the key of `{substrate}`. `metnosctl models scan` shows whether it opens anything."

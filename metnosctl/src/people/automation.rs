@@ -1,20 +1,22 @@
 //! `hook` and `timer`: what is done without a person. policyd holds what is to be done, in the owner's words; the secret
 //! of a hook is made and held by the door, and shown here once.
 
+use metnos_proto::doc::automation::{Automatic, AutomationAdded, AutomationAnswer, HookAnswer, HookMade};
 use metnos_proto::edges::{CtlDoor, CtlPolicyd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::Channel;
 use metnos_proto::msg::door::HookSecret;
 use metnos_proto::msg::people::{Automation, AutomationAsk};
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::Serialize;
 use zeroize::Zeroizing;
 
 use crate::command_line::nouns::{HookCommand, TimerCommand};
-use crate::daemons::connection::{Connection, document};
+use crate::daemons::connection::{Connection, opened};
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::Screen;
-use crate::screen::human::scalar;
+use crate::screen::escape;
 use crate::screen::table::{Table, cell};
 use crate::turns::ask::streamed;
 use crate::turns::turn::{Interrupt, fired};
@@ -27,21 +29,20 @@ pub fn hook(screen: &mut Screen, instance: &Instance, command: &HookCommand) -> 
     match command {
         HookCommand::List => list(screen, instance, Channel::Hook),
         HookCommand::Add { name, words } => {
-            let mut added = add(instance, Channel::Hook, name, words)?;
-            let secret = secret(instance, HookSecret::Make(name.clone()))?;
-            added["secret"] = secret["secret"].clone();
-            added["path"] = secret["path"].clone();
-            show_secret(screen, &added)
+            let AutomationAdded { principal, says, level } = add(instance, Channel::Hook, name, words)?;
+            let HookMade { secret, path, .. } = make_secret(instance, name)?;
+            let added = HookAdded { principal, says, level, secret, path };
+            show_secret(screen, &added, &added.secret, &added.path)
         }
         HookCommand::Rotate { name } => {
             // Only of a hook that there is.
-            let all = automation(instance, AutomationAsk::List)?;
             let principal = format!("{}:{name}", Channel::Hook.name());
-            if !all.as_array().is_some_and(|all| all.iter().any(|one| one["principal"] == principal.as_str())) {
+            if !all(instance)?.iter().any(|one| one.principal == principal) {
                 let remedy = "`metnosctl hook list` shows those that there are";
                 return Err(CtlError::failed(format!("the hook {name}"), "there is none of this name", remedy));
             }
-            show_secret(screen, &secret(instance, HookSecret::Make(name.clone()))?)
+            let made = make_secret(instance, name)?;
+            show_secret(screen, &made, &made.secret, &made.path)
         }
         HookCommand::Remove { name } => {
             let removed = remove(screen, instance, Channel::Hook, name);
@@ -64,7 +65,7 @@ pub fn timer(screen: &mut Screen, instance: &Instance, command: &TimerCommand) -
             if screen.json() {
                 screen.document(&added)?;
             } else {
-                screen.line(&format!("{} is set up, and reads only. It fires by", scalar(&added["principal"])))?;
+                screen.line(&format!("{} is set up, and reads only. It fires by", escape::line(&added.principal)))?;
                 screen.line(&format!("    metnosctl timer fire {name}"))?;
             }
             Ok(Exit::Done)
@@ -78,53 +79,87 @@ pub fn timer(screen: &mut Screen, instance: &Instance, command: &TimerCommand) -
     }
 }
 
-fn automation(instance: &Instance, ask: AutomationAsk) -> Result<Value, CtlError> {
-    let mut policyd = Connection::to(instance)?.open::<CtlPolicyd>()?;
-    let (_, [answer]) = policyd.automation(TraceId::NONE, ask, [])?;
-    document(&answer)
+/// A new webhook, with its secret, which is shown once.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct HookAdded {
+    /// `hook:NAME`.
+    principal: String,
+    /// What is to be done when it fires, in the words of the owner.
+    says: String,
+    /// How far it goes without asking.
+    level: String,
+    /// The secret, as Standard Webhooks writes it.
+    secret: String,
+    /// The path to which it is posted.
+    path: String,
 }
 
-fn secret(instance: &Instance, ask: HookSecret) -> Result<Value, CtlError> {
-    let mut door = Connection::to(instance)?.open::<CtlDoor>()?;
-    let (_, [answer]) = door.hook_secret(TraceId::NONE, ask, [])?;
-    document(&answer)
+fn automation(instance: &Instance, ask: AutomationAsk) -> Result<AutomationAnswer, CtlError> {
+    opened(Connection::to(instance)?.open::<CtlPolicyd>()?.automation(TraceId::NONE, ask, [])?)
 }
 
-fn add(instance: &Instance, channel: Channel, name: &str, words: &[String]) -> Result<Value, CtlError> {
+fn secret(instance: &Instance, ask: HookSecret) -> Result<HookAnswer, CtlError> {
+    opened(Connection::to(instance)?.open::<CtlDoor>()?.hook_secret(TraceId::NONE, ask, [])?)
+}
+
+/// The answer was made for another ask.
+fn out_of_place(who: &str) -> CtlError {
+    CtlError::failed(format!("what {who} says"), "it does not answer what was asked", "look at `metnosctl doctor`")
+}
+
+fn all(instance: &Instance) -> Result<Vec<Automatic>, CtlError> {
+    match automation(instance, AutomationAsk::List)? {
+        AutomationAnswer::All(all) => Ok(all),
+        AutomationAnswer::Added(_) | AutomationAnswer::Removed(_) => Err(out_of_place("policyd")),
+    }
+}
+
+fn add(instance: &Instance, channel: Channel, name: &str, words: &[String]) -> Result<AutomationAdded, CtlError> {
     let says = words.join(" ");
-    automation(instance, AutomationAsk::Add(Automation { channel, name: name.to_owned(), says }))
+    match automation(instance, AutomationAsk::Add(Automation { channel, name: name.to_owned(), says }))? {
+        AutomationAnswer::Added(added) => Ok(added),
+        AutomationAnswer::All(_) | AutomationAnswer::Removed(_) => Err(out_of_place("policyd")),
+    }
+}
+
+fn make_secret(instance: &Instance, name: &str) -> Result<HookMade, CtlError> {
+    match secret(instance, HookSecret::Make(name.to_owned()))? {
+        HookAnswer::Made(made) => Ok(made),
+        HookAnswer::All(_) | HookAnswer::Removed(_) => Err(out_of_place("the door")),
+    }
 }
 
 fn remove(screen: &mut Screen, instance: &Instance, channel: Channel, name: &str) -> Result<Exit, CtlError> {
     let principal = format!("{}:{name}", channel.name());
-    let answer = automation(instance, AutomationAsk::Remove(principal))?;
+    let AutomationAnswer::Removed(gone) = automation(instance, AutomationAsk::Remove(principal))? else {
+        return Err(out_of_place("policyd"));
+    };
     if screen.json() {
-        screen.document(&answer)?;
+        screen.document(&gone)?;
     } else {
-        screen.line(&format!("{} fires no more.", scalar(&answer["principal"])))?;
+        screen.line(&format!("{} fires no more.", escape::line(&gone.principal)))?;
     }
     Ok(Exit::Done)
 }
 
-fn show_secret(screen: &mut Screen, made: &Value) -> Result<Exit, CtlError> {
+fn show_secret(screen: &mut Screen, made: &impl Serialize, secret: &str, path: &str) -> Result<Exit, CtlError> {
     if screen.json() {
         screen.document(made)?;
         return Ok(Exit::Done);
     }
-    let secret = Zeroizing::new(scalar(&made["secret"]));
-    screen.line(&format!("POST {}, signed as Standard Webhooks has it, with this secret:", scalar(&made["path"])))?;
+    let secret = Zeroizing::new(escape::line(secret));
+    screen.line(&format!("POST {}, signed as Standard Webhooks has it, with this secret:", escape::line(path)))?;
     screen.line(&format!("    {}", *secret))?;
     screen.line("It is shown once. `metnosctl hook rotate` makes another.")?;
     Ok(Exit::Done)
 }
 
 fn list(screen: &mut Screen, instance: &Instance, channel: Channel) -> Result<Exit, CtlError> {
-    let all = automation(instance, AutomationAsk::List)?;
     let prefix = format!("{}:", channel.name());
-    let is_ours = |one: &&Value| one["principal"].as_str().is_some_and(|principal| principal.starts_with(&prefix));
-    let ours: Vec<Value> = all.as_array().into_iter().flatten().filter(is_ours).cloned().collect();
+    let mut ours = all(instance)?;
+    ours.retain(|one| one.principal.starts_with(&prefix));
     if screen.json() {
-        screen.document(&Value::Array(ours))?;
+        screen.document(&ours)?;
         return Ok(Exit::Done);
     }
     if ours.is_empty() {
@@ -133,7 +168,7 @@ fn list(screen: &mut Screen, instance: &Instance, channel: Channel) -> Result<Ex
     }
     let mut table = Table::new(&["WHO", "LEVEL", "DOES"]);
     for one in &ours {
-        table.row(vec![cell(scalar(&one["principal"])), cell(scalar(&one["level"])), cell(scalar(&one["says"]))]);
+        table.row(vec![cell(&one.principal), cell(&one.level), cell(&one.says)]);
     }
     table.show(screen, 2)?;
     Ok(Exit::Done)

@@ -4,21 +4,17 @@ pub mod automation;
 pub mod secret;
 pub mod telegram;
 
+use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer, PeopleList};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::people::{ApprovePairing, AutonomyAsk, Invite, PairingAsk, SetLevel, Speaks};
-use serde_json::Value;
 
 use crate::command_line::nouns::{AutonomyCommand, PairingCommand};
-use crate::daemons::connection::{Connection, document};
+use crate::daemons::connection::{Connection, opened};
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::Screen;
 use crate::screen::table::{Table, cell};
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
 
 /// Does what `pairing` says.
 ///
@@ -39,64 +35,50 @@ pub fn pairing(screen: &mut Screen, instance: &Instance, command: &PairingComman
         }
         PairingCommand::Revoke { principal } => PairingAsk::Revoke(principal.clone()),
     };
-    let (_, [answer]) = policyd.pairing(TraceId::NONE, ask, [])?;
-    let answer = document(&answer)?;
+    let answer = opened(policyd.pairing(TraceId::NONE, ask, [])?)?;
     if screen.json() {
         screen.document(&answer)?;
         return Ok(Exit::Done);
     }
-    match command {
-        PairingCommand::List => people(screen, &answer)?,
-        PairingCommand::Approve { .. } => {
-            screen.line(&format!(
-                "{} is known as {} from now on.",
-                text(&answer["principal"]),
-                text(&answer["standing"])
-            ))?;
+    match answer {
+        PairingAnswer::People(list) => people(screen, &list)?,
+        PairingAnswer::Known(now) => {
+            screen.line(&format!("{} is known as {} from now on.", now.principal, now.standing.name()))?;
         }
-        PairingCommand::Invite { .. } => screen.line(&format!(
-            "{}\nWhoever shows it on {} within {} s becomes {}; once.",
-            text(&answer["code"]),
-            text(&answer["channel"]),
-            answer["seconds"],
-            text(&answer["standing"])
+        PairingAnswer::Invited(made) => screen.line(&format!(
+            "{}\nThe first who shows it on {} within {} s becomes {}.",
+            made.code,
+            made.channel,
+            made.seconds,
+            made.standing.name()
         ))?,
-        PairingCommand::Language { .. } => {
-            let (who, lang) = (text(&answer["principal"]), text(&answer["lang"]));
-            screen.line(&format!("{who} is spoken to in {lang} from now on."))?;
+        PairingAnswer::Speaks(set) => {
+            screen.line(&format!("{} is spoken to in {} from now on.", set.principal, set.lang.name()))?;
         }
-        PairingCommand::Revoke { .. } => {
-            screen.line(&format!(
-                "{} is a stranger again; {} turns were ended.",
-                text(&answer["principal"]),
-                answer["turns_ended"]
-            ))?;
+        PairingAnswer::Revoked(gone) => {
+            let (who, ended) = (gone.principal, gone.turns_ended);
+            screen.line(&format!("{who} is a stranger again; {ended} turns were ended."))?;
         }
     }
     Ok(Exit::Done)
 }
 
-fn people(screen: &mut Screen, answer: &Value) -> Result<(), CtlError> {
-    let rows = |key: &str| answer[key].as_array().cloned().unwrap_or_default();
-    let (known, waiting, invitations) = (rows("known"), rows("waiting"), rows("invitations"));
-    if known.is_empty() && waiting.is_empty() && invitations.is_empty() {
+fn people(screen: &mut Screen, list: &PeopleList) -> Result<(), CtlError> {
+    if list.known.is_empty() && list.waiting.is_empty() && list.invitations.is_empty() {
         return screen.line("Nobody is known beside the owner, and nobody waits.");
     }
     let mut table = Table::new(&["WHO", "IS", "FOR"]);
-    for one in &known {
-        table.row(vec![cell(text(&one["principal"])), cell(text(&one["standing"])), cell("until revoked")]);
+    for one in &list.known {
+        table.row(vec![cell(&one.principal), cell(one.standing.name()), cell("until revoked")]);
     }
-    for one in &waiting {
-        let who = format!("{}:{}", text(&one["channel"]), text(&one["sender"]));
-        table.row(vec![cell(who), cell("waiting"), cell(format!("{} s", one["seconds"]))]);
+    for one in &list.waiting {
+        let who = format!("{}:{}", one.channel, one.sender);
+        table.row(vec![cell(who), cell("waiting"), cell(format!("{} s", one.seconds))]);
     }
-    for one in &invitations {
-        let who = format!("whoever has the code, on {}", text(&one["channel"]));
-        table.row(vec![
-            cell(who),
-            cell(format!("invited as {}", text(&one["standing"]))),
-            cell(format!("{} s", one["seconds"])),
-        ]);
+    for one in &list.invitations {
+        let who = format!("the bearer of the code, on {}", one.channel);
+        let is = format!("invited as {}", one.standing.name());
+        table.row(vec![cell(who), cell(is), cell(format!("{} s", one.seconds))]);
     }
     table.show(screen, 0)
 }
@@ -113,39 +95,35 @@ pub fn autonomy(screen: &mut Screen, instance: &Instance, command: &AutonomyComm
             AutonomyAsk::Set(SetLevel { principal: principal.clone(), level: *level, seconds: time.unwrap_or(0) })
         }
     };
-    let (_, [answer]) = policyd.autonomy(TraceId::NONE, ask, [])?;
-    let answer = document(&answer)?;
+    let answer = opened(policyd.autonomy(TraceId::NONE, ask, [])?)?;
     if screen.json() {
         screen.document(&answer)?;
         return Ok(Exit::Done);
     }
-    let until = |one: &Value| {
-        one["raised_until_ms"].as_u64().map_or_else(
-            || "for good".to_owned(),
-            |until| format!("for {} s more", until.saturating_sub(crate::screen::human::now_ms()) / 1_000),
-        )
-    };
-    match command {
-        AutonomyCommand::Show => {
+    match answer {
+        AutonomyAnswer::Levels(levels) => {
             let mut table = Table::new(&["WHO", "IS", "LEVEL", "HOW LONG"]);
-            for one in answer.as_array().into_iter().flatten() {
+            for one in &levels {
                 table.row(vec![
-                    cell(text(&one["principal"])),
-                    cell(text(&one["standing"])),
-                    cell(text(&one["level"])),
-                    cell(until(one)),
+                    cell(&one.principal),
+                    cell(one.standing.name()),
+                    cell(one.level.name()),
+                    cell(how_long(one.raised_until_ms)),
                 ]);
             }
             table.show(screen, 0)?;
         }
-        AutonomyCommand::Set { .. } => {
-            screen.line(&format!(
-                "{} is {}, {}.",
-                text(&answer["principal"]),
-                text(&answer["level"]),
-                until(&answer)
-            ))?;
+        AutonomyAnswer::Set(set) => {
+            let (level, long) = (set.level.name(), how_long(set.raised_until_ms));
+            screen.line(&format!("{} is {level}, {long}.", set.principal))?;
         }
     }
     Ok(Exit::Done)
+}
+
+fn how_long(until_ms: Option<u64>) -> String {
+    until_ms.map_or_else(
+        || "for good".to_owned(),
+        |until| format!("for {} s more", until.saturating_sub(crate::screen::human::now_ms()) / 1_000),
+    )
 }

@@ -3,20 +3,22 @@
 
 use std::io::{BufRead, IsTerminal, Read};
 
+use metnos_proto::doc::vault::{SecretGranted, SecretRow, SecretVersion, SecretWithdrawn, VaultAnswer};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::house::{SecretFor, VaultAsk, VaultPut};
 use metnos_proto::msg::sandboxd::MAX_SECRET;
 use metnos_proto::payload::Sealed;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::Serialize;
 use zeroize::Zeroizing;
 
 use crate::command_line::nouns::SecretCommand;
-use crate::daemons::connection::{Connection, document};
+use crate::daemons::connection::{Connection, opened};
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
-use crate::screen::human::scalar;
+use crate::screen::escape;
 use crate::screen::table::{Table, cell};
 use crate::screen::{Ink, Screen};
 
@@ -43,60 +45,77 @@ pub fn secret(screen: &mut Screen, instance: &Instance, command: &SecretCommand)
         SecretCommand::Grant { name, executor } => (Some(VaultAsk::Grant(of(name, executor))), None),
         SecretCommand::Withdraw { name, executor } => (Some(VaultAsk::Withdraw(of(name, executor))), None),
     };
-    let answer = match (ask, put, value) {
-        (Some(ask), _, _) => policyd.vault(TraceId::NONE, ask, [])?.1,
+    match (ask, put, value) {
+        (Some(ask), _, _) => {
+            let answer = opened(policyd.vault(TraceId::NONE, ask, [])?)?;
+            if screen.json() { screen.document(&answer)? } else { show(screen, &answer)? }
+        }
         (None, Some(put), Some(value)) => {
             let sealed = Sealed::new(&value).map_err(|error| CtlError::failed("the value", error, ""))?;
-            policyd.vault_put(TraceId::NONE, put, [sealed])?.1
+            let rotated = put.rotate;
+            let made = opened(policyd.vault_put(TraceId::NONE, put, [sealed])?)?;
+            if screen.json() { screen.document(&made)? } else { show_version(screen, &made, rotated)? }
         }
         (None, _, _) => return Err(CtlError::failed("secret", "there is nothing to do", "")),
-    };
-    let [answer] = answer;
-    let answer = document(&answer)?;
-    if screen.json() {
-        screen.document(&answer)?;
-        return Ok(Exit::Done);
-    }
-    match command {
-        SecretCommand::List => list(screen, &answer)?,
-        SecretCommand::Set { name } => {
-            screen.line(&format!(
-                "`{name}` is in the vault. An executor is given it only after `metnosctl secret grant`."
-            ))?;
-        }
-        SecretCommand::Rotate { name } => {
-            screen.line(&format!(
-                "`{name}` has its value number {}; calls from now on are given that.",
-                answer["version"]
-            ))?;
-        }
-        SecretCommand::Remove { name } => {
-            screen.line(&format!("`{name}` is gone; what needs it is denied from now on."))?
-        }
-        SecretCommand::Grant { name, .. } => {
-            let (executor, files) = (scalar(&answer["executor"]), scalar(&answer["files"]));
-            screen.line(&format!("{executor} is given `{name}` from now on, as its files are now ({files})."))?;
-        }
-        SecretCommand::Withdraw { name, executor } => {
-            screen.line(&format!("{executor} is not given `{name}` any more."))?
-        }
     }
     Ok(Exit::Done)
 }
 
-fn list(screen: &mut Screen, answer: &Value) -> Result<(), CtlError> {
-    let rows = answer.as_array().map(Vec::as_slice).unwrap_or_default();
+fn show_version(screen: &mut Screen, made: &SecretVersion, rotated: bool) -> Result<(), CtlError> {
+    let name = escape::line(&made.name);
+    if rotated {
+        screen.line(&format!("`{name}` has its value number {}; calls from now on are given that.", made.version))
+    } else {
+        screen.line(&format!("`{name}` is in the vault. An executor is given it only after `metnosctl secret grant`."))
+    }
+}
+
+fn show(screen: &mut Screen, answer: &VaultAnswer) -> Result<(), CtlError> {
+    match answer {
+        VaultAnswer::Secrets(rows) => list(screen, rows),
+        VaultAnswer::Removed(gone) => {
+            screen.line(&format!("`{}` is gone; what needs it is denied from now on.", escape::line(&gone.name)))
+        }
+        VaultAnswer::Granted(SecretGranted { name, executor, files }) => {
+            let (name, executor, files) = (escape::line(name), escape::line(executor), escape::line(files));
+            screen.line(&format!("{executor} is given `{name}` from now on, as its files are now ({files})."))
+        }
+        VaultAnswer::Withdrawn(SecretWithdrawn { name, executor }) => {
+            let (name, executor) = (escape::line(name), escape::line(executor));
+            screen.line(&format!("{executor} is not given `{name}` any more."))
+        }
+    }
+}
+
+fn list(screen: &mut Screen, rows: &[SecretRow]) -> Result<(), CtlError> {
     if rows.is_empty() {
         return screen.line("The vault is empty.");
     }
     let mut table = Table::new(&["NAME", "VALUE", "GIVEN TO"]);
     for one in rows {
-        let given: Vec<String> =
-            one["given"].as_array().into_iter().flatten().map(|given| scalar(&given["executor"])).collect();
+        let given: Vec<&str> = one.given.iter().map(|given| given.executor.as_str()).collect();
         let to = if given.is_empty() { "nobody".to_owned() } else { given.join(", ") };
-        table.row(vec![cell(scalar(&one["name"])), cell(format!("number {}", one["version"])), cell(to)]);
+        table.row(vec![cell(&one.name), cell(format!("number {}", one.version)), cell(to)]);
     }
     table.show(screen, 0)
+}
+
+/// Whether the owner has given a key or a token, or taken it away.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Given {
+    /// The owner has given it.
+    Owner,
+    /// There is none.
+    None,
+}
+
+impl Given {
+    /// Whether there is one.
+    #[must_use]
+    pub const fn is(given: bool) -> Self {
+        if given { Self::Owner } else { Self::None }
+    }
 }
 
 /// The value of a secret.

@@ -5,15 +5,32 @@ use metnos_proto::ids::TraceId;
 use metnos_proto::msg::door::{DoorStatus, MAX_TOKEN, PutToken};
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::command_line::nouns::TelegramCommand;
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
-use crate::people::secret::typed;
+use crate::people::secret::{Given, typed};
 use crate::screen::Screen;
 use crate::screen::escape;
+
+/// The token of the bot was given, or taken away.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TokenPut {
+    /// Where the token comes from.
+    token: Given,
+}
+
+/// How the bot does.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BotStatus {
+    /// Whether there is one.
+    configured: bool,
+    /// How it does; empty when there is none.
+    state: String,
+}
 
 /// Does what `telegram` says.
 ///
@@ -36,7 +53,7 @@ fn token(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
     drop(door);
     Connection::to(instance)?.restart(RoleName::Gatewayd)?;
     if screen.json() {
-        screen.document(&json!({ "token": if given { "owner" } else { "none" } }))?;
+        screen.document(&TokenPut { token: Given::is(given) })?;
     } else if given {
         screen.line(
             "The door keeps the token and is started anew. `metnosctl telegram status` shows how the bot does;",
@@ -52,7 +69,7 @@ fn status(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
     let mut door = Connection::to(instance)?.open::<CtlDoor>()?;
     let (report, []) = door.door_status(TraceId::NONE, DoorStatus {}, [])?;
     if screen.json() {
-        screen.document(&json!({ "configured": !report.telegram.is_empty(), "state": report.telegram }))?;
+        screen.document(&BotStatus { configured: !report.telegram.is_empty(), state: report.telegram })?;
     } else if report.telegram.is_empty() {
         screen.line("No bot is configured: @BotFather makes one, then `metnosctl telegram token`.")?;
     } else {

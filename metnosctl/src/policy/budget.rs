@@ -1,16 +1,17 @@
 //! `budget`: what was used of what may be, and another limit for a while.
 
+use metnos_proto::doc::budget::{BudgetAnswer, BudgetReport, BudgetRow};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::house::{BudgetAsk, BudgetOf, RaiseBudget};
-use serde_json::Value;
 
 use crate::command_line::nouns::BudgetCommand;
-use crate::daemons::connection::{Connection, document};
+use crate::daemons::connection::{Connection, opened};
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::models::spend::money;
-use crate::screen::human::{ago, now_ms, scalar};
+use crate::screen::escape;
+use crate::screen::human::{ago, now_ms};
 use crate::screen::table::{Table, cell, inked};
 use crate::screen::{Ink, Screen};
 
@@ -31,34 +32,32 @@ pub fn budget(screen: &mut Screen, instance: &Instance, command: &BudgetCommand)
         }
         BudgetCommand::Restore { principal, budget } => BudgetAsk::Restore(of(principal, budget)),
     };
-    let (_, [answer]) = policyd.budget(TraceId::NONE, ask, [])?;
-    let answer = document(&answer)?;
+    let answer = opened(policyd.budget(TraceId::NONE, ask, [])?)?;
     if screen.json() {
         screen.document(&answer)?;
         return Ok(Exit::Done);
     }
-    let name = scalar(&answer["budget"]);
-    match command {
-        BudgetCommand::Show { .. } => show(screen, &answer)?,
-        BudgetCommand::Raise { principal, .. } => {
-            let limit = shown(&answer, "limit", name.starts_with("money."));
-            screen.line(&format!("`{name}` of {principal} is {limit}, {}.", until(&answer["until_ms"])))?;
+    match &answer {
+        BudgetAnswer::Report(report) => show(screen, report)?,
+        BudgetAnswer::Raised(raised) => {
+            let limit = shown(raised.limit, raised.budget.starts_with("money."));
+            let (name, whose) = (escape::line(&raised.budget), escape::line(&raised.principal));
+            screen.line(&format!("`{name}` of {whose} is {limit}, {}.", until(raised.until_ms)))?;
         }
-        BudgetCommand::Restore { principal, .. } => {
-            screen.line(&format!("`{name}` of {principal} is what metnos.toml says."))?;
+        BudgetAnswer::Restored(restored) => {
+            let (name, whose) = (escape::line(&restored.budget), escape::line(&restored.principal));
+            screen.line(&format!("`{name}` of {whose} is what metnos.toml says."))?;
         }
     }
     Ok(Exit::Done)
 }
 
-fn shown(row: &Value, key: &str, is_money: bool) -> String {
-    let number = row[key].as_u64().unwrap_or(0);
+fn shown(number: u64, is_money: bool) -> String {
     if is_money { money(number) } else { number.to_string() }
 }
 
-fn until(ms: &Value) -> String {
-    let left = |until: u64| format!("for {} more", ago(now_ms(), until.max(now_ms())));
-    ms.as_u64().map_or_else(String::new, left)
+fn until(until: u64) -> String {
+    format!("for {} more", ago(now_ms(), until.max(now_ms())))
 }
 
 /// What a budget counts, for people.
@@ -77,27 +76,25 @@ fn counts(name: &str) -> &'static str {
     }
 }
 
-fn show(screen: &mut Screen, answer: &Value) -> Result<(), CtlError> {
+fn show(screen: &mut Screen, report: &BudgetReport) -> Result<(), CtlError> {
     let mut table = Table::new(&["WHOSE", "COUNTS", "USED", "LIMIT", "LEFT", "BUDGET", "CHANGED"]);
-    for row in answer["budgets"].as_array().into_iter().flatten() {
-        let is_money = row["money"] == true;
-        let (used, limit) = (row["used"].as_u64().unwrap_or(0), row["limit"].as_u64().unwrap_or(0));
+    for row in &report.budgets {
+        let BudgetRow { used, limit, money, .. } = *row;
         let near = used > 0 && u128::from(used) * 100 >= u128::from(limit) * NEAR_PERCENT;
-        let (name, left) = (scalar(&row["budget"]), limit.saturating_sub(used));
         table.row(vec![
-            cell(scalar(&row["principal"])),
-            cell(counts(&name)),
-            inked(shown(row, "used", is_money), if near { Ink::Warn } else { Ink::Plain }),
-            cell(shown(row, "limit", is_money)),
-            cell(if is_money { money(left) } else { left.to_string() }),
-            cell(name),
-            cell(until(&row["changed_until_ms"])),
+            cell(&row.principal),
+            cell(counts(&row.budget)),
+            inked(shown(used, money), if near { Ink::Warn } else { Ink::Plain }),
+            cell(shown(limit, money)),
+            cell(shown(limit.saturating_sub(used), money)),
+            cell(&row.budget),
+            cell(row.changed_until_ms.map_or_else(String::new, until)),
         ]);
     }
     table.show(screen, 0)?;
     screen.line(&format!(
         "Births left today: {}. Calls a minute: {} of each sender.",
-        answer["births_left_today"], answer["calls_per_minute"]
+        report.births_left_today, report.calls_per_minute
     ))?;
     screen.line(
         "Money is in the currency of your prices (`prices` in metnos.toml; without any it stays 0.00). Days and months are \

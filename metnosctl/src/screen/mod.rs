@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 
 use metnos_proto::msg::common::Lang;
 use metnos_texts::{Key, say, tell};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::error::CtlError;
 
@@ -82,6 +82,11 @@ fn columns(var: impl Fn(&str) -> Option<std::ffi::OsString>, kernel: impl Fn() -
 /// Whether colours are wanted at all (<https://no-color.org>).
 fn colours_wanted(var: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
     var("NO_COLOR").is_none_or(|value| value.is_empty()) && var("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// A document that cannot be written as JSON.
+fn unwritten(error: serde_json::Error) -> CtlError {
+    CtlError::failed("the document", error, "")
 }
 
 impl Screen {
@@ -211,9 +216,9 @@ impl Screen {
     ///
     /// # Errors
     /// When the output is gone.
-    pub fn document(&mut self, document: &Value) -> Result<(), CtlError> {
-        let text = escape::json(&format!("{document:#}"));
-        writeln!(self.out, "{text}")?;
+    pub fn document(&mut self, document: &impl Serialize) -> Result<(), CtlError> {
+        let text = serde_json::to_string_pretty(document).map_err(unwritten)?;
+        writeln!(self.out, "{}", escape::json(&text))?;
         Ok(())
     }
 
@@ -221,8 +226,9 @@ impl Screen {
     ///
     /// # Errors
     /// When the output is gone.
-    pub fn json_line(&mut self, document: &Value) -> Result<(), CtlError> {
-        writeln!(self.out, "{}", escape::json(&document.to_string()))?;
+    pub fn json_line(&mut self, document: &impl Serialize) -> Result<(), CtlError> {
+        let text = serde_json::to_string(document).map_err(unwritten)?;
+        writeln!(self.out, "{}", escape::json(&text))?;
         self.out.flush()?;
         Ok(())
     }
@@ -270,7 +276,7 @@ impl Screen {
             return Ok(());
         }
         if self.json {
-            return self.document(&json!({ "ok": false, "error": error.document() }));
+            return self.document(&error.report());
         }
         if self.lang == Lang::It {
             let told = match error {
@@ -416,7 +422,7 @@ mod tests {
     fn an_error_for_a_program_is_a_document_on_standard_output() {
         let (mut json, out, err) = screen(true, [false, false], false);
         json.error(&CtlError::failed("what", "why\u{9b}", "remedy")).unwrap();
-        let document: Value = serde_json::from_str(&out.text()).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&out.text()).unwrap();
         assert_eq!(document["ok"], false);
         assert_eq!(document["error"]["why"], "what: why\u{9b}");
         assert!(!out.text().contains('\u{9b}'));

@@ -4,19 +4,97 @@
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
-use metnos_proto::msg::common::{Integrity, Label, Outcome, Readers, Refusal};
+use metnos_proto::msg::common::{Integrity, Label, Outcome, Readers, Refusal, Resources};
 use metnos_proto::msg::policyd::{Acted, CallRun, Ran, RunCall, ShowExecutor};
 use metnos_proto::payload::Sealed;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::command_line::cli::Run;
 use crate::daemons::connection::Connection;
-use crate::error::{CtlError, Exit, exit_of};
+use crate::error::{CtlError, ErrorDocument, Exit, exit_of};
 use crate::instance::Instance;
 use crate::screen::human;
 use crate::screen::{Ink, Screen};
 use crate::turns::ask;
 use crate::turns::values;
+
+/// What became of a call.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Ran")]
+pub struct RunReport {
+    /// Whether it did what was asked.
+    ok: bool,
+    /// Its turn.
+    turn: String,
+    /// Its name; null when it did not run.
+    call: Option<String>,
+    /// How it ended.
+    outcome: String,
+    /// What the executor returned, as its schema says.
+    result: Value,
+    /// Why it did not.
+    error: Option<ErrorDocument>,
+    /// Where its result comes from, and who may read it.
+    label: Option<LabelReport>,
+    /// What it used.
+    resources: Option<ResourceReport>,
+}
+
+/// Where a result comes from, and who may read it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Label")]
+pub struct LabelReport {
+    /// Where it comes from.
+    integrity: IntegrityName,
+    /// Who may read it.
+    readers: ReadersName,
+}
+
+/// Where a result comes from.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "Integrity")]
+pub enum IntegrityName {
+    /// From the owner.
+    Trusted,
+    /// From a source that the owner vouches for.
+    Vouched,
+    /// From elsewhere.
+    Untrusted,
+}
+
+/// Who may read a result.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "Readers")]
+pub enum ReadersName {
+    /// Anyone.
+    Public,
+    /// The owner and those the owner shows it to.
+    Private,
+    /// Only the owner.
+    Secret,
+}
+
+/// What a call used.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Resources")]
+pub struct ResourceReport {
+    /// Time in microseconds.
+    wall_us: u64,
+    /// Processor time in microseconds.
+    cpu_us: u64,
+    /// Memory in KiB.
+    peak_kib: u64,
+    /// The size of its result.
+    output_bytes: u64,
+    /// What it wrote to disks.
+    written_bytes: u64,
+    /// The step of the sandbox that carried it.
+    carrier: String,
+}
 
 /// Has the call decided and, when allowed, run; shows its result.
 ///
@@ -76,10 +154,16 @@ pub(crate) fn show(screen: &mut Screen, executor: &str, answer: &CallRun, result
 fn denied(screen: &mut Screen, answer: &CallRun, refusal: &Refusal) -> Result<Exit, CtlError> {
     let error = CtlError::Refused(refusal.clone());
     if screen.json() {
-        screen.document(&json!({
-            "ok": false, "turn": answer.turn.to_string(), "call": null, "outcome": "denied", "label": null,
-            "result": null, "resources": null, "error": error.document(),
-        }))?;
+        screen.document(&RunReport {
+            ok: false,
+            turn: answer.turn.to_string(),
+            call: None,
+            outcome: "denied".to_owned(),
+            result: Value::Null,
+            error: Some(error.document()),
+            label: None,
+            resources: None,
+        })?;
     } else {
         screen.error(&error)?;
     }
@@ -95,18 +179,22 @@ fn ended(screen: &mut Screen, executor: &str, answer: &CallRun, ran: &Ran, resul
     };
     let trouble = trouble(ran.outcome, &result);
     if screen.json() {
-        screen.document(&json!({
-            "ok": trouble.is_none(), "turn": answer.turn.to_string(), "call": ran.call.to_string(),
-            "outcome": ran.outcome.name(), "label": label(ran.label), "result": result,
-            "resources": {
-                "wall_us": ran.resources.wall_us, "cpu_us": ran.resources.cpu_us,
-                "peak_kib": ran.resources.peak_kib, "output_bytes": ran.resources.output_bytes,
-                "written_bytes": ran.resources.written_bytes, "carrier": ran.resources.carrier.name(),
-            },
-            "error": trouble.as_ref().map(|(class, why, remedy)| json!({
-                "code": ran.outcome.name(), "rule": class, "why": why, "remedy": remedy,
-            })),
-        }))?;
+        let error = trouble.as_ref().map(|(class, why, remedy)| ErrorDocument {
+            code: ran.outcome.name().to_owned(),
+            rule: class.clone(),
+            why: why.clone(),
+            remedy: remedy.clone(),
+        });
+        screen.document(&RunReport {
+            ok: trouble.is_none(),
+            turn: answer.turn.to_string(),
+            call: Some(ran.call.to_string()),
+            outcome: ran.outcome.name().to_owned(),
+            result,
+            error,
+            label: Some(label(ran.label)),
+            resources: Some(used(&ran.resources)),
+        })?;
     } else if let Some((class, why, remedy)) = &trouble {
         screen.complaint(&format!("{executor}: {why}"), class, remedy)?;
     } else if let Value::Object(document) = &result {
@@ -158,23 +246,36 @@ fn trouble(outcome: Outcome, result: &Value) -> Option<(String, String, String)>
     Some((said("class").unwrap_or_default(), said("message").unwrap_or_else(|| why.to_owned()), remedy.to_owned()))
 }
 
-fn label(label: Label) -> Value {
+const fn label(label: Label) -> LabelReport {
     let integrity = match label.integrity {
-        Integrity::Trusted => "trusted",
-        Integrity::Vouched => "vouched",
-        Integrity::Untrusted => "untrusted",
+        Integrity::Trusted => IntegrityName::Trusted,
+        Integrity::Vouched => IntegrityName::Vouched,
+        Integrity::Untrusted => IntegrityName::Untrusted,
     };
     let readers = match label.readers {
-        Readers::Public => "public",
-        Readers::Private => "private",
-        Readers::Secret => "secret",
+        Readers::Public => ReadersName::Public,
+        Readers::Private => ReadersName::Private,
+        Readers::Secret => ReadersName::Secret,
     };
-    json!({ "integrity": integrity, "readers": readers })
+    LabelReport { integrity, readers }
+}
+
+fn used(resources: &Resources) -> ResourceReport {
+    ResourceReport {
+        wall_us: resources.wall_us,
+        cpu_us: resources.cpu_us,
+        peak_kib: resources.peak_kib,
+        output_bytes: resources.output_bytes,
+        written_bytes: resources.written_bytes,
+        carrier: resources.carrier.name().to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
     use super::*;
     use crate::screen::testing::screen;
     use metnos_proto::ids::{CallId, HandleId, TurnId};

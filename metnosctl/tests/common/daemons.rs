@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use metnos_proto::doc::automation::HookAnswer;
+use metnos_proto::doc::models::{ModelList, ModelScan, ModelTest};
+use metnos_proto::doc::{Doc, Document};
 use metnos_proto::edge::{AnswererEnd, No, RawEnd, Served};
 use metnos_proto::edges::{CtlDoor, CtlMemoryd, CtlMind, CtlPolicyd, CtlSandboxd};
 use metnos_proto::edges::{EdgeId, ctl_door, ctl_memoryd, ctl_mind, ctl_policyd, ctl_sandboxd};
@@ -21,7 +24,7 @@ use metnos_proto::socket;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde_json::json;
 
-use super::{PATIENCE, Shared};
+use super::{PATIENCE, Shared, owned};
 
 /// The turn of every scene.
 pub const TURN: TurnId = TurnId::from_bytes([1; 16]);
@@ -47,8 +50,8 @@ pub struct Lines {
     pub broken: String,
     /// The chronicle's lines.
     pub tail: String,
-    /// What policyd says about proposals, the constitution, people and levels.
-    pub owned: String,
+    /// SOUL.md waits for the rite.
+    pub constitution_pending: bool,
     /// The mnests.
     pub mnests: String,
     /// A canary that is not stopped.
@@ -57,6 +60,11 @@ pub struct Lines {
 
 pub fn sealed(text: &str) -> Sealed {
     Sealed::new(text.as_bytes()).unwrap()
+}
+
+/// A document as an answer.
+pub fn told<T: Document>(document: &T) -> Served<Doc<T>, 1> {
+    Ok(Doc::seal(document)?)
 }
 
 pub struct Daemon(Shared);
@@ -78,9 +86,9 @@ impl ctl_door::ServeBlocking for Daemon {
         _: TraceId,
         ask: metnos_proto::msg::door::HookSecret,
         _: [Sealed; 0],
-    ) -> Served<metnos_proto::msg::common::Done, 1> {
+    ) -> Served<Doc<HookAnswer>, 1> {
         self.heard(format!("{ask:?}"));
-        Ok((metnos_proto::msg::common::Done {}, [sealed(&self.lines().owned)]))
+        told(&owned::hook(&ask))
     }
 
     fn fire_timer(
@@ -261,9 +269,9 @@ impl ctl_mind::ServeBlocking for Daemon {
         _: TraceId,
         ask: ListModels,
         _: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<ModelList>, 1> {
         self.heard(format!("{ask:?}"));
-        Ok((Done {}, [sealed("{}")]))
+        told(&ModelList { substrates: Vec::new(), roles: Vec::new() })
     }
 
     fn scan_models(
@@ -272,9 +280,9 @@ impl ctl_mind::ServeBlocking for Daemon {
         _: TraceId,
         ask: ScanModels,
         _: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<ModelScan>, 1> {
         self.heard(format!("{ask:?}"));
-        Ok((Done {}, [sealed("{}")]))
+        told(&ModelScan { substrates: Vec::new() })
     }
 
     fn test_model(
@@ -283,9 +291,9 @@ impl ctl_mind::ServeBlocking for Daemon {
         _: TraceId,
         ask: TestModel,
         _: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<ModelTest>, 1> {
         self.heard(format!("{ask:?}"));
-        Ok((Done {}, [sealed("{}")]))
+        told(&owned::model_test(&ask.model))
     }
 
     fn put_key(&mut self, _: &BlockingServer<CtlMind>, _: TraceId, ask: PutKey, [key]: [Sealed; 1]) -> Served<Done, 0> {

@@ -4,6 +4,7 @@
 
 mod card;
 pub mod daemons;
+mod owned;
 pub mod policyd;
 
 use std::os::fd::{AsFd, OwnedFd};

@@ -2,6 +2,12 @@
 
 use ed25519_dalek::Signer;
 use metnos_proto::chain::Anchor;
+use metnos_proto::doc::Doc;
+use metnos_proto::doc::automation::AutomationAnswer;
+use metnos_proto::doc::budget::BudgetAnswer;
+use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer};
+use metnos_proto::doc::vaglio::{ConstitutionReport, VaglioAnswer};
+use metnos_proto::doc::vault::{SecretVersion, VaultAnswer};
 use metnos_proto::edge::Served;
 use metnos_proto::edges::{CtlPolicyd, ctl_policyd};
 use metnos_proto::ids::{Sha256, TraceId};
@@ -18,6 +24,7 @@ use serde_json::json;
 
 use super::card::CARD;
 use super::daemons::*;
+use super::owned;
 
 impl ctl_policyd::ServeBlocking for Daemon {
     fn automation(
@@ -26,9 +33,9 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: TraceId,
         ask: metnos_proto::msg::people::AutomationAsk,
         _: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<AutomationAnswer>, 1> {
         self.heard(format!("{ask:?}"));
-        Ok((Done {}, [sealed(&self.lines().owned)]))
+        told(&owned::automation(&ask))
     }
 
     fn run_call(
@@ -112,14 +119,20 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: TraceId,
         ask: VaglioAsk,
         _: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<VaglioAnswer>, 1> {
         self.heard(format!("vaglio {ask:?}"));
-        Ok((Done {}, [sealed(&self.lines().owned)]))
+        told(&owned::vaglio(&ask))
     }
 
-    fn rite(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: Rite, _: [Sealed; 0]) -> Served<Done, 1> {
+    fn rite(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: Rite,
+        _: [Sealed; 0],
+    ) -> Served<Doc<ConstitutionReport>, 1> {
         self.heard(format!("rite {ask:?}"));
-        Ok((Done {}, [sealed(&self.lines().owned)]))
+        told(&owned::constitution(self.lines().constitution_pending))
     }
 
     fn pairing(
@@ -128,9 +141,9 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: TraceId,
         ask: PairingAsk,
         _: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<PairingAnswer>, 1> {
         self.heard(format!("pairing {ask:?}"));
-        Ok((Done {}, [sealed(&self.lines().owned)]))
+        told(&owned::pairing(&ask))
     }
 
     fn autonomy(
@@ -139,14 +152,20 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: TraceId,
         ask: AutonomyAsk,
         _: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<AutonomyAnswer>, 1> {
         self.heard(format!("autonomy {ask:?}"));
-        Ok((Done {}, [sealed(&self.lines().owned)]))
+        told(&owned::autonomy(&ask))
     }
 
-    fn vault(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: VaultAsk, _: [Sealed; 0]) -> Served<Done, 1> {
+    fn vault(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: VaultAsk,
+        _: [Sealed; 0],
+    ) -> Served<Doc<VaultAnswer>, 1> {
         self.heard(format!("vault {ask:?}"));
-        Ok((Done {}, [sealed(&self.lines().owned)]))
+        told(&owned::vault(&ask))
     }
 
     fn vault_put(
@@ -155,9 +174,9 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: TraceId,
         ask: VaultPut,
         [value]: [Sealed; 1],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<SecretVersion>, 1> {
         self.heard(format!("vault_put {ask:?} of {} bytes", value.len()));
-        Ok((Done {}, [sealed(&self.lines().owned)]))
+        told(&SecretVersion { name: ask.name, version: 1 })
     }
 
     fn budget(
@@ -166,9 +185,9 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: TraceId,
         ask: BudgetAsk,
         _: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<BudgetAnswer>, 1> {
         self.heard(format!("budget {ask:?}"));
-        Ok((Done {}, [sealed(&self.lines().owned)]))
+        told(&owned::budget(&ask))
     }
 
     fn check_policy(

@@ -5,9 +5,9 @@
 use std::rc::Rc;
 
 use metnos_policy::vaglio::sieve::Proposal;
+use metnos_proto::doc::vaglio::ProposedRaise;
 use metnos_proto::msg::common::Refusal;
 use metnos_proto::msg::house::{BudgetOf, RaiseBudget};
-use serde_json::{Value, json};
 
 use super::HOUSE;
 use super::count::{Budget, Over};
@@ -51,15 +51,15 @@ impl Raise {
 
     /// As it is kept with its proposal.
     #[must_use]
-    pub fn document(&self) -> Value {
-        json!({"principal": self.whose, "budget": self.budget.name(), "limit": self.limit, "seconds": LASTS_S})
+    pub fn document(&self) -> ProposedRaise {
+        let (principal, budget) = (self.whose.clone(), self.budget.name().to_owned());
+        ProposedRaise { budget, limit: self.limit, principal, seconds: LASTS_S }
     }
 
     /// Reads it back.
     #[must_use]
-    pub fn parse(document: &Value) -> Option<Self> {
-        let whose = document["principal"].as_str()?.to_owned();
-        Some(Self { whose, budget: Budget::parse(document["budget"].as_str()?)?, limit: document["limit"].as_u64()? })
+    pub fn parse(document: ProposedRaise) -> Option<Self> {
+        Some(Self { whose: document.principal, budget: Budget::parse(&document.budget)?, limit: document.limit })
     }
 
     /// What the owner would read.

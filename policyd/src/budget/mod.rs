@@ -13,13 +13,13 @@ mod thinking;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use metnos_proto::doc::budget::{BudgetAnswer, BudgetRaised, BudgetReport, BudgetRestored, BudgetRow};
 use metnos_proto::executor::Class;
 use metnos_proto::ids::{CallId, TraceId, TurnId};
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::house::{BudgetAsk, BudgetOf, RaiseBudget};
 use metnos_proto::msg::memoryd::{Cost, CostStage, Spending, Spent};
 use rusqlite::{Connection, params};
-use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
 
 use crate::clock::DAY_MS;
@@ -274,11 +274,11 @@ impl Policy {
     ///
     /// # Errors
     /// When there is no such principal or budget, or it could not be recorded.
-    pub(crate) async fn budget(self: &Rc<Self>, by: &str, ask: BudgetAsk) -> Result<Value, Refusal> {
+    pub(crate) async fn budget(self: &Rc<Self>, by: &str, ask: BudgetAsk) -> Result<BudgetAnswer, Refusal> {
         match ask {
-            BudgetAsk::Show(principal) => self.show_budgets(&principal).await,
-            BudgetAsk::Raise(ask) => self.raise_budget(by, ask).await,
-            BudgetAsk::Restore(of) => self.restore_budget(by, &of).await,
+            BudgetAsk::Show(principal) => self.show_budgets(&principal).await.map(BudgetAnswer::Report),
+            BudgetAsk::Raise(ask) => self.raise_budget(by, ask).await.map(BudgetAnswer::Raised),
+            BudgetAsk::Restore(of) => self.restore_budget(by, &of).await.map(BudgetAnswer::Restored),
         }
     }
 
@@ -304,7 +304,7 @@ impl Policy {
         Ok((whose, budget))
     }
 
-    pub(super) async fn raise_budget(self: &Rc<Self>, by: &str, ask: RaiseBudget) -> Result<Value, Refusal> {
+    pub(super) async fn raise_budget(self: &Rc<Self>, by: &str, ask: RaiseBudget) -> Result<BudgetRaised, Refusal> {
         let (whose, budget) = self.which(&ask.of)?;
         if ask.seconds == 0 || ask.seconds > MAX_RAISE_S {
             let why =
@@ -329,10 +329,10 @@ impl Policy {
             .await
             .map_err(|error| not_durable(&error))?;
         self.house().used.borrow_mut().raises.insert((whose, budget), (limit, until));
-        Ok(json!({"principal": ask.of.principal, "budget": name, "limit": limit, "until_ms": until}))
+        Ok(BudgetRaised { principal: ask.of.principal, budget: name.to_owned(), limit, until_ms: until })
     }
 
-    async fn restore_budget(self: &Rc<Self>, by: &str, of: &BudgetOf) -> Result<Value, Refusal> {
+    async fn restore_budget(self: &Rc<Self>, by: &str, of: &BudgetOf) -> Result<BudgetRestored, Refusal> {
         let (whose, budget) = self.which(of)?;
         let name = budget.name();
         if self.house().used.borrow_mut().raises.remove(&(whose.clone(), budget)).is_none() {
@@ -347,10 +347,10 @@ impl Policy {
             .await
             .map_err(|error| not_durable(&error))?;
         self.chronicled("budget_restored", &format!("{by} restores the budget {name} of {}", of.principal)).await?;
-        Ok(json!({"principal": of.principal, "budget": name}))
+        Ok(BudgetRestored { principal: of.principal.clone(), budget: name.to_owned() })
     }
 
-    async fn show_budgets(&self, name: &str) -> Result<Value, Refusal> {
+    async fn show_budgets(&self, name: &str) -> Result<BudgetReport, Refusal> {
         let set = &self.setting.budget;
         let now = self.clock.wall_ms();
         self.house().used.borrow_mut().turn_to(now);
@@ -397,12 +397,12 @@ impl Policy {
         rows.push(row(&used, set, "", Budget::HouseDay, day));
         rows.push(row(&used, set, "", Budget::HouseMonth, month));
         let growth = self.registry.borrow().growth_left(now);
-        Ok(json!({
-            "budgets": rows,
-            "births_left_today": growth.births_today,
-            "calls_per_minute": self.setting.calls_per_minute,
-            "day_ends_ms": (now / DAY_MS + 1) * DAY_MS,
-        }))
+        Ok(BudgetReport {
+            budgets: rows,
+            births_left_today: growth.births_today,
+            calls_per_minute: self.setting.calls_per_minute,
+            day_ends_ms: (now / DAY_MS + 1) * DAY_MS,
+        })
     }
 
     /// How many calls of this principal run now.
@@ -419,11 +419,15 @@ fn row(
     principal: &str,
     budget: Budget,
     number: u64,
-) -> Value {
+) -> BudgetRow {
     let (limit, until) = used.limit(set, principal, budget);
     let whose = if principal.is_empty() { HOUSE } else { principal };
-    json!({
-        "principal": whose, "budget": budget.name(), "used": number, "limit": limit, "money": budget.is_money(),
-        "changed_until_ms": until,
-    })
+    BudgetRow {
+        principal: whose.to_owned(),
+        budget: budget.name().to_owned(),
+        used: number,
+        limit,
+        money: budget.is_money(),
+        changed_until_ms: until,
+    }
 }

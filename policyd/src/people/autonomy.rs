@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use metnos_proto::doc::people::{AutonomyAnswer, LevelSet, PrincipalLevel};
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::{Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{AutonomyAsk, SetLevel};
 use rusqlite::{Connection, params};
-use serde_json::{Value, json};
 
 use crate::calls::explain::level as level_name;
 use crate::policy::Policy;
@@ -118,14 +118,14 @@ impl Policy {
     ///
     /// # Errors
     /// When the principal is unknown, may not have that level, or it could not be recorded.
-    pub(crate) async fn autonomy(self: &Rc<Self>, by: &str, ask: AutonomyAsk) -> Result<Value, Refusal> {
+    pub(crate) async fn autonomy(self: &Rc<Self>, by: &str, ask: AutonomyAsk) -> Result<AutonomyAnswer, Refusal> {
         match ask {
-            AutonomyAsk::Show => Ok(self.show_levels()),
-            AutonomyAsk::Set(ask) => self.set_level(by, &ask).await,
+            AutonomyAsk::Show => Ok(AutonomyAnswer::Levels(self.show_levels())),
+            AutonomyAsk::Set(ask) => self.set_level(by, &ask).await.map(AutonomyAnswer::Set),
         }
     }
 
-    fn show_levels(&self) -> Value {
+    fn show_levels(&self) -> Vec<PrincipalLevel> {
         let now = self.clock.wall_ms();
         let house = self.house();
         let owner = format!("cli:uid:{}", self.setting.owner_uid);
@@ -138,15 +138,17 @@ impl Policy {
         let one = |name: &String| {
             let it = self.named_principal(name).ok()?;
             let until = house.levels.borrow().raised_until(name, now);
-            Some(json!({
-                "principal": it.name, "standing": crate::people::pairing::standing_name(it.standing),
-                "level": level_name(it.level), "raised_until_ms": until,
-            }))
+            Some(PrincipalLevel {
+                principal: it.name,
+                standing: it.standing.into(),
+                level: it.level.into(),
+                raised_until_ms: until,
+            })
         };
         names.iter().filter_map(one).collect()
     }
 
-    async fn set_level(self: &Rc<Self>, by: &str, ask: &SetLevel) -> Result<Value, Refusal> {
+    async fn set_level(self: &Rc<Self>, by: &str, ask: &SetLevel) -> Result<LevelSet, Refusal> {
         let it = self.named_principal(&ask.principal)?;
         admissible(it.standing, ask.level, ask.seconds)?;
         let now = self.clock.wall_ms();
@@ -171,7 +173,7 @@ impl Policy {
         self.house().levels.borrow_mut().0.insert(it.name.clone(), own);
         self.refresh_worlds();
         let until = own.raised.map(|(_, until)| until);
-        Ok(json!({"principal": it.name, "level": level_name(ask.level), "raised_until_ms": until}))
+        Ok(LevelSet { principal: it.name, level: ask.level.into(), raised_until_ms: until })
     }
 
     /// Open turns go by the level that holds now.

@@ -5,6 +5,12 @@ pub(crate) mod door;
 
 use std::rc::Rc;
 
+use metnos_proto::doc::Doc;
+use metnos_proto::doc::automation::AutomationAnswer;
+use metnos_proto::doc::budget::BudgetAnswer;
+use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer};
+use metnos_proto::doc::vaglio::{ConstitutionReport, VaglioAnswer};
+use metnos_proto::doc::vault::{SecretVersion, VaultAnswer};
 use metnos_proto::edge::{No, Served};
 use metnos_proto::edges::{CtlPolicyd, PlannerPolicyd, SyntdPolicyd};
 use metnos_proto::edges::{ctl_policyd, planner_policyd, syntd_policyd};
@@ -343,44 +349,79 @@ impl ctl_policyd::Serve for Policy {
         Ok((Redacted { seq: recorded.seq }, []))
     }
 
-    async fn vaglio(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: VaglioAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn vaglio(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: VaglioAsk,
+        []: [Sealed; 0],
+    ) -> Served<Doc<VaglioAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok((Done {}, [sealed(&Policy::vaglio(&self, &by, ask).await?)?]))
+        Ok(Doc::seal(&Policy::vaglio(&self, &by, ask).await?)?)
     }
 
-    async fn rite(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Rite, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn rite(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: Rite,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ConstitutionReport>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok((Done {}, [sealed(&Policy::rite(&self, &by, ask).await?)?]))
+        Ok(Doc::seal(&Policy::rite(&self, &by, ask).await?)?)
     }
 
-    async fn pairing(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: PairingAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn pairing(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: PairingAsk,
+        []: [Sealed; 0],
+    ) -> Served<Doc<PairingAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok((Done {}, [sealed(&Policy::pairing(&self, &by, ask).await?)?]))
+        Ok(Doc::seal(&Policy::pairing(&self, &by, ask).await?)?)
     }
 
-    async fn vault(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: VaultAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn vault(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: VaultAsk, []: [Sealed; 0]) -> Served<Doc<VaultAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok((Done {}, [sealed(&Policy::vault(&self, &by, ask).await?)?]))
+        Ok(Doc::seal(&Policy::vault(&self, &by, ask).await?)?)
     }
 
-    async fn vault_put(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: VaultPut, [value]: [Sealed; 1]) -> Served<Done, 1> {
+    async fn vault_put(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: VaultPut,
+        [value]: [Sealed; 1],
+    ) -> Served<Doc<SecretVersion>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok((Done {}, [sealed(&self.put_secret(&by, ask, &value).await?)?]))
+        Ok(Doc::seal(&self.put_secret(&by, ask, &value).await?)?)
     }
 
-    async fn budget(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: BudgetAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn budget(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: BudgetAsk,
+        []: [Sealed; 0],
+    ) -> Served<Doc<BudgetAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok((Done {}, [sealed(&Policy::budget(&self, &by, ask).await?)?]))
+        Ok(Doc::seal(&Policy::budget(&self, &by, ask).await?)?)
     }
 
-    async fn autonomy(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: AutonomyAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn autonomy(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: AutonomyAsk,
+        []: [Sealed; 0],
+    ) -> Served<Doc<AutonomyAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok((Done {}, [sealed(&Policy::autonomy(&self, &by, ask).await?)?]))
+        Ok(Doc::seal(&Policy::autonomy(&self, &by, ask).await?)?)
     }
 
-    async fn automation(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: AutomationAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn automation(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: AutomationAsk,
+        []: [Sealed; 0],
+    ) -> Served<Doc<AutomationAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok((Done {}, [sealed(&Policy::automation(&self, &by, ask).await?)?]))
+        Ok(Doc::seal(&Policy::automation(&self, &by, ask).await?)?)
     }
 }
 

@@ -2,12 +2,12 @@
 //! changes nothing until the rite, and until then Metnos does nothing of its own accord (design: policy §1).
 
 use metnos_policy::soul::{self, Law, Soul};
+use metnos_proto::doc::vaglio::{self as doc, ConstitutionReport, LawsInFile, LawsInForce};
 use metnos_proto::ids::{Blake3, TraceId};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::ConstitutionModified;
 use metnos_proto::msg::vaglio::Rite;
 use rusqlite::{Connection, OptionalExtension, params};
-use serde_json::{Value, json};
 
 use crate::policy::Policy;
 use crate::refusals::memory_gone;
@@ -140,14 +140,14 @@ impl Policy {
     ///
     /// # Errors
     /// When the file is none, or not the one that was shown.
-    pub(crate) async fn rite(&self, by: &str, ask: Rite) -> Result<Value, Refusal> {
+    pub(crate) async fn rite(&self, by: &str, ask: Rite) -> Result<ConstitutionReport, Refusal> {
         match ask {
             Rite::Look => Ok(self.look_at_laws()),
             Rite::Constitution(digest) => self.confirm(by, &digest).await,
         }
     }
 
-    async fn confirm(&self, by: &str, digest: &str) -> Result<Value, Refusal> {
+    async fn confirm(&self, by: &str, digest: &str) -> Result<ConstitutionReport, Refusal> {
         let (bytes, soul) =
             self.soul_file().map_err(|why| Refusal::new(RefusalCode::Invalid, "constitution.form", why))?;
         if soul.digest.to_string() != digest {
@@ -169,24 +169,29 @@ impl Policy {
         Ok(self.look_at_laws())
     }
 
-    fn look_at_laws(&self) -> Value {
+    fn look_at_laws(&self) -> ConstitutionReport {
         let pending = self.constitution_pending();
         let file = self.soul_file();
         let constitution = self.house().constitution.borrow();
-        json!({
-            "in_force": constitution.pinned.as_ref().map(|soul| json!({
-                "digest": soul.digest.to_string(), "laws": laws(&soul.laws), "since_ms": constitution.since_ms,
-            })),
-            "file": match &file {
-                Ok((_, soul)) => json!({"digest": soul.digest.to_string(), "laws": laws(&soul.laws), "fault": ""}),
-                Err(why) => json!({"digest": "", "laws": [], "fault": why}),
-            },
-            "pending": pending != Pending::No,
-            "why": match &pending { Pending::No => "", Pending::Yes(why) => why },
-        })
+        let in_force = constitution.pinned.as_ref().map(|soul| LawsInForce {
+            digest: soul.digest.to_string(),
+            laws: laws(&soul.laws),
+            since_ms: constitution.since_ms,
+        });
+        let file = match file {
+            Ok((_, soul)) => {
+                LawsInFile { digest: soul.digest.to_string(), laws: laws(&soul.laws), fault: String::new() }
+            }
+            Err(fault) => LawsInFile { digest: String::new(), laws: Vec::new(), fault },
+        };
+        let (pending, why) = match pending {
+            Pending::No => (false, String::new()),
+            Pending::Yes(why) => (true, why),
+        };
+        ConstitutionReport { in_force, file, pending, why }
     }
 }
 
-fn laws(laws: &[Law]) -> Vec<Value> {
-    laws.iter().map(|law| json!({"name": law.name, "text": law.text})).collect()
+fn laws(laws: &[Law]) -> Vec<doc::Law> {
+    laws.iter().map(|law| doc::Law { name: law.name.clone(), text: law.text.clone() }).collect()
 }

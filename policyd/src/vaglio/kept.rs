@@ -2,8 +2,10 @@
 
 use metnos_policy::vaglio::sieve::{Proposal, Sifted, Way};
 use metnos_policy::vaglio::weigh::Answer;
+use metnos_proto::doc::vaglio::{self as doc, ProposalState, ProposalVerdict, ProposedRaise, WeighedEnd};
 use metnos_proto::ids::Blake3;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::budget::escalate::Raise;
 use crate::clock::DAY_MS;
@@ -27,7 +29,7 @@ pub struct Kept {
     /// How well it fitted each end, by slug; what answers teach.
     pub fits: Vec<(String, f64)>,
     /// How it was weighed, as `vaglio explain` shows it.
-    pub weighed: Value,
+    pub weighed: doc::Weighed,
     /// When it was made, in milliseconds since the epoch.
     pub made_ms: u64,
     /// From when it may be said; 0 when never.
@@ -60,81 +62,202 @@ impl Kept {
 
     /// How it stands, for people.
     #[must_use]
-    pub fn standing(&self, now_ms: u64) -> &'static str {
-        match self.answer {
-            Some(answer) => answer.name(),
-            None if !self.is_heard() => self.way.name(),
-            None if now_ms < self.due_ms => "later",
-            None => "waiting",
+    pub fn standing(&self, now_ms: u64) -> ProposalState {
+        match (self.answer, self.way) {
+            (Some(Answer::Accepted), _) => ProposalState::Accepted,
+            (Some(Answer::Refused), _) => ProposalState::Refused,
+            (Some(Answer::Silent), _) => ProposalState::Silent,
+            (None, Way::Blocked) => ProposalState::Blocked,
+            (None, Way::Unasked) => ProposalState::Unasked,
+            (None, Way::Digest | Way::Now) if now_ms < self.due_ms => ProposalState::Later,
+            (None, Way::Digest | Way::Now) => ProposalState::Waiting,
         }
     }
 
-    /// The whole of it, as it is stored and shown.
+    /// All of it, as the owner sees it.
     #[must_use]
-    pub fn document(&self) -> Value {
+    pub fn document(&self, now_ms: u64) -> doc::Proposal {
         let it = &self.proposal;
-        json!({
-            "id": self.id, "kind": it.kind, "subject": it.subject, "title": it.title, "effect": it.effect,
-            "touches": it.touches, "reversible": it.reversible, "urgency": it.urgency, "confidence": it.confidence,
-            "way": self.way.name(), "answer": self.answer.map(Answer::name), "made_ms": self.made_ms,
-            "due_ms": self.due_ms, "told_ms": self.told_ms, "weighed": self.weighed,
-            "raise": self.raise.as_ref().map(Raise::document),
+        doc::Proposal {
+            id: self.id.clone(),
+            kind: it.kind.clone(),
+            subject: it.subject.clone(),
+            title: it.title.clone(),
+            effect: it.effect.clone(),
+            touches: it.touches.clone(),
+            reversible: it.reversible,
+            urgency: it.urgency,
+            confidence: it.confidence,
+            way: way(self.way),
+            state: self.standing(now_ms),
+            answer: self.answer.map(verdict),
+            made_ms: self.made_ms,
+            due_ms: self.due_ms,
+            told_ms: self.told_ms,
+            raise: self.raise.as_ref().map(Raise::document),
+            weighed: self.weighed.clone(),
+        }
+    }
+
+    /// All of it, as it is stored.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn stored(&self) -> serde_json::Result<String> {
+        let it = &self.proposal;
+        serde_json::to_string(&Stored {
+            answer: self.answer.map(verdict),
+            confidence: it.confidence,
+            due_ms: self.due_ms,
+            effect: it.effect.clone(),
+            id: self.id.clone(),
+            kind: it.kind.clone(),
+            made_ms: self.made_ms,
+            raise: self.raise.as_ref().map(Raise::document),
+            reversible: it.reversible,
+            subject: it.subject.clone(),
+            title: it.title.clone(),
+            told_ms: self.told_ms,
+            touches: it.touches.clone(),
+            urgency: it.urgency,
+            way: way(self.way),
+            weighed: self.weighed.clone(),
         })
     }
 
-    /// Reads it back.
+    /// Reads back what was stored.
     #[must_use]
-    pub fn parse(document: &Value) -> Option<Self> {
-        let text = |key: &str| document[key].as_str().map(str::to_owned);
-        let answer = match document["answer"].as_str() {
+    pub fn parse(text: &str) -> Option<Self> {
+        let stored: Stored = serde_json::from_str(text).ok()?;
+        let raise = match stored.raise {
             None => None,
-            Some(name) => Some(
-                [Answer::Accepted, Answer::Refused, Answer::Silent].into_iter().find(|answer| answer.name() == name)?,
-            ),
+            Some(raise) => Some(Raise::parse(raise)?),
         };
-        let fits = document["weighed"]["ends"].as_array().into_iter().flatten();
         Some(Self {
-            id: text("id")?,
+            id: stored.id,
             proposal: Proposal {
-                kind: text("kind")?,
-                subject: text("subject")?,
-                title: text("title")?,
-                effect: text("effect")?,
-                touches: document["touches"]
-                    .as_array()?
-                    .iter()
-                    .filter_map(|one| Some(one.as_str()?.to_owned()))
-                    .collect(),
-                reversible: document["reversible"].as_bool()?,
-                urgency: document["urgency"].as_f64()?,
-                confidence: document["confidence"].as_f64()?,
+                kind: stored.kind,
+                subject: stored.subject,
+                title: stored.title,
+                effect: stored.effect,
+                touches: stored.touches,
+                reversible: stored.reversible,
+                urgency: stored.urgency,
+                confidence: stored.confidence,
             },
-            way: Way::parse(document["way"].as_str()?)?,
-            answer,
-            fits: fits.filter_map(|end| Some((end["slug"].as_str()?.to_owned(), end["fit"].as_f64()?))).collect(),
-            weighed: document["weighed"].clone(),
-            made_ms: document["made_ms"].as_u64()?,
-            due_ms: document["due_ms"].as_u64()?,
-            told_ms: document["told_ms"].as_u64().unwrap_or(0),
-            raise: match &document["raise"] {
-                Value::Null => None,
-                raise @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_)) => {
-                    Some(Raise::parse(raise)?)
-                }
-            },
+            way: Way::parse(stored.way.name())?,
+            answer: stored.answer.map(answer),
+            fits: stored.weighed.ends.iter().map(|end| (end.slug.clone(), end.fit)).collect(),
+            weighed: stored.weighed,
+            made_ms: stored.made_ms,
+            due_ms: stored.due_ms,
+            raise,
+            told_ms: stored.told_ms,
         })
+    }
+}
+
+/// A proposal on the disk. The order of the fields is that of the alphabet, as all of them were ever written.
+#[derive(Debug, Serialize, Deserialize)]
+struct Stored {
+    answer: Option<ProposalVerdict>,
+    confidence: f64,
+    due_ms: u64,
+    effect: String,
+    id: String,
+    kind: String,
+    made_ms: u64,
+    raise: Option<ProposedRaise>,
+    reversible: bool,
+    subject: String,
+    title: String,
+    /// Was not written at first.
+    #[serde(default)]
+    told_ms: u64,
+    touches: Vec<String>,
+    urgency: f64,
+    way: doc::ProposalWay,
+    weighed: doc::Weighed,
+}
+
+const fn way(way: Way) -> doc::ProposalWay {
+    match way {
+        Way::Blocked => doc::ProposalWay::Blocked,
+        Way::Unasked => doc::ProposalWay::Unasked,
+        Way::Digest => doc::ProposalWay::Digest,
+        Way::Now => doc::ProposalWay::Now,
+    }
+}
+
+const fn verdict(answer: Answer) -> ProposalVerdict {
+    match answer {
+        Answer::Accepted => ProposalVerdict::Accepted,
+        Answer::Refused => ProposalVerdict::Refused,
+        Answer::Silent => ProposalVerdict::Silent,
+    }
+}
+
+const fn answer(verdict: ProposalVerdict) -> Answer {
+    match verdict {
+        ProposalVerdict::Accepted => Answer::Accepted,
+        ProposalVerdict::Refused => Answer::Refused,
+        ProposalVerdict::Silent => Answer::Silent,
     }
 }
 
 /// How a proposal was weighed, in numbers and words.
 #[must_use]
-pub fn weighed(sifted: &Sifted, slugs: &[String]) -> Value {
-    json!({
-        "rule": sifted.rule, "why": sifted.why, "judge": sifted.judge, "estimate": sifted.estimate,
-        "alignment": sifted.alignment, "brake": sifted.brake, "product": sifted.alignment * sifted.brake,
-        "needed": sifted.needed,
-        "ends": sifted.ends.iter().zip(slugs).map(|(end, slug)| json!({
-            "slug": slug, "weight": end.weight, "threshold": end.threshold, "fit": end.fit, "part": end.part(),
-        })).collect::<Vec<_>>(),
-    })
+pub fn weighed(sifted: &Sifted, slugs: &[String]) -> doc::Weighed {
+    let ends = sifted.ends.iter().zip(slugs).map(|(end, slug)| WeighedEnd {
+        fit: end.fit,
+        part: end.part(),
+        slug: slug.clone(),
+        threshold: end.threshold,
+        weight: end.weight,
+    });
+    doc::Weighed {
+        alignment: sifted.alignment,
+        brake: sifted.brake,
+        ends: ends.collect(),
+        estimate: sifted.estimate,
+        judge: sifted.judge.to_owned(),
+        needed: sifted.needed,
+        product: sifted.alignment * sifted.brake,
+        rule: sifted.rule.to_owned(),
+        why: sifted.why.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// As the store of an instance holds it.
+    const STORED: &str = concat!(
+        r#"{"answer":null,"confidence":1.0,"due_ms":2,"effect":"e","id":"p1","kind":"budget","made_ms":1,"#,
+        r#""raise":{"budget":"calls.day","limit":3,"principal":"house","seconds":86400},"reversible":true,"#,
+        r#""subject":"s","title":"t","told_ms":0,"touches":["notes/"],"urgency":0.6,"way":"digest","#,
+        r#""weighed":{"alignment":0.5,"brake":1.0,"ends":[{"fit":0.5,"part":0.25,"slug":"order","threshold":0.5,"#,
+        r#""weight":0.5}],"estimate":false,"judge":"model","needed":0.15,"product":0.5,"rule":"vaglio.digest","#,
+        r#""why":"w"}}"#
+    );
+
+    #[test]
+    fn stored_proposal_is_written_byte_for_byte_as_it_was_read() {
+        let kept = Kept::parse(STORED).unwrap();
+        assert_eq!(kept.stored().unwrap(), STORED);
+        assert_eq!(kept.fits, [("order".to_owned(), 0.5)]);
+        let answered = STORED.replace(r#""answer":null"#, r#""answer":"silent""#);
+        assert_eq!(Kept::parse(&answered).unwrap().answer, Some(Answer::Silent));
+    }
+
+    #[test]
+    fn stored_proposal_without_the_time_it_was_told_was_not_told() {
+        let older = STORED.replace(r#""told_ms":0,"#, "");
+        assert_eq!(Kept::parse(&older).unwrap().told_ms, 0);
+        for needed in [r#""way":"digest","#, r#""urgency":0.6,"#, r#""id":"p1","#] {
+            assert!(Kept::parse(&STORED.replace(needed, "")).is_none(), "{needed}");
+        }
+    }
 }

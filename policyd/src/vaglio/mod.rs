@@ -12,16 +12,17 @@ use metnos_policy::vaglio::bother::{Day, WINDOW_MS};
 use metnos_policy::vaglio::sieve::{self, Proposal, Sifted, Standard, Way};
 use metnos_policy::vaglio::telos::{self, Telos};
 use metnos_policy::vaglio::weigh::{self, Answer};
+use metnos_proto::doc::vaglio::{self as doc, TelosEnd, TelosReport, VaglioAnswer};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::vaglio::{ProposalWay, Propose, Proposed, VaglioAsk};
 use rusqlite::{Connection, params};
-use serde_json::{Value, json};
 
 use crate::approvals::name_of;
 use crate::budget::escalate::Raise;
 use crate::guard::shown;
 use crate::policy::Policy;
 use crate::random::random;
+use crate::refusals::internal;
 use crate::store::StoreError;
 use crate::store::{not_durable, signed};
 use kept::{EXPIRES_MS, KEPT_MS, Kept};
@@ -57,8 +58,7 @@ impl Vaglio {
         let mut kept = BTreeMap::new();
         for row in rows {
             let (id, text) = row?;
-            let read = serde_json::from_str::<Value>(&text).ok().and_then(|document| Kept::parse(&document));
-            kept.insert(id.clone(), read.ok_or(StoreError::Damaged(format!("proposal {id}")))?);
+            kept.insert(id.clone(), Kept::parse(&text).ok_or(StoreError::Damaged(format!("proposal {id}")))?);
         }
         Ok(Self { learned, kept, ..Self::default() })
     }
@@ -224,7 +224,7 @@ impl Policy {
     }
 
     async fn store_proposal(&self, kept: &Kept) -> Result<(), Refusal> {
-        let (id, made, document) = (kept.id.clone(), kept.made_ms, kept.document().to_string());
+        let (id, made, document) = (kept.id.clone(), kept.made_ms, stored(kept)?);
         self.store
             .run(move |connection| {
                 connection
@@ -265,7 +265,7 @@ impl Policy {
             let learned: Vec<(String, f64)> = kept.fits.iter().map(taught).collect();
             (kept, learned)
         };
-        let (rows, id, document) = (learned.clone(), kept.id.clone(), kept.document().to_string());
+        let (rows, id, document) = (learned.clone(), kept.id.clone(), stored(&kept)?);
         self.store
             .run(move |connection| {
                 let change = connection.transaction()?;
@@ -287,19 +287,20 @@ impl Policy {
     ///
     /// # Errors
     /// When there is no such proposal, or it is not to be answered.
-    pub(crate) async fn vaglio(self: &Rc<Self>, by: &str, ask: VaglioAsk) -> Result<Value, Refusal> {
+    pub(crate) async fn vaglio(self: &Rc<Self>, by: &str, ask: VaglioAsk) -> Result<VaglioAnswer, Refusal> {
         self.look_at_telos();
         let now = self.clock.wall_ms();
         self.settle_silence(now).await?;
         match ask {
             VaglioAsk::Explain(id) => {
                 let vaglio = self.house().vaglio.borrow();
-                vaglio.kept.get(&id).map(|kept| shown_kept(kept, now)).ok_or_else(|| unknown(&id))
+                let kept = vaglio.kept.get(&id).ok_or_else(|| unknown(&id))?;
+                Ok(VaglioAnswer::Proposal(Box::new(kept.document(now))))
             }
-            VaglioAsk::Unasked => Ok(self.listed(now, |kept| !kept.is_heard())),
-            VaglioAsk::Digest => Ok(self.listed(now, |kept| kept.is_open(now))),
-            VaglioAsk::Due => self.tell_due(by, now).await,
-            VaglioAsk::Telos => Ok(self.telos()),
+            VaglioAsk::Unasked => Ok(VaglioAnswer::Proposals(self.listed(now, |kept| !kept.is_heard()))),
+            VaglioAsk::Digest => Ok(VaglioAnswer::Proposals(self.listed(now, |kept| kept.is_open(now)))),
+            VaglioAsk::Due => self.tell_due(by, now).await.map(VaglioAnswer::Proposals),
+            VaglioAsk::Telos => Ok(VaglioAnswer::Telos(self.telos())),
             VaglioAsk::Answer(answer) => {
                 let of = |kept: &Kept| (kept.is_open(now), kept.raise.clone());
                 let found = self.house().vaglio.borrow().kept.get(&answer.id).map(of);
@@ -313,14 +314,15 @@ impl Policy {
                 if let (Some(raise), true) = (&raise, answer.accept) {
                     self.raise_as_proposed(by, raise).await?;
                 }
-                Ok(shown_kept(&self.teach(&answer.id, said).await?, now))
+                let taught = self.teach(&answer.id, said).await?;
+                Ok(VaglioAnswer::Proposal(Box::new(taught.document(now))))
             }
         }
     }
 
     /// What is due, and has not been said: marked as said in the breath in which it is looked up, and durably before it
     /// is handed over, so that no two hear it and no restart says it again. It stays in the digest until it is answered.
-    async fn tell_due(self: &Rc<Self>, by: &str, now: u64) -> Result<Value, Refusal> {
+    async fn tell_due(self: &Rc<Self>, by: &str, now: u64) -> Result<Vec<doc::Proposal>, Refusal> {
         let due: Vec<Kept> = {
             let mut vaglio = self.house().vaglio.borrow_mut();
             let quiet: Vec<_> = vaglio.ends.iter().filter_map(|end| end.quiet).collect();
@@ -336,26 +338,9 @@ impl Policy {
             .collect()
         };
         if due.is_empty() {
-            return Ok(json!([]));
+            return Ok(Vec::new());
         }
-        let rows: Vec<(String, String)> =
-            due.iter().map(|kept| (kept.id.clone(), kept.document().to_string())).collect();
-        let names: Vec<&str> = due.iter().map(|kept| kept.id.as_str()).collect();
-        let line = format!("{by} is told of {} proposals: {}", due.len(), names.join(", "));
-        let told = match self.chronicled("digest", &line).await {
-            Ok(_) => self
-                .store
-                .run(move |connection| {
-                    let change = connection.transaction()?;
-                    for (id, document) in rows {
-                        change.execute("UPDATE proposals SET document = ?2 WHERE id = ?1", params![id, document])?;
-                    }
-                    change.commit()
-                })
-                .await
-                .map_err(|error| not_durable(&error)),
-            Err(refusal) => Err(refusal),
-        };
+        let told = self.record_told(by, &due).await;
         if let Err(refusal) = told {
             // Nobody has heard of it.
             let mut vaglio = self.house().vaglio.borrow_mut();
@@ -366,39 +351,58 @@ impl Policy {
             }
             return Err(refusal);
         }
-        Ok(due.iter().map(|kept| shown_kept(kept, now)).collect())
+        Ok(due.iter().map(|kept| kept.document(now)).collect())
     }
 
-    fn listed(&self, now: u64, wanted: impl Fn(&Kept) -> bool) -> Value {
+    /// Makes it durable that the owner is told of these.
+    async fn record_told(&self, by: &str, due: &[Kept]) -> Result<(), Refusal> {
+        let rows = due.iter().map(|kept| Ok((kept.id.clone(), stored(kept)?))).collect::<Result<Vec<_>, Refusal>>()?;
+        let names: Vec<&str> = due.iter().map(|kept| kept.id.as_str()).collect();
+        let line = format!("{by} is told of {} proposals: {}", due.len(), names.join(", "));
+        self.chronicled("digest", &line).await?;
+        self.store
+            .run(move |connection| {
+                let change = connection.transaction()?;
+                for (id, document) in rows {
+                    change.execute("UPDATE proposals SET document = ?2 WHERE id = ?1", params![id, document])?;
+                }
+                change.commit()
+            })
+            .await
+            .map_err(|error| not_durable(&error))
+    }
+
+    fn listed(&self, now: u64, wanted: impl Fn(&Kept) -> bool) -> Vec<doc::Proposal> {
         let vaglio = self.house().vaglio.borrow();
         let mut found: Vec<&Kept> = vaglio.kept.values().filter(|kept| wanted(kept)).collect();
         found.sort_by_key(|kept| std::cmp::Reverse(kept.made_ms));
-        found.into_iter().take(MAX_LISTED).map(|kept| shown_kept(kept, now)).collect()
+        found.into_iter().take(MAX_LISTED).map(|kept| kept.document(now)).collect()
     }
 
-    fn telos(&self) -> Value {
+    fn telos(&self) -> TelosReport {
         let vaglio = self.house().vaglio.borrow();
         let now = self.clock.wall_ms();
-        let ends = vaglio.ends.iter().zip(vaglio.factors()).map(|(end, learned)| {
-            json!({
-                "slug": end.slug, "phrase": end.phrase, "declared": end.weight, "learned": learned,
-                "weight": weigh::effective(end, learned), "threshold": end.threshold, "note": end.note,
-            })
+        let ends = vaglio.ends.iter().zip(vaglio.factors()).map(|(end, learned)| TelosEnd {
+            slug: end.slug.clone(),
+            phrase: end.phrase.clone(),
+            declared: end.weight,
+            learned,
+            weight: weigh::effective(end, learned),
+            threshold: end.threshold,
+            note: end.note.clone(),
         });
-        json!({
-            "ends": ends.collect::<Vec<_>>(), "fault": vaglio.fault,
-            "brake": metnos_policy::vaglio::bother::brake(&vaglio.heard_ms(now), now),
-            "quiet": vaglio.day.is_quiet(&vaglio.ends.iter().filter_map(|end| end.quiet).collect::<Vec<_>>(), now),
-        })
+        TelosReport {
+            ends: ends.collect(),
+            fault: vaglio.fault.clone(),
+            brake: metnos_policy::vaglio::bother::brake(&vaglio.heard_ms(now), now),
+            quiet: vaglio.day.is_quiet(&vaglio.ends.iter().filter_map(|end| end.quiet).collect::<Vec<_>>(), now),
+        }
     }
 }
 
-fn shown_kept(kept: &Kept, now: u64) -> Value {
-    let mut document = kept.document();
-    if let Value::Object(map) = &mut document {
-        map.insert("state".into(), json!(kept.standing(now)));
-    }
-    document
+/// A proposal as it is stored.
+fn stored(kept: &Kept) -> Result<String, Refusal> {
+    kept.stored().map_err(|error| internal(&error.to_string()))
 }
 
 fn unsaid(proposal: Proposal) -> Proposal {

@@ -7,6 +7,9 @@ pub mod cipher;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use metnos_proto::doc::vault::{
+    SecretGrant, SecretGranted, SecretRemoved, SecretRow, SecretVersion, SecretWithdrawn, VaultAnswer,
+};
 use metnos_proto::executor::{Capability, Manifest, is_name};
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, Refusal, RefusalCode};
@@ -14,7 +17,6 @@ use metnos_proto::msg::house::{SecretFor, VaultAsk, VaultPut};
 use metnos_proto::msg::sandboxd::{LEAST_TOLD, MAX_SECRET, MAX_SECRETS};
 use metnos_proto::payload::Sealed;
 use rusqlite::{Connection, params};
-use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use crate::decision::Verdict;
@@ -216,15 +218,19 @@ impl Vault {
         self.entries.is_empty()
     }
 
-    fn list(&self) -> Value {
+    fn list(&self) -> Vec<SecretRow> {
         let one = |(name, entry): (&String, &Entry)| {
             let given = self.given.iter().filter(|((secret, _), _)| secret == name).map(|((_, executor), given)| {
-                json!({"executor": executor, "files": given.digest.to_string(), "by": given.by, "since_ms": given.since_ms})
+                let (files, by) = (given.digest.to_string(), given.by.clone());
+                SecretGrant { executor: executor.clone(), files, by, since_ms: given.since_ms }
             });
-            json!({
-                "name": name, "version": entry.version, "made_ms": entry.made_ms, "changed_ms": entry.changed_ms,
-                "given": given.collect::<Vec<_>>(),
-            })
+            SecretRow {
+                name: name.clone(),
+                version: entry.version,
+                made_ms: entry.made_ms,
+                changed_ms: entry.changed_ms,
+                given: given.collect(),
+            }
         };
         self.entries.iter().map(one).collect()
     }
@@ -263,12 +269,12 @@ impl Policy {
     ///
     /// # Errors
     /// When there is no such secret or executor, or it could not be recorded.
-    pub(crate) async fn vault(self: &Rc<Self>, by: &str, ask: VaultAsk) -> Result<Value, Refusal> {
+    pub(crate) async fn vault(self: &Rc<Self>, by: &str, ask: VaultAsk) -> Result<VaultAnswer, Refusal> {
         match ask {
-            VaultAsk::List => Ok(self.house().vault.borrow().list()),
-            VaultAsk::Remove(name) => self.remove_secret(by, name).await,
-            VaultAsk::Grant(ask) => self.grant_secret(by, ask).await,
-            VaultAsk::Withdraw(ask) => self.withdraw_secret(by, ask).await,
+            VaultAsk::List => Ok(VaultAnswer::Secrets(self.house().vault.borrow().list())),
+            VaultAsk::Remove(name) => self.remove_secret(by, name).await.map(VaultAnswer::Removed),
+            VaultAsk::Grant(ask) => self.grant_secret(by, ask).await.map(VaultAnswer::Granted),
+            VaultAsk::Withdraw(ask) => self.withdraw_secret(by, ask).await.map(VaultAnswer::Withdrawn),
         }
     }
 
@@ -281,7 +287,7 @@ impl Policy {
         by: &str,
         ask: VaultPut,
         sealed: &Sealed,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<SecretVersion, Refusal> {
         if !is_name(&ask.name) {
             let why = "a secret is named like an executor: small letters, digits and `_`, a letter first";
             return Err(Refusal::new(RefusalCode::Invalid, "secret.name", why));
@@ -323,10 +329,10 @@ impl Policy {
             .map_err(|error| not_durable(&error))?;
         let version = entry.version;
         house.vault.borrow_mut().entries.insert(ask.name.clone(), entry);
-        Ok(json!({"name": ask.name, "version": version}))
+        Ok(SecretVersion { name: ask.name, version })
     }
 
-    async fn remove_secret(self: &Rc<Self>, by: &str, name: String) -> Result<Value, Refusal> {
+    async fn remove_secret(self: &Rc<Self>, by: &str, name: String) -> Result<SecretRemoved, Refusal> {
         let house = self.house();
         let _one = house.keeping.lock().await;
         // Gone for every call from now on, whatever becomes of the record.
@@ -343,11 +349,11 @@ impl Policy {
             .await
             .map_err(|error| not_durable(&error))?;
         self.chronicled("secret_removed", &format!("{by} has removed the secret {name}")).await?;
-        Ok(json!({"name": name, "removed": true}))
+        Ok(SecretRemoved { name, removed: true })
     }
 
     /// A hard approval of its own: only at the machine, for the code as it is now (design: policy §4).
-    async fn grant_secret(self: &Rc<Self>, by: &str, ask: SecretFor) -> Result<Value, Refusal> {
+    async fn grant_secret(self: &Rc<Self>, by: &str, ask: SecretFor) -> Result<SecretGranted, Refusal> {
         let found = self.registry.borrow().callable(&ask.executor);
         let Some(found) = found else {
             let why = format!("there is no callable executor named {}", shown(&ask.executor));
@@ -379,10 +385,10 @@ impl Policy {
             .map_err(|error| not_durable(&error))?;
         let files = given.digest.to_string();
         house.vault.borrow_mut().given.insert((ask.secret.clone(), ask.executor.clone()), given);
-        Ok(json!({"name": ask.secret, "executor": id.to_string(), "files": files}))
+        Ok(SecretGranted { name: ask.secret, executor: id.to_string(), files })
     }
 
-    async fn withdraw_secret(self: &Rc<Self>, by: &str, ask: SecretFor) -> Result<Value, Refusal> {
+    async fn withdraw_secret(self: &Rc<Self>, by: &str, ask: SecretFor) -> Result<SecretWithdrawn, Refusal> {
         let house = self.house();
         let _one = house.keeping.lock().await;
         if house.vault.borrow_mut().given.remove(&(ask.secret.clone(), ask.executor.clone())).is_none() {
@@ -399,7 +405,7 @@ impl Policy {
             .map_err(|error| not_durable(&error))?;
         let line = format!("{by} gives {} the secret {} no more", ask.executor, ask.secret);
         self.chronicled("secret_withdrawn", &line).await?;
-        Ok(json!({"name": ask.secret, "executor": ask.executor}))
+        Ok(SecretWithdrawn { name: ask.secret, executor: ask.executor })
     }
 
     /// The secret that stands in one of these texts, if one does.
@@ -420,6 +426,8 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::testing::manifest_text;
 
@@ -482,10 +490,10 @@ mod tests {
     fn what_is_shown_holds_no_value() {
         let mut it = vault(&[("imap", "hunter22")]);
         give(&mut it, "imap", 1);
-        for text in [it.list().to_string(), format!("{it:?}")] {
+        for text in [serde_json::to_string(&it.list()).unwrap(), format!("{it:?}")] {
             assert!(!text.contains("hunter22"), "{text}");
         }
-        assert_eq!(it.list()[0]["given"][0]["executor"], "fetch_mail");
+        assert_eq!(it.list()[0].given[0].executor, "fetch_mail");
     }
 
     #[test]

@@ -2,6 +2,13 @@
 //! the word that announces it; the matrix names its type as `Doc<T>`, and the JSON Schema of `metnosctl schema` is made
 //! from the same type.
 
+pub mod automation;
+pub mod budget;
+pub mod models;
+pub mod people;
+pub mod vaglio;
+pub mod vault;
+
 use std::marker::PhantomData;
 
 use postcard_schema::Schema;
@@ -9,6 +16,7 @@ use postcard_schema::schema::{DataModelType, NamedType};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use zeroize::Zeroizing;
 
 use crate::msg::common::{Refusal, RefusalCode};
 use crate::payload::Sealed;
@@ -29,6 +37,35 @@ macro_rules! document {
     };
 }
 
+/// Declares a type of names: an enum whose variants are each one word of a document, and `name`, which returns it.
+#[macro_export]
+macro_rules! names {
+    ($(#[$about:meta])* pub enum $Name:ident { $($(#[$each:meta])* $Variant:ident = $text:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
+        pub enum $Name {
+            $($(#[$each])* #[serde(rename = $text)] $Variant,)+
+        }
+
+        impl $Name {
+            /// The word in documents.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$Variant => $text,)+ }
+            }
+        }
+    };
+}
+
+/// Reads a field that may be null but must be present: `#[serde(deserialize_with = "nullable")]`. Without it serde takes a
+/// missing field for null.
+///
+/// # Errors
+/// When the value is neither null nor a `T`.
+pub fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(deserializer)
+}
+
 /// The answer of an ask that brings one document of type `T`, as exactly one payload. On the wire it is empty.
 pub struct Doc<T>(PhantomData<fn() -> T>);
 
@@ -38,7 +75,8 @@ impl<T: Document> Doc<T> {
     /// # Errors
     /// `document.unwritten`, when it is too large or the kernel has no memory left.
     pub fn seal(document: &T) -> Result<(Self, [Sealed; 1]), Refusal> {
-        let written = serde_json::to_vec(document).map_err(|error| unwritten::<T>(&error.to_string()))?;
+        // Some documents hold a secret: the copy outside of sealed memory is wiped.
+        let written = Zeroizing::new(serde_json::to_vec(document).map_err(|error| unwritten::<T>(&error.to_string()))?);
         let sealed = Sealed::new(&written).map_err(|error| unwritten::<T>(&error.to_string()))?;
         Ok((Self(PhantomData), [sealed]))
     }
@@ -96,6 +134,34 @@ impl<'de, T> Deserialize<'de> for Doc<T> {
 
 impl<T: Document> Schema for Doc<T> {
     const SCHEMA: &'static NamedType = &NamedType { name: T::NAME, ty: &DataModelType::UnitStruct };
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// Reads each of these texts as a `T`, writes it, and compares the two: no key is lost, renamed or added. Then each
+    /// key of each object is left out in turn: what is read without it must have been written without it.
+    pub fn round_trip<T: Serialize + DeserializeOwned>(texts: &[&str]) {
+        for text in texts {
+            let value: serde_json::Value = serde_json::from_str(text).unwrap();
+            let read: T = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+            assert_eq!(serde_json::to_value(&read).unwrap(), value);
+            let mut other = value.clone();
+            if let Some(map) = other.as_object_mut() {
+                map.insert("another".to_owned(), serde_json::Value::Null);
+                assert!(serde_json::from_value::<T>(other).is_err(), "an unknown key is read: {text}");
+            }
+            for key in value.as_object().into_iter().flat_map(|map| map.keys()) {
+                let mut without = value.clone();
+                without.as_object_mut().unwrap().remove(key);
+                if let Ok(read) = serde_json::from_value::<T>(without.clone()) {
+                    assert_eq!(serde_json::to_value(&read).unwrap(), without, "{key} was filled in: {text}");
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_policy::evidence::context::{Context, Who};
+use metnos_proto::doc::automation::{Automatic, AutomationAdded, AutomationAnswer};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{Automation, AutomationAsk, Fire, Fired, MAX_AUTOMATIONS, MAX_SAYS, is_name};
 use rusqlite::{Connection, params};
-use serde_json::{Value, json};
 
 use crate::calls::turns::Turn;
 use crate::guard::shown;
@@ -74,32 +74,32 @@ impl Policy {
     ///
     /// # Errors
     /// When a name or an instruction does not fit, one is unknown, or it could not be recorded.
-    pub(crate) async fn automation(self: &Rc<Self>, by: &str, ask: AutomationAsk) -> Result<Value, Refusal> {
+    pub(crate) async fn automation(self: &Rc<Self>, by: &str, ask: AutomationAsk) -> Result<AutomationAnswer, Refusal> {
         match ask {
-            AutomationAsk::List => Ok(self.list_automations()),
-            AutomationAsk::Add(ask) => self.automate(by, ask).await,
+            AutomationAsk::List => Ok(AutomationAnswer::All(self.list_automations())),
+            AutomationAsk::Add(ask) => self.automate(by, ask).await.map(AutomationAnswer::Added),
             AutomationAsk::Remove(name) => {
                 if self.house().automations.borrow().says(&name).is_none() {
                     let why = format!("there is no {}", shown(&name));
                     return Err(Refusal::new(RefusalCode::Unknown, "automation.unknown", why)
                         .remedy("`metnosctl hook list` and `metnosctl timer list` show those that there are"));
                 }
-                self.unpair(by, &name).await
+                self.unpair(by, &name).await.map(AutomationAnswer::Removed)
             }
         }
     }
 
-    fn list_automations(&self) -> Value {
+    fn list_automations(&self) -> Vec<Automatic> {
         let house = self.house();
         let all = house.automations.borrow();
         let one = |(name, (says, since)): (&String, &(String, u64))| {
             let level = self.named_principal(name).map_or("", |it| crate::calls::explain::level(it.level));
-            json!({"principal": name, "says": says, "since_ms": since, "level": level})
+            Automatic { principal: name.clone(), level: level.to_owned(), says: says.clone(), since_ms: *since }
         };
         all.0.iter().map(one).collect()
     }
 
-    async fn automate(self: &Rc<Self>, by: &str, ask: Automation) -> Result<Value, Refusal> {
+    async fn automate(self: &Rc<Self>, by: &str, ask: Automation) -> Result<AutomationAdded, Refusal> {
         let invalid = |why: String| Refusal::new(RefusalCode::Invalid, "automation.form", why);
         if !is_automatic(ask.channel) || !is_name(&ask.name) {
             let why = format!("{} is no name: small letters, digits and hyphens, at most 32", shown(&ask.name));
@@ -133,7 +133,8 @@ impl Policy {
             .await
             .map_err(|error| not_durable(&error))?;
         self.house().automations.borrow_mut().0.insert(name.clone(), (ask.says.clone(), now));
-        Ok(json!({"principal": name, "says": ask.says, "level": "readonly"}))
+        let level = crate::calls::explain::level(Level::ReadOnly).to_owned();
+        Ok(AutomationAdded { principal: name, says: ask.says, level })
     }
 
     /// One of them fires: a turn on the owner's words, which are given back. With something from outside the turn is a

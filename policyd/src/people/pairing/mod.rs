@@ -8,13 +8,15 @@ pub mod code;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use metnos_proto::doc::people::{
+    Invitation, KnownPrincipal, NowKnown, OpenInvitation, PairingAnswer, PeopleList, Unpaired, WaitingStranger,
+};
 use metnos_proto::edges::door_policyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{Pair, Paired, PairingAsk, Revoked, StrangersCode};
 use metnos_proto::msg::sandboxd::Kill;
 use rusqlite::{Connection, params};
-use serde_json::{Value, json};
 
 use crate::guard::shown;
 use crate::people::principal::{Principal, identify};
@@ -224,17 +226,17 @@ impl Policy {
     ///
     /// # Errors
     /// When a code is wrong, a name unknown, or it could not be recorded.
-    pub(crate) async fn pairing(self: &Rc<Self>, by: &str, ask: PairingAsk) -> Result<Value, Refusal> {
+    pub(crate) async fn pairing(self: &Rc<Self>, by: &str, ask: PairingAsk) -> Result<PairingAnswer, Refusal> {
         let now = self.clock.monotonic_ms();
         match ask {
-            PairingAsk::List => Ok(self.list_people(now)),
+            PairingAsk::List => Ok(PairingAnswer::People(self.list_people(now))),
             PairingAsk::Approve(ask) => {
                 fitting(ask.channel, ask.standing)?;
                 let code = Code::parse(&ask.code);
                 let sender = self.house().book.borrow_mut().approve(ask.channel, code, now).map_err(fault)?;
                 let name = format!("{}:{sender}", ask.channel.name());
                 self.know(&name, ask.standing, &format!("on the word of {by}")).await?;
-                Ok(json!({"principal": name, "standing": standing_name(ask.standing)}))
+                Ok(PairingAnswer::Known(NowKnown { principal: name, standing: ask.standing.into() }))
             }
             PairingAsk::Invite(ask) => {
                 fitting(ask.channel, ask.standing)?;
@@ -243,40 +245,40 @@ impl Policy {
                 self.chronicled("invited", &line).await?;
                 let drawn = self.house().book.borrow_mut().invite(ask.channel, ask.standing, now, draw);
                 let (code, until) = drawn.map_err(fault)?;
-                Ok(json!({
-                    "code": code.show(), "channel": ask.channel.name(), "standing": standing_name(ask.standing),
-                    "seconds": until.saturating_sub(now) / 1_000,
+                Ok(PairingAnswer::Invited(Invitation {
+                    code: code.show(),
+                    channel: ask.channel.name().to_owned(),
+                    standing: ask.standing.into(),
+                    seconds: until.saturating_sub(now) / 1_000,
                 }))
             }
-            PairingAsk::Revoke(name) => self.unpair(by, &name).await,
-            PairingAsk::Speaks(ask) => self.set_lang(by, ask).await,
+            PairingAsk::Revoke(name) => self.unpair(by, &name).await.map(PairingAnswer::Revoked),
+            PairingAsk::Speaks(ask) => self.set_lang(by, ask).await.map(PairingAnswer::Speaks),
         }
     }
 
-    fn list_people(&self, now: u64) -> Value {
+    fn list_people(&self, now: u64) -> PeopleList {
         let house = self.house();
         let (people, book) = (house.people.borrow(), house.book.borrow());
-        let known = people.0.iter().map(|(name, person)| {
-            json!({
-                "principal": name, "standing": standing_name(person.standing), "since_ms": person.since_ms,
-                "lang": crate::people::language::name(self.lang_of(name)),
-            })
+        let known = people.0.iter().map(|(name, person)| KnownPrincipal {
+            principal: name.clone(),
+            standing: person.standing.into(),
+            since_ms: person.since_ms,
+            lang: self.lang_of(name).into(),
         });
         let waiting = book.waiting(now).into_iter().map(|(channel, sender, until)| {
-            json!({"channel": channel.name(), "sender": sender, "seconds": until.saturating_sub(now) / 1_000})
+            let seconds = until.saturating_sub(now) / 1_000;
+            WaitingStranger { channel: channel.name().to_owned(), sender, seconds }
         });
         let invitations = book.invitations(now).into_iter().map(|(channel, standing, until)| {
             let seconds = until.saturating_sub(now) / 1_000;
-            json!({"channel": channel.name(), "standing": standing_name(standing), "seconds": seconds})
+            OpenInvitation { channel: channel.name().to_owned(), standing: standing.into(), seconds }
         });
-        json!({
-            "known": known.collect::<Vec<_>>(), "waiting": waiting.collect::<Vec<_>>(),
-            "invitations": invitations.collect::<Vec<_>>(),
-        })
+        PeopleList { known: known.collect(), waiting: waiting.collect(), invitations: invitations.collect() }
     }
 
     /// He is a stranger again at once: before it is even written, his turns are over and what runs for them is killed.
-    async fn unpair(self: &Rc<Self>, by: &str, name: &str) -> Result<Value, Refusal> {
+    async fn unpair(self: &Rc<Self>, by: &str, name: &str) -> Result<Unpaired, Refusal> {
         let was_paired = self.house().people.borrow_mut().0.remove(name).is_some();
         if !was_paired && !self.house().automations.borrow_mut().forget(name) {
             let why = format!("{} was not paired", shown(name));
@@ -306,7 +308,7 @@ impl Policy {
         self.house().levels.borrow_mut().forget(name);
         self.house().languages.borrow_mut().forget(name);
         self.chronicled("revoked", &format!("{by} has made {name} a stranger again")).await?;
-        Ok(json!({"principal": name, "standing": "stranger", "turns_ended": ended}))
+        Ok(Unpaired { principal: name.to_owned(), standing: Standing::Stranger.into(), turns_ended: ended as u64 })
     }
 }
 

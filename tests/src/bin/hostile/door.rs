@@ -59,7 +59,7 @@ impl ctl_door::Serve for Hostile {
         _: Cx<CtlDoor>,
         _: metnos_proto::msg::door::HookSecret,
         []: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<metnos_proto::doc::Doc<metnos_proto::doc::automation::HookAnswer>, 1> {
         Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
             .into())
     }

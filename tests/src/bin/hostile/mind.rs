@@ -5,6 +5,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use metnos_proto::boot::{BootError, Daemon};
+use metnos_proto::doc::models::{ModelList, ModelScan, ModelTest};
+use metnos_proto::doc::{Doc, Document};
 use metnos_proto::edge::{No, Served};
 use metnos_proto::edges::{
     CtlMind, DoorMind, PlannerMind, PolicydMind, SyntdMind, ctl_mind, door_mind, planner_mind, policyd_mind, syntd_mind,
@@ -86,8 +88,13 @@ impl Hostile {
         self.thoughts.borrow_mut().pop().ok_or_else(|| No::Violation("it has said all it had".to_owned()))
     }
 
-    fn report_sealed(&self) -> Served<Done, 1> {
-        Ok((Done {}, [self.thought_left()?]))
+    fn report_sealed<T>(&self) -> Served<Doc<T>, 1>
+    where
+        T: Document,
+    {
+        // The answer alone, which no honest daemon can make: its document is whatever comes with it.
+        let answer = serde_json::from_str("null").map_err(|error| No::Violation(error.to_string()))?;
+        Ok((answer, [self.thought_left()?]))
     }
 }
 
@@ -156,15 +163,30 @@ impl ctl_mind::Serve for Hostile {
         Ok((report(), []))
     }
 
-    async fn list_models(self: Rc<Self>, _cx: Cx<CtlMind>, _ask: ListModels, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn list_models(
+        self: Rc<Self>,
+        _cx: Cx<CtlMind>,
+        _ask: ListModels,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ModelList>, 1> {
         self.report_sealed()
     }
 
-    async fn scan_models(self: Rc<Self>, _cx: Cx<CtlMind>, _ask: ScanModels, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn scan_models(
+        self: Rc<Self>,
+        _cx: Cx<CtlMind>,
+        _ask: ScanModels,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ModelScan>, 1> {
         self.report_sealed()
     }
 
-    async fn test_model(self: Rc<Self>, _cx: Cx<CtlMind>, _ask: TestModel, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn test_model(
+        self: Rc<Self>,
+        _cx: Cx<CtlMind>,
+        _ask: TestModel,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ModelTest>, 1> {
         self.report_sealed()
     }
 

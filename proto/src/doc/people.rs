@@ -1,0 +1,248 @@
+//! Documents about people: who is known, who waits, and how far each goes without asking.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::nullable;
+use crate::msg::common;
+use crate::{document, names};
+
+names! {
+    /// What a principal is to the instance.
+    pub enum Standing {
+        /// The owner.
+        Owner = "owner",
+        /// Paired by the owner.
+        Guest = "guest",
+        /// Not known.
+        Stranger = "stranger",
+    }
+}
+
+impl From<common::Standing> for Standing {
+    fn from(standing: common::Standing) -> Self {
+        match standing {
+            common::Standing::Owner => Self::Owner,
+            common::Standing::Guest => Self::Guest,
+            common::Standing::Stranger => Self::Stranger,
+        }
+    }
+}
+
+names! {
+    /// How far a principal goes without asking.
+    pub enum Level {
+        /// It reads only.
+        ReadOnly = "readonly",
+        /// It asks before what cannot be undone.
+        Supervised = "supervised",
+        /// It asks only where a rule always asks.
+        Full = "full",
+    }
+}
+
+impl From<common::Level> for Level {
+    fn from(level: common::Level) -> Self {
+        match level {
+            common::Level::ReadOnly => Self::ReadOnly,
+            common::Level::Supervised => Self::Supervised,
+            common::Level::Full => Self::Full,
+        }
+    }
+}
+
+names! {
+    /// A language that Metnos speaks.
+    pub enum Lang {
+        /// English.
+        En = "en",
+        /// Italian.
+        It = "it",
+    }
+}
+
+impl From<common::Lang> for Lang {
+    fn from(lang: common::Lang) -> Self {
+        match lang {
+            common::Lang::En => Self::En,
+            common::Lang::It => Self::It,
+        }
+    }
+}
+
+/// What an ask about pairing brings: one form an ask.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PairingAnswer {
+    /// Who is known, who waits, which invitations are open.
+    People(PeopleList),
+    /// The code of a new invitation.
+    Invited(Invitation),
+    /// A principal is a stranger again.
+    Revoked(Unpaired),
+    /// A stranger is known from now on.
+    Known(NowKnown),
+    /// The language of a principal was set.
+    Speaks(SpokenTo),
+}
+
+/// Who is known beside the owner, who waits, and which invitations are open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PeopleList {
+    /// Who was paired.
+    pub known: Vec<KnownPrincipal>,
+    /// Strangers whose code can be approved.
+    pub waiting: Vec<WaitingStranger>,
+    /// Codes that were given away and not used yet.
+    pub invitations: Vec<OpenInvitation>,
+}
+
+/// A principal who was paired.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KnownPrincipal {
+    /// `channel:sender`.
+    pub principal: String,
+    /// What it was paired as.
+    pub standing: Standing,
+    /// Since when, in milliseconds since the epoch.
+    pub since_ms: u64,
+    /// The language it is spoken to in.
+    pub lang: Lang,
+}
+
+/// A stranger whose code can be approved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WaitingStranger {
+    /// The channel.
+    pub channel: String,
+    /// As the channel names the sender.
+    pub sender: String,
+    /// How long the code is still good.
+    pub seconds: u64,
+}
+
+/// A code that was given away and not used yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpenInvitation {
+    /// The channel on which it counts.
+    pub channel: String,
+    /// What its bearer becomes.
+    pub standing: Standing,
+    /// How long it is still good.
+    pub seconds: u64,
+}
+
+/// A stranger is known from now on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NowKnown {
+    /// `channel:sender`.
+    pub principal: String,
+    /// What it was paired as.
+    pub standing: Standing,
+}
+
+/// The code of a new invitation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Invitation {
+    /// As `K7-DELTA-19`.
+    pub code: String,
+    /// The channel on which it counts.
+    pub channel: String,
+    /// What its bearer becomes.
+    pub standing: Standing,
+    /// How long it is good.
+    pub seconds: u64,
+}
+
+/// The language in which a principal is spoken to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SpokenTo {
+    /// `channel:sender`.
+    pub principal: String,
+    /// The language.
+    pub lang: Lang,
+}
+
+/// A principal is known no more: a person who was paired, or a hook or timer that was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Unpaired {
+    /// `channel:sender`.
+    pub principal: String,
+    /// What it is now.
+    pub standing: Standing,
+    /// How many of its turns were ended.
+    pub turns_ended: u64,
+}
+
+/// What an ask about levels brings: one form an ask.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum AutonomyAnswer {
+    /// Every principal with a level of its own.
+    Levels(Vec<PrincipalLevel>),
+    /// The level that was set.
+    Set(LevelSet),
+}
+
+/// The level of a principal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PrincipalLevel {
+    /// `channel:sender`.
+    pub principal: String,
+    /// What it is to the instance.
+    pub standing: Standing,
+    /// How far it goes without asking.
+    pub level: Level,
+    /// Until when that holds, in milliseconds since the epoch; null for good.
+    #[serde(deserialize_with = "nullable")]
+    pub raised_until_ms: Option<u64>,
+}
+
+/// A level that was set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LevelSet {
+    /// `channel:sender`.
+    pub principal: String,
+    /// How far it goes without asking.
+    pub level: Level,
+    /// Until when that holds, in milliseconds since the epoch; null for good.
+    #[serde(deserialize_with = "nullable")]
+    pub raised_until_ms: Option<u64>,
+}
+
+document!(PairingAnswer, AutonomyAnswer);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doc::testing::round_trip;
+
+    #[test]
+    fn people_documents_keep_every_key_and_miss_none() {
+        round_trip::<PairingAnswer>(&[
+            r#"{"known": [], "waiting": [], "invitations": []}"#,
+            r#"{"known": [{"principal": "telegram:7", "standing": "guest", "since_ms": 1, "lang": "it"}],
+                "waiting": [{"channel": "telegram", "sender": "8", "seconds": 600}],
+                "invitations": [{"channel": "http", "standing": "owner", "seconds": 1}]}"#,
+            r#"{"principal": "telegram:7", "standing": "stranger", "turns_ended": 0}"#,
+            r#"{"code": "K7-DELTA-19", "channel": "http", "standing": "guest", "seconds": 600}"#,
+            r#"{"principal": "telegram:7", "lang": "en"}"#,
+        ]);
+        round_trip::<NowKnown>(&[r#"{"principal": "telegram:7", "standing": "guest"}"#]);
+        round_trip::<AutonomyAnswer>(&[
+            "[]",
+            r#"[{"principal": "cli:uid:1", "standing": "owner", "level": "full", "raised_until_ms": 5}]"#,
+            r#"{"principal": "cli:uid:1", "level": "readonly", "raised_until_ms": null}"#,
+        ]);
+    }
+}
