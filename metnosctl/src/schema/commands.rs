@@ -1,0 +1,91 @@
+//! Which type each command prints.
+
+use std::collections::BTreeMap;
+
+use metnos_proto::doc::automation::{Automatic, AutomationAdded, HookMade};
+use metnos_proto::doc::budget::{BudgetRaised, BudgetReport, BudgetRestored};
+use metnos_proto::doc::models::{ModelList, ModelScan};
+use metnos_proto::doc::people::{Invitation, LevelSet, NowKnown, PeopleList, PrincipalLevel, SpokenTo, Unpaired};
+use metnos_proto::doc::vaglio::{ConstitutionReport, Proposal, TelosReport};
+use metnos_proto::doc::vault::{SecretGranted, SecretRemoved, SecretRow, SecretVersion, SecretWithdrawn};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
+
+/// A command, and the type of what it prints.
+pub struct Typed {
+    /// The command.
+    pub name: &'static str,
+    /// Whether each line of the output is a document.
+    pub by_line: bool,
+    /// The schema of that type.
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+const fn document<T: JsonSchema>(name: &'static str) -> Typed {
+    Typed { name, by_line: false, schema: subschema::<T> }
+}
+
+fn subschema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+/// Every command whose output has a type; and what every command prints that was not done.
+pub const TYPED: &[Typed] = &[
+    document::<crate::daemons::up::Started>("up"),
+    document::<crate::daemons::down::Stopped>("down"),
+    document::<crate::birth::BirthDone>("birth"),
+    document::<crate::health::status::Status>("status"),
+    document::<crate::health::doctor::Checkup<'static>>("doctor"),
+    document::<Vec<crate::daemons::survey::DaemonReport>>("daemon list"),
+    document::<crate::daemons::daemon::DaemonRestarted>("daemon restart"),
+    document::<crate::backup::BackedUp>("backup"),
+    document::<crate::backup::Restored>("restore"),
+    document::<crate::command_line::completions::Completions>("completions"),
+    document::<crate::command_line::completions::ManPages>("man"),
+    document::<BTreeMap<String, Value>>("schema"),
+    document::<ModelList>("models list"),
+    document::<ModelScan>("models scan"),
+    document::<crate::models::RoleSet>("models set"),
+    document::<crate::models::ModelTests>("models test"),
+    document::<crate::models::KeyPut>("models key"),
+    document::<crate::people::telegram::TokenPut>("telegram token"),
+    document::<crate::people::telegram::BotStatus>("telegram status"),
+    document::<Vec<Automatic>>("hook list"),
+    document::<Vec<Automatic>>("timer list"),
+    document::<crate::people::automation::HookAdded>("hook add"),
+    document::<HookMade>("hook rotate"),
+    document::<AutomationAdded>("timer add"),
+    document::<Unpaired>("hook remove"),
+    document::<Unpaired>("timer remove"),
+    document::<crate::turns::run::RunReport>("run"),
+    document::<crate::executors::switches::PanicDone>("panic"),
+    document::<crate::executors::switches::ResumeDone>("resume"),
+    document::<crate::executors::switches::ExecutorSwitched>("executor disable"),
+    document::<crate::executors::switches::ExecutorSwitched>("executor enable"),
+    document::<Vec<Proposal>>("vaglio digest"),
+    document::<Vec<Proposal>>("vaglio unasked"),
+    document::<Proposal>("vaglio explain"),
+    document::<Proposal>("vaglio accept"),
+    document::<Proposal>("vaglio refuse"),
+    document::<TelosReport>("vaglio telos"),
+    document::<ConstitutionReport>("rite constitution"),
+    document::<PeopleList>("pairing list"),
+    document::<NowKnown>("pairing approve"),
+    document::<Invitation>("pairing invite"),
+    document::<SpokenTo>("pairing language"),
+    document::<Unpaired>("pairing revoke"),
+    document::<Vec<SecretRow>>("secret list"),
+    document::<SecretVersion>("secret set"),
+    document::<SecretVersion>("secret rotate"),
+    document::<SecretRemoved>("secret remove"),
+    document::<SecretGranted>("secret grant"),
+    document::<SecretWithdrawn>("secret withdraw"),
+    document::<BudgetReport>("budget show"),
+    document::<BudgetRaised>("budget raise"),
+    document::<BudgetRestored>("budget restore"),
+    document::<Vec<PrincipalLevel>>("autonomy show"),
+    document::<LevelSet>("autonomy set"),
+];
+
+/// The schema of an error.
+pub const ERROR: fn(&mut SchemaGenerator) -> Schema = subschema::<crate::error::ErrorReport>;
