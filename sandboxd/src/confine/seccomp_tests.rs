@@ -317,7 +317,7 @@ fn the_second_list_opens_only_what_the_first_one_names_and_says_why() {
     for (text, part) in [
         ("[[open]]\nwhy = \"\"\ncalls = [\"execve\"]\nalternatives = []\n", "no reason"),
         ("[[open]]\nwhy = \"x\"\ncalls = [\"no_such_call\"]\nalternatives = []\n", "no known system call"),
-        ("[[open]]\nwhy = \"x\"\ncalls = [\"clone3\"]\nalternatives = []\n", "known"),
+        ("[[open]]\nwhy = \"x\"\ncalls = [\"clone3\"]\nalternatives = []\n", "not named otherwise"),
         ("[[open]]\nwhy = \"x\"\ncalls = [\"execve\"]\nalternatives = [[]]\n", "without a condition"),
         ("[[allow]]\nwhy = \"x\"\ncalls = [\"execve\"]\n", "open"),
     ] {
