@@ -206,7 +206,7 @@ mod a_planner {
         let (steps, lines) = attack(&set, "suspend-twice");
         assert_eq!(steps[0], "suspended");
         assert_ne!(steps[1], "suspended");
-        assert!(lines.iter().any(|line| line.to_text().contains("put aside")), "a violation is recorded");
+        assert!(lines.iter().any(|line| line.to_text().contains("a turn that waits")), "a violation is recorded");
         set.verify();
     }
 
