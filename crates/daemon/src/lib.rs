@@ -40,7 +40,7 @@
 //! |---|---|---|
 //! | receive | this crate | the log, the parent's death signal, [`Boot::receive`]: who it is, its first ends |
 //! | open | [`Opened::open`] | files, sockets, keys, own namespaces; no peer is read yet, and no reactor runs |
-//! | lock | this crate | the reactor is made (it opens descriptors), then [`narrow`](metnos_jail::narrow) with [`Opened::confinement`] |
+//! | lock | this crate | the reactor is made (it opens descriptors), then [`narrow`] with [`Opened::confinement`] |
 //! | threads | [`Opened::start_threads`] | a thread that must exist starts between the two halves of the lock and inherits the first |
 //! | seal | this crate | seccomp on all threads, and the lock is read back |
 //! | serve | [`Served::serve`] | takes the ends, spawns tasks; may wait (sandboxd tries its canaries here) |

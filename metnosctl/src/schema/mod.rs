@@ -1,4 +1,4 @@
-//! `schema`: what each command prints with `--json`, as JSON Schema (2020-12). [`commands::TYPED`] names the type of what a
+//! `schema`: what each command prints with `--json`, as JSON Schema (2020-12). `commands.rs` names the type of what a
 //! command prints, and the schema is made from that type; the shapes of the others stand in `shapes.txt`. A test calls
 //! every command on a running set and holds what it prints against its schema.
 
