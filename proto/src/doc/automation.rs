@@ -67,7 +67,7 @@ pub struct HookRow {
 }
 
 /// The new secret of a hook, shown once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookMade {
     /// Its name.
@@ -76,6 +76,13 @@ pub struct HookMade {
     pub secret: String,
     /// The path to which it is posted.
     pub path: String,
+}
+
+impl std::fmt::Debug for HookMade {
+    /// Without the secret, which must not reach a log.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HookMade").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// Whether the secret of a hook was forgotten.
@@ -94,6 +101,13 @@ document!(AutomationAnswer, HookAnswer);
 mod tests {
     use super::*;
     use crate::doc::testing::round_trip;
+
+    #[test]
+    fn secret_of_a_hook_is_not_in_its_debug_text() {
+        let made = HookMade { name: "post".to_owned(), secret: "whsec_abc".to_owned(), path: "/hooks/post".to_owned() };
+        let text = format!("{:?}", HookAnswer::Made(made));
+        assert!(text.contains("post") && !text.contains("whsec"), "{text}");
+    }
 
     #[test]
     fn automation_documents_keep_every_key_and_miss_none() {
