@@ -53,7 +53,7 @@ pub fn vaglio(screen: &mut Screen, instance: &Instance, command: &VaglioCommand)
 }
 
 /// Says to a person at a terminal what is due and was not said yet: between turns, and never among the words of an answer.
-/// For whoever is not the owner there is nothing.
+/// Empty for callers other than the owner.
 ///
 /// # Errors
 /// Only when the output is gone.

@@ -1,5 +1,5 @@
-//! FailureLimit: an executor that fails by its own making three times within a day is set aside until the owner lets it back
-//! (design: executor §4). Denials, the caller's bad arguments, what was stopped, and what this machine could not do are none.
+//! The limit of failures: an executor that fails by its own fault three times within a day is quarantined until the owner
+//! lifts it (design: executor §4). Denials, bad arguments, stopped calls and limits of this machine do not count.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -354,7 +354,7 @@ impl Policy {
         Ok(due.iter().map(|kept| kept.document(now)).collect())
     }
 
-    /// Makes it durable that the owner is told of these.
+    /// Records durably that the owner was notified of these.
     async fn record_told(&self, by: &str, due: &[Kept]) -> Result<(), Refusal> {
         let rows = due.iter().map(|kept| Ok((kept.id.clone(), stored(kept)?))).collect::<Result<Vec<_>, Refusal>>()?;
         let names: Vec<&str> = due.iter().map(|kept| kept.id.as_str()).collect();
