@@ -1,5 +1,5 @@
 //! How the servers of four kinds write a reply that a test has thought up. That these are their words, their own clients
-//! say: `tests/tests/oracles.rs` has them read what stands here.
+//! say: `tests/tests/it/oracles.rs` has them read what stands here.
 
 use serde_json::{Value, json};
 

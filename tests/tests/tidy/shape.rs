@@ -42,10 +42,10 @@ const WIDE_FOLDERS: &[(&str, &str)] = &[
     ("memoryd/src/memory", "to be parted"),
     ("mind/src", "to be parted"),
     ("policyd/src/calls", "to be parted"),
-    ("policyd/tests", "to be parted"),
+    ("policyd/tests/it", "one file a subject"),
     ("proto/src", "one file a subject of the wire"),
     ("tests/src", "one file a part of a set"),
-    ("tests/tests", "one file a subject"),
+    ("tests/tests/it", "one file a subject"),
 ];
 
 /// The code of a file, without its tests.

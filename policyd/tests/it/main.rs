@@ -1,0 +1,21 @@
+//! The real policyd over real sockets, with peers that the tests play: a module a subject.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod advice;
+mod anchors;
+mod approvals;
+mod births;
+mod budget;
+mod daemon;
+mod flood;
+mod hostile;
+mod life;
+mod mediation;
+mod minds;
+mod pairing;
+mod peers;
+mod switches;
+mod undo;
+mod vaglio;
+mod vault;
+mod words;

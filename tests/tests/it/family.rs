@@ -1,0 +1,105 @@
+//! What a family says every day, without a model: lists by their names, taking back in words, and times as people tell them.
+
+use metnos_tests::http::{Web, said};
+use metnos_tests::instance::{Instance, Plan};
+
+fn text(set: &Instance, path: &str) -> String {
+    std::fs::read_to_string(set.workspace(path)).unwrap_or_default()
+}
+
+fn waiting(set: &Instance) -> usize {
+    set.json(&["approval", "list"]).1.as_array().unwrap().len()
+}
+
+#[test]
+fn a_list_is_added_to_by_its_name_read_and_taken_back_in_words() {
+    let set = Instance::start();
+    set.is_grown();
+    let before = text(&set, "notes/shopping.md");
+    assert!(before.contains("- pane"), "{before}");
+    let told = set.ask("add eggs, milk and the bread to the shopping list");
+    assert!(told.contains("Added to notes/shopping.md: eggs, milk, bread."), "{told}");
+    assert_eq!(text(&set, "notes/shopping.md"), format!("{before}- eggs\n- milk\n- bread\n"));
+    let told = set.ask("aggiungi le uova alla lista della spesa");
+    assert!(told.contains("Aggiunto a notes/shopping.md: uova."), "{told}");
+    assert!(set.ask("cosa c'è sulla lista della spesa?").contains("- bread\n- uova\n"));
+    // One after the other, the last first, each once.
+    let told = set.ask("annulla l'ultima cosa");
+    assert_eq!(told, "Ciò che era stato aggiunto a notes/shopping.md non c'è più.\n");
+    assert_eq!(text(&set, "notes/shopping.md"), format!("{before}- eggs\n- milk\n- bread\n"));
+    assert_eq!(set.ask("undo that, please"), "What was added to notes/shopping.md is out of it again.\n");
+    assert_eq!(text(&set, "notes/shopping.md"), before);
+    assert_eq!(set.ask("undo"), "There is nothing of yours to take back.\n");
+    // A list that is not there is made where lists are, with a name in the language of the words.
+    let _ = set.ask("aggiungi pagare il bollo alla lista delle cose da fare");
+    assert_eq!(text(&set, "notes/cose-da-fare.md"), "- pagare il bollo\n");
+    assert_eq!(waiting(&set), 0, "none of it needs a word");
+    set.verify();
+}
+
+#[test]
+fn a_guest_is_led_to_the_shared_list_and_takes_back_nothing_of_others() {
+    let set = Plan::new().config("[http]\nlisten = \"127.0.0.1:0\"\n").start();
+    set.is_grown();
+    let guest = Web::of(&set).paired(&set, "guest");
+    let ask = |words: &str| said(&guest.say(words).until("done"));
+    let before = text(&set, "notes/shopping.md");
+    // What a guest writes is the owner's to decide, as long as the owner has not let him.
+    let _ = ask("add eggs to the shopping list");
+    let (_, cards) = set.json(&["approval", "list"]);
+    assert!(cards[0].to_string().contains("shared/shopping.md"), "{cards:#}");
+    assert_eq!((waiting(&set), set.workspace("shared/shopping.md").exists()), (1, false));
+    // The owner's own list is not there for him; the shared one is.
+    assert!(!ask("what is on the shopping list?").contains("pane"));
+    assert!(set.ask("add butter to shared/spesa.md").contains("shared/spesa.md"));
+    assert_eq!(ask("what is on the shopping list?"), "butter\n");
+    assert_eq!(ask("annulla"), "Non c'è niente di tuo da annullare.\n");
+    assert_eq!((text(&set, "shared/spesa.md").as_str(), text(&set, "notes/shopping.md")), ("butter\n", before));
+    // Whose it is takes it back.
+    assert!(set.ask("annulla").contains("shared/spesa.md"));
+    set.verify();
+}
+
+#[test]
+fn supervised_guest_writes_shared_files_and_undoes_his_own_act() {
+    let set = Plan::new().config("[http]\nlisten = \"127.0.0.1:0\"\n").start();
+    set.is_grown();
+    let guest = Web::of(&set).paired(&set, "guest");
+    let ask = |words: &str| said(&guest.say(words).until("done"));
+    let (_, paired) = set.json(&["pairing", "list"]);
+    let principal = paired["known"].as_array().unwrap().iter().find_map(|one| {
+        let name = one["principal"].as_str()?;
+        name.starts_with("http:").then(|| name.to_owned())
+    });
+    let principal = principal.unwrap_or_else(|| panic!("{paired:#}"));
+    assert_eq!(set.json(&["autonomy", "set", &principal, "supervised"]).0, 0);
+    let shared = set.workspace("shared/shopping.md");
+    for (words, holds) in
+        [("add eggs to the shopping list", "- eggs\n"), ("add milk to the shopping list", "- eggs\n- milk\n")]
+    {
+        let told = ask(words);
+        assert_eq!(std::fs::read_to_string(&shared).unwrap_or_else(|error| panic!("{error}: {told}")), holds);
+    }
+    assert_eq!(waiting(&set), 0, "none of it needs an answer of the owner's");
+    let told = ask("undo that");
+    assert_eq!(std::fs::read_to_string(&shared).unwrap(), "- eggs\n", "{told}");
+    // What he does outside of the shared folders is still asked for, and leaves nothing.
+    let _ = ask("write notes/mine.md: hello");
+    assert!(!set.workspace("notes/mine.md").exists());
+    set.verify();
+}
+
+#[test]
+fn times_are_told_on_the_clock_of_the_house_by_a_place_alone() {
+    let set = Instance::start();
+    set.is_grown();
+    std::fs::write(set.workspace("USER.md"), "# User\n\n- Time zone: Kiritimati\n").unwrap();
+    for (words, sign) in [("what time is it", " 20"), ("che ore sono", " 20")] {
+        let told = set.ask(words);
+        assert!(told.contains("(Pacific/Kiritimati)") && told.contains(sign), "{told}");
+    }
+    assert!(set.ask("che ore sono").starts_with(|first: char| first.is_uppercase()));
+    let _ = set.ask("note: call the dentist");
+    let note = text(&set, "notes/notes.md");
+    assert!(note.starts_with("## 20") && !note.contains("UTC"), "{note}");
+}

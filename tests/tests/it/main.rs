@@ -1,0 +1,65 @@
+//! Whole sets of daemons, asked and attacked from outside: one program, a module a subject.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod acts;
+mod agreement;
+mod bench;
+mod birth;
+mod boot;
+mod bot;
+mod cards;
+mod chains;
+mod clients;
+mod concurrency;
+#[path = "../../../metnosctl/tests/it/common/documented.rs"]
+mod documented;
+mod documents;
+mod doors;
+mod drafts;
+mod family;
+mod files;
+mod fitness;
+mod folders;
+mod full;
+mod guests;
+mod hooks;
+mod hostile;
+mod hour;
+mod house;
+mod http;
+mod http_limits;
+mod install;
+mod judge;
+mod liar;
+mod life;
+#[cfg(feature = "attack")]
+mod lockdown;
+mod matrix;
+mod memory;
+mod minds;
+mod model;
+mod models;
+mod oracles;
+mod parcels;
+mod people;
+mod planning;
+mod planted;
+mod profiles;
+mod programs;
+mod refusals;
+mod rewritten;
+mod seeds;
+mod selftest;
+mod shapes;
+mod slow;
+mod tamper;
+mod telegram;
+mod terminal;
+mod tls;
+mod turns;
+mod upgrade;
+mod vault;
+mod walks;
+mod web;
+mod wild;
+mod ws;

@@ -1,0 +1,358 @@
+//! A request that the reflex does not understand, through a whole set and a server of models whose every reply is
+//! written down here: words, plan, calls, results, costs, and what was sent.
+
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use metnos_tests::chronicle::Line;
+use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::minds::{Liar, plain, say};
+use metnos_tests::script::{FORMATS, Format, Reply, openai};
+use serde_json::{Value, json};
+
+/// How long a turn may take to go on.
+const WITHIN: Duration = Duration::from_secs(20);
+
+/// The most bytes of a new house's first prompt, as it is sent. With 17,768 `cl100k_base` counted 3,868 tokens in what a model
+/// reads of it (texts, and of each tool its name, description and schema), and 4,255 with the JSON around that; 4,000 of the
+/// first kind are the goal (design: architecture §7), which some 18,300 bytes are.
+const MOST_SAID_FIRST: usize = 18_100;
+
+/// What a model of the role `fast` says of a note: the first name in it.
+fn summary(request: &str) -> Reply {
+    let found = ["whales", "bees", "owls"].into_iter().find(|name| request.contains(&format!("About {name}.")));
+    match found {
+        Some("whales") => Reply::Says("A note about whales."),
+        Some("bees") => Reply::Says("A note about bees."),
+        Some(_) => Reply::Says("A note about owls."),
+        None => Reply::Says("A note about nothing."),
+    }
+}
+
+/// A server that gives these replies, one after the other, the last one again and again.
+fn server(format: Format, replies: Vec<Reply>) -> Liar {
+    let asked = AtomicUsize::new(0);
+    Liar::start(move |_, request: &str, stream: &mut TcpStream| {
+        if request.starts_with("GET ") {
+            let models =
+                json!({ "object": "list", "data": [{ "id": "m", "object": "model" }], "models": [{ "name": "m" }] });
+            return say(stream, &plain("200 OK", "", &models.to_string()));
+        }
+        if request.contains("You do one small task") {
+            return say(stream, &format(0, &summary(request)));
+        }
+        let number = asked.fetch_add(1, Ordering::SeqCst);
+        say(stream, &format(number, &replies[number.min(replies.len() - 1)]));
+    })
+}
+
+fn set_with(kind: &str, path: &str, server: &Liar) -> Instance {
+    let port = server.port;
+    Plan::new()
+        .config(&format!(
+            "[models]\nsubstrates = [\"there {kind} http://127.0.0.1:{port}{path}\"]\ninterface = [\"there/m\"]\nfast = [\"there/m\"]\n\
+             prices = [\"there/m 2020-01-01 3.00 15.00\"]\ncontexts = [\"there/m 64000\"]\n"
+        ))
+        .start()
+}
+
+fn put(set: &Instance, path: &str, text: &str) {
+    let file = set.workspace(path);
+    std::fs::write(&file, text).unwrap();
+    std::os::unix::fs::chown(&file, Some(set.owner()), Some(set.owner())).unwrap();
+}
+
+/// The last request, without its head.
+fn last_body(server: &Liar) -> Value {
+    let heard = server.heard();
+    let body = heard.last().unwrap().split_once("\r\n\r\n").unwrap().1;
+    serde_json::from_str(body).unwrap()
+}
+
+const REQUEST: &str = "find the three longest notes, summarise each in a line, and put the result in notes/summary.md";
+
+fn replies() -> Vec<Reply> {
+    let read =
+        |at: u8| json!({ "tool": "fs_read", "arguments": { "path": { "$ref": format!("c1#/entries/{at}/path") } } });
+    let find = json!({ "path": "notes", "kind": "file", "sort": "longest", "limit": 3 });
+    vec![
+        Reply::Calls(vec![(
+            "plan",
+            json!({
+                "calls": [{ "tool": "fs_find", "arguments": find }, read(0), read(1), read(2)],
+                "look": ["c2", "c3", "c4"],
+                "later": [{ "tool": "fs_write", "arguments": { "path": "notes/summary.md", "content": null } }]
+            }),
+        )]),
+        Reply::Calls(vec![(
+            "fs_write",
+            json!({ "path": "notes/summary.md", "content": "- whales\n- bees\n- owls\n" }),
+        )]),
+        Reply::Says("The three summaries stand in notes/summary.md."),
+    ]
+}
+
+#[test]
+fn the_three_longest_notes_are_found_read_summarised_and_written_down_with_a_server_of_any_kind_by_one_line() {
+    for (kind, path, format) in FORMATS {
+        let server = server(format, replies());
+        let set = set_with(kind, path, &server);
+        for (name, words) in [("whales", 900), ("bees", 800), ("owls", 700), ("ants", 3)] {
+            put(&set, &format!("notes/{name}.md"), &format!("About {name}. ").repeat(words));
+        }
+        let (said, lines) = set.recording(|| set.ask(REQUEST));
+        assert!(said.contains("The three summaries stand in notes/summary.md."), "{kind}: {said}");
+        let written = std::fs::read_to_string(set.workspace("notes/summary.md")).unwrap();
+        assert_eq!(written, "- whales\n- bees\n- owls\n", "{kind}");
+        // What was looked at was shown, and as data; what was not, was not.
+        let shown = last_body(&server).to_string();
+        assert!(
+            shown.contains("About whales.") && shown.contains("<data-") && !shown.contains("About ants."),
+            "{shown}"
+        );
+        seen(&set, &lines, &server, kind);
+        assert_steady(&server, kind);
+        set.verify();
+    }
+}
+
+/// From one thought of a turn to the next nothing is said otherwise that a provider keeps: neither the tools (the explorer
+/// among them) nor what stands before the conversation; and the conversation only grows.
+fn assert_steady(server: &Liar, kind: &str) {
+    let heard = server.heard();
+    let bodies: Vec<Value> = heard
+        .iter()
+        .filter(|one| one.starts_with("POST "))
+        .map(|one| serde_json::from_str(one.split_once("\r\n\r\n").unwrap().1).unwrap())
+        .collect();
+    assert_eq!(bodies.len(), 3, "{kind}");
+    for pair in bodies.windows(2) {
+        assert!(pair[0]["tools"].as_array().is_some_and(|tools| tools.len() > 3), "{kind}");
+        assert_eq!(pair[0]["tools"].to_string(), pair[1]["tools"].to_string(), "{kind}");
+        assert_eq!(pair[0]["system"].to_string(), pair[1]["system"].to_string(), "{kind}");
+        let said = |body: &Value| -> Vec<String> {
+            body["messages"].as_array().unwrap().iter().map(Value::to_string).collect()
+        };
+        assert!(said(&pair[1]).starts_with(&said(&pair[0])), "{kind}");
+    }
+}
+
+#[test]
+fn summaries_that_another_model_makes_for_an_executor_are_funded_recorded_and_passed_on() {
+    for (kind, path, format) in [FORMATS[0], FORMATS[1]] {
+        let read = |at: u8| json!({ "tool": "fs_read", "arguments": { "path": { "$ref": format!("c1#/entries/{at}/path") } } });
+        let summarise = |from: u8| {
+            let text = json!({ "$ref": format!("c{from}#/content") });
+            json!({ "tool": "llm_summarise", "arguments": { "text": text } })
+        };
+        let find = json!({ "path": "notes", "kind": "file", "sort": "longest", "limit": 3 });
+        let plan = json!({
+            "calls": [
+                { "tool": "fs_find", "arguments": find }, read(0), read(1), read(2), summarise(2), summarise(3), summarise(4)
+            ],
+            "look": ["c5", "c6", "c7"],
+            "later": [{ "tool": "fs_write", "arguments": { "path": "notes/summary.md", "content": null } }]
+        });
+        let content = "- A note about whales.\n- A note about bees.\n- A note about owls.\n";
+        let replies = vec![
+            Reply::Calls(vec![("plan", plan)]),
+            Reply::Calls(vec![("fs_write", json!({ "path": "notes/summary.md", "content": content }))]),
+            Reply::Says("The three summaries stand in notes/summary.md."),
+        ];
+        let server = server(format, replies);
+        let set = set_with(kind, path, &server);
+        for (name, words) in [("whales", 900), ("bees", 800), ("owls", 700), ("ants", 3)] {
+            put(&set, &format!("notes/{name}.md"), &format!("About {name}. ").repeat(words));
+        }
+        let (said, lines) = set.recording(|| set.ask(REQUEST));
+        assert!(said.contains("The three summaries stand in notes/summary.md."), "{kind}: {said}");
+        assert_eq!(std::fs::read_to_string(set.workspace("notes/summary.md")).unwrap(), content, "{kind}");
+        // The planner's model has read the summaries and not the notes; the other one each note, as data, and nothing else.
+        let heard = server.heard();
+        let (small, large): (Vec<&String>, Vec<&String>) =
+            heard.iter().filter(|one| !one.starts_with("GET ")).partition(|one| one.contains("You do one small task"));
+        assert_eq!((small.len(), large.len()), (3, 3), "{kind}");
+        assert!(large.iter().all(|one| !one.contains("About whales.")), "{kind}");
+        assert!(large[1].contains("A note about bees.") && large[1].contains("<data-"), "{kind}: {}", large[1]);
+        assert!(small.iter().all(|one| one.contains("<data-") && !one.contains(REQUEST)), "{kind}");
+        let ran: Vec<&str> =
+            lines.iter().filter(|line| line.kind() == "run_started").map(|line| line.payload("executor")).collect();
+        assert_eq!(ran.iter().filter(|name| **name == "llm_summarise").count(), 3, "{kind}: {ran:?}");
+        let (_, mnests) = set.json(&["mnest", "list"]);
+        let pair = |from: &str, to: &str| {
+            mnests.as_array().unwrap().iter().any(|one| one["src_executor"] == from && one["dst_executor"] == to)
+        };
+        assert!(pair("fs_find", "fs_read") && pair("fs_read", "llm_summarise"), "{kind}: {mnests:#}");
+        let fast: Vec<&Line> =
+            lines.iter().filter(|line| line.kind() == "cost_entry" && line.payload("role") == "fast").collect();
+        assert_eq!(fast.len(), 3, "{kind}");
+        assert!(fast.iter().all(|line| line.payload("executor") == "llm_summarise"), "{kind}: {:#}", fast[0].0);
+        let turn = lines.iter().find(|line| line.kind() == "owner_message").unwrap().text("turn_id");
+        let (code, shown) = set.json(&["turn", "show", turn, "--prompt"]);
+        assert_eq!((code, shown.as_array().unwrap().len()), (0, 6), "{kind}: {shown:#}");
+        assert!(shown.as_array().unwrap().iter().all(|thought| thought["mind"] == "agrees"), "{kind}: {shown:#}");
+        set.verify();
+    }
+}
+
+#[test]
+fn an_executor_whose_role_has_no_model_says_which_and_how_to_give_it_one() {
+    let set = Instance::start();
+    let (code, refused) = set.run("llm_summarise", &["text=Whales are large."]);
+    assert_ne!(code, 0, "{refused:#}");
+    assert_eq!(refused["error"]["rule"], "mind.no_model", "{refused:#}");
+    let remedy = refused["error"]["remedy"].as_str().unwrap();
+    assert!(remedy.contains("metnosctl models set fast"), "{remedy}");
+    let (code, refused) = set.run("llm_classify", &["text=Whales are large.", "labels=[\"whales\",\"bees\"]"]);
+    assert_ne!(code, 0);
+    assert_eq!(refused["error"]["rule"], "mind.no_model", "{refused:#}");
+    set.verify();
+}
+
+#[test]
+fn a_model_classifies_by_hand_with_no_planner_and_only_by_the_given_labels() {
+    let server = server(openai, vec![Reply::Says("unused")]);
+    let set = set_with("openai", "/v1", &server);
+    let classify = |labels: &str| set.run("llm_classify", &["text=About bees.", &format!("labels={labels}")]);
+    let (code, done) = classify("[\"bees\",\"owls\"]");
+    assert_eq!((code, &done["result"]["label"]), (0, &json!("bees")), "{done:#}");
+    let (code, none) = classify("[\"cats\",\"dogs\"]");
+    assert_ne!(code, 0, "{none:#}");
+    assert!(none.to_string().contains("NoAnswer"), "{none:#}");
+    let (_, spent) = set.json(&["spend"]);
+    // Two thoughts of 1,000 tokens at 3.00 and 50 at 15.00 a million.
+    assert!(spent.to_string().contains("7500"), "{spent:#}");
+    set.verify();
+}
+
+/// What a turn with a model leaves: its calls, a chain of mnests, its costs, and what was sent, byte for byte.
+fn seen(set: &Instance, lines: &[Line], server: &Liar, kind: &str) {
+    let ran: Vec<&str> =
+        lines.iter().filter(|line| line.kind() == "run_started").map(|line| line.payload("executor")).collect();
+    assert_eq!(ran, ["fs_find", "fs_read", "fs_read", "fs_read", "fs_write"], "{kind}");
+    let (_, mnests) = set.json(&["mnest", "list"]);
+    assert!(mnests.to_string().contains("fs_find"), "{kind}: {mnests:#}");
+    let (_, spent) = set.json(&["spend"]);
+    // Three thoughts of 1,000 tokens at 3.00 and 50 at 15.00 a million.
+    assert!(spent.to_string().contains("11250"), "{kind}: {spent:#}");
+    let turn = lines.iter().find(|line| line.kind() == "owner_message").unwrap().text("turn_id");
+    let (code, shown) = set.json(&["turn", "show", turn, "--prompt"]);
+    assert_eq!(code, 0, "{kind}: {shown:#}");
+    let thoughts = shown.as_array().unwrap();
+    assert_eq!(thoughts.len(), 3, "{kind}: {shown:#}");
+    // For people, too: nothing but the very bytes, each thought's with a line end behind it.
+    let bodies = server.heard().into_iter().filter(|one| one.starts_with("POST "));
+    let bodies: String = bodies.map(|one| format!("{}\n", one.split_once("\r\n\r\n").unwrap().1)).collect();
+    let plain = set.ctl(&["turn", "show", turn, "--prompt"]);
+    assert_eq!(String::from_utf8(plain.stdout).unwrap(), bodies, "{kind}");
+    for thought in thoughts {
+        assert_eq!(thought["mind"], "agrees", "{kind}: {thought:#}");
+        let sent = thought["sent"].as_str().unwrap();
+        assert!(server.heard().iter().any(|heard| heard.ends_with(&format!("\r\n\r\n{sent}"))), "{kind}: {sent}");
+        let sent: Value = serde_json::from_str(sent).unwrap();
+        assert!(sent.to_string().contains(REQUEST), "{kind}: {sent:#}");
+    }
+}
+
+/// The only card that waits.
+fn waiting(set: &Instance) -> String {
+    let (_, cards) = set.json(&["approval", "list"]);
+    let waits = |card: &&Value| card["state"] == "waiting";
+    cards.as_array().unwrap().iter().find(waits).unwrap_or_else(|| panic!("{cards:#}"))["id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[test]
+fn a_turn_that_waits_for_a_card_goes_on_where_it_stood_also_when_every_daemon_was_started_anew() {
+    for restarted in [&[][..], &["planner", "memoryd", "policyd", "mind", "sandboxd"]] {
+        let delete = json!({ "calls": [{ "tool": "fs_delete", "arguments": { "path": "old", "folder": true } }] });
+        let server = server(openai, vec![Reply::Calls(vec![("plan", delete)]), Reply::Says("The folder old is gone.")]);
+        let set = set_with("openai", "/v1", &server);
+        std::fs::create_dir(set.workspace("old")).unwrap();
+        std::os::unix::fs::chown(set.workspace("old"), Some(set.owner()), Some(set.owner())).unwrap();
+        for n in 0..12 {
+            put(&set, &format!("old/{n}.md"), "x");
+        }
+        let asked = set.ctl(&["ask", "tidy up: away with the folder old, whatever is in it"]);
+        assert_eq!(asked.status.code(), Some(4), "{asked:?}");
+        assert!(set.workspace("old/11.md").exists(), "nothing happened yet");
+        assert_eq!(server.asked(), 1);
+        for daemon in restarted {
+            assert!(set.ctl(&["daemon", "restart", daemon]).status.success(), "{daemon}");
+        }
+        let card = waiting(&set);
+        let ((code, done), _) = set.recording(|| set.json(&["approval", "approve", &card]));
+        assert_eq!(code, 0, "{done:#}");
+        assert!(!set.workspace("old").exists());
+        // The turn hears of it and answers.
+        metnos_tests::until("the turn has gone on", WITHIN, || {
+            set.chronicle().iter().any(|line| line.payload("text") == "The folder old is gone.").then_some(())
+        });
+        assert_eq!(server.asked(), 2, "{restarted:?}");
+        assert!(last_body(&server).to_string().contains("fs_delete"));
+        let again = set.json(&["approval", "approve", &card]);
+        assert_eq!(again.0, 1, "{again:?}");
+        set.verify();
+    }
+}
+
+#[test]
+fn a_model_is_offered_no_executor_that_is_not_for_planners_and_is_told_so_when_it_names_one() {
+    let restore = json!({ "of": "01M8", "path": "notes/welcome.md", "keep": "01M8" });
+    let replies = vec![Reply::Calls(vec![("fs_restore", restore)]), Reply::Says("That is not for me to do.")];
+    let server = server(openai, replies);
+    let set = set_with("openai", "/v1", &server);
+    // In the words of their own examples: nothing could fit better.
+    let words = "take back what was done to notes/a.md, fetch pictures/cat.jpg for the chat, keep the attachment as inbox/b.pdf";
+    let (said, lines) = set.recording(|| set.ask(words));
+    assert!(said.contains("That is not for me to do."), "{said}");
+    let open = lines.iter().find(|line| line.kind() == "turn_open").unwrap();
+    let shown: Vec<&str> =
+        open.0["payload"]["candidates"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let sent = last_body(&server);
+    let tools: Vec<&str> =
+        sent["tools"].as_array().unwrap().iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
+    assert!(shown.len() == 16 && tools.len() > shown.len(), "{shown:?}, {tools:?}");
+    for name in ["fs_restore", "file_get", "inbox_add"] {
+        assert!(!shown.contains(&name) && !tools.contains(&name), "{name}: {shown:?}, {tools:?}");
+    }
+    assert!(sent.to_string().contains("there is no tool `fs_restore`"), "the model is told why: {sent:#}");
+    assert!(lines.iter().all(|line| !["policy_decision", "run_started"].contains(&line.kind())));
+    // What is said first in a new house is short.
+    let heard = server.heard();
+    let first = heard.iter().find(|one| one.starts_with("POST ")).unwrap().split_once("\r\n\r\n").unwrap().1.len();
+    println!("the first prompt has {first} bytes");
+    assert!(first < MOST_SAID_FIRST, "the first prompt has {first} bytes");
+    set.verify();
+}
+
+#[test]
+fn what_a_model_says_is_missing_is_wished_for_with_its_signature_in_fields_of_its_own() {
+    let missing = json!({
+        "summary": "Turn a PDF into text", "inputs": { "path": "string" }, "outputs": { "text": "string" },
+        "errors": ["NotFound"]
+    });
+    let server =
+        server(openai, vec![Reply::Calls(vec![("missing", missing)]), Reply::Says("That cannot be done yet.")]);
+    let set = set_with("openai", "/v1", &server);
+    assert!(set.ask("tell me what stands in the contract, which is a PDF").contains("That cannot be done yet."));
+    let (_, mnests) = set.json(&["mnest", "list"]);
+    let wish = mnests.as_array().unwrap().iter().find(|one| one["state"] == "proto").unwrap();
+    assert_eq!(wish["dst_executor"], "turn a pdf into text");
+    let field = |name: &str| json!([{ "name": name, "kind": "string" }]);
+    let signature = json!({
+        "summary": "turn a pdf into text", "inputs": field("path"), "outputs": field("text"), "errors": ["NotFound"]
+    });
+    assert_eq!(wish["desired_signature"], signature);
+    let shown = set.ctl(&["mnest", "list"]);
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("(path: string → text: string)"), "{shown:?}");
+    // What is about the house needs no model, and what is for later none that could do it.
+    let before = server.asked();
+    assert!(set.ask("what waits for me?").contains("metnosctl approval list"));
+    assert!(set.ask("approva tutto").contains("non approvano nulla"));
+    assert_eq!(server.asked(), before);
+    set.verify();
+}
