@@ -109,9 +109,11 @@ fn receive_into(
 ) -> io::Result<Option<Packet>> {
     let mut control = RecvAncillaryBuffer::new(space);
     let flags = RecvFlags::CMSG_CLOEXEC | wait;
-    let received = match rustix::net::recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut control, flags) {
+    let mut receive = || rustix::net::recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut control, flags);
+    // A peer that died with unread data: the kernel says so once, ahead of what the peer had still sent.
+    let first = receive();
+    let received = match if matches!(first, Err(rustix::io::Errno::CONNRESET)) { receive() } else { first } {
         Ok(received) => received,
-        // A peer that died with unread data is as gone as one that closed.
         Err(rustix::io::Errno::CONNRESET | rustix::io::Errno::PIPE) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
@@ -174,6 +176,18 @@ mod tests {
         assert_eq!(receive(theirs.as_fd(), &mut buffer).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         drop(ours);
         assert!(receive(theirs.as_fd(), &mut buffer).unwrap().is_none());
+    }
+
+    #[test]
+    fn last_packet_of_a_peer_arrives_although_it_left_data_unread() {
+        let (ours, theirs) = pair().unwrap();
+        send(ours.as_fd(), b"a question", &[]).unwrap();
+        send(theirs.as_fd(), b"why it ends", &[]).unwrap();
+        drop(theirs);
+        let mut buffer = buffer();
+        let packet = receive(ours.as_fd(), &mut buffer).unwrap().unwrap();
+        assert_eq!(&buffer[..packet.len], b"why it ends");
+        assert!(receive(ours.as_fd(), &mut buffer).unwrap().is_none());
     }
 
     #[test]
