@@ -19,7 +19,8 @@ use metnos_proto::msg::policyd::Literal;
 use serde_json::{Map, Value, json};
 
 use answer::speech::Doubt;
-use matching::ability::{Ability, Want};
+use matching::ability::Ability;
+use matching::contract::Want;
 use matching::slots::{Filled, Words};
 use matching::{MARGIN, Match, Producer};
 use words::lexicon::Mark;
@@ -108,13 +109,13 @@ impl Repertoire {
         if matching::ability::weighty_marks(&tokens, |_| false).len() > MAX_MEANINGS {
             return too_long();
         }
-        let lang = words::lexicon::language(&tokens).unwrap_or(envelope.lang);
+        let lang = words::token::language(&tokens).unwrap_or(envelope.lang);
         let abilities = self.abilities(&envelope.candidates[..envelope.candidates.len().min(MAX_CANDIDATES)]);
         let mut known: BTreeSet<String> =
             abilities.iter().flat_map(|ability| ability.folders.iter().cloned()).collect();
         for recent in &envelope.recent {
             if let Some(tokens) = words::token::tokens(&recent.text) {
-                matching::ability::add_folders(&tokens, &mut known);
+                matching::paths::add_folders(&tokens, &mut known);
             }
         }
         forgive_spelling(&mut tokens, &abilities, &known);
@@ -267,7 +268,7 @@ impl Reflex<'_> {
 
     /// The one ability of which an example has the very form of the request; the only way to a call that does more than read.
     fn exactly(&self, words: &Words<'_>) -> Result<Option<Match>, Doubt> {
-        let mut found = matching::frame::matches(self.abilities, words).into_iter();
+        let mut found = matching::same_form(self.abilities, words).into_iter();
         let Some((ability, filled)) = found.next() else { return Ok(None) };
         let reads = |at: usize| self.abilities[at].candidate.class == READ;
         match found.next() {
@@ -459,7 +460,7 @@ fn with_values_of<'a>(pattern: &[Token<'a>], clause: &[Token<'a>]) -> Option<Vec
 #[must_use]
 pub fn spoken_in(words: &str) -> Option<Lang> {
     let words = words.get(..MAX_WORDS).unwrap_or(words);
-    words::token::tokens(words).and_then(|tokens| words::lexicon::language(&tokens))
+    words::token::tokens(words).and_then(|tokens| words::token::language(&tokens))
 }
 
 /// The language that words are in, as far as they tell; else `usual`.

@@ -401,7 +401,7 @@ fn as_many_examples_and_arguments_as_the_limit_are_looked_at_and_further_ones_ar
         assert_eq!(matches!(reply, Reply::Plan(_)), is_known);
     }
     candidate.examples = examples(0);
-    for (before, is_known) in [(matching::ability::MAX_SLOTS - 1, true), (matching::ability::MAX_SLOTS, false)] {
+    for (before, is_known) in [(matching::contract::MAX_SLOTS - 1, true), (matching::contract::MAX_SLOTS, false)] {
         let mut properties: serde_json::Map<String, Value> =
             (0..before).map(|n| (format!("a{n:02}"), json!({"type": "object"}))).collect();
         properties.insert("path".into(), json!({"type": "string"}));

@@ -1,8 +1,8 @@
 //! Numbers in the owner's words: which of them are quantities, which are called ids, and which only count the items of a
 //! list. A number that is called nothing identifies nothing (design: policy §7).
 
+use crate::text::boundaries::ends_token;
 use crate::text::dates::Moment;
-use crate::text::words::ends_token;
 
 /// Texts of so many digits and more, and no letter, are names of their own: accounts, phones.
 const MANY_DIGITS: usize = 7;

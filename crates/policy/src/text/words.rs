@@ -12,6 +12,7 @@ use metnos_proto::lists;
 use metnos_proto::msg::common::Lang;
 use serde_json::{Value, json};
 
+use crate::text::boundaries::{begins_token, ends_token, occurrences};
 use crate::text::dates::{self, Moment, Said};
 use crate::text::numbers::{self, Decimal};
 
@@ -192,35 +193,6 @@ pub fn same(one: &Value, other: &Value) -> bool {
 
 fn stands_in(words: &str, text: &str) -> bool {
     occurrences(words, text).any(|(before, after)| begins_token(before, text) && ends_token(after))
-}
-
-/// What stands before and after each place where `text` occurs.
-pub(crate) fn occurrences<'a>(words: &'a str, text: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-    words.match_indices(text).map(move |(at, found)| (&words[..at], &words[at + found.len()..]))
-}
-
-/// Characters that belong to the token they stand next to.
-fn joins(c: char) -> bool {
-    c.is_alphanumeric() || "_-/\\.@~%+=:&?$*".contains(c)
-}
-
-/// A colon, an equals sign or a bracket introduces a token: `to:ada@home` names `ada@home`.
-fn begins_token(before: &str, text: &str) -> bool {
-    let rest = before.trim_end_matches(':');
-    if rest.len() < before.len() && !text.starts_with('/') {
-        return rest.chars().next_back().is_none_or(char::is_alphabetic) && before.len() - rest.len() == 1;
-    }
-    before.chars().next_back().is_none_or(|c| !joins(c))
-}
-
-/// Sentence punctuation ends a token when nothing of the token follows it.
-pub(crate) fn ends_token(after: &str) -> bool {
-    let rest = after.trim_start_matches(['.', ',', ';', ':', '!', '?']);
-    match rest.chars().next() {
-        None => true,
-        Some(c) if rest.len() == after.len() => !joins(c),
-        Some(c) => c.is_whitespace() || "\"'`)]}»”’".contains(c),
-    }
 }
 
 /// Digests of everything in a prompt that can be the name of something: runs of words, in the cases

@@ -13,7 +13,7 @@ use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::Lang;
 use serde_json::{Map, Value};
 
-use crate::matching::ability::text_outputs;
+use crate::matching::contract::text_outputs;
 use crate::words::lexicon::{self, Mark};
 use crate::words::when;
 

@@ -2,13 +2,14 @@
 //! politeness. Only a request of this kind may become a call that does more than read; where a word is left over, where a
 //! preposition points the other way, where it could be two things, there is no match.
 
-use std::rc::Rc;
+use std::collections::BTreeSet;
 
 use metnos_proto::msg::policyd::Literal;
 use serde_json::Value;
 
-use crate::matching::ability::{Ability, Slot, Want, bare_path};
-use crate::matching::slots::{Filled, Words, is_naming};
+use crate::matching::contract::{Slot, Want};
+use crate::matching::paths::{bare_path, is_naming};
+use crate::matching::slots::{Filled, Words};
 use crate::words::grammar::{self, Way};
 use crate::words::lexicon::{self, Mark};
 use crate::words::lists;
@@ -38,13 +39,15 @@ enum Step {
 pub struct Form {
     steps: Vec<Step>,
     kind: Option<Kind>,
+    /// Whether the executor only reads.
+    reads: bool,
 }
 
 impl Form {
     /// Reads an example; `None` when something in it is nobody's argument, as in a request for a chain.
     #[must_use]
-    pub fn of(tokens: &[Token<'_>], slots: &[Slot], folders: &std::collections::BTreeSet<String>) -> Option<Self> {
-        let mut form = Self { steps: Vec::new(), kind: None };
+    pub fn of(tokens: &[Token<'_>], slots: &[Slot], folders: &BTreeSet<String>, reads: bool) -> Option<Self> {
+        let mut form = Self { steps: Vec::new(), kind: None, reads };
         let mut taken = vec![false; slots.len()];
         let mut way = None;
         let mut at = 0;
@@ -122,23 +125,23 @@ impl Form {
     }
 
     /// The arguments, when the request has this form.
-    fn matches(&self, ability: &Ability, request: &Request<'_>) -> Option<Filled> {
+    fn matches(&self, slots: &[Slot], request: &Request<'_>) -> Option<Filled> {
         let mut found = Vec::new();
-        self.go(0, request.begin, ability, request, &mut found).then(|| {
+        self.go(0, request.begin, slots, request, &mut found).then(|| {
             if self.steps.iter().any(|step| matches!(step, Step::List(_))) {
                 found.iter_mut().for_each(|one| one.becomes_items(request));
             }
-            filled(ability, request, found)
+            filled(slots, request, found)
         })
     }
 
-    fn go(&self, step: usize, at: usize, ability: &Ability, request: &Request<'_>, found: &mut Vec<Found>) -> bool {
-        let reads = ability.candidate.class == crate::READ;
+    fn go(&self, step: usize, at: usize, slots: &[Slot], request: &Request<'_>, found: &mut Vec<Found>) -> bool {
+        let reads = self.reads;
         let Some(wanted) = self.steps.get(step) else {
             return request.next(at, reads).is_none_or(|next| next >= request.end);
         };
         if let Step::Text(slot) = wanted {
-            return self.text(step, at, *slot, ability, request, found);
+            return self.text(step, at, *slot, slots, request, found);
         }
         let Some(next) = request.next(at, reads).filter(|next| *next < request.end) else { return false };
         // "the note of yesterday" and "delete it?" ask for nothing: what changes something begins with its word.
@@ -150,21 +153,21 @@ impl Form {
             Step::Word(mark, text) => {
                 token.kind == Kind::Word
                     && grammar::is_same_word(token, mark, text)
-                    && self.go(step + 1, next + 1, ability, request, found)
+                    && self.go(step + 1, next + 1, slots, request, found)
             }
             Step::Way(way) => {
-                grammar::way(token.text) == Some(*way) && self.go(step + 1, next + 1, ability, request, found)
+                grammar::way(token.text) == Some(*way) && self.go(step + 1, next + 1, slots, request, found)
             }
             Step::Value(slot) => {
                 // "in" before the first value says nothing where nothing is changed.
                 let next = if reads && grammar::way(token.text).is_some() { next + 1 } else { next };
-                let Some((value, kind)) = request.value(next, &ability.slots[*slot]) else { return false };
+                let Some((value, kind)) = request.value(next, &slots[*slot]) else { return false };
                 let misfit = kind == Some(Kind::Folder) && self.kind == Some(Kind::File);
                 if misfit {
                     return false;
                 }
                 found.push(Found { slot: *slot, value, kind, words: None });
-                self.go(step + 1, next + 1, ability, request, found) || {
+                self.go(step + 1, next + 1, slots, request, found) || {
                     found.pop();
                     false
                 }
@@ -180,7 +183,7 @@ impl Form {
                 let makes = !reads && count > 1;
                 let Some(path) = request.words.lists.place(&kind, request.words.text, makes) else { return false };
                 found.push(Found { slot: *slot, value: path.into(), kind: Some(Kind::File), words: None });
-                self.go(step + 1, next + count, ability, request, found) || {
+                self.go(step + 1, next + count, slots, request, found) || {
                     found.pop();
                     false
                 }
@@ -195,13 +198,13 @@ impl Form {
         step: usize,
         at: usize,
         slot: usize,
-        ability: &Ability,
+        slots: &[Slot],
         request: &Request<'_>,
         found: &mut Vec<Found>,
     ) -> bool {
         let tokens = request.words.tokens;
         let is_last = step + 1 == self.steps.len();
-        let reads = ability.candidate.class == crate::READ;
+        let reads = self.reads;
         let after_way =
             matches!(step.checked_sub(1).map(|before| &self.steps[before]), Some(Step::Way(_) | Step::List(_)));
         let mut begin = at;
@@ -228,7 +231,7 @@ impl Form {
                 kind: None,
                 words: Some((next, next + 1)),
             });
-            return self.go(step + 1, next + 1, ability, request, found) || {
+            return self.go(step + 1, next + 1, slots, request, found) || {
                 found.pop();
                 false
             };
@@ -251,7 +254,7 @@ impl Form {
             }
             let Some(text) = request.between(begin, end) else { continue };
             found.push(Found { slot, value: Value::from(text), kind: None, words: Some((begin, end)) });
-            if is_last || self.go(step + 1, end, ability, request, found) {
+            if is_last || self.go(step + 1, end, slots, request, found) {
                 return true;
             }
             found.pop();
@@ -308,10 +311,10 @@ impl Found {
     }
 }
 
-fn filled(ability: &Ability, request: &Request<'_>, found: Vec<Found>) -> Filled {
+fn filled(slots: &[Slot], request: &Request<'_>, found: Vec<Found>) -> Filled {
     let mut filled = Filled::default();
     for one in found {
-        let slot = &ability.slots[one.slot];
+        let slot = &slots[one.slot];
         // A list's path, and several things of it, stand in the words in another form.
         if one.value.as_str().is_none_or(|text| request.words.text.contains(text)) {
             filled.literals.push(Literal { pointer: slot.pointer(), json: one.value.to_string() });
@@ -322,8 +325,7 @@ fn filled(ability: &Ability, request: &Request<'_>, found: Vec<Found>) -> Filled
         filled.arguments.insert(slot.name.clone(), one.value);
     }
     let given = |slot: &Slot| filled.arguments.contains_key(&slot.name);
-    filled.missing =
-        (0..ability.slots.len()).filter(|at| ability.slots[*at].required && !given(&ability.slots[*at])).collect();
+    filled.missing = (0..slots.len()).filter(|at| slots[*at].required && !given(&slots[*at])).collect();
     debug_assert!(request.begin <= request.end);
     filled
 }
@@ -389,22 +391,14 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The abilities of which an example has the very form of the request, each once; those whose example says most.
+/// The form among those of one executor that the request has, the one that says most: how many words it says, and the
+/// arguments; `None` when there is none, or an argument is missing.
 #[must_use]
-pub fn matches(abilities: &[Rc<Ability>], words: &Words<'_>) -> Vec<(usize, Filled)> {
-    let Some(request) = Request::of(words) else { return Vec::new() };
-    let mut found: Vec<(usize, usize, Filled)> = Vec::new();
-    for (at, ability) in abilities.iter().enumerate() {
-        let best = ability
-            .forms
-            .iter()
-            .filter_map(|form| {
-                let filled = form.matches(ability, &request).filter(|filled| filled.missing.is_empty())?;
-                Some((form.steps.iter().filter(|step| matches!(step, Step::Word(..))).count(), filled))
-            })
-            .max_by_key(|(words, _)| *words);
-        found.extend(best.map(|(words, filled)| (words, at, filled)));
-    }
-    let most = found.iter().map(|(words, ..)| *words).max().unwrap_or(0);
-    found.into_iter().filter(|(words, ..)| *words == most).map(|(_, at, filled)| (at, filled)).collect()
+pub fn best(forms: &[Form], slots: &[Slot], words: &Words<'_>) -> Option<(usize, Filled)> {
+    let request = Request::of(words)?;
+    let fits = forms.iter().filter_map(|form| {
+        let filled = form.matches(slots, &request).filter(|filled| filled.missing.is_empty())?;
+        Some((form.steps.iter().filter(|step| matches!(step, Step::Word(..))).count(), filled))
+    });
+    fits.max_by_key(|(words, _)| *words)
 }

@@ -3,7 +3,9 @@
 //! was asked.
 
 pub mod ability;
+pub mod contract;
 pub mod frame;
+pub mod paths;
 pub mod slots;
 
 use std::collections::BTreeSet;
@@ -11,7 +13,8 @@ use std::rc::Rc;
 
 use metnos_proto::envelope::Known;
 
-use crate::matching::ability::{Ability, Want, weighty_marks};
+use crate::matching::ability::{Ability, weighty_marks};
+use crate::matching::contract::Want;
 use crate::matching::slots::{Filled, Words, fill};
 use crate::words::lexicon::{self, Grams, Mark};
 use crate::words::token::{Kind, Token};
@@ -65,6 +68,15 @@ pub fn matches(abilities: &[Rc<Ability>], mnests: &[Known], words: &Words<'_>) -
     found
 }
 
+/// The abilities of which an example has the very form of the request, each once; those whose example says most.
+#[must_use]
+pub fn same_form(abilities: &[Rc<Ability>], words: &Words<'_>) -> Vec<(usize, Filled)> {
+    let best = |(at, one): (usize, &Rc<Ability>)| Some((at, frame::best(&one.forms, &one.slots, words)?));
+    let found: Vec<(usize, (usize, Filled))> = abilities.iter().enumerate().filter_map(best).collect();
+    let most = found.iter().map(|(_, (words, _))| *words).max().unwrap_or(0);
+    found.into_iter().filter(|(_, (words, _))| *words == most).map(|(at, (_, filled))| (at, filled)).collect()
+}
+
 fn evaluate(abilities: &[Rc<Ability>], mnests: &[Known], words: &Words<'_>, at: usize) -> Option<Match> {
     let ability = abilities.get(at)?;
     // Cheap first: an executor with which no word is shared needs no further look.
@@ -72,7 +84,7 @@ fn evaluate(abilities: &[Rc<Ability>], mnests: &[Known], words: &Words<'_>, at: 
         return None;
     }
     let mut used = vec![false; words.tokens.len()];
-    let filled = fill(ability, words, &mut used);
+    let filled = fill(&ability.slots, words, &mut used);
     let producer = match filled.missing.as_slice() {
         [] => None,
         [missing] => Some(producer(abilities, mnests, words, at, *missing, &mut used)?),
@@ -198,7 +210,7 @@ fn producer(
             continue;
         }
         let mut after = used.to_vec();
-        let filled = fill(ability, words, &mut after);
+        let filled = fill(&ability.slots, words, &mut after);
         // It must take a value up, and at its kind: else it has nothing to do with the words.
         let took_value = words.tokens.iter().enumerate().any(|(at, _)| after[at] && !used[at]);
         if !filled.missing.is_empty() || !took_value || filled.quoted {

@@ -7,7 +7,8 @@ use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::policyd::Literal;
 use serde_json::{Map, Value};
 
-use crate::matching::ability::{Ability, Slot, Want, bare_path};
+use crate::matching::contract::{Slot, Want};
+use crate::matching::paths::{bare_path, is_naming};
 use crate::words::grammar;
 use crate::words::lexicon::Mark;
 use crate::words::lists::Places;
@@ -37,7 +38,7 @@ pub struct Filled {
     pub literals: Vec<Literal>,
     /// The path among them and its kind.
     pub path: Option<(String, Kind)>,
-    /// Required arguments that the words do not give: places in [`Ability::slots`].
+    /// Required arguments that the words do not give: their places among its slots.
     pub missing: Vec<usize>,
     /// Quoted text that became an argument.
     pub quoted: bool,
@@ -53,15 +54,15 @@ impl Filled {
 
 /// Fills what it can and marks the tokens that it used in `used`.
 #[must_use]
-pub fn fill(ability: &Ability, words: &Words<'_>, used: &mut [bool]) -> Filled {
+pub fn fill(slots: &[Slot], words: &Words<'_>, used: &mut [bool]) -> Filled {
     let mut filled = Filled::default();
     // What is typed most strictly takes first, so that text takes only what is left.
     for pass in 0..4 {
-        for (at, slot) in ability.slots.iter().enumerate() {
+        for (at, slot) in slots.iter().enumerate() {
             if pass_of(slot) != pass {
                 continue;
             }
-            match take(ability, slot, words, used) {
+            match take(slots, slot, words, used) {
                 Some(Taken { value, literal, path }) => {
                     if literal {
                         filled.literals.push(Literal { pointer: slot.pointer(), json: value.to_string() });
@@ -87,13 +88,6 @@ const fn pass_of(slot: &Slot) -> u8 {
     }
 }
 
-/// Whether a word says that a name follows.
-#[must_use]
-pub fn is_naming(word: &str) -> bool {
-    const WORDS: &str = "called named chiamato chiamata chiamati chiamate";
-    word.len() >= 5 && WORDS.split_ascii_whitespace().any(|known| word.eq_ignore_ascii_case(known))
-}
-
 struct Taken {
     value: Value,
     /// Whether the value stands in the words.
@@ -107,9 +101,9 @@ impl Taken {
     }
 }
 
-fn take(ability: &Ability, slot: &Slot, words: &Words<'_>, used: &mut [bool]) -> Option<Taken> {
+fn take(slots: &[Slot], slot: &Slot, words: &Words<'_>, used: &mut [bool]) -> Option<Taken> {
     match &slot.want {
-        Want::Path => take_path(ability, slot, words, used),
+        Want::Path => take_path(slots, slot, words, used),
         Want::Url => take_first(words, used, |token| (token.kind == Kind::Url).then(|| token.text.to_owned())),
         Want::Address => take_first(words, used, |token| (token.kind == Kind::Address).then(|| token.text.to_owned())),
         Want::Date => {
@@ -124,7 +118,7 @@ fn take(ability: &Ability, slot: &Slot, words: &Words<'_>, used: &mut [bool]) ->
         Want::Time => {
             take_first(words, used, |token| if token.kind == Kind::Time { when::time(token.text) } else { None })
         }
-        Want::Text(_) => take_text(ability, slot, words, used),
+        Want::Text(_) => take_text(slots, slot, words, used),
         Want::Duration => take_duration(words, used),
         Want::Number(whole) => take_number(slot, *whole, words, used),
         Want::Choice(choices) => take_choice(choices, words, used),
@@ -144,8 +138,8 @@ fn take_first(words: &Words<'_>, used: &mut [bool], read: impl Fn(&Token<'_>) ->
 }
 
 /// A quotation; for an optional argument a pattern, or the word that is named as a name.
-fn take_text(ability: &Ability, slot: &Slot, words: &Words<'_>, used: &mut [bool]) -> Option<Taken> {
-    let needed = ability.slots.iter().any(|slot| slot.required && matches!(slot.want, Want::Text(_)));
+fn take_text(slots: &[Slot], slot: &Slot, words: &Words<'_>, used: &mut [bool]) -> Option<Taken> {
+    let needed = slots.iter().any(|slot| slot.required && matches!(slot.want, Want::Text(_)));
     if slot.is_switch {
         return None;
     }
@@ -174,8 +168,8 @@ fn take_text(ability: &Ability, slot: &Slot, words: &Words<'_>, used: &mut [bool
     Some(Taken::literal(text))
 }
 
-fn take_path(ability: &Ability, slot: &Slot, words: &Words<'_>, used: &mut [bool]) -> Option<Taken> {
-    let has_text_slot = ability.slots.iter().any(|slot| matches!(slot.want, Want::Text(_)));
+fn take_path(slots: &[Slot], slot: &Slot, words: &Words<'_>, used: &mut [bool]) -> Option<Taken> {
+    let has_text_slot = slots.iter().any(|slot| matches!(slot.want, Want::Text(_)));
     let quoted_fits = |at: usize, token: &Token<'_>| {
         let noun = at.checked_sub(1).and_then(|before| words.tokens.get(before));
         token.kind == Kind::Quoted && (!has_text_slot || noun.is_some_and(|noun| noun.mark.is_path_noun()))

@@ -6,8 +6,6 @@ use std::sync::LazyLock;
 
 use metnos_proto::msg::common::Lang;
 
-use crate::words::token::{Kind, Token};
-
 /// What a word means to the reflex.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
@@ -110,40 +108,6 @@ const CONCEPTS: &[(&str, &str, &str)] = &[
     ("find", "find search look", "trova trovare trovami cerca cercare cercami"),
 ];
 
-/// Several words that mean one thing.
-const PHRASES: &[(&[&str], &str)] = &[
-    (&["how", "many"], "count"),
-    (&["thank", "you"], "thanks"),
-    (&["thank", "you", "very", "much"], "thanks"),
-    (&["thanks", "a", "lot"], "thanks"),
-    (&["grazie", "mille"], "thanks"),
-    (&["molte", "grazie"], "thanks"),
-    (&["fammi", "vedere"], "show"),
-    (&["let", "me", "see"], "show"),
-    (&["good", "morning"], "greeting"),
-    (&["good", "afternoon"], "greeting"),
-    (&["good", "evening"], "greeting"),
-    (&["buon", "giorno"], "greeting"),
-    (&["buona", "sera"], "greeting"),
-    (&["how", "are", "you"], "greeting"),
-    (&["come", "stai"], "greeting"),
-    (&["area", "di", "lavoro"], "root"),
-    (&["spazio", "di", "lavoro"], "root"),
-    (&["working", "directory"], "root"),
-    (&["what", "can", "you", "do"], "help"),
-    (&["what", "can", "i", "do"], "help"),
-    (&["what", "can", "i", "ask"], "help"),
-    (&["what", "do", "you", "do"], "help"),
-    (&["che", "cosa", "sai", "fare"], "help"),
-    (&["che", "cosa", "puoi", "fare"], "help"),
-    (&["cosa", "sai", "fare"], "help"),
-    (&["cosa", "puoi", "fare"], "help"),
-    (&["che", "sai", "fare"], "help"),
-    (&["cosa", "posso", "chiedere"], "help"),
-    (&["cosa", "posso", "chiederti"], "help"),
-    (&["come", "funzioni"], "help"),
-];
-
 /// What a label of a result is called, one and many, in English and in Italian; in the order in
 /// which numbers are told.
 const LABELS: &[(&str, [&str; 4])] = &[
@@ -228,63 +192,14 @@ pub fn forgiving_mark(word: &str) -> Option<Mark> {
         .map(|(_, _, entry)| entry.mark.clone())
 }
 
-/// The language of the words, as far as they give it away.
+/// The language that a word gives away, if it is one of only one.
 #[must_use]
-pub fn language(tokens: &[Token<'_>]) -> Option<Lang> {
-    let (mut english, mut italian) = (0_u32, 0_u32);
-    for token in tokens.iter().filter(|token| token.kind == Kind::Word) {
-        match language_of_word(token.text) {
-            Some(Lang::En) => english += 1,
-            Some(Lang::It) => italian += 1,
-            None => {}
-        }
-    }
-    match english.cmp(&italian) {
-        std::cmp::Ordering::Greater => Some(Lang::En),
-        std::cmp::Ordering::Less => Some(Lang::It),
-        std::cmp::Ordering::Equal => None,
-    }
-}
-
-fn language_of_word(word: &str) -> Option<Lang> {
+pub fn language_of_word(word: &str) -> Option<Lang> {
     let lower = word.to_lowercase();
     if let Some(entry) = WORDS.get(lower.as_str()) {
         return entry.lang;
     }
     if lower.contains(['à', 'è', 'é', 'ì', 'ò', 'ù']) { Some(Lang::It) } else { None }
-}
-
-/// Gives groups of words their common meaning.
-pub fn join_phrases(tokens: &mut [Token<'_>]) {
-    for at in 0..tokens.len() {
-        let longest = PHRASES
-            .iter()
-            .filter(|(words, _)| {
-                tokens.len() - at >= words.len()
-                    && tokens[at..]
-                        .iter()
-                        .zip(*words)
-                        .all(|(token, word)| token.kind == Kind::Word && token.text.eq_ignore_ascii_case(word))
-            })
-            .max_by_key(|(words, _)| words.len());
-        if let Some((words, concept)) = longest {
-            for token in &mut tokens[at..at + words.len()] {
-                token.mark = Mark::Free;
-            }
-            tokens[at].mark = Mark::Concept(concept);
-        }
-        // Files that are counted are the matter of the request, not the kind of a path.
-        if at > 0
-            && tokens[at].mark.is_path_noun()
-            && tokens[..at]
-                .iter()
-                .rev()
-                .find(|t| t.mark != Mark::Free)
-                .is_some_and(|t| t.mark == Mark::Concept("count"))
-        {
-            tokens[at].mark = Mark::Concept("counted file");
-        }
-    }
 }
 
 /// Cuts `l'elenco` and `what's` in two; leaves `don't` and words that the lexicon knows whole.
@@ -423,7 +338,6 @@ impl Grams {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::words::token::tokens;
 
     #[test]
     fn words_of_both_languages_share_a_concept() {
@@ -431,15 +345,6 @@ mod tests {
             assert_eq!(mark(english), mark(italian));
             assert!(matches!(mark(english), Mark::Concept(_)));
         }
-    }
-
-    #[test]
-    fn the_language_shows_in_the_small_words() {
-        let language = |words| language(&tokens(words).unwrap());
-        assert_eq!(language("what is in the folder notes?"), Some(Lang::En));
-        assert_eq!(language("cosa c'è in notes"), Some(Lang::It));
-        assert_eq!(language("leggi il file notes/welcome.md"), Some(Lang::It));
-        assert_eq!(language("notes/welcome.md"), None);
     }
 
     #[test]
@@ -456,15 +361,6 @@ mod tests {
         for word in ["not", "don't", "non", "never", "mai", "without", "senza", "no", "except"] {
             assert!(mark(word).weight() > 0.9, "{word}");
         }
-    }
-
-    #[test]
-    fn phrases_take_the_meaning_of_the_whole() {
-        let marks = |words| tokens(words).unwrap().into_iter().map(|t| t.mark).collect::<Vec<_>>();
-        assert_eq!(marks("how many words")[0], Mark::Concept("count"));
-        assert_eq!(marks("how many files")[2], Mark::Concept("counted file"));
-        assert_eq!(marks("what can you do")[0], Mark::Concept("help"));
-        assert_eq!(marks("fammi vedere x")[0], Mark::Concept("show"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use metnos_proto::lists::{self, Kind};
 
-use crate::words::lexicon::{self, Mark};
+use crate::words::lexicon::Mark;
 use crate::words::token::{self, Token};
 
 /// The most things that are put on a list at once.
@@ -116,7 +116,7 @@ fn is_article(word: &str) -> bool {
 /// Whether words are Italian, as far as they tell; else whether that is the language of whoever speaks.
 #[must_use]
 pub fn is_italian(tokens: &[Token<'_>], usual: metnos_proto::msg::common::Lang) -> bool {
-    lexicon::language(tokens).unwrap_or(usual) == metnos_proto::msg::common::Lang::It
+    token::language(tokens).unwrap_or(usual) == metnos_proto::msg::common::Lang::It
 }
 
 #[cfg(test)]

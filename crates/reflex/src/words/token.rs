@@ -2,6 +2,10 @@
 //! quotation. It never changes a value: `../../../etc/passwd` stays as it was typed, because what
 //! may be touched is decided elsewhere, on the real value.
 
+mod phrases;
+
+pub use phrases::language;
+
 use crate::words::lexicon::{self, Mark};
 
 /// The most tokens that are looked at; longer requests are not for the reflex.
@@ -96,7 +100,7 @@ pub fn tokens(words: &str) -> Option<Vec<Token<'_>>> {
         // Each text is a part of the words.
         token.start = (token.text.as_ptr() as usize).saturating_sub(begin);
     }
-    lexicon::join_phrases(&mut out);
+    phrases::join_phrases(&mut out);
     Some(out)
 }
 

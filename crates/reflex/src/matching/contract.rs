@@ -1,0 +1,159 @@
+//! What a contract says of arguments and results: slots by type, and the texts that can be handed on.
+
+use metnos_proto::envelope::Candidate;
+use serde_json::Value;
+
+use crate::words::lexicon::{self, Mark};
+
+/// The most arguments of one executor that are looked at.
+pub const MAX_SLOTS: usize = 32;
+
+/// What an argument wants to be filled with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Want {
+    /// The path of a file or folder.
+    Path,
+    /// An address with a scheme.
+    Url,
+    /// A mail address or a host.
+    Address,
+    /// Text; with its media type when it may come from another executor.
+    Text(Option<String>),
+    /// A number; whether it must be whole.
+    Number(bool),
+    /// One of these words.
+    Choice(Vec<String>),
+    /// A day.
+    Date,
+    /// A time of day.
+    Time,
+    /// A duration.
+    Duration,
+    /// Yes or no.
+    Flag,
+    /// Something that the reflex does not fill.
+    Other,
+}
+
+/// An argument of an executor.
+#[derive(Debug, Clone)]
+pub struct Slot {
+    /// Its name in the object of arguments.
+    pub name: String,
+    /// Whether a call without it is invalid.
+    pub required: bool,
+    /// What it wants.
+    pub want: Want,
+    /// The words of its name.
+    pub marks: Vec<Mark>,
+    /// Whether it only switches something: words of a request never become one.
+    pub is_switch: bool,
+}
+
+impl Slot {
+    /// The JSON pointer of the argument.
+    #[must_use]
+    pub fn pointer(&self) -> String {
+        pointer(&self.name)
+    }
+}
+
+/// A text that the executor returns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextOutput {
+    /// Its name in the result.
+    pub name: String,
+    /// Its JSON pointer in the result.
+    pub pointer: String,
+    /// Its media type.
+    pub media: String,
+}
+
+/// The part of a schema that describes the value itself: a schema may be a document that only points at
+/// one of its definitions.
+fn described(schema: &Value) -> &Value {
+    let target = schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
+    target.and_then(|pointer| schema.pointer(pointer)).unwrap_or(schema)
+}
+
+fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    described(schema).get("properties").and_then(Value::as_object).into_iter().flatten().take(MAX_SLOTS)
+}
+
+/// The arguments of an executor, by its schema.
+#[must_use]
+pub fn slots(candidate: &Candidate) -> Vec<Slot> {
+    let required = |name: &str| {
+        let list = described(&candidate.input).get("required").and_then(Value::as_array);
+        list.is_some_and(|list| list.iter().any(|item| item.as_str() == Some(name)))
+    };
+    properties(&candidate.input)
+        .map(|(name, schema)| {
+            let pointer = pointer(name);
+            let role = candidate.roles.iter().find(|(at, _)| *at == pointer).map(|(_, role)| role.as_str());
+            Slot {
+                name: name.clone(),
+                required: required(name),
+                want: want(schema, role),
+                marks: name_marks(name),
+                is_switch: role == Some("flag"),
+            }
+        })
+        .collect()
+}
+
+fn want(schema: &Value, role: Option<&str>) -> Want {
+    let text = |key: &str| schema.get(key).and_then(Value::as_str);
+    let choices = schema.get("enum").and_then(Value::as_array);
+    match (text("type"), role) {
+        (Some("integer"), _) => Want::Number(true),
+        (Some("number"), _) => Want::Number(false),
+        (Some("boolean"), _) => Want::Flag,
+        (Some("string"), Some("path")) => Want::Path,
+        (Some("string"), Some("url")) => Want::Url,
+        (Some("string"), Some("dest")) => Want::Address,
+        (Some("string"), Some("secret" | "argv")) => Want::Other,
+        (Some("string"), _) => match (choices, text("format")) {
+            (Some(choices), _) => Want::Choice(choices.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
+            (None, Some("date")) => Want::Date,
+            (None, Some("time")) => Want::Time,
+            (None, Some("duration")) => Want::Duration,
+            (None, Some("uri")) => Want::Url,
+            (None, Some("email" | "hostname")) => Want::Address,
+            (None, Some("date-time")) => Want::Other,
+            (None, _) => Want::Text(text("contentMediaType").map(str::to_owned)),
+        },
+        (_, _) => Want::Other,
+    }
+}
+
+/// The texts of a result that say what media type they have, by its schema.
+#[must_use]
+pub fn text_outputs(schema: &Value) -> Vec<TextOutput> {
+    properties(schema)
+        .filter_map(|(name, schema)| {
+            let media = schema.get("contentMediaType").and_then(Value::as_str)?;
+            let is_text = schema.get("type").and_then(Value::as_str) == Some("string");
+            is_text.then(|| TextOutput { name: name.clone(), pointer: pointer(name), media: media.to_owned() })
+        })
+        .collect()
+}
+
+/// The words of the numbers that a result has, by its schema.
+#[must_use]
+pub fn number_names(schema: &Value) -> Vec<Mark> {
+    properties(schema)
+        .filter(|(_, schema)| matches!(schema.get("type").and_then(Value::as_str), Some("integer" | "number")))
+        .flat_map(|(name, _)| name_marks(name))
+        .collect()
+}
+
+fn name_marks(name: &str) -> Vec<Mark> {
+    name.split(['_', '-']).filter(|part| !part.is_empty()).map(lexicon::mark).collect()
+}
+
+/// The JSON pointer of a property of the top object (RFC 6901).
+#[must_use]
+pub fn pointer(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+}
