@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::waiver::Layer;
+use crate::layers::Layer;
 
 /// Why a daemon is not locked. Every one of them means: do not start.
 #[derive(Debug, thiserror::Error)]

@@ -48,40 +48,35 @@
 //!
 //! # Map
 //! `profiles/*.toml` what each daemon may do, as reviewed data · [`profile`] its
-//! types · [`condition`] the small language of argument checks · [`names`], `constants` their
-//! numbers · `filter` profile → seccomp · `fence` Landlock ·
-//! `caps_drop` capabilities · [`waiver`] · [`mod@lock`] the order · [`look`] the
-//! reading back · [`delegated`] control groups for calls · [`parent`], [`pss`] small helpers · `sys` the only unsafe code ·
+//! types, with [`profile::condition`] the small language of argument checks and
+//! [`profile::names`] the numbers · `layers` what is applied: `filter` profile →
+//! seccomp, `fence` Landlock, `caps_drop` capabilities, `limits` · [`waiver`] ·
+//! [`mod@lock`] the order, and [`lock::look`] the reading back · [`delegated`] control
+//! groups for calls · [`parent`], [`pss`] · `sys` the only unsafe code ·
 //! `attack` (test builds) the forbidden acts.
 
-pub mod condition;
 pub mod delegated;
 pub mod lock;
-pub mod look;
 pub mod parent;
 pub mod profile;
 pub mod pss;
 pub mod waiver;
 
-mod caps_drop;
-mod constants;
 mod error;
-mod fence;
-mod filter;
-mod limits;
-pub mod names;
+mod layers;
 mod sys;
 
 #[cfg(feature = "attack")]
 pub mod attack;
 
-pub use caps_drop::drop_bounding_set;
 pub use delegated::Delegated;
 pub use error::JailError;
-pub use fence::Places;
+pub use layers::Layer;
+pub use layers::caps_drop::drop_bounding_set;
+pub use layers::fence::Places;
+pub use lock::look::{FsFence, LockReport, NetFence};
 pub use lock::{Locked, Narrowed, Step, lock, narrow, set_not_dumpable};
-pub use look::{FsFence, LockReport, NetFence};
 pub use parent::die_with_parent;
 pub use profile::{Profile, ROLES};
 pub use pss::Pss;
-pub use waiver::{Layer, Waivers};
+pub use waiver::Waivers;

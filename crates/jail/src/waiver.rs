@@ -1,54 +1,10 @@
-//! Layers by name, and the named switches that waive one where the kernel lacks it.
+//! The named switches that waive one where the kernel lacks it.
 //! Outside test builds a waiver must never switch off a layer that the kernel has.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use crate::error::JailError;
-
-/// One layer of the lock that can be named in a waiver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Layer {
-    /// Files, network and scopes by Landlock.
-    Landlock,
-    /// The allow-list of system calls.
-    Seccomp,
-    /// No gain of rights by `execve`.
-    NoNewPrivs,
-    /// Empty capability sets.
-    Caps,
-    /// No core dump, no attaching by processes of the same uid.
-    Dumpable,
-}
-
-impl Layer {
-    /// Every layer, in the order in which it is applied.
-    pub const ALL: [Layer; 5] = [Layer::Caps, Layer::NoNewPrivs, Layer::Dumpable, Layer::Landlock, Layer::Seccomp];
-
-    /// The name used in the configuration and in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Layer::Landlock => "landlock",
-            Layer::Seccomp => "seccomp",
-            Layer::NoNewPrivs => "no_new_privs",
-            Layer::Caps => "caps",
-            Layer::Dumpable => "dumpable",
-        }
-    }
-
-    /// All names, for messages.
-    #[must_use]
-    pub fn names() -> Vec<&'static str> {
-        Layer::ALL.iter().map(|layer| layer.name()).collect()
-    }
-}
-
-impl fmt::Display for Layer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+use crate::layers::Layer;
 
 /// The layers that the configuration waives. A waiver is a wish: it is honoured
 /// only when the kernel lacks the layer (or in a test build, feature `attack`),

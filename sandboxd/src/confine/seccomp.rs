@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use metnos_jail::names::{Number, syscall};
+use metnos_jail::profile::names::{Number, syscall};
 use metnos_proto::ids::Blake3;
 use seccompiler::sock_filter;
 use serde::Deserialize;

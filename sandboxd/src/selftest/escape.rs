@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use metnos_jail::names::{Number, syscall};
+use metnos_jail::profile::names::{Number, syscall};
 use metnos_proto::control::FolderSettings;
 use metnos_proto::executor::{Manifest, Quotas};
 use metnos_proto::json;

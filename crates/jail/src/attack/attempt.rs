@@ -1,11 +1,9 @@
-//! The battery of forbidden acts, in test builds only: each is really attempted,
-//! inside the process that calls it. It must never be part of a build that is shipped.
+//! The forbidden acts by name, and which layers stop each.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::sys::acts;
-use crate::waiver::Layer;
+use crate::layers::Layer;
 
 macro_rules! attempts {
     ($($(#[$doc:meta])* $variant:ident = $name:literal by [$($layer:ident),+];)*) => {
@@ -149,20 +147,6 @@ impl FromStr for Attempt {
             .ok_or_else(|| UnknownAttempt(name.to_owned()))
     }
 }
-
-/// Attempts one act, in this process, now. `aim` is what it is aimed at (a path, a
-/// pid, a port, a name; each act has a default). When nothing stops it, says what was
-/// achieved; `exec` and `memfd-exec` do not come back then (`memfd-exec` ends with
-/// [`MEMFD_EXIT`]). A filter that kills ends the process with `SIGSYS`.
-///
-/// # Errors
-/// The errno with which the kernel stopped it.
-pub fn attempt(act: Attempt, aim: Option<&str>) -> Result<String, i32> {
-    acts::perform(act, aim)
-}
-
-/// Exit status of the program that `memfd-exec` becomes.
-pub const MEMFD_EXIT: i32 = 42;
 
 #[cfg(test)]
 mod tests {

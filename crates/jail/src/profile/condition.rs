@@ -16,7 +16,7 @@
 
 use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
-use crate::constants;
+use crate::profile::constants;
 
 /// Longest check accepted, in bytes.
 pub const LONGEST_CHECK_BYTES: usize = 200;

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch};
 
-use crate::condition::Check;
 use crate::error::JailError;
-use crate::names::{self, Number};
+use crate::profile::condition::Check;
+use crate::profile::names::{self, Number};
 use crate::profile::{Call, Errno, Profile};
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;

@@ -1,14 +1,18 @@
 //! What each daemon may do, read from the reviewed files in `profiles/`. A profile
 //! must never be built from anything but those files, which are part of the binary.
 
+pub mod condition;
+mod constants;
+pub mod names;
+
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use crate::condition::Check;
 use crate::error::JailError;
-use crate::limits::Limits;
-use crate::names::{self, Number};
+use crate::layers::limits::Limits;
+use condition::Check;
+use names::Number;
 
 /// Every role that has a profile.
 pub const ROLES: [&str; 7] = ["gatewayd", "planner", "mind", "policyd", "sandboxd", "memoryd", "syntd"];
@@ -208,13 +212,13 @@ impl Profile {
     /// [`JailError::UnknownRole`]; [`JailError::Profile`] for a file that does not hold together.
     pub fn load(role: &str) -> Result<Self, JailError> {
         let text = match role {
-            "gatewayd" => include_str!("../profiles/gatewayd.toml"),
-            "planner" => include_str!("../profiles/planner.toml"),
-            "mind" => include_str!("../profiles/mind.toml"),
-            "policyd" => include_str!("../profiles/policyd.toml"),
-            "sandboxd" => include_str!("../profiles/sandboxd.toml"),
-            "memoryd" => include_str!("../profiles/memoryd.toml"),
-            "syntd" => include_str!("../profiles/syntd.toml"),
+            "gatewayd" => include_str!("../../profiles/gatewayd.toml"),
+            "planner" => include_str!("../../profiles/planner.toml"),
+            "mind" => include_str!("../../profiles/mind.toml"),
+            "policyd" => include_str!("../../profiles/policyd.toml"),
+            "sandboxd" => include_str!("../../profiles/sandboxd.toml"),
+            "memoryd" => include_str!("../../profiles/memoryd.toml"),
+            "syntd" => include_str!("../../profiles/syntd.toml"),
             other => return Err(JailError::UnknownRole(other.to_owned())),
         };
         parse(role, text).map_err(|what| JailError::Profile { role: role.to_owned(), what })

@@ -1,18 +1,20 @@
 //! The order of locking, in one place. It must never leave a process half locked and
 //! running as if it were whole: every error of this module means *do not start*.
 
+pub mod look;
+
 use rustix::process::DumpableBehavior;
 use seccompiler::BpfProgram;
 
-use crate::caps_drop;
 use crate::error::JailError;
-use crate::fence::{ABI_NET, ABI_SCOPES, Fence, Places};
-use crate::filter;
-use crate::limits;
-use crate::look::{FsFence, Intent, LockReport, NetFence, Seen, StatusFile};
+use crate::layers::fence::{ABI_NET, ABI_SCOPES, Fence, Places};
+use crate::layers::filter;
+use crate::layers::limits;
+use crate::layers::{Layer, caps_drop};
 use crate::profile::{Fs, Profile};
 use crate::sys;
-use crate::waiver::{Layer, Waivers};
+use crate::waiver::Waivers;
+use look::{FsFence, Intent, LockReport, NetFence, Seen, StatusFile};
 
 /// One step of the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
