@@ -36,7 +36,7 @@ pub enum Error {
     Refused(#[from] Refusal),
     /// The process is to end here, as if it had been killed. Tests only: see [`crate::faults`].
     #[error("killed at {0:?}")]
-    Killed(crate::faults::Step),
+    Killed(crate::step::Step),
     /// A database of a version that this program does not know.
     #[error("{file} has version {found}, this program knows {known}")]
     Version {

@@ -1,39 +1,7 @@
 //! The places at which memory can be made to break, so that tests can show what is left; a daemon has none.
 
-/// A step on the way of a line to its acknowledgement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Step {
-    /// A new day's file is created.
-    Create,
-    /// The lines are written.
-    Write,
-    /// The file is synced.
-    Sync,
-    /// The index's transaction is committed.
-    Index,
-    /// The mnestome's transaction is committed.
-    Mnestome,
-    /// The answers leave.
-    Acknowledge,
-    /// A torn line is cut off, after it was set aside.
-    CutTorn,
-    /// A payload is taken out, after the line that says so is durable.
-    Redact,
-}
-
-impl Step {
-    /// Every step.
-    pub const ALL: &'static [Self] = &[
-        Self::Create,
-        Self::Write,
-        Self::Sync,
-        Self::Index,
-        Self::Mnestome,
-        Self::Acknowledge,
-        Self::CutTorn,
-        Self::Redact,
-    ];
-}
+use crate::error::{Error, Result};
+pub use crate::step::Step;
 
 /// What happens there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,9 +42,8 @@ pub fn step<T>(
     faults: &mut dyn Faults,
     step: Step,
     what: impl Into<String>,
-    act: impl FnOnce() -> crate::error::Result<T>,
-) -> crate::error::Result<T> {
-    use crate::error::Error;
+    act: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     match faults.at(step) {
         None => act(),
         Some(Fault::KilledBefore | Fault::KilledAfterBytes(_)) => Err(Error::Killed(step)),

@@ -19,5 +19,6 @@ pub mod mnestome;
 pub mod recall;
 pub mod rehearsal;
 pub mod serve;
+mod step;
 pub mod tiers;
 pub mod traces;

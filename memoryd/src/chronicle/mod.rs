@@ -62,31 +62,19 @@ pub mod event;
 pub mod index;
 pub mod line;
 pub mod log;
-mod lookup;
-mod mixed;
 pub mod payload;
-mod project;
-pub mod prove;
-pub mod recover;
-pub mod redact;
 pub mod secrets;
-pub mod spelled;
 pub mod store;
 pub mod time;
 pub mod verify;
 pub mod view;
-pub mod witness;
 
 #[cfg(test)]
 mod attack_tests;
 #[cfg(test)]
 mod conditions_tests;
 #[cfg(test)]
-mod store_tests;
-#[cfg(test)]
 pub mod testing;
-#[cfg(test)]
-mod witness_tests;
 
 pub use event::{Draft, Event, EventType};
 pub use line::{LineError, parse_line};

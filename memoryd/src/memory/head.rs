@@ -10,8 +10,8 @@ use super::record::{clean, refused};
 use super::{Memory, Teller, Told};
 use crate::chronicle::event::EventType;
 use crate::chronicle::payload;
-use crate::chronicle::redact;
 use crate::chronicle::store::Head;
+use crate::chronicle::store::redact;
 use crate::chronicle::verify::Verify;
 use crate::error::{Error, Result};
 

@@ -11,9 +11,9 @@ use super::record::refused;
 use super::{Memory, Told};
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::index::IndexRow;
-use crate::chronicle::prove::prove;
 use crate::chronicle::secrets;
 use crate::chronicle::time::Day;
+use crate::chronicle::verify::prove::prove;
 use crate::mnestome::ager::Proposal;
 
 /// How many bytes of lines one look reads at most; at least one line.

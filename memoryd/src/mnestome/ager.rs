@@ -7,19 +7,15 @@ use rusqlite::{Row, params};
 use serde::Serialize;
 
 use super::graph::{Mnestome, number, signed};
-use super::weight::{DECAYING_BELOW, SYNTHESIS_FROM, SYNTHESIS_USES, archival_due, decayed, use_days};
+use super::weight::{DECAYING_BELOW, FUSION_USES, SYNTHESIS_FROM, SYNTHESIS_USES, archival_due, decayed, use_days};
 use crate::error::{During, Result};
 use metnos_rank::lexicon;
 use metnos_rank::words::{stemmed, tongue, words};
 
-/// The ager comes after so many calls (design: memory §2).
-pub const AGER_EVERY: u64 = 50;
 /// The most mnests that one pass looks at because they have crossed a threshold; the others wait for the next, so that a
 /// pass takes no longer when much crosses at once. A mnest that waits is decaying all the same: that is a question of
 /// its weight.
 pub const MOST_IN_A_PASS: i64 = 512;
-/// From so many uses on a fusion or specialisation is considered.
-pub const FUSION_USES: u64 = 10;
 /// And from this weight on.
 pub const FUSION_FROM: f64 = 0.60;
 /// What share of the weight that leads out of the one, or into the other, their mnest must have.

@@ -12,7 +12,7 @@ use crate::chronicle::time::DAY_MS;
 use crate::faults::NoFaults;
 use crate::mnestome::derive::Record;
 use crate::mnestome::graph::Turns;
-use crate::mnestome::weight::BOOTSTRAP;
+use crate::mnestome::weight::{AGER_EVERY, BOOTSTRAP};
 
 struct Told(Vec<Record>);
 

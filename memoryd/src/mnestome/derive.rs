@@ -1,10 +1,12 @@
 //! What a turn's runs say about who fed whom: pure, from sandboxd's records and nothing else.
 
-use metnos_proto::ids::CallId;
+use metnos_proto::ids::{CallId, TurnId};
 use metnos_proto::msg::common::{ExecutorId, Outcome};
+use metnos_proto::msg::memoryd::UNDONE;
+use metnos_proto::role::RoleName;
 
 use crate::chronicle::event::{Event, EventType};
-use crate::chronicle::payload::{RunEnded, RunStarted, call_of};
+use crate::chronicle::payload::{RunEnded, RunStarted, SystemEvent, call_of};
 
 /// A record of the turn that matters here, in the order of the chronicle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +48,13 @@ impl Record {
             None
         }
     }
+}
+
+/// The turn of which policyd says that something it did was taken back.
+pub(super) fn undone(event: &Event) -> Option<TurnId> {
+    let told = event.kind == EventType::SystemEvent && event.emitter == RoleName::Policyd;
+    let turn = event.turn_id.filter(|_| told)?;
+    SystemEvent::decode(&event.payload).is_ok_and(|said| said.kind == UNDONE).then_some(turn)
 }
 
 /// One observed use of A's output as B's input.

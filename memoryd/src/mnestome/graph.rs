@@ -12,12 +12,10 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::Digest;
 
-use super::ager::{AGER_EVERY, FUSION_USES};
 use super::clock::UseClock;
-use super::derive::{Fed, Record, fed, last_success};
+use super::derive::{Fed, Record, fed, last_success, undone};
 use super::fitness::Word;
-use super::judged::undone;
-use super::weight::{LAMBDA, REWARD, UseTime, decayed, due, lw, reinforced};
+use super::weight::{AGER_EVERY, FUSION_USES, LAMBDA, REWARD, UseTime, decayed, due, lw, reinforced};
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::index::open_projection;
 use crate::chronicle::payload::TurnClose;

@@ -3,8 +3,6 @@
 
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::ExecutorId;
-use metnos_proto::msg::memoryd::UNDONE;
-use metnos_proto::role::RoleName;
 use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
 
@@ -12,8 +10,8 @@ use super::derive::Record;
 use super::fitness::{self, Below, Goal, Standing, Word, leaves_an_effect, shares};
 use super::graph::{Mnestome, Turns, number, signed};
 use super::weight::{UseTime, use_days};
-use crate::chronicle::event::{Event, EventType};
-use crate::chronicle::payload::{Evolution, SystemEvent, TurnClose};
+use crate::chronicle::event::Event;
+use crate::chronicle::payload::{Evolution, TurnClose};
 use crate::error::{During, Result};
 
 /// The owner's act of judging a turn, as the chronicle calls it.
@@ -40,13 +38,6 @@ pub struct Shown {
     pub used_days_ago: f64,
     /// Why planners are not shown it: `trial`, `unfit`, `disused`; empty when they are.
     pub below: &'static str,
-}
-
-/// The turn of which policyd says that something it did was taken back.
-pub(super) fn undone(event: &Event) -> Option<TurnId> {
-    let told = event.kind == EventType::SystemEvent && event.emitter == RoleName::Policyd;
-    let turn = event.turn_id.filter(|_| told)?;
-    SystemEvent::decode(&event.payload).is_ok_and(|said| said.kind == UNDONE).then_some(turn)
 }
 
 /// A turn that was judged.

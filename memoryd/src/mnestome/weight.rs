@@ -20,6 +20,10 @@ pub const UNUSED_FOR: UseTime = 90 * USE_DAY;
 pub const SYNTHESIS_FROM: f64 = 0.30;
 /// See [`SYNTHESIS_FROM`].
 pub const SYNTHESIS_USES: u64 = 3;
+/// The ager comes after so many calls (design: memory §2).
+pub const AGER_EVERY: u64 = 50;
+/// From so many uses on a fusion or specialisation is considered.
+pub const FUSION_USES: u64 = 10;
 
 /// An instant of the clock of use, in millionths of a use-day since the instance was born.
 pub type UseTime = u64;

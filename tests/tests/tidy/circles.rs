@@ -11,14 +11,11 @@ use crate::{root, targets};
 /// Crates that are not free of circles yet, and how many files their largest one has. No entry may be added, and none grows.
 const ALLOWED: &[(&str, usize)] = &[
     ("metnos-gatewayd", 2),
-    ("metnos-jail", 2),
-    ("metnos-memoryd", 3),
+    ("metnos-memoryd", 2),
     ("metnos-mind", 2),
     ("metnos-planner", 2),
-    ("metnos-policy", 2),
     ("metnos-policyd", 46),
     ("metnos-proto", 3),
-    ("metnos-reflex", 3),
     ("metnos-sandboxd", 3),
     ("metnos-supervisor", 2),
     ("metnos-tests", 2),

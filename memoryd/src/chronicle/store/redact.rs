@@ -6,10 +6,10 @@
 
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 
-use super::event::{Event, EventType, mark};
-use super::index::{Index, IndexRow};
-use super::log::Log;
-use super::view::View;
+use crate::chronicle::event::{Event, EventType, mark};
+use crate::chronicle::index::{Index, IndexRow};
+use crate::chronicle::log::Log;
+use crate::chronicle::view::View;
 use crate::error::{Error, Result};
 use crate::faults::Faults;
 
@@ -82,7 +82,7 @@ fn put_mark(log: &Log, row: &IndexRow, faults: &mut dyn Faults) -> Result<()> {
     let line = log.read_line(row.place)?;
     let altered = |why: &str| Error::Altered(format!("line {} cannot be taken apart: {why}", row.seq));
     let at = line.windows(KEY.len()).position(|window| window == KEY).ok_or_else(|| altered("it has no payload"))?;
-    let (at, end) = (at + KEY.len(), line.len().saturating_sub(super::line::TAIL));
+    let (at, end) = (at + KEY.len(), line.len().saturating_sub(crate::chronicle::line::TAIL));
     let mark = end.checked_sub(at).and_then(mark).ok_or_else(|| altered("its payload is too short"))?;
     log.put(row.place, at as u64, mark.as_bytes(), faults)
 }

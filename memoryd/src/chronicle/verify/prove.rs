@@ -4,7 +4,7 @@
 use metnos_proto::ids::Sha256;
 use metnos_proto::merkle::{Frontier, root_of, siblings};
 
-use super::store::Chronicle;
+use crate::chronicle::store::Chronicle;
 use crate::error::{Error, Result};
 
 /// A path, nearest sibling first, and the root that it leads to.

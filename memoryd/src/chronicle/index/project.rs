@@ -5,10 +5,10 @@ use rusqlite::params;
 
 use metnos_proto::role::RoleName;
 
-use super::event::{EventType, trust_name};
-use super::index::{Index, signed};
-use super::log::Placed;
-use super::payload;
+use super::{Index, signed};
+use crate::chronicle::event::{EventType, trust_name};
+use crate::chronicle::log::Placed;
+use crate::chronicle::payload;
 
 /// The language of a turn whose words were taken out.
 const LANG_OF_REDACTED: &str = "en";

@@ -4,6 +4,10 @@
 //! event in one transaction per round; it is never asked whether something is true, only
 //! where it stands.
 
+mod lookup;
+mod pool;
+mod project;
+
 use std::cell::RefCell;
 use std::path::Path;
 
@@ -13,13 +17,13 @@ use metnos_proto::msg::common::{Channel, Trust};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::event::{EventType, channel_named, trust_named};
-use super::log::{Place, Placed};
-use super::lookup::Pool;
-use super::payload;
-use super::spelled::Spelled;
-use super::time::Day;
+use crate::chronicle::event::{EventType, channel_named, trust_named};
+use crate::chronicle::line::borrowed::BorrowedLine;
+use crate::chronicle::log::{Place, Placed};
+use crate::chronicle::payload;
+use crate::chronicle::time::Day;
 use crate::error::{During, Error, Result};
+use pool::Pool;
 
 /// The version of the tables below.
 pub const VERSION: i64 = 3;
@@ -89,10 +93,10 @@ impl TurnFacts {
 /// The database.
 #[derive(Debug)]
 pub struct Index {
-    pub(super) db: Connection,
+    db: Connection,
     /// The tree over all events that the transaction, if one is open, has come to.
     tree: RefCell<Frontier>,
-    pub(super) pool: Pool,
+    pool: Pool,
 }
 
 /// Opens a database the way every projection here is kept: one user, a write-ahead log, no
@@ -132,7 +136,7 @@ pub fn row_of(placed: &Placed) -> IndexRow {
 
 /// The line as the index should describe it.
 #[must_use]
-pub fn row_of_line(event: &Spelled<'_>, place: Place) -> IndexRow {
+pub fn row_of_line(event: &BorrowedLine<'_>, place: Place) -> IndexRow {
     IndexRow {
         seq: event.seq,
         hash: event.hash,
@@ -157,16 +161,16 @@ fn call_in(kind: EventType, text: &str) -> Option<CallId> {
     serde_json::from_str::<Named>(text).ok().and_then(|named| payload::call_of(&named.call))
 }
 
-pub(super) fn signed(number: u64) -> i64 {
+fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-pub(super) fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let number: i64 = row.get(column)?;
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
 }
 
-pub(super) fn maybe_unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
+fn maybe_unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
     Ok(row.get::<_, Option<i64>>(column)?.and_then(|number| u64::try_from(number).ok()))
 }
 
@@ -174,7 +178,7 @@ fn place(row: &Row<'_>, first: usize) -> rusqlite::Result<Place> {
     Ok(Place { day: Day(row.get(first)?), offset: unsigned(row, first + 1)?, bytes: unsigned(row, first + 2)? })
 }
 
-pub(super) const COLUMNS: &str = "seq, hash, day, offset, bytes, ts, type, turn, call, payload";
+const COLUMNS: &str = "seq, hash, day, offset, bytes, ts, type, turn, call, payload";
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<IndexRow> {
     Ok(IndexRow {
@@ -318,7 +322,7 @@ impl Index {
         Ok(self.rows(&sql, params![call.to_bytes(), kind.name()])?.pop())
     }
 
-    pub(super) fn rows(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<IndexRow>> {
+    fn rows(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<IndexRow>> {
         self.db
             .prepare_cached(sql)
             .and_then(|mut many| many.query_map(params, read_row)?.collect())

@@ -3,12 +3,12 @@
 
 use proptest::prelude::*;
 
-use super::event::EventType;
-use super::line::{MAX_FIELD_BYTES, MAX_PAYLOAD_BYTES, parse_line};
-use super::payload::SystemEvent;
-use super::store::{CLOCK_BACK_MS, Chronicle, MAX_NEWS};
-use super::testing::{Bench, MORNING, copy_dir, draft, kinds, note, verify};
-use super::time::DAY_MS;
+use super::{CLOCK_BACK_MS, Chronicle, MAX_NEWS};
+use crate::chronicle::event::EventType;
+use crate::chronicle::line::{MAX_FIELD_BYTES, MAX_PAYLOAD_BYTES, parse_line};
+use crate::chronicle::payload::SystemEvent;
+use crate::chronicle::testing::{Bench, MORNING, copy_dir, draft, kinds, note, verify};
+use crate::chronicle::time::DAY_MS;
 use crate::error::Error;
 use crate::faults::{Fault, Step};
 
@@ -34,7 +34,7 @@ fn the_first_event_is_number_one_and_every_next_one_follows_from_it() {
     let second = chronicle.stage(note(1)).unwrap();
     assert_eq!((first.seq, second.seq), (1, 2));
     let events = chronicle.flush().unwrap().events;
-    assert_eq!(events[0].event.prev_hash, super::event::GENESIS);
+    assert_eq!(events[0].event.prev_hash, crate::chronicle::event::GENESIS);
     assert_eq!(events[1].event.prev_hash, first.hash);
     let lines = bench.lines();
     assert_eq!(lines.len(), 2);

@@ -1,12 +1,12 @@
 //! What is done with the chronicle at start: follow it from where the index stands, set a torn end aside. It mends nothing else.
 
-use super::event::Event;
-use super::index::Index;
-use super::line::{LineError, parse_line};
-use super::log::{Found, Lines, Log, Place, Placed, file_name};
-use super::store::Head;
-use super::time::Day;
-use super::view::View;
+use super::Head;
+use crate::chronicle::event::Event;
+use crate::chronicle::index::Index;
+use crate::chronicle::line::{LineError, parse_line};
+use crate::chronicle::log::{Found, Lines, Log, Place, Placed, file_name};
+use crate::chronicle::time::Day;
+use crate::chronicle::view::View;
 use crate::error::{Error, Result};
 use crate::faults::Faults;
 
@@ -120,7 +120,9 @@ impl Cursor {
             Err(format!("event {expected} does not follow from the one before it"))
         } else if event.computed_hash() != event.hash {
             Err(format!("event {expected} does not have the hash that it claims"))
-        } else if !event.is_redacted() && super::event::sha256(event.payload.as_bytes()) != event.payload_sha256 {
+        } else if !event.is_redacted()
+            && crate::chronicle::event::sha256(event.payload.as_bytes()) != event.payload_sha256
+        {
             Err(format!("the payload of event {expected} does not have the digest that it claims"))
         } else if event.ts_ms < self.head.ts_ms || Day::of(event.ts_ms) != day {
             Err(format!("event {expected} lies at the wrong time"))

@@ -5,10 +5,10 @@ use metnos_proto::ids::{Blake3, CallId, TraceId};
 use metnos_proto::msg::common::Trust;
 use metnos_proto::role::RoleName;
 
-use super::event::{Draft, Event, EventType, GENESIS};
-use super::payload::{OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen};
-use super::testing::{MORNING, draft, turn};
 use super::witness::{Heard, Witness};
+use crate::chronicle::event::{Draft, Event, EventType, GENESIS};
+use crate::chronicle::payload::{OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen};
+use crate::chronicle::testing::{MORNING, draft, turn};
 
 fn call(n: u8) -> CallId {
     CallId::from_bytes([n; 16])

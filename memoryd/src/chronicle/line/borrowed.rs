@@ -10,10 +10,10 @@ use metnos_proto::ids::{SessionId, Sha256, TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Trust};
 use metnos_proto::role::RoleName;
 
-use super::canonical;
-use super::event::{Event, EventType, channel_named, sha256, trust_named};
-use super::line::{LineError, MAX_FIELD_BYTES, MAX_LINE_BYTES, MAX_PAYLOAD_BYTES, TAIL};
-use super::time::parse_instant;
+use super::{LineError, MAX_FIELD_BYTES, MAX_LINE_BYTES, MAX_PAYLOAD_BYTES, TAIL};
+use crate::chronicle::canonical;
+use crate::chronicle::event::{Event, EventType, channel_named, sha256, trust_named};
+use crate::chronicle::time::parse_instant;
 
 /// `sha256:` and 64 digits.
 const DIGEST: usize = 7 + 64;
@@ -24,7 +24,7 @@ const INSTANT: usize = 24;
 
 /// An event whose texts are pieces of its line.
 #[derive(Debug)]
-pub struct Spelled<'a> {
+pub struct BorrowedLine<'a> {
     /// Its number.
     pub seq: u64,
     /// The hash that it names as its predecessor's.
@@ -61,12 +61,12 @@ pub struct Spelled<'a> {
     pub hash: Sha256,
 }
 
-impl<'a> Spelled<'a> {
+impl<'a> BorrowedLine<'a> {
     /// Reads one line, without its newline, and puts the bytes that its hash covers into `covered`, in the place of
     /// what was there. Total: any bytes give an event or an error.
     ///
     /// # Errors
-    /// The first field that is not spelled as [`super::line::to_line`] would.
+    /// The first field that is not spelled as [`super::to_line`] would.
     pub fn read(line: &'a [u8], covered: &mut Vec<u8>) -> Result<Self, LineError> {
         if line.len() >= MAX_LINE_BYTES {
             return wrong("line", format!("longer than {MAX_LINE_BYTES} bytes"));
@@ -188,7 +188,7 @@ struct Scan<'a, 'b> {
 }
 
 impl<'a> Scan<'a, '_> {
-    fn event(mut self, hash: Sha256) -> Result<Spelled<'a>, LineError> {
+    fn event(mut self, hash: Sha256) -> Result<BorrowedLine<'a>, LineError> {
         self.literal("seq", "{\"seq\":")?;
         let seq = self.integer("seq")?;
         self.literal("prev_hash", ",\"prev_hash\":")?;
@@ -221,7 +221,7 @@ impl<'a> Scan<'a, '_> {
         let payload_sha256 = self.digest("payload_sha256")?;
         self.literal("payload", ",\"payload\":")?;
         let payload = self.payload()?;
-        Ok(Spelled {
+        Ok(BorrowedLine {
             seq,
             prev_hash,
             parent,
@@ -374,11 +374,11 @@ mod tests {
         fn what_is_read_covers_what_the_hash_of_the_event_covers(event in any_event()) {
             let line = to_line(&event);
             let mut covered = b"what was there before".to_vec();
-            let spelled = Spelled::read(&line[..line.len() - 1], &mut covered).unwrap();
+            let borrowed = BorrowedLine::read(&line[..line.len() - 1], &mut covered).unwrap();
             let fields = event.fields();
             prop_assert_eq!(&covered, &preimage(&fields.each_ref().map(AsRef::as_ref)));
             prop_assert_eq!(sha256(&covered), event.computed_hash());
-            prop_assert_eq!(spelled.to_event(), event);
+            prop_assert_eq!(borrowed.to_event(), event);
         }
 
         #[test]
@@ -399,7 +399,7 @@ mod tests {
                 }
             }
             let mut covered = Vec::new();
-            let read = Spelled::read(&line, &mut covered);
+            let read = BorrowedLine::read(&line, &mut covered);
             let other = Link::read(&line);
             let Ok(read) = read else {
                 // What is not spelled canonically may still be JSON with a hash that holds; never the other way round.

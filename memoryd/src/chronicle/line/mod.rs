@@ -3,13 +3,15 @@
 //! Keys stand in one order without white space, so that a line can be read without
 //! building a document, and one event has one line.
 
+pub mod borrowed;
+
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 
-use super::canonical;
-use super::event::{Draft, Event, trust_name};
-use super::spelled::Spelled;
-use super::time::instant_text;
+use crate::chronicle::canonical;
+use crate::chronicle::event::{Draft, Event, trust_name};
+use crate::chronicle::time::instant_text;
 use crate::error::{Error, Result};
+use borrowed::BorrowedLine;
 
 /// The largest payload of an event, in bytes.
 pub const MAX_PAYLOAD_BYTES: usize = 20 * 1024 * 1024;
@@ -83,7 +85,7 @@ fn push_string(line: &mut Vec<u8>, text: &str) {
 /// # Errors
 /// The first field that is not spelled as [`to_line`] would.
 pub fn parse_line(line: &[u8]) -> Result<Event, LineError> {
-    Ok(Spelled::read(line, &mut Vec::new())?.to_event())
+    Ok(BorrowedLine::read(line, &mut Vec::new())?.to_event())
 }
 
 /// Checks what the format demands of a draft.

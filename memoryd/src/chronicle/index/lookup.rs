@@ -1,41 +1,18 @@
 //! What proofs, searches and redactions look up in the index. It only reads.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use rusqlite::params;
 
 use metnos_proto::ids::{Sha256, TurnId};
 
-use super::index::{COLUMNS, Index, IndexRow, maybe_unsigned, signed, unsigned};
-use super::time::Day;
+use super::{COLUMNS, Index, IndexRow, maybe_unsigned, signed, unsigned};
+use crate::chronicle::time::Day;
 use crate::error::{During, Result};
-
-/// Which executors may be called, as a number that is another one whenever others may, for as long as this process lives.
-#[derive(Debug)]
-pub(super) struct Pool(Cell<u64>);
-
-impl Default for Pool {
-    fn default() -> Self {
-        let pool = Self(Cell::new(0));
-        pool.changes();
-        pool
-    }
-}
-
-impl Pool {
-    /// Others may be called from now on.
-    pub(super) fn changes(&self) {
-        static POOLS: AtomicU64 = AtomicU64::new(0);
-        self.0.set(POOLS.fetch_add(1, Ordering::Relaxed) + 1);
-    }
-}
 
 impl Index {
     /// A number that is another one when [`Index::callable`] may give others than before; never 0.
     #[must_use]
     pub const fn pool(&self) -> u64 {
-        self.pool.0.get()
+        self.pool.number()
     }
 
     /// The contracts of the executors that may be called: of each name the version born last.

@@ -1,20 +1,24 @@
 //! The chronicle as memoryd holds it: stage, flush, read. A line is promised to nobody before it is on the disk.
 
+pub mod recover;
+pub mod redact;
+#[cfg(test)]
+mod store_tests;
+
 use std::path::Path;
 
 use metnos_proto::ids::{SessionId, Sha256, TurnId};
 use metnos_proto::msg::memoryd::Recorded;
 
-use super::event::{Draft, Event, EventType, GENESIS};
-use super::index::{Index, IndexRow};
-use super::line::{check_draft, to_line};
-use super::log::{Log, Place, Placed};
-use super::recover::{self, apply};
-use super::redact;
-use super::time::{Clock, Day};
-use super::view::View;
+use crate::chronicle::event::{Draft, Event, EventType, GENESIS};
+use crate::chronicle::index::{Index, IndexRow};
+use crate::chronicle::line::{check_draft, to_line};
+use crate::chronicle::log::{Log, Place, Placed};
+use crate::chronicle::time::{Clock, Day};
+use crate::chronicle::view::View;
 use crate::error::{Error, Result};
 use crate::faults::{Faults, NoFaults, Step, step};
+use recover::apply;
 
 /// How many bytes of payload may wait for one flush; the loop flushes when they are more.
 pub const MAX_ROUND_BYTES: usize = 32 * 1024 * 1024;

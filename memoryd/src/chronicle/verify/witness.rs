@@ -10,9 +10,9 @@ use metnos_proto::msg::common::ExecutorId;
 use metnos_proto::msg::memoryd::Finding;
 use metnos_proto::role::RoleName;
 
-use super::event::{Event, EventType};
 use super::mixed::Mixed;
-use super::payload::{
+use crate::chronicle::event::{Event, EventType};
+use crate::chronicle::payload::{
     self, OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen, call_of, digest_of,
 };
 

@@ -4,22 +4,28 @@
 //! as it was when it began. A bad line does not stop it: it goes on from what that line
 //! claims, so that one change is one finding, or few.
 
+mod mixed;
+pub mod prove;
+pub mod witness;
+#[cfg(test)]
+mod witness_tests;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use metnos_proto::chain::Anchor;
 use metnos_proto::ids::{Sha256, TurnId};
 use metnos_proto::msg::memoryd::{Finding, MAX_FINDINGS, VerifyReport};
 
-use super::event::{EventType, GENESIS, is_mark, sha256};
-use super::index::{IndexRow, row_of_line};
-use super::log::{Found, Lines, Place, file_name};
-use super::payload::PayloadRedacted;
-use super::spelled::Spelled;
-use super::store::{Chronicle, Head};
-use super::time::Day;
-use super::witness::{Heard, Witness};
+use crate::chronicle::event::{EventType, GENESIS, is_mark, sha256};
+use crate::chronicle::index::{IndexRow, row_of_line};
+use crate::chronicle::line::borrowed::BorrowedLine;
+use crate::chronicle::log::{Found, Lines, Place, file_name};
+use crate::chronicle::payload::PayloadRedacted;
+use crate::chronicle::store::{Chronicle, Head};
+use crate::chronicle::time::Day;
 use crate::error::Result;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
+use witness::{Heard, Witness};
 
 /// How many rows of the index are read at once.
 const ROWS: u32 = 1024;
@@ -79,7 +85,7 @@ impl Findings {
     }
 }
 
-fn heard<'a>(event: &'a Spelled<'_>, redacted: bool) -> Heard<'a> {
+fn heard<'a>(event: &'a BorrowedLine<'_>, redacted: bool) -> Heard<'a> {
     Heard {
         seq: event.seq,
         kind: event.kind,
@@ -213,7 +219,7 @@ impl Verify {
     fn judge(&mut self, chronicle: &Chronicle, place: Place) -> Result<()> {
         // Both are given back: what is read is not copied, and nothing is made anew for each line.
         let (line, mut covered) = (std::mem::take(&mut self.line), std::mem::take(&mut self.covered));
-        let judged = match Spelled::read(&line, &mut covered) {
+        let judged = match BorrowedLine::read(&line, &mut covered) {
             Ok(event) => self.judge_event(chronicle, &event, sha256(&covered), place),
             Err(error) => {
                 self.lines += 1;
@@ -229,7 +235,7 @@ impl Verify {
     fn judge_event(
         &mut self,
         chronicle: &Chronicle,
-        event: &Spelled<'_>,
+        event: &BorrowedLine<'_>,
         computed: Sha256,
         place: Place,
     ) -> Result<()> {
@@ -263,7 +269,7 @@ impl Verify {
     }
 
     /// What a line says of itself, whose hash should be `computed`; whether its payload was taken out.
-    fn itself(&mut self, event: &Spelled<'_>, computed: Sha256, place: Place) -> bool {
+    fn itself(&mut self, event: &BorrowedLine<'_>, computed: Sha256, place: Place) -> bool {
         let seq = event.seq;
         if computed != event.hash {
             self.findings.note(seq, "hash", format!("event {seq} does not have the hash that it claims"));
@@ -289,7 +295,7 @@ impl Verify {
         redacted
     }
 
-    fn in_the_chain(&mut self, event: &Spelled<'_>, place: Place) {
+    fn in_the_chain(&mut self, event: &BorrowedLine<'_>, place: Place) {
         let (seq, expected) = (event.seq, self.last.seq + 1);
         let at = || format!("{} byte {}", file_name(place.day), place.offset);
         if seq < expected {
@@ -309,7 +315,7 @@ impl Verify {
     }
 
     /// Whether the event's turn began before the lines that are looked at.
-    fn was_under_way(&mut self, chronicle: &Chronicle, event: &Spelled<'_>) -> Result<bool> {
+    fn was_under_way(&mut self, chronicle: &Chronicle, event: &BorrowedLine<'_>) -> Result<bool> {
         let Some(turn) = event.turn_id.filter(|_| self.since > 0) else { return Ok(false) };
         if let Some(known) = self.halved.get(&turn) {
             return Ok(*known);
@@ -320,7 +326,7 @@ impl Verify {
     }
 
     /// What policyd has signed must stand there.
-    fn beside_the_anchors(&mut self, event: &Spelled<'_>) {
+    fn beside_the_anchors(&mut self, event: &BorrowedLine<'_>) {
         while let Some(anchor) = self.anchors.pop_if(|anchor| anchor.seq <= event.seq) {
             if anchor.seq != event.seq {
                 let detail = format!("the head was event {} when policyd signed it, and that is missing", anchor.seq);
@@ -332,7 +338,7 @@ impl Verify {
         }
     }
 
-    fn note_redaction(&mut self, event: &Spelled<'_>) {
+    fn note_redaction(&mut self, event: &BorrowedLine<'_>) {
         if event.kind == EventType::PayloadRedacted
             && let Ok(done) = PayloadRedacted::decode(event.payload)
         {
@@ -372,7 +378,7 @@ impl Verify {
         Ok(())
     }
 
-    fn beside_the_index(&mut self, chronicle: &Chronicle, event: &Spelled<'_>, place: Place) -> Result<()> {
+    fn beside_the_index(&mut self, chronicle: &Chronicle, event: &BorrowedLine<'_>, place: Place) -> Result<()> {
         let seq = event.seq;
         self.index_before(chronicle, seq)?;
         match self.rows.front() {
