@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn only_vetted_addresses_are_dialled_and_a_private_one_only_when_it_is_listed_with_its_port() {
+    fn private_address_is_dialled_only_when_listed_with_its_port() {
         let both = addresses(&["127.0.0.1", "1.1.1.1"]);
         assert_eq!(vet(&both, 443, &[]).unwrap(), ["1.1.1.1:443".parse().unwrap()]);
         let home = addresses(&["127.0.0.1"]);

@@ -122,7 +122,7 @@ fn memory_never_becomes_code() {
 }
 
 #[test]
-fn what_is_taken_from_helpers_was_there_and_each_call_stands_once_with_its_reason() {
+fn helper_syscalls_are_a_subset_and_each_is_listed_once_with_reason() {
     let all = allowed().unwrap();
     for number in taken_from_helpers().unwrap().keys() {
         assert!(all.contains_key(number), "{number}");

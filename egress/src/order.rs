@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_ends_at_the_border_of_a_label_and_does_not_mean_the_name_itself() {
+    fn wildcard_host_matches_whole_labels_but_not_the_bare_domain() {
         let below = rule("example.org", true);
         for (host, covered) in [
             ("a.example.org", true),

@@ -56,7 +56,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_without_a_panic_and_what_is_read_is_what_others_read(bytes: Vec<u8>) {
+        fn json_reader_never_panics_and_agrees_with_serde_json(bytes: Vec<u8>) {
             if let Ok(value) = parse(&bytes) {
                 prop_assert_eq!(value, serde_json::from_slice::<Value>(&bytes).unwrap());
             }

@@ -79,7 +79,7 @@ fn without_a_model_it_says_so_and_refuses_to_think_judge_and_draft() {
 }
 
 #[test]
-fn a_thought_begins_only_in_a_funded_turn_in_a_role_of_its_own_with_a_sound_prompt_and_each_end_is_told() {
+fn thought_needs_funded_turn_own_role_and_valid_prompt() {
     run(async {
         let mind = mind();
         let (asker, answerer) = metnos_proto::edge::pair(1, None).unwrap();
@@ -119,7 +119,7 @@ fn a_thought_begins_only_in_a_funded_turn_in_a_role_of_its_own_with_a_sound_prom
 }
 
 #[test]
-fn what_was_used_while_policyd_was_away_is_told_to_the_next_one_and_nothing_is_funded_by_the_last() {
+fn usage_without_policyd_is_reported_to_the_next_which_must_fund_anew() {
     run(async {
         let mind = mind();
         let (asker, answerer) = metnos_proto::edge::pair(1, None).unwrap();

@@ -981,7 +981,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_names_only_substrates_that_there_are_and_models_are_read_in_the_owners_order() {
+    fn role_with_unknown_substrate_is_refused_and_model_order_is_kept() {
         let one = "[models]\nsubstrates = [\"local openai http://127.0.0.1:8080/v1\"]\n";
         let config = Config::parse(&format!("{one}interface = [\"local/a\", \"local/b\"]\n")).unwrap();
         let models = config.settings(0).models;

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_ager_proposes_is_carried_to_policyd_each_once_and_again_to_a_policyd_that_is_new() {
+    fn ager_proposals_reach_policyd_once_and_again_after_its_restart() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         LocalSet::new().block_on(&runtime, async {
             let peer = Rc::new(Peer::default());

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_follows_the_filter_counts_and_threads_count_with_their_daemon() {
+    fn trace_counts_syscalls_after_filter_including_threads() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let lines = "7 open(0x1) = 3\n7 seccomp(0x1, 0x0, 0x2) = 0\n7 clone(0x1 <unfinished ...>\n8 read(0x3) = 1\n\

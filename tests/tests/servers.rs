@@ -96,7 +96,7 @@ fn answers_a_turn(line: &str, model: &str) {
 }
 
 #[test]
-fn llmposter_is_understood_in_both_its_formats_and_so_is_what_it_does_wrong() {
+fn llmposter_replies_and_faults_are_handled_in_both_formats() {
     let server = Server::llmposter();
     // It counts nothing of a streamed reply in OpenAI's words: then it is reckoned from the bytes.
     for (kind, path, counts) in [("anthropic", "", true), ("openai", "/v1", false), ("xai", "/v1", false)] {
@@ -117,7 +117,7 @@ fn llmposter_is_understood_in_both_its_formats_and_so_is_what_it_does_wrong() {
 }
 
 #[test]
-fn litellm_in_front_of_another_server_is_understood_in_anthropics_and_in_openais_words() {
+fn litellm_proxy_is_understood_in_anthropic_and_openai_formats() {
     let behind = Aimock::start(&[]);
     let folder = tempfile::tempdir().unwrap();
     let server = Server::litellm(behind.port, folder.path());
@@ -136,7 +136,7 @@ fn litellm_in_front_of_another_server_is_understood_in_anthropics_and_in_openais
 }
 
 #[test]
-fn a_real_llama_with_random_weights_streams_counts_and_keeps_to_a_schema_and_a_turn_with_it_ends() {
+fn random_llama_streams_counts_keeps_schema_and_ends_turn() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::llama(folder.path());
     let (line, model) = (format!("llama openai http://127.0.0.1:{}/v1", server.port), "llama/random");

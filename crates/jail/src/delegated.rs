@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn controllers_are_opened_down_to_the_groups_of_calls_and_sandboxd_is_placed_beside_them() {
+    fn cgroup_controllers_are_delegated_to_calls_and_sandboxd_has_own_group() {
         let root = tempfile::tempdir().unwrap();
         let group = fake(root.path(), "cpuset cpu io memory pids\n");
         let delegated = Delegated::arrange(&group).unwrap();

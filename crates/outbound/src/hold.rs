@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_kept_replaced_and_taken_away_and_a_credential_counts_before_it() {
+    fn secret_is_stored_replaced_removed_and_credential_takes_precedence() {
         let (folder, credentials) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let open = || Holder::open(folder.path(), Some(credentials.path()), "bot").unwrap();
         assert_eq!(open().origin(), Origin::None);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_and_what_others_may_read_is_refused_without_being_repeated() {
+    fn malformed_or_world_readable_secret_is_refused_without_echo() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let mut holder = Holder::open(folder.path(), None, "bot").unwrap();

@@ -496,7 +496,7 @@ fn honest(house: &Household, level: Level) -> String {
 }
 
 #[test]
-fn no_household_is_damaged_by_any_known_trick_and_none_is_denied_what_its_owner_said() {
+fn random_households_withstand_known_attacks_and_owner_is_not_denied() {
     let households = std::env::var("METNOS_HUNT").ok().and_then(|text| text.parse().ok()).unwrap_or(HOUSEHOLDS);
     let (mut tried, mut asked, mut damage, mut denied) = (0_u64, BTreeMap::<&str, u64>::new(), Vec::new(), Vec::new());
     for seed in 0..households {

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_entry_is_written_as_words_are_folded_and_every_line_has_both_sides() {
+    fn bridge_entries_are_in_folded_form_with_both_languages() {
         for line in TABLE.lines() {
             let (english, italian) = line.split_once('>').unwrap_or_default();
             assert!(!english.trim().is_empty() && !italian.trim().is_empty(), "`{line}`");

@@ -136,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_for_the_same_words_is_most_likely_and_nothing_speaks_for_the_rest() {
+    fn executor_used_for_same_words_scores_high_and_others_score_zero() {
         let history = History::of(&[past("paga la bolletta del gas", &["pay"]), past("che tempo fa", &["weather"])]);
         let scores = history.scores("paga la bolletta del gas", &["pay", "weather", "other"]);
         assert!(scores[0] > 0.9 && scores[1] == 0.0 && scores[2] == 0.0, "{scores:?}");
     }
 
     #[test]
-    fn it_counts_only_as_strongly_as_the_most_similar_request_resembles_this_one() {
+    fn history_score_is_scaled_by_similarity_of_nearest_request() {
         let history = History::of(&[past("paga la bolletta del gas", &["pay"])]);
         let near = history.scores("paga la bolletta della luce", &["pay"])[0];
         let far = history.scores("stampa il contratto", &["pay"])[0];

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn how_often_and_when_are_read_in_both_languages_and_what_is_asked_for_is_what_is_left() {
+    fn schedule_and_request_are_parsed_in_both_languages() {
         for (text, cron, when, request) in [
             ("every morning at 8 read notes/a.md", "0 8 * * *", "every morning at 8", "read notes/a.md"),
             ("Every day at 18:30, read notes/a.md", "30 18 * * *", "Every day at 18:30", "read notes/a.md"),

@@ -114,7 +114,7 @@ fn what_is_for_later_is_refused_with_what_can_be_done() {
 }
 
 #[test]
-fn what_is_asked_for_again_and_again_is_told_back_with_the_two_lines_that_set_it_up() {
+fn recurring_request_is_answered_with_two_setup_commands() {
     for (words, said, add, fire) in [
         (
             "every morning at 8 read notes/welcome.md",
@@ -135,7 +135,7 @@ fn what_is_asked_for_again_and_again_is_told_back_with_the_two_lines_that_set_it
 }
 
 #[test]
-fn what_is_not_understood_shows_the_nearest_abilities_in_the_language_of_the_words() {
+fn unknown_request_lists_nearest_examples_in_language_of_request() {
     let Reply::NotUnderstood(said) = plan_of("potresti elencare tutte le parole") else { panic!() };
     assert!(said.contains("quante parole ci sono in notes/welcome.md"), "{said}");
     let Reply::NotUnderstood(said) = plan_of("read the thing") else { panic!() };
@@ -144,7 +144,7 @@ fn what_is_not_understood_shows_the_nearest_abilities_in_the_language_of_the_wor
 }
 
 #[test]
-fn a_call_that_does_more_than_read_is_made_when_the_words_have_the_very_form_of_an_example() {
+fn writing_call_is_planned_only_for_exact_form_of_an_example() {
     for (words, executor, arguments) in [
         ("delete notes/old.md", "fs_delete", json!({"path": "notes/old.md"})),
         ("per favore, potresti cancellare notes/old.md?", "fs_delete", json!({"path": "notes/old.md"})),
@@ -197,7 +197,7 @@ fn what_is_asked_for_later_is_not_done_now_and_that_is_said() {
 }
 
 #[test]
-fn a_file_that_is_called_by_its_bare_name_is_read_where_it_lies_and_nothing_is_changed_so() {
+fn bare_file_name_is_resolved_for_reads_but_never_for_writes() {
     let lies = |named: &[&str]| {
         let mut envelope = envelope_of(shipped(), Lang::En);
         envelope.named = named.iter().map(|path| (*path).to_owned()).collect();
@@ -234,7 +234,7 @@ fn a_folder_that_was_named_before_may_be_named_without_a_slash() {
 }
 
 #[test]
-fn of_two_producers_the_one_that_a_mnest_knows_is_taken_and_without_one_neither() {
+fn producer_is_chosen_by_mnest_and_ambiguous_without_one() {
     let mut envelope = envelope();
     let mut other = envelope.candidates[0].clone();
     other.name = "pdf_text".into();
@@ -282,7 +282,7 @@ fn read_utterances(text: &str) -> Vec<Utterance> {
 }
 
 #[test]
-fn every_utterance_of_the_file_is_called_rightly_or_left_alone_and_none_is_called_wrongly() {
+fn no_recorded_utterance_yields_a_wrong_call() {
     let utterances = utterances();
     assert!(utterances.len() >= 60);
     let (mut right, mut missed, mut wrong) = (0, Vec::new(), Vec::new());
@@ -319,7 +319,7 @@ fn measured(text: &str) -> (usize, usize, Vec<String>) {
 }
 
 #[test]
-fn nothing_with_an_effect_is_called_wrongly_among_all_that_is_shipped_and_most_is_understood() {
+fn shipped_set_yields_no_wrong_effect_and_understands_most_utterances() {
     for (file, least) in [
         (include_str!("../tests/data/synthetic.jsonl"), 97),
         // Written before any of it was tried; one call that changed something, and what its cure had spoilt, were mended by it.
@@ -390,7 +390,7 @@ fn as_many_candidates_as_the_limit_are_looked_at_and_further_ones_are_not() {
 }
 
 #[test]
-fn as_many_examples_and_arguments_as_the_limit_are_looked_at_and_further_ones_are_not() {
+fn examples_and_arguments_beyond_the_limit_are_ignored() {
     let mut candidate = candidates().remove(0);
     let examples = |before: usize| {
         (0..before).map(|n| format!("zzz{n} a.md")).chain(["recite notes/a.md".to_owned()]).collect::<Vec<_>>()

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_says_everything_that_a_person_must_know_in_the_same_order_in_both_languages() {
+    fn card_shows_all_fields_in_same_order_in_both_languages() {
         for lang in [Lang::En, Lang::It] {
             let face = face(&shown(), "abcd-efgh", lang);
             let mut fields: Vec<Field> = face.parts.iter().map(|part| part.field).collect();
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_answered_here_says_where_it_is_and_what_is_too_long_too() {
+    fn card_not_answerable_here_names_the_command_that_shows_it() {
         let mut hard = shown();
         hard["hard"] = json!(true);
         let it = face(&hard, "a-b", Lang::It);

@@ -85,7 +85,7 @@ fn a_language_is_known_by_its_tag_also_as_the_first_of_a_list() {
 }
 
 #[test]
-fn a_refusal_is_told_in_the_language_where_its_rule_is_known_and_else_as_it_came() {
+fn refusal_is_translated_when_rule_is_known_and_verbatim_otherwise() {
     use metnos_proto::msg::common::{Refusal, RefusalCode};
     let no = |rule| Refusal::new(RefusalCode::Denied, rule, "why").remedy("do");
     assert_eq!(refusal(Lang::It, &no("panic.owner")), "solo il proprietario può fermare tutto");

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_firing_that_was_journalled_and_never_begun_is_done_when_its_sender_comes_again() {
+    fn journalled_firing_that_never_began_runs_on_retry() {
         run(async {
             let (stage, (_folder, hooks)) = (Stage::new(), hooks());
             let lost = journalled(&stage, "lost", [false; 3]);

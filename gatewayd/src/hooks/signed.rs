@@ -63,7 +63,7 @@ mod tests {
     const THEN: u64 = 1_614_265_330;
 
     #[test]
-    fn the_example_of_the_specification_is_good_within_five_minutes_of_its_time() {
+    fn webhook_signature_of_specification_is_valid_for_five_minutes() {
         assert!(example(CLAIM, BODY, THEN));
         assert!(example(CLAIM, BODY, THEN + WINDOW_S) && example(CLAIM, BODY, THEN - WINDOW_S));
         assert!(!example(CLAIM, BODY, THEN + WINDOW_S + 1) && !example(CLAIM, BODY, THEN - WINDOW_S - 1));

@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_to_a_later_door_hears_no_event_twice_and_no_card_that_stands_as_he_has_heard_it() {
+    fn resumed_stream_repeats_no_event_and_no_unchanged_card() {
         let (before, later) = (Record::new("me".into(), 1, Rc::default()), Record::new("me".into(), 1, Rc::default()));
         for one in [text("one "), card("a", "x"), text("two ")] {
             before.take(one);
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn as_much_as_the_limit_is_kept_for_all_turns_and_what_tears_gives_back_its_room() {
+    fn total_record_limit_drops_the_overflowing_record_and_frees_its_space() {
         let kept: Rc<Cell<usize>> = Rc::default();
         let (one, other) =
             (Record::new("me".into(), 1, Rc::clone(&kept)), Record::new("me".into(), 1, Rc::clone(&kept)));

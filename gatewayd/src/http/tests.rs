@@ -87,7 +87,7 @@ fn body(body: &str) -> String {
 }
 
 #[test]
-fn a_head_that_does_not_come_and_a_body_that_does_not_are_waited_for_so_long_and_no_longer() {
+fn missing_request_head_or_body_times_out() {
     run(async {
         let scene = Scene::new();
         let begun = Instant::now();
@@ -304,7 +304,7 @@ fn a_stream_says_that_it_is_there_and_ends_with_its_turn() {
 }
 
 #[test]
-fn as_many_turns_as_the_limit_are_kept_and_the_oldest_that_is_over_is_in_the_journal() {
+fn oldest_finished_turn_is_evicted_when_records_are_full() {
     run(async {
         let scene = Scene::new();
         let kept = |turn| scene.http.records.borrow().of.contains_key(&turn);
@@ -358,7 +358,7 @@ async fn socket(scene: &Scene) -> DuplexStream {
 }
 
 #[test]
-fn a_socket_whose_client_is_silent_is_asked_once_and_closed_and_one_that_answers_stays_open() {
+fn websocket_without_pong_is_closed_and_with_pong_stays_open() {
     const PING: [u8; 2] = [0x89, 0];
     const PONG: [u8; 6] = [0x8a, 0x80, 1, 2, 3, 4];
     run(async {

@@ -60,7 +60,7 @@ fn after(kept: Vec<(TurnId, TurnIs, Vec<Entry>)>) -> (Stage, Rc<Heard>) {
 }
 
 #[test]
-fn a_turn_of_the_door_before_goes_on_where_it_was_and_is_journalled_whole_and_let_go() {
+fn turn_of_previous_door_resumes_and_is_journalled_in_full() {
     run(async {
         let turn = TurnId::new();
         let (stage, heard) = after(vec![(turn, is(Channel::Http, false), half())]);
@@ -76,7 +76,7 @@ fn a_turn_of_the_door_before_goes_on_where_it_was_and_is_journalled_whole_and_le
 }
 
 #[test]
-fn a_turn_that_ended_while_no_door_was_there_is_journalled_by_the_next_and_told() {
+fn turn_that_ended_without_a_door_is_journalled_by_the_next_door() {
     run(async {
         let turn = TurnId::new();
         let mut told = half();

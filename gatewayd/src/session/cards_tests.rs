@@ -11,7 +11,7 @@ use super::stage::Stage;
 use crate::testing::{run, until};
 
 #[test]
-fn a_card_reaches_the_session_that_asked_from_policyd_and_its_answer_goes_back_under_its_own_name() {
+fn card_reaches_asking_session_and_answer_carries_its_sender() {
     run(async {
         let stage = Stage::new();
         let (mut asking, other) = (stage.person(1000), stage.person(1001));
@@ -37,7 +37,7 @@ fn a_card_reaches_the_session_that_asked_from_policyd_and_its_answer_goes_back_u
 }
 
 #[test]
-fn a_turn_that_waits_goes_on_when_its_card_is_answered_and_is_journalled_once_and_whole() {
+fn suspended_turn_resumes_on_card_answer_and_is_journalled_once() {
     run(async {
         let stage = Stage::new();
         let mut person = stage.person(1000);
@@ -79,7 +79,7 @@ fn an_answer_that_comes_before_the_turn_was_put_aside_is_not_lost() {
 }
 
 #[test]
-fn a_card_that_comes_after_the_last_word_of_its_turn_is_shown_before_that_word() {
+fn late_card_is_shown_before_the_end_of_its_turn() {
     // A plan waits for the card; what needs no plan ends with it.
     for end in [TurnEnd::Suspended, TurnEnd::Denied] {
         run(async {

@@ -21,7 +21,7 @@ use super::{MAX_SESSIONS, MAX_TURNED_AWAY, MAX_TURNS_PER_SESSION};
 use crate::testing::{client, ends, run, sealed, until};
 
 #[test]
-fn words_are_identified_registered_and_journalled_before_the_planner_sees_them() {
+fn request_is_identified_registered_and_journalled_before_planning() {
     run(async {
         let stage = Stage::new();
         let mut person = stage.person(1000);
@@ -190,7 +190,7 @@ fn a_planner_that_hangs_is_given_up_on() {
 }
 
 #[test]
-fn an_answer_of_exactly_the_limit_is_passed_on_and_a_larger_one_is_cut_off() {
+fn answer_at_size_limit_is_delivered_and_larger_is_cut_off() {
     run(async {
         for (extra, end) in [(0, TurnEnd::Answered), (1, TurnEnd::Broken)] {
             let stage = Stage::new();
@@ -302,7 +302,7 @@ fn asks_at_once_open_no_more_turns_than_asks_one_after_the_other() {
 }
 
 #[test]
-fn words_of_exactly_the_limit_are_taken_and_larger_ones_or_no_text_are_not() {
+fn request_at_size_limit_is_accepted_and_larger_or_non_utf8_is_refused() {
     run(async {
         let stage = Stage::new();
         let person = stage.person(1000);
@@ -364,7 +364,7 @@ fn a_door_that_is_to_end_opens_no_turn_and_waits_for_those_it_has() {
 }
 
 #[test]
-fn as_many_notes_as_the_limit_wait_for_a_session_and_one_more_ends_its_turn() {
+fn session_queue_beyond_note_limit_is_cut() {
     run(async {
         let stage = Stage::new();
         let (handle, _queue, _cut) = Handle::new(1, Lang::En);
@@ -379,7 +379,7 @@ fn as_many_notes_as_the_limit_wait_for_a_session_and_one_more_ends_its_turn() {
 }
 
 #[test]
-fn as_many_bytes_as_the_limit_are_held_for_all_turns_and_one_more_ends_its_turn() {
+fn session_queue_beyond_total_byte_limit_is_cut() {
     run(async {
         let stage = Stage::new();
         let (first, _queue, _cut) = Handle::new(1, Lang::En);

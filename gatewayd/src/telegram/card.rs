@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_says_what_on_what_how_many_and_where_from_and_none_of_it_is_a_mark() {
+    fn telegram_card_shows_act_target_count_source_and_escapes_markup() {
         let pieces = split(&spans(&shown(), "abcd-efgh", Lang::En), MAX_UNITS);
         assert_eq!(pieces.len(), 1);
         for part in
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_that_a_press_cannot_answer_has_no_buttons_and_says_where_it_is_answered() {
+    fn telegram_card_not_answerable_by_button_names_the_command() {
         let mut hard = shown();
         hard["hard"] = json!(true);
         assert!(buttons(&hard, "a-b", "0123456789abcdef", Lang::En).is_empty());

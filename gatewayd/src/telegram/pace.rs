@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_told_once_a_minute_and_has_few_codes_and_many_strangers_have_nothing() {
+    fn replies_to_strangers_are_limited_per_sender_and_in_total() {
         let mut it = Strangers::default();
         assert!(it.may(1, false, 0) && !it.may(1, false, 59_999) && it.may(2, false, 1));
         assert!((0..MAX_CODES).all(|_| it.may(1, true, 5)) && !it.may(1, true, 6));

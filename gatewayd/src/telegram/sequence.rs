@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_comes_after_later_ones_were_confirmed_is_dealt_with_once_and_one_from_long_ago_is_not() {
+    fn out_of_order_update_is_taken_once_and_old_update_is_dropped() {
         let mut it = Sequence::default();
         for id in [100, 102] {
             assert!(it.take(id));

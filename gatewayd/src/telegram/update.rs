@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_leaves_out_what_it_may_or_adds_what_nobody_knows_is_understood() {
+    fn update_with_missing_optional_or_unknown_fields_is_parsed() {
         let bare =
             json!({"update_id": "7", "message": {"chat": {"id": 5}, "from": {"id": 5}, "text": "ciao", "new": [1]}});
         let wanted = Message {

@@ -77,7 +77,7 @@ fn a_deleted_line_is_noticed_at_head_middle_and_tail() {
 }
 
 #[test]
-fn a_truncation_to_an_earlier_valid_state_is_noticed_and_nothing_is_recorded_on_it() {
+fn truncation_to_earlier_valid_state_is_detected_and_blocks_appends() {
     let bench = clean(6);
     let lines = bench.lines();
     bench.write_lines(&lines[..3]);
@@ -268,7 +268,7 @@ fn findings_are_counted_beyond_those_that_are_told() {
 }
 
 #[test]
-fn a_verification_in_slices_finds_what_a_whole_one_finds_while_events_come_in() {
+fn sliced_verification_equals_full_one_while_events_arrive() {
     let bench = clean(50);
     let mut chronicle = bench.open();
     let mut verify = super::verify::Verify::new(&chronicle).unwrap();
@@ -310,7 +310,7 @@ fn an_event_made_by_hand_is_what_it_says() {
 }
 
 #[test]
-fn the_first_bad_line_is_named_also_when_nothing_but_the_lines_is_looked_at() {
+fn verification_of_lines_alone_names_the_first_bad_line() {
     let bench = clean(6);
     let mut lines = bench.lines();
     for at in [2, 4] {

@@ -57,7 +57,7 @@ fn a_hundred_thousand_events_in_a_burst_are_all_there_once_and_in_order() {
 }
 
 #[test]
-fn a_disk_that_may_not_be_written_refuses_says_so_and_is_written_again_when_it_may() {
+fn append_on_unwritable_disk_is_refused_and_recovers() {
     let each = [(EROFS, "chronicle.read_only"), (EACCES, "chronicle.write"), (EDQUOT, "chronicle.disk_full")];
     for (errno, rule) in each {
         let bench = Bench::new();
@@ -75,7 +75,7 @@ fn a_disk_that_may_not_be_written_refuses_says_so_and_is_written_again_when_it_m
 }
 
 #[test]
-fn a_new_day_whose_file_cannot_be_made_is_tried_again_and_the_old_day_stays_whole() {
+fn failed_day_file_creation_is_retried_and_previous_day_is_intact() {
     let bench = Bench::new();
     bench.fill(2);
     let before = std::fs::read(bench.day_file()).unwrap();

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_inside_arguments_may_be_exactly_the_limit_before_it_becomes_its_digest() {
+    fn argument_text_above_size_limit_is_shown_as_digest() {
         let input = |bytes: usize| input_of(&decided(&format!("{{\"a\":[\"{}\"]}}", "x".repeat(bytes))));
         assert!(input(MAX_LEAF_BYTES)["a"][0].is_string());
         let digest = &input(MAX_LEAF_BYTES + 1)["a"][0];

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn who_had_opened_a_turn_hears_its_answer_again_and_nobody_else_knows_the_turn() {
+    fn answer_is_returned_only_to_principal_who_opened_the_turn() {
         let instance = Instance::new();
         let mut memory = instance.open();
         memory.say(1, "hello");

@@ -81,7 +81,7 @@ fn direct(memory: &mut Memory, n: u8, name: &str) {
 }
 
 #[test]
-fn ten_calls_without_a_signal_end_a_trial_and_a_use_puts_it_in_sight_again() {
+fn trial_ends_after_ten_calls_without_signal_and_use_restores_it() {
     let instance = instance();
     let mut memory = instance.open();
     house(&mut memory);
@@ -113,7 +113,7 @@ fn a_turn_that_was_cut_off_or_an_error_that_was_declared_ends_no_trial() {
 }
 
 #[test]
-fn what_fails_by_its_own_making_time_and_again_is_shown_no_more_and_one_success_in_between_is_enough() {
+fn repeatedly_failing_executor_is_hidden_unless_one_call_succeeds() {
     let instance = instance();
     let mut memory = instance.open();
     house(&mut memory);
@@ -129,7 +129,7 @@ fn what_fails_by_its_own_making_time_and_again_is_shown_no_more_and_one_success_
 }
 
 #[test]
-fn ninety_use_days_without_a_use_hide_it_but_in_the_turns_that_explore_and_the_calendar_hides_nothing() {
+fn executor_is_hidden_after_90_unused_use_days_except_when_exploring() {
     let instance = instance();
     let mut memory = instance.open();
     house(&mut memory);
@@ -219,7 +219,7 @@ fn only_a_turn_that_called_something_and_is_over_can_be_judged() {
 }
 
 #[test]
-fn what_policyd_says_was_taken_back_is_to_be_done_again_and_nobody_else_can_say_so() {
+fn undo_lowers_fitness_only_when_reported_by_policyd() {
     let instance = instance();
     let mut memory = instance.open();
     house(&mut memory);
@@ -244,7 +244,7 @@ fn what_policyd_says_was_taken_back_is_to_be_done_again_and_nobody_else_can_say_
 }
 
 #[test]
-fn what_is_lost_is_not_shown_however_fit_and_what_is_born_again_is_in_sight() {
+fn lost_executor_is_hidden_and_visible_again_after_rebirth() {
     let instance = instance();
     let mut memory = instance.open();
     house(&mut memory);
@@ -283,7 +283,7 @@ fn how_each_stands_is_told_to_the_owner_a_document_each() {
 }
 
 #[test]
-fn the_owner_is_heard_on_what_an_error_of_the_disk_has_kept_from_the_mnestome() {
+fn owner_feedback_counts_after_mnestome_disk_errors() {
     let instance = instance();
     let mut memory = instance.open();
     house(&mut memory);

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_direct_turn_is_closed_while_the_index_knows_nothing_of_it_and_leaves_what_it_would_have() {
+    fn direct_turn_closed_before_indexing_leaves_the_same_records() {
         let closed = |late: bool| {
             let instance = Instance::new();
             let mut memory = instance.open();

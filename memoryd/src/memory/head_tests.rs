@@ -66,7 +66,7 @@ fn rewrite(instance: &Instance, keep: usize) {
 }
 
 #[test]
-fn a_chronicle_that_memoryd_itself_wrote_anew_is_caught_by_the_signed_head_and_by_nothing_else() {
+fn rewritten_chronicle_is_detected_only_by_the_signed_head() {
     let instance = Instance::new();
     let mut memory = instance.open();
     memory.count_words(1);
@@ -264,7 +264,7 @@ fn a_wish_that_was_taken_out_is_no_longer_derived() {
 }
 
 #[test]
-fn only_words_and_values_of_people_can_be_taken_out_and_only_with_a_reason() {
+fn redaction_is_limited_to_personal_payloads_and_needs_a_reason() {
     let instance = Instance::new();
     let mut memory = instance.open();
     memory.count_words(1);
@@ -292,7 +292,7 @@ fn a_payload_that_is_gone_without_an_order_is_noticed() {
 }
 
 #[test]
-fn killed_between_the_order_and_the_removal_it_is_carried_out_at_the_next_start() {
+fn redaction_interrupted_by_kill_completes_at_next_start() {
     for fault in [Fault::KilledBefore, Fault::KilledAfter] {
         let instance = Instance::new();
         let mut memory = instance.open();
@@ -307,7 +307,7 @@ fn killed_between_the_order_and_the_removal_it_is_carried_out_at_the_next_start(
 }
 
 #[test]
-fn what_has_the_form_of_a_secret_never_enters_the_chronicle_and_what_slipped_in_is_found() {
+fn secret_shaped_text_is_kept_out_of_chronicle_and_leaks_are_found() {
     let instance = Instance::new();
     let mut memory = instance.open();
     let secret = format!("sk-ant-{}", "a1B2c3D4".repeat(4));

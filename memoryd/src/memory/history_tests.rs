@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn killed_between_the_log_the_index_and_the_mnestome_it_derives_every_turn_once(
+    fn every_turn_is_derived_once_after_kills_between_index_and_mnestome(
         stories in stories(),
         step in prop::sample::select(vec![Step::Index, Step::Mnestome]),
         skip in 0_usize..5,

@@ -69,7 +69,7 @@ pub(super) fn same_when_derived_anew(instance: &Instance, mut memory: Memory) {
 }
 
 #[test]
-fn a_mnest_that_is_not_used_decays_is_flagged_and_its_archival_is_proposed_once() {
+fn unused_mnest_decays_and_its_archival_is_proposed_once() {
     let instance = instance();
     let mut memory = instance.open();
     for n in 1..=2 {
@@ -160,7 +160,7 @@ fn told_to_syntd(memory: &Memory) -> Vec<AgerProposal> {
 }
 
 #[test]
-fn syntd_is_told_once_that_the_ager_has_proposed_and_fetches_what_nobody_has_settled() {
+fn syntd_is_notified_once_of_proposals_and_fetches_open_ones() {
     let instance = instance();
     let mut memory = instance.open();
     for n in 1..=3 {
@@ -185,7 +185,7 @@ fn syntd_is_told_once_that_the_ager_has_proposed_and_fetches_what_nobody_has_set
 }
 
 #[test]
-fn a_frozen_mnestome_does_not_age_whatever_runs_and_defrosts_as_if_no_time_had_passed() {
+fn frozen_mnestome_does_not_age() {
     let instance = instance();
     let mut memory = instance.open();
     memory.count_words(1);
@@ -328,7 +328,7 @@ fn once_a_month_the_mnestome_is_kept_and_after_a_year_it_is_compressed() {
 }
 
 #[test]
-fn what_led_to_an_executor_that_is_lost_is_superseded_until_it_is_born_again() {
+fn mnests_to_lost_executor_are_superseded_until_rebirth() {
     let instance = instance();
     let mut memory = instance.open();
     memory.born(&candidate("text_stats", &[])).unwrap();

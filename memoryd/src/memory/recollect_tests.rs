@@ -65,7 +65,7 @@ fn lived() -> (Instance, Memory) {
 }
 
 #[test]
-fn a_turn_is_shown_the_principals_own_words_of_longer_ago_and_they_count_as_shown() {
+fn envelope_recalls_older_words_of_same_principal_and_counts_them() {
     let (_instance, mut memory) = lived();
     let envelope = say(&mut memory, 90, PEER, "what was the name of the plumber who came for the sink?", "Rossi.");
     assert_eq!(envelope.recalled.len(), 1, "{:?}", envelope.recalled);
@@ -138,7 +138,7 @@ fn an_index_that_is_gone_or_ahead_is_made_anew_and_finds_the_same() {
 }
 
 #[test]
-fn a_measurement_is_refused_where_somebody_has_spoken_and_leaves_nothing_where_nobody_has() {
+fn rehearsal_is_refused_on_used_instance_and_leaves_no_trace() {
     let (_instance, mut memory) = lived();
     assert!(memory.rehearse(&Rehearse::Anew, b"").is_err());
     let fresh = Instance::new();
@@ -153,7 +153,7 @@ fn a_measurement_is_refused_where_somebody_has_spoken_and_leaves_nothing_where_n
 }
 
 #[test]
-fn the_place_of_those_that_were_beaten_goes_to_the_same_one_all_day_and_to_another_in_another_conversation() {
+fn exploration_slot_is_stable_for_a_day_and_varies_by_conversation() {
     let instance = Instance::new();
     let mut memory = instance.open();
     let beaten = 6;

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_put_aside_is_refused_and_breaks_no_protocol_whosever_turn_it_is() {
+    fn taking_up_unsuspended_turn_is_refused_without_violation() {
         let instance = crate::memory::testing::Instance::new();
         let mut memory = instance.open();
         let _call = memory.direct(1, "fs_read");

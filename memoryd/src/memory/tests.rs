@@ -124,7 +124,7 @@ fn a_question_may_be_followed_by_its_answer() {
 }
 
 #[test]
-fn nothing_starts_that_was_not_decided_exactly_so_and_nothing_starts_twice() {
+fn start_is_recorded_only_for_matching_decision_and_only_once() {
     let instance = Instance::new();
     let mut memory = instance.open();
     memory.say(1, "read it");
@@ -168,7 +168,7 @@ fn nothing_starts_that_was_not_decided_exactly_so_and_nothing_starts_twice() {
 }
 
 #[test]
-fn an_envelope_is_given_once_for_words_that_were_received_and_before_the_close() {
+fn envelope_is_given_once_per_received_turn_and_not_after_close() {
     let instance = Instance::new();
     let mut memory = instance.open();
     let planner = teller(RoleName::Planner);
@@ -195,7 +195,7 @@ fn an_envelope_is_given_once_for_words_that_were_received_and_before_the_close()
 }
 
 #[test]
-fn an_envelope_shows_the_principals_own_words_the_executors_that_live_and_their_mnests() {
+fn envelope_holds_principals_words_live_executors_and_their_mnests() {
     let instance = Instance::new();
     std::fs::write(instance.dir.path().join("workspace/USER.md"), "Roberto").unwrap();
     let mut memory = instance.open();
@@ -226,7 +226,7 @@ fn an_envelope_shows_the_principals_own_words_the_executors_that_live_and_their_
 }
 
 #[test]
-fn an_executor_that_is_born_again_can_be_called_again_and_the_last_version_is_shown() {
+fn reborn_executor_is_callable_and_shown_in_last_version() {
     let instance = Instance::new();
     let mut memory = instance.open();
     let one = candidate("fs_read", &[]);
@@ -297,7 +297,7 @@ fn a_wish_becomes_a_proto_mnest_and_a_gap() {
 }
 
 #[test]
-fn a_direct_call_has_its_line_in_the_executors_view_also_when_it_was_denied() {
+fn executor_view_lists_direct_calls_including_denied_ones() {
     let instance = Instance::new();
     let mut memory = instance.open();
     memory.direct(1, "fs_read");
@@ -418,7 +418,7 @@ fn the_tail_gives_the_newest_lines_that_fit_and_at_least_one() {
 }
 
 #[test]
-fn an_envelope_shows_nothing_that_planners_are_not_offered_however_well_it_fits() {
+fn envelope_omits_executors_not_offered_to_planners() {
     let instance = Instance::new();
     let mut memory = instance.open();
     for name in ["fs_restore", "fs_read"] {

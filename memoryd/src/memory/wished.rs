@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_keeps_what_was_said_of_its_signature_cut_and_a_later_one_that_says_nothing_takes_nothing_back() {
+    fn wished_signature_is_bounded_and_not_erased_by_an_empty_one() {
         let instance = Instance::new();
         let mut memory = instance.open();
         let field = |name: &str| WishedField { name: name.to_owned(), kind: "string".to_owned() };

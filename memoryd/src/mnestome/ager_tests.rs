@@ -164,7 +164,7 @@ fn a_pass_is_bounded_and_the_next_goes_on() {
 }
 
 #[test]
-fn a_young_mnestome_begins_with_what_the_contracts_say_and_an_old_one_learns() {
+fn young_mnestome_is_seeded_from_contracts_and_old_one_learns() {
     let text = serde_json::json!({ "type": "string", "contentMediaType": "text/plain" });
     let takes = serde_json::json!({ "required": ["text"], "properties": { "text": text } });
     let may_take =

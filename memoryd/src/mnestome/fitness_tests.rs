@@ -42,7 +42,7 @@ fn one(name: &str, utility: f64, judged: u32, unknown: u32) -> (String, f64, u32
 const OK: Outcome = Outcome::Ok;
 
 #[test]
-fn where_the_goal_was_reached_each_step_that_succeeded_has_closed_its_share() {
+fn reached_goal_credits_each_successful_step_with_its_share() {
     let calls: &[(&str, &[usize], Outcome)] =
         &[("read", &[], OK), ("read", &[], OK), ("miss", &[], Outcome::Error), ("count", &[0], OK), ("note", &[], OK)];
     let said = says(calls, Goal::Reached, Word::Unsaid);
@@ -53,7 +53,7 @@ fn where_the_goal_was_reached_each_step_that_succeeded_has_closed_its_share() {
 }
 
 #[test]
-fn where_it_was_not_reached_what_was_done_and_used_counts_and_a_step_remains() {
+fn missed_goal_credits_used_steps_and_leaves_one_gap() {
     let calls: &[(&str, &[usize], Outcome)] = &[
         ("list", &[], OK),
         ("read", &[], OK),
@@ -149,7 +149,7 @@ fn a_trial_ends_with_the_tenth_call_and_a_signal_begins_it_anew() {
 }
 
 #[test]
-fn fitness_is_looked_at_from_the_fifth_judged_call_on_and_loses_nothing_by_renewed_use() {
+fn fitness_counts_from_fifth_judged_call_and_survives_renewed_use() {
     let mut one = Standing::fresh(0);
     for _ in 1..JUDGED_FIRST {
         one.used(&share(-0.1, 1, 0), 0);
@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn no_turn_closes_more_than_its_gap_and_every_word_is_about_the_same_calls(
+    fn fitness_shares_never_exceed_the_gap_and_feedback_keeps_the_calls(
         calls in prop::collection::vec((0_usize..4, prop::collection::vec(0_usize..12, 0..3), 0_usize..3), 0..12), goal in 0_usize..3,
     ) {
         let names = ["read", "write", "count", "list"];

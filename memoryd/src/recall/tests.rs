@@ -94,7 +94,7 @@ fn both_paths_run_together_and_what_both_find_stands_first_and_once() {
 }
 
 #[test]
-fn what_was_of_use_before_stands_first_among_equals_and_is_forgotten_by_use_alone() {
+fn useful_recall_ranks_first_among_equals_and_decays_by_use_only() {
     let twins = || {
         store(&[
             told(1, ANNA, "owner", MAY, "the key hangs by the door"),
@@ -161,7 +161,7 @@ fn words_of_lower_trust_stand_behind_equal_ones() {
 }
 
 #[test]
-fn a_store_on_the_disk_knows_after_a_restart_what_it_knew_and_how_far_it_had_come() {
+fn recall_store_keeps_content_and_position_across_restart() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("recall.sqlite");
     let mut kept = Store::open(&path).unwrap();

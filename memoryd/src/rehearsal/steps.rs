@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_followed_before_comes_first_and_a_new_dialogue_begins_without_context() {
+    fn usual_follower_ranks_first_and_new_dialogue_has_no_context() {
         let mut steps = Steps::new().unwrap();
         for _ in 0..3 {
             steps.step(&line(1, "go on", &["gamma", "delta"])).unwrap();

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_found_by_name_below_the_workspace_and_nothing_hidden_linked_or_of_an_executor_is() {
+    fn files_are_found_by_name_except_hidden_linked_and_executor_files() {
         let folder = tempfile::tempdir().unwrap();
         let put = |path: &str| {
             let path = folder.path().join(path);

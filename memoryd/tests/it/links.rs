@@ -267,7 +267,7 @@ fn rubbish_on_a_link_closes_it_and_no_other() {
 }
 
 #[test]
-fn a_peer_started_anew_gets_a_new_link_and_what_the_old_one_said_last_is_heard() {
+fn last_word_of_old_link_is_recorded_when_peer_reconnects() {
     let mut running = Running::start(none);
     let old = running.connect::<DoorMemoryd>();
     // Said, and not waited for: the process is gone.
@@ -306,7 +306,7 @@ fn await_ask(link: &dyn Link) {
 }
 
 #[test]
-fn what_is_durable_and_not_derived_from_yet_is_so_before_anybody_is_told_of_it() {
+fn durable_lines_are_derived_before_any_peer_reads_them() {
     let dir = tempfile::tempdir().unwrap();
     for name in [".audit", ".mnestome", ".runtime", "workspace"] {
         std::fs::create_dir(dir.path().join(name)).unwrap();

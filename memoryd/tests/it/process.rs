@@ -201,7 +201,7 @@ fn what_is_told_in_a_hurry_is_known_as_soon_as_somebody_asks() {
 }
 
 #[test]
-fn killed_at_any_moment_of_its_work_it_comes_back_with_all_that_it_promised() {
+fn memoryd_killed_at_any_time_keeps_all_acknowledged_lines() {
     let dir = instance();
     let mut promised = 0;
     for life in 0..8_u8 {

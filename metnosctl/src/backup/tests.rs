@@ -43,7 +43,7 @@ fn only_whole_lines_of_a_growing_file_are_copied() {
 }
 
 #[test]
-fn nothing_outside_of_the_instance_is_copied_whatever_lies_in_the_workspace() {
+fn backup_copies_nothing_outside_the_instance_through_links() {
     let folder = tempfile::tempdir().unwrap();
     let (base, secret) = (folder.path().join("instance"), folder.path().join("secret"));
     fs::create_dir_all(base.join("workspace/notes")).unwrap();

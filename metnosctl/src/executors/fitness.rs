@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_active_may_be_out_of_sight_and_is_told_why_and_what_brings_it_back() {
+    fn hidden_active_executor_shows_reason_and_how_to_restore_it() {
         for (below, part) in [("trial", "last 10 calls"), ("unfit", "too little use"), ("disused", "90 use-days")] {
             let mut shown = record("active");
             standings(below).put_into(&mut shown);

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_neither_read_nor_written_through_and_what_is_too_long_is_not_read() {
+    fn symbolic_link_is_not_followed_and_oversized_file_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
         let (path, link) = (folder.path().join("a"), folder.path().join("link"));
         std::fs::write(&path, "four").unwrap();

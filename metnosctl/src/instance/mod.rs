@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_comes_before_the_environment_before_the_users_before_the_machines() {
+    fn instance_is_found_by_option_then_environment_then_user_then_system() {
         let dir = tempfile::tempdir().unwrap();
         let (home, data, system) = (dir.path().join("home"), dir.path().join("data"), dir.path().join("system"));
         let none = dir.path().join("none");

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_shown_as_keys_blocks_and_tables_and_never_acts_on_the_terminal() {
+    fn document_is_shown_as_keys_and_tables_with_escapes_neutralised() {
         let (mut paper, out, _) = screen(false, [true, true], false);
         let document = serde_json::json!({
             "content": "one\ntwo\u{1b}[2J\n", "entries": [{"name": "a\u{7}", "size": 1}, {"name": "b", "kind": "dir"}],

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_narrow_terminal_the_widest_column_gives_way_and_nothing_is_left_out() {
+    fn narrow_terminal_wraps_widest_column_without_loss() {
         let mut table = Table::new(&["NAME", "WHY"]);
         table.row(vec![cell("one"), cell("because of a long reason that goes on and on")]);
         let lines = table.lines(false, 30);

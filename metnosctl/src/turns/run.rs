@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn only_success_exits_with_nought_and_every_other_outcome_has_its_own_sentence() {
+    fn exit_code_is_zero_only_on_success_and_outcomes_have_own_sentences() {
         let mut sentences = std::collections::HashSet::new();
         for outcome in outcomes() {
             let (mut paper, _, err) = screen(false, [false, false], false);

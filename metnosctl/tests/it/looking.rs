@@ -63,7 +63,7 @@ fn lines() -> Lines {
 }
 
 #[test]
-fn what_is_in_quarantine_is_shown_before_it_is_let_back_and_the_digest_that_was_shown_is_asked_for() {
+fn lifting_quarantine_shows_changes_first_and_needs_their_digest() {
     let scene = Scene::running(Plan { daemons: lines(), ..Plan::default() });
     let looked = scene.ctl(&["executor", "lift", "fs_read"]);
     assert_eq!(looked.code, Some(4), "{looked:?}");
@@ -359,7 +359,7 @@ fn a_reader_that_leaves_ends_the_program_without_a_word() {
 }
 
 #[test]
-fn a_check_explains_each_step_and_exits_with_one_when_it_would_not_be_allowed() {
+fn policy_check_explains_each_step_and_exits_one_when_denied() {
     let scene = well();
     let text = scene.ctl(&["policy", "check", "owner", "fs_read", "path=/etc/shadow"]);
     assert_eq!((text.code, text.err.as_str()), (Some(1), ""), "{text:?}");

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_household_gives_the_same_bytes_up_to_the_words_and_the_words_stand_last() {
+    fn prompt_prefix_is_identical_for_same_household_and_words_are_last() {
         for native in [true, false] {
             let mut later = household(77);
             later.recent = vec![Recent { seq: 9, text: "something else".into() }];
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn identity_and_laws_come_before_the_files_and_the_mark_for_the_cache_after_what_is_stable() {
+    fn prompt_starts_with_identity_and_laws_and_caches_the_stable_part() {
         let frame = Frame::within(&household(1), true, 0);
         assert!(frame.system[0].text.ends_with(&format!("Identity: {}\n\n# SOUL.md\nLaw 1: …", "ab".repeat(8))));
         assert_eq!(frame.system[1].text, "# IDENTITY.md\nI am the butler.");
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_window_is_shown_the_executors_that_fit_best_and_half_of_it_is_left() {
+    fn small_context_window_gets_best_executors_and_stays_half_free() {
         let all = Frame::within(&household(1), true, 0);
         let few = Frame::within(&household(1), true, 3_000);
         assert!(few.tools.len() < all.tools.len() && few.tools.len() > 3, "{}", few.tools.len());

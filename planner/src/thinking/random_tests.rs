@@ -58,7 +58,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn whatever_a_model_says_the_turn_ends_within_its_bounds_funded_and_foreseen(
+    fn turn_ends_within_bounds_for_random_model_replies(
         replies in proptest::collection::vec(random_reply(), 1..12),
         fates in (random_fate(), random_fate(), random_fate()),
         native in any::<bool>(),

@@ -184,7 +184,7 @@ fn read(path: &str) -> (&'static str, Value) {
 }
 
 #[test]
-fn the_intent_comes_before_the_first_act_and_holds_every_literal_and_what_will_turn_up() {
+fn intent_precedes_first_act_and_holds_literals_and_later_calls() {
     let plan = json!({
         "calls": [{"tool": "fs_list", "arguments": {"path": "notes"}}],
         "later": [{"tool": "text_stats", "arguments": {"text": null, "path": "notes/summary.md"}}]
@@ -416,7 +416,7 @@ fn kept(turn: &Loop) -> Loop {
 }
 
 #[test]
-fn a_turn_that_waits_is_put_aside_when_everything_else_is_done_and_goes_on_where_it_stood() {
+fn waiting_turn_is_suspended_last_and_resumes_at_same_point() {
     let went = suspended();
     assert_eq!(went.acts().len(), 2);
     let mut turn = kept(went.suspended.as_ref().unwrap());
@@ -462,7 +462,7 @@ fn a_turn_that_cannot_be_put_aside_goes_on_without_what_waits() {
 }
 
 #[test]
-fn without_money_nobody_thinks_and_a_mind_that_is_gone_ends_the_turn_with_what_was_done() {
+fn turn_ends_without_funds_or_mind_and_reports_completed_calls() {
     let mut turn = begin(true);
     assert!(matches!(turn.start()[..], [Ask::Fund(_)]));
     let no = Refusal::new(RefusalCode::Denied, "budget.day", "the day's money is spent");

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_stands_where_it_is_meant_unless_it_is_long_and_meant_often_or_means_itself() {
+    fn schema_definitions_are_inlined_unless_long_shared_or_recursive() {
         let long = json!({ "type": "string", "description": "a long word on what this is for, and what not" });
         let schema = json!({
             "type": "object",

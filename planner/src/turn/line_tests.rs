@@ -31,7 +31,7 @@ fn texts(told: &[Entry]) -> String {
 }
 
 #[test]
-fn a_turn_whose_door_went_away_is_taken_back_with_all_that_was_told_and_goes_on() {
+fn turn_is_handed_to_next_door_with_all_notes_and_continues() {
     run(async {
         let thoughts = vec![
             Thinks::Says(vec!["one ", "two "], vec![("fs_read", json!({"path": "notes/a.md"}))]),
@@ -55,7 +55,7 @@ fn a_turn_whose_door_went_away_is_taken_back_with_all_that_was_told_and_goes_on(
 }
 
 #[test]
-fn what_is_told_while_no_door_is_there_is_kept_and_so_is_the_end_until_it_is_let_go() {
+fn notes_and_end_are_kept_without_a_door_until_released() {
     run(async {
         let mut stage = Stage::new(&[("fs_read", file("# Hello"))]);
         let turn = TurnId::new();
@@ -124,7 +124,7 @@ fn a_turn_that_waits_is_told_whole_by_a_planner_that_was_started_anew() {
 }
 
 #[test]
-fn as_much_as_the_limits_is_kept_and_a_turn_beyond_them_does_not_outlive_its_door() {
+fn turn_beyond_note_limits_does_not_outlive_its_door() {
     run(async {
         let stage = Stage::new(&[("fs_read", Fate::Hangs)]);
         stage.open_on(Channel::Http, TurnId::new(), b"read notes/a.md").await.unwrap();

@@ -302,7 +302,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_call_starts_at_most_once_in_ascending_order_and_the_turn_always_ends(
+        fn calls_start_once_in_ascending_order_and_turn_always_ends(
             needs in proptest::collection::vec(proptest::option::of(0u16..8), 1..=MAX_CALLS),
             outcomes in proptest::collection::vec(0u8..3, MAX_CALLS),
         ) {

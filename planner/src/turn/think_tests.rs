@@ -21,7 +21,7 @@ fn says(text: &'static str) -> Thinks {
 }
 
 #[test]
-fn a_turn_with_a_model_is_funded_thought_foreseen_done_and_answered_in_this_order() {
+fn model_turn_runs_fund_think_intent_act_answer_in_order() {
     run(async {
         let thoughts = vec![
             Thinks::Says(vec!["Let me ", "look."], vec![("fs_read", json!({"path": "notes/a.md"}))]),
@@ -97,7 +97,7 @@ fn pieces_that_the_reply_does_not_bear_out_are_not_told_again() {
 }
 
 #[test]
-fn a_mind_that_refuses_answers_with_garbage_or_goes_away_ends_the_turn_with_a_sentence() {
+fn refusing_garbled_or_lost_mind_ends_turn_with_a_sentence() {
     run(async {
         let garbage = ["", "null", "{\"text\":\"a\",\"text\":\"b\"}", "{\"text\":1}", "[[[[", "\u{0}"];
         let mut thoughts: Vec<Thinks> = garbage.iter().map(|text| Thinks::Raw(text.as_bytes().to_vec())).collect();
@@ -131,7 +131,7 @@ fn a_refused_call_is_told_to_the_model_and_the_turn_goes_on() {
 }
 
 #[test]
-fn independent_calls_run_side_by_side_and_a_plan_without_asking_in_between() {
+fn independent_calls_run_in_parallel_and_plan_runs_without_new_thought() {
     run(async {
         let plan = json!({"calls": [
             {"tool": "fs_read", "arguments": {"path": "notes/a.md"}},
@@ -204,7 +204,7 @@ fn a_missing_tool_is_wished_for_when_the_turn_closes() {
 }
 
 #[test]
-fn a_turn_that_waits_is_put_aside_and_goes_on_at_another_planner_where_it_stood() {
+fn suspended_turn_resumes_at_another_planner() {
     run(async {
         let calls = vec![("fs_read", json!({"path": "a"})), ("text_stats", json!({"text": "x"}))];
         let thoughts = vec![Thinks::Says(vec!["One moment."], calls), says("All done.")];

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_speaks_for_one_folder_one_executor_and_one_principal_until_it_ends() {
+    fn grant_covers_one_folder_executor_and_principal_until_expiry() {
         let given = grant(&json!({"path": "pictures/a.jpg", "to": "pictures/b.jpg", "text": "x"}));
         let same = json!({"path": "pictures/c.jpg", "to": "pictures/sub/d.jpg", "text": "anything"});
         assert!(answers(&given, |_| {}, &same));

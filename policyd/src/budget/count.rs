@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn money_is_counted_with_what_the_ledger_says_and_without_it_nothing_that_costs_happens() {
+    fn spending_counts_ledger_and_paid_calls_are_denied_without_it() {
         let used = Used::default();
         let it = Wanted { price: 100, ..wanted("a", "search", false) };
         assert_eq!(used.over(&set(), &it).map(|over| over.limit), Some(0));

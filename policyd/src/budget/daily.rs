@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_call_of_a_day_is_the_one_that_its_manifest_says_and_the_next_day_begins_anew() {
+    fn daily_write_quota_ends_at_manifest_limit_and_resets_next_day() {
         let (mut daily, writer) = (Daily::default(), writer("writes_per_day = 2, bytes_per_day = 100"));
         for _ in 0..2 {
             assert_eq!(rule(&daily, &writer, 5), None);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_granted_no_writing_writes_nothing_and_what_cannot_write_is_not_counted() {
+    fn writer_without_quota_is_denied_and_readers_are_not_counted() {
         assert_eq!(rule(&Daily::default(), &writer(""), 0).as_deref(), Some("quota.writes_per_day"));
         let reader = Manifest::parse(manifest_text("a", &[]).as_bytes()).unwrap();
         assert_eq!(rule(&Daily::default(), &reader, 0), None);

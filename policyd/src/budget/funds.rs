@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_of_money_that_is_used_up_stops_thinking_and_one_of_nothing_only_what_costs() {
+    fn spent_money_budget_stops_thinking_and_zero_budget_only_paid_models() {
         let (funds, turn) = (Funds::default(), TurnId::new());
         let mut spent = Ledger::default();
         assert_eq!(funds.grant(turn, ME, 10, &spent.spent(turn, ME), limit(100, 0)).unwrap().micro, 0);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn each_budget_of_tokens_holds_by_itself_and_the_one_without_room_is_named() {
+    fn each_token_budget_is_enforced_and_the_exhausted_one_is_named() {
         let (funds, turn) = (Funds::default(), TurnId::new());
         let mut spent = Ledger::default();
         spent.0.insert(CallId::new(), (turn, ME.into(), Amount { tokens: 30, micro: 0 }));
@@ -363,7 +363,7 @@ mod tests {
         /// Whatever the order: with a mind that keeps to what it was granted, no limit is passed, nothing is counted away, and
         /// nothing that was not used stays used.
         #[test]
-        fn no_more_is_granted_than_there_is_and_all_that_was_taken_is_in_the_ledger(steps in steps()) {
+        fn grants_never_exceed_limits_and_all_usage_reaches_the_ledger(steps in steps()) {
             let turns: Vec<TurnId> = (0..4).map(|_| TurnId::new()).collect();
             let (mut funds, mut ledger, mut truly) = (Funds::default(), Ledger::default(), 0_u64);
             for (at, step) in (0_u32..).zip(steps) {

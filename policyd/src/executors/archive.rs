@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn what_was_put_away_is_so_at_the_next_start_and_remembers_where_it_came_from() {
+    async fn archived_state_and_its_origin_survive_restart() {
         for from_quarantine in [false, true] {
             let folder = tempfile::tempdir().unwrap();
             let store = Opened::open(folder.path(), &[1; 32]).unwrap().start().unwrap();

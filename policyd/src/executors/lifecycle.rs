@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_quarantine_put_away_or_disowned_stays_so_whatever_lies_in_the_pool() {
+    fn quarantined_archived_or_revoked_state_ignores_pool_content() {
         let archived = [true, false].map(|from_quarantine| RowState::Archived { from_quarantine });
         for state in archived.into_iter().chain([RowState::Quarantined, RowState::Revoked]) {
             let rows = [row("a", "x", state)];

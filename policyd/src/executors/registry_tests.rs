@@ -131,7 +131,7 @@ fn the_contract_shown_to_the_planner_is_the_signed_one() {
 }
 
 #[test]
-fn whether_planners_are_offered_it_is_part_of_the_contract_and_what_says_nothing_keeps_its_digest() {
+fn offered_flag_is_in_contract_and_default_keeps_the_digest() {
     let (manifest, schema) = texts();
     let hidden = manifest.replace("side_effects = false", "side_effects = false\noffered = false");
     let hidden = Signed::read(&id("1.0.0"), &hidden, &schema, &digests(&hidden, &schema)).unwrap().candidate();

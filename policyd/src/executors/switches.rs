@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_try_is_not_thrown_at_the_next_start_and_never_takes_the_place_of_the_owners_word() {
+    async fn trial_switch_is_dropped_at_start_and_never_replaces_owners_switch() {
         let thrown = |why: &str| Thrown { by: "a".to_owned(), since_ms: 5, why: why.to_owned() };
         for (throws, left) in [
             (vec![TRY], None),

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owners_word_counts_before_what_a_channel_says_and_that_before_the_house() {
+    fn language_comes_from_owner_then_channel_then_instance() {
         let (owner, guest) = (one("telegram:1", Standing::Owner), one("telegram:2", Standing::Guest));
         let mut it = Languages::default();
         assert_eq!(it.now(&guest, None, None, Lang::It), Lang::It);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_spoken_to_and_not_remembered_and_what_is_remembered_is_bounded() {
+    fn language_of_strangers_is_not_stored_and_store_is_bounded() {
         let mut it = Languages::default();
         assert_eq!(it.now(&one("telegram:3", Standing::Stranger), Some(Lang::It), Some(Lang::It), Lang::En), Lang::It);
         assert!(it.last.is_empty() && it.worded.is_empty());

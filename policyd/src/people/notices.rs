@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cries_without_end_is_told_of_once_an_hour_and_the_oldest_makes_room() {
+    fn repeated_notice_is_kept_once_an_hour_and_oldest_is_evicted() {
         let notices = Notices::default();
         assert!(notices.keep(&notice("a", NoticeKind::Alarm, 1)));
         assert!(!notices.keep(&notice("a", NoticeKind::Alarm, AGAIN_AFTER_MS)));

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_granted_folder_is_told_once_as_it_is_now_and_what_is_not_there_is_not() {
+    fn existing_granted_folders_are_reported_once() {
         let workspace = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(workspace.path().join("drafts/a")).unwrap();
         let files = OwnerFiles::open(workspace.path()).unwrap();

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_card_that_was_added_to_is_another_and_an_answered_one_is_not_added_to() {
+    async fn extended_card_has_new_digest_and_answered_card_is_not_extended() {
         let folder = tempfile::tempdir().unwrap();
         let store = Opened::open(folder.path(), &KEY).unwrap().start().unwrap();
         store.card(card("a"), 0).await.unwrap();

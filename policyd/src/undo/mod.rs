@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_back_is_known_before_the_act_and_holds_what_it_names_and_nothing_else() {
+    fn inverse_is_known_before_the_act_and_holds_only_named_arguments() {
         let text = manifest_text("fs_write", &[("/path", "path"), ("/content", "payload")])
             .replace("side_effects = false", "side_effects = true\nundo = \"fs_restore\"");
         let manifest = Manifest::parse(text.as_bytes()).unwrap();

@@ -36,7 +36,7 @@ fn place(log: &[String], beginning: &str) -> usize {
 }
 
 #[test]
-fn a_model_is_asked_after_the_decision_within_what_is_funded_and_its_words_go_to_that_run_alone() {
+fn model_advice_follows_decision_within_funds_and_reaches_one_run() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), adviser(|same| same), 100_000).await;
@@ -67,7 +67,7 @@ fn a_model_is_asked_after_the_decision_within_what_is_funded_and_its_words_go_to
 }
 
 #[test]
-fn without_a_model_without_tokens_or_with_a_mind_that_dies_nothing_runs_and_it_is_said_why() {
+fn advice_without_model_tokens_or_mind_runs_nothing_and_says_why() {
     for (says, tokens, rule) in [
         (Says::NoModel, 100_000, "mind.no_model"),
         (Says::Dies, 100_000, "peer.gone"),
@@ -91,7 +91,7 @@ fn without_a_model_without_tokens_or_with_a_mind_that_dies_nothing_runs_and_it_i
 }
 
 #[test]
-fn what_vouches_for_a_models_words_or_is_granted_anything_beside_them_is_not_signed() {
+fn adviser_that_vouches_or_has_other_capabilities_is_not_signed() {
     for change in [
         (|manifest: String| manifest.replace("default = \"X\"", "default = \"X\"\nV = [\"/size\"]"))
             as fn(String) -> String,

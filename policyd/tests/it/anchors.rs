@@ -143,7 +143,7 @@ fn every_head_is_signed_with_the_instances_key_and_kept_over_a_restart() {
 }
 
 #[test]
-fn nothing_is_decided_on_a_chronicle_that_is_not_what_was_signed_until_it_is_again() {
+fn altered_chronicle_stops_decisions_until_it_matches_signed_head() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), head(70, 2)).await;
@@ -187,7 +187,7 @@ fn a_memoryd_that_tells_of_another_past_is_believed_no_more() {
 }
 
 #[test]
-fn a_head_from_before_the_one_that_was_signed_has_memoryd_prove_it_and_is_no_alarm() {
+fn older_head_makes_memoryd_prove_history_without_alarm() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), head(70, 2)).await;
@@ -209,7 +209,7 @@ fn a_head_from_before_the_one_that_was_signed_has_memoryd_prove_it_and_is_no_ala
 }
 
 #[test]
-fn a_memoryd_that_does_not_say_whether_it_has_lost_lines_is_not_believed_until_it_does() {
+fn evasive_memoryd_is_distrusted_until_it_proves_history() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), head(70, 2)).await;
@@ -254,7 +254,7 @@ fn nothing_is_decided_before_the_memoryd_at_hand_has_proven_itself() {
 }
 
 #[test]
-fn a_memoryd_that_says_nothing_of_what_was_signed_is_not_waited_for_for_ever() {
+fn silent_memoryd_proof_times_out() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), head(70, 2)).await;
@@ -271,7 +271,7 @@ fn a_memoryd_that_says_nothing_of_what_was_signed_is_not_waited_for_for_ever() {
 }
 
 #[test]
-fn what_was_recorded_by_a_memoryd_that_came_meanwhile_runs_only_once_it_has_proven_itself() {
+fn decision_recorded_by_new_memoryd_runs_only_after_its_proof() {
     for altered in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         run(async {

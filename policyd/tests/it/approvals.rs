@@ -83,7 +83,7 @@ fn runs(world: &World) -> usize {
 }
 
 #[test]
-fn what_can_be_undone_and_was_pointed_at_is_done_and_a_whole_folder_is_counted_and_asked_for() {
+fn undoable_named_file_is_deleted_and_folder_needs_approval() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path()).await;

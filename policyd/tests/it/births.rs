@@ -170,7 +170,7 @@ fn a_birth_that_nobody_survived_is_finished_at_the_next_start() {
 }
 
 #[test]
-fn a_changed_file_is_quarantine_and_quarantine_outlives_starts_and_repairs() {
+fn changed_file_quarantines_executor_across_restarts_and_repairs() {
     let folder = tempfile::tempdir().unwrap();
     let (_, pool) = first_start(folder.path());
     let mut changed = pool.clone();
@@ -203,7 +203,7 @@ fn digest_of(looked: &Value) -> String {
 }
 
 #[test]
-fn what_an_upgrade_has_set_aside_is_tested_and_signed_anew_on_the_owners_word_and_not_before() {
+fn executor_quarantined_by_upgrade_is_resigned_only_by_owner() {
     let folder = tempfile::tempdir().unwrap();
     let (_, mut pool) = first_start(folder.path());
     let before = pool[0].digests().profile;
@@ -339,7 +339,7 @@ fn what_sandboxd_sets_aside_is_not_called_again() {
 }
 
 #[test]
-fn an_alarm_and_a_quarantine_are_told_to_the_owner_once_and_one_that_was_never_signed_is_not() {
+fn owner_is_notified_once_of_alarm_and_quarantine_of_signed_executor() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::usual(folder.path()).await;
@@ -359,7 +359,7 @@ fn an_alarm_and_a_quarantine_are_told_to_the_owner_once_and_one_that_was_never_s
 }
 
 #[test]
-fn what_no_door_has_heard_is_told_to_the_next_one_after_a_restart_and_only_once() {
+fn undelivered_notice_reaches_next_door_once_after_restart() {
     let folder = tempfile::tempdir().unwrap();
     let id = reader().id();
     let notices = |world: &World| -> Vec<_> {

@@ -57,7 +57,7 @@ async fn shown(owner: &Client<CtlPolicyd>, name: &str) -> (u64, u64) {
 }
 
 #[test]
-fn a_day_of_calls_is_refused_at_its_limit_warned_of_once_and_names_the_command_that_allows_more() {
+fn daily_call_limit_warns_once_then_refuses_naming_the_command() {
     let folder = tempfile::tempdir().unwrap();
     set(|set| set.calls_per_day = 10);
     run(async {
@@ -142,7 +142,7 @@ fn an_orderly_end_gives_back_what_was_only_written_down_ahead() {
 }
 
 #[test]
-fn money_is_estimated_before_settled_after_and_refused_at_the_cap_of_the_ledger() {
+fn money_is_reserved_before_settled_after_and_refused_at_the_cap() {
     let folder = tempfile::tempdir().unwrap();
     set(|set| {
         set.prices = vec!["fs_read 30000".into()];
@@ -186,7 +186,7 @@ fn many_at_once_cannot_spend_the_same_money() {
 }
 
 #[test]
-fn what_costs_much_is_asked_for_and_without_a_ledger_nothing_that_costs_runs() {
+fn expensive_call_needs_approval_and_paid_call_needs_the_ledger() {
     let folder = tempfile::tempdir().unwrap();
     set(|set| set.prices = vec!["fs_read 200000".into()]);
     run(async {

@@ -46,7 +46,7 @@ fn first(folder: &Path) -> Vec<FakeExecutor> {
 }
 
 #[test]
-fn what_is_put_away_is_refused_by_its_name_across_starts_and_comes_back_for_a_reason() {
+fn archived_executor_is_refused_across_restarts_until_restored() {
     let folder = tempfile::tempdir().unwrap();
     let pool = first(folder.path());
     run(async {
@@ -130,7 +130,7 @@ fn what_was_in_quarantine_comes_back_to_quarantine() {
 }
 
 #[test]
-fn what_is_disowned_is_so_for_ever_and_every_sandboxd_is_told_before_it_is_asked_for_anything() {
+fn revocation_is_permanent_and_sent_to_each_sandboxd_first() {
     let folder = tempfile::tempdir().unwrap();
     let pool = first(folder.path());
     run(async {

@@ -196,7 +196,7 @@ fn a_long_run_holds_up_nobody_and_too_many_at_once_are_refused() {
 }
 
 #[test]
-fn a_path_by_reference_is_decided_on_by_its_value_and_a_payload_stays_unread() {
+fn path_reference_is_decided_by_value_and_payload_is_not_read() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::usual(folder.path()).await;
@@ -371,7 +371,7 @@ fn a_sandbox_that_went_away_ends_the_call_and_the_next_one_runs() {
 }
 
 #[test]
-fn a_sandbox_that_is_replaced_while_the_decision_is_written_is_given_the_key_first() {
+fn sandboxd_replaced_during_decision_receives_the_key_first() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::usual(folder.path()).await;

@@ -81,7 +81,7 @@ async fn until_stands(world: &World, tokens: u64, micro: u64) {
 }
 
 #[test]
-fn a_turn_thinks_after_it_is_written_down_and_is_settled_with_what_it_took() {
+fn fund_is_recorded_before_thinking_and_settled_by_actual_usage() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), 1_000, 500).await;
@@ -109,7 +109,7 @@ fn a_turn_thinks_after_it_is_written_down_and_is_settled_with_what_it_took() {
 }
 
 #[test]
-fn a_cap_that_is_reached_refuses_says_which_and_many_at_once_do_not_pass_it() {
+fn reached_cap_refuses_and_is_named_and_holds_under_concurrency() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), 1_000, 500).await;
@@ -181,7 +181,7 @@ fn what_a_mind_that_is_gone_does_not_tell_counts_as_it_was_granted() {
 }
 
 #[test]
-fn nothing_is_thought_that_could_not_be_written_down_nor_after_panic_and_what_is_said_is_bounded() {
+fn fund_is_refused_without_record_or_after_panic_and_text_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), u32::MAX, 500).await;
@@ -217,7 +217,7 @@ async fn drafts(syntd: &Rc<Client<SyntdPolicyd>>, run: TurnId, tokens: u64) -> R
 }
 
 #[test]
-fn a_run_of_drafts_is_written_down_before_mind_hears_of_it_and_settled_with_what_it_took() {
+fn draft_run_is_recorded_before_mind_is_funded_and_settled_by_usage() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), 1_000, 500).await;
@@ -254,7 +254,7 @@ fn a_run_of_drafts_is_written_down_before_mind_hears_of_it_and_settled_with_what
 }
 
 #[test]
-fn runs_of_drafts_end_with_their_syntd_with_time_and_with_everything_and_none_begins_without_the_laws() {
+fn draft_runs_end_with_syntd_timeout_or_panic_and_need_the_laws() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), 1_000_000, 500).await;
@@ -338,7 +338,7 @@ async fn weighed(world: &World, title: &str) -> Value {
 }
 
 #[test]
-fn a_model_judges_in_a_context_of_its_own_and_only_numbers_are_taken_from_it() {
+fn judge_has_its_own_context_and_only_numbers_are_used() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), 100_000, 500).await;
@@ -394,7 +394,7 @@ fn a_model_judges_in_a_context_of_its_own_and_only_numbers_are_taken_from_it() {
 }
 
 #[test]
-fn a_cap_that_stopped_something_is_proposed_to_be_raised_once_and_only_the_owners_yes_raises_it() {
+fn reached_cap_is_proposed_once_and_raised_only_by_owner() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), 10_000, 500).await;

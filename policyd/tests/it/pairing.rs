@@ -55,7 +55,7 @@ fn code(paired: Paired) -> String {
 }
 
 #[test]
-fn a_strangers_code_approved_by_the_owner_makes_him_known_on_every_channel_until_revoked() {
+fn approved_pairing_code_gives_standing_on_each_channel_until_revoked() {
     run(async {
         for (channel, sender) in [(Channel::Telegram, "4711"), (Channel::Http, "token:a"), (Channel::Cli, "uid:1001")] {
             let folder = tempfile::tempdir().unwrap();
@@ -88,7 +88,7 @@ fn a_strangers_code_approved_by_the_owner_makes_him_known_on_every_channel_until
 }
 
 #[test]
-fn an_invitation_makes_its_bearer_known_once_and_survives_as_standing_only() {
+fn invitation_works_once_and_only_its_standing_survives_restart() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::usual(folder.path()).await;

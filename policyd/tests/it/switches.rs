@@ -41,7 +41,7 @@ async fn two_readers(folder: &std::path::Path) -> World {
 }
 
 #[test]
-fn panic_ends_what_runs_and_denies_everything_until_resume_also_in_the_next_policyd() {
+fn panic_stops_and_denies_everything_until_resume_across_restart() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = two_readers(folder.path()).await;
@@ -131,7 +131,7 @@ fn only_the_owner_throws_switches() {
 }
 
 #[test]
-fn three_failures_within_a_day_set_an_executor_aside_until_the_owner_lets_it_back() {
+fn three_failures_a_day_quarantine_executor_until_owner_restores_it() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = two_readers(folder.path()).await;

@@ -93,7 +93,7 @@ async fn few(folder: &std::path::Path, signed: bool) -> World {
 }
 
 #[test]
-fn a_day_has_as_many_calls_that_write_as_the_manifest_grants_also_across_a_restart() {
+fn daily_write_quota_of_manifest_holds_across_restart() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = few(folder.path(), false).await;
@@ -190,7 +190,7 @@ fn what_could_not_be_taken_back_is_said_and_can_be_tried_again() {
 }
 
 #[test]
-fn an_act_that_broke_off_is_unknown_and_an_undo_that_broke_off_goes_on_after_a_restart() {
+fn interrupted_act_is_unknown_and_interrupted_undo_continues() {
     let folder = tempfile::tempdir().unwrap();
     let pool = run(async {
         let world = world(folder.path()).await;
@@ -229,7 +229,7 @@ fn what_said_itself_that_it_changed_nothing_is_not_taken_back() {
 }
 
 #[test]
-fn nobody_but_the_owner_takes_anything_back_and_nobody_but_policyd_names_what_is_kept() {
+fn only_owner_can_undo_and_only_policyd_names_the_kept_copy() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path()).await;

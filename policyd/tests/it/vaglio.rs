@@ -91,7 +91,7 @@ fn a_proposal_is_sifted_recorded_and_shown_and_is_not_made_twice() {
 }
 
 #[test]
-fn what_contradicts_a_law_is_blocked_and_stands_in_the_register_without_a_judge() {
+fn proposal_against_a_law_is_blocked_and_registered_without_judge() {
     run(async {
         let folder = tempfile::tempdir().unwrap();
         let world = house(folder.path()).await;
@@ -195,7 +195,7 @@ fn what_cannot_be_recorded_is_not_proposed() {
 }
 
 #[test]
-fn a_changed_constitution_is_pending_until_the_rite_and_stops_every_proposal() {
+fn changed_constitution_stops_proposals_until_confirmed_by_rite() {
     run(async {
         let folder = tempfile::tempdir().unwrap();
         let world = house(folder.path()).await;
@@ -259,7 +259,7 @@ fn nobody_but_the_owner_looks_at_proposals_or_performs_the_rite() {
 }
 
 #[test]
-fn what_is_due_is_said_once_in_the_owners_hours_to_one_of_many_who_ask_and_never_again_after_a_restart() {
+fn due_proposal_is_delivered_once_within_owners_hours_across_restart() {
     const HOUR_MS: u64 = 3_600_000;
     let folder = tempfile::tempdir().unwrap();
     let told = |due: &Value| due.as_array().unwrap().len();

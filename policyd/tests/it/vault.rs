@@ -54,7 +54,7 @@ fn handed(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn a_secret_goes_with_the_one_call_that_was_decided_after_the_owners_word_and_with_no_other() {
+fn granted_secret_goes_only_with_the_decided_call() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), false).await;
@@ -169,7 +169,7 @@ fn a_value_is_in_no_record_no_file_no_answer_and_no_prompt() {
 }
 
 #[test]
-fn the_secret_of_the_one_time_codes_lies_sealed_and_counts_after_a_restart() {
+fn one_time_code_secret_is_stored_sealed_and_valid_after_restart() {
     let folder = tempfile::tempdir().unwrap();
     let secret = run(async {
         let world = world(folder.path(), false).await;
@@ -200,7 +200,7 @@ fn the_secret_of_the_one_time_codes_lies_sealed_and_counts_after_a_restart() {
 }
 
 #[test]
-fn only_the_owner_at_the_machine_reaches_the_vault_and_what_is_no_secret_is_refused() {
+fn vault_is_reachable_only_by_local_owner_and_rejects_malformed_secret() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), false).await;

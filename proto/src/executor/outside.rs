@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_found_in_the_list_by_whole_names_and_to_write_only_where_that_is_said() {
+    fn listed_folder_matches_whole_names_and_writes_need_own_entry() {
         let settings = settings();
         for (path, read, write) in [
             ("/home/ada/Pictures", true, false),

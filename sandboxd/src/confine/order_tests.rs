@@ -34,7 +34,7 @@ fn what_the_plan_says_is_what_the_seal_reads() {
 }
 
 #[test]
-fn who_runs_programs_is_ordered_other_canaries_and_may_execute_those_and_the_loader_alone() {
+fn program_runner_may_execute_only_listed_programs_and_loader() {
     let manifest = include_bytes!("../../../executors/shell_run/manifest.toml");
     let plan = installation().plan(&metnos_proto::executor::Manifest::parse(manifest).unwrap()).unwrap();
     let bytes = of_plan(&plan, &filter(), Some(7), &[]);

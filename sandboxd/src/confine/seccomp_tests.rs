@@ -122,7 +122,7 @@ fn no_page_becomes_code_but_a_files_and_after_the_seal_none() {
 }
 
 #[test]
-fn only_a_thread_can_be_made_and_only_the_interpreter_executed_before_the_seal() {
+fn unsealed_filter_allows_only_threads_and_executing_the_interpreter() {
     assert_eq!(answer("clone", [0x3d_0f00, 0, 0, 0, 0, 0]), ALLOW);
     for flags in [libc::SIGCHLD.unsigned_abs().into(), 0x3d_0f00 | 0x1000_0000, 0x0001_0000, 0] {
         assert_eq!(answer("clone", [flags, 0, 0, 0, 0, 0]), EPERM, "{flags:#x}");
@@ -267,7 +267,7 @@ proptest! {
 }
 
 #[test]
-fn who_runs_programs_may_make_children_and_execute_and_nothing_more_than_others() {
+fn program_filter_adds_only_fork_and_exec() {
     const FORK: u64 = 0x0120_0011;
     const SPAWN: u64 = 0x4111;
     const THREAD: u64 = 0x003d_0f00;

@@ -134,7 +134,7 @@ mod tests {
         if cfg!(target_arch = "aarch64") { "/lib/ld-linux-aarch64.so.1" } else { "/lib64/ld-linux-x86-64.so.2" };
 
     #[test]
-    fn what_can_be_shown_is_found_with_its_libraries_and_the_rest_is_said_by_name() {
+    fn usable_commands_are_found_with_libraries_and_others_are_named() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().canonicalize().unwrap();
         let at = |name: &str| folder.join(name).to_str().unwrap().to_owned();

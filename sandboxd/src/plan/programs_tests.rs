@@ -16,7 +16,7 @@ fn granted(installation: &Installation, profile: &str, capabilities: &str) -> Re
 const RUNS_ALL: &str = "{ exec = [\"*\"] }, { fs_read = [\"workspace/\"] }";
 
 #[test]
-fn who_runs_programs_is_shown_those_and_their_libraries_and_can_execute_nothing_else() {
+fn program_runner_plan_mounts_only_listed_programs_and_libraries() {
     let plan = granted(&installation(), "shell-listed", RUNS_ALL).unwrap();
     let spec = plan.spec();
     // What is listed and not there is left out where the list is taken as it is.

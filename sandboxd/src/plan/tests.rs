@@ -61,7 +61,7 @@ fn a_grant_this_version_cannot_give_is_refused_by_name() {
 }
 
 #[test]
-fn a_folder_outside_the_workspace_is_granted_only_below_one_that_is_listed_and_to_write_only_where_that_is_said() {
+fn outside_folder_is_granted_only_below_a_listed_one_with_same_rights() {
     let with = |capability: &str| granted(&installation(), "fs-pictures", capability);
     let plan =
         with("{ fs_read = [\"~/Pictures/2024/\", \"workspace/notes/\"] }, { fs_write = [\"/srv/photos/new/\"] }")
@@ -101,7 +101,7 @@ fn a_folder_outside_the_workspace_is_granted_only_below_one_that_is_listed_and_t
 }
 
 #[test]
-fn another_home_or_another_list_is_another_sandbox_only_for_whom_it_concerns() {
+fn plan_hash_depends_on_home_and_folder_list_only_where_used() {
     let home = |home: &str| {
         let read = vec![format!("{home}/Pictures")];
         Installation { folders: FolderSettings { home: home.to_owned(), read, write: Vec::new() }, ..installation() }
@@ -114,7 +114,7 @@ fn another_home_or_another_list_is_another_sandbox_only_for_whom_it_concerns() {
 }
 
 #[test]
-fn a_birth_sees_a_folder_of_its_own_in_the_place_of_each_outside_the_workspace() {
+fn birth_plan_replaces_each_outside_folder_with_a_scratch_folder() {
     let plan =
         granted(&installation(), "fs-x", "{ fs_read = [\"~/Pictures/\"] }, { fs_write = [\"/srv/photos/\"] }").unwrap();
     let born = plan.with_scratch("/scratch/7").unwrap();
@@ -135,7 +135,7 @@ fn networked(installation: &Installation, rules: &str) -> Result<Plan, PlanError
 }
 
 #[test]
-fn a_network_is_a_few_descriptors_and_their_rules_and_nothing_waits_for_it() {
+fn networked_plan_has_egress_descriptors_and_is_never_prewarmed() {
     let plan = networked(&installation(), "\"example.org\", \"argument /url\"").unwrap();
     let egress = plan.egress().unwrap();
     assert_eq!(egress.rules, ["example.org:443", "argument /url"]);
@@ -332,7 +332,7 @@ proptest! {
     }
 
     #[test]
-    fn a_plan_that_shows_a_closed_folder_outside_the_workspace_or_one_from_elsewhere_cannot_be_made(
+    fn plan_with_closed_or_foreign_outside_folder_is_rejected(
         tree in prop::sample::select(forbidden::CLOSED_TREES), name in prop::sample::select(forbidden::CLOSED_NAMES),
         below in "(/[a-z]{1,5}){0,2}", other in "/[a-z]{1,5}/[a-z]{1,5}", writes: bool,
     ) {

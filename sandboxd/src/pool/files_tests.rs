@@ -19,7 +19,7 @@ fn id(name: &str, version: &str) -> ExecutorId {
 }
 
 #[test]
-fn only_folders_with_a_name_and_a_version_are_executors_in_the_order_of_versions() {
+fn pool_lists_only_named_versioned_folders_in_version_order() {
     let (root, folder, _) = pool();
     for path in ["b/10.0.0", "b/9.0.0", "b/draft", "B/1.0.0", "c", "a.b/1.0.0"] {
         fs::create_dir_all(root.path().join(path)).unwrap();
@@ -97,7 +97,7 @@ fn an_id_that_is_no_name_and_version_opens_nothing() {
 }
 
 #[test]
-fn a_file_is_put_in_its_place_also_over_what_an_interrupted_attempt_has_left() {
+fn file_is_replaced_atomically_over_leftovers_of_interrupted_write() {
     let (root, folder, path) = pool();
     let version = folder.version(&id("a", "1.0.0")).unwrap();
     fs::write(path.join(".profile.lock.new"), "half").unwrap();

@@ -52,7 +52,7 @@ fn what_a_result_holds_is_never_taken_for_a_reference() {
 }
 
 #[test]
-fn nothing_is_taken_from_another_turn_a_running_call_or_a_place_that_is_not_there() {
+fn reference_to_other_turn_running_call_or_missing_field_fails() {
     let (mut results, _) = with(1, &json!({"a": 1}));
     results.begin(turn(1), CallRef(2)).unwrap();
     let at = |text: &str| json!({"p": {"$ref": text}});
@@ -144,7 +144,7 @@ fn a_turn_has_as_many_calls_as_the_limit() {
 }
 
 #[test]
-fn the_turn_that_was_idle_for_longest_makes_room_and_a_running_one_never_does() {
+fn longest_idle_turn_is_evicted_and_running_one_never() {
     let mut results = Results::default();
     results.begin(turn(0), CallRef(1)).unwrap();
     for number in 1..MAX_TURNS as u128 {

@@ -53,7 +53,7 @@ fn a_group_is_bounded_as_the_plan_says_and_swaps_nothing() {
 }
 
 #[test]
-fn without_a_count_of_swap_a_group_will_do_and_without_one_of_memory_it_will_not() {
+fn cgroup_without_swap_limit_is_accepted_but_not_without_memory_limit() {
     let root = tempfile::tempdir().unwrap();
     let groups = subtree(root.path());
     let group = group(root.path(), &groups);

@@ -102,7 +102,7 @@ fn finished(breach: Option<Breach>, came: &[u8], ended: Ended, fault: &str) -> F
 }
 
 #[test]
-fn only_a_process_that_reports_that_it_was_not_sealed_has_certainly_run_nothing() {
+fn only_reported_seal_failure_counts_as_nothing_ran() {
     let not_started = Ended { code: Some(NOT_STARTED), ..FINE };
     let unsealed = finished(None, b"", not_started, "Landlock: errno 22");
     assert_eq!((unsealed.outcome, unsealed.nothing_ran), (Outcome::SandboxFailed, true));

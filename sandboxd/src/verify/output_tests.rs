@@ -82,7 +82,7 @@ fn a_result_may_be_exactly_as_large_as_granted_and_not_a_byte_more() {
 }
 
 #[test]
-fn a_result_that_grows_in_its_canonical_form_beyond_what_is_granted_is_too_large() {
+fn result_larger_than_quota_in_canonical_form_is_rejected() {
     // fs_read's schema has no list of numbers, so its integers stand in for one: 1e3 becomes 1000.0.
     let number = br#"{"ok":true,"path":"a","content":"","size":1e3,"lines":1,"sha":"0"}"#;
     assert_eq!(judged(number).outcome, Outcome::BadOutput);

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_broker_has_no_use_for_ends_it_and_without_the_filter_does_not() {
+    fn broker_filter_kills_on_unneeded_syscalls() {
         let filter = program().unwrap();
         let acts: [(&str, fn()); 4] = [
             ("make a socket", || {

@@ -28,7 +28,7 @@ async fn until_running(set: &Set, count: u32) {
 }
 
 #[test]
-fn it_is_recorded_as_started_after_the_word_and_with_the_line_that_the_word_names() {
+fn prepared_call_is_recorded_as_started_with_the_confirmed_line() {
     run(async {
         let pool = PoolOnDisk::new();
         let (id, digests) = pool.signed("fs_read");

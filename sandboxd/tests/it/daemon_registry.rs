@@ -60,7 +60,7 @@ fn a_key_that_is_none_or_weak_is_not_trusted() {
 }
 
 #[test]
-fn a_flipped_bit_in_any_signed_file_is_found_with_its_time_put_back_and_never_forgotten() {
+fn flipped_bit_in_signed_file_is_found_despite_restored_mtime() {
     for loaded in [false, true] {
         for file in SIGNED {
             let pool = PoolOnDisk::new();
@@ -84,7 +84,7 @@ fn a_flipped_bit_in_any_signed_file_is_found_with_its_time_put_back_and_never_fo
 }
 
 #[test]
-fn what_the_owner_lets_back_is_forgotten_only_while_its_files_are_those_that_he_was_shown() {
+fn quarantine_is_lifted_only_for_the_files_the_owner_was_shown() {
     let pool = PoolOnDisk::new();
     let (id, digests) = pool.signed("fs_read");
     let mut registry = pool.trusting();
@@ -106,7 +106,7 @@ fn what_the_owner_lets_back_is_forgotten_only_while_its_files_are_those_that_he_
 }
 
 #[test]
-fn what_is_disowned_is_not_run_born_installed_or_let_back_though_every_byte_and_the_signature_are_right() {
+fn revoked_executor_stays_blocked_with_valid_signature() {
     let pool = PoolOnDisk::new();
     let (id, digests) = pool.signed("fs_read");
     let (other, others) = pool.signed("fs_list");
@@ -136,7 +136,7 @@ fn what_is_disowned_is_not_run_born_installed_or_let_back_though_every_byte_and_
 }
 
 #[test]
-fn what_is_staged_is_tried_in_a_sandbox_that_grants_nothing_and_never_takes_the_place_of_anything() {
+fn staged_executor_is_tried_without_grants_and_replaces_nothing() {
     let pool = PoolOnDisk::new();
     let (id, digests) = pool.signed("fs_read");
     let registry = pool.trusting();
@@ -203,7 +203,7 @@ fn every_single_bit_of_the_lock_and_the_signature_counts() {
 }
 
 #[test]
-fn what_policyd_has_not_registered_does_not_run_though_its_signature_is_good() {
+fn unregistered_executor_does_not_run_with_valid_signature() {
     let pool = PoolOnDisk::new();
     let (id, digests) = pool.signed("fs_read");
     let other = Blake3::of(b"other");
@@ -220,7 +220,7 @@ fn what_policyd_has_not_registered_does_not_run_though_its_signature_is_good() {
 }
 
 #[test]
-fn a_file_that_is_gone_or_is_a_link_to_the_same_bytes_is_not_what_was_signed() {
+fn missing_or_symlinked_file_fails_verification() {
     for file in SIGNED {
         let pool = PoolOnDisk::new();
         let (id, digests) = pool.signed("fs_read");
@@ -258,7 +258,7 @@ fn looking_at_what_was_verified_and_has_changed_sets_it_aside_once() {
 }
 
 #[test]
-fn a_lock_that_was_changed_after_signing_is_a_fault_and_a_stale_one_of_a_candidate_is_none() {
+fn changed_profile_lock_is_a_fault_only_for_signed_executors() {
     let pool = PoolOnDisk::new();
     let (id, _) = pool.signed("fs_read");
     std::fs::write(pool.file(&id, "profile.lock"), profile_lock_text(&Blake3::of(b"other"))).unwrap();
@@ -290,7 +290,7 @@ fn an_installed_executor_is_whole_on_the_disk_and_verifies_at_once() {
 }
 
 #[test]
-fn nothing_is_installed_with_a_signature_that_does_not_cover_it_or_after_a_change() {
+fn install_is_refused_with_wrong_signature_or_changed_files() {
     let pool = PoolOnDisk::new();
     let id = pool.seed("text_stats");
     let digests = pool.digests(&id);

@@ -11,7 +11,7 @@ use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
 
 #[test]
-fn a_call_is_recorded_as_started_before_it_runs_and_as_ended_before_it_is_reported() {
+fn call_start_is_recorded_before_run_and_end_before_report() {
     run(async {
         let pool = PoolOnDisk::new();
         let (id, digests) = pool.signed("fs_read");
@@ -189,7 +189,7 @@ fn before_the_key_every_word_is_a_breach_and_a_second_key_is_one_too() {
 }
 
 #[test]
-fn another_key_than_the_first_is_refused_and_leaves_the_link_without_trust() {
+fn different_trust_key_is_refused_and_link_stays_untrusted() {
     run(async {
         let pool = PoolOnDisk::new();
         pool.signed("fs_read");
@@ -203,7 +203,7 @@ fn another_key_than_the_first_is_refused_and_leaves_the_link_without_trust() {
 }
 
 #[test]
-fn a_flipped_bit_refuses_the_next_call_and_tells_policyd_and_the_chronicle() {
+fn flipped_bit_refuses_next_call_and_notifies_policyd_and_chronicle() {
     run(async {
         for (number, file) in
             ["manifest.toml", "main.py", "schema.json", "profile.lock", "manifest.sig"].into_iter().enumerate()
@@ -462,7 +462,7 @@ fn a_drain_lets_what_runs_end_stops_the_rest_and_takes_nothing_new() {
 }
 
 #[test]
-fn what_python_saw_that_no_executor_has_a_use_for_stands_in_the_chronicle_beside_the_call() {
+fn suspicious_python_audit_event_is_recorded_with_its_call() {
     run(async {
         let pool = PoolOnDisk::new();
         let (id, digests) = pool.signed("fs_read");

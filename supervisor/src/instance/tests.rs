@@ -61,7 +61,7 @@ fn an_ordinary_user_keeps_everything_to_himself() {
 }
 
 #[test]
-fn as_root_every_part_belongs_to_its_daemon_and_a_second_time_changes_nothing() {
+fn folders_belong_to_their_daemons_and_setup_is_idempotent_as_root() {
     if skipped_without_root() {
         return;
     }

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_one_uid_a_daemon_and_one_group_for_the_three_that_read_the_workspace() {
+    fn id_block_has_one_uid_per_daemon_and_a_shared_workspace_group() {
         let Ids::Separate { daemons, egress } = block(64_200) else { panic!("they are separate") };
         let uids: BTreeSet<u32> = daemons.values().map(|id| id.uid).collect();
         assert_eq!(uids, (64_200..64_207).collect());

@@ -110,7 +110,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_two_live_daemons_share_one_current_pair_and_nobody_else_has_an_end(
+    fn each_live_pair_of_daemons_has_exactly_one_current_channel(
         steps in proptest::collection::vec(step(), 1..40)
     ) {
         let (mut broker, mut world) = (Broker::default(), World::default());

@@ -38,7 +38,7 @@ fn pauses_double_from_a_tenth_of_a_second_to_half_a_minute() {
 }
 
 #[test]
-fn five_seconds_of_being_ready_forget_everything_and_each_second_something() {
+fn restart_delay_shrinks_with_each_ready_second_and_resets_after_five() {
     for (ready_ms, pause) in [(999, 1600), (1000, 800), (3999, 200), (4999, 100), (5000, 100)] {
         let mut health = Health::default();
         for _ in 0..4 {
@@ -56,7 +56,7 @@ fn five_seconds_of_being_ready_forget_everything_and_each_second_something() {
 }
 
 #[test]
-fn a_daemon_is_degraded_after_five_failures_within_a_minute_and_is_still_started() {
+fn daemon_is_degraded_after_five_failures_a_minute_but_restarted() {
     let mut health = Health::default();
     for failure in 1..=DEGRADED_FAILURES as u64 {
         assert!(!health.degraded(failure));

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_daemon_that_does_not_finish_is_killed_and_the_next_one_has_its_own_time() {
+    fn hanging_daemon_is_killed_and_next_rank_has_its_own_timeout() {
         let mut stop = Stop::new([RoleName::Gatewayd, RoleName::Memoryd]);
         assert_eq!(stop.next(100), Next::Drain(vec![RoleName::Gatewayd]));
         assert_eq!(stop.next(100), Next::Wait(100 + RANK_WITHIN_MS));

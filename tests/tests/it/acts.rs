@@ -97,7 +97,7 @@ fn a_folder_goes_only_after_a_card_with_the_true_count_and_only_once() {
 }
 
 #[test]
-fn what_the_owner_points_at_is_written_added_to_renamed_and_put_into_the_trash() {
+fn owner_named_files_are_written_appended_moved_and_trashed() {
     let set = Instance::start();
     let done = |executor: &str, pairs: &[&str]| {
         let (code, done) = set.run(executor, pairs);

@@ -36,7 +36,7 @@ fn document(output: &Output) -> Value {
 }
 
 #[test]
-fn recall_finds_the_evidence_of_synthetic_conversations_and_leaves_nothing_behind() {
+fn bench_recall_finds_evidence_and_leaves_no_files() {
     let scratch = open_folder("metnos-bench-test-");
     let found = document(&bench("recall", &data("conversations.jsonl"), scratch.path()));
     assert_eq!((found["conversations"].as_u64(), found["skipped"].as_u64()), (Some(2), Some(1)));
@@ -59,7 +59,7 @@ fn the_mnestome_learns_what_comes_next() {
 }
 
 #[test]
-fn utterances_are_counted_as_right_wrong_abstained_or_missed_and_a_call_with_an_effect_stands_out() {
+fn bench_reflex_classifies_utterances_and_flags_wrong_effects() {
     let scratch = open_folder("metnos-bench-test-");
     let file = scratch.path().join("utterances.jsonl");
     let lines = [
@@ -99,7 +99,7 @@ fn utterances_are_counted_as_right_wrong_abstained_or_missed_and_a_call_with_an_
 }
 
 #[test]
-fn routes_are_measured_over_tools_of_a_line_or_a_catalogue_and_learn_from_what_was_asked_before() {
+fn bench_route_ranks_inline_or_catalogue_tools_and_learns_history() {
     let scratch = open_folder("metnos-bench-test-");
     let file = scratch.path().join("routes.jsonl");
     let tool =

@@ -85,7 +85,7 @@ fn a_message_that_is_gone_when_it_is_to_be_edited_is_written_anew() {
 }
 
 #[test]
-fn a_server_that_says_no_more_than_it_must_and_things_nobody_knows_is_understood() {
+fn bot_works_with_terse_server_and_unknown_fields() {
     let server = Emulator::start();
     server.with(|state| state.is_terse = true);
     let set = Plan::new().config(&server.config()).start();
@@ -127,7 +127,7 @@ fn a_server_that_says_no_more_than_it_must_and_things_nobody_knows_is_understood
 }
 
 #[test]
-fn who_speaks_italian_is_answered_in_italian_in_an_english_house_and_the_others_are_not() {
+fn italian_speaker_gets_italian_replies_on_english_instance() {
     let (set, server) = with_owner(DEAR);
     const PERSON: i64 = 5_009;
     let says = |text: &str| {
@@ -173,7 +173,7 @@ fn who_speaks_italian_is_answered_in_italian_in_an_english_house_and_the_others_
 }
 
 #[test]
-fn a_token_that_systemd_gives_as_a_credential_reaches_the_bot_and_nobody_else() {
+fn systemd_credential_token_reaches_only_the_bot() {
     let server = Emulator::start();
     let mut set = Plan::new().config(&server.config()).prepare();
     let folder = set.home().parent().unwrap().join("credentials");
@@ -203,7 +203,7 @@ fn a_token_that_systemd_gives_as_a_credential_reaches_the_bot_and_nobody_else() 
 }
 
 #[test]
-fn a_file_that_is_sent_is_kept_below_the_inbox_like_any_other_act_and_leads_nowhere_else() {
+fn received_file_is_stored_below_inbox_only() {
     let (set, server) = with_owner(DEAR);
     let bytes: Vec<u8> = (0..=255).cycle().take(70_000).collect();
     server.send_file(OWNER, "../../.ssh/report \u{202e}\u{1f980}.pdf", &bytes, "", Some(bytes.len()));
@@ -299,7 +299,7 @@ fn a_door_that_is_killed_over_a_file_keeps_it_once_and_says_so_once() {
 }
 
 #[test]
-fn a_file_of_the_workspace_is_sent_to_whoever_may_read_it_and_no_other_file_to_anybody() {
+fn workspace_file_is_sent_only_to_people_who_may_read_it() {
     const PERSON: i64 = 5_010;
     let (set, server) = with_owner("");
     let bytes: Vec<u8> = (0..=255).rev().cycle().take(2_000_000).collect();

@@ -35,7 +35,7 @@ fn check(words: &[&str], secret: (&str, &str)) {
 }
 
 #[test]
-fn the_official_client_of_chat_completions_talks_to_metnos_and_hears_what_it_does_not_do() {
+fn official_openai_client_works_and_unsupported_features_are_reported() {
     let (set, web) = start();
     let owner = web.paired(&set, "owner");
     let welcome = std::fs::read_to_string(set.workspace("notes/welcome.md")).unwrap();

@@ -121,7 +121,7 @@ fn each_once(events: &[Event]) {
 }
 
 #[test]
-fn a_door_killed_in_the_middle_of_an_answer_loses_no_word_of_it_for_who_comes_back() {
+fn killed_door_loses_no_part_of_answer_for_returning_client() {
     let allowed = Arc::new(AtomicUsize::new(PIECES / 4));
     let (set, web) = slow_model(None, &allowed);
     let mut owner = web.paired(&set, "owner");
@@ -161,7 +161,7 @@ fn a_door_killed_in_the_middle_of_an_answer_loses_no_word_of_it_for_who_comes_ba
 }
 
 #[test]
-fn an_answer_that_ends_while_no_door_is_there_is_journalled_and_told_by_the_next() {
+fn answer_that_ends_without_door_is_journalled_by_next_door() {
     let allowed = Arc::new(AtomicUsize::new(5));
     let (set, web) = slow_model(None, &allowed);
     let owner = web.paired(&set, "owner");
@@ -207,7 +207,7 @@ fn who_stops_his_turn_at_a_later_door_stops_it() {
 }
 
 #[test]
-fn who_is_revoked_while_his_turn_goes_on_without_a_door_hears_no_more_of_it() {
+fn principal_revoked_while_door_is_down_receives_nothing_more() {
     let allowed = Arc::new(AtomicUsize::new(5));
     let (set, web) = slow_model(None, &allowed);
     let guest = web.paired(&set, "guest");
@@ -225,7 +225,7 @@ fn who_is_revoked_while_his_turn_goes_on_without_a_door_hears_no_more_of_it() {
 }
 
 #[test]
-fn a_turn_that_waits_for_a_card_goes_on_at_a_later_door_and_each_event_is_told_once() {
+fn suspended_turn_resumes_at_next_door_with_each_event_once() {
     for others in [&[][..], &["planner"]] {
         let delete = json!({ "calls": [{ "tool": "fs_delete", "arguments": { "path": "old", "folder": true } }] });
         let allowed = Arc::new(AtomicUsize::new(PIECES / 2));

@@ -51,7 +51,7 @@ fn ledger(set: &Instance) -> Vec<(String, String, u64)> {
 }
 
 #[test]
-fn drafts_are_paid_by_the_owners_table_from_budgets_of_their_own_and_stop_with_everything() {
+fn drafts_are_charged_to_own_budgets_and_stop_on_panic() {
     let server = server();
     let set = Plan::new()
         .replace(RoleName::Syntd, DRAFTER)

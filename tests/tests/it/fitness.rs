@@ -76,7 +76,7 @@ fn ask(set: &Instance, words: &str) -> (bool, String, Vec<String>) {
 }
 
 #[test]
-fn what_was_of_no_use_is_shown_to_no_planner_but_in_the_turns_that_explore_and_any_use_brings_it_back() {
+fn unfit_executor_is_hidden_except_exploration_and_restored_by_use() {
     let mut set = Instance::start();
     assert!(ask(&set, WORDS).0);
     spoil(&set);
@@ -116,7 +116,7 @@ fn what_was_of_no_use_is_shown_to_no_planner_but_in_the_turns_that_explore_and_a
 }
 
 #[test]
-fn ten_calls_without_a_signal_end_a_trial_and_a_call_by_name_begins_another() {
+fn trial_ends_after_ten_calls_and_call_by_name_starts_another() {
     let asked = AtomicUsize::new(0);
     let server = Liar::start(move |_, request: &str, stream: &mut TcpStream| {
         if request.starts_with("GET ") {
@@ -162,7 +162,7 @@ fn ten_calls_without_a_signal_end_a_trial_and_a_call_by_name_begins_another() {
 }
 
 #[test]
-fn what_the_owner_takes_back_counts_against_what_did_it_and_his_last_word_counts() {
+fn undo_lowers_fitness_and_owners_last_feedback_counts() {
     let set = Instance::start();
     let ((code, _), lines) = set.recording(|| set.run("fs_delete", &["path=notes/welcome.md"]));
     assert_eq!(code, 0);
@@ -185,7 +185,7 @@ fn what_the_owner_takes_back_counts_against_what_did_it_and_his_last_word_counts
 }
 
 #[test]
-fn a_hijacked_planner_may_name_what_it_is_not_shown_and_no_word_of_its_is_the_owners() {
+fn hijacked_planner_cannot_forge_owner_feedback() {
     let set = Plan::new().replace(RoleName::Planner, HOSTILE).start();
     spoil(&set);
     // The owner's words that stand in a turn are no feedback, however a planner reads them.

@@ -212,7 +212,7 @@ fn another_folder_in_its_place_is_not_the_one_that_was_listed() {
 }
 
 #[test]
-fn what_the_owner_has_not_listed_no_executor_is_born_with_and_what_he_takes_away_is_gone() {
+fn unlisted_folder_blocks_birth_and_delisted_folder_is_withdrawn() {
     let (mut set, person) = prepared(Plan::new());
     list(&set, &person, r#""~/Pictures""#, "");
     set.up();
@@ -232,7 +232,7 @@ fn what_the_owner_has_not_listed_no_executor_is_born_with_and_what_he_takes_away
 }
 
 #[test]
-fn what_cannot_be_listed_is_told_at_the_start_and_what_cannot_be_shown_afterwards() {
+fn unlistable_folder_is_reported_at_start_and_unusable_later() {
     let (mut set, person) = prepared(Plan::new());
     let home = person.0.display().to_string();
     let instance = set.home().join("workspace").display().to_string();
@@ -287,7 +287,7 @@ mod as_root {
     }
 
     #[test]
-    fn daemons_that_may_not_walk_through_the_home_show_the_folder_all_the_same() {
+    fn folder_is_served_by_daemons_without_access_to_the_home() {
         let (set, person) = up(Plan::new().as_root());
         reads_and_writes_what_is_listed_and_nothing_beside(&set, &person);
     }

@@ -44,7 +44,7 @@ fn talkative() -> (Instance, Emulator, Liar) {
 }
 
 #[test]
-fn no_word_of_the_owners_conversations_reaches_a_guest_through_a_chat_or_a_page_or_the_model_that_answers_him() {
+fn owners_conversations_reach_no_guest_by_chat_page_or_model() {
     let (set, server, model) = talkative();
     // The owner speaks on all channels, and the house remembers.
     for words in ["remember that my word is zanzibar-4711, please", "tell me once more what my word was"] {

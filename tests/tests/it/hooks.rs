@@ -123,7 +123,7 @@ fn comes_again(set: &Instance, web: &Web, hook: &Sender<'_>, id: &str) -> u16 {
 }
 
 #[test]
-fn a_signed_hook_does_once_what_was_set_up_for_it_also_across_a_restart_of_the_door() {
+fn signed_hook_runs_its_action_once_across_door_restart() {
     let (set, web) = start();
     let hook = Sender::add(&set, &web, "post", WELCOME);
     let fired = hook.send("msg-1", "");
@@ -158,7 +158,7 @@ fn a_signed_hook_does_once_what_was_set_up_for_it_also_across_a_restart_of_the_d
 }
 
 #[test]
-fn a_firing_that_was_journalled_when_the_door_and_the_planner_were_lost_is_done_when_it_comes_again() {
+fn hook_journalled_before_door_and_planner_died_runs_on_retry() {
     let (set, web) = start();
     let hook = Sender::add(&set, &web, "post", WELCOME);
     let (planner, sent) = journalled_only(&set, &hook, "msg-1");
@@ -174,7 +174,7 @@ fn a_firing_that_was_journalled_when_the_door_and_the_planner_were_lost_is_done_
 }
 
 #[test]
-fn a_firing_that_the_planner_heard_of_while_the_door_was_lost_is_done_once() {
+fn hook_received_by_planner_while_door_died_runs_once() {
     let (set, web) = start();
     let hook = Sender::add(&set, &web, "post", WELCOME);
     let (planner, sent) = journalled_only(&set, &hook, "msg-1");
@@ -190,7 +190,7 @@ fn a_firing_that_the_planner_heard_of_while_the_door_was_lost_is_done_once() {
 }
 
 #[test]
-fn what_comes_with_a_hook_is_never_the_owners_word_and_every_effect_asks_him() {
+fn hook_data_is_not_owners_word_and_effects_need_approval() {
     let (set, web) = start();
     let old = set.workspace("notes/old.md");
     std::fs::write(&old, "x").unwrap();
@@ -238,7 +238,7 @@ fn hook_with_data_reads_what_guests_read_without_data_all() {
 }
 
 #[test]
-fn a_timer_fires_at_the_machine_reads_only_and_goes_as_far_as_the_owner_says() {
+fn timer_fires_locally_read_only_unless_owner_allows_more() {
     let (set, _) = start();
     let fire = |name: &str| ctl(&set, &["timer", "fire", name]);
     assert_ne!(fire("morning").0, 0, "what was not set up");
@@ -268,7 +268,7 @@ fn a_timer_fires_at_the_machine_reads_only_and_goes_as_far_as_the_owner_says() {
 }
 
 #[test]
-fn a_hooks_secret_is_the_doors_alone_and_opens_nothing_once_it_was_changed_or_revoked() {
+fn hook_secret_stays_at_door_and_is_invalid_after_rotation_or_revoke() {
     let (set, web) = start();
     let hook = Sender::add(&set, &web, "post", WELCOME);
     let (_, rotated) = set.json(&["hook", "rotate", "post"]);
@@ -295,7 +295,7 @@ fn a_hooks_secret_is_the_doors_alone_and_opens_nothing_once_it_was_changed_or_re
 }
 
 #[test]
-fn a_sender_with_a_wrong_signature_keeps_nobody_out_and_a_page_of_another_site_fires_nothing() {
+fn wrongly_signed_hooks_block_no_one_and_cross_site_page_fires_none() {
     let (set, web) = start();
     let hook = Sender::add(&set, &web, "post", WELCOME);
     let wrong = |n: u32| hook.send_signed(&format!("w{n}"), now(), "v1,AAAA", "").status;

@@ -53,7 +53,7 @@ fn call(web: &Web, (method, path, body): &(&str, String, Option<Value>)) -> Repl
 }
 
 #[test]
-fn an_invited_client_asks_hears_the_answer_and_is_nobody_again_once_revoked() {
+fn invited_client_gets_answers_and_is_refused_after_revocation() {
     let (set, web) = start();
     let nobody = Web::of(&set);
     let some_turn = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
@@ -249,7 +249,7 @@ fn a_card_is_answered_by_the_client_that_was_shown_it_and_by_no_other() {
 }
 
 #[test]
-fn a_guests_card_is_not_answered_here_and_nothing_of_the_owners_is_shown_to_him() {
+fn guest_cannot_answer_his_card_over_http_or_see_owners_data() {
     let (set, web) = start();
     put(&set, "notes/old.md");
     let (owner, guest) = (web.paired(&set, "owner"), web.paired(&set, "guest"));
@@ -343,7 +343,7 @@ fn a_turn_is_stopped_by_who_had_opened_it() {
 }
 
 #[test]
-fn pages_of_other_sites_names_that_were_made_lead_here_and_cookies_alone_get_nowhere() {
+fn cross_site_rebound_host_and_cookie_only_requests_are_refused() {
     let (set, web) = start();
     let owner = web.paired(&set, "owner");
     let port = web.address.rsplit(':').next().unwrap().to_owned();
@@ -446,7 +446,7 @@ fn a_client_of_chat_completions_talks_to_metnos() {
 }
 
 #[test]
-fn nothing_listens_where_the_configuration_says_so_and_a_taken_place_is_said() {
+fn http_stays_off_when_configured_and_taken_address_is_reported() {
     let set = Plan::new().config("[http]\nlisten = \"\"\n").start();
     assert_eq!(set.json(&["status"]).1["door"]["http"], "off");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -474,7 +474,7 @@ fn the_door_says_what_it_has_and_each_address_is_there() {
 }
 
 #[test]
-fn whoever_asks_in_italian_is_told_no_in_italian_and_which_part_was_wrong_stands_beside_it() {
+fn http_refusal_follows_request_language_and_names_wrong_field() {
     let set = Plan::new().config("[http]\nlisten = \"127.0.0.1:0\"\n").start();
     let web = Web::of(&set).paired(&set, "owner");
     let unknown = format!("/v1/turns/{}", "0".repeat(26));

@@ -15,7 +15,7 @@ fn start() -> (Instance, Web) {
 }
 
 #[test]
-fn what_is_too_large_too_long_or_no_request_is_refused_and_the_door_serves_on() {
+fn oversized_or_malformed_requests_are_refused_and_door_keeps_serving() {
     let (set, web) = start();
     let owner = web.paired(&set, "owner");
     let status = |reply: Reply| reply.status;

@@ -216,8 +216,7 @@ fn assert_judged(set: &Instance, seen: &Shared, (learned, proposal): &(String, V
 }
 
 #[test]
-fn a_hostile_planner_neither_reads_nor_forges_nor_delays_the_judge_or_a_draft_whether_it_shares_a_server_with_them_or_not()
- {
+fn hostile_planner_cannot_read_forge_or_delay_judge_or_draft() {
     for model in ["there/j", "court/j"] {
         let seen = Shared::default();
         let server = server(&seen);
@@ -229,8 +228,7 @@ fn a_hostile_planner_neither_reads_nor_forges_nor_delays_the_judge_or_a_draft_wh
 }
 
 #[test]
-fn a_hostile_door_neither_reads_nor_forges_nor_delays_the_judge_or_a_draft_whether_they_share_a_server_with_the_planner_or_not()
- {
+fn hostile_door_cannot_read_forge_or_delay_judge_or_draft() {
     for model in ["there/j", "court/j"] {
         let seen = Shared::default();
         let server = server(&seen);
@@ -242,7 +240,7 @@ fn a_hostile_door_neither_reads_nor_forges_nor_delays_the_judge_or_a_draft_wheth
 }
 
 #[test]
-fn with_a_hostile_mind_the_worst_is_a_wrong_score_and_the_guard_is_not_in_its_hands() {
+fn hostile_mind_can_only_give_wrong_scores_and_not_pass_the_guard() {
     let set = Plan::new().replace(RoleName::Mind, HOSTILE).replace(RoleName::Syntd, HOSTILE).start();
     let find = |subject: &str| {
         let list = |what: &str| set.json(&["vaglio", what]).1.as_array().cloned().unwrap_or_default();

@@ -34,7 +34,7 @@ fn restart(set: &Instance, daemon: &str) {
 }
 
 #[test]
-fn an_archived_executor_is_refused_by_name_and_offered_to_nobody_until_it_is_restored_with_a_reason() {
+fn archived_executor_is_refused_and_not_offered_until_restored() {
     let mut set = Instance::start();
     assert_eq!(read(&set).0, 0);
     let ((code, done), lines) =
@@ -87,7 +87,7 @@ fn what_was_altered_in_the_archive_stays_there() {
 }
 
 #[test]
-fn a_revoked_signature_is_revoked_for_ever_across_restarts_repairs_and_another_birth() {
+fn revoked_signature_stays_revoked_after_restart_repair_and_rebirth() {
     let mut set = Instance::start();
     let words = ["executor", "revoke", "fs_read", "--reason", "it is not what it says"];
     let (code, looked) = set.json(&words);

@@ -219,7 +219,7 @@ mod as_root {
     }
 
     #[test]
-    fn while_a_model_thinks_mind_alone_is_connected_and_only_to_the_server_that_is_configured() {
+    fn only_mind_connects_and_only_to_configured_server_during_thought() {
         let asked = Arc::new((Mutex::new(false), Condvar::new()));
         let inside = Arc::clone(&asked);
         let server = Liar::start(move |_, request, stream| {

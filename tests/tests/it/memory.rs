@@ -43,7 +43,7 @@ fn identities(lines: &[Line]) -> Vec<String> {
 }
 
 #[test]
-fn each_of_the_six_files_is_picked_up_without_a_restart_and_soul_waits_for_its_rite() {
+fn changed_owner_files_are_loaded_live_and_soul_waits_for_its_rite() {
     let set = Instance::start();
     let pids = set.pids();
     let before = metnos_tests::chronicle::last(set.home());
@@ -88,7 +88,7 @@ fn sifted(set: &Instance, kind: &str, mnests: &[&str]) -> Option<Value> {
 }
 
 #[test]
-fn what_the_ager_sees_is_sifted_by_policyd_and_shown_to_the_owner_and_changes_nothing() {
+fn ager_findings_are_filtered_by_policyd_and_shown_without_effect() {
     let set = Instance::start();
     for _ in 0..4 {
         assert!(!set.ctl(&["ask", "play some music of vivaldi"]).status.success());

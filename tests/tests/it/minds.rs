@@ -26,7 +26,7 @@ fn tool(name: &str) -> Tool {
 }
 
 #[test]
-fn changing_the_provider_is_one_line_and_each_of_the_four_streams_words_and_calls() {
+fn each_provider_is_one_config_line_and_streams_text_and_calls() {
     let server = Aimock::start(&[]);
     for (kind, line) in kinds(server.port) {
         let model = format!("{kind}/some-model");
@@ -151,7 +151,7 @@ fn refused_by(lie: impl Fn(usize, &str, &mut std::net::TcpStream) + Send + Sync 
 }
 
 #[test]
-fn whatever_a_server_says_instead_of_a_reply_is_refused_and_asked_again_only_where_that_may_help() {
+fn invalid_server_reply_is_refused_and_retried_only_when_useful() {
     type Case = (&'static str, usize, fn(usize, &str, &mut std::net::TcpStream));
     let cases: &[Case] = &[
         ("mind.too_much", 1, |_, _, stream| {
@@ -215,7 +215,7 @@ fn a_server_that_wants_to_be_left_alone_is_and_then_answers() {
 }
 
 #[test]
-fn a_redirect_is_followed_nowhere_and_what_comes_behind_the_end_is_not_read() {
+fn redirects_are_not_followed_and_data_after_end_is_ignored() {
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     elsewhere.set_nonblocking(true).unwrap();
     let port = elsewhere.local_addr().unwrap().port();
@@ -258,7 +258,7 @@ fn mind_connects_to_the_configured_ports_and_the_kernel_stops_every_other() {
 }
 
 #[test]
-fn a_key_is_nowhere_but_with_mind_and_in_the_header_and_survives_a_restart() {
+fn model_key_exists_only_in_mind_and_header_and_survives_restart() {
     let lie = |_: usize, request: &str, stream: &mut std::net::TcpStream| {
         // A server that repeats the key in everything it says.
         let key =
@@ -346,7 +346,7 @@ fn what_is_stopped_ends_at_once_counts_and_closes_the_connection() {
 }
 
 #[test]
-fn a_turn_pays_by_the_owners_table_and_a_thought_that_does_not_fit_never_leaves() {
+fn turn_is_charged_by_price_table_and_unaffordable_thought_is_not_sent() {
     let liar = Liar::start(|_, _, stream| say(stream, &whole("yes")));
     let mut models = settings(&[format!("a openai http://127.0.0.1:{}/v1", liar.port)], &[("interface", &["a/m"])]);
     models.prices =
@@ -367,7 +367,7 @@ fn a_turn_pays_by_the_owners_table_and_a_thought_that_does_not_fit_never_leaves(
 }
 
 #[test]
-fn another_model_answers_only_where_that_is_written_and_a_model_that_vanished_is_stale() {
+fn fallback_model_is_used_only_if_configured_and_lost_model_is_stale() {
     let there = Liar::start(|_, request, stream| {
         if request.contains("\"model\":\"gone\"") {
             say(
@@ -402,7 +402,7 @@ fn another_model_answers_only_where_that_is_written_and_a_model_that_vanished_is
 }
 
 #[test]
-fn a_model_that_its_server_does_not_list_any_more_is_stale_until_it_is_back_and_nothing_takes_its_place() {
+fn unlisted_model_is_stale_until_listed_again_without_substitute() {
     let there = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
     let listed = std::sync::Arc::clone(&there);
     let server = Liar::start(move |_, request, stream| {
@@ -436,7 +436,7 @@ fn a_model_that_its_server_does_not_list_any_more_is_stale_until_it_is_back_and_
 }
 
 #[test]
-fn a_planner_that_floods_keeps_the_judge_waiting_not_at_all_and_reads_nothing_of_it() {
+fn flooding_planner_does_not_delay_or_read_the_judge() {
     // Whatever the planner asks for hangs; the judge's server is the same.
     let lie = |_: usize, request: &str, stream: &mut std::net::TcpStream| {
         if request.contains("weigh this") {

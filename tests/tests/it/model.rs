@@ -77,7 +77,7 @@ fn lived() -> Vec<Recorded> {
 }
 
 #[test]
-fn what_the_daemons_have_recorded_is_what_the_model_allows_and_an_altered_record_is_not() {
+fn recorded_runs_conform_to_model_and_altered_record_does_not() {
     let steps = lived();
     let book = replayed(&steps).unwrap_or_else(|breach| panic!("{breach}: {steps:#?}"));
     assert!(book.started() >= 9, "only {} executions", book.started());

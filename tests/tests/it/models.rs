@@ -18,7 +18,7 @@ fn piped(set: &Instance, words: &[&str], input: &str) -> std::process::Output {
 }
 
 #[test]
-fn the_owner_gives_a_key_scans_sets_and_tests_models_and_nobody_else_ever_sees_the_key() {
+fn owner_manages_models_and_key_is_visible_to_mind_only() {
     let server = Aimock::start(&[]);
     let lines: Vec<String> = kinds(server.port).iter().map(|(_, line)| format!("\"{line}\"")).collect();
     let config = format!("# mine\n[models]\nsubstrates = [{}]\n", lines.join(", "));

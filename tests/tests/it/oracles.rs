@@ -121,7 +121,7 @@ fn line(kind: &str, body: &Value) -> String {
 }
 
 #[test]
-fn every_request_that_mind_writes_is_valid_to_the_client_of_the_servers_maker_and_what_is_none_is_not() {
+fn requests_of_mind_are_valid_for_official_clients() {
     let server = server(Reply::Says("{\"label\": \"bees\"}"));
     let mut lines = String::new();
     for (kind, substrate) in kinds(server.port) {
@@ -154,7 +154,7 @@ fn every_request_that_mind_writes_is_valid_to_the_client_of_the_servers_maker_an
 }
 
 #[test]
-fn what_the_servers_of_these_tests_write_is_read_by_the_clients_of_their_makers() {
+fn replies_of_test_servers_are_parsed_by_official_clients() {
     let calls = vec![("fs_list", json!({ "path": "notes" })), ("clock_now", json!({}))];
     for (reply, text, names, stops) in [
         (Reply::Says("Hello, perché no."), "Hello, perché no.", json!([]), ["stop", "end_turn", "stop"]),

@@ -46,7 +46,7 @@ fn open_folder() -> tempfile::TempDir {
 }
 
 #[test]
-fn an_executor_of_another_instance_is_staged_shown_signed_anew_and_runs_and_a_tampered_one_is_refused() {
+fn imported_executor_is_staged_and_resigned_and_tampered_one_refused() {
     let folder = open_folder();
     let home = Instance::start();
     put(&home, "1.0.0");

@@ -17,7 +17,7 @@ mod as_root {
     }
 
     #[test]
-    fn a_stranger_of_the_machine_is_paired_by_the_owners_word_and_has_nothing_else() {
+    fn local_stranger_is_paired_by_owner_and_gains_nothing_else() {
         let set = Plan::new().as_root().start();
         for folder in set.home().ancestors().take(3).collect::<Vec<_>>() {
             let mode = std::fs::metadata(folder).unwrap().permissions().mode();

@@ -94,7 +94,7 @@ fn replies() -> Vec<Reply> {
 }
 
 #[test]
-fn the_three_longest_notes_are_found_read_summarised_and_written_down_with_a_server_of_any_kind_by_one_line() {
+fn three_longest_notes_are_summarised_and_saved_with_any_provider() {
     for (kind, path, format) in FORMATS {
         let server = server(format, replies());
         let set = set_with(kind, path, &server);
@@ -139,7 +139,7 @@ fn assert_steady(server: &Liar, kind: &str) {
 }
 
 #[test]
-fn summaries_that_another_model_makes_for_an_executor_are_funded_recorded_and_passed_on() {
+fn executor_summaries_by_another_model_are_funded_and_recorded() {
     for (kind, path, format) in [FORMATS[0], FORMATS[1]] {
         let read = |at: u8| json!({ "tool": "fs_read", "arguments": { "path": { "$ref": format!("c1#/entries/{at}/path") } } });
         let summarise = |from: u8| {
@@ -211,7 +211,7 @@ fn an_executor_whose_role_has_no_model_says_which_and_how_to_give_it_one() {
 }
 
 #[test]
-fn a_model_classifies_by_hand_with_no_planner_and_only_by_the_given_labels() {
+fn direct_classification_uses_only_the_given_labels() {
     let server = server(openai, vec![Reply::Says("unused")]);
     let set = set_with("openai", "/v1", &server);
     let classify = |labels: &str| set.run("llm_classify", &["text=About bees.", &format!("labels={labels}")]);
@@ -266,7 +266,7 @@ fn waiting(set: &Instance) -> String {
 }
 
 #[test]
-fn a_turn_that_waits_for_a_card_goes_on_where_it_stood_also_when_every_daemon_was_started_anew() {
+fn suspended_turn_resumes_after_approval_and_daemon_restarts() {
     for restarted in [&[][..], &["planner", "memoryd", "policyd", "mind", "sandboxd"]] {
         let delete = json!({ "calls": [{ "tool": "fs_delete", "arguments": { "path": "old", "folder": true } }] });
         let server = server(openai, vec![Reply::Calls(vec![("plan", delete)]), Reply::Says("The folder old is gone.")]);
@@ -300,7 +300,7 @@ fn a_turn_that_waits_for_a_card_goes_on_where_it_stood_also_when_every_daemon_wa
 }
 
 #[test]
-fn a_model_is_offered_no_executor_that_is_not_for_planners_and_is_told_so_when_it_names_one() {
+fn model_naming_executor_not_for_planners_is_told_so() {
     let restore = json!({ "of": "01M8", "path": "notes/welcome.md", "keep": "01M8" });
     let replies = vec![Reply::Calls(vec![("fs_restore", restore)]), Reply::Says("That is not for me to do.")];
     let server = server(openai, replies);
@@ -330,7 +330,7 @@ fn a_model_is_offered_no_executor_that_is_not_for_planners_and_is_told_so_when_i
 }
 
 #[test]
-fn what_a_model_says_is_missing_is_wished_for_with_its_signature_in_fields_of_its_own() {
+fn missing_executor_reported_by_model_becomes_wish_with_signature() {
     let missing = json!({
         "summary": "Turn a PDF into text", "inputs": { "path": "string" }, "outputs": { "text": "string" },
         "errors": ["NotFound"]

@@ -75,7 +75,7 @@ fn prompts(set: &Instance, lines: &[Line]) -> String {
 }
 
 #[test]
-fn no_secret_is_among_the_bytes_that_a_model_was_sent_wherever_it_was_planted() {
+fn planted_secrets_never_reach_a_model_server() {
     let server = reader();
     let set = set_with(server.port);
     piped(&set, &["models", "key", "there"], KEY);

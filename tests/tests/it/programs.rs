@@ -32,7 +32,7 @@ fn is_in(set: &Instance, wanted: &str) -> Value {
 }
 
 #[test]
-fn a_listed_program_runs_on_the_workspace_and_nothing_else_does_whatever_wraps_it() {
+fn only_listed_programs_run_even_through_wrappers() {
     let mut set = Plan::new().attack().prepare();
     list(&set, r#""/usr/bin/wc", "/usr/bin/env", "/usr/bin/sort""#);
     set.up();
@@ -83,7 +83,7 @@ fn a_listed_program_runs_on_the_workspace_and_nothing_else_does_whatever_wraps_i
 }
 
 #[test]
-fn another_list_is_another_sandbox_and_what_is_listed_and_not_there_is_said_by_name() {
+fn program_list_changes_the_sandbox_and_missing_program_is_named() {
     let mut set = Plan::new().attack().prepare();
     list(&set, r#""/usr/bin/wc", "/usr/bin/no-such-program""#);
     set.up();
@@ -115,7 +115,7 @@ fn another_list_is_another_sandbox_and_what_is_listed_and_not_there_is_said_by_n
 }
 
 #[test]
-fn what_cannot_be_listed_is_told_at_the_start_and_what_cannot_be_shown_afterwards() {
+fn unlistable_program_is_reported_at_start_and_unusable_later() {
     let mut set = Plan::new().attack().prepare();
     for (programs, part) in [
         (r#""wc""#, "absolute paths"),

@@ -40,7 +40,7 @@ fn until_signed(set: &mut Instance) {
 }
 
 #[test]
-fn a_chronicle_that_was_put_back_to_an_earlier_state_stops_every_effect_until_the_right_one_is_back() {
+fn rolled_back_chronicle_stops_effects_until_restored() {
     let mut set = Instance::start();
     assert_eq!(call(&set).0, 0);
     set.down();
@@ -121,7 +121,7 @@ fn a_line_is_proven_exported_searched_and_taken_out() {
 }
 
 #[test]
-fn an_instance_that_was_backed_up_while_it_ran_is_restored_elsewhere_whole_and_goes_on() {
+fn live_backup_is_restored_elsewhere_and_continues() {
     let mut set = Instance::start();
     assert_eq!(call(&set).0, 0);
     let answer = set.ask("how many words are in notes/welcome.md");

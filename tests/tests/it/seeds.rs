@@ -51,7 +51,7 @@ fn looked(files: &[std::path::PathBuf]) -> String {
 }
 
 #[test]
-fn no_executor_that_comes_with_it_runs_text_as_code_or_imports_what_is_not_of_the_standard_library() {
+fn shipped_executors_import_only_stdlib_and_never_eval_text() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../executors");
     let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path().join("main.py"));
     let all: Vec<_> = all.filter(|file| file.is_file()).collect();
@@ -187,7 +187,7 @@ fn every_case_of_the_file_ends_as_it_says() {
 }
 
 #[test]
-fn a_note_stands_under_its_time_and_goes_with_its_notebook_when_it_is_taken_back() {
+fn note_is_filed_under_its_time_and_undo_removes_a_new_notebook() {
     let set = Instance::start();
     let noted = good(&set, "note_add", &json!({"text": "call Anna", "heading": "today"}));
     assert_eq!((&noted["path"], &noted["made"]), (&json!("notes/notes.md"), &json!(true)));
@@ -253,7 +253,7 @@ fn hostile_arguments_end_as_errors_of_the_contract_and_set_nothing_aside() {
 }
 
 #[test]
-fn words_of_the_very_form_of_an_example_change_what_they_name_and_others_change_nothing() {
+fn request_in_form_of_example_changes_files_and_others_change_none() {
     let set = Instance::start();
     put(&set, "notes/list.md", "bread\n");
     let list = || std::fs::read_to_string(set.workspace("notes/list.md")).unwrap();

@@ -8,7 +8,7 @@ use serde_json::Value;
 const LEAST: u64 = 150;
 
 #[test]
-fn every_hostile_executor_is_stopped_on_a_running_instance_and_the_owners_files_stay_as_they_are() {
+fn selftest_stops_all_hostile_executors_and_files_are_unchanged() {
     let set = Instance::start();
     let before = set.run("fs_list", &["path=notes"]).1["result"].clone();
     let (code, tested) = set.json(&["sandbox", "selftest"]);

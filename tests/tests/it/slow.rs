@@ -31,7 +31,7 @@ fn until_waiting(gate: &Gate, wanted: usize) {
 }
 
 #[test]
-fn a_hundred_turns_with_a_slow_model_hold_up_neither_each_other_nor_whoever_needs_none() {
+fn hundred_slow_model_turns_block_no_other_turn() {
     let gate = Gate::default();
     let inside = Arc::clone(&gate);
     let server = Liar::start(move |_, request, stream| {

@@ -100,7 +100,7 @@ fn a_flipped_bit_in_any_file_is_found_at_the_next_start() {
 }
 
 #[test]
-fn a_file_put_in_place_of_another_quarantines_though_name_size_and_time_are_the_same() {
+fn replaced_file_with_same_size_and_mtime_is_quarantined() {
     let set = Instance::start();
     let path = folder(&set, "fs_read").join("main.py");
     let other = path.with_extension("new");
@@ -121,7 +121,7 @@ fn another_executors_valid_files_are_not_taken_for_this_one() {
 }
 
 #[test]
-fn what_is_set_aside_is_told_to_the_owner_wherever_he_is_and_to_nobody_else() {
+fn quarantine_notice_reaches_owner_on_all_channels_and_no_guest() {
     const OWNER: i64 = 5_001;
     const GUEST: i64 = 5_002;
     let server = Emulator::start();

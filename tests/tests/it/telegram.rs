@@ -58,7 +58,7 @@ fn said(lines: &[Line], text: &str) -> usize {
 }
 
 #[test]
-fn a_stranger_becomes_known_by_his_code_or_by_an_invitation_and_a_stranger_again_at_once() {
+fn stranger_is_paired_by_code_or_invitation_and_revoked_at_once() {
     let (set, server) = served("");
     for text in ["read notes/welcome.md", "hello?", "K7-DELTA-19"] {
         server.say(STRANGER, text);
@@ -86,7 +86,7 @@ fn a_stranger_becomes_known_by_his_code_or_by_an_invitation_and_a_stranger_again
 }
 
 #[test]
-fn a_turn_is_answered_in_its_chat_however_long_and_with_nothing_in_it_taken_for_a_mark() {
+fn long_answer_reaches_its_chat_with_markup_escaped() {
     let (set, server) = with_owner("");
     let text: String = (0..900).map(|n| format!("line {n} <b>&amp; \u{1f980}</b>\n")).collect();
     std::fs::write(set.workspace("notes/long.md"), &text).unwrap();
@@ -108,7 +108,7 @@ fn a_turn_is_answered_in_its_chat_however_long_and_with_nothing_in_it_taken_for_
 }
 
 #[test]
-fn a_card_is_answered_by_its_own_button_by_its_own_asker_once_and_by_nobody_else() {
+fn telegram_card_is_answered_once_and_only_by_its_asker() {
     let (set, server) = with_owner(DEAR);
     paired(&set, &server, GUEST, "guest");
     server.say(OWNER, "note: call the dentist");
@@ -159,7 +159,7 @@ fn a_card_is_answered_by_its_own_button_by_its_own_asker_once_and_by_nobody_else
 }
 
 #[test]
-fn a_card_that_is_the_owners_has_no_button_for_its_asker_and_a_made_up_press_does_nothing() {
+fn owners_card_has_no_button_for_guest_and_forged_press_is_ignored() {
     let (set, server) = served("");
     paired(&set, &server, GUEST, "guest");
     server.say(GUEST, "note: call the dentist");
@@ -291,7 +291,7 @@ fn what_goes_wrong_on_the_way_is_borne_and_what_is_asked_for_is_obeyed() {
 }
 
 #[test]
-fn a_door_that_is_killed_between_hearing_and_answering_loses_nothing_and_answers_once() {
+fn door_killed_before_answering_telegram_answers_once() {
     let (set, server) = with_owner("");
     // Killed while the answer waits to be taken: it was recorded, and nobody was told.
     server.fail("sendMessage", Fault::Hang);
@@ -338,7 +338,7 @@ fn a_card_outlives_the_door_that_showed_it() {
 }
 
 #[test]
-fn a_stranger_who_floods_is_told_one_line_and_costs_no_record_and_no_others_answer() {
+fn flooding_stranger_gets_one_reply_and_delays_no_one() {
     let (set, server) = with_owner("");
     let before = set.chronicle().len();
     server.with(|state| {
@@ -360,7 +360,7 @@ fn a_stranger_who_floods_is_told_one_line_and_costs_no_record_and_no_others_answ
 }
 
 #[test]
-fn only_what_a_known_person_typed_himself_in_private_is_taken_for_his_words() {
+fn only_private_text_typed_by_paired_sender_is_a_request() {
     let (set, server) = with_owner("");
     for key in ["forward_origin", "via_bot"] {
         server.push(|id| {
@@ -435,7 +435,7 @@ fn the_token_is_in_its_file_and_nowhere_else() {
 }
 
 #[test]
-fn without_a_token_the_door_reaches_nothing_and_with_one_its_servers_port_alone() {
+fn door_connects_only_to_telegram_port_and_only_with_a_token() {
     let connects = |set: &Instance| -> String {
         let rows = set.daemons().unwrap();
         let door = rows.iter().find(|row| row["name"] == "gatewayd").unwrap();

@@ -145,7 +145,7 @@ fn an_answer_streams_and_ctrl_c_cancels_the_turn_and_not_the_session() {
 }
 
 #[test]
-fn a_card_is_answered_where_it_is_shown_and_closed_where_it_was_answered_elsewhere() {
+fn card_is_answered_in_terminal_or_closed_when_answered_elsewhere() {
     let set = Plan::new().config(DEAR).start();
     set.is_grown();
     let notes = || -> String {
@@ -228,7 +228,7 @@ fn tables_fit_the_terminal_and_colours_are_for_terminals_that_want_them() {
 }
 
 #[test]
-fn a_house_that_speaks_italian_does_so_at_the_terminal_and_to_whom_the_owner_wishes() {
+fn terminal_of_italian_instance_speaks_italian() {
     let set = Plan::new().config(&format!("[instance]\nlang = \"it\"\n{DEAR}")).start();
     set.is_grown();
     let mut terminal = Terminal::of(&set, &["chat"], 80, &[]);

@@ -135,7 +135,7 @@ fn give_key(set: &Instance, name: &str) {
 }
 
 #[test]
-fn a_server_is_spoken_to_by_its_name_behind_tls_and_nobody_who_only_says_to_be_it() {
+fn tls_server_is_verified_by_name_and_impostor_is_refused() {
     let mut world = World::start();
     let set = world.set(&world.folder.path().join("ca.pem"));
     for name in SERVERS.map(|line| line.split('=').next().unwrap()) {

@@ -118,7 +118,7 @@ fn a_file_is_found_by_its_bare_name_for_the_owner() {
 }
 
 #[test]
-fn what_is_asked_for_again_and_again_is_told_back_with_lines_that_set_it_up() {
+fn recurring_request_is_answered_with_the_setup_commands() {
     let set = Instance::start();
     let (output, lines) = set.recording(|| set.ctl(&["ask", "every morning at 8 read notes/welcome.md"]));
     let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();

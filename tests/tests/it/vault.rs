@@ -84,7 +84,7 @@ fn files_with(folder: &Path, value: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_secret_reaches_the_one_process_of_the_one_call_that_was_decided_and_nothing_else() {
+fn secret_reaches_only_the_process_of_the_decided_call() {
     let set = set();
     assert_eq!(rule(&set.run("keyed", &["do=hash"]).1), "secret.missing");
     assert_eq!(put(&set, "set", VALUE), 0);

@@ -169,7 +169,7 @@ fn what_has_no_end_is_ended() {
 }
 
 #[test]
-fn without_authorities_the_rest_of_the_set_serves_and_says_what_is_missing() {
+fn set_serves_without_ca_bundle_and_reports_it_missing() {
     let set = Plan::new().config("[net]\nca_bundle = \"/nonexistent/ca.pem\"\n").start();
     let (_, list) = set.json(&["executor", "list"]);
     let text = list.to_string();

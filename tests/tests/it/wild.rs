@@ -148,7 +148,7 @@ fn assert_bounded(set: &Instance, kind: &str) {
 }
 
 #[test]
-fn a_model_that_says_anything_ends_each_turn_within_its_bounds_and_does_nothing_that_was_not_decided() {
+fn random_model_output_ends_turns_in_bounds_with_decided_calls_only() {
     let mut chance = Rng::announced();
     for (kind, path, write) in [("openai", "/v1", openai as Format), ("anthropic", "", anthropic)] {
         let server = server(chance.number(), write);
@@ -179,7 +179,7 @@ fn a_model_that_says_anything_ends_each_turn_within_its_bounds_and_does_nothing_
 }
 
 #[test]
-fn a_call_that_was_denied_is_told_to_the_model_once_and_the_same_again_ends_the_turn() {
+fn denied_call_is_reported_to_model_once_and_repeat_ends_turn() {
     for (kind, path, write) in [("openai", "/v1", openai as Format), ("anthropic", "", anthropic)] {
         let server = Liar::start(move |number, request: &str, stream: &mut TcpStream| {
             if request.starts_with("GET ") {

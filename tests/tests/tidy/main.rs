@@ -205,7 +205,7 @@ fn unsafe_stands_only_where_a_system_call_needs_it() {
 }
 
 #[test]
-fn the_apparmor_profile_gives_user_namespaces_to_the_sandboxd_that_the_unit_starts_and_to_nothing_else() {
+fn apparmor_profile_allows_user_namespaces_only_to_units_sandboxd() {
     let (unit, profile) = (text("systemd/metnos.service"), text("systemd/apparmor.d/metnos-sandboxd"));
     let folder = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")?.split("/metnos-supervisor").next());
     let head = format!("profile metnos-sandboxd {}/metnos-sandboxd flags=(unconfined) {{", folder.unwrap());

@@ -46,6 +46,9 @@ const WIDE_FOLDERS: &[(&str, &str)] = &[
     ("tests/tests/it", "one file a subject"),
 ];
 
+/// The longest name of a test: a failing line of continuous integration shows it whole.
+const MAX_TEST_NAME: usize = 70;
+
 /// The code of a file, without its tests.
 fn code(file: &Path) -> Vec<Token> {
     without_tests(&tokens(&std::fs::read_to_string(file).unwrap()))
@@ -110,6 +113,16 @@ fn json_of_daemons_has_types() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn test_names_are_short() {
+    let mut long = Vec::new();
+    for file in files("", &[".rs"]) {
+        let names = test_names(&tokens(&text(&file))).into_iter().filter(|name| name.len() > MAX_TEST_NAME);
+        long.extend(names.map(|name| format!("{file}: {name}")));
+    }
+    assert!(long.is_empty(), "longer than {MAX_TEST_NAME} characters: {long:#?}");
 }
 
 #[test]
@@ -193,6 +206,30 @@ fn last_name(head: &[Token]) -> Option<String> {
     name
 }
 
+/// The functions with an attribute `#[test]`, also one of another crate (`#[tokio::test]`).
+fn test_names(code: &[Token]) -> Vec<String> {
+    let mut found = Vec::new();
+    let (mut at, mut is_test) = (0, false);
+    while let Some(token) = code.get(at) {
+        if let Some(end) = end_of_attribute(code, at) {
+            let words = code[at..end].iter().take_while(|token| token.text != "(");
+            is_test |= words.filter(|token| token.is_word()).last().is_some_and(|last| last.text == "test");
+            at = end;
+            continue;
+        }
+        match token.text.as_str() {
+            "fn" if is_test => {
+                found.extend(code.get(at + 1).map(|name| name.text.clone()));
+                is_test = false;
+            }
+            "{" | "}" | ";" => is_test = false,
+            _ => {}
+        }
+        at += 1;
+    }
+    found
+}
+
 fn calls_of(code: &[Token], name: &str) -> usize {
     code.windows(2).filter(|pair| pair[0].text == name && pair[1].text == "!").count()
 }
@@ -204,5 +241,8 @@ fn shapes_are_read_from_code() {
     assert_eq!(structs(&code), BTreeMap::from([("A".to_owned(), 3)]));
     let code = tokens("impl<T: X> a::B<T> where T: Y {} impl C for D {} fn f() -> impl E { g() } impl F {}");
     assert_eq!(with_methods(&code), BTreeSet::from(["B".to_owned(), "F".to_owned()]));
+    let code =
+        tokens("#[test] #[ignore] fn a() {} fn b() {} #[tokio::test(x = 1)] async fn c() {} #[cfg(test)] mod d {}");
+    assert_eq!(test_names(&code), ["a", "c"]);
     assert_eq!(calls_of(&tokens("json!({}) json(\"json!\") serde_json::json!()"), "json"), 2);
 }

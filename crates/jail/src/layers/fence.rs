@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn only_where_a_namespace_keeps_the_files_an_older_landlock_carries_nothing() {
+    fn fence_without_places_is_accepted_on_old_landlock_in_a_namespace() {
         for abi in 1..=9 {
             assert!(carries(Fs::Handled, abi), "{abi}");
             assert_eq!(carries(Fs::Namespace, abi), abi >= ABI_NET, "{abi}");

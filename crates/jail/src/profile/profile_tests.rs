@@ -129,7 +129,7 @@ fn only_the_keepers_of_files_open_any() {
 }
 
 #[test]
-fn a_call_that_can_do_more_than_is_needed_is_checked_everywhere_but_at_sandboxd() {
+fn powerful_syscalls_have_argument_checks_except_in_sandboxd() {
     for profile in all().iter().filter(|profile| profile.role != "sandboxd") {
         for name in ["mmap", "mprotect", "fcntl", "prctl", "tgkill", "ioctl"] {
             for call in profile.calls.iter().filter(|call| call.name == name) {
@@ -140,7 +140,7 @@ fn a_call_that_can_do_more_than_is_needed_is_checked_everywhere_but_at_sandboxd(
 }
 
 #[test]
-fn an_unlisted_call_kills_every_daemon_and_an_unnamed_one_all_but_sandboxd() {
+fn unlisted_syscall_kills_every_daemon_except_sandboxd() {
     let spared: Vec<String> = all().into_iter().filter(|p| p.unnamed.is_some()).map(|p| p.role).collect();
     assert_eq!(spared, ["sandboxd"]);
     for profile in all().iter().filter(|profile| profile.role != "sandboxd") {
@@ -228,7 +228,7 @@ fn places_beside_a_namespace_are_refused() {
 }
 
 #[test]
-fn arguments_that_satisfy_no_check_are_answered_only_where_that_can_be_told_exactly() {
+fn errno_for_failed_checks_needs_equality_checks_and_only_in_sandboxd() {
     let checked = "when = [\"low(arg1) == 1\", \"low(arg1) == 2\"], otherwise = \"EPERM\", why =";
     let profile = parse("mind", &SMALL.replace("why =", checked)).unwrap();
     assert_eq!(profile.calls[0].otherwise, Some(Errno::NotPermitted));

@@ -212,7 +212,7 @@ fn each_layer_that_is_said_to_stop_an_act_stops_it_alone() {
 }
 
 #[test]
-fn what_sandboxd_may_not_do_is_stopped_without_killing_it_where_an_executor_may_try_it() {
+fn forbidden_syscall_in_sandboxd_fails_with_eperm_instead_of_kill() {
     let targets = Targets::new();
     for act in [Attempt::InetSocket, Attempt::Ptrace, Attempt::Bpf, Attempt::IoUring, Attempt::SignalParent] {
         assert_eq!(targets.attempt("sandboxd", &[], act), Ended::Stopped(libc::EPERM), "{act}");

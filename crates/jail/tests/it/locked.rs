@@ -90,7 +90,7 @@ fn a_lock_that_does_not_hold_stops_the_start() {
 }
 
 #[test]
-fn a_kernel_without_landlock_is_refused_unless_it_is_waived_and_then_says_so() {
+fn kernel_without_landlock_is_refused_unless_waiver_is_reported() {
     let ground = Ground::new();
     let refused = ground.lines("planner", &["missing=landlock"]);
     assert!(error(&refused).starts_with("this kernel cannot apply landlock"));
@@ -101,7 +101,7 @@ fn a_kernel_without_landlock_is_refused_unless_it_is_waived_and_then_says_so() {
 }
 
 #[test]
-fn a_kernel_without_seccomp_is_refused_unless_it_is_waived_and_then_says_so() {
+fn kernel_without_seccomp_is_refused_unless_waiver_is_reported() {
     let ground = Ground::new();
     let refused = ground.lines("planner", &["missing=seccomp"]);
     assert!(error(&refused).starts_with("this kernel cannot apply seccomp"));

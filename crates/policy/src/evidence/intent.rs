@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_fits_when_every_leaf_has_its_place_and_every_literal_stands_there() {
+    fn call_fits_intent_when_every_argument_matches_its_slot() {
         let intent = frozen("x", &[slot(&[("/a", Some(json!("x"))), ("/b", None)], 1)]);
         assert_eq!(fit(&intent, &[("/a", json!("X"))]), Fit::Slot(0));
         assert_eq!(fit(&intent, &[("/a", json!("x")), ("/b", json!(7))]), Fit::Slot(0));

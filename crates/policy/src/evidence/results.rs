@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_designated_when_it_is_alone_or_named_and_the_query_was_the_owners() {
+    fn row_is_designated_when_alone_or_named_in_owners_query() {
         let named = words("adjust my rent");
         let two = json!([{"id": 6, "text": "Spotify"}, {"id": 7, "text": "Rent"}]);
         let found = output(&two, &inputs(Integrity::Trusted, true), None);

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ambiguous_day_is_nobodys_word_in_english_and_the_italian_one_in_italian() {
+    fn ambiguous_date_is_rejected_in_english_and_day_first_in_italian() {
         assert!(!said("on 03/04/2024", "2024-03-04"));
         assert!(!said("on 03/04/2024", "2024-04-03"));
         let italian = Said::read("il 03/04/2024", Lang::It);

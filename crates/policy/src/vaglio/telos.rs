@@ -227,7 +227,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_file_says_weights_and_thresholds_are_numbers_one_can_reckon_with(
+        fn telos_weights_and_thresholds_stay_in_range_for_random_files(
             lines in proptest::collection::vec("(## t\\.[a-z]{1,3} — [a-z ]{1,9}|weight: [0-9.]{1,6}|threshold: [0-9.]{1,4}|note: \\PC{0,9}|\\PC{0,20})", 0..40)
         ) {
             if let Ok(all) = parse(&lines.join("\n")) {

@@ -382,7 +382,7 @@ mod tests {
         }
 
         #[test]
-        fn a_line_that_was_changed_anywhere_is_read_as_a_reader_of_another_make_reads_it(
+        fn mutated_line_parses_the_same_with_both_readers(
             event in any_event(),
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0_u8..4), 0..4),
         ) {

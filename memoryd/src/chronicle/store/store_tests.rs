@@ -44,7 +44,7 @@ fn the_first_event_is_number_one_and_every_next_one_follows_from_it() {
 }
 
 #[test]
-fn nothing_is_in_the_file_before_the_flush_and_a_refused_draft_leaves_nothing() {
+fn nothing_is_written_before_flush_or_by_a_refused_draft() {
     let bench = Bench::new();
     let mut chronicle = bench.open();
     chronicle.stage(note(0)).unwrap();
@@ -296,7 +296,7 @@ fn what_memoryd_has_to_tell_is_bounded_while_nothing_can_be_recorded() {
 }
 
 #[test]
-fn a_file_that_somebody_else_wrote_to_while_memoryd_runs_stops_the_appends() {
+fn foreign_write_to_open_day_file_stops_appends() {
     let bench = Bench::new();
     bench.fill(2);
     let mut chronicle = bench.open();
@@ -374,7 +374,7 @@ proptest! {
     }
 
     #[test]
-    fn power_lost_in_the_middle_of_a_write_leaves_a_chain_and_everything_acknowledged(
+    fn power_loss_during_write_keeps_chain_and_acknowledged_lines(
         rounds in prop::collection::vec(1_usize..4, 1..5), lost in 0_usize..1500,
     ) {
         let bench = Bench::new();

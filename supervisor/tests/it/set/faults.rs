@@ -29,7 +29,7 @@ fn nobody_is_started_before_policyd_has_opened_its_store() {
 }
 
 #[test]
-fn a_daemon_that_fails_again_and_again_is_degraded_the_rest_stays_and_it_can_recover() {
+fn repeatedly_failing_daemon_is_degraded_alone_and_can_recover() {
     let rig = Rig::start(As::Ordinary);
     let before = rig.survey();
     rig.act(RoleName::Mind, "fail-ready");
@@ -48,7 +48,7 @@ fn a_daemon_that_fails_again_and_again_is_degraded_the_rest_stays_and_it_can_rec
 }
 
 #[test]
-fn a_channel_closed_by_a_breach_is_made_anew_and_nobody_is_stopped_by_an_accusation() {
+fn channel_closed_by_violation_is_remade_without_daemon_restart() {
     let rig = Rig::with(Plan { acts: vec![(RoleName::Planner, "accuse")], ..Plan::default() });
     let its = |edge: EdgeId| edge.asker() == RoleName::Planner || edge.answerer() == RoleName::Planner;
     let after = rig.await_survey(|now| {
@@ -87,7 +87,7 @@ fn a_daemon_that_says_what_nobody_asked_is_killed_for_it() {
 }
 
 #[test]
-fn while_a_daemon_is_not_ready_the_survey_says_so_and_does_not_wait_for_it() {
+fn survey_reports_starting_daemon_without_waiting_for_it() {
     let rig = Rig::start(As::Ordinary);
     rig.act(RoleName::Sandboxd, "hang");
     rig.kill(RoleName::Sandboxd);
