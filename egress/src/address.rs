@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_led_home() {
+    fn private_and_reserved_addresses_are_refused() {
         for text in [
             "0.0.0.0",
             "0.1.2.3",

@@ -180,7 +180,7 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn one_flipped_byte_never_names_another_valid_server(at in 0_usize..120, bit in 0_u32..8) {
+        fn flipped_byte_in_tls_hello_never_names_another_server(at in 0_usize..120, bit in 0_u32..8) {
             let mut bytes = greeting(&[names(&["example.org"])]);
             let at = at % bytes.len();
             bytes[at] ^= 1 << bit;

@@ -150,7 +150,7 @@ fn a_granted_name_is_reached_and_what_passed_is_reported() {
 }
 
 #[test]
-fn what_was_not_granted_is_not_even_asked_for() {
+fn ungranted_host_is_not_resolved() {
     run(async {
         let (web, heard) = web_server(10).await;
         let names = names_server(vec![vec![("site.example", addresses(&["127.0.0.1"]))]]).await;

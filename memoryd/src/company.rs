@@ -48,7 +48,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn nobody_waits_for_company_that_was_not_there() {
+    fn group_commit_does_not_wait_for_a_single_producer() {
         let mut company = Company::default();
         assert_eq!(company.wait(1, Duration::ZERO), None);
         company.flushed(Some(MS), 1);
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn those_of_the_last_round_are_waited_for_within_bounds() {
+    fn group_commit_waits_for_last_rounds_producers_within_bounds() {
         let mut company = Company::default();
         company.flushed(Some(MS / 2), 8);
         assert_eq!(company.wait(4, Duration::ZERO), Some(MS / 4));

@@ -219,7 +219,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_held_and_used_never_begins_beyond_what_was_given(steps in prop::collection::vec((0_u64..40, 0_u64..40, any::<bool>()), 0..60)) {
+        fn held_and_used_funds_never_exceed_the_grant(steps in prop::collection::vec((0_u64..40, 0_u64..40, any::<bool>()), 0..60)) {
             let (mut funds, turn) = funded(100, 100);
             let mut under_way = Vec::new();
             for (thought, (tokens, micro, ends)) in steps.into_iter().enumerate() {

@@ -155,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_header_says_is_a_bounded_pause_or_nothing(text in "\\PC{0,40}") {
+        fn retry_after_header_is_a_bounded_pause_or_none(text in "\\PC{0,40}") {
             for found in [length(&text), time(&text).map(|_| Duration::ZERO)].into_iter().flatten() {
                 prop_assert!(found.as_secs_f64() <= MAX_SECONDS);
             }

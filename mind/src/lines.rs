@@ -158,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn where_a_stream_is_cut_makes_no_difference(text in "(data|event|:|\\n|\\r|\\r\\n| |[a-zé]){0,60}", cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {
+        fn stream_parses_the_same_for_any_chunking(text in "(data|event|:|\\n|\\r|\\r\\n| |[a-zé]){0,60}", cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {
             let bytes = text.as_bytes();
             let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
             at.extend([0, bytes.len()]);

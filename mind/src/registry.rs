@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_takes_is_the_owners_word_then_the_servers_then_the_usual() {
+    fn context_size_comes_from_owner_then_server_then_default() {
         let registry = registry();
         assert_eq!(registry.takes(&name("local/l"), Some((Some(9), Some(true)))), (4_096, false));
         assert_eq!(registry.takes(&name("local/m"), Some((Some(9), None))), (9, true));

@@ -120,7 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_lets_somebody_in_is_hidden_and_the_rest_is_shown() {
+    fn credentials_are_masked_and_other_text_is_not() {
         for (text, shown) in [
             ("https://ada:pw@host/x", "https://***@host/x"),
             ("https://host/?token=abc&q=rome", "https://host/?token=***&q=rome"),

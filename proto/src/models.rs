@@ -347,7 +347,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_back_is_the_same_substrate(name in "[a-z][a-z0-9_-]{0,8}", host in "[a-z]{1,8}\\.[a-z]{2,4}", port in 1_u16.., tls: bool) {
+        fn substrate_line_round_trips(name in "[a-z][a-z0-9_-]{0,8}", host in "[a-z]{1,8}\\.[a-z]{2,4}", port in 1_u16.., tls: bool) {
             let scheme = if tls { "https" } else { "http" };
             let line = SubstrateLine::parse(&format!("{name} xai {scheme}://{host}:{port}/v1")).unwrap();
             prop_assert_eq!(SubstrateLine::parse(&format!("{name} xai {}", line.server.url())).unwrap(), line);

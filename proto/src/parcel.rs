@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_and_the_signature_covers_all_of_it() {
+    fn parcel_round_trips_and_signature_covers_all_of_it() {
         let (read, signature) = Parcel::read(&parcel().write(&SIGNATURE)).unwrap();
         assert_eq!((read, signature), (parcel(), SIGNATURE));
         let signed = parcel().signed_bytes();

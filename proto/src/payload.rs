@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_sealed_can_be_read_and_no_longer_written() {
+    fn sealed_memory_is_readable_and_not_writable() {
         let sealed = Sealed::new(b"words").unwrap();
         assert_eq!(sealed.read().unwrap(), b"words");
         assert!(rustix::io::pwrite(&sealed, b"W", 0).is_err());

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_not_understood_is_refused_and_leaves_nothing() {
+    fn oversized_or_malformed_scratch_is_refused_without_trace() {
         let most = json!({"a": {"text": "x", "times": MAX_FILE_BYTES}});
         assert!(make(&most).1.is_ok());
         for bad in [

@@ -930,7 +930,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_counts_and_says_where_it_was_set() {
+    fn setting_overrides_default_and_names_its_source() {
         let config = Config::parse(
             "[instance]\nlang = \"it\"\nowner_uid = 1001\n[jail]\nwaive = [\"landlock\"]\n[memory]\ncalls_per_use_day = 0x10\n",
         )
@@ -1000,7 +1000,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_toml_says_where() {
+    fn invalid_toml_names_the_line() {
         assert!(error("[instance]\nlang = \n").starts_with("metnos.toml, line 2: "));
         assert!(error("[instance]\nlang = \"en\"\nlang = \"it\"\n").starts_with("metnos.toml, line 3: "));
     }

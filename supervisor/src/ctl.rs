@@ -265,7 +265,7 @@ mod tests {
     use metnos_proto::control::{Restart, Shutdown, Survey};
 
     #[test]
-    fn whoever_is_not_the_owner_gets_a_way_to_the_door_and_nothing_else() {
+    fn non_owner_gets_a_channel_to_the_door_only() {
         let connect = |role| CtlAsk::Connect(Connect { role });
         assert!(for_everybody(&connect(RoleName::Gatewayd), 4711).is_ok());
         for role in RoleName::daemons().filter(|role| *role != RoleName::Gatewayd) {

@@ -129,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_wish_was_the_text_fits_a_screen_and_is_the_same_each_time(
+        fn proposal_text_fits_a_screen_and_is_deterministic(
             at in 0_usize..5, src in "\\PC{0,80}|.{0,200}", dst in "\\PC{0,80}|.{0,1200}",
         ) {
             let one = of(&seen(KINDS[at], &src, &dst)).unwrap();

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_when_a_link_is_made_and_again_when_the_peer_was_started_anew() {
+    fn watcher_asks_on_each_new_link() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         LocalSet::new().block_on(&runtime, async {
             let peer = Rc::new(Peer::default());

@@ -158,7 +158,7 @@ mod tests {
     use super::NAMES;
 
     #[test]
-    fn what_is_installed_as_a_service_is_what_a_set_needs() {
+    fn installed_service_binaries_match_those_of_a_set() {
         let needed = BTreeSet::from(NAMES.map(str::to_owned));
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
         for file in ["docs/operation.md", "tests/service/run"] {

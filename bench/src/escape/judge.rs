@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_until_the_clock_was_held_by_nobody() {
+    fn case_that_runs_until_the_timeout_was_not_held() {
         let began = seen(json!([{"began": []}]));
         assert_eq!(judge(&case("sleep_for_ever"), &Seen { timed_out: true, ..began }), Ok(Verdict::Done));
         let began = seen(json!([{"began": []}]));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_begin_or_failed_by_itself_counts_for_nobody() {
+    fn case_that_did_not_begin_or_failed_alone_is_not_judged() {
         let nothing = Seen { code: Some(1), said: "nono: no".to_owned(), ..Seen::default() };
         assert!(judge(&case("execute_the_loader"), &nothing).unwrap_err().contains("nono: no"));
         assert!(judge(&case("sleep_for_ever"), &nothing).is_err());

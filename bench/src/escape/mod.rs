@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_done_at_once_comes_in_the_order_that_was_given() {
+    fn parallel_results_keep_the_given_order() {
         let all: Vec<u64> = (0..50).collect();
         let each = |one: &u64| {
             std::thread::sleep(std::time::Duration::from_millis(one % 3));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unclear_is_shown_and_not_counted_for_anybody() {
+    fn unclear_verdict_is_counted_separately() {
         let mut counts = Counts::default();
         for verdict in [Some(Verdict::Held), Some(Verdict::Reached), Some(Verdict::Done), None] {
             counts.add(verdict);

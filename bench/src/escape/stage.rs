@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_granted_more_than_the_case_is_in_metnos() {
+    fn contestants_are_granted_no_more_than_the_case() {
         for case in cases() {
             let granted = grants(&case);
             let writes = granted.iter().any(|(path, writes)| *writes && path == "/workspace");
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_attempt_writes_is_kept_up_to_a_bound_and_read_to_its_end() {
+    fn attempt_output_is_read_to_the_end_and_kept_up_to_a_bound() {
         let words = ["sh", "-c", "head -c 3000000 /dev/zero; echo end >&2"].map(str::to_owned);
         let seen = watched(&words, ANSWERS_WITHIN).unwrap();
         assert_eq!((seen.code, seen.timed_out, seen.said.as_str()), (Some(0), false, "end"));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_ended_by_the_clock() {
+    fn endless_attempt_is_killed_at_the_timeout() {
         let seen = watched(&["sleep", "1000"].map(str::to_owned), Duration::from_millis(50)).unwrap();
         assert_eq!((seen.code, seen.timed_out), (None, true));
     }

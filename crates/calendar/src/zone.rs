@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule_is_none() {
+    fn malformed_zone_rule_is_rejected() {
         for text in [
             "",
             "CET",

@@ -113,7 +113,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_guests_do_the_owner_has_his_reserve(asks in prop::collection::vec(0u8..6, 0..400)) {
+        fn owner_keeps_his_reserve_whatever_guests_take(asks in prop::collection::vec(0u8..6, 0..400)) {
             for share in [TURNS, CARDS, RUNNING, HANDLES, FILES, RATES] {
                 let mut has = [0usize; 6];
                 for guest in &asks {

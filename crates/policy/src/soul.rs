@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn one_byte_makes_it_another_constitution() {
+    fn one_changed_byte_changes_the_constitution_digest() {
         let mut other = SHIPPED.to_vec();
         other.push(b' ');
         assert_ne!(parse(&other).unwrap().digest, parse(SHIPPED).unwrap().digest);

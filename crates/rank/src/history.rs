@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn of_more_requests_than_are_kept_the_oldest_is_forgotten() {
+    fn oldest_request_is_forgotten_beyond_the_limit() {
         let mut history = History::default();
         history.add(&past("unico esemplare", &["first"]));
         for n in 0..MAX_PAST {
@@ -162,7 +162,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_asked_scores_are_between_nothing_and_all(asked in "\\PC{0,60}", before in "\\PC{0,60}") {
+        fn history_scores_are_between_zero_and_one(asked in "\\PC{0,60}", before in "\\PC{0,60}") {
             let history = History::of(&[past(&before, &["a"])]);
             let score = history.scores(&asked, &["a"])[0];
             prop_assert!((0.0..=1.000_001).contains(&score), "{score}");

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_usually_follows_comes_first_when_the_words_say_nothing() {
+    fn usual_follower_ranks_first_without_matching_words() {
         let followers = vec![("text_stats".to_owned(), 0.15), ("fs_read".to_owned(), 0.3)];
         let context = Context { followers, ..Context::default() };
         assert_eq!(names("go on", &context, 3), ["fs_read", "text_stats", "fs_list"]);
@@ -270,13 +270,13 @@ mod tests {
     }
 
     #[test]
-    fn of_equals_the_one_of_the_same_trace_comes_first() {
+    fn executor_of_same_trace_ranks_first_among_equals() {
         let context = Context { trace: vec!["text_stats".to_owned()], ..Context::default() };
         assert_eq!(names("", &context, 2)[0], "text_stats");
     }
 
     #[test]
-    fn what_was_used_for_such_words_before_comes_first() {
+    fn executor_used_for_similar_words_ranks_first() {
         let past =
             History::of(&[Past { asked: "il solito per favore".to_owned(), used: vec!["text_stats".to_owned()] }]);
         let context = Context { past, ..Context::default() };
@@ -309,7 +309,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_asked_and_offered_every_contract_has_one_place(asked in "\\PC{0,80}", name in "\\PC{0,20}", summary in "\\PC{0,60}") {
+        fn ranking_is_a_permutation_of_the_contracts(asked in "\\PC{0,80}", name in "\\PC{0,20}", summary in "\\PC{0,60}") {
             let shelf = Shelf::of(vec![candidate(&name, &summary, &[&asked]), candidate("b", "", &[]), candidate("c", &asked, &[])]);
             let names: Vec<&str> = shelf.candidates().iter().map(|one| one.name.as_str()).collect();
             let mut order = order(&asked, &shelf.catalogue, &names, &Context::default());

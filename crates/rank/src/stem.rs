@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_english_word_stays() {
+    fn non_english_word_is_not_stemmed() {
         for word in ["", "a", "is", "2023", "caffè", "r2d2"] {
             assert_eq!(english(word), word);
         }

@@ -168,7 +168,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_written_only_letters_and_digits_come_out(text in "\\PC{0,80}") {
+        fn words_contain_only_letters_and_digits(text in "\\PC{0,80}") {
             for word in words(&text) {
                 prop_assert!(!word.is_empty() && word.chars().all(char::is_alphanumeric), "{word:?}");
                 prop_assert!(word.chars().count() <= MAX_WORD_CHARS);

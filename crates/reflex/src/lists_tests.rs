@@ -46,7 +46,7 @@ fn a_new_list_of_a_guest_goes_where_everybody_reads() {
 }
 
 #[test]
-fn what_is_told_of_results_has_no_raw_names() {
+fn answers_contain_no_raw_field_names() {
     let home = Home { zone: "Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)".into(), ..Home::default() };
     let told = |words: &str, result: Value| {
         let mut envelope = envelope_of(shipped(), Lang::En);

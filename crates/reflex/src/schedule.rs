@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cron_cannot_say_or_nobody_has_asked_for_is_none() {
+    fn schedule_without_cron_form_is_none() {
         for text in [
             "every 7 minutes read notes/a.md",
             "every 0 minutes read notes/a.md",
@@ -202,7 +202,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_said_there_is_no_panic_and_nothing_is_made_up(text in "(every|ogni|each|at|alle|8|9:30|15|minutes|giorno|Monday|,|é|read|notes/a.md| ){0,12}") {
+        fn schedule_parser_never_panics_or_invents_text(text in "(every|ogni|each|at|alle|8|9:30|15|minutes|giorno|Monday|,|é|read|notes/a.md| ){0,12}") {
             if let Some(found) = heard(&text) {
                 prop_assert!(text.contains(&found.when));
                 prop_assert_eq!(found.cron.split(' ').count(), 5);

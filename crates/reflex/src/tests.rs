@@ -66,7 +66,7 @@ fn plan_of(words: &str) -> Reply {
 }
 
 #[test]
-fn as_many_clauses_as_the_limit_are_understood_and_one_more_is_not() {
+fn request_with_more_clauses_than_the_limit_is_not_understood() {
     let files = |count: usize| (0..count).map(|n| format!("n/{n}.md")).collect::<Vec<_>>().join(" and ");
     assert_eq!(planned(&format!("read {}", files(MAX_CLAUSES))).calls.len(), MAX_CLAUSES);
     assert!(matches!(plan_of(&format!("read {}", files(MAX_CLAUSES + 1))), Reply::NotUnderstood(_)));
@@ -86,7 +86,7 @@ fn small_talk_needs_no_call() {
 }
 
 #[test]
-fn what_is_about_the_house_is_answered_in_its_language_without_a_call() {
+fn question_about_the_instance_is_answered_without_a_call() {
     for (words, part) in [
         ("How are you?", "metnosctl status"),
         ("come stai", "Ci sono"),
@@ -101,7 +101,7 @@ fn what_is_about_the_house_is_answered_in_its_language_without_a_call() {
 }
 
 #[test]
-fn what_is_for_later_is_refused_with_what_can_be_done() {
+fn scheduled_request_is_refused_with_alternatives() {
     for (words, part) in [
         ("every morning at 8 fs_burn notes/welcome.md", "cron"),
         ("ogni mattina alle 8 fs_burn notes/welcome.md", "cron"),
@@ -184,7 +184,7 @@ fn a_call_that_does_more_than_read_is_never_guessed() {
 }
 
 #[test]
-fn what_is_asked_for_later_is_not_done_now_and_that_is_said() {
+fn request_for_later_is_not_done_now_and_says_so() {
     for words in [
         "every morning at 8 read notes/a.md and delete notes/b.md",
         "delete notes/old.md tomorrow",
@@ -365,7 +365,7 @@ fn words_of_exactly_the_limit_are_looked_at_and_longer_ones_are_not() {
 }
 
 #[test]
-fn as_many_meanings_as_the_limit_are_looked_at_and_one_more_is_too_long() {
+fn request_with_more_meanings_than_the_limit_is_too_long() {
     let words = |count: usize| (0..count).map(|n| format!("w{}x", "i".repeat(n))).collect::<Vec<_>>().join(" ");
     let Reply::NotUnderstood(said) = plan_of(&words(MAX_MEANINGS)) else { panic!() };
     assert!(said.contains("not sure"), "{said}");
@@ -374,7 +374,7 @@ fn as_many_meanings_as_the_limit_are_looked_at_and_one_more_is_too_long() {
 }
 
 #[test]
-fn as_many_candidates_as_the_limit_are_looked_at_and_further_ones_are_not() {
+fn candidates_beyond_the_limit_are_ignored() {
     let reader = candidates().remove(0);
     let mut others: Vec<Candidate> = (0..MAX_CANDIDATES - 1)
         .map(|n| Candidate { name: format!("x{n}"), examples: vec![format!("zzz{n}")], ..reader.clone() })
@@ -424,7 +424,7 @@ fn help_shows_as_many_examples_as_the_limit_and_none_that_is_too_long() {
 }
 
 #[test]
-fn what_was_read_before_changes_nothing() {
+fn cached_repertoire_plans_like_a_fresh_one() {
     let mut repertoire = Repertoire::default();
     let mut changed = envelope();
     changed.candidates[0].examples = vec!["recite notes/welcome.md".into()];

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_invisible_or_looks_like_another_is_marked() {
+    fn invisible_and_lookalike_characters_are_marked() {
         for (text, shown) in [
             ("a\u{200b}b", "a⟨U+200B⟩b"),
             ("a\u{ad}b.md", "a⟨U+00AD⟩b.md"),

@@ -61,7 +61,7 @@ fn both_languages_have_every_text_with_its_variables_and_no_other() {
 }
 
 #[test]
-fn what_is_put_in_comes_out_as_it_is_in_every_text() {
+fn every_text_shows_its_arguments_unchanged() {
     for lang in LANGS {
         for key in Key::ALL {
             let odd = "a{ $b }\u{202e}\"\\\n*1.000*";

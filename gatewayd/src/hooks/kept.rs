@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_half_written_is_not_read_and_what_stood_before_it_is() {
+    fn half_written_hook_file_is_ignored_and_previous_one_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
         let secret = Secret::fresh().unwrap();

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_changed_is_noticed() {
+    fn any_change_to_a_signed_hook_is_detected() {
         for claim in [
             Claim { id: "msg_other", ..CLAIM },
             Claim { id: "", ..CLAIM },
@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_without_the_secret_signs(id in "\\PC{0,20}", timestamp in "[0-9]{0,12}", signature in "(v1,)?[A-Za-z0-9+/= ,]{0,60}", body: Vec<u8>) {
+        fn signature_with_another_secret_is_invalid(id in "\\PC{0,20}", timestamp in "[0-9]{0,12}", signature in "(v1,)?[A-Za-z0-9+/= ,]{0,60}", body: Vec<u8>) {
             let claim = Claim { id: &id, timestamp: &timestamp, signature: &signature };
             prop_assert!(!is_good(b"0123456789abcdef0123456789abcdef", claim, &body, NOW));
         }

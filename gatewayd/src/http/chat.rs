@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn invalid_chat_request_names_the_field() {
         for (body, field) in [
             (json!({"messages": [{"role": "user", "content": "hi"}]}), "model"),
             (json!({"model": "gpt-5", "messages": [{"role": "user", "content": "hi"}]}), "model"),

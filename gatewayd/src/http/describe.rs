@@ -345,7 +345,7 @@ mod tests {
     use crate::http::route::{Lost, find};
 
     #[test]
-    fn what_is_described_is_what_there_is() {
+    fn described_operations_match_the_routes() {
         let turn = TurnId::new().to_string();
         let methods = [Method::GET, Method::POST, Method::DELETE, Method::PUT, Method::PATCH, Method::HEAD];
         for operation in OPERATIONS {

@@ -94,7 +94,7 @@ mod tests {
     use crate::testing::run;
 
     #[test]
-    fn as_many_as_the_limit_and_then_as_many_as_time_gives() {
+    fn bucket_allows_its_limit_and_refills_with_time() {
         run(async {
             let bucket = Bucket::new(6);
             for _ in 0..6 {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn who_shows_codes_without_end_is_refused_and_others_are_not() {
+    fn flood_of_codes_is_refused_for_its_address_only() {
         run(async {
             let sources = Sources::new(4, 32);
             let from = |last: u8| Some(IpAddr::from([127, 0, 0, last]));

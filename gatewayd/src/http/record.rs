@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_back_hears_what_he_has_not_heard_and_nothing_twice() {
+    fn returning_client_gets_missed_events_once() {
         let record = Record::new("me".into(), 1, Rc::default());
         for piece in ["one ", "two ", "three"] {
             record.take(text(piece));
@@ -457,7 +457,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn how_far_somebody_has_heard_is_read_back_as_written(event: u64, said: usize, card: u32, other in "[0-9a-f.+ -]{0,12}") {
+        fn event_position_round_trips(event: u64, said: usize, card: u32, other in "[0-9a-f.+ -]{0,12}") {
             let heard = Heard { event, said, card };
             prop_assert_eq!(Heard::parse(&heard.to_string()), Some(heard));
             if let Some(heard) = Heard::parse(&other) {

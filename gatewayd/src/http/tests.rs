@@ -110,7 +110,7 @@ fn missing_request_head_or_body_times_out() {
 }
 
 #[test]
-fn one_byte_at_a_time_does_not_make_a_head_take_longer() {
+fn slowly_sent_request_head_times_out_as_well() {
     run(async {
         let scene = Scene::new();
         let begun = Instant::now();
@@ -143,7 +143,7 @@ fn a_client_that_reads_nothing_is_let_go_and_its_turn_goes_on() {
 }
 
 #[test]
-fn as_many_as_the_limit_wait_unheard_and_the_oldest_gives_way() {
+fn oldest_unidentified_connection_is_closed_at_the_limit() {
     run(async {
         let scene = Scene::new();
         let mut waiting = Vec::new();
@@ -158,7 +158,7 @@ fn as_many_as_the_limit_wait_unheard_and_the_oldest_gives_way() {
 }
 
 #[test]
-fn whoever_has_shown_who_he_is_gives_way_to_nobody() {
+fn identified_connection_is_never_evicted() {
     run(async {
         let scene = Scene::new();
         let mut heard = scene.stream(1).await;
@@ -263,7 +263,7 @@ fn a_code_travels_only_where_it_has_the_form_of_one_and_so_often() {
 }
 
 #[test]
-fn who_is_revoked_hears_nothing_more_and_his_turn_is_cancelled() {
+fn revocation_ends_streams_and_cancels_the_turn() {
     run(async {
         let scene = Scene::new();
         let (mut gone, mut stays) = (scene.stream(1).await, scene.stream(2).await);

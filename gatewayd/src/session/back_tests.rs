@@ -88,7 +88,7 @@ fn turn_that_ended_without_a_door_is_journalled_by_the_next_door() {
 }
 
 #[test]
-fn what_was_delivered_before_is_let_go_and_not_told_again() {
+fn already_delivered_turn_is_released_without_repeat() {
     run(async {
         let turn = TurnId::new();
         let (stage, heard) = after(vec![(turn, is(Channel::Http, true), half())]);

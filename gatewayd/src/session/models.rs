@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_the_models_do_is_said_in_both_languages() {
+    fn model_status_is_described_in_both_languages() {
         let role = |reachable| RoleModel {
             role: "interface".into(),
             model: "there/m".into(),

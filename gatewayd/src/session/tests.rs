@@ -64,7 +64,7 @@ fn a_stranger_gets_a_clear_refusal_and_nothing_else_happens() {
 }
 
 #[test]
-fn of_what_a_stranger_says_only_a_code_goes_on_and_he_hears_one_line() {
+fn only_pairing_codes_of_strangers_are_forwarded() {
     run(async {
         let stage = Stage::new();
         stage.script.standing.set(Standing::Stranger);

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_back_is_told_in_a_sentence_of_the_persons_language() {
+    fn undo_result_is_described_in_language_of_the_person() {
         for (executor, arguments, english, italian) in [
             (
                 "fs_append",

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_button_carries_is_read_back_fits_and_nothing_else_is_taken() {
+    fn button_data_round_trips_fits_and_rejects_anything_else() {
         let digest = format!("blake3:{}", "0123456789abcdef".repeat(4));
         for (letter, answer) in [('y', Answer::Once), ('t', Answer::Turn), ('n', Answer::No)] {
             let data = Pressed::data(&"x".repeat(MAX_ID), &digest, letter);

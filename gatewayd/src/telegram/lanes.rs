@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_file_of_a_person_is_under_way_and_two_of_all_guests() {
+    fn downloads_are_limited_to_one_per_person_and_two_for_guests() {
         let lanes = Lanes::default();
         let people: Vec<Own> = (0..4).map(|_| Own::default()).collect();
         let first = lanes.enter(&people[0], Standing::Guest).now_or_never().flatten().unwrap();

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_is_known_to_the_next_door() {
+    fn sent_marks_survive_a_restart_of_the_door() {
         let folder = tempfile::tempdir().unwrap();
         let sent = Sent::open(folder.path()).unwrap();
         assert!(!sent.has(70) && !sent.has(6));

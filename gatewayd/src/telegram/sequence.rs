@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_no_room_for_is_left_and_taken_later() {
+    fn update_without_room_is_left_for_later() {
         let mut it = Sequence::default();
         for id in 0..MAX_OPEN as u64 {
             assert!(it.take(id));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_goes_on_and_on_does_not_keep_later_ones_from_being_heard() {
+    fn long_running_update_does_not_block_later_ones() {
         let mut it = Sequence::default();
         assert!(it.take(1));
         for id in 2..=MAX_AHEAD as u64 {

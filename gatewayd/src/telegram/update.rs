@@ -372,7 +372,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_file_is_called_its_name_is_one_part_of_a_path(name in "\\PC{0,200}", odd in "[./\\\\ \u{202e}a]{0,40}") {
+        fn any_file_name_becomes_one_path_component(name in "\\PC{0,200}", odd in "[./\\\\ \u{202e}a]{0,40}") {
             for name in [harmless(&name), harmless(&odd), harmless(&format!("{name}{odd}"))] {
                 prop_assert!(name.len() <= MAX_NAME && !name.starts_with('.') && !name.contains(['/', '\\', '\0', '\n']));
             }
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_no_use_is_known_by_its_number_and_what_has_none_is_left_out() {
+    fn useless_update_keeps_its_number_and_unnumbered_is_dropped() {
         let found =
             updates(&json!([{"update_id": 9, "poll": {}}, {"message": {}}, {"update_id": 8}, {"update_id": 9}, 3]));
         assert_eq!(found, [8, 9].map(|id| Update { id, kind: Kind::Other }));

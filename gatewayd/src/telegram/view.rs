@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_bounded_and_nothing_is_told_to_a_closed_one() {
+    fn telegram_view_is_bounded_and_stops_when_closed() {
         let view = View::new(Lang::It);
         let piece = "x".repeat(32 << 10);
         for _ in 0..(MAX_ANSWER >> 15) + 9 {

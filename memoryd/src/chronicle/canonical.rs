@@ -251,7 +251,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_could_be_spelled_otherwise_is_refused() {
+    fn non_canonical_json_is_refused() {
         for text in [
             "",
             "1",
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_one_spelling_is_accepted() {
+    fn canonical_json_is_accepted() {
         for text in ["{}", r#"{"a":[1,-0.5e+7,true,false,null,{"b":"\n\u0001\"è"}],"b":{}}"#, r#"{"":[]}"#] {
             assert_eq!(check_object(text), Ok(()), "{text}");
         }
@@ -338,20 +338,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_written_sorted_is_canonical(value in any_json()) {
+        fn sorted_compact_json_is_canonical(value in any_json()) {
             let text = serde_json::json!({ "v": value }).to_string();
             prop_assert_eq!(check_object(&text), Ok(()));
         }
 
         #[test]
-        fn whatever_is_accepted_is_the_only_spelling(text in "[]{}\\[\",:\\\\ab01e.nuè -]{0,24}") {
+        fn accepted_json_equals_its_canonical_form(text in "[]{}\\[\",:\\\\ab01e.nuè -]{0,24}") {
             if check_object(&text).is_ok() {
                 prop_assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
             }
         }
 
         #[test]
-        fn what_is_passed_over_eight_at_a_time_needs_no_second_look(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn bytes_skipped_eight_at_a_time_need_no_escape(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let needs = |byte: &u8| *byte < 0x20 || matches!(*byte, b'"' | b'\\');
             let passed = plain(&bytes);
             prop_assert!(!bytes[..passed].iter().any(needs));

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lets_somebody_in_by_an_address_is_found() {
+    fn credential_in_an_address_is_found() {
         let text = r#"{"url":"https://ada:pw@host/?q=rome&token=abc"}"#;
         let clean = cleaned(text).unwrap();
         assert!(!clean.contains("ada:pw") && !clean.contains("abc") && clean.contains("q=rome"), "{clean}");
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_say_is_left_as_it_is() {
+    fn ordinary_text_is_not_taken_for_a_secret() {
         for text in [
             "my password is swordfish",
             "sk-short",

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_a_turn_is_stands_in_the_journal_also_for_a_later_door() {
+    fn journal_names_the_principal_of_a_turn_for_a_later_door() {
         let instance = Instance::new();
         let mut memory = instance.open();
         memory.say(1, "hello");

@@ -156,7 +156,7 @@ fn executor_is_hidden_after_90_unused_use_days_except_when_exploring() {
 }
 
 #[test]
-fn what_the_owner_says_of_a_turn_last_counts_and_a_bad_word_double() {
+fn last_owner_feedback_counts_and_negative_counts_double() {
     let instance = instance();
     let mut memory = instance.open();
     house(&mut memory);
@@ -269,7 +269,7 @@ fn lost_executor_is_hidden_and_visible_again_after_rebirth() {
 }
 
 #[test]
-fn how_each_stands_is_told_to_the_owner_a_document_each() {
+fn fitness_report_has_one_document_per_executor() {
     let instance = instance();
     let mut memory = instance.open();
     house(&mut memory);

@@ -100,7 +100,7 @@ fn a_return_to_an_earlier_state_is_caught_by_the_signed_head() {
 }
 
 #[test]
-fn what_follows_the_signed_head_is_verified_when_policyd_comes() {
+fn lines_after_signed_head_are_verified_when_policyd_connects() {
     let instance = Instance::new();
     let mut memory = instance.open();
     memory.count_words(1);
@@ -205,7 +205,7 @@ fn holds(instance: &Instance, text: &str) -> bool {
 }
 
 #[test]
-fn what_was_taken_out_is_gone_from_every_file_and_the_chain_still_holds() {
+fn redacted_payload_is_gone_from_every_file_and_chain_holds() {
     let instance = Instance::new();
     let mut memory = instance.open();
     memory.count_words(1);

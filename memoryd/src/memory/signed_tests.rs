@@ -46,7 +46,7 @@ fn asked_after_a_stop(turns: u8, change: impl FnOnce(&std::path::Path), tail_alo
 }
 
 #[test]
-fn one_changed_byte_anywhere_in_the_files_is_found_before_the_proof() {
+fn changed_byte_in_any_file_is_found_before_the_proof() {
     assert!(after_a_stop(4, |_| {}).is_ok(), "nothing was changed");
     // In every line, at another place of it: a digit, a quote, a letter of the payload, the newline.
     for line in 1..=40_usize {
@@ -115,7 +115,7 @@ fn lines_that_were_cut_off_or_added_after_a_stop_are_found() {
 }
 
 #[test]
-fn what_a_rite_took_out_is_no_alarm_at_the_next_start() {
+fn redaction_by_rite_raises_no_alarm_at_next_start() {
     let instance = Instance::new();
     let mut memory = instance.open();
     memory.count_words(1);

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_aside_is_handed_back_once_also_after_a_restart() {
+    fn suspended_turn_is_handed_back_once_after_restart() {
         let (dir, aside) = aside();
         let turn = TurnId::new();
         aside.put(turn, 1_000, b"state").unwrap();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_old_is_not_handed_back_and_of_too_many_the_oldest_goes() {
+    fn expired_suspended_turn_is_dropped_and_oldest_evicted() {
         let (_dir, aside) = aside();
         let old = TurnId::new();
         aside.put(old, 0, b"x").unwrap();

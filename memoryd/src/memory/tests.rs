@@ -338,7 +338,7 @@ fn executor_view_lists_direct_calls_including_denied_ones() {
 }
 
 #[test]
-fn whoever_told_something_in_a_round_that_failed_can_be_told_so() {
+fn failed_round_names_every_sender_to_notify() {
     let instance = Instance::new();
     let mut memory = instance.open();
     instance.script.add(Step::Write, 0, Fault::Errno(ENOSPC));

@@ -93,7 +93,7 @@ fn two_that_work_for_nobody_else_are_proposed_for_fusion_and_only_once() {
 }
 
 #[test]
-fn one_that_feeds_many_and_one_most_is_proposed_for_a_version_of_its_own() {
+fn executor_with_one_dominant_consumer_is_proposed_for_a_variant() {
     let mut history = History::new();
     for _ in 0..FUSION_USES {
         for to in ["text_stats", "translate", "print"] {
@@ -188,7 +188,7 @@ fn young_mnestome_is_seeded_from_contracts_and_old_one_learns() {
 }
 
 #[test]
-fn where_many_cross_at_once_a_pass_sorts_none_of_those_that_wait() {
+fn ager_query_uses_its_index_without_sorting() {
     let history = History::new();
     let mut plan = history.mnestome.db.prepare(&format!("EXPLAIN QUERY PLAN {DUE}")).unwrap();
     let steps: Vec<String> =

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_or_did_not_run_in_this_turn_feeds_nobody() {
+    fn failed_or_missing_calls_make_no_mnest() {
         let failed_b = [started(1, "a", &[]), ended(1, true), started(2, "b", &[1]), ended(2, false)];
         let failed_a = [started(1, "a", &[]), ended(1, false), started(2, "b", &[1]), ended(2, true)];
         let elsewhere = [started(2, "b", &[9]), ended(2, true)];

@@ -78,7 +78,7 @@ fn missed_goal_credits_used_steps_and_leaves_one_gap() {
 }
 
 #[test]
-fn what_was_taken_back_is_to_be_done_again_and_the_rest_stays() {
+fn undone_call_reopens_its_gap_and_others_keep_theirs() {
     let calls: &[(&str, &[usize], Outcome)] = &[("read", &[], OK), ("write", &[0], OK)];
     assert_eq!(says(calls, Goal::Reached, Word::Undone), [one("read", 0.5, 1, 0), one("write", -0.5, 1, 0)]);
 }
@@ -122,7 +122,7 @@ fn the_end_of_a_turn_says_what_became_of_its_goal() {
 }
 
 #[test]
-fn what_only_looks_leaves_no_effect() {
+fn read_only_classes_leave_no_effect() {
     assert!(["read", "net_read", "shell", "", "what is this"].iter().all(|class| !leaves_an_effect(class)));
     assert!(["self_create", "self_modify", "destroy", "send", "money"].iter().all(|class| leaves_an_effect(class)));
 }
@@ -175,7 +175,7 @@ fn ninety_use_days_without_a_use_are_too_long() {
 }
 
 #[test]
-fn one_in_twenty_is_explored_and_it_is_the_same_one_whenever_it_is_asked() {
+fn exploration_picks_one_in_twenty_deterministically() {
     let explored_in = |n: u16| {
         let mut bytes = [7; 16];
         bytes[14..].copy_from_slice(&n.to_be_bytes());
@@ -195,7 +195,7 @@ fn naive(judged: &[(UseTime, f64)], now: UseTime) -> f64 {
 
 proptest! {
     #[test]
-    fn one_sum_is_what_all_of_them_are_with_their_ages(
+    fn running_fitness_sum_equals_the_sum_with_decay(
         judged in prop::collection::vec((0..100 * USE_DAY, -2.0..1.0_f64), 1..40), later in 0..100 * USE_DAY,
     ) {
         let (mut one, mut now, mut all) = (Standing::fresh(0), 0, Vec::new());

@@ -120,7 +120,7 @@ fn useful_recall_ranks_first_among_equals_and_decays_by_use_only() {
 }
 
 #[test]
-fn nobody_finds_what_another_said() {
+fn recall_never_crosses_principals() {
     let mut store = home();
     assert!(!found(&mut store, ANNA, "what is the number of the safe, 4711?").contains(&3));
     assert_eq!(found(&mut store, GUEST, "plumber"), [3]);
@@ -134,7 +134,7 @@ fn nobody_finds_what_another_said() {
 }
 
 #[test]
-fn what_was_taken_out_is_found_no_more() {
+fn redacted_text_is_not_recalled() {
     let mut store = home();
     store.apply(&[], &[1], 8).unwrap();
     assert!(!found(&mut store, ANNA, "plumber valve sink").contains(&1));

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_time_is_none() {
+    fn text_resembling_a_time_is_not_a_time() {
         for question in ["what may it be", "she may go", "long ago", "10 apples", "the last word"] {
             assert_eq!(named(question), [], "{question}");
         }
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_some_days_later_is_near_and_what_came_before_is_not() {
+    fn mention_days_later_is_near_and_earlier_one_is_not() {
         let span = Span::one(d("2023-05-08"));
         assert_eq!(span.nearness(d("2023-05-08")), 1.0);
         assert_eq!(span.nearness(d("2023-05-15")), TOLD_AFTER);
@@ -390,7 +390,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_asked_a_span_begins_before_it_ends(question in "(\\PC{0,20}|last|may|2023|12|31|week|days ago| ){0,8}") {
+        fn parsed_time_span_begins_before_it_ends(question in "(\\PC{0,20}|last|may|2023|12|31|week|days ago| ){0,8}") {
             for span in spans(&question, Day(19_000), Day(18_000), Day(19_500)) {
                 prop_assert!(span.first <= span.last);
             }

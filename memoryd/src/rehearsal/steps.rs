@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_refused() {
+    fn malformed_rehearsal_line_is_refused() {
         let mut steps = Steps::new().unwrap();
         for bad in ["{", "{}", "{\"dialogue\":1,\"message\":\"\",\"calls\":[\"\"],\"tools\":[]}"] {
             assert!(steps.step(bad).is_err(), "{bad}");

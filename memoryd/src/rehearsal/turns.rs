@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_turn_is_refused_and_changes_nothing() {
+    fn malformed_rehearsal_turn_is_refused_without_change() {
         let mut turns = Turns::new().unwrap();
         for bad in ["{", "{\"id\":1}", "[]", "7"] {
             assert!(turns.add(bad).is_err(), "{bad}");

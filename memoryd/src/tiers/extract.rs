@@ -187,7 +187,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_tells_most_is_kept_in_its_order_and_names_its_lines() {
+    fn extract_keeps_best_sentences_in_order_with_line_numbers() {
         let (text, lines) = extract(&TALK, 110);
         assert_eq!(
             text,

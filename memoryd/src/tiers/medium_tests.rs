@@ -16,7 +16,7 @@ fn said(seq: u64, peer: &str, day: u64, own: bool, text: &str) -> Entry {
 }
 
 #[test]
-fn what_is_older_than_its_days_becomes_a_summary_that_cites_its_lines() {
+fn old_talk_is_summarised_with_cited_lines() {
     let (_dir, mut medium) = medium();
     let old = [
         said(2, "a", 0, true, "The plumber comes on Tuesday with the new boiler."),
@@ -89,7 +89,7 @@ fn everything(medium: &Medium) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn it_is_the_same_in_whatever_pieces_it_is_derived(
+    fn medium_tier_is_the_same_for_any_batching(
         talk in prop::collection::vec((any::<bool>(), any::<bool>(), 0_u64..3, "[a-d ]{1,12}[.?]"), 1..600), cut in any::<prop::sample::Index>(),
     ) {
         let mut day = 0;

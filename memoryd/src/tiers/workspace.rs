@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bearable_file_is_refused_by_name() {
+    fn unsuitable_workspace_file_is_refused_by_name() {
         let (dir, mut workspace) = workspace();
         let path = dir.path().join("SOUL.md");
         std::fs::write(&path, vec![b'x'; MAX_FILE_BYTES as usize]).unwrap();

@@ -193,14 +193,14 @@ fn two_share_a_trace_when_both_belong_to_the_same() {
 }
 
 #[test]
-fn they_are_due_a_use_week_later_and_not_before() {
+fn traces_are_due_after_one_use_week() {
     let one = Traces::find(&links(&[(0, 1, 0.15)]), &Traces::default(), 5);
     assert!(!one.due(5 + EVERY - 1) && one.due(5 + EVERY));
     assert!(Traces::default().due(1) && !Traces::default().due(0));
 }
 
 #[test]
-fn what_was_stored_is_read_back_and_what_is_no_such_file_is_found_anew() {
+fn stored_traces_are_read_and_invalid_file_is_recomputed() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(Traces::load(dir.path()), Traces::default());
     let found = Traces::find(&links(&[(0, 1, 0.15), (1, 2, 0.3)]), &Traces::default(), 5);

@@ -170,7 +170,7 @@ fn the_locked_process_does_everything_that_it_is_for() {
 
 /// A producer that speaks again at once has its lines derived from in bulk; whoever asks sees all of them.
 #[test]
-fn what_is_told_in_a_hurry_is_known_as_soon_as_somebody_asks() {
+fn burst_of_lines_is_visible_to_the_next_query() {
     let dir = instance();
     let mut process = Process::start(dir.path());
     let mut door = process.connect::<DoorMemoryd>();

@@ -4,7 +4,7 @@
 use super::*;
 
 #[test]
-fn what_is_derived_or_belongs_to_a_run_is_left_out_and_nothing_else() {
+fn backup_omits_only_derived_and_runtime_files() {
     for out in [
         "run",
         ".audit/index.sqlite",

@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_is_named() {
+    fn invalid_answer_names_the_nearest_valid_one() {
         assert_eq!(taken(Field::TimeZone, "Europe/Rom").unwrap_err().near.unwrap(), "Europe/Rome");
         assert_eq!(taken(Field::TimeZone, "new york").unwrap_err().near.unwrap(), "America/New_York");
         assert_eq!(taken(Field::Language, "it_IT").unwrap_err().near.unwrap(), "it");
@@ -471,7 +471,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_answered_is_taken_as_it_is_kept_or_refused(text in "\\PC{0,80}") {
+        fn interview_answer_is_normalised_or_refused(text in "\\PC{0,80}") {
             let (_dir, machine) = machine();
             for field in Field::ALL {
                 if let Ok(kept) = check(&machine, field, &text, &Answers::default()) {

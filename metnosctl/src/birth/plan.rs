@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_owner_has_changed_stays_unless_he_wants_it_replaced() {
+    fn owners_changes_are_kept_unless_replacement_is_chosen() {
         let (_, mut texts) = plan(&answers(&ALL), &fresh(), &BTreeMap::new(), &|_| false).unwrap();
         let config = texts.get_mut(CONFIG).unwrap();
         *config = config.replace("lang = \"it\"", "lang = \"en\" # mine").replace("local/qwen3", "local/mine");
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_instance_says_already_is_not_asked() {
+    fn interview_skips_questions_already_answered() {
         let (_, mut texts) = plan(&answers(&ALL), &fresh(), &BTreeMap::new(), &|_| false).unwrap();
         let found = adopted(&texts).unwrap();
         for (field, text) in ALL.into_iter().filter(|(field, _)| *field != Field::Telos) {

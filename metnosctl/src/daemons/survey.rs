@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_said_plainly_when_all_daemons_share_a_user() {
+    fn shared_user_of_all_daemons_is_reported() {
         let mut survey = well();
         assert_eq!(uid_statement(&survey), None);
         survey.uids_separate = false;

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_memoryd_does_not_know_nothing_is_told() {
+    fn executor_unknown_to_memoryd_has_no_fitness() {
         let mut shown = json!({ "name": "b", "version": "1.0.0", "state": "active" });
         standings("trial").put_into(&mut shown);
         assert_eq!((&shown["state"], &shown["fitness"]), (&json!("active"), &Value::Null));

@@ -108,7 +108,7 @@ mod tests {
     use crate::screen::testing::screen;
 
     #[test]
-    fn what_it_does_takes_gives_and_may_touch_is_told_and_harmless() {
+    fn executor_record_shows_contract_and_access_escaped() {
         let record = serde_json::json!({
             "name": "fs_read", "version": "1.0.0", "state": "active", "why": "", "born_ms": 1000,
             "manifest": {

@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn one_problem_is_enough_to_exit_with_one() {
+    fn doctor_exits_one_on_a_single_problem() {
         let (mut paper, out, _) = screen(true, [false, false], false);
         let mut report = Report { findings: Vec::new() };
         report.add(&mut paper, Finding::good("sandbox", "held")).unwrap();

@@ -722,7 +722,7 @@ mod tests {
     }
 
     #[test]
-    fn one_screen_says_it_all() {
+    fn status_fits_one_screen() {
         let (mut paper, out, _) = screen(false, [false, false], false);
         show(&mut paper, &whole(), 60_000).unwrap();
         let text = out.text();
@@ -757,7 +757,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stopped_switched_off_and_not_there_yet_is_said() {
+    fn status_shows_stopped_disabled_and_missing_parts() {
         let mut whole = whole();
         if let Some(policy) = &mut whole.policy {
             (policy.stopped_ms, policy.stopped_by) = (5, "uid:1000\nowner".to_owned());
@@ -795,7 +795,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_further_than_usual_is_shown_and_nobody_else() {
+    fn status_shows_raised_principals_only() {
         assert_eq!(raised(&whole().levels), "cli:uid:1000 is full for 0 s more");
         assert_eq!(raised(&[]), "");
     }

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_creator_left_is_swept_and_a_living_one_is_not_disturbed() {
+    fn leftover_of_killed_creator_is_removed_but_not_of_a_live_one() {
         let dir = tempfile::tempdir().unwrap();
         let (dead, alive) = (dir.path().join(format!("{NEW}4294967294")), dir.path().join(format!("{NEW}1")));
         std::fs::create_dir_all(dead.join(WORKSPACE)).unwrap();

@@ -166,7 +166,7 @@ mod tests {
     use crate::screen::testing::screen;
 
     #[test]
-    fn what_was_found_is_one_row_each_and_nothing_is_said_to_be_nothing() {
+    fn search_results_are_one_row_each_and_empty_is_stated() {
         let (mut paper, out, _) = screen(false, [false, false], false);
         let found = serde_json::json!([{"score": 1.0, "seq": 7, "ts": "2023-05-08T13:56:00.000Z", "speaker": "owner", "text": "hi\u{1b}[2J"}]);
         found_list(&mut paper, &found).unwrap();

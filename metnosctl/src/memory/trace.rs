@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_shown_by_the_end_of_its_id_and_never_one_of_several() {
+    fn trace_is_found_by_unambiguous_end_of_its_id() {
         let (mut paper, out, _) = screen(false, [false, false], false);
         show(&mut paper, &found(), "1B").unwrap();
         assert!(out.text().contains("  web_get 1.0.0"));

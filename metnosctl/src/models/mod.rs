@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_is_written_and_everything_else_stays() {
+    fn model_setting_changes_one_line_of_the_configuration() {
         let text = "# mine\n[instance]\nlang = \"it\" # yes\n\n[models]\n# servers\nsubstrates = [\"a ollama http://127.0.0.1:1\"]\ninterface = [\"a/old\"]\n\n[net]\n";
         let models = ["a/new".to_owned(), "a/\"odd".to_owned()];
         let changed = with_role(text, "interface", &models).unwrap();

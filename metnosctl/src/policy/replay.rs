@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_trace_is_wrong_usage_and_its_line_is_named() {
+    fn malformed_replay_trace_is_a_usage_error_naming_the_line() {
         let folder = tempfile::tempdir().unwrap();
         for (trace, part) in [
             ("{}\n", "line 1"),

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_shape_is_told_by_its_name() {
+    fn malformed_shape_is_refused_by_name() {
         for wrong in
             ["it", "it = ", "it = texts", "it = { a text }", "it = { a: text, a: int }", "it = [text", "it = \"a"]
         {

@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_cannot_act_on_the_terminal_through_an_error() {
+    fn error_text_from_others_is_escaped_on_the_terminal() {
         let (mut shown, _, err) = screen(false, [true, true], false);
         shown.complaint(NASTY, "rule", NASTY).unwrap();
         assert_eq!(err.text(), "a\\x1b[2Jb [rule]\n  → a\\x1b[2Jb\n");

@@ -176,7 +176,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_wrapped_fits_and_holds_every_letter(text in "\\PC{0,200}", most in 8_usize..100) {
+        fn wrapped_text_fits_and_loses_no_letter(text in "\\PC{0,200}", most in 8_usize..100) {
             let pieces = wrapped(&text, most);
             let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
             proptest::prop_assert_eq!(letters(&pieces.concat()), letters(&text));

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_said_that_it_goes_on_is_not_said() {
+    fn trailing_backslash_continuations_are_joined() {
         assert_eq!(joined("one\\\ntwo\nthree"), "one\ntwo\nthree");
         assert_eq!(joined("```\na \\\nb\n```"), "```\na \\\nb\n```");
         assert_eq!(joined("C:\\dir\\"), "C:\\dir\\");

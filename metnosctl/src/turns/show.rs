@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_planner_and_mind_say_is_compared_and_the_bytes_with_their_digest() {
+    fn prompt_digests_of_planner_and_mind_are_compared() {
         let digest = Blake3::of(b"hello").to_string();
         let other = Blake3::of(b"other").to_string();
         let mind = |lines: &[Value]| sent(lines)[0].mind;

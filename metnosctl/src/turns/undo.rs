@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_back_and_what_was_not_is_said_one_by_one() {
+    fn undo_lists_each_act_with_its_result() {
         let (mut paper, out, _) = screen(false, [false, false], false);
         let kept = act("done", &json!({"ok": false, "error": {"class": "Changed", "message": "it was changed"}}));
         let undone = act("undone", &json!({"ok": true, "aside": "n/.trash-x"}));

@@ -136,7 +136,7 @@ fn a_selftest_tells_what_was_not_stopped_and_fails_for_it_alone() {
 }
 
 #[test]
-fn what_the_owner_says_about_people_and_proposals_is_asked_in_these_words() {
+fn commands_about_people_and_proposals_send_the_right_asks() {
     let scene = well();
     for words in [&["vaglio", "digest"][..], &["autonomy", "show"]] {
         let text = scene.ctl(words);
@@ -237,7 +237,7 @@ fn the_mnests_are_a_list_with_their_uses() {
 }
 
 #[test]
-fn as_many_lines_are_asked_for_as_wanted() {
+fn audit_tail_asks_for_the_wanted_number_of_lines() {
     let scene = well();
     scene.ctl(&["audit", "tail", "-n", "3"]);
     assert_eq!(scene.plan.lock().unwrap().heard, ["tail 3 after 0"]);
@@ -255,7 +255,7 @@ fn the_switches_are_thrown_by_policyd() {
 }
 
 #[test]
-fn whatever_does_not_hold_exits_with_one() {
+fn any_failed_check_exits_with_one() {
     let finding = Finding { seq: 3, kind: "chain".into(), detail: "broken".into() };
     let bad = Lines { quarantined: true, escape: true, findings: vec![finding], ..lines() };
     let scene = Scene::running(Plan { daemons: bad, ..Plan::default() });
@@ -398,7 +398,7 @@ fn a_rite_is_confirmed_by_the_lines_own_number_or_nothing_happens() {
 }
 
 #[test]
-fn what_is_exported_is_checked_and_an_existing_file_is_never_written_over() {
+fn export_is_verified_and_never_overwrites_a_file() {
     let scene = well();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("out.jsonl");

@@ -85,7 +85,7 @@ fn an_answer_that_ends_in_the_middle_is_none() {
 }
 
 #[test]
-fn what_comes_behind_the_end_is_not_read() {
+fn data_after_the_end_of_stream_is_ignored() {
     for (tongue, text) in ALL {
         let more = format!("{text}{text}data: {{\n\n");
         assert_eq!(read(tongue, &[more.as_bytes()]).unwrap().0, wanted(), "{tongue:?}");
@@ -93,7 +93,7 @@ fn what_comes_behind_the_end_is_not_read() {
 }
 
 #[test]
-fn what_is_no_answer_is_said_to_be_none() {
+fn malformed_stream_is_a_broken_reply() {
     for (tongue, text) in [
         (Tongue::OpenAi, "data: {\"choices\":1}\n\n"),
         (Tongue::OpenAi, "data: {\"choices\":[{\"delta\":{\"content\":7}}]}\n\n"),
@@ -251,7 +251,7 @@ fn models_are_listed_and_what_cannot_be_written_down_is_left_out() {
 }
 
 #[test]
-fn what_a_server_complains_of_has_its_kind() {
+fn server_error_is_classified() {
     for (status, body, class) in [
         (401, json!({"error": {"message": "bad key"}}), Class::Key),
         (404, json!({"type": "error", "error": {"type": "not_found_error", "message": "model: c-1"}}), Class::Stale),
@@ -269,7 +269,7 @@ fn what_a_server_complains_of_has_its_kind() {
 
 proptest! {
     #[test]
-    fn where_an_answer_is_cut_makes_no_difference(which in 0..4_usize, cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12)) {
+    fn reply_parses_the_same_for_any_chunking(which in 0..4_usize, cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12)) {
         let (tongue, text) = ALL[which];
         let bytes = text.as_bytes();
         let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();

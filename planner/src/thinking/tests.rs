@@ -213,7 +213,7 @@ fn intent_precedes_first_act_and_holds_literals_and_later_calls() {
 }
 
 #[test]
-fn what_is_only_passed_on_is_never_released_and_never_shown() {
+fn result_only_passed_by_reference_is_never_released() {
     let plan = json!({"calls": [
         {"tool": "fs_read", "arguments": {"path": "notes/a.md"}},
         {"tool": "text_stats", "arguments": {"text": {"$ref": "c1#/content"}}}
@@ -230,7 +230,7 @@ fn what_is_only_passed_on_is_never_released_and_never_shown() {
 }
 
 #[test]
-fn what_is_looked_at_is_released_and_stands_between_marks_with_its_trust() {
+fn viewed_result_is_released_between_marks_with_its_trust() {
     let went = live(
         begin(true),
         script(vec![calls(&[read("notes/a.md"), ("look", json!({"of": "c1#/content"}))])]),
@@ -269,7 +269,7 @@ fn a_refusal_is_told_once_and_the_same_again_ends_the_turn() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_told_to_the_model_and_nothing_runs() {
+fn malformed_tool_call_is_reported_to_model_and_runs_nothing() {
     let deep = format!("{{\"path\":{}1{}}}", "[".repeat(40), "]".repeat(40));
     let wrong: Vec<(&str, String, &str)> = vec![
         ("fs_raed", "{}".into(), "there is no tool"),
@@ -446,7 +446,7 @@ fn on_funded(mut turn: Loop, asks: Vec<Ask>) -> Went {
 }
 
 #[test]
-fn what_was_not_allowed_is_told_and_not_asked_for_again() {
+fn denied_call_is_reported_and_not_repeated() {
     let mut turn = kept(suspended().suspended.as_ref().unwrap());
     let asks = turn.on(Event::Settled(Vec::new()));
     let went = on_funded(turn, asks);
@@ -476,7 +476,7 @@ fn turn_ends_without_funds_or_mind_and_reports_completed_calls() {
 }
 
 #[test]
-fn what_was_shown_first_is_left_out_when_the_model_can_read_no_more() {
+fn oldest_result_is_dropped_when_the_context_is_full() {
     let envelope = envelope(candidates(), Lang::En);
     let turn = Loop::new(Frame::within(&envelope, true, 0), opening(&envelope, "do it", ""), 20_000);
     let mut path = 0;

@@ -86,7 +86,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn however_a_text_is_cut_the_same_is_shown(
+        fn redacted_stream_is_the_same_for_any_chunking(
             parts in prop::collection::vec("(<|</)?(lattice_update)?( n=1)?>?|[a-z<>/ è]{0,6}", 0..12),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
         ) {

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_failed_call_is_not_started_and_the_failed_one_is_told() {
+    fn dependents_of_a_failed_call_are_skipped_and_failure_is_shown() {
         let mut turn = two_chains();
         turn.start();
         turn.ran(CallRef(1), HandleId::NONE, Outcome::Error);

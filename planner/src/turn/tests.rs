@@ -215,7 +215,7 @@ fn an_envelope_that_cannot_be_read_breaks_the_turn() {
 }
 
 #[test]
-fn as_many_turns_as_the_limit_run_at_once_and_one_more_is_refused() {
+fn turn_beyond_the_limit_is_refused() {
     run(async {
         let stage = Stage::new(&[("fs_read", Fate::Hangs)]);
         for _ in 0..MAX_TURNS {

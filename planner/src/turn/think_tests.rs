@@ -56,7 +56,7 @@ fn model_turn_runs_fund_think_intent_act_answer_in_order() {
 }
 
 #[test]
-fn what_the_reflex_is_sure_of_costs_no_thought() {
+fn request_known_to_reflex_needs_no_thought() {
     run(async {
         let mut stage = Stage::thinking(&[("fs_read", file("# Hello"))], Vec::new());
         until(|| !stage.script.asked("health").is_empty()).await;

@@ -371,7 +371,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_was_approved_and_never_begun_is_gone_on_with_and_nothing_else() {
+    fn only_approved_unbegun_acts_continue_after_restart() {
         let two = Card { acts: vec![asked(), asked()], state: CardState::Approved, begun: 1, ..card("a") };
         let digest = two.digest().to_string();
         assert_eq!(rule(&two, &digest, 1_000), "admitted");

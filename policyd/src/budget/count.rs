@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_something_has_a_budget_of_its_own() {
+    fn changing_calls_have_a_budget_of_their_own() {
         let mut used = Used::default();
         let it = wanted("a", "write", true);
         let (made, over) = exhaust(&mut used, &it);

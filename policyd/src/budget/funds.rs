@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_not_granted_again_and_what_mind_says_is_bounded() {
+    fn unused_grant_is_not_regranted_and_reported_usage_is_bounded() {
         let (mut funds, turn, spent) = (Funds::default(), TurnId::new(), Ledger::default());
         let of =
             |funds: &Funds, want, spent: &Ledger| funds.grant(turn, ME, want, &spent.spent(turn, ME), limit(100, 0));

@@ -366,7 +366,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_allowed_lies_in_the_workspace(path in "(\\.\\.|[a-z~%2fE.$]{1,4}|/){0,8}") {
+    fn allowed_paths_lie_in_the_workspace(path in "(\\.\\.|[a-z~%2fE.$]{1,4}|/){0,8}") {
         let bench = Bench::reader();
         if bench.decide(&json!({ "path": path })).is_allow() {
             let lexical = paths::resolve(&path, &bench.world.places);

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_owner_types_is_foreseen_leaf_by_leaf() {
+    fn typed_arguments_become_intent_leaf_by_leaf() {
         let foreseen = typed("e", &serde_json::json!({"a": ["x"], "b": 1}));
         let pointers: Vec<&str> = foreseen.args.iter().map(|(pointer, _)| pointer.as_str()).collect();
         assert_eq!(pointers, ["/a/0", "/b"]);

@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_to_another_turn_is_there_and_here_no_more() {
+    fn result_given_to_another_turn_leaves_the_first() {
         let (mut from, mut to) = (turn(0), turn(0));
         let handle = from.keep(CallRef(1), kept(Integrity::Untrusted));
         let given = from.give(handle).unwrap();

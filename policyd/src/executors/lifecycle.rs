@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_signed_is_loaded_only_as_it_was() {
+    fn signed_executor_is_loaded_only_unchanged() {
         let rows = [row("a", "x", RowState::Active)];
         assert_eq!(one(entry("a", "x", true), &rows), Step::Load(id("a")));
         assert!(matches!(one(entry("a", "x", false), &rows), Step::Quarantine(..)));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_missing() {
+    fn registered_executor_absent_from_pool_is_missing() {
         assert_eq!(reconcile(&[], &[row("a", "x", RowState::Active)], &[]).unwrap(), [Step::Missing(id("a"))]);
     }
 

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_answers_as_turns_can_wait_are_kept_for_the_next_door() {
+    fn card_answers_kept_for_the_next_door_are_bounded() {
         let door = Door::default();
         for ran in 0..=u32::try_from(MAX_MISSED).unwrap() {
             let (id, state, by) = (String::new(), "approved".to_owned(), "me".to_owned());

@@ -86,7 +86,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_becomes_the_owner_by_accident(sender in "(uid:)?\\PC{0,12}") {
+        fn only_uids_of_owner_and_root_are_identified_as_owner(sender in "(uid:)?\\PC{0,12}") {
             if let Ok(principal) = identify(Channel::Cli, &sender, 1000) {
                 prop_assert_eq!(principal.standing == Standing::Owner, sender == "uid:1000" || sender == "uid:0");
             }

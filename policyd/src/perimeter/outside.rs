@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_call_names_is_looked_at_by_descriptor_and_no_link_is_followed() {
+    fn outside_path_is_opened_by_descriptor_without_following_links() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         std::fs::create_dir_all(at("a/b")).unwrap();

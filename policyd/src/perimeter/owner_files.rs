@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_seen_and_what_cannot_be_looked_at_counts_as_there() {
+    fn unreadable_path_counts_as_existing() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let files = OwnerFiles::open(folder.path()).unwrap();

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_listed_is_denied_whatever_wraps_it() {
+    fn unlisted_program_is_denied_even_when_wrapped() {
         let all = r#"exec = ["*"]"#;
         for words in [
             json!(["wc", "-l", "a"]),

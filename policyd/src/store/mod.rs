@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn what_was_recorded_is_there_at_the_next_start() {
+    async fn stored_records_survive_restart() {
         let folder = tempfile::tempdir().unwrap();
         let store = Opened::open(folder.path(), &KEY).unwrap().start().unwrap();
         store.signed(row("a")).await.unwrap();

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn what_is_too_old_is_forgotten() {
+    async fn undo_record_expires() {
         let folder = tempfile::tempdir().unwrap();
         let store = Opened::open(folder.path(), &KEY).unwrap().start().unwrap();
         store.note_act(act(2, 5)).await.unwrap();

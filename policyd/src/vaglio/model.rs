@@ -220,7 +220,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_is_numbers_within_bounds_or_nothing(text in r#"(\{"fits": ?\{)?[ -~]{0,60}(\}\})?"#, a in any::<f64>(), b in any::<f64>()) {
+        fn judge_reply_is_bounded_numbers_or_nothing(text in r#"(\{"fits": ?\{)?[ -~]{0,60}(\}\})?"#, a in any::<f64>(), b in any::<f64>()) {
             for text in [text, json!({"fits": {"home": a, "rest": b}}).to_string()] {
                 if let Some(fits) = fits(&text, &ends()) {
                     prop_assert!(fits.len() == 2 && fits.iter().all(|fit| (-1.0..=1.0).contains(fit)));

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn it_opens_in_its_place_with_its_key_and_nowhere_else() {
+    fn sealed_secret_opens_only_with_its_key_name_and_version() {
         let sealed = key(1).seal("imap", 2, b"hunter2").unwrap();
         assert_eq!(sealed.len(), 7 + ADDED);
         assert_eq!(key(1).open("imap", 2, &sealed).unwrap().as_slice(), b"hunter2");
@@ -88,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_changed_by_one_bit_does_not_open(value in prop::collection::vec(any::<u8>(), 0..64), at in any::<prop::sample::Index>(), bit in 0_u8..8) {
+        fn sealed_secret_with_flipped_bit_does_not_open(value in prop::collection::vec(any::<u8>(), 0..64), at in any::<prop::sample::Index>(), bit in 0_u8..8) {
             let mut sealed = key(1).seal("a", 1, &value).unwrap();
             let at = at.index(sealed.len());
             sealed[at] ^= 1 << bit;

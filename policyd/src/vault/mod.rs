@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_holds_no_value() {
+    fn vault_listing_contains_no_secret_value() {
         let mut it = vault(&[("imap", "hunter22")]);
         give(&mut it, "imap", 1);
         for text in [serde_json::to_string(&it.list()).unwrap(), format!("{it:?}")] {
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn what_policyd_keeps_for_itself_has_a_name_that_no_secret_can_have() {
+    fn internal_vault_entry_has_a_name_no_secret_can_take() {
         let it = Vault::default();
         let sealed = it.seal_own("codes", b"seed").unwrap();
         assert_eq!(it.open_own("codes", &sealed).unwrap().as_slice(), b"seed");

@@ -230,7 +230,7 @@ fn metnos_policy_questions() -> usize {
 }
 
 #[test]
-fn what_was_changed_since_the_card_was_made_is_not_done() {
+fn approved_act_is_not_done_when_its_target_changed() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path()).await;

@@ -44,7 +44,7 @@ fn a_seed_is_tested_signed_installed_and_told_in_this_order() {
 }
 
 #[test]
-fn how_many_are_still_to_be_born_is_told() {
+fn number_of_pending_births_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let (one, other) = (reader(), FakeExecutor::reader("fs_list"));
@@ -98,7 +98,7 @@ fn a_later_start_only_compares() {
 }
 
 #[test]
-fn what_is_no_seed_or_does_not_hold_is_not_signed() {
+fn unknown_or_failing_candidate_is_not_signed() {
     let other = FakeExecutor::reader("other");
     let mut sender = reader();
     sender.manifest = sender
@@ -241,7 +241,7 @@ fn executor_quarantined_by_upgrade_is_resigned_only_by_owner() {
 }
 
 #[test]
-fn what_does_not_hold_in_the_new_sandbox_stays_in_quarantine() {
+fn executor_failing_in_new_sandbox_stays_in_quarantine() {
     for (lie, reason) in
         [(Lie::FailingTest, "birth test"), (Lie::NoTests, "no birth tests"), (Lie::WrongCandidate, "main.py")]
     {
@@ -294,7 +294,7 @@ fn a_quarantine_is_lifted_only_when_every_byte_is_back() {
 }
 
 #[test]
-fn nobody_but_the_owner_lets_an_executor_back() {
+fn only_owner_lifts_a_quarantine() {
     let folder = tempfile::tempdir().unwrap();
     let (_, mut pool) = first_start(folder.path());
     pool[0].signed = false;
@@ -323,7 +323,7 @@ fn a_missing_signature_is_quarantine() {
 }
 
 #[test]
-fn what_sandboxd_sets_aside_is_not_called_again() {
+fn executor_quarantined_by_sandboxd_is_not_called_again() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::usual(folder.path()).await;

@@ -200,7 +200,7 @@ fn expensive_call_needs_approval_and_paid_call_needs_the_ledger() {
 }
 
 #[test]
-fn nobody_but_the_owner_changes_a_limit_and_none_that_a_manifest_promises() {
+fn only_owner_changes_limits_and_never_those_of_a_manifest() {
     let folder = tempfile::tempdir().unwrap();
     set(|_| {});
     run(async {

@@ -64,7 +64,7 @@ fn a_reference_that_is_resolved_to_something_else_stops_the_call() {
 }
 
 #[test]
-fn what_sandboxd_refuses_has_not_run() {
+fn call_refused_by_sandboxd_counts_as_not_run() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::usual(folder.path()).await;

@@ -86,7 +86,7 @@ fn archived_executor_is_refused_across_restarts_until_restored() {
 }
 
 #[test]
-fn what_has_changed_in_the_archive_does_not_come_out_of_it_into_use() {
+fn executor_changed_while_archived_is_not_restored_to_use() {
     for (part, state) in [("code", "archived"), ("profile", "quarantined")] {
         let folder = tempfile::tempdir().unwrap();
         let mut pool = first(folder.path());
@@ -111,7 +111,7 @@ fn what_has_changed_in_the_archive_does_not_come_out_of_it_into_use() {
 }
 
 #[test]
-fn what_was_in_quarantine_comes_back_to_quarantine() {
+fn archived_quarantined_executor_is_restored_to_quarantine() {
     let folder = tempfile::tempdir().unwrap();
     let mut pool = first(folder.path());
     pool[0].code.push(' ');

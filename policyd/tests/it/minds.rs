@@ -157,7 +157,7 @@ fn a_turn_and_a_month_have_tokens_of_their_own() {
 }
 
 #[test]
-fn what_a_mind_that_is_gone_does_not_tell_counts_as_it_was_granted() {
+fn unreported_usage_of_lost_mind_counts_as_granted() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path(), 1_000, 500).await;

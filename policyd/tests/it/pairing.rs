@@ -153,7 +153,7 @@ fn codes_are_told_once_a_minute_and_void_after_ten_and_after_a_restart() {
 }
 
 #[test]
-fn nobody_is_paired_by_the_scheduler_by_a_guest_or_as_a_stranger() {
+fn pairing_is_refused_for_scheduler_guest_and_stranger_standing() {
     run(async {
         let folder = tempfile::tempdir().unwrap();
         let world = World::usual(folder.path()).await;
@@ -219,7 +219,7 @@ fn a_raise_ends_by_itself_also_in_an_open_turn_and_is_shown_by_check() {
 }
 
 #[test]
-fn who_is_locked_out_stays_so_over_a_restart_and_not_a_moment_longer() {
+fn pairing_lockout_survives_restart_and_ends_on_time() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::usual(folder.path()).await;

@@ -167,7 +167,7 @@ fn three_failures_a_day_quarantine_executor_until_owner_restores_it() {
 }
 
 #[test]
-fn what_the_owner_stops_while_the_doctor_tries_it_stays_stopped() {
+fn owners_stop_survives_a_concurrent_doctor_trial() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = two_readers(folder.path()).await;

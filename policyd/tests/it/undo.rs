@@ -167,7 +167,7 @@ fn an_act_is_taken_back_once_by_a_call_that_is_decided_like_any_other() {
 }
 
 #[test]
-fn what_could_not_be_taken_back_is_said_and_can_be_tried_again() {
+fn failed_undo_is_reported_and_can_be_retried() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path()).await;
@@ -215,7 +215,7 @@ fn interrupted_act_is_unknown_and_interrupted_undo_continues() {
 }
 
 #[test]
-fn what_said_itself_that_it_changed_nothing_is_not_taken_back() {
+fn act_that_reported_no_change_is_not_undone() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path()).await;

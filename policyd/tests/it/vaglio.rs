@@ -182,7 +182,7 @@ fn a_malformed_telos_leaves_the_last_good_one_in_force_and_is_said_once() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_not_proposed() {
+fn proposal_that_cannot_be_recorded_is_not_made() {
     run(async {
         let folder = tempfile::tempdir().unwrap();
         let world = house(folder.path()).await;
@@ -248,7 +248,7 @@ fn the_constitution_in_force_survives_a_restart_and_a_vanished_file() {
 }
 
 #[test]
-fn nobody_but_the_owner_looks_at_proposals_or_performs_the_rite() {
+fn only_owner_sees_proposals_and_performs_the_rite() {
     run(async {
         let folder = tempfile::tempdir().unwrap();
         let world = house(folder.path()).await;

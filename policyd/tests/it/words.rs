@@ -186,7 +186,7 @@ fn for_this_turn_is_for_this_turn() {
 }
 
 #[test]
-fn what_is_asked_each_time_is_not_stored() {
+fn approval_asked_each_time_is_not_stored_as_grant() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = world(folder.path()).await;

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_listed_by_default_could_be_listed_by_hand() {
+    fn default_program_list_is_valid_and_sorted() {
         assert_eq!(refused_list(&list(&DEFAULT)), None);
         assert!(DEFAULT.is_sorted());
     }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared_is_granted_only_where_it_is_listed() {
+    fn declared_program_is_granted_only_when_listed() {
         let listed = list(&["/usr/bin/wc", "/usr/bin/git"]);
         let granted = |exec: &str| granted(&manifest(exec), &listed);
         assert_eq!(granted(r#"{ exec = ["*"] }"#), Ok(vec!["/usr/bin/wc", "/usr/bin/git"]));

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_call_names_is_read_as_a_path_in_one_way() {
+    fn outside_path_has_one_reading() {
         let settings = settings();
         for (text, place) in [
             ("~/Pictures/a.jpg", Some("/home/ada/Pictures/a.jpg")),

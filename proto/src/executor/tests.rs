@@ -435,7 +435,7 @@ fn check(path: &str) -> Option<Forbidden> {
 }
 
 #[test]
-fn what_is_the_owners_work_is_not_closed() {
+fn ordinary_owner_paths_are_not_closed() {
     for path in [
         "notes/welcome.md",
         "",

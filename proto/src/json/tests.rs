@@ -45,7 +45,7 @@ fn the_length_limit_holds_at_its_edge() {
 }
 
 #[test]
-fn what_two_readers_could_read_differently_is_refused() {
+fn ambiguous_json_is_refused() {
     for text in [
         "",
         " ",
@@ -151,7 +151,7 @@ fn references_are_found_in_order_and_replaced() {
 }
 
 #[test]
-fn what_looks_like_a_reference_but_is_none_is_refused() {
+fn malformed_reference_is_refused() {
     for bad in [
         json!({"t": {"$ref": "c1#/a", "x": 1}}),
         json!({"t": {"$ref": 1}}),

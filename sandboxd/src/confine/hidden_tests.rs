@@ -126,7 +126,7 @@ fn a_call_sees_the_secret_that_it_names_and_no_closed_place() {
 }
 
 #[test]
-fn what_changes_in_a_folder_that_was_remembered_is_seen() {
+fn change_in_a_cached_folder_is_seen() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     put(root, "a/b/c/notes.md");
@@ -153,7 +153,7 @@ fn what_changes_in_a_folder_that_was_remembered_is_seen() {
 }
 
 #[test]
-fn what_is_too_deep_or_too_much_is_not_shown_or_not_run() {
+fn too_deep_or_large_workspace_is_hidden_or_call_refused() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     // Deeper than any path can name: made step by step.

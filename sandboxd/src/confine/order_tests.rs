@@ -17,7 +17,7 @@ fn text(path: &[u8]) -> String {
 }
 
 #[test]
-fn what_the_plan_says_is_what_the_seal_reads() {
+fn seal_order_round_trips_from_the_plan() {
     let plan = writer("\"workspace/\"").unwrap();
     let bytes = of_plan(&plan, &filter(), Some(7), &[WORKSPACE, "/workspace/executors"]);
     let order = Order::read(&bytes).unwrap();

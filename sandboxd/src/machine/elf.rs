@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_of_this_machine_is_said_to_be_none() {
+    fn foreign_or_malformed_elf_is_refused() {
         let mut other = program();
         // Another machine, another width.
         other[18] = 0x14;

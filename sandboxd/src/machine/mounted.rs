@@ -101,7 +101,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_table_says_it_is_read_to_its_end(table in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn mount_table_parser_reads_any_table_to_the_end(table in prop::collection::vec(any::<u8>(), 0..400)) {
             let _ = below_in(&table, b"/x").count();
         }
     }

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_writes_writes_there_only_and_nothing_outside_is_shown() {
+    fn restricted_plan_writes_only_the_given_folders() {
         let folders = names(&["shared"]);
         let plan = writer("\"workspace/\"").unwrap().only(&folders).unwrap();
         assert_eq!(shown(&plan), [("/writable/shared", "/workspace/shared", Use::WriteGrant)]);

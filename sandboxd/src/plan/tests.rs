@@ -284,7 +284,7 @@ fn no_mount_can_be_writable_against_its_purpose_or_gain_anything() {
 }
 
 #[test]
-fn what_lies_in_the_workspace_is_never_run() {
+fn executable_mount_from_the_workspace_is_rejected() {
     for purpose in [Use::Program, Use::Library, Use::Stdlib] {
         let inside = "/workspace/notes/python".to_owned();
         let made = with_mount(|mount| (mount.source, mount.target) = (inside.clone(), inside), purpose);

@@ -42,7 +42,7 @@ fn references_are_replaced_wherever_they_stand_and_reported() {
 }
 
 #[test]
-fn what_a_result_holds_is_never_taken_for_a_reference() {
+fn reference_inside_a_result_is_not_resolved() {
     let secret = json!({"secret": 1});
     let (mut results, _) = with(1, &secret);
     put(&mut results, turn(1), 2, CallId::new(), &json!({"x": {"$ref": "c1#/secret"}}));
@@ -67,7 +67,7 @@ fn reference_to_other_turn_running_call_or_missing_field_fails() {
 }
 
 #[test]
-fn as_many_references_as_the_limit_and_not_one_more() {
+fn references_beyond_the_limit_are_refused() {
     let (mut results, _) = with(1, &json!({"a": 1}));
     let many = |count| json!({"p": vec![json!({"$ref": "c1#/a"}); count]});
     assert_eq!(resolve(&mut results, &many(MAX_REFERENCES)).unwrap().inputs.len(), MAX_REFERENCES);

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_run_as_the_limit_and_the_next_one_waits_for_an_end() {
+    fn call_beyond_the_limit_waits_for_a_free_place() {
         let running = Rc::new(Running::default());
         let mut slots: Vec<_> = (0..MAX_RUNNING).map(|_| running.admit(whose(1, None), None).unwrap()).collect();
         let call = CallId::new();

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn they_stand_in_the_request_and_nothing_is_added_without_any() {
+    fn secrets_are_added_to_the_request_only_when_present() {
         let secrets = Secrets::read(sealed(&json!({"a": "q\"uote"})), &names(&["a"])).unwrap();
         let request: Value = serde_json::from_slice(&secrets.put_into(b"{\"args\":{}}".to_vec())).unwrap();
         assert_eq!(request, json!({"args": {}, "secrets": {"a": "q\"uote"}}));

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_given_up_leaves_nothing() {
+    fn cancelled_speculative_call_leaves_nothing() {
         let ahead = Rc::new(Ahead::default());
         let call = CallId::new();
         drop(ahead.expect(1, call));

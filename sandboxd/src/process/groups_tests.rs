@@ -64,7 +64,7 @@ fn cgroup_without_swap_limit_is_accepted_but_not_without_memory_limit() {
 }
 
 #[test]
-fn what_a_group_has_stopped_is_read_and_nothing_else_is_taken_for_it() {
+fn only_cgroup_events_count_as_stopped_by_the_group() {
     let root = tempfile::tempdir().unwrap();
     let groups = subtree(root.path());
     let group = group(root.path(), &groups);
@@ -78,7 +78,7 @@ fn what_a_group_has_stopped_is_read_and_nothing_else_is_taken_for_it() {
 }
 
 #[test]
-fn what_cannot_be_removed_is_tried_again_and_bounded() {
+fn unremovable_cgroups_are_retried_and_bounded() {
     let root = tempfile::tempdir().unwrap();
     let groups = subtree(root.path());
     // Files keep a folder from being removed, as a living process keeps a group.
@@ -94,7 +94,7 @@ fn what_cannot_be_removed_is_tried_again_and_bounded() {
 }
 
 #[test]
-fn what_an_earlier_one_has_left_is_removed_and_the_own_group_stays() {
+fn leftover_cgroups_are_removed_except_the_own() {
     let root = tempfile::tempdir().unwrap();
     std::fs::create_dir(root.path().join(SANDBOXD)).unwrap();
     std::fs::create_dir(root.path().join("call-7")).unwrap();

@@ -55,7 +55,7 @@ fn each_breach_has_a_name_of_its_own() {
 }
 
 #[test]
-fn what_the_host_script_says_is_taken_for_what_it_is() {
+fn host_script_report_is_parsed_as_sent() {
     let fault = |kind| Some(Frame::Fault(kind, "x".to_owned()));
     assert_eq!(outcome(None, fault(FaultKind::Memory), FINE, "", ""), Outcome::MemoryExceeded);
     assert_eq!(outcome(None, fault(FaultKind::Processes), FINE, "", ""), Outcome::ProcessesExceeded);
@@ -74,7 +74,7 @@ fn a_sandbox_that_was_not_built_says_why_and_nobody_else_can_say_it() {
 }
 
 #[test]
-fn of_its_output_only_the_end_is_kept() {
+fn only_the_end_of_output_is_kept() {
     let mut log = Log::default();
     for round in 0..10_u8 {
         log.keep(&[b'0' + round; 4096]);
@@ -123,7 +123,7 @@ fn only_reported_seal_failure_counts_as_nothing_ran() {
 }
 
 #[test]
-fn what_a_control_group_has_stopped_says_why_nobody_else_could_say_it() {
+fn cgroup_events_explain_a_kill_unless_the_clock_did() {
     let killed = Ended { code: None, signal: Some(libc::SIGKILL), ..FINE };
     let judged = |stopped| by_its_group(judge(None, None, false, killed, "", &LIMITS, ""), stopped, &LIMITS).0;
     assert_eq!(judged(Stopped::default()), Outcome::Crashed);
@@ -138,7 +138,7 @@ fn what_a_control_group_has_stopped_says_why_nobody_else_could_say_it() {
 }
 
 #[test]
-fn what_programs_have_used_or_were_refused_counts_for_who_ran_them() {
+fn limits_hit_by_child_programs_count_for_the_call() {
     let all = |outcome, cpu_us, processes| {
         let stopped = Stopped { memory: false, processes };
         by_all_of_it(outcome, Ended { cpu_us, ..FINE }, stopped, &LIMITS).map(|(outcome, _)| outcome)

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_has_no_fault_and_what_does_not_names_the_place() {
+    fn schema_fault_names_the_place() {
         let contract = contract();
         assert_eq!(contract.input_fault(&json!({"path": "a"})), None);
         assert!(contract.input_fault(&json!({"path": 1})).unwrap().contains("/path"));

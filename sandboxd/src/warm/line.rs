@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_waits_behind_a_word_that_is_given_up_is_refused() {
+    async fn ask_queued_behind_a_cancelled_one_is_refused() {
         let (line, _helper) = pair();
         let (mut one, mut two) = ([0; 8], [0; 8]);
         let mut first = Box::pin(line.ask(&[b"first"], &[], &mut one));

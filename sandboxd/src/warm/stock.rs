@@ -178,7 +178,7 @@ mod tests {
         Standing { zygote: true, age: Duration::ZERO, forks: 0, suspect: false, children: IDLE_CHILDREN, quiet: None };
 
     #[test]
-    fn what_follows_often_is_expected_next() {
+    fn frequent_follower_is_expected_next() {
         let mut habits = Habits::default();
         for _ in 0..LEAST_SEEN {
             let turn = TurnId::new();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn one_turn_says_nothing_about_another() {
+    fn followers_are_learned_within_one_turn_only() {
         let mut habits = Habits::default();
         let (one, two) = (TurnId::new(), TurnId::new());
         for _ in 0..=LEAST_SEEN {

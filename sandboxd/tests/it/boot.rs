@@ -324,7 +324,7 @@ fn a_bit_flipped_while_it_runs_refuses_the_next_call() {
 }
 
 #[test]
-fn it_drains_and_ends_by_itself() {
+fn sandboxd_drains_and_exits() {
     run(async {
         let (mut set, _) = Set::boot().await;
         control::send_owned(&set.control, &Order::Drain(Drain {}), None).unwrap();
@@ -379,7 +379,7 @@ fn killed_in_the_middle_of_a_call_it_takes_the_executor_with_it() {
 }
 
 #[test]
-fn as_root_it_refuses_to_start() {
+fn sandboxd_refuses_to_start_as_root() {
     if !is_root() {
         println!("skipped: this test needs root to see that root is refused");
         return;

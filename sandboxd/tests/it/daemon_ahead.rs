@@ -55,7 +55,7 @@ fn prepared_call_is_recorded_as_started_with_the_confirmed_line() {
 }
 
 #[test]
-fn one_that_is_called_off_never_ran_and_its_place_is_free_again() {
+fn cancelled_prepared_call_never_runs_and_frees_its_place() {
     run(async {
         let pool = PoolOnDisk::new();
         let (id, digests) = pool.signed("fs_read");
@@ -101,7 +101,7 @@ fn when_policyd_goes_away_nothing_that_waited_for_its_word_runs() {
 }
 
 #[test]
-fn what_cannot_be_looked_through_or_has_no_room_is_refused_unrecorded() {
+fn unscannable_workspace_or_full_pool_refuses_before_recording() {
     run(async {
         let pool = PoolOnDisk::new();
         let (id, digests) = pool.signed("fs_read");

@@ -19,7 +19,7 @@ fn found(denial: Denial) -> String {
 }
 
 #[test]
-fn what_is_signed_verifies_and_what_is_unsigned_is_listed_as_a_candidate() {
+fn signed_executor_verifies_and_unsigned_is_a_candidate() {
     let pool = PoolOnDisk::new();
     let (signed, digests) = pool.signed("fs_read");
     let unsigned = pool.seed("fs_list");
@@ -307,7 +307,7 @@ fn install_is_refused_with_wrong_signature_or_changed_files() {
 }
 
 #[test]
-fn what_forms_no_executor_is_listed_with_its_fault() {
+fn malformed_executor_is_listed_with_its_fault() {
     let pool = PoolOnDisk::new();
     let id = pool.seed("fs_read");
     let mut registry = pool.trusting();

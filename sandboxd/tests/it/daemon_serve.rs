@@ -328,7 +328,7 @@ fn a_kill_reaches_the_calls_of_its_turn_and_their_end_is_recorded() {
 }
 
 #[test]
-fn what_was_stopped_before_it_began_does_not_run_and_its_end_is_recorded() {
+fn call_stopped_before_start_does_not_run_and_end_is_recorded() {
     run(async {
         let pool = PoolOnDisk::new();
         let (id, digests) = pool.signed("fs_read");
@@ -403,7 +403,7 @@ fn progress_reaches_policyd() {
 }
 
 #[test]
-fn whatever_an_executor_does_there_is_one_document_and_one_end() {
+fn every_run_yields_one_document_and_one_end() {
     run(async {
         let pool = PoolOnDisk::new();
         let (id, digests) = pool.signed("fs_read");

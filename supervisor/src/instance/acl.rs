@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_else_was_named_stays_and_nobody_unnamed_may_anything() {
+    fn access_list_keeps_named_users_and_denies_others() {
         let mut list = List::from([((USER, 1_001), 4), ((OTHER, NOBODY), 4), ((MASK, NOBODY), 0)]);
         list = SHARING.with(list, 6, 4, false);
         assert_eq!((list[&(USER, 1_001)], list[&(USER, 1_000)], list[&(OTHER, NOBODY)]), (4, 6, 0));

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_listed_is_taken_from_the_root_and_the_home() {
+    fn listed_folder_is_absolute_or_below_home() {
         let folders = of(&["~/Pictures"], &["/srv/photos"]).unwrap();
         assert_eq!(folders.read, ["/home/ada/Pictures"]);
         assert_eq!(folders.write, ["/srv/photos"]);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_closed_a_home_or_one_in_another_cannot_be_listed() {
+    fn closed_home_or_nested_folder_cannot_be_listed() {
         for (read, write) in [
             (&["~/.ssh"][..], &[][..]),
             (&["/etc"], &[]),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_opened_and_links_files_and_nothing_are_told_apart() {
+    fn listed_folder_is_opened_and_links_files_missing_are_distinct() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().canonicalize().unwrap();
         let at = |name: &str| folder.join(name);

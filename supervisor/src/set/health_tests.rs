@@ -199,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_happens_a_daemon_is_watched_or_started_again(steps in proptest::collection::vec(step(), 1..60)) {
+    fn every_daemon_is_always_running_or_scheduled(steps in proptest::collection::vec(step(), 1..60)) {
         let (mut health, mut now, mut alive) = (Health::default(), 0u64, true);
         health.started(now);
         for step in steps {

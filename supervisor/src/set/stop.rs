@@ -186,7 +186,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_ends_in_time_whoever_obeys(obedient in proptest::collection::vec(any::<bool>(), 7), hurry in 0u64..6_000, lives_on: bool) {
+        fn stop_ends_in_time_for_any_set_of_hanging_daemons(obedient in proptest::collection::vec(any::<bool>(), 7), hurry in 0u64..6_000, lives_on: bool) {
             let mut stop = Stop::new(RoleName::daemons());
             let obeys = |role: RoleName| RoleName::daemons().position(|one| one == role).is_some_and(|at| obedient[at]);
             let (mut now, mut hurried) = (0, false);

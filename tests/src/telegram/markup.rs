@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_servers_refuse_is_refused() {
+    fn markup_refused_by_telegram_is_refused() {
         for bad in ["<b>", "a < b", "<b><i></b></i>", "<script>x</script>", "</b>"] {
             assert!(parse(bad, "HTML").is_err(), "{bad}");
         }

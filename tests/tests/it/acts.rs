@@ -254,7 +254,7 @@ fn each_act_is_taken_back_exactly_and_once() {
 }
 
 #[test]
-fn what_was_changed_since_is_left_as_it_is_and_said() {
+fn undo_leaves_files_changed_since_and_says_so() {
     let set = Instance::start();
     assert_eq!(set.run("fs_write", &["path=notes/new.md", "content=mine"]).0, 0);
     put(&set, "notes/new.md", "the owner wrote something else");

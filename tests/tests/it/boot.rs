@@ -198,7 +198,7 @@ mod as_root {
     }
 
     #[test]
-    fn what_executors_make_can_be_changed_by_the_owner_at_once() {
+    fn owner_can_change_files_made_by_executors() {
         use std::os::unix::process::CommandExt;
 
         const OWNER: u32 = 64_320;

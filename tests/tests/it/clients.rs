@@ -90,7 +90,7 @@ fn tried(record: &str) -> BTreeMap<String, Tried> {
 }
 
 #[test]
-fn whatever_a_tester_makes_of_the_description_the_door_answers_as_it_says() {
+fn door_conforms_to_its_openapi_description_under_fuzzing() {
     let (set, web) = start();
     let owner = web.paired(&set, "owner");
     let folder = tempfile::tempdir().unwrap();

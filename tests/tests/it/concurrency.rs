@@ -57,7 +57,7 @@ fn drafts(folder: &Path) -> usize {
 }
 
 #[test]
-fn one_of_many_creates_of_one_path_succeeds_and_its_content_stays() {
+fn one_of_many_concurrent_creates_of_a_path_succeeds() {
     let set = Plan::new().config(UNHURRIED).start();
     for round in 0..6 {
         let path = format!("notes/round-{round}.md");

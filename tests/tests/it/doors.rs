@@ -188,7 +188,7 @@ fn answer_that_ends_without_door_is_journalled_by_next_door() {
 }
 
 #[test]
-fn who_stops_his_turn_at_a_later_door_stops_it() {
+fn turn_can_be_stopped_at_a_later_door() {
     let allowed = Arc::new(AtomicUsize::new(5));
     let (set, web) = slow_model(None, &allowed);
     let owner = web.paired(&set, "owner");

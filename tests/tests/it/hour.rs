@@ -26,7 +26,7 @@ fn door(set: &Instance, channel: &str) -> String {
 }
 
 #[test]
-fn what_the_interview_asked_is_used_in_greetings_and_for_the_clock() {
+fn interview_answers_are_used_in_greetings_and_for_the_clock() {
     let set = Instance::start();
     set.is_grown();
     let user = "# User\n\n- Name: Roberta\n- Time zone: Nowhere/Far (XYZ-11:30)\n";

@@ -291,7 +291,7 @@ fn guest_cannot_answer_his_card_over_http_or_see_owners_data() {
 }
 
 #[test]
-fn whoever_comes_back_misses_nothing_also_when_the_door_was_started_anew() {
+fn returning_http_client_misses_nothing_across_door_restart() {
     let (set, web) = start();
     let owner = web.paired(&set, "owner");
     let mut listening = owner.say("how many words are in notes/welcome.md");

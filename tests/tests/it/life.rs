@@ -72,7 +72,7 @@ fn archived_executor_is_refused_and_not_offered_until_restored() {
 }
 
 #[test]
-fn what_was_altered_in_the_archive_stays_there() {
+fn executor_altered_in_the_archive_is_not_restored() {
     let set = Instance::start();
     assert_eq!(set.json(&["executor", "archive", "fs_read"]).0, 0);
     let path = set.workspace("executors/fs_read/2.1.0/main.py");

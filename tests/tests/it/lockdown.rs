@@ -232,7 +232,7 @@ macro_rules! for_each_daemon {
             }
 
             #[test]
-            fn is_stopped_by_the_layers_and_by_nothing_else() {
+            fn forbidden_acts_are_stopped_by_the_layers_only() {
                 past_the_layers(RoleName::$role);
             }
         }

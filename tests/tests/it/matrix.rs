@@ -160,7 +160,7 @@ mod as_root {
     }
 
     #[test]
-    fn they_still_are_after_turns_restarts_and_kills() {
+    fn sockets_match_the_matrix_after_turns_restarts_and_kills() {
         let set = Plan::new().as_root().start();
         let _text = set.ask("how many words are in notes/welcome.md");
         for (name, pid) in set.pids() {

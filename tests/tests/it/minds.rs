@@ -83,7 +83,7 @@ fn rich() -> Prompt {
 }
 
 #[test]
-fn whole_conversations_are_understood_by_servers_that_others_have_written() {
+fn conversations_work_with_independent_model_servers() {
     let server = Aimock::start(&[]);
     for (kind, line) in kinds(server.port) {
         let model = format!("{kind}/m");
@@ -306,7 +306,7 @@ fn model_key_exists_only_in_mind_and_header_and_survives_restart() {
 }
 
 #[test]
-fn what_is_stopped_ends_at_once_counts_and_closes_the_connection() {
+fn stopped_thought_ends_at_once_and_closes_the_connection() {
     let (gone, seen) = std::sync::mpsc::channel();
     let gone = std::sync::Mutex::new(gone);
     let lie = move |_: usize, _: &str, stream: &mut std::net::TcpStream| {

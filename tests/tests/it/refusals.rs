@@ -190,7 +190,7 @@ mod as_root {
     }
 
     #[test]
-    fn what_is_mounted_into_the_workspace_is_not_part_of_it() {
+    fn mount_below_the_workspace_is_not_accessible() {
         let set = Plan::new().as_root().start();
         let place = set.workspace("notes/bound");
         std::fs::create_dir(&place).unwrap();

@@ -164,7 +164,7 @@ fn day_of(audit: &Path) -> PathBuf {
 }
 
 #[test]
-fn one_changed_byte_or_a_cut_line_stops_every_decision_after_a_restart() {
+fn changed_byte_or_cut_line_stops_decisions_after_restart() {
     let mut set = Instance::start();
     for _ in 0..3 {
         assert_eq!(call(&set).0, 0);

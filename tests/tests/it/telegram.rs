@@ -210,7 +210,7 @@ fn the_commands_do_what_they_say_under_the_name_of_who_says_them() {
 }
 
 #[test]
-fn what_was_done_is_taken_back_once_and_a_second_word_says_so() {
+fn telegram_undo_works_once_and_second_one_says_so() {
     let (set, server) = with_owner("");
     let journal = |set: &Instance| -> String {
         let read = |entry: std::fs::DirEntry| std::fs::read_to_string(entry.path()).unwrap_or_default();
@@ -256,7 +256,7 @@ fn updates_that_come_twice_or_out_of_order_are_each_answered_once() {
 }
 
 #[test]
-fn what_goes_wrong_on_the_way_is_borne_and_what_is_asked_for_is_obeyed() {
+fn telegram_errors_are_retried_and_retry_after_is_obeyed() {
     let (set, server) = with_owner("");
     for fault in [Fault::RetryAfter(1), Fault::ServerError, Fault::LostBefore] {
         server.fail("sendMessage", fault);

@@ -74,7 +74,7 @@ fn assert_the_second_call_took_its_text_from_the_first(lines: &[Line]) {
 }
 
 #[test]
-fn one_turn_has_three_witnesses_in_the_right_order() {
+fn turn_is_recorded_by_three_daemons_in_the_right_order() {
     let set = Instance::start();
     let (_, lines) = set.recording(|| set.ask("read notes/welcome.md"));
     let kinds: Vec<&str> = lines.iter().map(Line::kind).collect();
@@ -96,7 +96,7 @@ fn one_turn_has_three_witnesses_in_the_right_order() {
 }
 
 #[test]
-fn what_is_not_understood_runs_nothing_and_says_what_can_be_done() {
+fn unknown_request_runs_nothing_and_lists_abilities() {
     let set = Instance::start();
     let (output, lines) = set.recording(|| set.ctl(&["ask", "paint the moon green with a brush"]));
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);

@@ -157,7 +157,7 @@ fn nothing_but_the_place_that_was_decided_on_is_reached() {
 }
 
 #[test]
-fn what_has_no_end_is_ended() {
+fn endless_response_is_truncated_and_slow_one_times_out() {
     let world = World::start();
     let set = world.set();
     let endless = fetch(&set, &format!("http://site.example:{}/endless", world.http)).unwrap();
@@ -216,7 +216,7 @@ mod as_root {
     }
 
     #[test]
-    fn what_dials_for_an_executor_has_a_user_of_its_own() {
+    fn egress_helper_runs_as_a_user_of_its_own() {
         let world = World::start();
         let set = world.set_of(Plan::new().as_root());
         let [nursery] = children(HELPER, set.supervisor())[..] else { panic!("{:?}", named(HELPER)) };

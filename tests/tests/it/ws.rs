@@ -61,7 +61,7 @@ fn text(value: &Value) -> String {
 }
 
 #[test]
-fn what_is_said_wrongly_is_named_and_somebody_elses_turn_is_none() {
+fn malformed_frame_is_named_and_foreign_turn_is_not_found() {
     let (set, web) = start();
     let (owner, guest) = (web.paired(&set, "owner"), web.paired(&set, "guest"));
     let mut mine = Socket::open(&owner, "");

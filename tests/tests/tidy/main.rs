@@ -442,7 +442,7 @@ const SAID_TO_NOBODY: [&str; 27] = [
 ];
 
 #[test]
-fn whoever_is_told_no_on_a_channel_is_told_so_in_italian_too() {
+fn every_rule_of_a_refusal_has_an_italian_text() {
     let italian = text("crates/texts/texts/it.ftl");
     let told = italian.split("\nrefusal = ").nth(1).unwrap().split("\n}").next().unwrap();
     let mut silent = BTreeSet::new();

@@ -74,7 +74,7 @@ fn every_part_that_is_missing_is_named() {
 }
 
 #[test]
-fn what_is_waived_is_not_asked_for() {
+fn waived_layer_is_not_required() {
     let (mut intent, mut seen) = whole();
     intent.no_new_privs = None;
     intent.seccomp_filters = None;

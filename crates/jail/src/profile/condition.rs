@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_watched_is_judged_as_the_filter_would() {
+    fn watched_syscall_is_judged_as_the_filter_would() {
         let holds = |text: &str, arguments| Check::parse(text).unwrap().holds(77, &arguments);
         assert!(holds("low(arg2) & PROT_EXEC == 0", [0, 0, 3, 0, 0, 0]));
         assert!(!holds("low(arg2) & PROT_EXEC == 0", [0, 0, 7, 0, 0, 0]));
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
+    fn unknown_condition_is_refused() {
         for text in [
             "",
             "arg0",

@@ -70,7 +70,7 @@ fn only_mind_and_the_door_connect_and_only_the_door_takes_a_place() {
 }
 
 #[test]
-fn what_a_start_has_no_use_for_is_not_kept() {
+fn unneeded_syscalls_are_removed_from_the_profile() {
     let door = Profile::load("gatewayd").unwrap();
     let calls = door.calls.len();
     let spared = ["socket", "connect", "bind", "listen"];
@@ -80,7 +80,7 @@ fn what_a_start_has_no_use_for_is_not_kept() {
 }
 
 #[test]
-fn nobody_has_a_call_that_reaches_into_others_or_past_the_filter() {
+fn no_profile_lists_ptrace_like_or_filter_evading_syscalls() {
     for call in [
         "ptrace",
         "process_vm_readv",

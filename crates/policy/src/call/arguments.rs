@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_inside_a_path_argument_is_guarded_too() {
+    fn values_nested_in_a_path_argument_are_guarded() {
         let executor = spec(&[("/paths", "path"), ("/pick/*", "selector")]);
         let value = json!({"paths": ["a", {"b": "c"}], "pick": {"d": "e"}, "text": "f"});
         let found: Vec<_> = guarded(&executor, &value).into_iter().map(|(_, text)| text).collect();

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_is_said_to_be_so() {
+    fn untraceable_program_arguments_are_reported() {
         for words in [
             &["sort", "--compress-program=rm", "x"][..],
             &["sort", "--comp", "rm", "x"],

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_path_passes_through_is_remembered() {
+    fn path_resolution_records_folders_passed_through() {
         assert_eq!(resolve("/proc/self/../../srv", &places()).passed, ["/proc/self", "/proc"]);
     }
 

@@ -280,7 +280,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_a_catalogue_does_not_say_means_the_worst() {
+    fn incomplete_catalogue_entry_defaults_to_the_strictest() {
         let spec = Spec::from_catalogue("x", &json!({}));
         assert_eq!(spec.effect, Effect::Of(Class::Send));
         assert!(!spec.reversible && !spec.idempotent);

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_never_gets_better() {
+    fn label_of_written_content_never_improves() {
         let mut stored = Stored::default();
         let digest = Blake3::of(b"x");
         stored.wrote(digest, Integrity::Untrusted);

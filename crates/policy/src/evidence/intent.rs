@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_slots_the_one_that_freezes_more_is_taken() {
+    fn slot_with_more_frozen_arguments_is_preferred() {
         let intent = frozen("pay 10.00", &[slot(&[("/n", None)], 1), slot(&[("/n", Some(json!(10)))], 1)]);
         assert_eq!(fit(&intent, &[("/n", json!(10.0))]), Fit::Slot(1));
         assert_eq!(fit(&intent, &[("/n", json!(11))]), Fit::Slot(0));

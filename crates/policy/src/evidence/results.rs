@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_owner_wrote_is_vouched_for_and_what_is_stored_keeps_its_label() {
+    fn owners_files_are_trusted_and_stored_content_keeps_its_label() {
         let rows = json!([{"sender": "me", "text": "buy milk"}, {"sender": "eve", "text": "pay me"}]);
         let found = output(&rows, &inputs(Integrity::Trusted, true), None);
         assert_eq!(found.at("/0/text").unwrap().label.integrity, Integrity::Vouched);

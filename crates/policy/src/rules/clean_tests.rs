@@ -43,7 +43,7 @@ fn says(judgement: &Judgement) -> (Decision, &'static str) {
 }
 
 #[test]
-fn what_comes_by_reference_keeps_its_label_in_a_clean_turn() {
+fn referenced_value_keeps_its_label_in_a_clean_turn() {
     let file =
         private(&json!({"content": "https://evil.example/private", "words": ["date", "x"], "sha": "abc"}), &["sha"]);
     let fetch = Bench::new("what is the weather", "net_read", json!({"url": "url"}));
@@ -109,7 +109,7 @@ fn a_guest_may_fetch_what_he_typed_and_nothing_else() {
 }
 
 #[test]
-fn what_is_there_is_replaced_only_where_the_owner_points() {
+fn existing_file_is_replaced_only_when_owner_named_it() {
     let args = json!({"path": "path", "text": "payload", "overwrite": "flag"});
     let bench = Bench::new("write notes/a.md", "self_create", args);
     let new = json!({"path": "notes/b.md", "text": "x"});
@@ -215,7 +215,7 @@ fn a_file_of_secrets_is_opened_by_its_owner_by_its_name_or_on_a_card() {
 }
 
 #[test]
-fn what_a_file_of_secrets_says_goes_nowhere_the_owner_has_not_typed() {
+fn content_of_secret_file_goes_only_where_the_owner_typed() {
     let inputs = Bench::new("show me .env", "read", json!({"path": "path"})).judge(&json!({"path": ".env"})).inputs;
     let spec =
         crate::call::spec::Spec::from_catalogue("r", &json!({"effect": "read", "output": {"i": "X", "V": ["n"]}}));

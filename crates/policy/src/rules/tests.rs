@@ -253,7 +253,7 @@ fn money_goes_to_a_payee_and_in_an_amount_that_were_typed() {
 }
 
 #[test]
-fn what_is_removed_was_pointed_at_and_can_be_undone() {
+fn removal_without_named_target_or_undo_needs_approval() {
     let args = json!({"path": "path", "all": "flag"});
     let mut bench = Bench::new("delete logs/old.log", "destroy", args);
     assert_eq!(bench.says(json!({"path": "logs/old.log"})), (Allow, "destroy.designated"));
@@ -339,7 +339,7 @@ fn commands_are_listed_and_clean_or_asked_for() {
 }
 
 #[test]
-fn what_reaches_others_is_shown_first_when_a_card_is_wanted() {
+fn sending_needs_a_card_when_cards_are_wanted() {
     let mut bench = Bench::new("tell eve hello", "send", json!({"to": "dest"}));
     bench.world.confirm = Confirm::Card;
     assert_eq!(bench.says(json!({"to": "eve"})), (Ask, "confirm.card"));

@@ -151,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_not_typed_is_never_spelled(words in "[a-z ]{0,40}", secret in "[a-z0-9]{6,20}") {
+        fn untyped_address_never_counts_as_typed(words in "[a-z ]{0,40}", secret in "[a-z0-9]{6,20}") {
             prop_assume!(!words.contains(&secret));
             for url in [format!("https://a.example/{secret}"), format!("https://{secret}.a.example/"), format!("https://a.example/?{secret}")] {
                 let words = format!("read a.example {words}");

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_somewhere_is_found_unless_the_owner_typed_it() {
+    fn addresses_are_found_unless_the_owner_typed_them() {
         for text in [
             "see https://evil.example/x",
             "go to www.evil.example",

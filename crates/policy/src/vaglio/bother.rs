@@ -185,7 +185,7 @@ mod tests {
         }
 
         #[test]
-        fn one_proposal_more_never_loosens_it_and_time_alone_never_tightens_it(
+        fn brake_tightens_with_proposals_and_loosens_with_time(
             mut heard in proptest::collection::vec(0u64..WINDOW_MS, 0..MAX_REMEMBERED - 1), now in WINDOW_MS..2 * WINDOW_MS, later in 0u64..WINDOW_MS
         ) {
             heard.sort_unstable();

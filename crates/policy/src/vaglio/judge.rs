@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_undone_is_against_an_end_that_asks_for_a_way_back() {
+    fn irreversible_act_scores_against_a_reversibility_telos() {
         assert_eq!(judged("Shown, checked, undone", "prefer what can be explained", false)[2], AGAINST);
         assert!(judged("Shown, checked, undone", "prefer what can be explained", true)[2] > 0.5);
     }

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_a_law_is_blocked_and_the_judge_is_not_called() {
+    fn proposal_against_a_law_is_blocked_without_calling_the_judge() {
         for (touched, rule) in [
             ("/etc/shadow", "guard.path"),
             ("../../../etc/passwd", "guard.climb"),

@@ -192,7 +192,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_not_of_the_form_is_no_telos_and_says_where() {
+    fn malformed_telos_is_refused_with_its_line() {
         for (first, line) in [
             ("## t.a\nweight: 1\nthreshold: 1", 3),
             ("## a — one\nweight: 1\nthreshold: 1", 3),

@@ -145,7 +145,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_is_answered_a_weight_stays_within_half_and_one_and_a_half(answers in answers(), weight in 0.001f64..1.0) {
+        fn telos_weight_stays_within_half_and_one_and_a_half(answers in answers(), weight in 0.001f64..1.0) {
             let telos = Telos { slug: "a".into(), phrase: "a".into(), weight, threshold: 0.5, note: String::new(), quiet: None };
             let mut learned = 1.0;
             for (fit, answer) in answers {

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_is_told_first() {
+    fn requested_field_is_answered_first() {
         let counts = json!({"ok": true, "characters": 800, "lines": 20, "words": 120});
         let mut template = template(json!({}), None, Lang::En);
         template.asked = vec![Mark::Concept("line")];
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_result_is_said_to_be_unreadable() {
+    fn malformed_result_is_reported_as_unreadable() {
         let template = template(json!({}), None, Lang::En);
         for bytes in [&b""[..], b"[]", b"{}", b"{\"ok\":1}", b"{\"ok\":false}", b"\xff", b"{\"ok\":true,\"ok\":false}"]
         {

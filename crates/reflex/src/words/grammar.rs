@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_later_is_heard_as_such_and_a_text_about_it_is_not() {
+    fn request_for_later_is_recognised_but_not_text_about_it() {
         for later in [
             "every morning at 8 read notes/a.md",
             "read notes/a.md at 8:30",

@@ -371,7 +371,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_read_covers_what_the_hash_of_the_event_covers(event in any_event()) {
+        fn line_reader_covers_every_hashed_field(event in any_event()) {
             let line = to_line(&event);
             let mut covered = b"what was there before".to_vec();
             let borrowed = BorrowedLine::read(&line[..line.len() - 1], &mut covered).unwrap();

@@ -281,7 +281,7 @@ fn an_index_that_is_missing_or_damaged_is_rebuilt_and_told_of() {
 }
 
 #[test]
-fn what_memoryd_has_to_tell_is_bounded_while_nothing_can_be_recorded() {
+fn pending_events_are_bounded_while_recording_fails() {
     let bench = Bench::new();
     let mut chronicle = bench.open();
     for n in 0..2 * MAX_NEWS {

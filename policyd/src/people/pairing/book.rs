@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_locked_out_before_is_not_heard_until_his_time_is_over() {
+    fn locked_out_sender_is_refused_until_expiry() {
         let mut book = Book::default();
         book.lock(ON, "a".into(), 1_000);
         assert_eq!(book.locked(999), [(ON, "a".to_owned(), 1_000)]);
@@ -397,7 +397,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_becomes_known_more_often_than_codes_were_given_out(steps in proptest::collection::vec(step(), 0..120)) {
+        fn pairings_never_exceed_issued_codes(steps in proptest::collection::vec(step(), 0..120)) {
             let (mut book, mut now, mut given, mut known) = (Book::default(), 0, 0_u32, 0_u32);
             for step in steps {
                 match step {

@@ -96,7 +96,7 @@ fn a_shutdown_is_accepted_and_then_everything_ends() {
 }
 
 #[test]
-fn whoever_is_neither_owner_nor_root_is_refused() {
+fn control_client_neither_owner_nor_root_is_refused() {
     if skipped_without_root() {
         return;
     }
@@ -136,7 +136,7 @@ fn root_may_ask_an_ordinary_users_supervisor() {
 }
 
 #[test]
-fn one_client_too_many_is_told_to_come_back() {
+fn control_client_beyond_the_limit_is_told_to_retry() {
     let rig = Rig::start(As::Ordinary);
     let clients: Vec<_> = (0..metnos_supervisor::ctl::MAX_CLIENTS).map(|_| rig.client()).collect();
     for client in &clients {

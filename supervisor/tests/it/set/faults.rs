@@ -20,7 +20,7 @@ fn a_daemon_that_cannot_start_ends_the_start_with_its_own_words() {
 }
 
 #[test]
-fn nobody_is_started_before_policyd_has_opened_its_store() {
+fn no_daemon_starts_before_policyd_has_opened_its_store() {
     let mut rig = Rig::with(Plan { acts: vec![(RoleName::Policyd, "fail")], ..Plan::default() });
     assert_eq!(rig.word, "policyd does not start: exit status 3: the lock does not close");
     assert_eq!(rig.wait().code(), Some(1));

@@ -134,7 +134,7 @@ fn a_daemon_is_born_with_its_control_end_alone() {
 }
 
 #[test]
-fn where_others_may_not_enter_the_start_as_root_says_what_to_do() {
+fn start_as_root_below_closed_folder_explains_the_remedy() {
     if skipped_without_root() {
         return;
     }
