@@ -3,8 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use metnos_gatewayd::http::record::Heard;
-use metnos_gatewayd::http::{chat, guard::Names, route};
+use metnos_gatewayd::http::chat;
+use metnos_gatewayd::http::request::{guard::Names, route};
+use metnos_gatewayd::http::turns::record::Heard;
 use metnos_proto::json::{Limits, parse_object};
 
 fuzz_target!(|lines: Vec<(u8, String)>| {

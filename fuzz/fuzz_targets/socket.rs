@@ -6,7 +6,7 @@ use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
 use metnos_gatewayd::hooks::signed::{Claim, is_good};
-use metnos_gatewayd::http::{bounds::MAX_BODY, house, ws};
+use metnos_gatewayd::http::{house, limits::bounds::MAX_BODY, ws};
 use tungstenite::protocol::Role;
 use tungstenite::{Message, WebSocket};
 

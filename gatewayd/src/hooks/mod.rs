@@ -19,7 +19,7 @@ use metnos_proto::msg::people::{MAX_AUTOMATIONS, is_name};
 use metnos_proto::msg::planner::CancelTurn;
 use metnos_proto::payload::Sealed;
 
-use crate::http::rate::Bucket;
+use crate::http::limits::rate::Bucket;
 use crate::session::Door;
 use crate::session::voice::{Ear, Speaker, Telling, Told, Voice};
 use kept::{Kept, Secret};

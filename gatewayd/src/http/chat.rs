@@ -10,13 +10,13 @@ use metnos_proto::msg::policyd::CardWaits;
 use metnos_texts::{Key, card, tell};
 use serde_json::{Map, Value};
 
-use super::body;
-use super::documents::{
+use crate::http::documents::problem::Problem;
+use crate::http::documents::{
     Asked as _, Chat, ChatAnswer, ChatChoice, ChatError, ChatProblem, Chunk, ChunkChoice, Completion, Content, Delta,
     Model, Models,
 };
-use super::problem::Problem;
-use super::record::value;
+use crate::http::request::body;
+use crate::http::turns::record::value;
 use crate::session::voice::Told;
 
 /// The one model there is.

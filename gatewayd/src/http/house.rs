@@ -11,11 +11,12 @@ use hyper::http::request::Parts;
 use metnos_proto::msg::people::{LookAt, LookHere, MAX_PAGE};
 use serde_json::Value;
 
-use super::documents::{AuditPage, ExecutorsPage, HookTaken, MnestsPage, SchedulesPage};
-use super::problem::Problem;
-use super::{Caller, Http, body};
+use super::{Caller, Http};
 use crate::hooks::signed::{Claim, is_good};
 use crate::hooks::{Firing, MAX_DATA};
+use crate::http::documents::problem::Problem;
+use crate::http::documents::{AuditPage, ExecutorsPage, HookTaken, MnestsPage, SchedulesPage};
+use crate::http::request::body;
 
 /// How many lines a page has, when nobody says.
 const PAGE: u32 = 50;

@@ -1,33 +1,22 @@
 //! The door's channel for programs and pages of this machine: HTTP on the loopback. It keeps no token: whoever speaks
 //! is known by a digest, which policyd is asked about at each request. It must never take a word under a name that it
-//! was not shown the token of, nor hold more for a client than [`bounds`] says.
+//! was not shown the token of, nor hold more for a client than [`limits::bounds`] says.
 //!
 //! A connection carries one request and is closed, or becomes a WebSocket: there is no second request that something
 //! could be smuggled into.
-//! [`route`] says what there is, [`guard`] who may ask at all, [`serve`] does it, [`stream`], [`ws`] and
-//! [`record`] tell a turn to whoever comes back; [`documents`] are what is read and written, as [`describe`] says.
+//! [`request::route`] says what there is, [`request::guard`] who may ask at all, [`serve`] does it, [`turns::stream`], [`ws`]
+//! and [`turns::record`] tell a turn to whoever comes back; [`documents`] are what is read and written, as
+//! [`documents::describe`] says.
 
-mod body;
-pub mod bounds;
 pub mod chat;
-pub mod describe;
 pub mod documents;
-pub mod guard;
-mod head;
 pub mod house;
+pub mod limits;
 pub mod listening;
-mod media;
-mod messages;
-mod owners;
-pub mod patience;
 pub mod place;
-pub mod problem;
-pub mod rate;
-pub mod record;
-pub mod route;
+pub mod request;
 pub mod serve;
-pub mod stream;
-mod turns;
+pub mod turns;
 pub mod ws;
 
 #[cfg(test)]
@@ -50,16 +39,17 @@ use tokio::sync::{Notify, watch};
 
 use crate::session::Door;
 use crate::session::voice::{Ear, Speaker, Voice};
-use bounds::{
+use limits::bounds::{
     HEAD_WITHIN, MAX_CALLERS, MAX_CONNECTIONS, MAX_HEAD, MAX_HEADERS, MAX_RECORDS, MAX_UNHEARD, PAIRINGS_IN_ALL,
     PAIRINGS_PER_MINUTE, UNKNOWN_PER_MINUTE, WRONG_PER_MINUTE,
 };
-use guard::Names;
-use head::Judged;
-use patience::Patient;
-use rate::Bucket;
-use record::{Record, Stand};
-use stream::Counted;
+use limits::patience::Patient;
+use limits::rate::{self, Bucket};
+use request::guard::Names;
+use request::head::Judged;
+use turns::owners;
+use turns::record::{Record, Stand};
+use turns::stream::Counted;
 
 /// How long the door waits when it has no descriptor left for another connection.
 const FULL_PAUSE: Duration = Duration::from_millis(200);

@@ -14,8 +14,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::time::Instant;
 
 use super::Http;
-use super::bounds::*;
-use super::guard::Token;
+use crate::http::limits::bounds::*;
+use crate::http::request::guard::Token;
 use crate::session::stage::Stage;
 use crate::session::voice::{Ear, Told};
 use crate::testing::{run, until};

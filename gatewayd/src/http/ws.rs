@@ -28,16 +28,19 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
-use super::bounds::{
+use super::{Caller, Http};
+use crate::http::documents::Do;
+use crate::http::documents::messages::reply;
+use crate::http::documents::problem::Problem;
+use crate::http::limits::bounds::{
     ALIVE_EVERY, CLOSE_WITHIN, FRAMES_PER_MINUTE, MAX_ASKS, MAX_BODY, MAX_DEPTH, MAX_DISCARDED, MAX_PIECES, MAX_REF,
 };
-use super::documents::Do;
-use super::messages::reply;
-use super::problem::Problem;
-use super::rate::Bucket;
-use super::record::{Heard, Record, value};
-use super::stream::{Counted, Listening, Out, Words, tell};
-use super::{Caller, Http, body, route, turns};
+use crate::http::limits::rate::Bucket;
+use crate::http::request::body;
+use crate::http::request::route;
+use crate::http::turns;
+use crate::http::turns::record::{Heard, Record, value};
+use crate::http::turns::stream::{Counted, Listening, Out, Words, tell};
 
 /// The one version there is.
 const WEBSOCKET: &str = "13";

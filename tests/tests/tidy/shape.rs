@@ -36,7 +36,6 @@ const MAX_FILES: usize = 16;
 /// Folders that hold more, each with its reason.
 const WIDE_FOLDERS: &[(&str, &str)] = &[
     ("fuzz/fuzz_targets", "one file a target, as cargo-fuzz wants it"),
-    ("gatewayd/src/http", "to be parted"),
     ("memoryd/src/memory", "to be parted"),
     ("mind/src", "to be parted"),
     ("policyd/src/calls", "to be parted"),

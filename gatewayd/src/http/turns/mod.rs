@@ -1,5 +1,9 @@
 //! What a known client may do with its turns and cards, by a request or over a WebSocket.
 
+pub(super) mod owners;
+pub mod record;
+pub mod stream;
+
 use std::rc::Rc;
 
 use hyper::StatusCode;
@@ -12,15 +16,19 @@ use metnos_proto::payload::Sealed;
 use metnos_texts::card;
 use serde_json::Value;
 
-use super::documents::{CardShown, Cards, Choice, Settled, Stopped, WORDS};
-use super::problem::Problem;
-use super::record::{Heard, Record, Stand};
-use super::stream::{Counted, Listening, Words};
-use super::{Caller, Http};
+use crate::http::documents::problem::Problem;
+use crate::http::documents::{CardShown, Cards, Choice, Settled, Stopped, WORDS};
+use crate::http::turns::record::{Heard, Record, Stand};
+use crate::http::turns::stream::{Counted, Listening, Words};
+use crate::http::{Caller, Http};
 use crate::session::say::Taken;
 
 /// Takes words and opens a turn; its record.
-pub(super) async fn open(http: &Rc<Http>, caller: &Caller, words: &str) -> Result<(TurnId, Rc<Record>), Problem> {
+pub(in crate::http) async fn open(
+    http: &Rc<Http>,
+    caller: &Caller,
+    words: &str,
+) -> Result<(TurnId, Rc<Record>), Problem> {
     if words.trim().is_empty() {
         return Err(Problem::field("text", "empty", WORDS));
     }
@@ -39,7 +47,7 @@ pub(super) async fn open(http: &Rc<Http>, caller: &Caller, words: &str) -> Resul
 }
 
 /// Whether the client may open one more stream.
-pub(super) fn has_room(caller: &Caller) -> Result<(), Problem> {
+pub(in crate::http) fn has_room(caller: &Caller) -> Result<(), Problem> {
     let most = caller.most_streams.get();
     if caller.streams.get() < most {
         return Ok(());
@@ -49,14 +57,14 @@ pub(super) fn has_room(caller: &Caller) -> Result<(), Problem> {
 }
 
 /// One more stream of the client, which follows this turn.
-pub(super) fn listening(caller: &Caller, turn: TurnId, heard: Heard, words: Words) -> Listening {
+pub(in crate::http) fn listening(caller: &Caller, turn: TurnId, heard: Heard, words: Words) -> Listening {
     let gone = caller.gone.borrow().subscribe();
     let streams = Counted::new(&caller.streams);
     Listening { turn, principal: caller.principal.clone(), heard, words, gone, streams }
 }
 
 /// What was kept of a turn of this client, also when another door had opened it.
-pub(super) async fn found(http: &Rc<Http>, turn: TurnId, caller: &Rc<Caller>) -> Option<Rc<Record>> {
+pub(in crate::http) async fn found(http: &Rc<Http>, turn: TurnId, caller: &Rc<Caller>) -> Option<Rc<Record>> {
     if let Some(record) = http.record(turn, caller) {
         return Some(record);
     }
@@ -65,13 +73,13 @@ pub(super) async fn found(http: &Rc<Http>, turn: TurnId, caller: &Rc<Caller>) ->
 }
 
 /// How far a client says that it has heard, in this field.
-pub(super) fn heard(field: &str, id: &str) -> Result<Heard, Problem> {
+pub(in crate::http) fn heard(field: &str, id: &str) -> Result<Heard, Problem> {
     let expected = "the id of an event of this turn, such as 12.345";
     Heard::parse(id).ok_or_else(|| Problem::field(field, "something else", expected))
 }
 
 /// What was kept of a turn for a client that comes back to it; `None` when it has heard all of it.
-pub(super) async fn come_back(
+pub(in crate::http) async fn come_back(
     http: &Rc<Http>,
     caller: &Rc<Caller>,
     turn: TurnId,
@@ -91,7 +99,7 @@ pub(super) async fn come_back(
 }
 
 /// What the journal has of a turn of this principal.
-pub(super) async fn journalled(
+pub(in crate::http) async fn journalled(
     http: &Http,
     turn: TurnId,
     principal: &str,
@@ -100,14 +108,14 @@ pub(super) async fn journalled(
 }
 
 /// Stops a turn of this client.
-pub(super) async fn stop(http: &Rc<Http>, caller: &Rc<Caller>, turn: TurnId) -> Result<Stopped, Problem> {
+pub(in crate::http) async fn stop(http: &Rc<Http>, caller: &Rc<Caller>, turn: TurnId) -> Result<Stopped, Problem> {
     let number = found(http, turn, caller).await.map_or(caller.voice.number, |record| record.number);
     let stopped = http.door.stop(number, turn).await?;
     Ok(Stopped { turn: turn.to_string(), was_open: stopped.was_open })
 }
 
 /// The cards of this client that wait.
-pub(super) async fn cards(http: &Rc<Http>, caller: &Rc<Caller>) -> Result<Cards, Problem> {
+pub(in crate::http) async fn cards(http: &Rc<Http>, caller: &Rc<Caller>) -> Result<Cards, Problem> {
     let shown = |shown: &Value| {
         let face = card::face(shown, shown["id"].as_str().unwrap_or_default(), card::lang(shown));
         CardShown::of(shown, &card::document(&face))
@@ -117,7 +125,7 @@ pub(super) async fn cards(http: &Rc<Http>, caller: &Rc<Caller>) -> Result<Cards,
 }
 
 /// Hands on what this client says to a card.
-pub(super) async fn settle(
+pub(in crate::http) async fn settle(
     http: &Rc<Http>,
     caller: &Rc<Caller>,
     id: String,

@@ -1,6 +1,11 @@
 //! Every document of the HTTP channel: what is read and what is written, each as one type. The description of the channel
 //! is made from these types, so that it says what the door does. Names and meaning are in `docs/formats.md`.
 
+pub mod describe;
+pub(super) mod media;
+pub(super) mod messages;
+pub mod problem;
+
 use metnos_proto::msg::common;
 use metnos_proto::msg::planner::CallState;
 use schemars::JsonSchema;

@@ -5,7 +5,7 @@ use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::{Method, StatusCode, Uri};
 use metnos_proto::ids::Blake3;
 
-use super::problem::Problem;
+use crate::http::documents::problem::Problem;
 
 /// Digits of a token: 256 bits.
 const TOKEN_DIGITS: usize = 64;

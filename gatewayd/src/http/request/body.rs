@@ -10,13 +10,13 @@ use hyper::http::request::Parts;
 use metnos_proto::json::{Limits, parse_object};
 use serde_json::{Map, Value};
 
-use super::bounds::{BODY_WITHIN, MAX_BODY, MAX_DEPTH, MAX_DISCARDED};
-use super::documents::Asked;
-use super::media::JSON;
-use super::problem::Problem;
+use crate::http::documents::Asked;
+use crate::http::documents::media::JSON;
+use crate::http::documents::problem::Problem;
+use crate::http::limits::bounds::{BODY_WITHIN, MAX_BODY, MAX_DEPTH, MAX_DISCARDED};
 
 /// The body of a request, as an object without a key twice.
-pub(super) async fn object(head: &Parts, body: &mut Incoming) -> Result<Map<String, Value>, Problem> {
+pub(in crate::http) async fn object(head: &Parts, body: &mut Incoming) -> Result<Map<String, Value>, Problem> {
     let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("none");
     // A form of another site can send neither this type nor anything that is read like it.
     if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(JSON)) {
@@ -29,7 +29,7 @@ pub(super) async fn object(head: &Parts, body: &mut Incoming) -> Result<Map<Stri
 }
 
 /// The bytes of a body: at most so many, and in time.
-pub(super) async fn within(body: &mut Incoming, most: usize) -> Result<Vec<u8>, Problem> {
+pub(in crate::http) async fn within(body: &mut Incoming, most: usize) -> Result<Vec<u8>, Problem> {
     match tokio::time::timeout(BODY_WITHIN, whole(body, most)).await {
         Ok(bytes) => bytes,
         Err(_) => {
@@ -62,7 +62,7 @@ async fn whole(body: &mut Incoming, most: usize) -> Result<Vec<u8>, Problem> {
 }
 
 /// Reads on for a moment: a client that is cut off while it sends does not hear why.
-pub(super) async fn discard(body: &mut Incoming) {
+pub(in crate::http) async fn discard(body: &mut Incoming) {
     let reading = async {
         let mut left = MAX_DISCARDED;
         while let Some(Ok(frame)) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
@@ -76,7 +76,7 @@ pub(super) async fn discard(body: &mut Incoming) {
 }
 
 /// Reads a document, and names the field that does not fit.
-pub(super) fn read<T: Asked>(object: &Map<String, Value>) -> Result<T, Problem> {
+pub(in crate::http) fn read<T: Asked>(object: &Map<String, Value>) -> Result<T, Problem> {
     serde_path_to_error::deserialize(Value::Object(object.clone())).map_err(|error| {
         let said = error.inner().to_string();
         // Of a field that is missing or unknown the path does not speak, but the message does.

@@ -13,11 +13,12 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
-use super::Http;
-use super::bounds::{AGAIN_MS, ALIVE_EVERY, MAX_PIECES};
-use super::documents::{End, Turn};
-use super::record::{Heard, Record, Stand, shown, value};
-use super::{chat, messages};
+use crate::http::Http;
+use crate::http::chat;
+use crate::http::documents::messages;
+use crate::http::documents::{End, Turn};
+use crate::http::limits::bounds::{AGAIN_MS, ALIVE_EVERY, MAX_PIECES};
+use crate::http::turns::record::{Heard, Record, Stand, shown, value};
 use crate::session::voice::Told;
 
 /// What is written back.
@@ -152,7 +153,12 @@ pub fn follow(http: &Rc<Http>, record: Option<Rc<Record>>, listening: Listening)
 }
 
 /// The same, to whoever takes the pieces.
-pub(super) fn tell(http: &Rc<Http>, record: Option<Rc<Record>>, listening: Listening, pieces: mpsc::Sender<Bytes>) {
+pub(in crate::http) fn tell(
+    http: &Rc<Http>,
+    record: Option<Rc<Record>>,
+    listening: Listening,
+    pieces: mpsc::Sender<Bytes>,
+) {
     let http = Rc::clone(http);
     tokio::task::spawn_local(async move {
         let mut gone = listening.gone.clone();

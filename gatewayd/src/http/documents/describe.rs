@@ -8,9 +8,10 @@ use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::bounds::MAX_BODY;
-use super::media::{EVENTS, JSON, PROBLEM};
-use super::{Http, documents};
+use crate::http::Http;
+use crate::http::documents;
+use crate::http::documents::media::{EVENTS, JSON, PROBLEM};
+use crate::http::limits::bounds::MAX_BODY;
 
 /// The type of the numbers.
 pub const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -342,7 +343,7 @@ mod tests {
     use metnos_proto::ids::TurnId;
 
     use super::*;
-    use crate::http::route::{Lost, find};
+    use crate::http::request::route::{Lost, find};
 
     #[test]
     fn described_operations_match_the_routes() {

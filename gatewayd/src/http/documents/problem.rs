@@ -4,7 +4,7 @@
 use hyper::StatusCode;
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
 
-use super::documents;
+use crate::http::documents;
 
 /// The longest part of a value that is shown back.
 const MAX_SHOWN: usize = 64;

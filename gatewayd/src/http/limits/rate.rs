@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use tokio::time::Instant;
 
-use super::bounds::MAX_SOURCES;
+use crate::http::limits::bounds::MAX_SOURCES;
 
 /// A bucket of so many a minute, full at first.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use hyper::body::Bytes;
 use metnos_proto::ids::TurnId;
 use serde_json::Value;
 
-use super::bounds::AGAIN_MS;
-use super::documents::Tell;
-use super::record::{Heard, value};
+use crate::http::documents::Tell;
+use crate::http::limits::bounds::AGAIN_MS;
+use crate::http::turns::record::{Heard, value};
 
 fn message(tell: &Tell) -> Bytes {
     Bytes::from(value(tell).to_string())
@@ -15,26 +15,26 @@ fn message(tell: &Tell) -> Bytes {
 
 /// An event as a message.
 #[must_use]
-pub(super) fn event(name: &'static str, at: Heard, data: Value) -> Bytes {
+pub(in crate::http) fn event(name: &'static str, at: Heard, data: Value) -> Bytes {
     message(&Tell { event: name, id: Some(at.to_string()), reference: None, status: None, data })
 }
 
 /// An event that belongs to no stream of the client's.
 #[must_use]
-pub(super) fn told(name: &'static str, data: Value) -> Bytes {
+pub(in crate::http) fn told(name: &'static str, data: Value) -> Bytes {
     message(&Tell { event: name, id: None, reference: None, status: None, data })
 }
 
 /// What has a client listen once more in a while.
 #[must_use]
-pub(super) fn again(turn: TurnId) -> Bytes {
+pub(in crate::http) fn again(turn: TurnId) -> Bytes {
     let data = serde_json::json!({"turn": turn.to_string(), "after_ms": AGAIN_MS});
     message(&Tell { event: "again", id: None, reference: None, status: None, data })
 }
 
 /// The answer to what a client has said.
 #[must_use]
-pub(super) fn reply(reference: &str, status: StatusCode, data: Value) -> Bytes {
+pub(in crate::http) fn reply(reference: &str, status: StatusCode, data: Value) -> Bytes {
     let reference = (!reference.is_empty()).then(|| reference.to_owned());
     message(&Tell { event: "reply", id: None, reference, status: Some(status.as_u16()), data })
 }

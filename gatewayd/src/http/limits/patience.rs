@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::Sleep;
 
-use super::bounds::WRITE_WITHIN;
+use crate::http::limits::bounds::WRITE_WITHIN;
 
 /// The connection below, and since when it takes nothing.
 #[derive(Debug)]

@@ -14,8 +14,8 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::bounds::{EVENT_BYTES, MAX_KEPT};
-use super::documents::{self, CallEvent, CardEvent, DoneEvent, End, ProgressEvent, TextEvent};
+use crate::http::documents::{self, CallEvent, CardEvent, DoneEvent, End, ProgressEvent, TextEvent};
+use crate::http::limits::bounds::{EVENT_BYTES, MAX_KEPT};
 use crate::session::voice::{Ear, Telling, Told};
 
 /// How far a client has heard: the number of the event, how many bytes of the answer came with it and before it, and the
@@ -343,7 +343,7 @@ pub fn shown(told: &Told) -> Option<(&'static str, Value)> {
 }
 
 /// A document of ours as a value: they are all objects with texts as keys, so this does not fail.
-pub(super) fn value(document: &impl Serialize) -> Value {
+pub(in crate::http) fn value(document: &impl Serialize) -> Value {
     serde_json::to_value(document).unwrap_or(Value::Null)
 }
 

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 
-use super::bounds::MAX_HEAD;
+use crate::http::limits::bounds::MAX_HEAD;
 
 /// What hyper is shown in the place of a head that is not to be read: it answers 400 to it.
 const NO_REQUEST: &[u8] = b"\0 / HTTP/1.1\r\n\r\n";

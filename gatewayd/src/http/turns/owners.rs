@@ -10,8 +10,9 @@ use metnos_proto::msg::common::Channel;
 use metnos_proto::msg::policyd::{CardWaits, OwnersCard};
 use tokio::sync::mpsc;
 
-use super::record::shown;
-use super::{Caller, Http, messages};
+use crate::http::documents::messages;
+use crate::http::turns::record::shown;
+use crate::http::{Caller, Http};
 use crate::session::voice::{Ear, Telling, Told};
 
 /// The ways to a client's open sockets.
@@ -56,7 +57,7 @@ impl Ear for Hears {
 
 impl Http {
     /// Tells the owner's sockets of a card of somebody else's.
-    pub(super) async fn owners_card(self: Rc<Self>, card: OwnersCard) {
+    pub(in crate::http) async fn owners_card(self: Rc<Self>, card: OwnersCard) {
         let prefix = format!("{}:", Channel::Http.name());
         let callers: Vec<Rc<Caller>> = {
             let known = self.callers.borrow();
