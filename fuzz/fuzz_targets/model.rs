@@ -5,9 +5,8 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use metnos_mind::format::{Reader, complaint, listed, shown};
-use metnos_mind::gather::{MAX_ARGUMENTS, MAX_TEXT};
-use metnos_mind::{json, lines};
+use metnos_mind::format::gather::{MAX_ARGUMENTS, MAX_TEXT};
+use metnos_mind::format::{Reader, complaint, json, lines, listed, shown};
 use metnos_proto::models::Tongue;
 use metnos_proto::prompt::{MAX_CALLS, Stop};
 

@@ -3,9 +3,9 @@
 //! so, and never makes an answer up; where one is, no other answers in its place unless the owner has written that down.
 //!
 //! # Map
-//! [`registry`] what is configured · [`servers`] opens it before the lock · [`keys`] what they are called · [`mod@format`] what servers speak, without
-//! I/O, over [`lines`], [`json`] and [`gather`] · [`substrate`] one server · [`lanes`] places · [`funds`] what a turn
-//! may take · [`thinking`] one thought from its ask to its end · [`assist`] those for executors · [`serve`] who may ask
+//! [`servers`] opens what is configured before the lock: [`servers::registry`] reads it, [`servers::keys`] are what the keys
+//! are called, [`servers::substrate`] is one server, [`servers::lanes`] its places · [`mod@format`] what servers speak,
+//! without I/O, over [`format::lines`], [`format::json`] and [`format::gather`] · [`funds`] what a turn may take · [`thinking`] one thought from its ask to its end · [`assist`] those for executors · [`serve`] who may ask
 //! what · [`report`] what is told. The way to a server, and its key, are [`metnos_outbound`]'s.
 
 mod answer;
@@ -13,15 +13,8 @@ pub mod assist;
 pub mod bad;
 pub mod format;
 pub mod funds;
-pub mod gather;
-pub mod json;
-pub mod keys;
-pub mod lanes;
 pub mod limits;
-pub mod lines;
-pub mod registry;
 pub mod report;
 pub mod serve;
 pub mod servers;
-pub mod substrate;
 pub mod thinking;

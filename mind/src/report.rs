@@ -18,9 +18,9 @@ use metnos_proto::prompt::{Message, Prompt};
 use tokio::sync::watch;
 
 use crate::bad::quoted;
-use crate::lanes::Lane;
 use crate::serve::Mind;
-use crate::substrate::{Substrate, Wanted};
+use crate::servers::lanes::Lane;
+use crate::servers::substrate::{Substrate, Wanted};
 use crate::thinking::{Listener, now_ms, refusal};
 
 /// What a model is asked to see whether it can be called.

@@ -25,9 +25,9 @@ use zeroize::Zeroizing;
 use crate::assist;
 use crate::bad::quoted;
 use crate::funds::{Funds, Thinker};
-use crate::lanes::Places;
-use crate::registry::Registry;
-use crate::substrate::Substrate;
+use crate::servers::lanes::Places;
+use crate::servers::registry::Registry;
+use crate::servers::substrate::Substrate;
 use crate::thinking::{Open, delta};
 
 /// The most notes that wait for a policyd that is being started anew. Older ones are logged and lost.

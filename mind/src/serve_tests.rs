@@ -11,7 +11,7 @@ use metnos_proto::prompt::{Message, Prompt};
 use tokio::task::LocalSet;
 
 use super::*;
-use crate::substrate::Patience;
+use crate::servers::substrate::Patience;
 
 fn run(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -17,10 +17,10 @@ use tokio::sync::watch;
 
 use crate::bad::{Bad, Class, quoted};
 use crate::funds::{Most, Thinker};
-use crate::lanes::Lane;
-use crate::registry::{self, together, tokens_of};
 use crate::serve::Mind;
-use crate::substrate::{Came, Hears, Wanted, nothing_said};
+use crate::servers::lanes::Lane;
+use crate::servers::registry::{self, together, tokens_of};
+use crate::servers::substrate::{Came, Hears, Wanted, nothing_said};
 
 /// How long a thought of the planner or of syntd may take in all, in milliseconds: a little less than its asker waits.
 pub const THINK_WITHIN_MS: u64 = 290_000;

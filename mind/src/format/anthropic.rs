@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::{Asked, complaint, count, object, tame, text};
 use crate::bad::Bad;
-use crate::gather::Gather;
-use crate::lines::Event;
+use crate::format::gather::Gather;
+use crate::format::lines::Event;
 
 /// The most marks for a cache that a request may have.
 const MAX_MARKS: usize = 4;
@@ -108,7 +108,7 @@ impl Reader {
 
     /// True when the answer is over.
     pub(super) fn event(&mut self, gather: &mut Gather, event: &Event) -> Result<bool, Bad> {
-        let value = crate::json::parse(event.data.as_bytes())?;
+        let value = crate::format::json::parse(event.data.as_bytes())?;
         let kind = text(&value, "type")?;
         if !event.name.is_empty() && event.name != kind {
             return Err(Bad::broken("an event of the server has two names"));

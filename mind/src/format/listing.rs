@@ -22,7 +22,7 @@ pub struct Listed {
 /// # Errors
 /// When it is no list of models.
 pub fn listed(tongue: Tongue, body: &[u8]) -> Result<Vec<Listed>, Bad> {
-    let value = crate::json::parse(body)?;
+    let value = crate::format::json::parse(body)?;
     let (list, name) = match tongue {
         Tongue::Anthropic | Tongue::OpenAi | Tongue::Xai => (value.get("data"), "id"),
         Tongue::Ollama => (value.get("models"), "name"),
@@ -46,7 +46,7 @@ pub fn listed(tongue: Tongue, body: &[u8]) -> Result<Vec<Listed>, Bad> {
 /// # Errors
 /// When it is no answer of that kind.
 pub fn shown(body: &[u8]) -> Result<(Option<u32>, Option<bool>), Bad> {
-    let value = crate::json::parse(body)?;
+    let value = crate::format::json::parse(body)?;
     let info = value.get("model_info").and_then(Value::as_object);
     let context = info.and_then(|info| info.iter().find(|(key, _)| key.ends_with(".context_length"))?.1.as_u64());
     let tools = value.get("capabilities").and_then(Value::as_array);

@@ -2,6 +2,9 @@
 //! answer become a reply. Nothing here waits, and everything a server says is presumed hostile.
 
 mod anthropic;
+pub mod gather;
+pub mod json;
+pub mod lines;
 mod listing;
 mod ollama;
 mod openai;
@@ -13,8 +16,8 @@ use metnos_proto::prompt::{MAX_TOOL_NAME, Prompt, Reply, Stop};
 use serde_json::Value;
 
 use crate::bad::Bad;
-use crate::gather::{Counted, Gather};
-use crate::lines::{Events, Lines};
+use crate::format::gather::{Counted, Gather};
+use crate::format::lines::{Events, Lines};
 
 pub use listing::{Listed, complaint, listed, shown};
 
@@ -191,7 +194,7 @@ fn tame(name: &str) -> String {
 
 /// Arguments as an object: an earlier reply may hold what is none.
 fn object(arguments: &str) -> Value {
-    match crate::json::parse(arguments.as_bytes()) {
+    match crate::format::json::parse(arguments.as_bytes()) {
         Ok(Value::Object(map)) => Value::Object(map),
         Ok(_) | Err(_) => serde_json::json!({ "unreadable": arguments }),
     }

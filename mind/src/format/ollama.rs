@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Asked, complaint, count, object, tame, text};
 use crate::bad::Bad;
-use crate::gather::Gather;
+use crate::format::gather::Gather;
 
 pub(super) fn request(prompt: &Prompt, asked: Asked<'_>) -> Value {
     let mut options = json!({ "num_predict": asked.max_tokens });
@@ -75,7 +75,7 @@ impl Reader {
         if line.trim().is_empty() {
             return Ok(false);
         }
-        let value = crate::json::parse(line.as_bytes())?;
+        let value = crate::format::json::parse(line.as_bytes())?;
         if !value.is_object() {
             return Err(Bad::broken("a piece of the reply is no object"));
         }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Asked, complaint, count, tame, text};
 use crate::bad::Bad;
-use crate::gather::Gather;
-use crate::lines::Event;
+use crate::format::gather::Gather;
+use crate::format::lines::Event;
 
 /// The name of the schema that a reply must fit.
 const SCHEMA: &str = "reply";
@@ -95,7 +95,7 @@ impl Reader {
         if event.data.trim() == "[DONE]" {
             return if gather.has_stopped() { Ok(true) } else { Err(Bad::broken("the reply ends without a reason")) };
         }
-        let value = crate::json::parse(event.data.as_bytes())?;
+        let value = crate::format::json::parse(event.data.as_bytes())?;
         if !value.is_object() {
             return Err(Bad::broken("a piece of the reply is no object"));
         }

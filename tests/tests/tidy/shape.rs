@@ -37,7 +37,6 @@ const MAX_FILES: usize = 16;
 const WIDE_FOLDERS: &[(&str, &str)] = &[
     ("fuzz/fuzz_targets", "one file a target, as cargo-fuzz wants it"),
     ("memoryd/src/memory", "to be parted"),
-    ("mind/src", "to be parted"),
     ("policyd/src/calls", "to be parted"),
     ("policyd/tests/it", "one file a subject"),
     ("proto/src", "one file a subject of the wire"),

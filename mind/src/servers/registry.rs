@@ -7,7 +7,7 @@ use metnos_proto::control::ModelSettings;
 use metnos_proto::models::{ContextLine, ModelName, PriceLine, ROLES, SubstrateLine, Tongue};
 use metnos_proto::msg::mind::Usage;
 
-use crate::gather::Counted;
+use crate::format::gather::Counted;
 
 /// Prices are for so many tokens.
 const PER: u128 = 1_000_000;

@@ -17,10 +17,10 @@ use reqwest::{Method, Response};
 
 use crate::answer::{all, innermost, unreachable};
 use crate::bad::{Bad, Class};
+use crate::format::gather::Counted;
 use crate::format::{self, Asked, Listed, Reader};
-use crate::gather::Counted;
-use crate::lanes::Places;
 use crate::limits::{exhausted, retry_after};
+use crate::servers::lanes::Places;
 
 /// How often a server is asked for one thought.
 pub const TRIES: u32 = 3;
@@ -276,7 +276,7 @@ impl Substrate {
             model: wanted.model,
             max_tokens: wanted.max_tokens,
             context: wanted.context,
-            original: crate::registry::is_original(&self.line),
+            original: crate::servers::registry::is_original(&self.line),
             plain_json: self.plain_json.get(),
         };
         let sent = format::request(self.line.tongue, wanted.prompt, asked).to_string().into_bytes();
@@ -375,7 +375,7 @@ impl Substrate {
                 ));
             }
             let body = all(response, MAX_COMPLAINT, Duration::from_secs(5)).await.unwrap_or_default();
-            let value = crate::json::parse(&body).unwrap_or(serde_json::Value::Null);
+            let value = crate::format::json::parse(&body).unwrap_or(serde_json::Value::Null);
             let mut bad = self.scrubbed(format::complaint(Some(status), &value));
             bad.after = after;
             return Err(bad);

@@ -1,5 +1,10 @@
 //! The configured servers with their keys, opened before the lock.
 
+pub mod keys;
+pub mod lanes;
+pub mod registry;
+pub mod substrate;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,11 +12,11 @@ use metnos_outbound::hold::{CREDENTIALS, Holder};
 use metnos_outbound::net::Net;
 use metnos_proto::control::Start;
 
-use crate::keys::{FOLDER, name_of};
-use crate::lanes::Lane;
-use crate::registry::Registry;
 use crate::serve::Mind;
-use crate::substrate::{Patience, Substrate};
+use crate::servers::keys::{FOLDER, name_of};
+use crate::servers::lanes::Lane;
+use crate::servers::registry::Registry;
+use crate::servers::substrate::{Patience, Substrate};
 
 /// What mind holds open when it locks itself.
 pub struct Servers {
