@@ -10,34 +10,28 @@
 //!
 //! This crate knows no daemon, and opens nothing: it only uses ends it was given.
 
-pub mod boot;
-pub mod chain;
-pub mod control;
+mod chronicle;
 pub mod disk;
 pub mod doc;
 pub mod edge;
 pub mod edges;
-pub mod envelope;
 pub mod executor;
-pub mod frame;
 pub mod ids;
 pub mod json;
-pub mod link;
-pub mod link_async;
-pub mod lists;
 pub mod log;
 pub mod masks;
-pub mod merkle;
 pub mod models;
 pub mod msg;
 pub mod parcel;
-pub mod payload;
 pub mod phase;
-pub mod prompt;
-pub mod request;
 pub mod role;
-mod settings;
-pub mod socket;
+mod star;
 pub mod sys;
-pub mod turn_log;
+mod turn;
+mod wire;
 pub mod word;
+
+pub use chronicle::{chain, merkle};
+pub use star::{boot, control};
+pub use turn::{envelope, lists, prompt, request, turn_log};
+pub use wire::{frame, link, link_async, payload, socket};

@@ -39,7 +39,6 @@ const WIDE_FOLDERS: &[(&str, &str)] = &[
     ("memoryd/src/memory", "to be parted"),
     ("policyd/src/calls", "to be parted"),
     ("policyd/tests/it", "one file a subject"),
-    ("proto/src", "one file a subject of the wire"),
     ("tests/src", "one file a part of a set"),
     ("tests/tests/it", "one file a subject"),
 ];

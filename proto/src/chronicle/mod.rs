@@ -1,0 +1,4 @@
+//! What the chronicle is hashed by.
+
+pub mod chain;
+pub mod merkle;

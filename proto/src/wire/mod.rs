@@ -1,0 +1,7 @@
+//! Packets, the links over them, and the sealed memory beside them.
+
+pub mod frame;
+pub mod link;
+pub mod link_async;
+pub mod payload;
+pub mod socket;
