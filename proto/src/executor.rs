@@ -11,6 +11,7 @@ use crate::json;
 use crate::msg::common::{ExecutorDigests, ExecutorId, Integrity};
 
 pub mod answer;
+pub mod capability;
 pub mod commands;
 pub mod file;
 pub mod forbidden;
@@ -27,9 +28,10 @@ pub mod thinking;
 #[cfg(test)]
 mod tests;
 
+pub use capability::Capability;
 pub use file::FileWay;
 pub use forbidden::{Forbidden, Places};
-pub use grant::{Capability, NetGrant, PathGrant, is_host_name};
+pub use grant::{NetGrant, PathGrant, is_host_name};
 pub use lint::{LintFinding, lint};
 pub use names::{Class, Role};
 pub use quotas::{Quotas, SYNTH};

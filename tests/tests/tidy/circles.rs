@@ -15,7 +15,6 @@ const ALLOWED: &[(&str, usize)] = &[
     ("metnos-mind", 2),
     ("metnos-planner", 2),
     ("metnos-policyd", 46),
-    ("metnos-proto", 3),
     ("metnos-sandboxd", 3),
     ("metnos-supervisor", 2),
     ("metnos-tests", 2),
