@@ -5,8 +5,10 @@
 //! # Map
 //! [`servers`] opens what is configured before the lock: [`servers::registry`] reads it, [`servers::keys`] are what the keys
 //! are called, [`servers::substrate`] is one server, [`servers::lanes`] its places · [`mod@format`] what servers speak,
-//! without I/O, over [`format::lines`], [`format::json`] and [`format::gather`] · [`funds`] what a turn may take · [`thinking`] one thought from its ask to its end · [`assist`] those for executors · [`serve`] who may ask
-//! what · [`report`] what is told. The way to a server, and its key, are [`metnos_outbound`]'s.
+//! without I/O, over [`format::lines`], [`format::json`] and [`format::gather`] · [`mind`] what is held: the models, the
+//! thoughts under way, the [`funds`] of turns · [`thinking`] one thought from its ask to its end · [`assist`] those for
+//! executors · [`serve`] who may ask what · [`report`] what is told. The way to a server, and its key, are
+//! [`metnos_outbound`]'s.
 
 mod answer;
 pub mod assist;
@@ -14,6 +16,7 @@ pub mod bad;
 pub mod format;
 pub mod funds;
 pub mod limits;
+pub mod mind;
 pub mod report;
 pub mod serve;
 pub mod servers;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use metnos_daemon::{Confinement, Daemon, Fatal, Opened, Served, Service};
 use metnos_jail::Places;
-use metnos_mind::serve::Mind as Models;
+use metnos_mind::mind::Mind as Models;
 use metnos_mind::servers::Servers;
 use metnos_proto::boot::Boot;
 use metnos_proto::edges::{

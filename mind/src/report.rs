@@ -18,7 +18,7 @@ use metnos_proto::prompt::{Message, Prompt};
 use tokio::sync::watch;
 
 use crate::bad::quoted;
-use crate::serve::Mind;
+use crate::mind::Mind;
 use crate::servers::lanes::Lane;
 use crate::servers::substrate::{Substrate, Wanted};
 use crate::thinking::{Listener, now_ms, refusal};

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::future::Future;
+use std::time::Duration;
 
 use metnos_proto::control::{ModelSettings, RoleSetting};
 use metnos_proto::edge::{AskError, Edge};
@@ -11,7 +12,8 @@ use metnos_proto::prompt::{Message, Prompt};
 use tokio::task::LocalSet;
 
 use super::*;
-use crate::servers::substrate::Patience;
+use crate::servers::registry::Registry;
+use crate::servers::substrate::{Patience, Substrate};
 
 fn run(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -1,7 +1,6 @@
 //! One thought, from its ask to its end: is it funded, is there a place, which model answers, what did it take. Whatever
 //! happens to it, what it held is given back and what it used is told.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -17,7 +16,7 @@ use tokio::sync::watch;
 
 use crate::bad::{Bad, Class, quoted};
 use crate::funds::{Most, Thinker};
-use crate::serve::Mind;
+use crate::mind::{Mind, Which};
 use crate::servers::lanes::Lane;
 use crate::servers::registry::{self, together, tokens_of};
 use crate::servers::substrate::{Came, Hears, Wanted, nothing_said};
@@ -30,12 +29,6 @@ pub const JUDGE_WITHIN_MS: u64 = 55_000;
 pub const ASSIST_WITHIN_MS: u64 = 55_000;
 /// The most tokens that may be asked for in one reply.
 pub const MAX_TOKENS: u32 = 1_000_000;
-
-/// Which thought of whom.
-pub type Which = (Thinker, TurnId, u32);
-
-/// The thoughts under way, each with its stop.
-pub type Open = HashMap<Which, watch::Sender<bool>>;
 
 /// What is to be thought.
 #[derive(Debug)]

@@ -21,7 +21,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use crate::process::line::Event;
+use crate::event::{Asked, Event, Reply};
 
 /// The name of the socket in the instance's `run` directory.
 pub const SOCKET: &str = "control.sock";
@@ -45,32 +45,6 @@ pub const ANSWER_WITHIN_MS: u64 = 30_000;
 pub const REFUSE_WITHIN_MS: u64 = 1_000;
 /// The pause after the system had no descriptor left for a client.
 const ACCEPT_PAUSE_MS: u64 = 200;
-
-/// An answer, with the descriptor that belongs to it.
-#[derive(Debug)]
-pub struct Reply {
-    /// The words.
-    pub answer: CtlAnswer,
-    /// The end of a channel, beside [`CtlAnswer::Connected`] only.
-    pub fd: Option<OwnedFd>,
-}
-
-/// A question of `metnosctl`.
-#[derive(Debug)]
-pub struct Asked {
-    /// Who asks, says the kernel.
-    pub peer: PeerCred,
-    /// What.
-    pub ask: CtlAsk,
-    /// Where the answer goes.
-    pub reply: oneshot::Sender<Reply>,
-}
-
-impl From<CtlAnswer> for Reply {
-    fn from(answer: CtlAnswer) -> Self {
-        Self { answer, fd: None }
-    }
-}
 
 /// Makes the listening socket, in place of a stale one: the caller holds the instance's lock.
 ///

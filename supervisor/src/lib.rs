@@ -8,7 +8,7 @@
 //!
 //! What acts: [`set`] the one loop (with `heard`, what it makes of reports, and `asks`, its answers to `metnosctl`) ·
 //! [`set::front`] what a way of running daemons must be able to do · [`process::spawn`] the first: children · [`process::line`] a daemon's
-//! control line · [`ctl`] the socket of `metnosctl` · [`instance`] the directory · [`process::notify`] systemd and whoever
+//! control line · [`event`] what the loop receives of all of them · [`ctl`] the socket of `metnosctl` · [`instance`] the directory · [`process::notify`] systemd and whoever
 //! waits for readiness · [`mod@run`] all of it in order.
 //!
 //! # Its own rights
@@ -19,6 +19,7 @@
 
 pub mod config;
 pub mod ctl;
+pub mod event;
 pub mod instance;
 pub mod process;
 pub mod run;

@@ -16,11 +16,11 @@ use tokio::sync::mpsc;
 
 use crate::config::{Config, ConfigError};
 use crate::ctl;
+use crate::event::Event;
 use crate::instance::host_folders;
 use crate::instance::shared;
 use crate::instance::{self, Instance, InstanceError};
 use crate::process::ids::{self, IdError};
-use crate::process::line::Event;
 use crate::process::notify::Notify;
 use crate::process::spawn::Spawn;
 use crate::process::sys;

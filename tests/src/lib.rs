@@ -11,7 +11,6 @@
 
 pub mod bins;
 pub mod chronicle;
-pub mod described;
 pub mod http;
 pub mod instance;
 pub mod liar;
@@ -27,7 +26,6 @@ pub mod sink;
 pub mod sockets;
 pub mod solo;
 pub mod telegram;
-pub mod template;
 pub mod terminal;
 pub mod watch;
 pub mod ws;

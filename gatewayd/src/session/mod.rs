@@ -40,7 +40,7 @@ use metnos_proto::msg::planner::CancelTurn;
 use metnos_proto::msg::policyd::{CardSettled, OwnerTold, OwnersCard};
 use tokio::sync::watch;
 
-use crate::hooks::Hooks;
+use crate::hooks::registry::Hooks;
 use relay::Handle;
 use voice::Ear;
 

@@ -18,15 +18,16 @@ use tokio::sync::{Mutex, Notify, oneshot};
 use tokio::time::Instant;
 
 use super::api::{Api, Fault, Outgoing, POLL_SECONDS};
+use super::commands::parse::{self, Command};
 use super::lanes::{Lanes, Own};
 use super::pace::{self, Strangers};
+use super::says;
 use super::scribe::Scribe;
 use super::sent::Sent;
 use super::sequence::Sequence;
 use super::text::{MAX_UNITS, escape, spans, split};
 use super::update::{Kind, Message, Update};
 use super::view::View;
-use super::{commands, says};
 use crate::session::Door;
 use crate::session::say::{Taken, has_the_form_of_a_code};
 use crate::session::voice::{Speaker, Voice};
@@ -339,10 +340,10 @@ impl Bot {
     }
 
     async fn words(self: &Rc<Self>, update: u64, from: i64, speaker: &Speaker, who: &Identified, text: &str) {
-        let command = commands::read(text);
+        let command = parse::read(text);
         // Nobody waits for an answer to be told to stop.
-        if command == Some(commands::Command::Pause) {
-            return self.command(commands::Command::Pause, from, speaker, who).await;
+        if command == Some(Command::Pause) {
+            return self.command(Command::Pause, from, speaker, who).await;
         }
         let chat = self.chat(from, speaker);
         if chat.waiting.get() >= MAX_WAITING {
@@ -362,10 +363,8 @@ impl Bot {
             return;
         }
         match command {
-            Some(commands::Command::Undo) => self.undo(update, from, speaker, who, text, &mark).await,
-            Some(commands::Command::File) => {
-                self.send_out(update, from, &chat, (speaker, who), commands::file_in(text)).await
-            }
+            Some(Command::Undo) => self.undo(update, from, speaker, who, text, &mark).await,
+            Some(Command::File) => self.send_out(update, from, &chat, (speaker, who), parse::file_in(text)).await,
             Some(command) => self.command(command, from, speaker, who).await,
             None => self.turn(update, from, &chat, who, text, mark).await,
         }

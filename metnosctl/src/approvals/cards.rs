@@ -10,6 +10,7 @@ use metnos_proto::edges::CtlDoor;
 use metnos_proto::edges::ctl_door::Note;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
+use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::door::AnswerHere;
 use metnos_proto::msg::policyd::{Answer, CardSettled, CardWaits};
 use metnos_texts::{Key, card, say, tell};
@@ -19,7 +20,7 @@ use serde_json::Value;
 use crate::approvals::approval;
 use crate::error::{CtlError, Exit};
 use crate::screen::{Ink, Screen};
-use crate::turns::turn::{Interrupt, settled_line};
+use crate::turns::interrupt::Interrupt;
 
 /// How long to look for a typed line before looking for what the door says, in milliseconds, and the other way round.
 const LOOK_MS: u64 = 100;
@@ -129,6 +130,12 @@ fn asked(
             }
         }
     }
+}
+
+/// What became of a card, in a line that names it.
+pub(crate) fn settled_line(lang: Lang, id: &str, state: &str, by: &str, ran: u32) -> String {
+    let what = card::settled(lang, state, by, ran);
+    tell(lang, Key::TermSettled, &[("card", id.into()), ("what", (&what).into())])
 }
 
 /// Whether a line waits at the terminal, or comes in a moment.

@@ -2,7 +2,7 @@
 
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::memoryd::{LinesWanted, Look, SearchWanted};
+use metnos_proto::msg::memoryd::{LinesWanted, Look, MAX_TAIL, SearchWanted};
 use serde_json::Value;
 
 use crate::audit::{documents, list};
@@ -24,6 +24,35 @@ fn unreadable(why: impl ToString) -> CtlError {
 pub fn page(reach: &mut Connection, look: Look) -> Result<(Vec<u8>, u64), CtlError> {
     let (looked, [text]) = reach.open::<CtlMemoryd>()?.look(TraceId::NONE, look, [])?;
     Ok((text.read().map_err(unreadable)?, looked.next))
+}
+
+/// The lines of a turn, oldest first.
+///
+/// # Errors
+/// When memoryd refuses or cannot be reached.
+pub fn turn_lines(reach: &mut Connection, turn: &str) -> Result<Vec<Value>, CtlError> {
+    let mut wanted = SearchWanted {
+        text: String::new(),
+        event_type: String::new(),
+        emitter: String::new(),
+        peer: String::new(),
+        turn: turn.to_owned(),
+        from_ms: 0,
+        until_ms: 0,
+        before: 0,
+        lines: MAX_TAIL,
+    };
+    let mut found: Vec<Value> = Vec::new();
+    loop {
+        let (bytes, next) = page(reach, Look::Search(wanted.clone()))?;
+        found.extend(documents(&bytes).map_err(unreadable)?);
+        if next == 0 {
+            break;
+        }
+        wanted.before = next;
+    }
+    found.sort_by_key(|line| line["seq"].as_u64());
+    Ok(found)
 }
 
 /// `audit search`.

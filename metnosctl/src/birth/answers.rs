@@ -13,11 +13,9 @@ use metnos_texts::{Key, tell};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::machine::{Machine, nearest};
+use super::machine::{MAX_NAME, Machine, nearest};
 use crate::screen::escape;
 
-/// The longest name of a person or of Metnos, in characters.
-pub const MAX_NAME: usize = 64;
 /// The largest file of answers, in bytes.
 pub const MAX_ANSWERS: u64 = 64 * 1024;
 /// Where the door listens unless somebody says otherwise.

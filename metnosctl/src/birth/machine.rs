@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use metnos_calendar::Zone;
 
-use super::answers::MAX_NAME;
-
+/// The longest name of a person, of Metnos or of a time zone, in characters.
+pub const MAX_NAME: usize = 64;
 /// The largest table that is looked through, in bytes.
 const MAX_TABLE: u64 = 4 * 1024 * 1024;
 

@@ -6,13 +6,12 @@ use metnos_proto::msg::memoryd::{Look, OwnersAct, TurnJudged};
 use serde_json::{Value, json};
 
 use crate::audit::documents;
-use crate::audit::search::page;
+use crate::audit::search::{page, turn_lines};
 use crate::command_line::cli::Feedback;
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
 use crate::memory::mnest_list::decide;
 use crate::screen::Screen;
-use crate::turns::show::lines;
 
 /// What the state of an executor is called that planners are not shown.
 pub const BELOW: &str = "below_threshold";
@@ -97,7 +96,7 @@ fn one(reach: &mut Connection, end: &str) -> Result<TurnId, CtlError> {
     let told =
         |why: &str| CtlError::failed(format!("the turn {end}"), why, "`metnosctl audit tail` shows the last ones");
     let mut names: Vec<String> =
-        lines(reach, end)?.iter().filter_map(|line| line["turn_id"].as_str().map(str::to_owned)).collect();
+        turn_lines(reach, end)?.iter().filter_map(|line| line["turn_id"].as_str().map(str::to_owned)).collect();
     names.sort();
     names.dedup();
     match &names[..] {

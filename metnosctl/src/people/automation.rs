@@ -19,7 +19,8 @@ use crate::screen::Screen;
 use crate::screen::escape;
 use crate::screen::table::{Table, cell};
 use crate::turns::ask::streamed;
-use crate::turns::turn::{Interrupt, fired};
+use crate::turns::interrupt::Interrupt;
+use crate::turns::turn::fired;
 
 /// Does what `hook` says.
 ///

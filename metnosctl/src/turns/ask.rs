@@ -1,15 +1,14 @@
 //! `ask`: one turn. Standard output gets the answer and nothing else.
 
-use std::io::Read;
-
-use metnos_proto::payload::MAX_PAYLOAD;
 use serde_json::json;
 
 use crate::command_line::cli::Ask;
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::Screen;
-use crate::turns::turn::{Interrupt, turn};
+use crate::turns::input::stdin_text;
+use crate::turns::interrupt::Interrupt;
+use crate::turns::turn::{greeted, turn};
 
 /// Says the words, and shows the answer as it comes.
 ///
@@ -19,7 +18,7 @@ pub fn ask(screen: &mut Screen, instance: &Instance, ask: &Ask) -> Result<Exit, 
     let words = words(&ask.words)?;
     streamed(screen, |screen| {
         let interrupt = Interrupt::take_over()?;
-        let mut door = crate::turns::chat::greeted(screen, instance)?;
+        let mut door = greeted(screen, instance)?;
         let exit = turn(screen, &mut door, &interrupt, &words)?;
         if screen.watched() && screen.out_is_terminal() {
             crate::health::channels::say_trouble(screen, &mut door)?;
@@ -62,27 +61,6 @@ fn words(words: &[String]) -> Result<String, CtlError> {
         });
     }
     Ok(text)
-}
-
-/// Standard input as text, bounded by what a payload may hold.
-///
-/// # Errors
-/// When it cannot be read, is too long or is not UTF-8.
-pub fn stdin_text(what: &str) -> Result<String, CtlError> {
-    let mut bytes = Vec::new();
-    let most = u64::try_from(MAX_PAYLOAD).unwrap_or(u64::MAX);
-    let read = std::io::stdin().lock().take(most.saturating_add(1)).read_to_end(&mut bytes);
-    read.map_err(|error| CtlError::failed(format!("{what} cannot be read from standard input"), error, ""))?;
-    if bytes.len() > MAX_PAYLOAD {
-        return Err(CtlError::Usage {
-            what: format!("{what} on standard input are longer than {MAX_PAYLOAD} bytes"),
-            remedy: "shorten them".to_owned(),
-        });
-    }
-    String::from_utf8(bytes).map_err(|error| CtlError::Usage {
-        what: format!("{what} on standard input are not UTF-8: {error}"),
-        remedy: "convert them, for example with iconv".to_owned(),
-    })
 }
 
 #[cfg(test)]

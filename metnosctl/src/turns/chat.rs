@@ -7,9 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use metnos_proto::edges::{CtlDoor, CtlPolicyd};
-use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
-use metnos_proto::msg::door::Greet;
 use metnos_texts::{Key, say, tell};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -22,8 +20,9 @@ use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::{Ink, Screen};
 use crate::turns::ask::streamed;
+use crate::turns::interrupt::Interrupt;
 use crate::turns::lines::{Lines, joined};
-use crate::turns::turn::{Interrupt, turn};
+use crate::turns::turn::{greeted, turn};
 
 /// The most lines that are remembered.
 pub const MAX_HISTORY: usize = 1000;
@@ -48,17 +47,6 @@ pub fn chat(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> 
         talk.with_a_pipe(screen)?;
         Ok(if talk.all_answered { Exit::Done } else { Exit::Failed })
     })
-}
-
-/// The door's end, which has said in which language whoever sits here is spoken to.
-///
-/// # Errors
-/// When the door cannot be reached.
-pub(crate) fn greeted(screen: &mut Screen, instance: &Instance) -> Result<BlockingClient<CtlDoor>, CtlError> {
-    let mut door = Connection::to(instance)?.open::<CtlDoor>()?;
-    let (greeted, []) = door.greet(TraceId::NONE, Greet {}, [])?;
-    screen.speak(greeted.lang);
-    Ok(door)
 }
 
 /// A conversation: its channel is made anew when the door was.

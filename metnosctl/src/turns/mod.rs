@@ -2,6 +2,8 @@
 
 pub mod ask;
 pub(crate) mod chat;
+mod input;
+pub mod interrupt;
 pub mod lines;
 pub mod run;
 pub(crate) mod show;

@@ -17,7 +17,7 @@ use crate::error::{CtlError, ErrorDocument, Exit, exit_of};
 use crate::instance::Instance;
 use crate::screen::human;
 use crate::screen::{Ink, Screen};
-use crate::turns::ask;
+use crate::turns::input::stdin_text;
 use crate::turns::values;
 
 /// What became of a call.
@@ -126,7 +126,7 @@ enum Typed {
 }
 
 fn object_text(text: &str) -> Result<String, CtlError> {
-    let text = if text == "-" { ask::stdin_text("the arguments")? } else { text.to_owned() };
+    let text = if text == "-" { stdin_text("the arguments")? } else { text.to_owned() };
     values::check_object(&text)?;
     Ok(text)
 }

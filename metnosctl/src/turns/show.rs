@@ -4,21 +4,16 @@
 use std::collections::BTreeSet;
 
 use metnos_proto::ids::Blake3;
-use metnos_proto::msg::memoryd::{Look, MAX_TAIL, SearchWanted};
 use serde_json::{Value, json};
 
-use crate::audit::search::page;
-use crate::audit::{documents, list};
+use crate::audit::list;
+use crate::audit::search::turn_lines;
 use crate::command_line::cli::TurnCommand;
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
 use crate::executors::fitness::feedback;
 use crate::instance::Instance;
 use crate::screen::{Ink, Screen};
-
-fn unreadable(why: impl ToString) -> CtlError {
-    CtlError::failed("the chronicle's lines", why, "check it: `metnosctl audit verify`")
-}
 
 /// `turn show|feedback`.
 ///
@@ -33,7 +28,7 @@ pub fn turn(screen: &mut Screen, instance: &Instance, command: &TurnCommand) -> 
 }
 
 fn show(screen: &mut Screen, reach: &mut Connection, turn: &str, prompt: bool) -> Result<Exit, CtlError> {
-    let lines = lines(reach, turn)?;
+    let lines = turn_lines(reach, turn)?;
     if lines.is_empty() {
         let remedy = "`metnosctl audit tail` shows the last ones";
         return Err(CtlError::failed(format!("the turn {turn}"), "there is none", remedy));
@@ -47,35 +42,6 @@ fn show(screen: &mut Screen, reach: &mut Connection, turn: &str, prompt: bool) -
         list(screen, &lines)?;
     }
     Ok(Exit::Done)
-}
-
-/// The lines of a turn, oldest first.
-///
-/// # Errors
-/// When memoryd refuses or cannot be reached.
-pub fn lines(reach: &mut Connection, turn: &str) -> Result<Vec<Value>, CtlError> {
-    let mut wanted = SearchWanted {
-        text: String::new(),
-        event_type: String::new(),
-        emitter: String::new(),
-        peer: String::new(),
-        turn: turn.to_owned(),
-        from_ms: 0,
-        until_ms: 0,
-        before: 0,
-        lines: MAX_TAIL,
-    };
-    let mut found: Vec<Value> = Vec::new();
-    loop {
-        let (bytes, next) = page(reach, Look::Search(wanted.clone()))?;
-        found.extend(documents(&bytes).map_err(unreadable)?);
-        if next == 0 {
-            break;
-        }
-        wanted.before = next;
-    }
-    found.sort_by_key(|line| line["seq"].as_u64());
-    Ok(found)
 }
 
 /// What was sent in one thought, and whether all who speak of it agree.

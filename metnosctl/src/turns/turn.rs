@@ -1,8 +1,6 @@
 //! One turn over the door's edge: the words go in, notes come back until it is done. Shared
 //! by `ask` and `chat`. What the notes say is others' text: it is shown, never acted upon.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use metnos_proto::edges::CtlDoor;
@@ -10,18 +8,20 @@ use metnos_proto::edges::ctl_door::Note;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::common::Lang;
-use metnos_proto::msg::door::{FireTimer, Say, Stop};
+use metnos_proto::msg::door::{FireTimer, Greet, Say, Stop};
 use metnos_proto::msg::planner::{Call, CallState, Progress, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{CardSettled, CardWaits};
 use metnos_proto::payload::Sealed;
-use metnos_texts::{Key, card, say as lingua, tell};
+use metnos_texts::{Key, say as lingua, tell};
 use serde_json::json;
-use signal_hook::consts::SIGINT;
 
 use crate::approvals::approval::without_keys;
-use crate::approvals::cards;
+use crate::approvals::cards::{self, settled_line};
+use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
+use crate::instance::Instance;
 use crate::screen::{Ink, Screen};
+use crate::turns::interrupt::Interrupt;
 
 /// How long nothing may be heard of a turn, in milliseconds: longer than any single step may take.
 pub const SILENCE_MS: u64 = 330_000;
@@ -33,40 +33,15 @@ const LOOK_UP_MS: u64 = 200;
 const MAX_BAR: usize = 40;
 const MIN_BAR: usize = 5;
 
-/// Ctrl-C: during a turn the first one cancels the turn, everywhere else it ends the program.
-#[derive(Debug)]
-pub struct Interrupt {
-    pressed: Arc<AtomicBool>,
-    deadly: Arc<AtomicBool>,
-}
-
-impl Interrupt {
-    /// Takes over Ctrl-C.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
-    pub fn take_over() -> Result<Self, CtlError> {
-        let this = Self { pressed: Arc::new(AtomicBool::new(false)), deadly: Arc::new(AtomicBool::new(true)) };
-        let failed = |error| CtlError::failed("Ctrl-C cannot be listened to", error, "");
-        signal_hook::flag::register_conditional_default(SIGINT, Arc::clone(&this.deadly)).map_err(failed)?;
-        signal_hook::flag::register(SIGINT, Arc::clone(&this.pressed)).map_err(failed)?;
-        Ok(this)
-    }
-
-    /// From now on the next Ctrl-C only cancels.
-    pub(crate) fn arm(&self) {
-        self.pressed.store(false, Ordering::SeqCst);
-        self.deadly.store(false, Ordering::SeqCst);
-    }
-
-    /// From now on Ctrl-C ends the program again.
-    pub(crate) fn disarm(&self) {
-        self.deadly.store(true, Ordering::SeqCst);
-    }
-
-    pub(crate) fn was_pressed(&self) -> bool {
-        self.pressed.load(Ordering::SeqCst)
-    }
+/// The door's end, which has said in which language whoever sits here is spoken to.
+///
+/// # Errors
+/// When the door cannot be reached.
+pub(crate) fn greeted(screen: &mut Screen, instance: &Instance) -> Result<BlockingClient<CtlDoor>, CtlError> {
+    let mut door = Connection::to(instance)?.open::<CtlDoor>()?;
+    let (greeted, []) = door.greet(TraceId::NONE, Greet {}, [])?;
+    screen.speak(greeted.lang);
+    Ok(door)
 }
 
 /// Says the words and shows what comes of it. The exit tells whether the request was answered.
@@ -349,12 +324,6 @@ fn end_sentence(lang: Lang, end: &TurnEnd) -> String {
         TurnEnd::Broken => Key::TermEndBroken,
     };
     lingua(lang, key)
-}
-
-/// What became of a card, in a line that names it.
-pub(crate) fn settled_line(lang: Lang, id: &str, state: &str, by: &str, ran: u32) -> String {
-    let what = card::settled(lang, state, by, ran);
-    tell(lang, Key::TermSettled, &[("card", id.into()), ("what", (&what).into())])
 }
 
 /// How far something is, in a line that fits the terminal: a bar where the end is known, else the steps so far.

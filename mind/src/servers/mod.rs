@@ -12,7 +12,7 @@ use metnos_outbound::hold::{CREDENTIALS, Holder};
 use metnos_outbound::net::Net;
 use metnos_proto::control::Start;
 
-use crate::serve::Mind;
+use crate::mind::Mind;
 use crate::servers::keys::{FOLDER, name_of};
 use crate::servers::lanes::Lane;
 use crate::servers::registry::Registry;

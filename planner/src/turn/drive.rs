@@ -27,9 +27,9 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use super::kept::{Kept, settled};
 use super::line::Line;
 use super::progress::{Progress, State};
-use super::think::{Kept, settled};
 use super::{CLOSE_WITHIN_MS, MAX_WHY, MAX_WISH, Pieces, Planner, THINKING_WITHIN_MS};
 use crate::thinking::Wish;
 use crate::thinking::core::{Event, WAITING};

@@ -3,6 +3,7 @@
 //! world is ask.
 
 pub mod drive;
+mod kept;
 pub mod line;
 pub mod progress;
 pub mod serve;

@@ -19,8 +19,8 @@ use metnos_proto::request;
 use metnos_proto::turn_log;
 use tokio::sync::{Notify, mpsc};
 
+use super::kept::Kept;
 use super::line::{Line, outlives_its_door};
-use super::think::Kept;
 use super::{MAX_DELTAS, MAX_TURNS, Open, Pieces, Planner};
 
 impl door_planner::Serve for Planner {

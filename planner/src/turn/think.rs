@@ -7,22 +7,23 @@ use metnos_proto::edge::AskError;
 use metnos_proto::envelope::Envelope;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::masks::masked;
-use metnos_proto::msg::common::{CallRef, Lang, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::common::{CallRef, Outcome, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{Asked, MAX_SUSPENDED_BYTES, SuspendTurn};
 use metnos_proto::msg::mind::{MAX_REPLY, RoleModel, Think, Thought, ThoughtDelta};
 use metnos_proto::msg::planner::{CallState, TurnEnd};
-use metnos_proto::msg::policyd::{Act, Acted, FundTurn, Intent, Release, SettledAct};
+use metnos_proto::msg::policyd::{Act, Acted, FundTurn, Intent, Release};
 use metnos_proto::payload::Sealed;
 use metnos_proto::prompt::Reply;
 use metnos_proto::turn_log::Entry;
 use metnos_reflex::language_of;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tokio::task::JoinSet;
 
 use super::Pieces;
 use super::drive::{Ended, Turn, refused};
+use super::kept::Kept;
 use crate::thinking::calls::{Left, State};
-use crate::thinking::core::{Ask, Event, Loop, Settled};
+use crate::thinking::core::{Ask, Event, Loop};
 use crate::thinking::data::{self, spoken};
 use crate::thinking::prompt::{Frame, opening};
 use crate::thinking::veil::Veil;
@@ -33,27 +34,6 @@ type Came = Result<Event, AskError>;
 
 /// The longest name of a model that is recorded, in characters.
 const MAX_MODEL: usize = 64;
-
-/// A turn that is put aside, as memoryd keeps it for the planner.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Kept {
-    pub(super) turn: Loop,
-    pub(super) lang: Lang,
-    /// Whether what was said so far ends inside a line.
-    pub(super) open_line: bool,
-    /// What was told in it, the end that says that it waits included; nothing, where that is too much.
-    #[serde(default)]
-    pub(super) told: Vec<Entry>,
-}
-
-/// What became of the acts of a card, as the loop hears it.
-pub(super) fn settled(acts: Vec<SettledAct>) -> Vec<Settled> {
-    let one = |act: SettledAct| {
-        let left = Left { handle: act.handle, outcome: act.outcome, label: act.label, bytes: act.bytes };
-        Settled { executor: act.executor, left: act.ran.then_some(left) }
-    };
-    acts.into_iter().map(one).collect()
-}
 
 /// What of a thought's text was passed on already, as it came.
 #[derive(Debug, Default)]

@@ -12,54 +12,11 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 
-use crate::ctl::Asked;
+use crate::event::Event;
 use crate::set::front::Process;
 
 /// How many reports are read after a daemon's end.
 const MAX_LAST_REPORTS: usize = 64;
-
-/// What the main loop hears.
-#[derive(Debug)]
-pub enum Event {
-    /// A daemon reported.
-    Reported {
-        /// Which.
-        role: RoleName,
-        /// Which process of it, counted up.
-        incarnation: u32,
-        /// What.
-        report: Report,
-    },
-    /// A daemon closed its control line.
-    Closed {
-        /// Which.
-        role: RoleName,
-        /// Which process of it.
-        incarnation: u32,
-    },
-    /// What came over a daemon's control line was no report.
-    Broke {
-        /// Which.
-        role: RoleName,
-        /// Which process of it.
-        incarnation: u32,
-        /// How.
-        why: String,
-    },
-    /// A daemon's process is over. Nothing comes from it after this.
-    Ended {
-        /// Which.
-        role: RoleName,
-        /// Which process of it.
-        incarnation: u32,
-    },
-    /// `metnosctl` asks.
-    Asked(Asked),
-    /// A daemon has ended, or a signal has stopped or continued one.
-    Children,
-    /// The supervisor was told to stop, by this signal.
-    Signal(&'static str),
-}
 
 /// Passes on what one daemon says, until its end. Returns early when nobody listens any more.
 pub async fn listen(

@@ -11,7 +11,8 @@ use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::role::RoleName;
 use tokio::sync::oneshot;
 
-use crate::ctl::{Asked, MAX_CLIENTS, Reply, refused};
+use crate::ctl::{MAX_CLIENTS, refused};
+use crate::event::{Asked, Reply};
 use crate::set::alarms::clean;
 use crate::set::front::Front;
 use crate::set::health::{DRAIN_WITHIN_MS, Phase, READY_WITHIN_MS};

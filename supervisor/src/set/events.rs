@@ -4,7 +4,7 @@
 use metnos_proto::control::{Report, Violation};
 use metnos_proto::role::RoleName;
 
-use crate::process::line::Event;
+use crate::event::Event;
 use crate::set::alarms::clean;
 use crate::set::front::Front;
 use crate::set::health::Phase;

@@ -21,8 +21,9 @@ use metnos_proto::role::RoleName;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 
+use crate::event::Event;
 use crate::instance::host_folders::Opened;
-use crate::process::line::{self, Event};
+use crate::process::line;
 use crate::process::notify::Notify;
 use crate::set::alarms::{Alarms, clean};
 use crate::set::asks::Pending;

@@ -1,6 +1,8 @@
 //! The commands, and the presses of buttons: what the door itself answers. What has an effect goes to policyd under the
 //! sender's own name, and nothing counts here but what policyd says of it.
 
+pub mod parse;
+
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
@@ -12,58 +14,14 @@ use metnos_proto::payload::Sealed;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::bot::{Bot, MAX_OWNERS_VIEWS, line};
-use super::card::{self, Pressed};
-use super::says;
-use super::scribe::{Scribe, outgoing};
-use super::update::Press;
-use super::view::View;
+use self::parse::Command;
 use crate::session::voice::{Ear, Speaker, Told};
-
-/// What can be commanded (design: interfaces §4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
-    /// What can be said.
-    Help,
-    /// How Metnos is.
-    Status,
-    /// Take back the last thing.
-    Undo,
-    /// What waits.
-    Approvals,
-    /// Send a file of the workspace.
-    File,
-    /// Stop.
-    Pause,
-}
-
-/// Reads a command, also one that names the bot, or the words for taking back: those are never begun twice either. What only
-/// looks like one is words like any other.
-#[must_use]
-pub fn read(text: &str) -> Option<Command> {
-    if metnos_reflex::undo::asked(text).is_some() {
-        return Some(Command::Undo);
-    }
-    let word = text.trim().strip_prefix('/')?;
-    match word.split('@').next()? {
-        // The word that every conversation with a bot begins with, as its button or behind a link.
-        "start" => Some(Command::Help),
-        start if start.starts_with("start ") => Some(Command::Help),
-        "help" => Some(Command::Help),
-        "status" => Some(Command::Status),
-        "undo" => Some(Command::Undo),
-        "approvals" => Some(Command::Approvals),
-        "pause" => Some(Command::Pause),
-        "file" => Some(Command::File),
-        file if file.starts_with("file ") => Some(Command::File),
-        _ => None,
-    }
-}
-
-/// The file that is asked for: everything behind the command's word, as it was written.
-pub(super) fn file_in(text: &str) -> &str {
-    text.trim().split_once(char::is_whitespace).map_or("", |(_, path)| path.trim())
-}
+use crate::telegram::bot::{Bot, MAX_OWNERS_VIEWS, line};
+use crate::telegram::card::{self, Pressed};
+use crate::telegram::says;
+use crate::telegram::scribe::{Scribe, outgoing};
+use crate::telegram::update::Press;
+use crate::telegram::view::View;
 
 /// A refusal, as it is said to the sender.
 fn told(refusal: &Refusal, lang: Lang) -> String {
@@ -72,7 +30,7 @@ fn told(refusal: &Refusal, lang: Lang) -> String {
 
 impl Bot {
     /// Answers a command that needs no record.
-    pub(super) async fn command(&self, command: Command, from: i64, speaker: &Speaker, who: &Identified) {
+    pub(in crate::telegram) async fn command(&self, command: Command, from: i64, speaker: &Speaker, who: &Identified) {
         let text = match command {
             Command::Help => help(who.lang),
             Command::Status => self.status(speaker, who).await,
@@ -127,7 +85,7 @@ impl Bot {
 
     /// Shows the owner a card of somebody else's in each of his chats, with its buttons, in the language of that chat. One
     /// that was added to is shown anew in the place where it stands.
-    pub(super) async fn owners_card(self: Rc<Self>, card: OwnersCard) {
+    pub(in crate::telegram) async fn owners_card(self: Rc<Self>, card: OwnersCard) {
         let chats = card.to.iter().filter_map(|name| name.strip_prefix("telegram:")?.parse::<i64>().ok());
         for chat in chats {
             let speaker = Speaker { channel: Channel::Telegram, sender: chat.to_string(), lang: None };
@@ -190,7 +148,7 @@ impl Bot {
     /// heard of, and one that was decided before is not shown.
     async fn watched_cards(&self, speaker: &Speaker, lang: Lang) -> Result<Vec<(Value, Option<Rc<View>>)>, Refusal> {
         let mut views = BTreeMap::new();
-        for shown in self.door.cards_of(speaker).await?.iter().take(super::sequence::MAX_OPEN) {
+        for shown in self.door.cards_of(speaker).await?.iter().take(crate::telegram::sequence::MAX_OPEN) {
             let id = shown["id"].as_str().unwrap_or_default();
             views.insert(id.to_owned(), self.view_of(id, lang));
         }
@@ -208,7 +166,7 @@ impl Bot {
     }
 
     /// Takes back, and records that it was asked for: a restart does not take back twice.
-    pub(super) async fn undo(
+    pub(in crate::telegram) async fn undo(
         &self,
         update: u64,
         from: i64,
@@ -235,7 +193,7 @@ impl Bot {
     }
 
     /// Somebody pressed a button. It counts where it stands in his own chat, under a card of his own, as it was shown.
-    pub(super) async fn pressed(self: &Rc<Self>, press: Press) {
+    pub(in crate::telegram) async fn pressed(self: &Rc<Self>, press: Press) {
         let speaker = Speaker { channel: Channel::Telegram, sender: press.from.to_string(), lang: press.lang };
         let Some(who) = self.identify(&speaker).await else { return };
         let own = press.under.filter(|(chat, _)| *chat == press.from && who.standing != Standing::Stranger);
@@ -309,31 +267,6 @@ fn help(lang: Lang) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_is_one_alone_also_with_the_name_of_the_bot() {
-        let all = ["help", "status", "undo", "approvals", "pause", "file"].map(|word| read(&format!("/{word}")));
-        let wanted = [Command::Help, Command::Status, Command::Undo, Command::Approvals, Command::Pause, Command::File];
-        assert_eq!(all, wanted.map(Some));
-        assert_eq!(
-            [read("/undo@metnos_bot"), read(" /start "), read("/start K7-DELTA-19")],
-            [Some(Command::Undo), Some(Command::Help), Some(Command::Help)]
-        );
-        for (words, path) in [
-            ("/file notes/a plan.pdf", "notes/a plan.pdf"),
-            ("/file@metnos_bot  a@b.txt ", "a@b.txt"),
-            ("/file a@b.txt", "a@b.txt"),
-            ("/file", ""),
-        ] {
-            assert_eq!((read(words), file_in(words)), (Some(Command::File), path), "{words}");
-        }
-        for words in ["undo that, please", "annulla"] {
-            assert_eq!(read(words), Some(Command::Undo), "{words}");
-        }
-        for words in ["undo the page", "/undone", "/files a", "/undo that", "what is /help", "", "/", "/Undo"] {
-            assert_eq!(read(words), None, "{words}");
-        }
-    }
 
     #[test]
     fn the_help_names_every_command_in_both_languages() {

@@ -1,13 +1,14 @@
 //! A client of the door's HTTP channel that can misbehave: every byte of a request is the test's own. It must never be
 //! cleverer than the browser or program that it plays.
 
+mod described;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::described;
 use crate::instance::Instance;
 
 /// How long an answer may take.

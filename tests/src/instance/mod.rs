@@ -1,6 +1,8 @@
 //! A whole set of daemons in a temporary directory, started by `metnosctl up` as a person would. It
 //! must never outlive its test.
 
+mod template;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -12,7 +14,6 @@ use serde_json::Value;
 use crate::bins::{self, Build, Staged, binary_of};
 use crate::chronicle::{self, Line};
 use crate::procfs;
-use crate::template;
 use crate::watch;
 
 /// The uid (and gid) that plays the ordinary user when the tests run as root. No account has it.

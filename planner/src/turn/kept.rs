@@ -1,0 +1,30 @@
+//! A turn that waits for an answer: what memoryd keeps of it, and what the answer makes of it.
+
+use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::policyd::SettledAct;
+use metnos_proto::turn_log::Entry;
+use serde::{Deserialize, Serialize};
+
+use crate::thinking::calls::Left;
+use crate::thinking::core::{Loop, Settled};
+
+/// A turn that is put aside, as memoryd keeps it for the planner.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Kept {
+    pub(super) turn: Loop,
+    pub(super) lang: Lang,
+    /// Whether what was said so far ends inside a line.
+    pub(super) open_line: bool,
+    /// What was told in it, the end that says that it waits included; nothing, where that is too much.
+    #[serde(default)]
+    pub(super) told: Vec<Entry>,
+}
+
+/// What became of the acts of a card, as the loop hears it.
+pub(super) fn settled(acts: Vec<SettledAct>) -> Vec<Settled> {
+    let one = |act: SettledAct| {
+        let left = Left { handle: act.handle, outcome: act.outcome, label: act.label, bytes: act.bytes };
+        Settled { executor: act.executor, left: act.ran.then_some(left) }
+    };
+    acts.into_iter().map(one).collect()
+}
