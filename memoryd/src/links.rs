@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use metnos_proto::edge::{AnswererEnd, Edge, No, RawEnd, Word};
+use metnos_proto::edge::{AnswererEnd, Edge, RawEnd, ServeError, Word};
 use metnos_proto::edges::{
     CtlMemoryd, DoorMemoryd, EdgeId, PlannerMemoryd, PolicydMemoryd, SandboxdMemoryd, SyntdMemoryd, ctl_memoryd,
     door_memoryd, planner_memoryd, policyd_memoryd, sandboxd_memoryd, syntd_memoryd,
@@ -96,7 +96,7 @@ pub trait Link: AsFd {
     }
 }
 
-type Dispatch<E> = fn(&BlockingServer<E>, Incoming<E>, &mut Service<'_>) -> Result<Outgoing<E>, No>;
+type Dispatch<E> = fn(&BlockingServer<E>, Incoming<E>, &mut Service<'_>) -> Result<Outgoing<E>, ServeError>;
 /// What is told over an edge as a note, if it is for the peer of that edge.
 type Notes<E> = fn(&Unasked) -> Option<<E as Edge>::Note>;
 
@@ -135,8 +135,8 @@ impl<E: Edge> EdgeLink<E> {
                 let waits = (memory.staged_so_far() > waiting).then(|| memory.round());
                 self.held.push((outgoing, waits));
             }
-            Err(No::Violation(what)) => return Err(Ending::Violation(format!("`{word}`: {what}"))),
-            Err(No::Refused(refusal)) => return Err(Ending::Violation(format!("`{word}`: {refusal}"))),
+            Err(ServeError::Violation(what)) => return Err(Ending::Violation(format!("`{word}`: {what}"))),
+            Err(ServeError::Refused(refusal)) => return Err(Ending::Violation(format!("`{word}`: {refusal}"))),
         }
         if memory.waiting_bytes() > MAX_ROUND_BYTES
             && let Err(error) = memory.flush()
@@ -231,8 +231,8 @@ impl Link for OwnersLink {
                     let mut service = Service { memory, session: self.link.session, verify };
                     ctl_memoryd::admit_blocking(&self.link.server, &incoming.ask, &mut service).map_err(
                         |no| match no {
-                            No::Violation(what) => Ending::Violation(what),
-                            No::Refused(refusal) => Ending::Violation(refusal.to_string()),
+                            ServeError::Violation(what) => Ending::Violation(what),
+                            ServeError::Refused(refusal) => Ending::Violation(refusal.to_string()),
                         },
                     )?;
                     let [anchors] = &incoming.fds[..] else {
@@ -241,11 +241,11 @@ impl Link for OwnersLink {
                     memory.catch_up();
                     match verification(memory, ask, anchors) {
                         Ok(verify) => self.verifying = Some((incoming.request, incoming.trace, verify)),
-                        Err(No::Refused(refusal)) => {
+                        Err(ServeError::Refused(refusal)) => {
                             let answer = ctl_memoryd::Answer::Refused(refusal);
                             self.hold(incoming.request, incoming.trace, answer);
                         }
-                        Err(No::Violation(what)) => return Err(Ending::Violation(what)),
+                        Err(ServeError::Violation(what)) => return Err(Ending::Violation(what)),
                     }
                 }
                 ctl_memoryd::Ask::Tail(_)

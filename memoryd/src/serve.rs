@@ -1,7 +1,7 @@
 //! Answers the edges: each ask is handed to memory together with who asks. It decides nothing itself.
 
 use metnos_proto::chain::Anchor;
-use metnos_proto::edge::{No, Served};
+use metnos_proto::edge::{ServeError, Served};
 use metnos_proto::edges::{
     CtlMemoryd, DoorMemoryd, PlannerMemoryd, PolicydMemoryd, SandboxdMemoryd, SyntdMemoryd, ctl_memoryd, door_memoryd,
     planner_memoryd, policyd_memoryd, sandboxd_memoryd, syntd_memoryd,
@@ -41,15 +41,15 @@ impl Service<'_> {
     }
 }
 
-fn unreadable(error: &PayloadError) -> No {
+fn unreadable(error: &PayloadError) -> ServeError {
     Refusal::new(RefusalCode::Internal, "payload", error.to_string()).into()
 }
 
-fn open(sealed: &Sealed) -> Result<Vec<u8>, No> {
+fn open(sealed: &Sealed) -> Result<Vec<u8>, ServeError> {
     sealed.read().map_err(|error| unreadable(&error))
 }
 
-fn seal(bytes: &[u8]) -> Result<Sealed, No> {
+fn seal(bytes: &[u8]) -> Result<Sealed, ServeError> {
     Sealed::new(bytes).map_err(|error| unreadable(&error))
 }
 
@@ -60,8 +60,8 @@ const MAX_ANCHOR_BYTES: usize = 64 * 1024 * 1024;
 ///
 /// # Errors
 /// When the anchors are none, or the chronicle cannot be read.
-pub fn verification(memory: &Memory, ask: &Verify, anchors: &Sealed) -> Result<verify::Verify, No> {
-    let invalid = |why: &str| No::from(Refusal::new(RefusalCode::Invalid, "audit.anchors", why));
+pub fn verification(memory: &Memory, ask: &Verify, anchors: &Sealed) -> Result<verify::Verify, ServeError> {
+    let invalid = |why: &str| ServeError::from(Refusal::new(RefusalCode::Invalid, "audit.anchors", why));
     if anchors.len() > MAX_ANCHOR_BYTES {
         return Err(invalid("more anchors than can be read at once"));
     }
@@ -144,7 +144,7 @@ impl planner_memoryd::ServeBlocking for Service<'_> {
         _: &BlockingServer<PlannerMemoryd>,
         turn: TurnId,
         ask: &planner_memoryd::Ask,
-    ) -> Result<RecallPhase, No> {
+    ) -> Result<RecallPhase, ServeError> {
         self.memory.phase_of(turn, ask)
     }
 
@@ -387,7 +387,12 @@ impl sandboxd_memoryd::ServeBlocking for Service<'_> {
 }
 
 impl ctl_memoryd::ServeBlocking for Service<'_> {
-    fn phase_of(&mut self, _: &BlockingServer<CtlMemoryd>, (): (), _: &ctl_memoryd::Ask) -> Result<VerifyPhase, No> {
+    fn phase_of(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        (): (),
+        _: &ctl_memoryd::Ask,
+    ) -> Result<VerifyPhase, ServeError> {
         Ok(self.verify)
     }
 
@@ -408,7 +413,7 @@ impl ctl_memoryd::ServeBlocking for Service<'_> {
         [anchors]: [Sealed; 1],
     ) -> Served<VerifyReport, 0> {
         let verify = verification(self.memory, &ask, &anchors)?;
-        Ok((verify.run(self.memory.chronicle()).map_err(|error: Error| No::from(error))?, []))
+        Ok((verify.run(self.memory.chronicle()).map_err(|error: Error| ServeError::from(error))?, []))
     }
 
     fn look(&mut self, _: &BlockingServer<CtlMemoryd>, _: TraceId, ask: Look, []: [Sealed; 0]) -> Served<Looked, 1> {

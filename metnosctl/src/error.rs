@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::role::RoleName;
 use schemars::JsonSchema;
@@ -229,30 +229,30 @@ pub fn exit_of(refusal: &Refusal) -> Exit {
     }
 }
 
-impl From<AskError> for CtlError {
-    fn from(error: AskError) -> Self {
+impl From<RpcError> for CtlError {
+    fn from(error: RpcError) -> Self {
         let who = |role: RoleName| format!("the daemon {role}");
         let remedy = "it is started anew by itself; try again in a moment, or look at `metnosctl status`".to_owned();
         match error {
-            AskError::Refused(refusal) => Self::Refused(refusal),
-            AskError::Gone(role) => Self::Unreachable {
+            RpcError::Refused(refusal) => Self::Refused(refusal),
+            RpcError::Gone(role) => Self::Unreachable {
                 who: who(role),
                 why: "it is not running, or stopped in the middle".to_owned(),
                 remedy,
             },
-            AskError::Late { role, word, within_ms } => Self::Unreachable {
+            RpcError::Late { role, word, within_ms } => Self::Unreachable {
                 who: who(role),
                 why: format!("no answer to `{word}` within {within_ms} ms"),
                 remedy: "look at `metnosctl status`, and at run/supervisor.log in the instance's directory".to_owned(),
             },
-            AskError::Violation(role, why) => Self::Unreachable {
+            RpcError::Violation(role, why) => Self::Unreachable {
                 who: who(role),
                 why,
                 remedy: "metnosctl and the daemons must come from the same build; `metnosctl down` and `metnosctl up` \
                          start this build's daemons"
                     .to_owned(),
             },
-            AskError::Unsendable(why) => Self::failed("the request cannot be sent", why, ""),
+            RpcError::Unsendable(why) => Self::failed("the request cannot be sent", why, ""),
         }
     }
 }
@@ -277,9 +277,9 @@ mod tests {
     #[test]
     fn a_refusal_is_one_and_a_missing_daemon_is_three() {
         let denied = Refusal::new(RefusalCode::Denied, "guard.path", "no");
-        assert_eq!(CtlError::from(AskError::Refused(denied)).exit(), Exit::Failed);
-        assert_eq!(CtlError::from(AskError::Gone(RoleName::Policyd)).exit(), Exit::Unreachable);
-        let passed_on = AskError::Gone(RoleName::Sandboxd).into_refusal();
+        assert_eq!(CtlError::from(RpcError::Refused(denied)).exit(), Exit::Failed);
+        assert_eq!(CtlError::from(RpcError::Gone(RoleName::Policyd)).exit(), Exit::Unreachable);
+        let passed_on = RpcError::Gone(RoleName::Sandboxd).into_refusal();
         assert_eq!(CtlError::Refused(passed_on).exit(), Exit::Unreachable);
         let ask = Refusal::new(RefusalCode::Denied, "approval.pending", "ask the owner");
         assert_eq!(exit_of(&ask), Exit::Waiting);

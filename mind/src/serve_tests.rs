@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use metnos_proto::control::{ModelSettings, RoleSetting};
-use metnos_proto::edge::{AskError, Edge};
+use metnos_proto::edge::{Edge, RpcError};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
 use metnos_proto::prompt::{Message, Prompt};
@@ -31,8 +31,8 @@ fn prompt() -> Sealed {
     Sealed::new(&serde_json::to_vec(&prompt).unwrap()).unwrap()
 }
 
-fn rule<T: std::fmt::Debug>(answer: Result<T, AskError>) -> (String, Refusal) {
-    let Err(AskError::Refused(refusal)) = answer else { panic!("{answer:?}") };
+fn rule<T: std::fmt::Debug>(answer: Result<T, RpcError>) -> (String, Refusal) {
+    let Err(RpcError::Refused(refusal)) = answer else { panic!("{answer:?}") };
     (refusal.rule.clone(), refusal)
 }
 

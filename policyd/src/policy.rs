@@ -10,7 +10,7 @@ use std::time::Duration;
 use metnos_policy::evidence::context::{Confirm, World};
 use metnos_policy::text::words::fold;
 use metnos_proto::control::BudgetSettings;
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::{PlannerPolicyd, PolicydMemoryd, PolicydMind, PolicydSandboxd, planner_policyd};
 use metnos_proto::executor::commands::bare;
 use metnos_proto::executor::guests;
@@ -285,8 +285,8 @@ impl Policy {
 
     /// Asks the sandboxd that was established, and no other: what is asked here never waits for the next
     /// one, where it would come before the key.
-    pub(crate) async fn ask_sandbox<T>(&self, ask: impl Future<Output = Result<T, AskError>>) -> Result<T, AskError> {
-        let gone = AskError::Gone(RoleName::Sandboxd);
+    pub(crate) async fn ask_sandbox<T>(&self, ask: impl Future<Output = Result<T, RpcError>>) -> Result<T, RpcError> {
+        let gone = RpcError::Gone(RoleName::Sandboxd);
         let Ok(_room) = self.to_sandbox.acquire().await else { return Err(gone) };
         if !self.sandbox_ready() {
             return Err(gone);

@@ -1,6 +1,6 @@
 //! What is said when something within Metnos does not work: nothing was run, or nothing is known of it.
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 
 pub(crate) fn internal(why: &str) -> Refusal {
@@ -8,9 +8,9 @@ pub(crate) fn internal(why: &str) -> Refusal {
 }
 
 /// What is said when a decision could not be recorded: nothing was run.
-pub(crate) fn memory_gone(error: &AskError) -> Refusal {
+pub(crate) fn memory_gone(error: &RpcError) -> Refusal {
     let why = format!("the decision could not be recorded, so nothing was run: {error}");
-    if let AskError::Refused(refusal) = error {
+    if let RpcError::Refused(refusal) = error {
         // memoryd is there and says what is wrong and what to do about it.
         return Refusal { why, ..refusal.clone() };
     }

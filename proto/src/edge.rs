@@ -9,8 +9,8 @@ use postcard_schema::schema::owned::OwnedNamedType;
 
 use crate::payload::Sealed;
 use crate::role::{Role, RoleName};
-pub use crate::wire::ends::{AnswererEnd, AskError, AskerEnd, Edge, Order, PeerCred, RawEnd, Side, WrongEnd, pair};
-pub use crate::word::{No, Word};
+pub use crate::wire::ends::{AnswererEnd, AskerEnd, Edge, Order, PeerCred, RawEnd, RpcError, Side, WrongEnd, pair};
+pub use crate::word::{ServeError, Word};
 
 /// The schema key of an edge, made by the compiler: over its line in the matrix and the encoding of its three
 /// enums, with the names of all fields and variants. It guards against two builds misunderstanding each other,
@@ -25,7 +25,7 @@ pub const fn key<Ask: Schema, Answer: Schema, Note: Schema>(line: &str) -> [u8; 
 }
 
 /// What a service makes of an ask: an answer with its descriptors, or a no.
-pub type Served<A, const N: usize> = Result<(A, [Sealed; N]), No>;
+pub type Served<A, const N: usize> = Result<(A, [Sealed; N]), ServeError>;
 
 /// Evaluated by the compiler for every edge, so that no cycle of waiting can be built.
 ///
@@ -44,10 +44,10 @@ pub trait Visit {
 /// Turns an answer's descriptors into the array that its word declares. The link has counted them.
 ///
 /// # Errors
-/// [`AskError::Violation`] when the count is wrong after all.
-pub fn exactly<const N: usize>(role: RoleName, fds: Vec<Sealed>) -> Result<[Sealed; N], AskError> {
+/// [`RpcError::Violation`] when the count is wrong after all.
+pub fn exactly<const N: usize>(role: RoleName, fds: Vec<Sealed>) -> Result<[Sealed; N], RpcError> {
     fds.try_into()
-        .map_err(|fds: Vec<Sealed>| AskError::Violation(role, format!("{} descriptors instead of {N}", fds.len())))
+        .map_err(|fds: Vec<Sealed>| RpcError::Violation(role, format!("{} descriptors instead of {N}", fds.len())))
 }
 
 /// The wire form of a type, for the golden file: its own and every type below it, sorted.
@@ -90,7 +90,7 @@ macro_rules! edges {
             cx: &Cx<$edge>,
             subject: <$crate::phase::$machine as $crate::phase::Machine>::Subject,
             ask: &Ask,
-        ) -> Result<$crate::phase::$machine, No>;
+        ) -> Result<$crate::phase::$machine, ServeError>;
 
         /// The ask was admitted: its subject goes on in this phase, or ends with it.
         fn enter(
@@ -111,7 +111,7 @@ macro_rules! edges {
             link: &BlockingServer<$edge>,
             subject: <$crate::phase::$machine as $crate::phase::Machine>::Subject,
             ask: &Ask,
-        ) -> Result<$crate::phase::$machine, No>;
+        ) -> Result<$crate::phase::$machine, ServeError>;
 
         /// The ask was admitted: its subject goes on in this phase, or ends with it.
         fn enter(
@@ -250,7 +250,7 @@ macro_rules! edges {
 
                 use super::vocabulary::*;
                 use super::$edge;
-                use $crate::edge::{AnswererEnd, AskError, Edge, No, Served, Word, exactly};
+                use $crate::edge::{AnswererEnd, RpcError, Edge, ServeError, Served, Word, exactly};
                 use $crate::ids::TraceId;
                 use $crate::link::{BlockingClient, BlockingServer, Incoming, Outgoing};
                 use $crate::link_async::{Client, Closed, Cx};
@@ -296,10 +296,10 @@ macro_rules! edges {
                         /// The other side's refusal; or it is gone, late, or broke the protocol.
                         pub async fn $method(
                             &self, trace: TraceId, ask: $ask, fds: [Sealed; $ask_fds],
-                        ) -> Result<($answer, [Sealed; $answer_fds]), AskError> {
+                        ) -> Result<($answer, [Sealed; $answer_fds]), RpcError> {
                             match self.ask(trace, Ask::$ask(ask), fds.into()).await? {
                                 (Answer::$ask(answer), fds) => Ok((answer, exactly(<$edge as Edge>::ID.answerer(), fds)?)),
-                                (Answer::Refused(refusal), _) => Err(AskError::Refused(refusal)),
+                                (Answer::Refused(refusal), _) => Err(RpcError::Refused(refusal)),
                                 #[allow(unreachable_patterns, reason = "an edge with a single ask has no other answer")]
                                 (other, _) => Err(self.wrong_answer(stringify!($method), &other)),
                             }
@@ -315,10 +315,10 @@ macro_rules! edges {
                         /// The other side's refusal; or it is gone, late, or broke the protocol.
                         pub fn $method(
                             &mut self, trace: TraceId, ask: $ask, fds: [Sealed; $ask_fds],
-                        ) -> Result<($answer, [Sealed; $answer_fds]), AskError> {
+                        ) -> Result<($answer, [Sealed; $answer_fds]), RpcError> {
                             match self.ask(trace, Ask::$ask(ask), fds.into())? {
                                 (Answer::$ask(answer), fds) => Ok((answer, exactly(<$edge as Edge>::ID.answerer(), fds)?)),
-                                (Answer::Refused(refusal), _) => Err(AskError::Refused(refusal)),
+                                (Answer::Refused(refusal), _) => Err(RpcError::Refused(refusal)),
                                 #[allow(unreachable_patterns, reason = "an edge with a single ask has no other answer")]
                                 (other, _) => Err(self.wrong_answer(stringify!($method), &other)),
                             }
@@ -338,7 +338,7 @@ macro_rules! edges {
                     )+
                 }
 
-                fn admit<S: Serve>(service: &S, cx: &Cx<$edge>, ask: &Ask) -> Result<(), No> {
+                fn admit<S: Serve>(service: &S, cx: &Cx<$edge>, ask: &Ask) -> Result<(), ServeError> {
                     $crate::edges!(@admit service cx ask $phase $($reason)?)
                 }
 
@@ -350,7 +350,7 @@ macro_rules! edges {
                             admit(&*service, &cx, &ask)?;
                             match ask { $(
                                 Ask::$ask(ask) => {
-                                    let fds = fds.try_into().map_err(|_| No::Violation("descriptors".to_owned()))?;
+                                    let fds = fds.try_into().map_err(|_| ServeError::Violation("descriptors".to_owned()))?;
                                     let (answer, fds) = service.$method(cx, ask, fds).await?;
                                     Ok((Answer::$ask(answer), Vec::from(fds)))
                                 }
@@ -381,7 +381,7 @@ macro_rules! edges {
                 /// The refusal or the violation.
                 pub fn admit_blocking<S: ServeBlocking + ?Sized>(
                     link: &BlockingServer<$edge>, ask: &Ask, service: &mut S,
-                ) -> Result<(), No> {
+                ) -> Result<(), ServeError> {
                     $crate::edges!(@admit service link ask $phase $($reason)?)
                 }
 
@@ -391,18 +391,18 @@ macro_rules! edges {
                 /// A breach of protocol, after which the link must be closed.
                 pub fn dispatch<S: ServeBlocking + ?Sized>(
                     link: &BlockingServer<$edge>, incoming: Incoming<$edge>, service: &mut S,
-                ) -> Result<Outgoing<$edge>, No> {
+                ) -> Result<Outgoing<$edge>, ServeError> {
                     let Incoming { request, trace, ask, fds } = incoming;
-                    let served: Result<(Answer, Vec<Sealed>), No> = admit_blocking(link, &ask, service).and_then(|()| match ask { $(
+                    let served: Result<(Answer, Vec<Sealed>), ServeError> = admit_blocking(link, &ask, service).and_then(|()| match ask { $(
                         Ask::$ask(ask) => {
-                            let fds = fds.try_into().map_err(|_| No::Violation("descriptors".to_owned()))?;
+                            let fds = fds.try_into().map_err(|_| ServeError::Violation("descriptors".to_owned()))?;
                             service.$method(link, trace, ask, fds).map(|(answer, fds)| (Answer::$ask(answer), Vec::from(fds)))
                         }
                     )+ });
                     match served {
                         Ok((answer, fds)) => Ok(Outgoing { request, trace, answer, fds }),
-                        Err(No::Refused(refusal)) => Ok(Outgoing { request, trace, answer: Answer::Refused(refusal), fds: Vec::new() }),
-                        Err(violation @ No::Violation(_)) => Err(violation),
+                        Err(ServeError::Refused(refusal)) => Ok(Outgoing { request, trace, answer: Answer::Refused(refusal), fds: Vec::new() }),
+                        Err(violation @ ServeError::Violation(_)) => Err(violation),
                     }
                 }
             }

@@ -13,7 +13,7 @@ use std::hash::Hash;
 use crate::edges::{ctl_memoryd, door_planner, planner_memoryd, planner_policyd, policyd_sandboxd};
 use crate::ids::TurnId;
 use crate::msg::common::CallRef;
-use crate::word::{No, Word};
+use crate::word::{ServeError, Word};
 
 /// A breach: which word, in which state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +25,7 @@ pub struct Violation {
     pub state: &'static str,
 }
 
-impl From<Violation> for No {
+impl From<Violation> for ServeError {
     fn from(violation: Violation) -> Self {
         Self::Violation(violation.to_string())
     }

@@ -15,9 +15,9 @@ pub trait Word: Serialize + DeserializeOwned + Schema + Clone + std::fmt::Debug 
     fn name(&self) -> &'static str;
 }
 
-/// The two kinds of no.
+/// Why a handler does not answer an ask.
 #[derive(Debug, thiserror::Error)]
-pub enum No {
+pub enum ServeError {
     /// Answered, and the channel lives on.
     #[error("refused: {0}")]
     Refused(#[from] Refusal),

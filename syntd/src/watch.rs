@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::{SyntdMemoryd, SyntdMind, SyntdPolicyd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
@@ -144,7 +144,7 @@ impl Watch {
                         Ok((became, [])) => {
                             tracing::info!(id = %seen.id, way = ?became.way, "a proposal of the ager's")
                         }
-                        Err(AskError::Refused(refusal)) => {
+                        Err(RpcError::Refused(refusal)) => {
                             tracing::info!(id = %seen.id, %refusal, "policyd hears no proposal now");
                             return false;
                         }

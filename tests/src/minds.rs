@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use metnos_jail::Layer;
 use metnos_proto::control::{ModelSettings, RoleSetting};
-use metnos_proto::edge::{AskError, Edge};
+use metnos_proto::edge::{Edge, RpcError};
 use metnos_proto::edges::{CtlMind, PlannerMind, PolicydMind, SyntdMind, planner_mind, policyd_mind};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
@@ -375,13 +375,13 @@ impl Lone {
 ///
 /// # Panics
 /// When it is no answer at all.
-pub fn came(answer: Result<(Thought, [Sealed; 2]), AskError>) -> Came {
+pub fn came(answer: Result<(Thought, [Sealed; 2]), RpcError>) -> Came {
     match answer {
         Ok((thought, [reply, sent])) => {
             let reply = serde_json::from_slice(&reply.read().expect("sealed")).expect("a reply");
             Ok((thought, reply, sent.read().expect("sealed")))
         }
-        Err(AskError::Refused(refusal)) => Err(refusal),
+        Err(RpcError::Refused(refusal)) => Err(refusal),
         Err(other) => panic!("mind does not answer: {other}"),
     }
 }

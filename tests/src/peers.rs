@@ -4,7 +4,7 @@
 use std::os::fd::AsFd;
 use std::thread::JoinHandle;
 
-use metnos_proto::edge::{AnswererEnd, No, Served};
+use metnos_proto::edge::{AnswererEnd, ServeError, Served};
 use metnos_proto::edges::{
     PolicydMemoryd, PolicydSandboxd, SandboxdMemoryd, policyd_memoryd, policyd_sandboxd, sandboxd_memoryd,
 };
@@ -255,12 +255,12 @@ impl Sandbox {
 
 type ToSandboxd = BlockingServer<PolicydSandboxd>;
 
-fn document(text: &str) -> Result<Sealed, No> {
-    Sealed::new(text.as_bytes()).map_err(|error| No::Violation(error.to_string()))
+fn document(text: &str) -> Result<Sealed, ServeError> {
+    Sealed::new(text.as_bytes()).map_err(|error| ServeError::Violation(error.to_string()))
 }
 
 impl policyd_sandboxd::ServeBlocking for Sandbox {
-    fn phase_of(&mut self, _: &ToSandboxd, (): (), _: &policyd_sandboxd::Ask) -> Result<TrustPhase, No> {
+    fn phase_of(&mut self, _: &ToSandboxd, (): (), _: &policyd_sandboxd::Ask) -> Result<TrustPhase, ServeError> {
         Ok(self.1.of(()))
     }
 
@@ -277,7 +277,7 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
     }
 
     fn birth(&mut self, _: &ToSandboxd, _: TraceId, birth: Birth, []: [Sealed; 0]) -> Served<Born, 1> {
-        Err(No::Violation(format!("{} was born already", birth.id)))
+        Err(ServeError::Violation(format!("{} was born already", birth.id)))
     }
 
     fn install(&mut self, _: &ToSandboxd, _: TraceId, _: Install, []: [Sealed; 0]) -> Served<Done, 0> {
@@ -289,15 +289,15 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
     }
 
     fn try_birth(&mut self, _: &ToSandboxd, _: TraceId, birth: TryBirth, []: [Sealed; 0]) -> Served<Born, 1> {
-        Err(No::Violation(format!("{} was born already", birth.id)))
+        Err(ServeError::Violation(format!("{} was born already", birth.id)))
     }
 
     fn stage(&mut self, _: &ToSandboxd, _: TraceId, stage: Stage, _: [Sealed; 1]) -> Served<Done, 0> {
-        Err(No::Violation(format!("{} was imported by nobody", stage.id)))
+        Err(ServeError::Violation(format!("{} was imported by nobody", stage.id)))
     }
 
     fn texts(&mut self, _: &ToSandboxd, _: TraceId, ask: TextsOf, []: [Sealed; 0]) -> Served<Done, 1> {
-        Err(No::Violation(format!("{} was exported by nobody", ask.id)))
+        Err(ServeError::Violation(format!("{} was exported by nobody", ask.id)))
     }
 
     fn disown(&mut self, _: &ToSandboxd, _: TraceId, _: Disown, []: [Sealed; 0]) -> Served<Done, 0> {

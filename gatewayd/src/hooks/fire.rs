@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Refusal};
 use metnos_proto::msg::memoryd::{MarkKnown, Marked};
@@ -100,14 +100,14 @@ impl Hook {
         }
         // Should the planner have it all the same, it goes no further than it is.
         let stopped = door.peers().planner.cancel_turn(known.trace, CancelTurn { turn }, []).await;
-        stopped.map_err(AskError::into_refusal)?;
+        stopped.map_err(RpcError::into_refusal)?;
         Ok(is_settled(&self.known(door, mark).await?))
     }
 
     async fn known(&self, door: &Rc<Door>, mark: &str) -> Result<MarkKnown, Refusal> {
         let principal = format!("{}:{}", Channel::Hook.name(), self.voice.speaker.sender);
         let asked = door.peers().memoryd.marked(TraceId::NONE, Marked { principal, mark: mark.to_owned() }, []).await;
-        asked.map(|(known, [_answer])| known).map_err(AskError::into_refusal)
+        asked.map(|(known, [_answer])| known).map_err(RpcError::into_refusal)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Standing};
 use metnos_proto::msg::memoryd::{TurnIs, WhoseTurn};
@@ -136,13 +136,13 @@ impl Door {
     pub(super) async fn heir(&self, turn: TurnId) -> Option<Heir> {
         let mut asked = self.peers.memoryd.whose_turn(TraceId::NONE, WhoseTurn { turn }, []).await;
         for _ in 1..WHOSE_TRIES {
-            let Err(AskError::Gone(_)) = asked else { break };
+            let Err(RpcError::Gone(_)) = asked else { break };
             asked = self.peers.memoryd.whose_turn(TraceId::NONE, WhoseTurn { turn }, []).await;
         }
         let is = match asked {
             Ok((is, [])) => is,
             // Nobody said a word in it: a call that somebody made himself.
-            Err(AskError::Refused(refusal)) => {
+            Err(RpcError::Refused(refusal)) => {
                 tracing::debug!(%turn, %refusal, "nobody hears this turn");
                 return None;
             }

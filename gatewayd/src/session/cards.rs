@@ -6,7 +6,7 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::door_policyd;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Lang, Refusal, RefusalCode};
@@ -64,7 +64,7 @@ impl Door {
     pub(crate) async fn cards_of(&self, speaker: &Speaker) -> Result<Vec<Value>, Refusal> {
         let ask = CardsHere { channel: speaker.channel, sender: speaker.sender.clone() };
         let asked = self.peers.policyd.cards_here(TraceId::NONE, ask, []).await;
-        let (_, [cards]) = asked.map_err(AskError::into_refusal)?;
+        let (_, [cards]) = asked.map_err(RpcError::into_refusal)?;
         let unread = |why: String| Refusal::new(RefusalCode::Internal, "door.cards", why);
         let bytes = cards.read().map_err(|error| unread(error.to_string()))?;
         serde_json::from_slice(&bytes).map_err(|error| unread(error.to_string()))
@@ -175,7 +175,7 @@ impl Door {
         let mut resumed = planner.resume_turn(trace, ResumeTurn { turn, acts: settled.acts.clone() }, []).await;
         for _ in 1..RESUME_TRIES {
             // Only what the planner cannot have begun is asked for again.
-            let Err(AskError::Gone(_)) = resumed else { break };
+            let Err(RpcError::Gone(_)) = resumed else { break };
             resumed = planner.resume_turn(trace, ResumeTurn { turn, acts: settled.acts.clone() }, []).await;
         }
         match resumed {

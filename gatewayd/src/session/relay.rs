@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::memoryd::Delivered;
@@ -231,7 +231,7 @@ impl Relay {
     }
 
     /// Has the answer made durable: what was said, and below it the reason when it is none.
-    async fn journal(&self, done: &TurnDone) -> Result<(), AskError> {
+    async fn journal(&self, done: &TurnDone) -> Result<(), RpcError> {
         let mut text = self.said.clone();
         if !done.why.is_empty() {
             if !text.is_empty() && !text.ends_with('\n') {
@@ -239,15 +239,15 @@ impl Relay {
             }
             text.push_str(&done.why);
         }
-        let text = Sealed::new(text.as_bytes()).map_err(|error| AskError::Unsendable(error.to_string()))?;
-        let mut last = AskError::Unsendable("it was not tried".to_owned());
+        let text = Sealed::new(text.as_bytes()).map_err(|error| RpcError::Unsendable(error.to_string()))?;
+        let mut last = RpcError::Unsendable("it was not tried".to_owned());
         for _ in 0..JOURNAL_TRIES {
-            let text = text.share().map_err(|error| AskError::Unsendable(error.to_string()))?;
+            let text = text.share().map_err(|error| RpcError::Unsendable(error.to_string()))?;
             let delivered = Delivered { turn: self.turn, end: done.end.clone() };
             match self.door.peers.memoryd.delivered(self.trace, delivered, [text]).await {
                 Ok(_) => return Ok(()),
                 // Only what may not have arrived is said again; memoryd writes the same line once.
-                Err(error @ AskError::Gone(_)) => last = error,
+                Err(error @ RpcError::Gone(_)) => last = error,
                 Err(error) => return Err(error),
             }
         }

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{Blake3, TraceId, TurnId};
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::AnswerHere;
@@ -95,7 +95,7 @@ impl Door {
         let Speaker { channel, sender, .. } = voice.speaker.clone();
         let fire = Fire { channel, sender, has_data: data.is_some() };
         let asked = self.peers.policyd.fire(TraceId::NONE, fire, []).await;
-        let (fired, [words]) = asked.map_err(AskError::into_refusal)?;
+        let (fired, [words]) = asked.map_err(RpcError::into_refusal)?;
         let internal = |why: String| Refusal::new(RefusalCode::Internal, "words.share", why);
         let received = Received {
             turn: fired.turn,
@@ -108,7 +108,7 @@ impl Door {
         };
         let share = words.share().map_err(|error| internal(error.to_string()))?;
         let journalled = self.peers.memoryd.received(fired.trace, received, [share]).await;
-        journalled.map_err(AskError::into_refusal)?;
+        journalled.map_err(RpcError::into_refusal)?;
         if let Some(data) = &data {
             self.journal_data(&fired, data).await?;
         }
@@ -128,7 +128,7 @@ impl Door {
         let text = metnos_reflex::answer::shorten(&text, MAX_EVENT_TEXT).to_owned();
         let event = SystemEvent { kind: "hook_data".to_owned(), text, turn: Some(fired.turn) };
         let told = self.peers.memoryd.system_event(fired.trace, event, []).await;
-        told.map(|_| ()).map_err(AskError::into_refusal)
+        told.map(|_| ()).map_err(RpcError::into_refusal)
     }
 
     /// Stops a turn of this session. Somebody else's turn looks exactly like one that does not exist.
@@ -140,7 +140,7 @@ impl Door {
             return Ok(Cancelled { was_open: false });
         }
         let stopped = self.peers.planner.cancel_turn(TraceId::NONE, CancelTurn { turn }, []).await;
-        stopped.map(|(cancelled, [])| cancelled).map_err(AskError::into_refusal)
+        stopped.map(|(cancelled, [])| cancelled).map_err(RpcError::into_refusal)
     }
 
     /// Hands on what somebody answers to a card, under his own name: policyd says whether it counts.
@@ -151,7 +151,7 @@ impl Door {
         let Speaker { channel, sender, .. } = speaker.clone();
         let AnswerHere { id, digest, answer, code } = ask;
         let answer = AnswerCard { channel, sender, id, digest, answer, code };
-        self.peers.policyd.answer_card(TraceId::NONE, answer, []).await.map_err(AskError::into_refusal)
+        self.peers.policyd.answer_card(TraceId::NONE, answer, []).await.map_err(RpcError::into_refusal)
     }
 
     /// Who somebody is: only policyd knows, and it is asked each time.
@@ -167,7 +167,7 @@ impl Door {
     async fn identify_by(&self, speaker: &Speaker, spoke: Option<Lang>) -> Result<Identified, Refusal> {
         let Speaker { channel, sender, lang } = speaker.clone();
         let asked = self.peers.policyd.identify(TraceId::NONE, Identify { channel, sender, lang, spoke }, []).await;
-        asked.map(|(who, [])| who).map_err(AskError::into_refusal)
+        asked.map(|(who, [])| who).map_err(RpcError::into_refusal)
     }
 
     /// What was answered in a turn of this principal, as the journal has it, and how the turn ended; no end as long as
@@ -178,7 +178,7 @@ impl Door {
     pub async fn answer_of(&self, turn: TurnId, principal: &str) -> Result<(Option<TurnEnd>, String), Refusal> {
         let ask = AnswerOf { turn, principal: principal.to_owned() };
         let asked = self.peers.memoryd.answer_of(TraceId::NONE, ask, []).await;
-        let (found, [text]) = asked.map_err(AskError::into_refusal)?;
+        let (found, [text]) = asked.map_err(RpcError::into_refusal)?;
         let internal = |why: String| Refusal::new(RefusalCode::Internal, "door.answer", why);
         let text = text.read().map_err(|error| internal(error.to_string()))?;
         Ok((found.end, String::from_utf8(text).map_err(|error| internal(error.to_string()))?))
@@ -190,7 +190,7 @@ impl Door {
     /// When it is not for him, or a peer that is needed does not answer.
     pub async fn look(&self, ask: LookHere) -> Result<(Vec<Value>, u64), Refusal> {
         let asked = self.peers.policyd.look_here(TraceId::NONE, ask, []).await;
-        let (looked, [page]) = asked.map_err(AskError::into_refusal)?;
+        let (looked, [page]) = asked.map_err(RpcError::into_refusal)?;
         let internal = |why: String| Refusal::new(RefusalCode::Internal, "door.look", why);
         let bytes = page.read().map_err(|error| internal(error.to_string()))?;
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -211,7 +211,7 @@ impl Door {
         let code = if has_the_form_of_a_code(said) { said.trim().to_owned() } else { String::new() };
         let Speaker { channel, sender, .. } = speaker.clone();
         let asked = self.peers.policyd.pair(TraceId::NONE, Pair { channel, sender, code }, []).await;
-        asked.map(|(paired, [])| paired).map_err(AskError::into_refusal)
+        asked.map(|(paired, [])| paired).map_err(RpcError::into_refusal)
     }
 
     /// Counts the turn from here on, so that many asks at once open no more turns than one after the other.
@@ -248,7 +248,7 @@ impl Door {
             .policyd
             .register_prompt(TraceId::NONE, RegisterPrompt { channel, sender }, [share(&words)?])
             .await
-            .map_err(AskError::into_refusal)?;
+            .map_err(RpcError::into_refusal)?;
         let received = Received {
             turn: registered.turn,
             trace: registered.trace,
@@ -259,7 +259,7 @@ impl Door {
             mark: mark.to_owned(),
         };
         let journalled = self.peers.memoryd.received(registered.trace, received, [share(&words)?]).await;
-        journalled.map_err(AskError::into_refusal)?;
+        journalled.map_err(RpcError::into_refusal)?;
         Ok((registered, words))
     }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use metnos_proto::doc::Doc;
 use metnos_proto::doc::automation::{HookAnswer, HookRemoved};
-use metnos_proto::edge::{No, Served};
+use metnos_proto::edge::{ServeError, Served};
 use metnos_proto::edges::{CtlDoor, ctl_door};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Done, Refusal, RefusalCode};
@@ -125,9 +125,9 @@ impl Session {
     }
 
     /// Who speaks here, as the supervisor vouches for him.
-    fn voice(&self, cx: &Cx<CtlDoor>) -> Result<Voice, No> {
+    fn voice(&self, cx: &Cx<CtlDoor>) -> Result<Voice, ServeError> {
         let Some(peer) = cx.peer else {
-            return Err(No::Violation("a session without a vouched-for user".to_owned()));
+            return Err(ServeError::Violation("a session without a vouched-for user".to_owned()));
         };
         let speaker = Speaker { channel: Channel::Cli, sender: format!("uid:{}", peer.uid), lang: None };
         let (ear, opening) = (Rc::new(cx.notes()), Rc::clone(&self.opening));

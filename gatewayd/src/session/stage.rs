@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use metnos_proto::edge::{AskError, No, Served};
+use metnos_proto::edge::{RpcError, ServeError, Served};
 use metnos_proto::edges::{
     CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolicyd, ctl_door, door_memoryd, door_mind, door_planner,
     door_policyd,
@@ -225,7 +225,12 @@ impl door_memoryd::Serve for Script {
 }
 
 impl door_planner::Serve for Script {
-    fn phase_of(&self, _: &Cx<DoorPlanner>, turn: Option<TurnId>, _: &door_planner::Ask) -> Result<OpenPhase, No> {
+    fn phase_of(
+        &self,
+        _: &Cx<DoorPlanner>,
+        turn: Option<TurnId>,
+        _: &door_planner::Ask,
+    ) -> Result<OpenPhase, ServeError> {
         Ok(self.open_phases.of(turn))
     }
 
@@ -310,7 +315,7 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    pub(crate) async fn say(&self, words: &[u8]) -> Result<TurnId, AskError> {
+    pub(crate) async fn say(&self, words: &[u8]) -> Result<TurnId, RpcError> {
         self.door.say(TraceId::NONE, Say {}, [sealed(words)]).await.map(|(said, [])| said.turn)
     }
 
@@ -338,9 +343,9 @@ impl Person {
     }
 }
 
-pub(crate) fn refusal<T: std::fmt::Debug>(answer: Result<T, AskError>) -> Refusal {
+pub(crate) fn refusal<T: std::fmt::Debug>(answer: Result<T, RpcError>) -> Refusal {
     match answer {
-        Err(AskError::Refused(refusal)) => refusal,
+        Err(RpcError::Refused(refusal)) => refusal,
         other => panic!("{other:?}"),
     }
 }

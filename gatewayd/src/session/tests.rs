@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorPlanner, door_memoryd, door_planner};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Closed;
@@ -324,7 +324,7 @@ fn sessions_beyond_the_limit_are_told_so_and_further_ones_are_closed() {
         people.extend((1..MAX_TURNED_AWAY).map(|_| stage.person(1000)));
         assert_eq!(people.last().unwrap().status().await.sessions, MAX_SESSIONS + MAX_TURNED_AWAY);
         let closed = stage.person(1000);
-        assert!(matches!(closed.say(b"hello").await, Err(AskError::Gone(_))));
+        assert!(matches!(closed.say(b"hello").await, Err(RpcError::Gone(_))));
         assert!(matches!(closed.link.await, Ok(Closed::Gone)));
         // Room that was given back is given again.
         people.into_iter().for_each(Person::hang_up);
@@ -340,7 +340,7 @@ fn a_session_whose_user_nobody_vouched_for_is_closed() {
         let (asker, end) = ends::<CtlDoor>(1, None);
         let link = tokio::task::spawn_local(stage.door.session(end));
         let person = client(asker);
-        assert!(matches!(person.say(TraceId::NONE, Say {}, [sealed(b"hi")]).await, Err(AskError::Gone(_))));
+        assert!(matches!(person.say(TraceId::NONE, Say {}, [sealed(b"hi")]).await, Err(RpcError::Gone(_))));
         assert!(matches!(link.await, Ok(Closed::Violation(_))));
         assert!(stage.script.asked.borrow().is_empty());
     });

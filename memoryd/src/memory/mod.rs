@@ -4,7 +4,7 @@
 //! [`Memory::flush`]: the loop holds the answers back until then.
 
 /// A turn must have a name: all zeroes stand for none.
-fn named(turn: TurnId) -> Result<(), No> {
+fn named(turn: TurnId) -> Result<(), ServeError> {
     if turn == TurnId::NONE {
         return Err(Refusal::new(RefusalCode::Invalid, "turn.none", "the turn's id is all zeroes").into());
     }
@@ -47,7 +47,7 @@ mod wished;
 
 use std::path::{Path, PathBuf};
 
-use metnos_proto::edge::No;
+use metnos_proto::edge::ServeError;
 use metnos_proto::ids::{SessionId, TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Trust};
 use metnos_proto::role::RoleName;
@@ -83,9 +83,9 @@ pub struct Teller {
 }
 
 /// What an edge gets: the answer, or one of the two kinds of no.
-pub type Told<T> = std::result::Result<T, No>;
+pub type Told<T> = std::result::Result<T, ServeError>;
 
-impl From<Error> for No {
+impl From<Error> for ServeError {
     fn from(error: Error) -> Self {
         Self::Refused(error.to_refusal())
     }
@@ -387,7 +387,7 @@ impl Memory {
     }
 }
 
-fn unknown_turn(turn: TurnId) -> No {
+fn unknown_turn(turn: TurnId) -> ServeError {
     Refusal::new(RefusalCode::Unknown, "turn.unknown", format!("nobody said anything in turn {turn}")).into()
 }
 

@@ -21,7 +21,7 @@ use crate::mnestome::snapshot::{COMPRESS_AFTER_MS, FOLDER, compress, digest_of};
 /// The longest name of a snapshot, in bytes.
 pub const MAX_SNAPSHOT_NAME: usize = 64;
 
-fn invalid(rule: &str, why: impl Into<String>) -> metnos_proto::edge::No {
+fn invalid(rule: &str, why: impl Into<String>) -> metnos_proto::edge::ServeError {
     refused(RefusalCode::Invalid, rule, why)
 }
 

@@ -1,6 +1,6 @@
 //! What memory is told: each word becomes one event, if the records there are admit it. It believes no claim that it can check.
 
-use metnos_proto::edge::No;
+use metnos_proto::edge::ServeError;
 use metnos_proto::envelope::Candidate;
 use metnos_proto::ids::{Blake3, CallId, TurnId};
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode, Standing, Trust};
@@ -19,7 +19,7 @@ use crate::mnestome::derive::fed;
 /// The longest kind of a system event, in bytes.
 pub const MAX_EVENT_KIND: usize = 64;
 
-pub(super) fn refused(code: RefusalCode, rule: &str, why: impl Into<String>) -> No {
+pub(super) fn refused(code: RefusalCode, rule: &str, why: impl Into<String>) -> ServeError {
     Refusal::new(code, rule, why).into()
 }
 
@@ -141,7 +141,7 @@ impl Memory {
     pub fn direct_turn_done(&mut self, teller: Teller, word: &DirectTurnDone) -> Told<TurnClosed> {
         let facts = self.turn_of_call(word.turn)?;
         if !facts.direct {
-            return Err(No::Violation(format!("turn {} is the planner's to close", word.turn)));
+            return Err(ServeError::Violation(format!("turn {} is the planner's to close", word.turn)));
         }
         let payload =
             payload::TurnClose { end: word.end.name().to_owned(), signature: String::new(), wish: String::new() };
@@ -214,13 +214,13 @@ impl Memory {
         let facts = self.turn_of_call(word.turn)?;
         open_turn(word.turn, &facts)?;
         if (facts.trace, facts.channel, &facts.peer) != (word.trace, word.channel, &word.principal) {
-            return Err(No::Violation(format!(
+            return Err(ServeError::Violation(format!(
                 "a decision for {} in turn {} of {}",
                 word.principal, word.turn, facts.peer
             )));
         }
         if Blake3::of(&arguments) != word.arguments {
-            return Err(No::Violation(format!("the arguments of call {} are not those decided on", word.call)));
+            return Err(ServeError::Violation(format!("the arguments of call {} are not those decided on", word.call)));
         }
         let (arguments, arguments_encoding) = payload::PolicyDecision::spell_arguments(arguments);
         let payload = payload::PolicyDecision {
@@ -279,7 +279,8 @@ impl Memory {
 
     /// Is there a decision that allows exactly this run?
     fn decided(&self, word: &Started) -> Told<()> {
-        let undecided = |why: &str| Err(No::Violation(format!("a run of {} as call {}: {why}", word.id, word.call)));
+        let undecided =
+            |why: &str| Err(ServeError::Violation(format!("a run of {} as call {}: {why}", word.id, word.call)));
         let row = self.line(word.decision_seq)?;
         let Some(row) = row.filter(|row| row.kind == Some(EventType::PolicyDecision) && row.call == Some(word.call))
         else {
@@ -315,7 +316,7 @@ impl Memory {
             row.seq == word.started_seq && row.turn == Some(word.turn) && started.id() == word.id
         });
         if !fits || facts.trace != word.trace {
-            return Err(No::Violation(format!("the end of call {}, which was not started so", word.call)));
+            return Err(ServeError::Violation(format!("the end of call {}, which was not started so", word.call)));
         }
         let payload = payload::RunEnded {
             call: word.call.to_string(),
@@ -474,7 +475,7 @@ pub(super) fn open_turn(turn: TurnId, facts: &TurnFacts) -> Told<()> {
     }
 }
 
-fn twice(why: &str) -> No {
+fn twice(why: &str) -> ServeError {
     refused(RefusalCode::Denied, "record.twice", why)
 }
 

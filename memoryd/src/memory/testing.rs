@@ -1,7 +1,7 @@
 //! A whole memory in a temporary instance, and the peers that speak to it, played by hand.
 #![allow(clippy::unwrap_used, clippy::new_without_default, missing_docs)]
 
-use metnos_proto::edge::No;
+use metnos_proto::edge::ServeError;
 use metnos_proto::edges::planner_memoryd;
 use metnos_proto::envelope::{Candidate, Envelope};
 use metnos_proto::ids::{Blake3, CallId, SessionId, TraceId, TurnId};
@@ -155,8 +155,8 @@ pub fn candidate(name: &str, examples: &[&str]) -> Candidate {
 
 pub fn no(told: Told<impl std::fmt::Debug>) -> String {
     match told.unwrap_err() {
-        No::Refused(refusal) => refusal.rule,
-        No::Violation(_) => "violation".to_owned(),
+        ServeError::Refused(refusal) => refusal.rule,
+        ServeError::Violation(_) => "violation".to_owned(),
     }
 }
 

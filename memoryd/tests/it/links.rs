@@ -10,7 +10,7 @@ use metnos_memoryd::faults::{Fault, Faults, NoFaults, Step};
 use metnos_memoryd::links::{Link, accept};
 use metnos_memoryd::memory::Memory;
 use metnos_proto::control::{self, Drain, EdgeEnd, Order, Ping, Report};
-use metnos_proto::edge::{AskError, Edge, RawEnd, Side};
+use metnos_proto::edge::{Edge, RawEnd, RpcError, Side};
 use metnos_proto::edges::{CtlMemoryd, DoorMemoryd, PlannerMemoryd, PolicydMemoryd, SandboxdMemoryd, SyntdMemoryd};
 use metnos_proto::ids::{Blake3, CallId, SessionId, TraceId, TurnId};
 use metnos_proto::link::BlockingClient;
@@ -221,7 +221,7 @@ fn a_full_disk_is_an_answer_and_not_a_promise() {
     let mut running = Running::start(|| Box::new(FullOnce(true)));
     let mut door = running.connect::<DoorMemoryd>();
     match door.received(TRACE, received(1), [seal(b"hello")]) {
-        Err(AskError::Refused(refusal)) => assert_eq!(refusal.rule, "chronicle.disk_full"),
+        Err(RpcError::Refused(refusal)) => assert_eq!(refusal.rule, "chronicle.disk_full"),
         other => panic!("{other:?}"),
     }
     assert_eq!(door.received(TRACE, received(1), [seal(b"hello")]).unwrap().0.seq, 1);
@@ -236,7 +236,7 @@ fn a_breach_closes_the_link_and_is_reported_and_recorded() {
     door.received(TRACE, received(1), [seal(b"hello")]).unwrap();
     planner.begin_turn(TRACE, BeginTurn { turn: turn(1) }, []).unwrap();
     let again = planner.begin_turn(TRACE, BeginTurn { turn: turn(1) }, []);
-    assert!(matches!(again, Err(AskError::Gone(_))), "{again:?}");
+    assert!(matches!(again, Err(RpcError::Gone(_))), "{again:?}");
     match running.report() {
         Report::Violation(breach) => assert!(breach.what.contains("second time"), "{}", breach.what),
         other @ (Report::Ready(_) | Report::Pong(_) | Report::Fault(_) | Report::Drained(_) | Report::Attempted(_)) => {
@@ -288,7 +288,7 @@ fn there_are_so_many_links_and_one_more_is_closed() {
     for owner in &mut owners {
         owner.memory_status(TRACE, MemoryStatus {}, []).unwrap();
     }
-    assert!(matches!(surplus.memory_status(TRACE, MemoryStatus {}, []), Err(AskError::Gone(_))));
+    assert!(matches!(surplus.memory_status(TRACE, MemoryStatus {}, []), Err(RpcError::Gone(_))));
     running.drain();
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal};
 use std::time::Duration;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::CtlDoor;
 use metnos_proto::edges::ctl_door::Note;
 use metnos_proto::ids::TraceId;
@@ -83,7 +83,7 @@ pub fn answered(
                 let ended = approval::done(screen, &shown, &answered, &results)?;
                 exit = if exit == Exit::Done { ended } else { exit };
             }
-            Err(AskError::Refused(refusal)) => {
+            Err(RpcError::Refused(refusal)) => {
                 screen.error(&CtlError::Refused(refusal))?;
                 exit = Exit::Failed;
             }

@@ -138,7 +138,7 @@ pub(crate) fn input_schema(policyd: &mut BlockingClient<CtlPolicyd>, name: &str)
             let record = record.read().ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
             Ok(record.and_then(|record| record.pointer("/schema/definitions/Input").cloned()))
         }
-        Err(metnos_proto::edge::AskError::Refused(_)) => Ok(None),
+        Err(metnos_proto::edge::RpcError::Refused(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::door_planner;
 use metnos_proto::envelope::Envelope;
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
@@ -140,7 +140,7 @@ impl Turn {
     }
 
     /// Asks memoryd for the envelope.
-    async fn begin(&self) -> Result<Option<Envelope>, AskError> {
+    async fn begin(&self) -> Result<Option<Envelope>, RpcError> {
         let begin = BeginTurn { turn: self.id };
         let (begun, [envelope]) = self.planner.memoryd.begin_turn(self.trace, begin, []).await?;
         let envelope = envelope
@@ -201,7 +201,7 @@ impl Turn {
     }
 
     /// A turn with a model, as far as it comes in its time.
-    async fn within(&self, turn: impl Future<Output = Result<Ended, AskError>>) -> Ended {
+    async fn within(&self, turn: impl Future<Output = Result<Ended, RpcError>>) -> Ended {
         match tokio::time::timeout(Duration::from_millis(THINKING_WITHIN_MS), turn).await {
             Ok(Ok(ended)) => ended,
             Ok(Err(error)) => self.broken(&error),
@@ -238,11 +238,11 @@ impl Turn {
         }
     }
 
-    pub(super) fn broken(&self, error: &AskError) -> Ended {
+    pub(super) fn broken(&self, error: &RpcError) -> Ended {
         Ended::broken(speech::broken(error, self.lang))
     }
 
-    async fn carry_out(&self, plan: Plan) -> Result<Ended, AskError> {
+    async fn carry_out(&self, plan: Plan) -> Result<Ended, RpcError> {
         let mut progress = match Progress::new(plan) {
             Ok(progress) => progress,
             Err(error) => return Ok(Ended::broken(error.to_string())),
@@ -259,7 +259,7 @@ impl Turn {
     }
 
     /// Registers the intent: nothing but the owner's words has been read yet.
-    async fn declare(&self, progress: &Progress) -> Result<(), AskError> {
+    async fn declare(&self, progress: &Progress) -> Result<(), RpcError> {
         let slots = progress.calls().take(MAX_SLOTS).map(foreseen).collect();
         let (frozen, []) = self.planner.policyd.intent(self.trace, Intent { turn: self.id, slots }, []).await?;
         if !frozen.ignored.is_empty() {
@@ -270,8 +270,8 @@ impl Turn {
 
     /// Runs calls that do not depend on each other side by side. When the turn is dropped in the middle, no
     /// further call is started, and what runs is left to its quotas.
-    async fn run_wave(&self, wave: &[PlannedCall], progress: &mut Progress) -> Result<(), AskError> {
-        let mut acts: JoinSet<(CallRef, Result<Acted, AskError>)> = JoinSet::new();
+    async fn run_wave(&self, wave: &[PlannedCall], progress: &mut Progress) -> Result<(), RpcError> {
+        let mut acts: JoinSet<(CallRef, Result<Acted, RpcError>)> = JoinSet::new();
         for call in wave {
             self.tell(
                 (call.place, &call.executor),
@@ -280,7 +280,7 @@ impl Turn {
             )
             .await?;
             let arguments = Sealed::new(&json::canonical(&call.arguments))
-                .map_err(|error| AskError::Unsendable(error.to_string()))?;
+                .map_err(|error| RpcError::Unsendable(error.to_string()))?;
             let (policyd, trace, place) = (Rc::clone(&self.planner.policyd), self.trace, call.place);
             let act = Act { turn: self.id, call: place, executor: call.executor.clone() };
             acts.spawn_local(
@@ -302,7 +302,7 @@ impl Turn {
         broken.map_or(Ok(()), Err)
     }
 
-    async fn tell_state(&self, call: &PlannedCall, state: &State) -> Result<(), AskError> {
+    async fn tell_state(&self, call: &PlannedCall, state: &State) -> Result<(), RpcError> {
         let (state, detail) = match state {
             State::Ran { outcome: Outcome::Ok, .. } => (CallState::Succeeded, String::new()),
             State::Ran { outcome, .. } => (CallState::Unsuccessful, outcome.name().to_owned()),
@@ -318,7 +318,7 @@ impl Turn {
         (call, executor): (CallRef, &str),
         state: CallState,
         detail: String,
-    ) -> Result<(), AskError> {
+    ) -> Result<(), RpcError> {
         const MAX_DETAIL: usize = 1024;
         let detail = shorten(&detail, MAX_DETAIL).to_owned();
         let note = Call { turn: self.id, call, executor: executor.to_owned(), state, detail };
@@ -326,7 +326,7 @@ impl Turn {
     }
 
     /// Has released what the answer needs, and nothing else, and tells it.
-    async fn answer(&self, progress: &Progress) -> Result<Ended, AskError> {
+    async fn answer(&self, progress: &Progress) -> Result<Ended, RpcError> {
         let told = progress.outcome();
         let mut troubles: Vec<String> = Vec::new();
         let mut room = MAX_ANSWER;
@@ -359,7 +359,7 @@ impl Turn {
         Ok(Ended::new(end, troubles.join("\n")))
     }
 
-    async fn tell_result(&self, call: &PlannedCall, state: &State) -> Result<Told, AskError> {
+    async fn tell_result(&self, call: &PlannedCall, state: &State) -> Result<Told, RpcError> {
         match state {
             State::Ran { handle, outcome } => match speech::outcome(&call.executor, *outcome, self.lang) {
                 Some(why) => Ok(Told::Trouble(why)),
@@ -372,13 +372,13 @@ impl Turn {
         }
     }
 
-    pub(super) async fn release(&self, handle: HandleId) -> Result<Vec<u8>, AskError> {
+    pub(super) async fn release(&self, handle: HandleId) -> Result<Vec<u8>, RpcError> {
         let release = Release { turn: self.id, handle };
         let (_, [result]) = self.planner.policyd.release(self.trace, release, []).await?;
-        result.read().map_err(|error| AskError::Unsendable(error.to_string()))
+        result.read().map_err(|error| RpcError::Unsendable(error.to_string()))
     }
 
-    pub(super) async fn say(&self, text: &str) -> Result<(), AskError> {
+    pub(super) async fn say(&self, text: &str) -> Result<(), RpcError> {
         if !text.is_empty() {
             self.open_line.set(!text.ends_with('\n'));
         }

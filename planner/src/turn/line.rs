@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::{DoorPlanner, door_planner};
 use metnos_proto::ids::TurnId;
 use metnos_proto::link_async::Notes;
@@ -124,7 +124,7 @@ impl Line {
     ///
     /// # Errors
     /// When none is, and the turn does not go on without.
-    pub(super) async fn send(&self, note: door_planner::Note) -> Result<(), AskError> {
+    pub(super) async fn send(&self, note: door_planner::Note) -> Result<(), RpcError> {
         let _one = self.order.lock().await;
         self.keep(Entry::of(&note));
         // Read after it was kept and before anything is waited for: a door that takes the turn back meanwhile has it.

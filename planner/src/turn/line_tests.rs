@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::Channel;
 use metnos_proto::msg::planner::{CallState, CancelTurn, KeptTurns, LetGo, ResumeTurn, TakeBack, TurnEnd};
@@ -20,7 +20,7 @@ impl Stage {
         self.door.kept_turns(TraceId::NONE, KeptTurns {}, []).await.unwrap().0.turns
     }
 
-    async fn take_back(&self, turn: TurnId) -> Result<Vec<Entry>, AskError> {
+    async fn take_back(&self, turn: TurnId) -> Result<Vec<Entry>, RpcError> {
         let (_, [told]) = self.door.take_back(TraceId::NONE, TakeBack { turn }, []).await?;
         Ok(turn_log::read(&told).unwrap())
     }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use metnos_proto::edge::{AskError, No, Served};
+use metnos_proto::edge::{RpcError, ServeError, Served};
 use metnos_proto::edges::{DoorPlanner, door_planner};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
@@ -24,7 +24,12 @@ use super::line::{Line, outlives_its_door};
 use super::{MAX_DELTAS, MAX_TURNS, Open, Pieces, Planner};
 
 impl door_planner::Serve for Planner {
-    fn phase_of(&self, _: &Cx<DoorPlanner>, turn: Option<TurnId>, _: &door_planner::Ask) -> Result<OpenPhase, No> {
+    fn phase_of(
+        &self,
+        _: &Cx<DoorPlanner>,
+        turn: Option<TurnId>,
+        _: &door_planner::Ask,
+    ) -> Result<OpenPhase, ServeError> {
         match turn {
             Some(turn) if self.turns.borrow().contains_key(&turn) => Ok(OpenPhase::UnderWay),
             Some(_) | None => Ok(OpenPhase::Absent),
@@ -175,7 +180,7 @@ impl Planner {
     /// What memoryd has kept of a turn, which keeps it no longer.
     async fn take_up(&self, turn: TurnId) -> Result<(TraceId, Kept), Refusal> {
         let taken = self.memoryd.take_up_turn(TraceId::NONE, TakeUpTurn { turn }, []).await;
-        let (taken, [state]) = taken.map_err(AskError::into_refusal)?;
+        let (taken, [state]) = taken.map_err(RpcError::into_refusal)?;
         let state = state.read().map_err(|error| unreadable(error.to_string()))?;
         Ok((taken.trace, serde_json::from_slice(&state).map_err(|error| unreadable(error.to_string()))?))
     }

@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use metnos_proto::edge::{AskError, No, Served};
+use metnos_proto::edge::{RpcError, ServeError, Served};
 use metnos_proto::edges::{
     DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, door_planner, planner_memoryd, planner_mind,
     planner_policyd,
@@ -94,7 +94,12 @@ impl Script {
 }
 
 impl planner_policyd::Serve for Script {
-    fn phase_of(&self, _: &Cx<PlannerPolicyd>, turn: TurnId, _: &planner_policyd::Ask) -> Result<TurnPhase, No> {
+    fn phase_of(
+        &self,
+        _: &Cx<PlannerPolicyd>,
+        turn: TurnId,
+        _: &planner_policyd::Ask,
+    ) -> Result<TurnPhase, ServeError> {
         Ok(self.acting.of(turn))
     }
 
@@ -165,7 +170,12 @@ impl planner_policyd::Serve for Script {
 }
 
 impl planner_memoryd::Serve for Script {
-    fn phase_of(&self, _: &Cx<PlannerMemoryd>, turn: TurnId, _: &planner_memoryd::Ask) -> Result<RecallPhase, No> {
+    fn phase_of(
+        &self,
+        _: &Cx<PlannerMemoryd>,
+        turn: TurnId,
+        _: &planner_memoryd::Ask,
+    ) -> Result<RecallPhase, ServeError> {
         Ok(self.recalling.of(turn))
     }
 
@@ -346,7 +356,7 @@ impl Stage {
         Self { planner, script, door, notes, policyd: served, link }
     }
 
-    pub(super) async fn open(&self, turn: TurnId, words: &[u8]) -> Result<(), AskError> {
+    pub(super) async fn open(&self, turn: TurnId, words: &[u8]) -> Result<(), RpcError> {
         self.open_on(Channel::Cli, turn, words).await
     }
 
@@ -359,7 +369,7 @@ impl Stage {
         self.notes = self.door.take_notes().unwrap();
     }
 
-    pub(super) async fn open_on(&self, channel: Channel, turn: TurnId, words: &[u8]) -> Result<(), AskError> {
+    pub(super) async fn open_on(&self, channel: Channel, turn: TurnId, words: &[u8]) -> Result<(), RpcError> {
         let open = OpenTurn { turn, trace: TraceId::new(), channel, lang: Lang::En };
         self.door.open_turn(TraceId::new(), open, [sealed(words)]).await.map(|_| ())
     }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Lang, Outcome, RefusalCode};
 use metnos_proto::msg::planner::{CallState, CancelTurn, TurnEnd};
@@ -222,7 +222,7 @@ fn turn_beyond_the_limit_is_refused() {
             stage.open(TurnId::new(), b"read notes/x.md").await.unwrap();
         }
         let refused = stage.open(TurnId::new(), b"read notes/x.md").await;
-        assert!(matches!(refused, Err(AskError::Refused(refusal)) if refusal.code == RefusalCode::Busy));
+        assert!(matches!(refused, Err(RpcError::Refused(refusal)) if refusal.code == RefusalCode::Busy));
     });
 }
 
@@ -232,7 +232,7 @@ fn words_beyond_the_limit_or_of_no_text_are_refused() {
         let mut stage = Stage::new(&[]);
         for words in [vec![b'x'; metnos_reflex::MAX_WORDS + 1], b"\xff\xfe".to_vec()] {
             let refused = stage.open(TurnId::new(), &words).await;
-            assert!(matches!(refused, Err(AskError::Refused(refusal)) if refusal.code == RefusalCode::Invalid));
+            assert!(matches!(refused, Err(RpcError::Refused(refusal)) if refusal.code == RefusalCode::Invalid));
         }
         stage.open(TurnId::new(), &vec![b'x'; metnos_reflex::MAX_WORDS]).await.unwrap();
         assert_eq!(stage.listen().await.2.end, TurnEnd::NotUnderstood);
@@ -245,7 +245,7 @@ fn the_same_turn_opened_twice_is_a_breach_of_protocol() {
         let stage = Stage::new(&[("fs_read", Fate::Hangs)]);
         let turn = TurnId::new();
         stage.open(turn, b"read notes/x.md").await.unwrap();
-        assert!(matches!(stage.open(turn, b"read notes/x.md").await, Err(AskError::Gone(_))));
+        assert!(matches!(stage.open(turn, b"read notes/x.md").await, Err(RpcError::Gone(_))));
     });
 }
 

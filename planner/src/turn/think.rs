@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::envelope::Envelope;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::masks::masked;
@@ -30,7 +30,7 @@ use crate::thinking::veil::Veil;
 use crate::thinking::{ROLE, Wish, speech};
 
 /// What an ask has come to: an event for the loop, or the link to a peer that the turn cannot do without is gone.
-type Came = Result<Event, AskError>;
+type Came = Result<Event, RpcError>;
 
 /// The longest name of a model that is recorded, in characters.
 const MAX_MODEL: usize = 64;
@@ -54,7 +54,7 @@ impl Turn {
         envelope: &Envelope,
         model: &RoleModel,
         pieces: Pieces,
-    ) -> Result<Ended, AskError> {
+    ) -> Result<Ended, RpcError> {
         let mut frame = Frame::within(envelope, model.tools, model.context);
         frame.lang = language_of(words, self.lang);
         let mut turn = Loop::new(frame, opening(envelope, words, data), model.context);
@@ -68,7 +68,7 @@ impl Turn {
         mut turn: Loop,
         asks: Vec<Ask>,
         (mut pieces, lost_in): Pieces,
-    ) -> Result<Ended, AskError> {
+    ) -> Result<Ended, RpcError> {
         let mut under_way: JoinSet<Came> = JoinSet::new();
         let mut passed = Passed::default();
         let mut asks = asks;
@@ -109,7 +109,7 @@ impl Turn {
         turn: &mut Loop,
         under_way: &mut JoinSet<Came>,
         passed: &mut Passed,
-    ) -> Result<Option<Ended>, AskError> {
+    ) -> Result<Option<Ended>, RpcError> {
         let (id, trace) = (self.id, self.trace);
         match ask {
             Ask::Fund(tokens) => {
@@ -152,7 +152,7 @@ impl Turn {
                             Ok(Event::Frozen)
                         }
                         // Without an intent everything is decided as if nothing had been foreseen.
-                        Err(AskError::Refused(no)) => {
+                        Err(RpcError::Refused(no)) => {
                             tracing::info!(turn = %id, %no, "the intent was not taken");
                             Ok(Event::Frozen)
                         }
@@ -166,7 +166,7 @@ impl Turn {
                 under_way.spawn_local(async move {
                     let released = policyd.release(trace, Release { turn: id, handle }, []).await;
                     let released = released.and_then(|(released, [bytes])| {
-                        let bytes = bytes.read().map_err(|error| AskError::Unsendable(error.to_string()))?;
+                        let bytes = bytes.read().map_err(|error| RpcError::Unsendable(error.to_string()))?;
                         Ok(Event::Released(place, bytes, released.context))
                     });
                     or_no(released, |no| Event::NotReleased(place, no))
@@ -179,7 +179,7 @@ impl Turn {
     }
 
     /// Has memoryd keep the turn until somebody has answered. Where that is not possible, it goes on without.
-    async fn put_aside(&self, turn: &Loop, under_way: &mut JoinSet<Came>) -> Result<Option<Ended>, AskError> {
+    async fn put_aside(&self, turn: &Loop, under_way: &mut JoinSet<Came>) -> Result<Option<Ended>, RpcError> {
         let why = speech::waits(self.lang).to_owned();
         let mut told = self.door.told();
         told.push(Entry::Done(TurnEnd::Suspended, why.clone()));
@@ -199,12 +199,12 @@ impl Turn {
         }
     }
 
-    async fn act(&self, place: CallRef, turn: &Loop, under_way: &mut JoinSet<Came>) -> Result<(), AskError> {
+    async fn act(&self, place: CallRef, turn: &Loop, under_way: &mut JoinSet<Came>) -> Result<(), RpcError> {
         let Some(one) = turn.calls().get(place) else { return Ok(()) };
         let arguments = json::canonical(&one.arguments);
         let shown = masked(&String::from_utf8_lossy(&arguments));
         self.tell((place, &one.executor), CallState::Started, shown).await?;
-        let arguments = Sealed::new(&arguments).map_err(|error| AskError::Unsendable(error.to_string()))?;
+        let arguments = Sealed::new(&arguments).map_err(|error| RpcError::Unsendable(error.to_string()))?;
         let act = Act { turn: self.id, call: place, executor: one.executor.clone() };
         let (policyd, trace) = (Rc::clone(&self.planner.policyd), self.trace);
         under_way.spawn_local(async move {
@@ -226,7 +226,7 @@ impl Turn {
     }
 
     /// Tells the person what became of a call.
-    async fn tell_of(&self, turn: &Loop, event: &Event) -> Result<(), AskError> {
+    async fn tell_of(&self, turn: &Loop, event: &Event) -> Result<(), RpcError> {
         let (place, state, detail) = match event {
             Event::Ran(place, left) if left.outcome == Outcome::Ok => (place, CallState::Succeeded, String::new()),
             Event::Ran(place, left) => (place, CallState::Unsuccessful, left.outcome.name().to_owned()),
@@ -246,7 +246,7 @@ impl Turn {
     }
 
     /// A piece of the thought that is under way goes to the person as it comes.
-    async fn pass_on(&self, piece: ThoughtDelta, passed: &mut Passed) -> Result<(), AskError> {
+    async fn pass_on(&self, piece: ThoughtDelta, passed: &mut Passed) -> Result<(), RpcError> {
         let room = crate::thinking::MAX_SAID.saturating_sub(passed.text.len());
         passed.lost |= piece.text.len() > room;
         if piece.thought != passed.thought || self.thinks.get() != passed.thought || passed.lost {
@@ -259,7 +259,7 @@ impl Turn {
     }
 
     /// What of a reply's text was not passed on as it came.
-    async fn say_rest(&self, text: &str, passed: &mut Passed) -> Result<(), AskError> {
+    async fn say_rest(&self, text: &str, passed: &mut Passed) -> Result<(), RpcError> {
         match text.strip_prefix(passed.text.as_str()) {
             Some(rest) => {
                 let shown = passed.veil.shown(rest) + &passed.veil.rest();
@@ -275,27 +275,27 @@ impl Turn {
         }
     }
 
-    async fn say_shown(&self, shown: &str) -> Result<(), AskError> {
+    async fn say_shown(&self, shown: &str) -> Result<(), RpcError> {
         if shown.is_empty() { Ok(()) } else { self.say(&spoken(shown)).await }
     }
 
     /// What another thought says begins on a line of its own.
-    async fn begin_line(&self, passed: &Passed) -> Result<(), AskError> {
+    async fn begin_line(&self, passed: &Passed) -> Result<(), RpcError> {
         if passed.text.is_empty() && self.open_line.get() { self.say("\n").await } else { Ok(()) }
     }
 }
 
 /// A refusal is an event for the loop; anything else that went wrong ends the turn.
-fn or_no(came: Result<Event, AskError>, no: impl FnOnce(Refusal) -> Event) -> Came {
+fn or_no(came: Result<Event, RpcError>, no: impl FnOnce(Refusal) -> Event) -> Came {
     match came {
-        Err(AskError::Refused(refusal)) => Ok(no(refusal)),
+        Err(RpcError::Refused(refusal)) => Ok(no(refusal)),
         other => other,
     }
 }
 
-fn sealed(document: &impl Serialize) -> Result<Sealed, AskError> {
-    let bytes = serde_json::to_vec(document).map_err(|error| AskError::Unsendable(error.to_string()))?;
-    Sealed::new(&bytes).map_err(|error| AskError::Unsendable(error.to_string()))
+fn sealed(document: &impl Serialize) -> Result<Sealed, RpcError> {
+    let bytes = serde_json::to_vec(document).map_err(|error| RpcError::Unsendable(error.to_string()))?;
+    Sealed::new(&bytes).map_err(|error| RpcError::Unsendable(error.to_string()))
 }
 
 /// The reply beside a thought.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::door_planner;
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::msg::common::{Label, Outcome};
@@ -237,7 +237,7 @@ fn suspended_turn_resumes_at_another_planner() {
         assert!(json!(prompts[1]).to_string().contains("c2 text_stats: done, with the person's word"));
         // Once only.
         let again = stage.door.resume_turn(TraceId::NONE, resume(Vec::new()), []).await;
-        assert!(matches!(again, Err(AskError::Refused(no)) if no.rule == "turn.not_suspended"));
+        assert!(matches!(again, Err(RpcError::Refused(no)) if no.rule == "turn.not_suspended"));
         assert_eq!(stage.planner.turns(), 0);
     });
 }

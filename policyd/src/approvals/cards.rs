@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use metnos_policy::rules::Judgement;
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::executor::{Class, Role};
 use metnos_proto::ids::{HandleId, TraceId};
 use metnos_proto::json;
@@ -273,7 +273,7 @@ impl Policy {
         let trace = self.turns.borrow().get(call.turn)?.trace;
         let reference = |pointer: &str| Reference { call: place, pointer: pointer.to_owned() };
         let ask = Resolve { turn: call.turn, references: COUNTED.map(reference).to_vec() };
-        let resolved: Result<_, AskError> = self.ask_sandbox(self.sandbox.resolve(trace, ask, [])).await;
+        let resolved: Result<_, RpcError> = self.ask_sandbox(self.sandbox.resolve(trace, ask, [])).await;
         let (_, [values]) = resolved.ok()?;
         let values = values_of(&values).ok()?;
         // sandboxd's word counts as far as the digests that it gave before bear it out. It is for the owner's card, and no

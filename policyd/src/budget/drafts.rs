@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
 use metnos_proto::msg::mind::{EndFund, Fund};
@@ -126,7 +126,7 @@ impl Policy {
     /// Whether anybody could draft at all is asked before anything is written down.
     async fn open_drafts(self: &Rc<Self>, (run, trace): (TurnId, TraceId), want: u64) -> Result<u64, Refusal> {
         let nothing = Fund { turn: run, tokens: 0, micro: 0, drafts: true };
-        let (_, []) = self.mind.fund(trace, nothing, []).await.map_err(AskError::into_refusal)?;
+        let (_, []) = self.mind.fund(trace, nothing, []).await.map_err(RpcError::into_refusal)?;
         let counted = self.house().drafts.borrow_mut().count(self.clock.monotonic_ms());
         let funded = match counted {
             Ok(()) => self.fund_thinking((run, trace), SYNTH, want).await,

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::policyd_mind;
 use metnos_proto::executor::is_name;
 use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
@@ -90,7 +90,7 @@ impl Policy {
         let (spent, []) = self.memory.spending(trace, spending, []).await.map_err(|error| memory_gone(&error))?;
         let generation = *self.mind.generations().borrow();
         if generation == 0 {
-            return Err(AskError::Gone(RoleName::Mind).into_refusal());
+            return Err(RpcError::Gone(RoleName::Mind).into_refusal());
         }
         let limit = |budget| house.used.borrow().limit(&self.setting.budget, principal, budget).0;
         house.used.borrow_mut().turn_to(self.clock.wall_ms());

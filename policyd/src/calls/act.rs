@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use metnos_policy::rules::Judgement;
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::PlannerPolicyd;
 use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
 use metnos_proto::json::{self, JsonError, RefSite};
@@ -190,7 +190,7 @@ impl Policy {
             sites.iter().map(|site| Reference { call: site.call, pointer: site.pointer.clone() }).collect();
         let ask = Resolve { turn: call.turn, references };
         let (answer, [values]) =
-            self.ask_sandbox(self.sandbox.resolve(trace, ask, [])).await.map_err(AskError::into_refusal)?;
+            self.ask_sandbox(self.sandbox.resolve(trace, ask, [])).await.map_err(RpcError::into_refusal)?;
         let values = values_of(&values).map_err(|why| internal(&why))?;
         let digests: Vec<Blake3> = values.iter().map(json::digest).collect();
         let fits = digests == answer.digests
@@ -380,7 +380,7 @@ impl Policy {
         // It may have been switched off while the decision was being written; from here to the ask nothing else happens.
         let ahead = ahead.filter(|ahead| !ahead.is_lost());
         let answer = match (self.switched_off(&call.executor), ahead) {
-            (Some(off), _) => Err(AskError::Refused(off.refusal())),
+            (Some(off), _) => Err(RpcError::Refused(off.refusal())),
             (None, Some(ahead)) => ahead.decided(seq).await,
             (None, None) => self.hand_over(&signed, trace, run, call.arguments, call.file).await,
         };
@@ -391,7 +391,7 @@ impl Policy {
         let (report, [result]) = match answer {
             Ok(answer) => answer,
             // Nothing ran: sandboxd has looked for itself. The decision's line says "allow", so this one says why not.
-            Err(AskError::Refused(refusal)) => {
+            Err(RpcError::Refused(refusal)) => {
                 let why = format!("{executor} was allowed and did not run: {}: {}", refusal.rule, refusal.why);
                 self.event("refused", &why, Some(call.turn));
                 return Ok(Acted::Denied(refusal));

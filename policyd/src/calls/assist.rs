@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::executor::Thinking;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::Asked;
@@ -29,8 +29,8 @@ fn may_take(bytes: usize, thinking: &Thinking) -> u64 {
 }
 
 /// Whatever became of an ask before the run: nothing ran.
-fn nothing_ran(error: AskError) -> AskError {
-    AskError::Refused(error.into_refusal())
+fn nothing_ran(error: RpcError) -> RpcError {
+    RpcError::Refused(error.into_refusal())
 }
 
 impl Policy {
@@ -44,8 +44,8 @@ impl Policy {
         thinking: &Thinking,
         run: &Run,
         arguments: &Sealed,
-    ) -> Result<Sealed, AskError> {
-        let no = |refusal: Refusal| AskError::Refused(refusal);
+    ) -> Result<Sealed, RpcError> {
+        let no = |refusal: Refusal| RpcError::Refused(refusal);
         let internal = |why: String| no(Refusal::new(RefusalCode::Internal, "policyd.internal", why));
         let copy = arguments.share().map_err(|error| internal(error.to_string()))?;
         let fill = Fill { turn: run.turn, id: run.id.clone(), digests: signed.digests.clone() };
@@ -71,12 +71,12 @@ impl Policy {
         thinking: &Thinking,
         run: &Run,
         filled: Sealed,
-    ) -> Result<Sealed, AskError> {
+    ) -> Result<Sealed, RpcError> {
         let (_, []) = self.mind.fund(run.trace, word, []).await.map_err(nothing_ran)?;
         let number = self.house().funds.borrow_mut().0.get_mut(&run.turn).map(|fund| fund.assist(&run.id.name));
-        let Some(thought) = number.ok_or_else(|| AskError::Refused(turns::unknown(run.turn)))? else {
+        let Some(thought) = number.ok_or_else(|| RpcError::Refused(turns::unknown(run.turn)))? else {
             let why = "executors have had as much thought about in this turn as in any".to_owned();
-            return Err(AskError::Refused(Refusal::new(RefusalCode::Busy, "quota.thinking", why).remedy("ask anew")));
+            return Err(RpcError::Refused(Refusal::new(RefusalCode::Busy, "quota.thinking", why).remedy("ask anew")));
         };
         let ask = Assist {
             turn: run.turn,

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::Refusal;
 use metnos_proto::msg::memoryd::{Decision, DirectTurn, DirectTurnDone, Recorded};
@@ -64,7 +64,7 @@ impl Policy {
         let deciding = self.memory.decision(trace, decision, [arguments]);
         let (opened, decided) = tokio::join!(biased; self.open_turn(opening), deciding);
         opened?;
-        let (recorded, []) = decided.map_err(|error: AskError| memory_gone(&error))?;
+        let (recorded, []) = decided.map_err(|error: RpcError| memory_gone(&error))?;
         Ok(recorded)
     }
 

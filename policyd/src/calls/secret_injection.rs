@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::executor::FileWay;
 use metnos_proto::ids::{Blake3, CallId, HandleId, TraceId, TurnId};
 use metnos_proto::json::JsonError;
@@ -31,7 +31,7 @@ impl Policy {
         run: Run,
         arguments: Sealed,
         file: Option<Sealed>,
-    ) -> Result<(RunReport, [Sealed; 1]), AskError> {
+    ) -> Result<(RunReport, [Sealed; 1]), RpcError> {
         if let Some(thinking) = &signed.manifest.mind {
             let thought = self.thought_about(signed, thinking, &run, &arguments).await?;
             let ask = RunAdvised { run };
@@ -40,7 +40,7 @@ impl Policy {
         if let Some(way) = &signed.manifest.file {
             return self.hand_file(way, trace, run, arguments, file).await;
         }
-        match self.secrets_for(signed).map_err(AskError::Refused)? {
+        match self.secrets_for(signed).map_err(RpcError::Refused)? {
             None => self.ask_sandbox(self.sandbox.run(trace, run, [arguments])).await,
             Some(secrets) => {
                 self.ask_sandbox(self.sandbox.run_keyed(trace, RunKeyed { run }, [arguments, secrets])).await
@@ -56,7 +56,7 @@ impl Policy {
         run: Run,
         arguments: Sealed,
         file: Option<Sealed>,
-    ) -> Result<(RunReport, [Sealed; 1]), AskError> {
+    ) -> Result<(RunReport, [Sealed; 1]), RpcError> {
         if way.gives().is_some() {
             let turn = run.turn;
             let given = self.ask_sandbox(self.sandbox.run_giving(trace, RunGiving { run }, [arguments])).await;
@@ -67,8 +67,8 @@ impl Policy {
             return Ok((report, [result]));
         }
         let missing = || internal("an executor was allowed that takes a file, and there is none");
-        let file = file.ok_or_else(|| AskError::Refused(missing()))?;
-        let digest = file.digest().map_err(|error| AskError::Refused(internal(&error.to_string())))?;
+        let file = file.ok_or_else(|| RpcError::Refused(missing()))?;
+        let digest = file.digest().map_err(|error| RpcError::Refused(internal(&error.to_string())))?;
         let ask = RunTaking { run, file: digest };
         self.ask_sandbox(self.sandbox.run_taking(trace, ask, [arguments, file])).await
     }
@@ -177,9 +177,9 @@ impl Policy {
     }
 
     /// sandboxd went away, or did not answer, with the call in the middle.
-    pub(crate) fn interrupted(self: &Rc<Self>, turn: TurnId, executor: &ExecutorId, error: &AskError) -> Refusal {
+    pub(crate) fn interrupted(self: &Rc<Self>, turn: TurnId, executor: &ExecutorId, error: &RpcError) -> Refusal {
         self.event("interrupted", &format!("{executor}: {error}"), Some(turn));
-        if matches!(error, AskError::Late { .. }) {
+        if matches!(error, RpcError::Late { .. }) {
             let policy = Rc::clone(self);
             tokio::task::spawn_local(async move {
                 let kill = policy.sandbox.kill(TraceId::NONE, Kill { turn: Some(turn) }, []);

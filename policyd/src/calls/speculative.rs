@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{CallId, TraceId};
 use metnos_proto::msg::sandboxd::{Decided, Run, RunAhead, RunReport};
 use metnos_proto::payload::Sealed;
@@ -14,7 +14,7 @@ use crate::executors::registry::Signed;
 use crate::policy::Policy;
 
 /// What comes of a call.
-type Answer = Result<(RunReport, [Sealed; 1]), AskError>;
+type Answer = Result<(RunReport, [Sealed; 1]), RpcError>;
 
 /// A call that sandboxd makes ready. Dropped without a word it is called off.
 #[derive(Debug)]
@@ -61,10 +61,10 @@ impl Speculative {
 
     /// The decision stands in this line: what came of the call.
     pub(crate) async fn decided(mut self, seq: u64) -> Answer {
-        let Some(answer) = self.answer.take() else { return Err(AskError::Gone(RoleName::Sandboxd)) };
+        let Some(answer) = self.answer.take() else { return Err(RpcError::Gone(RoleName::Sandboxd)) };
         let told = self.tell(Some(seq));
         let (_, answer) = tokio::join!(biased; told, answer);
-        answer.unwrap_or(Err(AskError::Gone(RoleName::Sandboxd)))
+        answer.unwrap_or(Err(RpcError::Gone(RoleName::Sandboxd)))
     }
 
     /// Says what became of the decision, to the sandboxd that was handed the call and to no other: one that has come in its

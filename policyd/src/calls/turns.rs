@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use metnos_policy::evidence::context::{Context, World};
 use metnos_policy::evidence::results::Output;
-use metnos_proto::edge::{No, Word};
+use metnos_proto::edge::{ServeError, Word};
 use metnos_proto::edges::planner_policyd::Ask;
 use metnos_proto::ids::{CallId, HandleId, TraceId, TurnId};
 use metnos_proto::msg::common::{CallRef, Integrity, Label, Readers, Refusal, RefusalCode, Standing};
@@ -234,7 +234,7 @@ impl Turns {
     ///
     /// # Errors
     /// The refusal when the turn is not open, or the violation when it is another link's.
-    pub fn phase_of(&self, id: TurnId, ask: &Ask, link: u32) -> Result<TurnPhase, No> {
+    pub fn phase_of(&self, id: TurnId, ask: &Ask, link: u32) -> Result<TurnPhase, ServeError> {
         let turn = self.open.get(&id).ok_or_else(|| unknown(id))?;
         if turn.link.is_some_and(|before| before != link) {
             let state = "over another channel than the turn's first word";
@@ -342,7 +342,7 @@ mod tests {
     }
 
     /// What the dispatcher does with a word of the planner of `link`.
-    fn admit(turns: &mut Turns, ask: &Ask, link: u32) -> Result<(), No> {
+    fn admit(turns: &mut Turns, ask: &Ask, link: u32) -> Result<(), ServeError> {
         let id = TurnPhase::subject(ask);
         let next = turns.phase_of(id, ask, link)?.admit(ask)?;
         turns.enter(id, link, 0, next);
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(direct.calls, 1);
         turns.open(id, direct, 0).unwrap();
         for word in [act(id), Ask::EndTurn(EndTurn { turn: id })] {
-            assert!(matches!(admit(&mut turns, &word, 1), Err(No::Violation(_))), "{word:?}");
+            assert!(matches!(admit(&mut turns, &word, 1), Err(ServeError::Violation(_))), "{word:?}");
         }
     }
 
@@ -464,9 +464,9 @@ mod tests {
         turns.open(mine, turn(0), 0).unwrap();
         turns.open(untouched, turn(0), 0).unwrap();
         assert!(admit(&mut turns, &act(mine), 1).is_ok());
-        assert!(matches!(admit(&mut turns, &act(mine), 2), Err(No::Violation(_))));
+        assert!(matches!(admit(&mut turns, &act(mine), 2), Err(ServeError::Violation(_))));
         assert_eq!(turns.end_of_link(1), [mine]);
-        assert!(matches!(admit(&mut turns, &act(mine), 1), Err(No::Refused(_))));
+        assert!(matches!(admit(&mut turns, &act(mine), 1), Err(ServeError::Refused(_))));
         assert_eq!(turns.len(), 1, "the words wait for the planner that comes back");
     }
 

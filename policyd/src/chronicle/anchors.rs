@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_proto::chain::{Anchor, GENESIS};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::policyd_memoryd::Note;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
@@ -84,7 +84,7 @@ impl Policy {
         }
         let here = async { self.memory.generations().wait_for(|generation| *generation != 0).await.is_ok() };
         if !timeout(HERE_WITHIN, here).await.unwrap_or(false) {
-            return self.said_of_chain().unwrap_or_else(|| Err(memory_gone(&AskError::Gone(RoleName::Memoryd))));
+            return self.said_of_chain().unwrap_or_else(|| Err(memory_gone(&RpcError::Gone(RoleName::Memoryd))));
         }
         let mut news = self.chain.borrow().proven.subscribe();
         let said = async {
@@ -226,7 +226,7 @@ impl Policy {
                     }
                 }
             }
-            Err(AskError::Refused(refusal)) if refusal.rule == ALTERED => {
+            Err(RpcError::Refused(refusal)) if refusal.rule == ALTERED => {
                 if closed && let Err(error) = self.store.ends(End::Added).await {
                     tracing::error!(%error, "that the chronicle was altered could not be kept");
                 }
@@ -235,8 +235,8 @@ impl Policy {
             Err(error) => {
                 // One that is there and cannot say is not waited for; one that has gone is.
                 let hindered = match error {
-                    AskError::Refused(refusal) if refusal.rule == VERIFYING => Some((here, refusal)),
-                    AskError::Refused(refusal) => {
+                    RpcError::Refused(refusal) if refusal.rule == VERIFYING => Some((here, refusal)),
+                    RpcError::Refused(refusal) => {
                         tracing::warn!(%refusal, "memoryd cannot say whether the chronicle is what was signed");
                         let why = format!(
                             "memoryd cannot show that the chronicle is what was signed, so nothing is decided: {}",
@@ -244,10 +244,10 @@ impl Policy {
                         );
                         Some((here, Refusal { why, ..refusal }))
                     }
-                    error @ (AskError::Gone(_)
-                    | AskError::Late { .. }
-                    | AskError::Violation(..)
-                    | AskError::Unsendable(_)) => {
+                    error @ (RpcError::Gone(_)
+                    | RpcError::Late { .. }
+                    | RpcError::Violation(..)
+                    | RpcError::Unsendable(_)) => {
                         tracing::warn!(%error, "memoryd has not said whether the chronicle is what was signed");
                         None
                     }
@@ -375,7 +375,7 @@ impl Policy {
         let ask = Anchored { seq, hash, whole: false, closed: false };
         match self.memory.anchored(TraceId::NONE, ask, []).await {
             Ok((head, [])) => Ok(head),
-            Err(AskError::Refused(refusal)) if refusal.rule == ALTERED => {
+            Err(RpcError::Refused(refusal)) if refusal.rule == ALTERED => {
                 self.distrust(refusal.why.clone());
                 Err(self.said_of_chain().and_then(Result::err).unwrap_or(refusal))
             }

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::executor::is_name;
 use metnos_proto::ids::TraceId;
 use metnos_proto::json;
@@ -213,7 +213,7 @@ impl Policy {
             }
         }
         let pardon = Pardon { id: row.id.clone(), digests: row.digests.clone() };
-        self.ask_sandbox(self.sandbox.pardon(TraceId::NONE, pardon, [])).await.map_err(AskError::into_refusal)?;
+        self.ask_sandbox(self.sandbox.pardon(TraceId::NONE, pardon, [])).await.map_err(RpcError::into_refusal)?;
         // Without its line it stays where it is.
         self.chronicled("executor_restored", &says).await?;
         let back = Row { state: RowState::Signed, why: String::new(), ..row };
@@ -268,7 +268,7 @@ impl Policy {
             return Err(sandbox_gone().refusal());
         }
         let listing = self.ask_sandbox(self.sandbox.pool(TraceId::NONE, Pool {}, [])).await;
-        let (listing, []) = listing.map_err(AskError::into_refusal)?;
+        let (listing, []) = listing.map_err(RpcError::into_refusal)?;
         let entry = listing.entries.iter().find(|entry| entry.id == row.id);
         Ok(Found::of(row.clone(), entry))
     }

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::policyd_sandboxd::Note;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
@@ -174,7 +174,7 @@ impl Policy {
         };
         let (born, [candidate]) = match self.sandbox.birth(TraceId::NONE, ask, []).await {
             Ok(born) => born,
-            Err(AskError::Refused(refusal)) => return stillborn(format!("sandboxd says: {}", refusal.why)),
+            Err(RpcError::Refused(refusal)) => return stillborn(format!("sandboxd says: {}", refusal.why)),
             Err(error) => return self.later(id, &error),
         };
         let row = match self.sign(id, digests, &born, &candidate, false) {
@@ -239,7 +239,7 @@ impl Policy {
         let install = Install { id: id.clone(), digests: row.digests.clone(), signature: row.signature.clone() };
         match self.sandbox.install(TraceId::NONE, install, []).await {
             Ok(_) => {}
-            Err(AskError::Refused(refusal)) => {
+            Err(RpcError::Refused(refusal)) => {
                 let why = format!("sandboxd does not install it: {}", refusal.why);
                 self.event("stillbirth", &format!("{id}: {why}"), None);
                 self.registry.borrow_mut().stand(id, Standing::Waiting(head(&why, MAX_WHY)));
@@ -304,7 +304,7 @@ impl Policy {
             .remedy("look at `metnosctl status`"))
     }
 
-    fn later(&self, id: &ExecutorId, error: &AskError) -> Progress {
+    fn later(&self, id: &ExecutorId, error: &RpcError) -> Progress {
         tracing::warn!(%id, %error, "a birth is not finished");
         Progress::Later
     }

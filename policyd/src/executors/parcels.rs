@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use ed25519_dalek::{Signature, VerifyingKey};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::executor::{is_name, parse_version};
 use metnos_proto::ids::{Blake3, TraceId};
 use metnos_proto::json::{self, Limits};
@@ -56,7 +56,7 @@ impl Policy {
         let ask = TextsOf { id: row.id.clone(), digests: row.digests.clone() };
         self.sandbox_soon().await;
         let asked = self.ask_sandbox(self.sandbox.texts(TraceId::NONE, ask, [])).await;
-        let (_, [texts]) = asked.map_err(AskError::into_refusal)?;
+        let (_, [texts]) = asked.map_err(RpcError::into_refusal)?;
         let unfit = |why: String| invalid("export.unfit", format!("{} is not handed on: {why}", row.id));
         let bytes = texts.read().map_err(|why| unfit(why.to_string()))?;
         let limits = Limits { max_bytes: MAX_PARCEL_BYTES, max_depth: 1 };
@@ -144,7 +144,7 @@ impl Policy {
         let texts = Sealed::new(parcel.texts.document().to_string().as_bytes());
         let texts = texts.map_err(|error| internal(&error.to_string()))?;
         let staged = self.ask_sandbox(self.sandbox.stage(TraceId::NONE, Stage { id: id.clone() }, [texts])).await;
-        staged.map_err(AskError::into_refusal)?;
+        staged.map_err(RpcError::into_refusal)?;
         self.remember(&id, &origin).await?;
         let why = "it was imported, and nobody has approved it".to_owned();
         self.registry.borrow_mut().stand(&id, Standing::Staged(why));
@@ -197,7 +197,7 @@ impl Policy {
             return Err(sandbox_gone().refusal());
         }
         let listing = self.ask_sandbox(self.sandbox.pool(TraceId::NONE, Pool {}, [])).await;
-        let (listing, []) = listing.map_err(AskError::into_refusal)?;
+        let (listing, []) = listing.map_err(RpcError::into_refusal)?;
         let registry = self.registry.borrow();
         let unsigned = |entry: &&PoolEntry| entry.id.name == name && registry.row(&entry.id).is_none();
         let newest = listing.entries.iter().filter(unsigned).max_by_key(|entry| parse_version(&entry.id.version));
@@ -258,7 +258,7 @@ impl Policy {
         let Staged { id, digests, origin } = staged;
         let ask = TryBirth { id: id.clone(), digests: digests.clone() };
         let tried = self.ask_sandbox(self.sandbox.try_birth(TraceId::NONE, ask, [])).await;
-        let (born, [candidate]) = tried.map_err(AskError::into_refusal)?;
+        let (born, [candidate]) = tried.map_err(RpcError::into_refusal)?;
         let fault =
             |why: String| denied("birth.fault", format!("{id} cannot be signed: {why}"), "mend it where it was made");
         let bytes = candidate.read().map_err(|why| fault(why.to_string()))?;
@@ -285,7 +285,7 @@ impl Policy {
         let Staged { id, digests, origin } = staged;
         let ask = Birth { id: id.clone(), digests: digests.clone() };
         let born = self.ask_sandbox(self.sandbox.birth(TraceId::NONE, ask, [])).await;
-        let (born, [candidate]) = born.map_err(AskError::into_refusal)?;
+        let (born, [candidate]) = born.map_err(RpcError::into_refusal)?;
         let row = self.sign(&id, digests, &born, &candidate, true).map_err(|why| {
             denied("birth.tests", format!("{id} is not signed: {why}"), "mend it where it was made, as a new version")
         })?;

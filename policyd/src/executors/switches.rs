@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::executor::is_name;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
@@ -301,14 +301,14 @@ impl Policy {
     }
 
     /// Ends what runs in these turns, or everywhere; how many calls that were, and why sandboxd did not hear.
-    pub(crate) async fn end_calls(&self, turns: impl IntoIterator<Item = Option<TurnId>>) -> (u32, Option<AskError>) {
+    pub(crate) async fn end_calls(&self, turns: impl IntoIterator<Item = Option<TurnId>>) -> (u32, Option<RpcError>) {
         let mut killed = 0;
         let mut deaf = None;
         for turn in turns {
             match self.ask_sandbox(self.sandbox.kill(TraceId::NONE, Kill { turn }, [])).await {
                 Ok((count, [])) => killed += count.killed,
                 // With sandboxd its executors have ended.
-                Err(AskError::Gone(_)) => {}
+                Err(RpcError::Gone(_)) => {}
                 Err(error) => deaf = Some(error),
             }
         }

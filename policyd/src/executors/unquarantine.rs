@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{Blake3, TraceId};
 use metnos_proto::json;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
@@ -161,7 +161,7 @@ impl Policy {
             return Err(sandbox_gone().refusal());
         }
         let listing = self.ask_sandbox(self.sandbox.pool(TraceId::NONE, Pool {}, [])).await;
-        let (listing, []) = listing.map_err(AskError::into_refusal)?;
+        let (listing, []) = listing.map_err(RpcError::into_refusal)?;
         let entry = |id: &ExecutorId| listing.entries.iter().find(|entry| entry.id == *id);
         let quarantined = rows.iter().filter(of_name).filter(|row| row.state == RowState::Quarantined);
         Ok(quarantined.map(|row| Found::of(row.clone(), entry(&row.id))).collect())
@@ -171,7 +171,7 @@ impl Policy {
     async fn let_back(self: &Rc<Self>, principal: &Principal, one: &Found) -> Result<(), Refusal> {
         let id = &one.row.id;
         let pardon = Pardon { id: id.clone(), digests: one.now.clone() };
-        self.ask_sandbox(self.sandbox.pardon(TraceId::NONE, pardon, [])).await.map_err(AskError::into_refusal)?;
+        self.ask_sandbox(self.sandbox.pardon(TraceId::NONE, pardon, [])).await.map_err(RpcError::into_refusal)?;
         let signature = match one.way {
             Way::Relock => self.signed_anew(one).await?,
             Way::Lift | Way::None(_) => one.row.signature.clone(),
@@ -214,7 +214,7 @@ impl Policy {
         let id = &one.row.id;
         let ask = Birth { id: id.clone(), digests: one.now.clone() };
         let born = self.ask_sandbox(self.sandbox.birth(TraceId::NONE, ask, [])).await;
-        let (born, [candidate]) = born.map_err(AskError::into_refusal)?;
+        let (born, [candidate]) = born.map_err(RpcError::into_refusal)?;
         let unborn = |why: String| {
             Refusal::new(RefusalCode::Denied, "readmit.tests", format!("{id} stays in quarantine: {why}"))
                 .remedy("`metnosctl executor diff` shows what is different in its sandbox")

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::{LookFor, Looked, PageOf};
@@ -39,7 +39,7 @@ impl Policy {
             LookAt::Audit if is_owner => LookFor::Audit(page(String::new())),
             LookAt::Audit => LookFor::Audit(page(principal.name)),
         };
-        let (looked, [page]) = self.memory.look_for(TraceId::NONE, wanted, []).await.map_err(AskError::into_refusal)?;
+        let (looked, [page]) = self.memory.look_for(TraceId::NONE, wanted, []).await.map_err(RpcError::into_refusal)?;
         Ok((looked, page))
     }
 

@@ -11,7 +11,7 @@ use metnos_proto::doc::budget::BudgetAnswer;
 use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer};
 use metnos_proto::doc::vaglio::{ConstitutionReport, VaglioAnswer};
 use metnos_proto::doc::vault::{SecretVersion, VaultAnswer};
-use metnos_proto::edge::{No, Served};
+use metnos_proto::edge::{ServeError, Served};
 use metnos_proto::edges::{CtlPolicyd, PlannerPolicyd, SyntdPolicyd};
 use metnos_proto::edges::{ctl_policyd, planner_policyd, syntd_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
@@ -65,7 +65,12 @@ pub(crate) fn words(sealed: &Sealed) -> Result<String, Refusal> {
 }
 
 impl planner_policyd::Serve for Policy {
-    fn phase_of(&self, cx: &Cx<PlannerPolicyd>, turn: TurnId, ask: &planner_policyd::Ask) -> Result<TurnPhase, No> {
+    fn phase_of(
+        &self,
+        cx: &Cx<PlannerPolicyd>,
+        turn: TurnId,
+        ask: &planner_policyd::Ask,
+    ) -> Result<TurnPhase, ServeError> {
         self.turns.borrow().phase_of(turn, ask, cx.generation)
     }
 
@@ -334,7 +339,7 @@ impl ctl_policyd::Serve for Policy {
 
     /// A hard approval of its own: only here, where the kernel has said who asks (design: policy §4).
     async fn redact(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: RedactPayload, []: [Sealed; 0]) -> Served<Redacted, 0> {
-        let peer = cx.peer.ok_or_else(|| No::Violation("an admin channel that is nobody's".to_owned()))?;
+        let peer = cx.peer.ok_or_else(|| ServeError::Violation("an admin channel that is nobody's".to_owned()))?;
         let principal = identify(Channel::Cli, &format!("uid:{}", peer.uid), self.setting.owner_uid)?;
         match principal.standing {
             Standing::Owner => {}
@@ -432,10 +437,10 @@ pub(crate) fn sealed(document: &Value) -> Result<Sealed, Refusal> {
 
 impl Policy {
     /// Whose admin channel this is: the owner's, on the supervisor's word.
-    fn at_the_machine(&self, cx: &Cx<CtlPolicyd>) -> Result<Principal, No> {
-        let peer = cx
-            .peer
-            .ok_or_else(|| No::Violation("an admin channel without the supervisor's word on whose it is".to_owned()))?;
+    fn at_the_machine(&self, cx: &Cx<CtlPolicyd>) -> Result<Principal, ServeError> {
+        let peer = cx.peer.ok_or_else(|| {
+            ServeError::Violation("an admin channel without the supervisor's word on whose it is".to_owned())
+        })?;
         let principal = identify(Channel::Cli, &format!("uid:{}", peer.uid), self.setting.owner_uid)?;
         match principal.standing {
             // His own user by the kernel's word, and the level that he has given himself.

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{Blake3, CallId, TurnId};
 use metnos_proto::json;
 use metnos_proto::msg::common::{ExecutorId, Outcome, Refusal, RefusalCode};
@@ -126,7 +126,7 @@ impl Policy {
     }
 
     /// Notes how an act ended, as far as anybody has seen it.
-    pub(crate) async fn act_ended<T>(&self, call: CallId, answer: &Result<(RunReport, T), AskError>) {
+    pub(crate) async fn act_ended<T>(&self, call: CallId, answer: &Result<(RunReport, T), RpcError>) {
         let state = match answer {
             Ok((report, _)) => match report.outcome {
                 Outcome::Ok => ActState::Done,
@@ -145,7 +145,7 @@ impl Policy {
                 | Outcome::DiskFull
                 | Outcome::Failed => ActState::Unknown,
             },
-            Err(AskError::Refused(_)) => ActState::Failed,
+            Err(RpcError::Refused(_)) => ActState::Failed,
             Err(_) => ActState::Unknown,
         };
         if let Err(error) = self.store.move_act(call, &[ActState::Begun], state).await {

@@ -59,7 +59,7 @@ impl<'a> ModelJudge<'a> {
         let (thought, [reply, _sent]) = match answered {
             Ok(answered) => answered,
             Err(error) => {
-                if matches!(error, metnos_proto::edge::AskError::Refused(_)) {
+                if matches!(error, metnos_proto::edge::RpcError::Refused(_)) {
                     policy.judgement_took(entry, Amount::default(), 0).await;
                 }
                 return Err(error.into_refusal().why);

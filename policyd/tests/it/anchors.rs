@@ -65,7 +65,7 @@ async fn call(world: &World) -> Result<(), String> {
     let arguments = Sealed::new(b"{\"path\":\"notes/welcome.md\"}").unwrap();
     match owner.run_call(TraceId::NONE, RunCall { executor: "fs_read".into() }, [arguments]).await {
         Ok(_) => Ok(()),
-        Err(metnos_proto::edge::AskError::Refused(refusal)) => Err(refusal.rule),
+        Err(metnos_proto::edge::RpcError::Refused(refusal)) => Err(refusal.rule),
         Err(other) => Err(other.to_string()),
     }
 }
@@ -339,7 +339,7 @@ async fn write(world: &World) -> Result<(), String> {
     let arguments = Sealed::new(b"{\"path\":\"notes/new.md\",\"text\":\"x\"}").unwrap();
     match owner.run_call(TraceId::NONE, RunCall { executor: "fs_write".into() }, [arguments]).await {
         Ok(_) => Ok(()),
-        Err(metnos_proto::edge::AskError::Refused(refusal)) => Err(refusal.rule),
+        Err(metnos_proto::edge::RpcError::Refused(refusal)) => Err(refusal.rule),
         Err(other) => Err(other.to_string()),
     }
 }

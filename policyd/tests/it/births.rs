@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::peers::memory::Mood;
 use crate::peers::sandbox::Lie;
 use crate::peers::{FakeExecutor, World, act, denied, document, ran, run, sealed};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::door_policyd;
 use metnos_proto::edges::policyd_sandboxd::Note;
 use metnos_proto::ids::TraceId;
@@ -304,7 +304,7 @@ fn only_owner_lifts_a_quarantine() {
         assert!(world.owner(crate::peers::OWNER + 1).await.readmit(NO, ask.clone(), []).await.is_err());
         let unknown = Readmit { name: Some("nothing".to_owned()), ..ask };
         match world.owner(0).await.readmit(NO, unknown, []).await {
-            Err(AskError::Refused(refusal)) => assert_eq!(refusal.rule, "executor.unknown"),
+            Err(RpcError::Refused(refusal)) => assert_eq!(refusal.rule, "executor.unknown"),
             other => panic!("{other:?}"),
         }
     });

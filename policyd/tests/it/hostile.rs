@@ -2,7 +2,7 @@
 
 use crate::peers::sandbox::Lie;
 use crate::peers::{World, act, denied, ran, run, sealed};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::policyd_sandboxd::Note;
 use metnos_proto::ids::{CallId, HandleId, TraceId, TurnId};
 use metnos_proto::msg::common::{ExecutorId, RefusalCode};
@@ -12,10 +12,10 @@ use serde_json::json;
 
 const NO: TraceId = TraceId::NONE;
 
-fn refusal(error: AskError) -> (RefusalCode, String) {
+fn refusal(error: RpcError) -> (RefusalCode, String) {
     match error {
-        AskError::Refused(refusal) => (refusal.code, refusal.rule),
-        other @ (AskError::Gone(_) | AskError::Late { .. } | AskError::Violation(..) | AskError::Unsendable(_)) => {
+        RpcError::Refused(refusal) => (refusal.code, refusal.rule),
+        other @ (RpcError::Gone(_) | RpcError::Late { .. } | RpcError::Violation(..) | RpcError::Unsendable(_)) => {
             panic!("{other}")
         }
     }
@@ -130,7 +130,7 @@ fn a_planner_that_speaks_of_what_is_not_its_own_gets_nothing() {
         ran(mine.act(NO, act(turn, 1, "fs_read"), [sealed(&json!({"path": "a.md"}))]).await.unwrap().0);
         let thief = world.planner(2).await;
         let stolen = thief.act(NO, act(turn, 2, "fs_read"), [sealed(&json!({"path": "a.md"}))]).await;
-        assert!(matches!(stolen, Err(AskError::Gone(_))));
+        assert!(matches!(stolen, Err(RpcError::Gone(_))));
     });
 }
 
@@ -142,7 +142,7 @@ fn words_out_of_their_phase_close_the_channel() {
         let turn = world.say("read").await;
         let planner = world.planner(1).await;
         let early = planner.release(NO, Release { turn, handle: HandleId::new() }, []).await;
-        assert!(matches!(early, Err(AskError::Gone(_))));
+        assert!(matches!(early, Err(RpcError::Gone(_))));
         world.until("event violation").await;
         // Larger than any intent may be: refused, and nothing is frozen.
         let turn = world.say("read").await;

@@ -3,7 +3,7 @@
 use crate::peers::memory::Mood;
 use crate::peers::sandbox::Lie;
 use crate::peers::{OWNER, World, act, denied, ran, run, sealed};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::{planner_policyd, policyd_sandboxd};
 use metnos_proto::ids::{HandleId, TraceId};
 use metnos_proto::msg::common::{Channel, Integrity, Label, Outcome, Readers, RefusalCode, Standing};
@@ -17,10 +17,10 @@ use serde_json::json;
 
 const NO: TraceId = TraceId::NONE;
 
-fn refusal(error: AskError) -> (RefusalCode, String) {
+fn refusal(error: RpcError) -> (RefusalCode, String) {
     match error {
-        AskError::Refused(refusal) => (refusal.code, refusal.rule),
-        other @ (AskError::Gone(_) | AskError::Late { .. } | AskError::Violation(..) | AskError::Unsendable(_)) => {
+        RpcError::Refused(refusal) => (refusal.code, refusal.rule),
+        other @ (RpcError::Gone(_) | RpcError::Late { .. } | RpcError::Violation(..) | RpcError::Unsendable(_)) => {
             panic!("{other}")
         }
     }
@@ -154,7 +154,7 @@ fn a_number_used_twice_closes_the_channel_and_is_recorded() {
         let turn = world.say("read a.md").await;
         let call = || planner.act(NO, act(turn, 1, "fs_read"), [sealed(&json!({"path": "a.md"}))]);
         call().await.unwrap();
-        assert!(matches!(call().await, Err(AskError::Gone(_))));
+        assert!(matches!(call().await, Err(RpcError::Gone(_))));
         world.until("event violation: the planner broke the protocol").await;
         // Its turn went with the channel.
         world.until("forget").await;
@@ -433,7 +433,7 @@ fn a_check_is_the_decision_in_words_and_leaves_no_trace() {
                 metnos_proto::msg::policyd::CheckPolicy { principal: principal.into(), executor: "fs_read".into() };
             let arguments = metnos_proto::payload::Sealed::new(arguments.as_bytes()).unwrap();
             let (_, [explained]) = owner.check_policy(NO, ask, [arguments]).await?;
-            Ok::<_, AskError>(serde_json::from_slice::<serde_json::Value>(&explained.read().unwrap()).unwrap())
+            Ok::<_, RpcError>(serde_json::from_slice::<serde_json::Value>(&explained.read().unwrap()).unwrap())
         };
         let fine = check("owner", "{\"path\": \"notes/a.md\"}").await.unwrap();
         assert_eq!((fine["verdict"].as_str(), fine["rule"].as_str()), (Some("allow"), Some("read.granted")));

@@ -9,7 +9,7 @@ use metnos_policyd::budget::drafts::{MAX_OPENED, MAX_RUNS, RUN_WITHIN};
 
 use crate::peers::mind::{Says, usage};
 use crate::peers::{BUDGETS, OWNER, World, document, run};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::{PlannerPolicyd, SyntdPolicyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
@@ -57,7 +57,7 @@ async fn world(folder: &Path, tokens: u32, turn_micro: u32) -> World {
 async fn fund(planner: &Rc<Client<PlannerPolicyd>>, turn: TurnId, tokens: u64) -> Result<u64, Refusal> {
     match planner.fund_turn(NO, FundTurn { turn, tokens }, []).await {
         Ok((funded, [])) => Ok(funded.tokens),
-        Err(AskError::Refused(refusal)) => Err(refusal),
+        Err(RpcError::Refused(refusal)) => Err(refusal),
         Err(other) => panic!("{other}"),
     }
 }
@@ -211,7 +211,7 @@ fn fund_is_refused_without_record_or_after_panic_and_text_is_bounded() {
 async fn drafts(syntd: &Rc<Client<SyntdPolicyd>>, run: TurnId, tokens: u64) -> Result<(TurnId, u64), Refusal> {
     match syntd.fund_drafts(NO, FundDrafts { run, tokens }, []).await {
         Ok((funded, [])) => Ok((funded.run, funded.tokens)),
-        Err(AskError::Refused(refusal)) => Err(refusal),
+        Err(RpcError::Refused(refusal)) => Err(refusal),
         Err(other) => panic!("{other}"),
     }
 }
@@ -241,7 +241,7 @@ fn draft_run_is_recorded_before_mind_is_funded_and_settled_by_usage() {
         assert_eq!(drafts(&syntd, TurnId::NONE, 1).await.unwrap_err().rule, "budget.tokens.day");
         // It is nobody's turn: whoever speaks in turns cannot use it, not even by its name.
         assert_eq!(fund(&planner, run, 10).await.unwrap_err().rule, "turn.unknown");
-        assert!(matches!(planner.end_turn(NO, EndTurn { turn: run }, []).await, Err(AskError::Refused(_))));
+        assert!(matches!(planner.end_turn(NO, EndTurn { turn: run }, []).await, Err(RpcError::Refused(_))));
         // Nor is a turn a run.
         let turn = world.say("pensa").await;
         assert_eq!(drafts(&syntd, turn, 10).await.unwrap_err().rule, "drafts.unknown");

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use crate::peers::{OWNER, World, act, denied, run, sealed};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::{CtlPolicyd, DoorPolicyd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
@@ -22,7 +22,7 @@ async fn knock(door: &Rc<Client<DoorPolicyd>>, channel: Channel, sender: &str, c
 }
 
 async fn pairing(owner: &Rc<Client<CtlPolicyd>>, ask: PairingAsk) -> Result<Value, Refusal> {
-    let (_, [document]) = owner.pairing(TraceId::NONE, ask, []).await.map_err(AskError::into_refusal)?;
+    let (_, [document]) = owner.pairing(TraceId::NONE, ask, []).await.map_err(RpcError::into_refusal)?;
     Ok(serde_json::from_slice(&document.read().unwrap()).unwrap())
 }
 
@@ -33,7 +33,7 @@ async fn autonomy(
     seconds: u32,
 ) -> Result<Value, Refusal> {
     let ask = AutonomyAsk::Set(SetLevel { principal: principal.into(), level, seconds });
-    let (_, [document]) = owner.autonomy(TraceId::NONE, ask, []).await.map_err(AskError::into_refusal)?;
+    let (_, [document]) = owner.autonomy(TraceId::NONE, ask, []).await.map_err(RpcError::into_refusal)?;
     Ok(serde_json::from_slice(&document.read().unwrap()).unwrap())
 }
 

@@ -1,7 +1,7 @@
 //! The owner's switches through the whole daemon: what is off is denied at once, what runs is ended, and both outlive policyd.
 
 use crate::peers::{FakeExecutor, OWNER, World, denied, ran, run, sealed};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
@@ -81,7 +81,7 @@ fn an_executor_that_is_switched_off_is_denied_and_no_other() {
         ran(read(&owner, "fs_list").await);
         for unknown in ["fs_reed", "", "../fs_read"] {
             let answer = owner.switch_executor(NO, switch(unknown, false), []).await;
-            assert!(matches!(answer, Err(AskError::Refused(refusal)) if refusal.rule == "executor.unknown"));
+            assert!(matches!(answer, Err(RpcError::Refused(refusal)) if refusal.rule == "executor.unknown"));
         }
     });
     run(async {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::peers::memory::Mood;
 use crate::peers::{OWNER, World, run};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::{CtlPolicyd, SyntdPolicyd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
@@ -50,16 +50,16 @@ fn serving(title: &str) -> Propose {
 }
 
 async fn propose(syntd: &Rc<Client<SyntdPolicyd>>, ask: Propose) -> Result<Proposed, Refusal> {
-    syntd.propose(TraceId::NONE, ask, []).await.map(|(proposed, [])| proposed).map_err(AskError::into_refusal)
+    syntd.propose(TraceId::NONE, ask, []).await.map(|(proposed, [])| proposed).map_err(RpcError::into_refusal)
 }
 
 async fn vaglio(owner: &Rc<Client<CtlPolicyd>>, ask: VaglioAsk) -> Result<Value, Refusal> {
-    let (_, [document]) = owner.vaglio(TraceId::NONE, ask, []).await.map_err(AskError::into_refusal)?;
+    let (_, [document]) = owner.vaglio(TraceId::NONE, ask, []).await.map_err(RpcError::into_refusal)?;
     Ok(serde_json::from_slice(&document.read().unwrap()).unwrap())
 }
 
 async fn rite(owner: &Rc<Client<CtlPolicyd>>, ask: Rite) -> Result<Value, Refusal> {
-    let (_, [document]) = owner.rite(TraceId::NONE, ask, []).await.map_err(AskError::into_refusal)?;
+    let (_, [document]) = owner.rite(TraceId::NONE, ask, []).await.map_err(RpcError::into_refusal)?;
     Ok(serde_json::from_slice(&document.read().unwrap()).unwrap())
 }
 

@@ -1,7 +1,7 @@
 //! The vault through the whole daemon: what is handed to sandboxd, to whom and when; and where a value never turns up.
 
 use crate::peers::{FakeExecutor, OWNER, World, act, denied, document, ran, run, sealed};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
@@ -147,14 +147,14 @@ fn a_value_is_in_no_record_no_file_no_answer_and_no_prompt() {
         }
         let ask = RunCall { executor: VALUE.into() };
         assert!(
-            matches!(owner.run_call(NO, ask, [sealed(&json!({}))]).await, Err(AskError::Refused(it)) if it.rule == "guard.secret")
+            matches!(owner.run_call(NO, ask, [sealed(&json!({}))]).await, Err(RpcError::Refused(it)) if it.rule == "guard.secret")
         );
         // Nor as words.
         let door = world.door().await;
         let prompt = RegisterPrompt { channel: Channel::Cli, sender: format!("uid:{OWNER}") };
         let said = Sealed::new(format!("my password is {VALUE}").as_bytes()).unwrap();
         match door.register_prompt(NO, prompt, [said]).await {
-            Err(AskError::Refused(refusal)) => assert!(refusal.rule == "guard.secret" && !refusal.why.contains(VALUE)),
+            Err(RpcError::Refused(refusal)) => assert!(refusal.rule == "guard.secret" && !refusal.why.contains(VALUE)),
             other => panic!("{other:?}"),
         }
         ran(call(&owner, "fetch_mail", json!({})).await);

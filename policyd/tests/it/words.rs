@@ -3,7 +3,7 @@
 
 use crate::peers::{FakeExecutor, World, act, denied, ran, run, sealed};
 use metnos_policyd::approvals::totp;
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
@@ -39,10 +39,10 @@ async fn world(folder: &std::path::Path) -> World {
     world
 }
 
-fn rule(error: AskError) -> String {
+fn rule(error: RpcError) -> String {
     match error {
-        AskError::Refused(refusal) => refusal.rule,
-        other @ (AskError::Gone(_) | AskError::Late { .. } | AskError::Violation(..) | AskError::Unsendable(_)) => {
+        RpcError::Refused(refusal) => refusal.rule,
+        other @ (RpcError::Gone(_) | RpcError::Late { .. } | RpcError::Violation(..) | RpcError::Unsendable(_)) => {
             panic!("{other}")
         }
     }

@@ -163,7 +163,7 @@ pub fn pair<E: Edge>(generation: u32, peer: Option<PeerCred>) -> std::io::Result
 
 /// Why an ask has no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum AskError {
+pub enum RpcError {
     /// The other side said no.
     #[error("{0}")]
     Refused(Refusal),
@@ -188,7 +188,7 @@ pub enum AskError {
     Unsendable(String),
 }
 
-impl AskError {
+impl RpcError {
     /// The same as a refusal, for passing on to one's own asker.
     #[must_use]
     pub fn into_refusal(self) -> Refusal {

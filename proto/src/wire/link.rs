@@ -12,7 +12,7 @@ use postcard_schema::Schema;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde::{Deserialize, Serialize};
 
-use crate::edge::{AnswererEnd, AskError, AskerEnd, Edge, PeerCred, Word};
+use crate::edge::{AnswererEnd, AskerEnd, Edge, PeerCred, RpcError, Word};
 use crate::frame::{self, FrameError, Header, Kind, PROTOCOL};
 use crate::ids::TraceId;
 use crate::msg::common::Refusal;
@@ -282,13 +282,13 @@ impl<E: Edge> BlockingClient<E> {
     /// meanwhile are kept for [`BlockingClient::next_note`].
     ///
     /// # Errors
-    /// See [`AskError`]; refusals come back as answers here, the typed methods turn them into errors.
-    pub fn ask(&mut self, trace: TraceId, ask: E::Ask, fds: Vec<Sealed>) -> Result<(E::Answer, Vec<Sealed>), AskError> {
+    /// See [`RpcError`]; refusals come back as answers here, the typed methods turn them into errors.
+    pub fn ask(&mut self, trace: TraceId, ask: E::Ask, fds: Vec<Sealed>) -> Result<(E::Answer, Vec<Sealed>), RpcError> {
         let within = E::within(&ask);
         let until = Instant::now() + within;
         self.request += 1;
         let packet = encode::<E, _>(Kind::Ask, self.request, trace, &ask, &fds)
-            .map_err(|error| AskError::Unsendable(error.to_string()))?;
+            .map_err(|error| RpcError::Unsendable(error.to_string()))?;
         send_within(self.fd.as_fd(), &packet, &fds, SEND_WITHIN_MS).map_err(|error| Self::failed(&error))?;
         // The bound of a word is always the same, so the kernel need not be told each time.
         let mut left = within;
@@ -299,7 +299,7 @@ impl<E: Edge> BlockingClient<E> {
                 Some(Packet::Answer { request, .. }) if request < self.request => {}
                 Some(Packet::Note(note)) => self.keep(note)?,
                 Some(Packet::Hello | Packet::Ask(_) | Packet::Answer { .. }) => {
-                    return Err(AskError::Violation(E::Answerer::NAME, "a packet out of order".to_owned()));
+                    return Err(RpcError::Violation(E::Answerer::NAME, "a packet out of order".to_owned()));
                 }
                 None => {}
             }
@@ -307,14 +307,14 @@ impl<E: Edge> BlockingClient<E> {
             left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let within_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
-                return Err(AskError::Late { role: E::Answerer::NAME, word: ask.name(), within_ms });
+                return Err(RpcError::Late { role: E::Answerer::NAME, word: ask.name(), within_ms });
             }
         }
     }
 
-    fn keep(&mut self, note: E::Note) -> Result<(), AskError> {
+    fn keep(&mut self, note: E::Note) -> Result<(), RpcError> {
         if self.notes.len() >= MAX_KEPT_NOTES {
-            return Err(AskError::Violation(E::Answerer::NAME, format!("more than {MAX_KEPT_NOTES} unread notes")));
+            return Err(RpcError::Violation(E::Answerer::NAME, format!("more than {MAX_KEPT_NOTES} unread notes")));
         }
         self.notes.push_back(note);
         Ok(())
@@ -324,7 +324,7 @@ impl<E: Edge> BlockingClient<E> {
     ///
     /// # Errors
     /// When the other side is gone or breaks the protocol.
-    pub fn next_note(&mut self, within: Duration) -> Result<Option<E::Note>, AskError> {
+    pub fn next_note(&mut self, within: Duration) -> Result<Option<E::Note>, RpcError> {
         if let Some(note) = self.notes.pop_front() {
             return Ok(Some(note));
         }
@@ -335,7 +335,7 @@ impl<E: Edge> BlockingClient<E> {
                 Some(Packet::Note(note)) => return Ok(Some(note)),
                 Some(Packet::Answer { request, .. }) if request <= self.request => {}
                 Some(Packet::Hello | Packet::Ask(_) | Packet::Answer { .. }) => {
-                    return Err(AskError::Violation(E::Answerer::NAME, "a packet out of order".to_owned()));
+                    return Err(RpcError::Violation(E::Answerer::NAME, "a packet out of order".to_owned()));
                 }
                 None => return Ok(None),
             }
@@ -368,20 +368,20 @@ impl<E: Edge> BlockingClient<E> {
         }
     }
 
-    fn failed(error: &LinkError) -> AskError {
+    fn failed(error: &LinkError) -> RpcError {
         match error {
-            LinkError::Gone => AskError::Gone(E::Answerer::NAME),
+            LinkError::Gone => RpcError::Gone(E::Answerer::NAME),
             other @ (LinkError::Frame(_)
             | LinkError::Payload(_)
             | LinkError::Protocol(_)
             | LinkError::Version { .. }
             | LinkError::Io(_)
-            | LinkError::Stuck) => AskError::Violation(E::Answerer::NAME, other.to_string()),
+            | LinkError::Stuck) => RpcError::Violation(E::Answerer::NAME, other.to_string()),
         }
     }
 
-    pub(crate) fn wrong_answer(&self, asked: &str, answer: &E::Answer) -> AskError {
-        AskError::Violation(E::Answerer::NAME, format!("`{asked}` was answered with `{}`", answer.name()))
+    pub(crate) fn wrong_answer(&self, asked: &str, answer: &E::Answer) -> RpcError {
+        RpcError::Violation(E::Answerer::NAME, format!("`{asked}` was answered with `{}`", answer.name()))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Client`] outlives the daemon at its other end: when that is started anew, the
 //! supervisor brings a fresh end, and the client goes on with it. What was in flight ends
-//! as [`AskError::Gone`]; nothing is repeated by itself.
+//! as [`RpcError::Gone`]; nothing is repeated by itself.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-use crate::edge::{AnswererEnd, AskError, AskerEnd, Edge, No, PeerCred, Word};
+use crate::edge::{AnswererEnd, AskerEnd, Edge, PeerCred, RpcError, ServeError, Word};
 use crate::frame::Kind;
 use crate::ids::TraceId;
 use crate::link::{self, Incoming, LinkError, Packet, SEND_WITHIN_MS};
@@ -98,7 +98,7 @@ impl<E: Edge> Wire<E> {
     }
 }
 
-type Pending<E> = oneshot::Sender<Result<(<E as Edge>::Answer, Vec<Sealed>), AskError>>;
+type Pending<E> = oneshot::Sender<Result<(<E as Edge>::Answer, Vec<Sealed>), RpcError>>;
 
 /// One generation of a client's link.
 #[derive(Debug)]
@@ -118,15 +118,15 @@ impl<E: Edge> Attached<E> {
     }
 }
 
-fn failed<E: Edge>(error: &LinkError) -> AskError {
+fn failed<E: Edge>(error: &LinkError) -> RpcError {
     match error {
-        LinkError::Gone => AskError::Gone(E::Answerer::NAME),
+        LinkError::Gone => RpcError::Gone(E::Answerer::NAME),
         other @ (LinkError::Frame(_)
         | LinkError::Payload(_)
         | LinkError::Protocol(_)
         | LinkError::Version { .. }
         | LinkError::Io(_)
-        | LinkError::Stuck) => AskError::Violation(E::Answerer::NAME, other.to_string()),
+        | LinkError::Stuck) => RpcError::Violation(E::Answerer::NAME, other.to_string()),
     }
 }
 
@@ -264,27 +264,27 @@ impl<E: Edge> Client<E> {
     }
 
     /// The link, waiting a moment for one that is being made anew.
-    async fn attached(&self) -> Result<Rc<Attached<E>>, AskError> {
+    async fn attached(&self) -> Result<Rc<Attached<E>>, RpcError> {
         let mut generations = self.generation.subscribe();
         let waiting = generations.wait_for(|generation| *generation != 0);
         let _ = tokio::time::timeout(Duration::from_millis(ATTACH_WITHIN_MS), waiting).await;
-        self.current.borrow().clone().ok_or(AskError::Gone(E::Answerer::NAME))
+        self.current.borrow().clone().ok_or(RpcError::Gone(E::Answerer::NAME))
     }
 
     /// Sends the ask and waits for its answer, at most [`Edge::within`].
     ///
     /// # Errors
-    /// See [`AskError`]; refusals come back as answers here, the typed methods turn them into errors.
+    /// See [`RpcError`]; refusals come back as answers here, the typed methods turn them into errors.
     pub async fn ask(
         &self,
         trace: TraceId,
         ask: E::Ask,
         fds: Vec<Sealed>,
-    ) -> Result<(E::Answer, Vec<Sealed>), AskError> {
+    ) -> Result<(E::Answer, Vec<Sealed>), RpcError> {
         let within = E::within(&ask);
         match tokio::time::timeout(within, self.ask_now(trace, &ask, &fds)).await {
             Ok(answered) => answered,
-            Err(_) => Err(AskError::Late {
+            Err(_) => Err(RpcError::Late {
                 role: E::Answerer::NAME,
                 word: ask.name(),
                 within_ms: u64::try_from(within.as_millis()).unwrap_or(u64::MAX),
@@ -297,8 +297,8 @@ impl<E: Edge> Client<E> {
         trace: TraceId,
         ask: &E::Ask,
         fds: &[Sealed],
-    ) -> Result<(E::Answer, Vec<Sealed>), AskError> {
-        let _slot = self.in_flight.acquire().await.map_err(|_| AskError::Gone(E::Answerer::NAME))?;
+    ) -> Result<(E::Answer, Vec<Sealed>), RpcError> {
+        let _slot = self.in_flight.acquire().await.map_err(|_| RpcError::Gone(E::Answerer::NAME))?;
         let now = self.current.borrow().clone();
         let attached = match now {
             Some(attached) => attached,
@@ -307,7 +307,7 @@ impl<E: Edge> Client<E> {
         let request = self.request.get() + 1;
         self.request.set(request);
         let packet = link::encode::<E, _>(Kind::Ask, request, trace, ask, fds)
-            .map_err(|error| AskError::Unsendable(error.to_string()))?;
+            .map_err(|error| RpcError::Unsendable(error.to_string()))?;
         let (answer, answered) = oneshot::channel();
         attached.pending.borrow_mut().insert(request, answer);
         // Whoever stops waiting, for whatever reason, must not leave an entry behind.
@@ -316,16 +316,16 @@ impl<E: Edge> Client<E> {
             attached.end(&error);
             return Err(failed::<E>(&error));
         }
-        answered.await.unwrap_or(Err(AskError::Gone(E::Answerer::NAME)))
+        answered.await.unwrap_or(Err(RpcError::Gone(E::Answerer::NAME)))
     }
 
-    pub(crate) fn wrong_answer(&self, asked: &str, answer: &E::Answer) -> AskError {
+    pub(crate) fn wrong_answer(&self, asked: &str, answer: &E::Answer) -> RpcError {
         let what = format!("`{asked}` was answered with `{}`", answer.name());
         if let Some(attached) = self.current.borrow().as_ref() {
             attached.breach.borrow_mut().get_or_insert(what.clone());
             attached.end(&LinkError::Protocol(what.clone()));
         }
-        AskError::Violation(E::Answerer::NAME, what)
+        RpcError::Violation(E::Answerer::NAME, what)
     }
 }
 
@@ -377,11 +377,11 @@ impl<E: Edge> Notes<E> {
     ///
     /// # Errors
     /// When the peer is gone, or does not read: its link is closed then.
-    pub async fn send(&self, note: E::Note) -> Result<(), AskError> {
-        let gone = || AskError::Gone(E::Asker::NAME);
+    pub async fn send(&self, note: E::Note) -> Result<(), RpcError> {
+        let gone = || RpcError::Gone(E::Asker::NAME);
         let wire = self.wire.upgrade().ok_or_else(gone)?;
         let packet = link::encode::<E, _>(Kind::Note, 0, TraceId::NONE, &note, &[])
-            .map_err(|error| AskError::Unsendable(error.to_string()))?;
+            .map_err(|error| RpcError::Unsendable(error.to_string()))?;
         wire.send(&packet, &[]).await.map_err(|error| {
             wire.close();
             tracing::debug!(edge = ?E::ID, %error, "a note could not be sent");
@@ -413,7 +413,7 @@ pub async fn serve<E, F, Fut>(end: AnswererEnd<E>, handle: F) -> Closed
 where
     E: Edge,
     F: Fn(Cx<E>, E::Ask, Vec<Sealed>) -> Fut + 'static,
-    Fut: Future<Output = Result<(E::Answer, Vec<Sealed>), No>> + 'static,
+    Fut: Future<Output = Result<(E::Answer, Vec<Sealed>), ServeError>> + 'static,
 {
     let (generation, peer) = (end.generation(), end.peer());
     let wire = match Wire::<E>::new(end.raw.fd) {
@@ -452,7 +452,7 @@ async fn receive_asks<E: Edge, Fut>(
     start: impl Fn(Incoming<E>) -> (u64, TraceId, Fut),
 ) -> LinkError
 where
-    Fut: Future<Output = Result<(E::Answer, Vec<Sealed>), No>> + 'static,
+    Fut: Future<Output = Result<(E::Answer, Vec<Sealed>), ServeError>> + 'static,
 {
     let slots = std::sync::Arc::new(Semaphore::new(MAX_IN_FLIGHT));
     let mut buffer = socket::buffer();
@@ -493,12 +493,12 @@ async fn answer<E: Edge>(
     breach: &RefCell<Option<String>>,
     request: u64,
     trace: TraceId,
-    handled: Result<(E::Answer, Vec<Sealed>), No>,
+    handled: Result<(E::Answer, Vec<Sealed>), ServeError>,
 ) {
     let (answer, fds) = match handled {
         Ok(answered) => answered,
-        Err(No::Refused(refusal)) => (E::refused(refusal), Vec::new()),
-        Err(No::Violation(what)) => {
+        Err(ServeError::Refused(refusal)) => (E::refused(refusal), Vec::new()),
+        Err(ServeError::Violation(what)) => {
             breach.borrow_mut().get_or_insert(what);
             return wire.close();
         }

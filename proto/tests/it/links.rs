@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::edge::{self, AskError, Edge, No, Served};
+use metnos_proto::edge::{self, Edge, RpcError, ServeError, Served};
 use metnos_proto::edges::{DoorPlanner, DoorPolicyd, door_planner, door_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::{BlockingClient, Outgoing};
@@ -32,7 +32,12 @@ struct Echo {
 }
 
 impl door_planner::Serve for Echo {
-    fn phase_of(&self, _: &Cx<DoorPlanner>, turn: Option<TurnId>, _: &door_planner::Ask) -> Result<OpenPhase, No> {
+    fn phase_of(
+        &self,
+        _: &Cx<DoorPlanner>,
+        turn: Option<TurnId>,
+        _: &door_planner::Ask,
+    ) -> Result<OpenPhase, ServeError> {
         Ok(self.phases.of(turn))
     }
 
@@ -57,7 +62,7 @@ impl door_planner::Serve for Echo {
     ) -> Served<TurnOpened, 0> {
         let text = String::from_utf8(words.read().unwrap()).unwrap();
         if text == "breach" {
-            return Err(No::Violation("the words say so".to_owned()));
+            return Err(ServeError::Violation("the words say so".to_owned()));
         }
         if text == "refuse" {
             return Err(Refusal::new(RefusalCode::Busy, "test.busy", "not now").into());
@@ -117,7 +122,7 @@ fn an_ask_is_answered_and_its_note_comes_first() {
             assert_eq!(note.text, words);
         }
         let refused = client.open_turn(TraceId::NONE, turn(), [Sealed::new(b"refuse").unwrap()]).await;
-        assert!(matches!(refused, Err(AskError::Refused(refusal)) if refusal.rule == "test.busy"));
+        assert!(matches!(refused, Err(RpcError::Refused(refusal)) if refusal.rule == "test.busy"));
     });
 }
 
@@ -129,7 +134,7 @@ fn a_breach_of_protocol_closes_the_link_without_an_answer() {
         let client = Rc::new(Client::<DoorPlanner>::default());
         client.attach(asker).unwrap();
         let asked = client.open_turn(TraceId::NONE, turn(), [Sealed::new(b"breach").unwrap()]).await;
-        assert!(matches!(asked, Err(AskError::Gone(_))), "{asked:?}");
+        assert!(matches!(asked, Err(RpcError::Gone(_))), "{asked:?}");
         assert!(matches!(serving.await.unwrap(), Closed::Violation(what) if what == "the words say so"));
     });
 }
@@ -175,7 +180,7 @@ fn a_client_goes_on_with_a_fresh_end_and_what_was_in_flight_is_gone() {
             tokio::task::yield_now().await;
         }
         first.abort();
-        assert!(matches!(pending.await.unwrap(), Err(AskError::Gone(_))));
+        assert!(matches!(pending.await.unwrap(), Err(RpcError::Gone(_))));
         let mut generations = client.generations();
         generations.wait_for(|generation| *generation == 0).await.unwrap();
         // An ask that nobody has heard yet waits for the fresh end.
@@ -243,7 +248,7 @@ fn a_peer_that_never_answers_is_given_up_on_in_time() {
         let client = Rc::new(Client::<DoorPlanner>::default());
         client.attach(asker).unwrap();
         let asked = client.cancel_turn(TraceId::NONE, CancelTurn { turn: TurnId::NONE }, []).await;
-        assert!(matches!(asked, Err(AskError::Late { within_ms: 5_000, .. })), "{asked:?}");
+        assert!(matches!(asked, Err(RpcError::Late { within_ms: 5_000, .. })), "{asked:?}");
     });
 }
 
@@ -389,7 +394,7 @@ fn the_blocking_ends_speak_to_each_other() {
     assert_eq!(identified.principal, "cli:uid:1000");
     let ask = RegisterPrompt { channel: Channel::Cli, sender: String::new() };
     let refused = client.register_prompt(TraceId::NONE, ask, [Sealed::new(b"x").unwrap()]);
-    assert!(matches!(refused, Err(AskError::Refused(refusal)) if refusal.rule == "test"));
+    assert!(matches!(refused, Err(RpcError::Refused(refusal)) if refusal.rule == "test"));
     assert_eq!(client.next_note(Duration::from_millis(1)).unwrap(), None);
     drop(client);
     assert_eq!(server.join().unwrap(), 2);
@@ -411,7 +416,7 @@ fn a_peer_that_answers_old_asks_without_end_buys_itself_no_time() {
     let mut client = BlockingClient::<DoorPolicyd>::new(asker).unwrap();
     assert_eq!(client.next_note(Duration::from_millis(20)).unwrap(), None);
     let ask = Identify { channel: Channel::Cli, sender: "uid:1000".to_owned(), lang: None, spoke: None };
-    assert!(matches!(client.identify(TraceId::NONE, ask, []), Err(AskError::Late { .. })));
+    assert!(matches!(client.identify(TraceId::NONE, ask, []), Err(RpcError::Late { .. })));
     drop(client);
     babbler.join().unwrap();
 }

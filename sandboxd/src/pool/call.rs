@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::edge::{AskError, No, Served};
+use metnos_proto::edge::{RpcError, ServeError, Served};
 use metnos_proto::edges::{PolicydSandboxd, policyd_sandboxd};
 use metnos_proto::ids::{Blake3, CallId, TurnId};
 use metnos_proto::link_async::Notes;
@@ -81,10 +81,10 @@ impl<S: Sandbox> Service<S> {
         ask: Run,
         (arguments, comes): (Sealed, Comes),
         line: Line,
-    ) -> Result<Out, No> {
+    ) -> Result<Out, ServeError> {
         let arguments = arguments.read().map_err(|error| internal(&error.to_string()))?;
         if Blake3::of(&arguments) != ask.arguments {
-            return Err(No::Violation(format!(
+            return Err(ServeError::Violation(format!(
                 "the arguments of call {} are not those that were decided on",
                 ask.call
             )));
@@ -332,7 +332,7 @@ impl<S: Sandbox> Service<S> {
                 Ok((_, [])) => return Ok(()),
                 Err(error) => error,
             };
-            let again = matches!(error, AskError::Gone(_) | AskError::Late { .. }) && tries < ENDED_TRIES;
+            let again = matches!(error, RpcError::Gone(_) | RpcError::Late { .. }) && tries < ENDED_TRIES;
             if !again {
                 tracing::error!(%error, call = %ask.call, "an end could not be recorded");
                 let why =
@@ -411,6 +411,6 @@ fn unrecorded(why: String) -> Refusal {
         .remedy("memoryd is restarted by itself; try again in a moment, or look at `metnosctl status`")
 }
 
-fn internal(why: &str) -> No {
+fn internal(why: &str) -> ServeError {
     Refusal::new(RefusalCode::Internal, "sandboxd.internal", why).remedy("look at the log of sandboxd").into()
 }

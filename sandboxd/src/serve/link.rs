@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use metnos_proto::edge::{No, Served};
+use metnos_proto::edge::{ServeError, Served};
 use metnos_proto::edges::PolicydSandboxd;
 use metnos_proto::edges::policyd_sandboxd::{self, Ask};
 use metnos_proto::json::{self, Limits};
@@ -41,7 +41,7 @@ impl<S: Sandbox> PolicyLink<S> {
 }
 
 impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
-    fn phase_of(&self, _: &Cx<PolicydSandboxd>, (): (), _: &Ask) -> Result<TrustPhase, No> {
+    fn phase_of(&self, _: &Cx<PolicydSandboxd>, (): (), _: &Ask) -> Result<TrustPhase, ServeError> {
         Ok(self.phase.get())
     }
 
@@ -191,7 +191,7 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
 }
 
 /// What comes out of a call that gives no file.
-fn plain(out: Result<Out, No>) -> Served<RunReport, 1> {
+fn plain(out: Result<Out, ServeError>) -> Served<RunReport, 1> {
     out.map(|(report, result, _)| (report, [result]))
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ed25519_dalek::{Signer, SigningKey};
 use metnos_proto::control::{self, Drain, EdgeEnd, Go, Order, Report, Settings, Start};
-use metnos_proto::edge::{AnswererEnd, AskError, AskerEnd, Edge, RawEnd, Served, Side};
+use metnos_proto::edge::{AnswererEnd, AskerEnd, Edge, RawEnd, RpcError, Served, Side};
 use metnos_proto::edges::{PolicydSandboxd, SandboxdMemoryd, sandboxd_memoryd};
 use metnos_proto::executor::signed_bytes;
 use metnos_proto::ids::{Blake3, CallId, Sha256, TraceId, TurnId};
@@ -230,7 +230,7 @@ impl Set {
         place: u16,
         which: &(ExecutorId, ExecutorDigests),
         arguments: &Value,
-    ) -> Result<(RunReport, Value), AskError> {
+    ) -> Result<(RunReport, Value), RpcError> {
         let bytes = arguments.to_string().into_bytes();
         let workspace = std::fs::metadata(self.instance.path().join("workspace")).unwrap();
         let run = Run {
@@ -316,7 +316,7 @@ fn a_bit_flipped_while_it_runs_refuses_the_next_call() {
             std::fs::write(&path, bytes).unwrap();
             let before = set.memory.told.borrow().len();
             let refused = set.call(TurnId::new(), 1, which, &arguments).await;
-            assert!(matches!(refused, Err(AskError::Refused(_))), "{name} {file}: {refused:?}");
+            assert!(matches!(refused, Err(RpcError::Refused(_))), "{name} {file}: {refused:?}");
             let told = set.memory.told.borrow()[before..].to_vec();
             assert!(told.iter().all(|line| line.starts_with("quarantine")) && told.len() == 1, "{told:?}");
         }
@@ -364,7 +364,7 @@ fn killed_in_the_middle_of_a_call_it_takes_the_executor_with_it() {
             rustix::process::Signal::KILL,
         )
         .unwrap();
-        assert!(matches!(calling.await, Err(AskError::Gone(_))));
+        assert!(matches!(calling.await, Err(RpcError::Gone(_))));
         // A zombie is dead; whether its new parent has noticed is not sandboxd's doing.
         let lives = |child: &String| {
             let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();

@@ -4,14 +4,14 @@
 use std::pin::pin;
 
 use crate::fixture::{Act, PoolOnDisk, Set, call, read_result, refused, run, settle};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{CallId, TraceId, TurnId};
 use metnos_proto::msg::common::RefusalCode;
 use metnos_proto::msg::sandboxd::{Decided, Run, RunAhead, RunReport, SandboxStatus};
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
 
-async fn ahead(set: &Set, run: Run, arguments: &Value) -> Result<RunReport, AskError> {
+async fn ahead(set: &Set, run: Run, arguments: &Value) -> Result<RunReport, RpcError> {
     let sealed = Sealed::new(arguments.to_string().as_bytes()).unwrap();
     set.policy.run_ahead(run.trace, RunAhead { run }, [sealed]).await.map(|(report, [_])| report)
 }

@@ -1,7 +1,7 @@
 //! sandboxd's service on real channels, between a policyd and a memoryd of the test's making.
 
 use crate::fixture::{Act, Mood, PoolOnDisk, Set, call, flip, read_result, refused, run, settle};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::policyd_sandboxd::Note;
 use metnos_proto::ids::{Blake3, TraceId, TurnId};
 use metnos_proto::link_async::Closed;
@@ -141,7 +141,7 @@ fn arguments_other_than_those_decided_on_are_a_breach_and_not_a_call() {
         let set = Set::trusted(pool).await;
         let word = call(TurnId::new(), 1, &id, &digests, &json!({"path": "a"}));
         let other = Sealed::new(json!({"path": "b"}).to_string().as_bytes()).unwrap();
-        assert!(matches!(set.policy.run(TraceId::NONE, word, [other]).await, Err(AskError::Gone(_))));
+        assert!(matches!(set.policy.run(TraceId::NONE, word, [other]).await, Err(RpcError::Gone(_))));
         assert!(matches!(set.serving.await.unwrap(), Closed::Violation(_)));
         assert!(set.sandbox.jobs.borrow().is_empty() && set.memory.started.borrow().is_empty());
         settle().await;
@@ -177,7 +177,7 @@ fn before_the_key_every_word_is_a_breach_and_a_second_key_is_one_too() {
                     set.trust().await
                 }
             };
-            assert!(matches!(answer, Err(AskError::Gone(_))), "word {word}: {answer:?}");
+            assert!(matches!(answer, Err(RpcError::Gone(_))), "word {word}: {answer:?}");
             let closed =
                 std::mem::replace(&mut set.serving, tokio::task::spawn_local(async { Closed::Gone })).await.unwrap();
             assert!(matches!(closed, Closed::Violation(_)), "word {word}: {closed:?}");
@@ -198,7 +198,7 @@ fn different_trust_key_is_refused_and_link_stays_untrusted() {
         let other = ed25519_dalek::SigningKey::from_bytes(&[9; 32]).verifying_key().to_bytes();
         let answer = set.policy.trust(TraceId::NONE, TrustKey { public_key: other }, []).await;
         assert_eq!(refused(answer).rule, "trust.other");
-        assert!(matches!(set.policy.pool(TraceId::NONE, Pool {}, []).await, Err(AskError::Gone(_))));
+        assert!(matches!(set.policy.pool(TraceId::NONE, Pool {}, []).await, Err(RpcError::Gone(_))));
     });
 }
 

@@ -1,7 +1,7 @@
 //! What the reflex itself says, in English and Italian. Plain sentences; what an executor or a
 //! refusal says is passed on as it stands.
 
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::envelope::Home;
 use metnos_proto::msg::common::{Lang, Outcome};
 use metnos_texts::{Key, say, tell};
@@ -230,12 +230,12 @@ pub fn yes_no(value: bool, lang: Lang) -> String {
 
 /// Why a turn broke off, when a daemon that it needs did not answer as it should.
 #[must_use]
-pub fn broken(error: &AskError, lang: Lang) -> String {
+pub fn broken(error: &RpcError, lang: Lang) -> String {
     match error {
-        AskError::Refused(refusal) => metnos_texts::refusal(lang, refusal),
-        AskError::Gone(role) => tell(lang, Key::Gone, &[("role", role.text().into())]),
-        AskError::Late { role, .. } => tell(lang, Key::Late, &[("role", role.text().into())]),
-        AskError::Violation(..) | AskError::Unsendable(_) => {
+        RpcError::Refused(refusal) => metnos_texts::refusal(lang, refusal),
+        RpcError::Gone(role) => tell(lang, Key::Gone, &[("role", role.text().into())]),
+        RpcError::Late { role, .. } => tell(lang, Key::Late, &[("role", role.text().into())]),
+        RpcError::Violation(..) | RpcError::Unsendable(_) => {
             tell(lang, Key::Ended, &[("why", (&error.to_string()).into())])
         }
     }

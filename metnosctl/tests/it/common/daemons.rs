@@ -6,7 +6,7 @@ use std::time::Duration;
 use metnos_proto::doc::automation::HookAnswer;
 use metnos_proto::doc::models::{ModelList, ModelScan, ModelTest};
 use metnos_proto::doc::{Doc, Document};
-use metnos_proto::edge::{AnswererEnd, No, RawEnd, Served};
+use metnos_proto::edge::{AnswererEnd, RawEnd, ServeError, Served};
 use metnos_proto::edges::{CtlDoor, CtlMemoryd, CtlMind, CtlPolicyd, CtlSandboxd};
 use metnos_proto::edges::{EdgeId, ctl_door, ctl_memoryd, ctl_mind, ctl_policyd, ctl_sandboxd};
 use metnos_proto::ids::{Blake3, CallId, HandleId, Sha256, TraceId, TurnId};
@@ -309,7 +309,12 @@ const FITNESS: &str = concat!(
 );
 
 impl ctl_memoryd::ServeBlocking for Daemon {
-    fn phase_of(&mut self, _: &BlockingServer<CtlMemoryd>, (): (), _: &ctl_memoryd::Ask) -> Result<VerifyPhase, No> {
+    fn phase_of(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        (): (),
+        _: &ctl_memoryd::Ask,
+    ) -> Result<VerifyPhase, ServeError> {
         // A verification is over at once.
         Ok(VerifyPhase::Free)
     }

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use metnos_proto::edge::{No, Served};
+use metnos_proto::edge::{ServeError, Served};
 use metnos_proto::edges::PolicydMemoryd;
 use metnos_proto::edges::policyd_memoryd::Serve;
 use metnos_proto::ids::{Blake3, CallId, Sha256, TurnId};
@@ -90,7 +90,7 @@ impl FakeMemory {
         match self.mood.get() {
             Mood::Honest | Mood::Evades | Mood::Reads => {}
             Mood::Refuses => return Err(Refusal::new(RefusalCode::Unavailable, "disk.full", "the disk is full").into()),
-            Mood::Dies => return Err(No::Violation("dies".to_owned())),
+            Mood::Dies => return Err(ServeError::Violation("dies".to_owned())),
         }
         self.seq.set(self.seq.get() + 1);
         Ok((Recorded { seq: self.seq.get(), hash: Sha256([0; 32]) }, []))
@@ -159,7 +159,7 @@ impl Serve for FakeMemory {
         assert_eq!((contract.name, contract.version), (ask.id.name.clone(), ask.id.version.clone()));
         if self.dies_at_births.get() {
             self.log.borrow_mut().push(format!("died at the birth of {}", ask.id.name));
-            return Err(No::Violation("dies".to_owned()));
+            return Err(ServeError::Violation("dies".to_owned()));
         }
         if self.births.available_permits() == 0 {
             self.log.borrow_mut().push(format!("bearing {}", ask.id.name));

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use metnos_proto::edge::{No, Served};
+use metnos_proto::edge::{ServeError, Served};
 use metnos_proto::edges::PolicydMind;
 use metnos_proto::edges::policyd_mind::{Note, Serve};
 use metnos_proto::ids::{Blake3, TurnId};
@@ -93,7 +93,7 @@ impl Serve for FakeMind {
             Says::NoModel => {
                 return Err(Refusal::new(RefusalCode::Unavailable, "mind.no_model", "no model").into());
             }
-            Says::Dies => return Err(No::Violation("dies".to_owned())),
+            Says::Dies => return Err(ServeError::Violation("dies".to_owned())),
             Says::Nothing => return std::future::pending().await,
             Says::Bytes(bytes) => bytes,
             Says::Text(text) => serde_json::to_vec(&Reply { text, calls: Vec::new(), stop: Stop::End }).unwrap(),
@@ -109,7 +109,7 @@ impl Serve for FakeMind {
         let says = self.says.borrow().clone();
         let text = match says {
             Says::Text(text) => text,
-            Says::Dies => return Err(No::Violation("dies".to_owned())),
+            Says::Dies => return Err(ServeError::Violation("dies".to_owned())),
             Says::Nothing => return std::future::pending().await,
             Says::NoModel | Says::Bytes(_) => {
                 return Err(Refusal::new(RefusalCode::Unavailable, "mind.no_model", "no model")
@@ -145,7 +145,7 @@ impl Serve for FakeMind {
             self.log.borrow_mut().push("end_fund".to_owned());
         }
         if self.dies_at_ends.get() {
-            return Err(No::Violation("dies".to_owned()));
+            return Err(ServeError::Violation("dies".to_owned()));
         }
         let (tokens, micro) = self.used.borrow().get(&ask.turn).copied().unwrap_or_default();
         Ok((Funded { tokens, micro }, []))

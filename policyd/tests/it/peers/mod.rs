@@ -21,7 +21,7 @@ use metnos_policyd::paths::Places;
 use metnos_policyd::policy::{Peers, Policy, Setting};
 use metnos_policyd::store::{Opened, StoreError};
 use metnos_proto::control::BudgetSettings;
-use metnos_proto::edge::{AskError, PeerCred, pair};
+use metnos_proto::edge::{PeerCred, RpcError, pair};
 use metnos_proto::edges::{
     CtlPolicyd, DoorPolicyd, PlannerPolicyd, PolicydMemoryd, PolicydMind, PolicydSandboxd, SyntdPolicyd, ctl_policyd,
     door_policyd, planner_policyd, policyd_memoryd, policyd_mind, policyd_sandboxd, syntd_policyd,
@@ -255,10 +255,10 @@ async fn attached<E: metnos_proto::edge::Edge>(end: metnos_proto::edge::AskerEnd
 }
 
 /// A document that was answered, or the rule of the refusal.
-pub fn document<T>(answer: Result<(T, [Sealed; 1]), AskError>) -> Result<Value, String> {
+pub fn document<T>(answer: Result<(T, [Sealed; 1]), RpcError>) -> Result<Value, String> {
     match answer {
         Ok((_, [document])) => Ok(serde_json::from_slice(&document.read().unwrap()).unwrap()),
-        Err(AskError::Refused(refusal)) => Err(refusal.rule),
+        Err(RpcError::Refused(refusal)) => Err(refusal.rule),
         Err(other) => panic!("{other}"),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_policyd::executors::seeds::Seed;
-use metnos_proto::edge::{No, Served, Word};
+use metnos_proto::edge::{ServeError, Served, Word};
 use metnos_proto::edges::PolicydSandboxd;
 use metnos_proto::edges::policyd_sandboxd::{Ask, Note, Serve};
 use metnos_proto::ids::{Blake3, CallId};
@@ -164,7 +164,7 @@ impl FakeSandbox {
 
 impl Serve for FakeSandbox {
     /// As the real one: nothing before the key, on every link anew.
-    fn phase_of(&self, cx: &Cx<PolicydSandboxd>, (): (), ask: &Ask) -> Result<TrustPhase, No> {
+    fn phase_of(&self, cx: &Cx<PolicydSandboxd>, (): (), ask: &Ask) -> Result<TrustPhase, ServeError> {
         if self.trusted.get() == cx.generation {
             return Ok(TrustPhase::Trusted);
         }
@@ -215,7 +215,7 @@ impl Serve for FakeSandbox {
     async fn install(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: Install, []: [Sealed; 0]) -> Served<Done, 0> {
         self.note(format!("install {}", ask.id.name));
         if self.lie.get() == Lie::DiesAtInstall {
-            return Err(No::Violation("dies".to_owned()));
+            return Err(ServeError::Violation("dies".to_owned()));
         }
         let mut executors = self.executors.borrow_mut();
         let executor = executors.iter_mut().find(|executor| executor.name == ask.id.name).unwrap();
@@ -330,7 +330,7 @@ impl Serve for FakeSandbox {
             Lie::Refuses => {
                 return Err(Refusal::new(RefusalCode::Denied, "verify.digest", "main.py was changed").into());
             }
-            Lie::Dies => return Err(No::Violation("dies".to_owned())),
+            Lie::Dies => return Err(ServeError::Violation("dies".to_owned())),
             Lie::None
             | Lie::WrongDigest
             | Lie::ManyLeaves

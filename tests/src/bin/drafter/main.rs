@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_proto::boot::{BootError, Daemon};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::{SyntdMemoryd, SyntdMind, SyntdPolicyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
@@ -48,7 +48,7 @@ fn open(daemon: &mut Daemon<Syntd>) -> Result<(), BootError> {
     Ok(())
 }
 
-async fn draft(policyd: Rc<Client<SyntdPolicyd>>, mind: Rc<Client<SyntdMind>>, prompts: Vec<Result<Sealed, AskError>>) {
+async fn draft(policyd: Rc<Client<SyntdPolicyd>>, mind: Rc<Client<SyntdMind>>, prompts: Vec<Result<Sealed, RpcError>>) {
     let (mut run, mut thought, mut said) = (TurnId::NONE, 0, String::new());
     for prompt in prompts {
         let Ok(prompt) = prompt else { continue };

@@ -3,7 +3,7 @@
 
 use metnos_jail::{Places, Profile, Pss, Waivers, die_with_parent, lock};
 use metnos_proto::boot::{Boot, BootError, Daemon};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::Role;
 use tokio::task::LocalSet;
@@ -30,18 +30,18 @@ pub fn live<R: Role>(open: impl FnOnce(&mut Daemon<R>) -> Result<(), BootError>)
 }
 
 /// Sealed memory with this text.
-pub fn sealed(text: &str) -> Result<Sealed, AskError> {
-    Sealed::new(text.as_bytes()).map_err(|error| AskError::Unsendable(error.to_string()))
+pub fn sealed(text: &str) -> Result<Sealed, RpcError> {
+    Sealed::new(text.as_bytes()).map_err(|error| RpcError::Unsendable(error.to_string()))
 }
 
 /// How an ask went, as a line that a test can look for: `refused RULE`, `gone`, `violation`, ….
-pub fn outcome<T>(result: Result<T, AskError>, said: impl FnOnce(T) -> String) -> String {
+pub fn outcome<T>(result: Result<T, RpcError>, said: impl FnOnce(T) -> String) -> String {
     match result {
         Ok(value) => said(value),
-        Err(AskError::Refused(refusal)) => format!("refused {}: {}", refusal.rule, refusal.why),
-        Err(AskError::Gone(_)) => "gone".to_owned(),
-        Err(AskError::Late { .. }) => "late".to_owned(),
-        Err(AskError::Violation(_, what)) => format!("violation {what}"),
-        Err(AskError::Unsendable(why)) => format!("unsendable {why}"),
+        Err(RpcError::Refused(refusal)) => format!("refused {}: {}", refusal.rule, refusal.why),
+        Err(RpcError::Gone(_)) => "gone".to_owned(),
+        Err(RpcError::Late { .. }) => "late".to_owned(),
+        Err(RpcError::Violation(_, what)) => format!("violation {what}"),
+        Err(RpcError::Unsendable(why)) => format!("unsendable {why}"),
     }
 }

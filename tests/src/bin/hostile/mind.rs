@@ -7,7 +7,7 @@ use std::rc::Rc;
 use metnos_proto::boot::{BootError, Daemon};
 use metnos_proto::doc::models::{ModelList, ModelScan, ModelTest};
 use metnos_proto::doc::{Doc, Document};
-use metnos_proto::edge::{No, Served};
+use metnos_proto::edge::{ServeError, Served};
 use metnos_proto::edges::{
     CtlMind, DoorMind, PlannerMind, PolicydMind, SyntdMind, ctl_mind, door_mind, planner_mind, policyd_mind, syntd_mind,
 };
@@ -84,8 +84,8 @@ impl Hostile {
         Ok((Thought { model: "\u{1b}[31mnobody".to_owned(), usage }, [said()?, said()?]))
     }
 
-    fn thought_left(&self) -> Result<Sealed, No> {
-        self.thoughts.borrow_mut().pop().ok_or_else(|| No::Violation("it has said all it had".to_owned()))
+    fn thought_left(&self) -> Result<Sealed, ServeError> {
+        self.thoughts.borrow_mut().pop().ok_or_else(|| ServeError::Violation("it has said all it had".to_owned()))
     }
 
     fn report_sealed<T>(&self) -> Served<Doc<T>, 1>
@@ -93,7 +93,7 @@ impl Hostile {
         T: Document,
     {
         // The answer alone, which no honest daemon can make: its document is whatever comes with it.
-        let answer = serde_json::from_str("null").map_err(|error| No::Violation(error.to_string()))?;
+        let answer = serde_json::from_str("null").map_err(|error| ServeError::Violation(error.to_string()))?;
         Ok((answer, [self.thought_left()?]))
     }
 }
@@ -133,10 +133,10 @@ impl policyd_mind::Serve for Hostile {
     /// Everything is wonderful, in the very form that is asked for; the rest of what it says is as mad as ever.
     async fn judge(self: Rc<Self>, _cx: Cx<PolicydMind>, _ask: Judge, [prompt]: [Sealed; 1]) -> Served<Thought, 2> {
         let (thought, [_, sent]) = self.thought()?;
-        let prompt = prompt.read().map_err(|error| No::Violation(error.to_string()))?;
+        let prompt = prompt.read().map_err(|error| ServeError::Violation(error.to_string()))?;
         let praise = praise(&prompt).unwrap_or_default();
         let reply = serde_json::json!({ "text": praise, "calls": [], "stop": "end" }).to_string();
-        let reply = Sealed::new(reply.as_bytes()).map_err(|error| No::Violation(error.to_string()))?;
+        let reply = Sealed::new(reply.as_bytes()).map_err(|error| ServeError::Violation(error.to_string()))?;
         Ok((thought, [reply, sent]))
     }
 

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use metnos_proto::boot::{BootError, Daemon};
-use metnos_proto::edge::{AskError, No, Served};
+use metnos_proto::edge::{RpcError, ServeError, Served};
 use metnos_proto::edges::{DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, door_planner, planner_mind};
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx, Notes};
@@ -62,7 +62,7 @@ fn open(daemon: &mut Daemon<Planner>) -> Result<(), BootError> {
 
 impl door_planner::Serve for Hostile {
     /// It takes whatever the door says.
-    fn phase_of(&self, _: &Cx<DoorPlanner>, _: Option<TurnId>, _: &door_planner::Ask) -> Result<OpenPhase, No> {
+    fn phase_of(&self, _: &Cx<DoorPlanner>, _: Option<TurnId>, _: &door_planner::Ask) -> Result<OpenPhase, ServeError> {
         Ok(OpenPhase::Absent)
     }
 
@@ -119,8 +119,8 @@ impl door_planner::Serve for Hostile {
     }
 }
 
-fn nothing() -> Result<Sealed, No> {
-    Sealed::new(b"[]").map_err(|error| No::Violation(error.to_string()))
+fn nothing() -> Result<Sealed, ServeError> {
+    Sealed::new(b"[]").map_err(|error| ServeError::Violation(error.to_string()))
 }
 
 /// One turn, as its attack sees it.
@@ -204,7 +204,7 @@ impl Turn {
         serde_json::json!({ "path": self.argument }).to_string()
     }
 
-    async fn acted(&self, turn: TurnId, number: u16, executor: &str, arguments: &str) -> Result<Acted, AskError> {
+    async fn acted(&self, turn: TurnId, number: u16, executor: &str, arguments: &str) -> Result<Acted, RpcError> {
         let act = Act { turn, call: CallRef(number), executor: executor.to_owned() };
         let (acted, []) = self.hostile.policyd.act(self.trace, act, [sealed(arguments)?]).await?;
         Ok(acted)

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use metnos_proto::boot::{BootError, Daemon};
-use metnos_proto::edge::AskError;
+use metnos_proto::edge::RpcError;
 use metnos_proto::edges::{SyntdMemoryd, SyntdMind, SyntdPolicyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
@@ -38,7 +38,7 @@ async fn flood(
     policyd: Rc<Client<SyntdPolicyd>>,
     mind: Rc<Client<SyntdMind>>,
     memoryd: Rc<Client<SyntdMemoryd>>,
-    mut prompts: Vec<Result<Sealed, AskError>>,
+    mut prompts: Vec<Result<Sealed, RpcError>>,
 ) {
     let mut last = Vec::new();
     // Both as urgent and as sure as can be, and one of them about what nobody may touch.

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 
 use metnos_proto::boot::{Boot, Daemon};
-use metnos_proto::edge::{AskError, No, Served};
+use metnos_proto::edge::{RpcError, ServeError, Served};
 use metnos_proto::edges::{DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, door_planner};
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx, Notes};
@@ -93,16 +93,16 @@ fn live() -> Result<(), Failure> {
     })
 }
 
-fn sealed(text: &str) -> Result<Sealed, AskError> {
-    Sealed::new(text.as_bytes()).map_err(|error| AskError::Unsendable(error.to_string()))
+fn sealed(text: &str) -> Result<Sealed, RpcError> {
+    Sealed::new(text.as_bytes()).map_err(|error| RpcError::Unsendable(error.to_string()))
 }
 
 fn text_of(sealed: &Sealed) -> String {
     String::from_utf8_lossy(&sealed.read().unwrap_or_default()).into_owned()
 }
 
-fn nothing() -> Result<Sealed, No> {
-    Sealed::new(b"[]").map_err(|error| No::Violation(error.to_string()))
+fn nothing() -> Result<Sealed, ServeError> {
+    Sealed::new(b"[]").map_err(|error| ServeError::Violation(error.to_string()))
 }
 
 /// A text in an order; empty when there is none.
@@ -130,12 +130,12 @@ fn ran(ran: &Ran) -> Value {
     }})
 }
 
-fn failure(error: AskError) -> Value {
+fn failure(error: RpcError) -> Value {
     match error {
-        AskError::Refused(refusal) => {
+        RpcError::Refused(refusal) => {
             json!({ "refused": { "rule": refusal.rule, "why": refusal.why, "remedy": refusal.remedy } })
         }
-        other @ (AskError::Gone(_) | AskError::Late { .. } | AskError::Violation(..) | AskError::Unsendable(_)) => {
+        other @ (RpcError::Gone(_) | RpcError::Late { .. } | RpcError::Violation(..) | RpcError::Unsendable(_)) => {
             json!({ "broken": format!("{other:?}") })
         }
     }
@@ -158,7 +158,7 @@ impl Relay {
         }
     }
 
-    async fn follow(&self, order: &Value) -> Result<Value, AskError> {
+    async fn follow(&self, order: &Value) -> Result<Value, RpcError> {
         let turn = word(order, "turn").parse().unwrap_or(TurnId::NONE);
         let trace = self.turns.borrow().get(&turn).map_or(TraceId::NONE, |turn| turn.trace);
         match word(order, "order") {
@@ -213,7 +213,12 @@ impl Relay {
 }
 
 impl door_planner::Serve for Relay {
-    fn phase_of(&self, _: &Cx<DoorPlanner>, turn: Option<TurnId>, _: &door_planner::Ask) -> Result<OpenPhase, No> {
+    fn phase_of(
+        &self,
+        _: &Cx<DoorPlanner>,
+        turn: Option<TurnId>,
+        _: &door_planner::Ask,
+    ) -> Result<OpenPhase, ServeError> {
         match turn {
             Some(turn) if self.turns.borrow().contains_key(&turn) => Ok(OpenPhase::UnderWay),
             Some(_) | None => Ok(OpenPhase::Absent),
