@@ -7,18 +7,18 @@ use std::sync::OnceLock;
 use libfuzzer_sys::fuzz_target;
 use metnos_mind::format::gather::{MAX_ARGUMENTS, MAX_TEXT};
 use metnos_mind::format::{Reader, complaint, json, lines, listed, shown};
-use metnos_proto::models::Tongue;
+use metnos_proto::models::Dialect;
 use metnos_proto::prompt::{MAX_CALLS, Stop};
 
-fn tongue() -> Option<Tongue> {
-    static TONGUE: OnceLock<Option<Tongue>> = OnceLock::new();
+fn tongue() -> Option<Dialect> {
+    static TONGUE: OnceLock<Option<Dialect>> = OnceLock::new();
     *TONGUE.get_or_init(|| {
         let name = std::env::args().next().unwrap_or_default();
-        Tongue::ALL.into_iter().find(|tongue| name.ends_with(&format!("model_{}", tongue.name())))
+        Dialect::ALL.into_iter().find(|tongue| name.ends_with(&format!("model_{}", tongue.name())))
     })
 }
 
-fn reply(tongue: Tongue, first: u8, bytes: &[u8]) {
+fn reply(tongue: Dialect, first: u8, bytes: &[u8]) {
     let mut reader = Reader::new(tongue, 1_000, first & 1 == 1);
     let mut over = false;
     for piece in bytes.chunks(usize::from(first / 2).max(1)) {
@@ -39,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
     match tongue() {
         Some(tongue) => reply(tongue, *first, rest),
         None => {
-            let _ = (Tongue::ALL.map(|tongue| listed(tongue, rest)), shown(rest));
+            let _ = (Dialect::ALL.map(|tongue| listed(tongue, rest)), shown(rest));
             let value = json::parse(rest).unwrap_or_default();
             assert!(complaint(Some(u16::from(*first) + 400), &value).why.len() < 2_000);
             let mut events = lines::Events::default();

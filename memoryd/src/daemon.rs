@@ -225,7 +225,7 @@ impl Daemon {
             }
         }
         if self.memory.ager_has_proposed() {
-            self.tell_all(&Unasked::AgerCame)?;
+            self.tell_all(&Unasked::AgerProposed)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use metnos_proto::edges::{
 };
 use metnos_proto::ids::{SessionId, TraceId};
 use metnos_proto::link::{BlockingServer, Incoming, LinkError, Outgoing};
-use metnos_proto::msg::memoryd::{AgerCame, ChainHead};
+use metnos_proto::msg::memoryd::{AgerProposed, ChainHead};
 use metnos_proto::phase::VerifyPhase;
 
 use crate::chronicle::store::MAX_ROUND_BYTES;
@@ -57,7 +57,7 @@ pub enum Unasked {
     /// The head of the chain, to policyd, which signs it.
     Head(ChainHead),
     /// That the ager has proposed something, to syntd, which carries it on.
-    AgerCame,
+    AgerProposed,
 }
 
 /// A link, whatever its edge.
@@ -310,7 +310,7 @@ pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, Ending> {
         EdgeId::SyntdMemoryd => {
             let link = EdgeLink::<SyntdMemoryd>::new(raw, |link, ask, to| syntd_memoryd::dispatch(link, ask, to))?;
             Box::new(link.telling(|unasked| match unasked {
-                Unasked::AgerCame => Some(syntd_memoryd::Note::AgerCame(AgerCame {})),
+                Unasked::AgerProposed => Some(syntd_memoryd::Note::AgerProposed(AgerProposed {})),
                 Unasked::Head(_) => None,
             }))
         }
@@ -318,7 +318,7 @@ pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, Ending> {
             let link = EdgeLink::<PolicydMemoryd>::new(raw, |link, ask, to| policyd_memoryd::dispatch(link, ask, to))?;
             Box::new(link.telling(|unasked| match unasked {
                 Unasked::Head(head) => Some(policyd_memoryd::Note::ChainHead(head.clone())),
-                Unasked::AgerCame => None,
+                Unasked::AgerProposed => None,
             }))
         }
         EdgeId::SandboxdMemoryd => {

@@ -10,11 +10,12 @@ use metnos_proto::ids::{SessionId, TraceId, TurnId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    AgerProposalList, AgerProposals, Anchored, AnswerFound, AnswerOf, Asked, BeginTurn, ChainHead, CloseTurn,
+    AgerProposalList, AgerProposals, Anchored, AnswerFound, AnswerOf, BeginTurn, ChainHead, CloseTurn,
     ConstitutionModified, Cost, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost,
-    GapList, Gaps, Look, LookFor, Looked, MarkKnown, Marked, MemoryReport, MemoryStatus, MnestCount, Mnests, OwnersAct,
-    Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started, SuspendTurn, SystemEvent,
-    Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed, TurnIs, TurnTakenUp, Verify, VerifyReport, WhoseTurn,
+    GapList, Gaps, Look, LookFor, Looked, MarkState, Marked, MemoryReport, MemoryStatus, MnestCount, Mnests,
+    ModelAsked, OwnersAct, Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started,
+    SuspendTurn, SystemEvent, Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed, TurnOwner, TurnTakenUp, Verify,
+    VerifyReport, WhoseTurn,
 };
 use metnos_proto::payload::{PayloadError, Sealed};
 use metnos_proto::phase::{RecallPhase, VerifyPhase};
@@ -91,7 +92,7 @@ impl door_memoryd::ServeBlocking for Service<'_> {
         _: TraceId,
         ask: Marked,
         []: [Sealed; 0],
-    ) -> Served<MarkKnown, 1> {
+    ) -> Served<MarkState, 1> {
         let (known, answer) = self.memory.marked(&ask)?;
         Ok((known, [seal(answer.as_bytes())?]))
     }
@@ -123,7 +124,7 @@ impl door_memoryd::ServeBlocking for Service<'_> {
         _: TraceId,
         ask: WhoseTurn,
         []: [Sealed; 0],
-    ) -> Served<TurnIs, 0> {
+    ) -> Served<TurnOwner, 0> {
         Ok((self.memory.whose_turn(&ask)?, []))
     }
 
@@ -162,14 +163,14 @@ impl planner_memoryd::ServeBlocking for Service<'_> {
         Ok((begun, [seal(&envelope)?]))
     }
 
-    fn asked(
+    fn model_asked(
         &mut self,
         _: &BlockingServer<PlannerMemoryd>,
         _: TraceId,
-        ask: Asked,
+        ask: ModelAsked,
         [sent]: [Sealed; 1],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.asked(self.teller(RoleName::Planner), &ask, open(&sent)?)?, []))
+        Ok((self.memory.model_asked(self.teller(RoleName::Planner), &ask, open(&sent)?)?, []))
     }
 
     fn suspend_turn(
@@ -233,14 +234,14 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         Ok((looked, [seal(&page)?]))
     }
 
-    fn asked(
+    fn model_asked(
         &mut self,
         _: &BlockingServer<PolicydMemoryd>,
         _: TraceId,
-        ask: Asked,
+        ask: ModelAsked,
         [sent]: [Sealed; 1],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.asked(self.teller(RoleName::Policyd), &ask, open(&sent)?)?, []))
+        Ok((self.memory.model_asked(self.teller(RoleName::Policyd), &ask, open(&sent)?)?, []))
     }
 
     fn decision(

@@ -15,8 +15,7 @@ mod vocabulary {
     pub use crate::doc::vault::{SecretVersion, VaultAnswer};
     pub use crate::msg::common::*;
     pub use crate::msg::door::*;
-    pub use crate::msg::house::*;
-    pub use crate::msg::life::*;
+    pub use crate::msg::lifecycle::*;
     pub use crate::msg::memoryd::*;
     pub use crate::msg::mind::*;
     pub use crate::msg::people::*;
@@ -24,6 +23,7 @@ mod vocabulary {
     pub use crate::msg::policyd::*;
     pub use crate::msg::sandboxd::*;
     pub use crate::msg::vaglio::*;
+    pub use crate::msg::vault_budget::*;
 }
 
 crate::edges! {
@@ -53,9 +53,9 @@ crate::edges! {
         ask open_fired(OpenFired, 2) -> (TurnOpened, 0) within 10_000;
         ask cancel_turn(CancelTurn, 0) -> (Cancelled, 0) within 5_000;
         ask resume_turn(ResumeTurn, 0) -> (TurnResumed, 1) within 15_000;
-        ask kept_turns(KeptTurns, 0) -> (KeptList, 0) within 5_000;
-        ask take_back(TakeBack, 0) -> (TakenBack, 1) within 5_000;
-        ask let_go(LetGo, 0) -> (Done, 0) within 5_000;
+        ask detached_turns(DetachedTurns, 0) -> (DetachedTurnList, 0) within 5_000;
+        ask attach_turn(AttachTurn, 0) -> (TurnAttached, 1) within 5_000;
+        ask release_turn(ReleaseTurn, 0) -> (Done, 0) within 5_000;
         note Text;
         note Call;
         note Progress;
@@ -80,7 +80,7 @@ crate::edges! {
         note CardWaits;
         note CardSettled;
         note Revoked;
-        note OwnerTold;
+        note OwnerNotice;
         note OwnersCard;
     }
 
@@ -94,10 +94,10 @@ crate::edges! {
         "what is said of a turn that the chronicle does not know is refused: the door may have outlived a restart"
     ) {
         ask received(Received, 1) -> (Recorded, 0) within 10_000;
-        ask marked(Marked, 0) -> (MarkKnown, 1) within 10_000;
+        ask marked(Marked, 0) -> (MarkState, 1) within 10_000;
         ask delivered(Delivered, 1) -> (Recorded, 0) within 10_000;
         ask answer_of(AnswerOf, 0) -> (AnswerFound, 1) within 10_000;
-        ask whose_turn(WhoseTurn, 0) -> (TurnIs, 0) within 10_000;
+        ask whose_turn(WhoseTurn, 0) -> (TurnOwner, 0) within 10_000;
         ask system_event(SystemEvent, 0) -> (Recorded, 0) within 10_000;
     }
 
@@ -124,7 +124,7 @@ crate::edges! {
     /// The planner hears what is remembered, and says when a turn is over.
     PlannerMemoryd in planner_memoryd = 8: Planner => Memoryd, phase RecallPhase {
         ask begin_turn(BeginTurn, 0) -> (TurnBegun, 1) within 10_000;
-        ask asked(Asked, 1) -> (Recorded, 0) within 10_000;
+        ask model_asked(ModelAsked, 1) -> (Recorded, 0) within 10_000;
         ask suspend_turn(SuspendTurn, 1) -> (Done, 0) within 10_000;
         ask take_up_turn(TakeUpTurn, 0) -> (TurnTakenUp, 1) within 10_000;
         ask close_turn(CloseTurn, 0) -> (TurnClosed, 0) within 10_000;
@@ -151,7 +151,7 @@ crate::edges! {
     SyntdMemoryd in syntd_memoryd = 11: Syntd => Memoryd, phase none("both words only read") {
         ask gaps(Gaps, 0) -> (GapList, 0) within 10_000;
         ask ager_proposals(AgerProposals, 0) -> (AgerProposalList, 0) within 10_000;
-        note AgerCame;
+        note AgerProposed;
     }
 
     /// The only way to have anything executed.
@@ -162,18 +162,18 @@ crate::edges! {
         ask birth(Birth, 0) -> (Born, 1) within 120_000;
         ask install(Install, 0) -> (Done, 0) within 10_000;
         ask pardon(Pardon, 0) -> (Done, 0) within 10_000;
-        ask disown(Disown, 0) -> (Done, 0) within 10_000;
+        ask revoke_texts(RevokeTexts, 0) -> (Done, 0) within 10_000;
         ask try_birth(TryBirth, 0) -> (Born, 1) within 120_000;
         ask stage(Stage, 1) -> (Done, 0) within 10_000;
         ask texts(TextsOf, 0) -> (Done, 1) within 10_000;
         ask resolve(Resolve, 0) -> (Resolved, 1) within 5_000;
         ask fill(Fill, 1) -> (Done, 1) within 5_000;
         ask run(Run, 1) -> (RunReport, 1) within 110_000;
-        ask run_keyed(RunKeyed, 2) -> (RunReport, 1) within 110_000;
-        ask run_advised(RunAdvised, 2) -> (RunReport, 1) within 110_000;
-        ask run_taking(RunTaking, 2) -> (RunReport, 1) within 110_000;
-        ask run_giving(RunGiving, 1) -> (RunReport, 2) within 110_000;
-        ask run_ahead(RunAhead, 1) -> (RunReport, 1) within 110_000;
+        ask run_with_secrets(RunWithSecrets, 2) -> (RunReport, 1) within 110_000;
+        ask run_with_advice(RunWithAdvice, 2) -> (RunReport, 1) within 110_000;
+        ask run_with_input_file(RunWithInputFile, 2) -> (RunReport, 1) within 110_000;
+        ask run_with_output_file(RunWithOutputFile, 1) -> (RunReport, 2) within 110_000;
+        ask run_speculative(RunSpeculative, 1) -> (RunReport, 1) within 110_000;
         ask decided(Decided, 0) -> (Done, 0) within 5_000;
         ask kill(Kill, 0) -> (KilledCount, 0) within 5_000;
         ask forget(Forget, 0) -> (Done, 0) within 5_000;
@@ -207,7 +207,7 @@ crate::edges! {
         ask anchored(Anchored, 0) -> (ChainHead, 0) within 60_000;
         ask redact(Redact, 0) -> (Recorded, 0) within 60_000;
         ask constitution(ConstitutionModified, 0) -> (Recorded, 0) within 10_000;
-        ask asked(Asked, 1) -> (Recorded, 0) within 10_000;
+        ask model_asked(ModelAsked, 1) -> (Recorded, 0) within 10_000;
         ask cost(Cost, 0) -> (Recorded, 0) within 10_000;
         ask spending(Spending, 0) -> (Spent, 0) within 10_000;
         ask look_for(LookFor, 0) -> (Looked, 1) within 10_000;
@@ -255,7 +255,7 @@ crate::edges! {
         ask resume(Resume, 0) -> (Switched, 0) within 10_000;
         ask switch_executor(SwitchExecutor, 0) -> (Switched, 0) within 10_000;
         ask readmit(Readmit, 0) -> (Done, 1) within 300_000;
-        ask life(LifeAsk, 0) -> (Done, 1) within 300_000;
+        ask life(LifecycleAsk, 0) -> (Done, 1) within 300_000;
         ask import_executor(ImportExecutor, 1) -> (Done, 1) within 30_000;
         ask anchors(Anchors, 0) -> (AnchorList, 1) within 30_000;
         ask redact(RedactPayload, 0) -> (Redacted, 0) within 60_000;

@@ -29,7 +29,7 @@ pub mod thinking;
 mod tests;
 
 pub use capability::Capability;
-pub use file::FileWay;
+pub use file::FileTransfer;
 pub use forbidden::{Forbidden, Places};
 pub use grant::{NetGrant, PathGrant, is_host_name};
 pub use lint::{LintFinding, lint};
@@ -122,7 +122,7 @@ pub struct Manifest {
     pub mind: Option<Thinking>,
     /// A file that comes with a call, or out of one, beside the arguments and the result. Missing means none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<FileWay>,
+    pub file: Option<FileTransfer>,
     /// How its results are told to people. Missing means by the schema.
     #[serde(default, skip_serializing_if = "answer::Answer::is_empty")]
     pub answer: answer::Answer,

@@ -28,7 +28,7 @@ const MAX_CONTEXT: u32 = 100_000_000;
 
 /// The language a model's server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tongue {
+pub enum Dialect {
     /// Anthropic's messages.
     Anthropic,
     /// OpenAI's chat completions, which many others speak.
@@ -39,7 +39,7 @@ pub enum Tongue {
     Ollama,
 }
 
-impl Tongue {
+impl Dialect {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Anthropic, Self::OpenAi, Self::Xai, Self::Ollama];
 
@@ -80,7 +80,7 @@ pub struct SubstrateLine {
     /// Its name here.
     pub name: String,
     /// What it speaks.
-    pub tongue: Tongue,
+    pub tongue: Dialect,
     /// Where it is.
     pub server: ServerAddress,
 }
@@ -137,7 +137,7 @@ impl SubstrateLine {
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let [name, kind, url] = words(line)?;
-        let tongue = Tongue::ALL.into_iter().find(|tongue| tongue.name() == kind)?;
+        let tongue = Dialect::ALL.into_iter().find(|tongue| tongue.name() == kind)?;
         let server = ServerAddress::parse(url)?;
         is_substrate_name(name).then(|| Self { name: name.to_owned(), tongue, server })
     }
@@ -281,7 +281,7 @@ mod tests {
         let line = SubstrateLine::parse("local openai http://127.0.0.1:8080/v1/").unwrap();
         assert_eq!(
             (line.name.as_str(), line.tongue, line.server.tls, line.server.port),
-            ("local", Tongue::OpenAi, false, 8080)
+            ("local", Dialect::OpenAi, false, 8080)
         );
         assert_eq!(line.server.url(), "http://127.0.0.1:8080/v1");
         let line = SubstrateLine::parse("claude anthropic https://api.anthropic.com").unwrap();

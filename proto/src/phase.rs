@@ -103,9 +103,9 @@ impl Machine for OpenPhase {
             Ask::OpenFired(ask) => Some(ask.open.turn),
             Ask::CancelTurn(ask) => Some(ask.turn),
             Ask::ResumeTurn(ask) => Some(ask.turn),
-            Ask::TakeBack(ask) => Some(ask.turn),
-            Ask::LetGo(ask) => Some(ask.turn),
-            Ask::KeptTurns(_) => None,
+            Ask::AttachTurn(ask) => Some(ask.turn),
+            Ask::ReleaseTurn(ask) => Some(ask.turn),
+            Ask::DetachedTurns(_) => None,
         }
     }
 
@@ -119,7 +119,11 @@ impl Machine for OpenPhase {
             // there. A turn that is resumed is under way once memoryd has handed it back.
             (
                 Self::Absent | Self::UnderWay,
-                Ask::CancelTurn(_) | Ask::ResumeTurn(_) | Ask::KeptTurns(_) | Ask::TakeBack(_) | Ask::LetGo(_),
+                Ask::CancelTurn(_)
+                | Ask::ResumeTurn(_)
+                | Ask::DetachedTurns(_)
+                | Ask::AttachTurn(_)
+                | Ask::ReleaseTurn(_),
             ) => Ok(Some(self)),
         }
     }
@@ -226,18 +230,18 @@ impl Machine for TrustPhase {
                 | Ask::Birth(_)
                 | Ask::Install(_)
                 | Ask::Pardon(_)
-                | Ask::Disown(_)
+                | Ask::RevokeTexts(_)
                 | Ask::TryBirth(_)
                 | Ask::Stage(_)
                 | Ask::TextsOf(_)
                 | Ask::Resolve(_)
                 | Ask::Fill(_)
                 | Ask::Run(_)
-                | Ask::RunKeyed(_)
-                | Ask::RunAdvised(_)
-                | Ask::RunTaking(_)
-                | Ask::RunGiving(_)
-                | Ask::RunAhead(_)
+                | Ask::RunWithSecrets(_)
+                | Ask::RunWithAdvice(_)
+                | Ask::RunWithInputFile(_)
+                | Ask::RunWithOutputFile(_)
+                | Ask::RunSpeculative(_)
                 | Ask::Decided(_)
                 | Ask::Kill(_)
                 | Ask::Forget(_),
@@ -276,7 +280,7 @@ impl Machine for RecallPhase {
         use planner_memoryd::Ask;
         match ask {
             Ask::BeginTurn(ask) => ask.turn,
-            Ask::Asked(ask) => ask.turn,
+            Ask::ModelAsked(ask) => ask.turn,
             Ask::SuspendTurn(ask) => ask.turn,
             Ask::TakeUpTurn(ask) => ask.turn,
             Ask::CloseTurn(ask) => ask.turn,
@@ -289,19 +293,21 @@ impl Machine for RecallPhase {
         match (self, ask) {
             (Self::Received, Ask::BeginTurn(_)) => Ok(Some(Self::Begun)),
             (Self::Begun | Self::Suspended, Ask::BeginTurn(_)) => no("a second time"),
-            (Self::Received, Ask::CloseTurn(_) | Ask::Asked(_) | Ask::SuspendTurn(_)) => no("before the turn began"),
-            (Self::Begun, Ask::Asked(_)) => Ok(Some(Self::Begun)),
+            (Self::Received, Ask::CloseTurn(_) | Ask::ModelAsked(_) | Ask::SuspendTurn(_)) => {
+                no("before the turn began")
+            }
+            (Self::Begun, Ask::ModelAsked(_)) => Ok(Some(Self::Begun)),
             (Self::Begun, Ask::SuspendTurn(_)) => Ok(Some(Self::Suspended)),
             // The planner does not know whether a turn waits, only that a card of it was answered: memoryd refuses what
             // it does not keep.
             (Self::Received | Self::Direct, Ask::TakeUpTurn(_)) => Ok(Some(self)),
             (Self::Begun | Self::Suspended, Ask::TakeUpTurn(_)) => Ok(Some(Self::Begun)),
-            (Self::Suspended, Ask::Asked(_) | Ask::SuspendTurn(_)) => no("of a turn that waits"),
+            (Self::Suspended, Ask::ModelAsked(_) | Ask::SuspendTurn(_)) => no("of a turn that waits"),
             (Self::Begun | Self::Suspended | Self::Closed, Ask::CloseTurn(_)) => Ok(None),
-            (Self::Closed, Ask::BeginTurn(_) | Ask::Asked(_) | Ask::SuspendTurn(_) | Ask::TakeUpTurn(_)) => {
+            (Self::Closed, Ask::BeginTurn(_) | Ask::ModelAsked(_) | Ask::SuspendTurn(_) | Ask::TakeUpTurn(_)) => {
                 no("of a turn that is closed")
             }
-            (Self::Direct, Ask::BeginTurn(_) | Ask::Asked(_) | Ask::SuspendTurn(_) | Ask::CloseTurn(_)) => {
+            (Self::Direct, Ask::BeginTurn(_) | Ask::ModelAsked(_) | Ask::SuspendTurn(_) | Ask::CloseTurn(_)) => {
                 no("of a turn that has no planner")
             }
         }

@@ -763,7 +763,7 @@ fn wanted(kind: Kind) -> String {
             "a list of at most {} servers such as \"local openai http://127.0.0.1:8080/v1\": a name, a kind ({}), an \
              address (this machine's is 127.0.0.1)",
             models::MAX_SUBSTRATES,
-            models::Tongue::ALL.map(models::Tongue::name).join(", ")
+            models::Dialect::ALL.map(models::Dialect::name).join(", ")
         ),
         Kind::Models => {
             format!("a list of at most {} models such as \"local/qwen3\": SUBSTRATE/MODEL", models::MAX_FALLBACKS)

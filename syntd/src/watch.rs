@@ -177,7 +177,7 @@ mod tests {
     use metnos_proto::edges::{syntd_memoryd, syntd_policyd};
     use metnos_proto::link_async::Cx;
     use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
-    use metnos_proto::msg::memoryd::{AgerCame, AgerProposal, AgerProposalList, GapList};
+    use metnos_proto::msg::memoryd::{AgerProposal, AgerProposalList, AgerProposed, GapList};
     use metnos_proto::msg::policyd::{DraftsFunded, EndDrafts, FundDrafts};
     use metnos_proto::msg::vaglio::{ProposalWay, Propose, Proposed};
     use metnos_proto::payload::Sealed;
@@ -335,13 +335,13 @@ mod tests {
             // Nobody asks again before the ager has come.
             peer.ager_sees(12, "d");
             let notes = peer.notes.borrow().clone().unwrap();
-            notes.send(syntd_memoryd::Note::AgerCame(AgerCame {})).await.unwrap();
+            notes.send(syntd_memoryd::Note::AgerProposed(AgerProposed {})).await.unwrap();
             until(|| peer.heard.borrow().len() == 4).await;
 
             // A policyd that will not hear it is told later; the clock of this test goes on by itself.
             peer.deaf.set(true);
             peer.ager_sees(13, "e");
-            notes.send(syntd_memoryd::Note::AgerCame(AgerCame {})).await.unwrap();
+            notes.send(syntd_memoryd::Note::AgerProposed(AgerProposed {})).await.unwrap();
             tokio::time::sleep(AGAIN_AFTER / 2).await;
             peer.deaf.set(false);
             assert_eq!(peer.heard.borrow().len(), 4);

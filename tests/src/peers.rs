@@ -11,14 +11,15 @@ use metnos_proto::edges::{
 use metnos_proto::ids::{Blake3, Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, ExecutorDigests, ExecutorId, Outcome, Resources};
-use metnos_proto::msg::life::{Disown, Stage, TextsOf, TryBirth};
+use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::memoryd::{
-    Anchored, Asked, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, Ended, ExecutorBorn,
-    ExecutorLost, Recorded, Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
+    Anchored, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, Ended, ExecutorBorn,
+    ExecutorLost, ModelAsked, Recorded, Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
 };
 use metnos_proto::msg::sandboxd::{
     Birth, Born, Decided, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve,
-    Resolved, Run, RunAdvised, RunAhead, RunGiving, RunKeyed, RunReport, RunTaking, TrustKey,
+    Resolved, Run, RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile, RunWithSecrets,
+    TrustKey,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{Phases, TrustPhase};
@@ -165,7 +166,7 @@ impl policyd_memoryd::ServeBlocking for Memory {
         Ok((ChainHead { seq, hash, root: Sha256([0; 32]), opened: word.seq, closed: false }, []))
     }
 
-    fn asked(&mut self, _: &FromPolicyd, _: TraceId, _: Asked, [_sent]: [Sealed; 1]) -> Served<Recorded, 0> {
+    fn model_asked(&mut self, _: &FromPolicyd, _: TraceId, _: ModelAsked, [_sent]: [Sealed; 1]) -> Served<Recorded, 0> {
         self.recorded()
     }
 
@@ -300,7 +301,7 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
         Err(ServeError::Violation(format!("{} was exported by nobody", ask.id)))
     }
 
-    fn disown(&mut self, _: &ToSandboxd, _: TraceId, _: Disown, []: [Sealed; 0]) -> Served<Done, 0> {
+    fn revoke_texts(&mut self, _: &ToSandboxd, _: TraceId, _: RevokeTexts, []: [Sealed; 0]) -> Served<Done, 0> {
         Ok((Done {}, []))
     }
 
@@ -324,42 +325,42 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
         Ok((Done {}, [arguments]))
     }
 
-    fn run_taking(
+    fn run_with_input_file(
         &mut self,
         to: &ToSandboxd,
         trace: TraceId,
-        RunTaking { run, file: _ }: RunTaking,
+        RunWithInputFile { run, file: _ }: RunWithInputFile,
         [arguments, _file]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         policyd_sandboxd::ServeBlocking::run(self, to, trace, run, [arguments])
     }
 
-    fn run_giving(
+    fn run_with_output_file(
         &mut self,
         to: &ToSandboxd,
         trace: TraceId,
-        RunGiving { run }: RunGiving,
+        RunWithOutputFile { run }: RunWithOutputFile,
         [arguments]: [Sealed; 1],
     ) -> Served<RunReport, 2> {
         let (report, [result]) = policyd_sandboxd::ServeBlocking::run(self, to, trace, run, [arguments])?;
         Ok((report, [result, document("")?]))
     }
 
-    fn run_advised(
+    fn run_with_advice(
         &mut self,
         to: &ToSandboxd,
         trace: TraceId,
-        RunAdvised { run }: RunAdvised,
+        RunWithAdvice { run }: RunWithAdvice,
         [arguments, _thought]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         policyd_sandboxd::ServeBlocking::run(self, to, trace, run, [arguments])
     }
 
-    fn run_ahead(
+    fn run_speculative(
         &mut self,
         to: &ToSandboxd,
         trace: TraceId,
-        RunAhead { run }: RunAhead,
+        RunSpeculative { run }: RunSpeculative,
         [arguments]: [Sealed; 1],
     ) -> Served<RunReport, 1> {
         policyd_sandboxd::ServeBlocking::run(self, to, trace, run, [arguments])
@@ -369,11 +370,11 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
         Ok((Done {}, []))
     }
 
-    fn run_keyed(
+    fn run_with_secrets(
         &mut self,
         to: &ToSandboxd,
         trace: TraceId,
-        RunKeyed { run }: RunKeyed,
+        RunWithSecrets { run }: RunWithSecrets,
         [arguments, _secrets]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         policyd_sandboxd::ServeBlocking::run(self, to, trace, run, [arguments])

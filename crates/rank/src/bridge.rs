@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::words::{Tongue, stemmed};
+use super::words::{Language, stemmed};
 
 const TABLE: &str = include_str!("lexicon/bridge.txt");
 
@@ -14,8 +14,8 @@ static ENGLISH: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
     let mut found: HashMap<String, Vec<String>> = HashMap::new();
     for (english, italian) in TABLE.lines().filter_map(|line| line.split_once('>')) {
         for word in italian.split_whitespace() {
-            let known = found.entry(stemmed(word, Tongue::Italian)).or_default();
-            for stem in english.split_whitespace().map(|word| stemmed(word, Tongue::English)) {
+            let known = found.entry(stemmed(word, Language::Italian)).or_default();
+            for stem in english.split_whitespace().map(|word| stemmed(word, Language::English)) {
                 if !known.contains(&stem) {
                     known.push(stem);
                 }
@@ -52,8 +52,8 @@ mod tests {
         for (italian, english) in
             [("bolletta", "bill"), ("bollette", "bill"), ("spegni", "turn"), ("cancellare", "delete")]
         {
-            let stem = stemmed(italian, Tongue::Italian);
-            assert!(english_of(&stem).contains(&stemmed(english, Tongue::English)), "{italian}");
+            let stem = stemmed(italian, Language::Italian);
+            assert!(english_of(&stem).contains(&stemmed(english, Language::English)), "{italian}");
         }
         assert!(english_of("xyzzy").is_empty());
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::lexicon;
-use super::words::{Tongue, stemmed, words};
+use super::words::{Language, stemmed, words};
 
 /// The most earlier requests that are looked at; the newest.
 pub const MAX_PAST: usize = 4_096;
@@ -36,7 +36,7 @@ impl Heard {
         let heard = words(text);
         let says = |word: &&String| !lexicon::is_stop(word);
         let mut stems: BTreeSet<String> =
-            heard.iter().filter(says).map(|word| stemmed(word, Tongue::Italian)).collect();
+            heard.iter().filter(says).map(|word| stemmed(word, Language::Italian)).collect();
         if stems.is_empty() {
             stems = heard.iter().cloned().collect();
         }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::words::{Tongue, stemmed, words};
+use super::words::{Language, stemmed, words};
 use super::{bridge, lexicon};
 
 /// What a word is worth in each field (found on `bench/data/route-tuned.jsonl`).
@@ -87,20 +87,20 @@ fn telling(heard: &[String]) -> Vec<&String> {
 }
 
 /// The stems of a word, each once; in both languages when nothing tells which it is in.
-fn stems(word: &str, tongue: Option<Tongue>) -> Vec<String> {
-    if let Some(tongue) = tongue {
-        return vec![stemmed(word, tongue)];
+fn stems(word: &str, language: Option<Language>) -> Vec<String> {
+    if let Some(language) = language {
+        return vec![stemmed(word, language)];
     }
-    let (english, italian) = (stemmed(word, Tongue::English), stemmed(word, Tongue::Italian));
+    let (english, italian) = (stemmed(word, Language::English), stemmed(word, Language::Italian));
     if english == italian { vec![english] } else { vec![english, italian] }
 }
 
 /// The language of a text, as far as its small words give it away: a name or a few nouns may be in either.
-fn tongue(heard: &[String]) -> Option<Tongue> {
+fn language(heard: &[String]) -> Option<Language> {
     let count = |is: fn(&str) -> bool| heard.iter().filter(|word| is(word)).count();
     match count(lexicon::only_english).cmp(&count(lexicon::only_italian)) {
-        std::cmp::Ordering::Greater => Some(Tongue::English),
-        std::cmp::Ordering::Less => Some(Tongue::Italian),
+        std::cmp::Ordering::Greater => Some(Language::English),
+        std::cmp::Ordering::Less => Some(Language::Italian),
         std::cmp::Ordering::Equal => None,
     }
 }
@@ -210,8 +210,8 @@ impl Catalogue {
 
     /// The terms of each word that says something.
     fn numbers(&mut self, heard: &[String]) -> Vec<Vec<usize>> {
-        let tongue = tongue(heard);
-        let words: Vec<Vec<String>> = telling(heard).into_iter().map(|word| stems(word, tongue)).collect();
+        let language = language(heard);
+        let words: Vec<Vec<String>> = telling(heard).into_iter().map(|word| stems(word, language)).collect();
         words.into_iter().map(|stems| stems.into_iter().map(|stem| self.number(stem)).collect()).collect()
     }
 
@@ -264,13 +264,13 @@ impl Catalogue {
                 }
             }
         }
-        for english in bridge::english_of(&stemmed(word, Tongue::Italian)) {
+        for english in bridge::english_of(&stemmed(word, Language::Italian)) {
             if let Some(number) = self.numbers.get(english) {
                 note(*number, TRANSLATED);
             }
         }
         for related in lexicon::related(word) {
-            if let Some(number) = self.numbers.get(&stemmed(related, Tongue::English)) {
+            if let Some(number) = self.numbers.get(&stemmed(related, Language::English)) {
                 note(*number, RELATED);
             }
         }

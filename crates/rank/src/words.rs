@@ -20,7 +20,7 @@ pub const MAX_WORDS: usize = 20_000;
 
 /// A language that has stop-words and endings here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Tongue {
+pub enum Language {
     /// English, and whatever is not known to be something else.
     English,
     /// Italian.
@@ -100,17 +100,17 @@ const fn unspaced(c: char) -> bool {
 
 /// Which language the words are in: the one more of whose stop-words they hold.
 #[must_use]
-pub fn tongue(words: &[String]) -> Tongue {
+pub fn language(words: &[String]) -> Language {
     let count = |is: fn(&str) -> bool| words.iter().filter(|word| is(word)).count();
-    if count(lexicon::only_italian) > count(lexicon::only_english) { Tongue::Italian } else { Tongue::English }
+    if count(lexicon::only_italian) > count(lexicon::only_english) { Language::Italian } else { Language::English }
 }
 
 /// The stem of a folded word.
 #[must_use]
-pub fn stemmed(word: &str, tongue: Tongue) -> String {
-    match tongue {
-        Tongue::English => stem::english(lexicon::base_of(word).unwrap_or(word)),
-        Tongue::Italian => stem::italian(lexicon::italian_base_of(word).unwrap_or(word)),
+pub fn stemmed(word: &str, language: Language) -> String {
+    match language {
+        Language::English => stem::english(lexicon::base_of(word).unwrap_or(word)),
+        Language::Italian => stem::italian(lexicon::italian_base_of(word).unwrap_or(word)),
     }
 }
 
@@ -145,24 +145,24 @@ mod tests {
 
     #[test]
     fn the_language_is_that_of_its_small_words() {
-        assert_eq!(tongue(&of("quando siamo andati al mare con i bambini?")), Tongue::Italian);
-        assert_eq!(tongue(&of("when did we go to the sea with the children?")), Tongue::English);
-        assert_eq!(tongue(&of("Roberto 1984")), Tongue::English);
+        assert_eq!(language(&of("quando siamo andati al mare con i bambini?")), Language::Italian);
+        assert_eq!(language(&of("when did we go to the sea with the children?")), Language::English);
+        assert_eq!(language(&of("Roberto 1984")), Language::English);
     }
 
     #[test]
     fn forms_of_a_word_share_their_stem() {
-        for (one, two, tongue) in [
-            ("went", "going", Tongue::English),
-            ("children", "child", Tongue::English),
-            ("bought", "buy", Tongue::English),
-            ("pottery", "potteries", Tongue::English),
-            ("andato", "andare", Tongue::Italian),
-            ("giochi", "giocare", Tongue::Italian),
-            ("comprato", "comprare", Tongue::Italian),
-            ("citta", "citta", Tongue::Italian),
+        for (one, two, language) in [
+            ("went", "going", Language::English),
+            ("children", "child", Language::English),
+            ("bought", "buy", Language::English),
+            ("pottery", "potteries", Language::English),
+            ("andato", "andare", Language::Italian),
+            ("giochi", "giocare", Language::Italian),
+            ("comprato", "comprare", Language::Italian),
+            ("citta", "citta", Language::Italian),
         ] {
-            assert_eq!(stemmed(one, tongue), stemmed(two, tongue), "{one} {two}");
+            assert_eq!(stemmed(one, language), stemmed(two, language), "{one} {two}");
         }
     }
 
@@ -172,8 +172,8 @@ mod tests {
             for word in words(&text) {
                 prop_assert!(!word.is_empty() && word.chars().all(char::is_alphanumeric), "{word:?}");
                 prop_assert!(word.chars().count() <= MAX_WORD_CHARS);
-                for tongue in [Tongue::English, Tongue::Italian] {
-                    let stem = stemmed(&word, tongue);
+                for language in [Language::English, Language::Italian] {
+                    let stem = stemmed(&word, language);
                     prop_assert!(!stem.is_empty() && stem.chars().all(char::is_alphanumeric), "{word:?} {stem:?}");
                 }
             }

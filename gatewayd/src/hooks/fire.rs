@@ -6,7 +6,7 @@ use std::rc::Rc;
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Refusal};
-use metnos_proto::msg::memoryd::{MarkKnown, Marked};
+use metnos_proto::msg::memoryd::{MarkState, Marked};
 use metnos_proto::msg::planner::CancelTurn;
 use metnos_proto::payload::Sealed;
 
@@ -104,7 +104,7 @@ impl Hook {
         Ok(is_settled(&self.known(door, mark).await?))
     }
 
-    async fn known(&self, door: &Rc<Door>, mark: &str) -> Result<MarkKnown, Refusal> {
+    async fn known(&self, door: &Rc<Door>, mark: &str) -> Result<MarkState, Refusal> {
         let principal = format!("{}:{}", Channel::Hook.name(), self.voice.speaker.sender);
         let asked = door.peers().memoryd.marked(TraceId::NONE, Marked { principal, mark: mark.to_owned() }, []).await;
         asked.map(|(known, [_answer])| known).map_err(RpcError::into_refusal)
@@ -112,7 +112,7 @@ impl Hook {
 }
 
 /// Whether something came of it that must not come twice.
-const fn is_settled(known: &MarkKnown) -> bool {
+const fn is_settled(known: &MarkState) -> bool {
     known.acted || known.aside || known.delivered
 }
 
@@ -134,7 +134,7 @@ mod tests {
     /// What the journal says of a firing: its turn, and whether a call was decided, it waits, it was answered.
     fn journalled(stage: &Stage, mark: &str, [acted, aside, delivered]: [bool; 3]) -> TurnId {
         let turn = TurnId::new();
-        let known = MarkKnown { turn: Some(turn), trace: TraceId::NONE, acted, aside, delivered };
+        let known = MarkState { turn: Some(turn), trace: TraceId::NONE, acted, aside, delivered };
         stage.script.known.borrow_mut().insert(mark.to_owned(), known);
         turn
     }
@@ -171,7 +171,7 @@ mod tests {
             let (stage, (_folder, hooks)) = (Stage::new(), hooks());
             let Firing::Opened(turn) = hooks.fire(&stage.door, "post", "one", b"x").await.unwrap() else { panic!() };
             let known =
-                MarkKnown { turn: Some(turn), trace: TraceId::NONE, acted: false, aside: false, delivered: false };
+                MarkState { turn: Some(turn), trace: TraceId::NONE, acted: false, aside: false, delivered: false };
             stage.script.known.borrow_mut().insert("one".to_owned(), known);
             assert_eq!(hooks.fire(&stage.door, "post", "one", b"x").await.unwrap(), Firing::Known);
             assert!(stage.script.asked("cancel_turn").is_empty() && stage.script.asked("fire").len() == 1);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Standing};
-use metnos_proto::msg::memoryd::{TurnIs, WhoseTurn};
-use metnos_proto::msg::planner::{KeptTurns, LetGo, TakeBack, TurnDone, TurnEnd};
+use metnos_proto::msg::memoryd::{TurnOwner, WhoseTurn};
+use metnos_proto::msg::planner::{AttachTurn, DetachedTurns, ReleaseTurn, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::CardWaits;
 use metnos_proto::turn_log::{self, Entry};
 
@@ -26,7 +26,7 @@ pub type Adopts = Box<dyn Fn(TurnId, &Speaker) -> Option<(u64, Rc<dyn Ear>)>>;
 
 /// Whoever hears a turn that this door has not opened.
 pub(super) struct Heir {
-    pub is: TurnIs,
+    pub is: TurnOwner,
     pub speaker: Speaker,
     /// Whether he is a stranger now: nothing further is done for him.
     pub is_stranger: bool,
@@ -52,10 +52,10 @@ impl Door {
         let mut generations = self.peers.planner.generations();
         loop {
             if *generations.borrow_and_update() != 0 {
-                match self.peers.planner.kept_turns(TraceId::NONE, KeptTurns {}, []).await {
+                match self.peers.planner.detached_turns(TraceId::NONE, DetachedTurns {}, []).await {
                     Ok((kept, [])) => {
                         for turn in kept.turns {
-                            self.take_back(turn).await;
+                            self.attach_turn(turn).await;
                         }
                     }
                     Err(error) => tracing::debug!(%error, "the planner did not say what it has kept"),
@@ -68,7 +68,7 @@ impl Door {
         }
     }
 
-    async fn take_back(self: &Rc<Self>, turn: TurnId) {
+    async fn attach_turn(self: &Rc<Self>, turn: TurnId) {
         if self.has_turn(turn) {
             return;
         }
@@ -78,14 +78,14 @@ impl Door {
             return;
         }
         if heir.is.is_delivered {
-            return self.let_go(turn);
+            return self.release_turn(turn);
         }
         let (trace, lang) = (heir.is.trace, heir.is.lang);
         let (relay, handle) = Relay::new(self, heir.session, (turn, trace, lang), heir.ear.clone(), String::new());
         // Entered before: what comes next may come before the answer to this.
         self.enter(turn, handle);
         self.set_generation(turn, *self.peers.planner.generations().borrow());
-        let taken = self.peers.planner.take_back(trace, TakeBack { turn }, []).await;
+        let taken = self.peers.planner.attach_turn(trace, AttachTurn { turn }, []).await;
         let told = taken.map_err(|error| error.to_string()).and_then(|(_, [told])| turn_log::read(&told));
         match told {
             Ok(told) => {
@@ -164,10 +164,10 @@ impl Door {
     }
 
     /// Nothing of this turn needs to be kept any more.
-    pub(super) fn let_go(self: &Rc<Self>, turn: TurnId) {
+    pub(super) fn release_turn(self: &Rc<Self>, turn: TurnId) {
         let door = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            if let Err(error) = door.peers.planner.let_go(TraceId::NONE, LetGo { turn }, []).await {
+            if let Err(error) = door.peers.planner.release_turn(TraceId::NONE, ReleaseTurn { turn }, []).await {
                 tracing::debug!(%turn, %error, "the planner could not be told to let a turn go");
             }
         });

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{CallRef, Channel, Lang};
-use metnos_proto::msg::memoryd::TurnIs;
+use metnos_proto::msg::memoryd::TurnOwner;
 use metnos_proto::msg::planner::{CallState, TurnEnd};
 use metnos_proto::turn_log::Entry;
 
@@ -35,10 +35,10 @@ impl Ear for Rc<Heard> {
     }
 }
 
-fn is(channel: Channel, is_delivered: bool) -> TurnIs {
+fn is(channel: Channel, is_delivered: bool) -> TurnOwner {
     // As the stage names whoever speaks.
     let principal = "cli:k1".to_owned();
-    TurnIs { trace: TraceId::NONE, channel, principal, lang: Lang::En, is_delivered }
+    TurnOwner { trace: TraceId::NONE, channel, principal, lang: Lang::En, is_delivered }
 }
 
 fn half() -> Vec<Entry> {
@@ -46,7 +46,7 @@ fn half() -> Vec<Entry> {
 }
 
 /// A door that hears turns of the channel HTTP there.
-fn after(kept: Vec<(TurnId, TurnIs, Vec<Entry>)>) -> (Stage, Rc<Heard>) {
+fn after(kept: Vec<(TurnId, TurnOwner, Vec<Entry>)>) -> (Stage, Rc<Heard>) {
     let (stage, heard) = (Stage::after(kept), Rc::new(Heard::default()));
     let ear = Rc::clone(&heard);
     stage.door.adopts(
@@ -68,7 +68,7 @@ fn turn_of_previous_door_resumes_and_is_journalled_in_full() {
         stage.planner_says(turn, "two").await;
         assert_eq!(stage.door.turns_of(7), [turn], "it is stopped by whoever had opened it");
         stage.planner_ends(turn, TurnEnd::Answered).await;
-        until(|| !stage.script.asked("let_go").is_empty()).await;
+        until(|| !stage.script.asked("release_turn").is_empty()).await;
         assert_eq!(*heard.0.borrow(), [&format!("call {}", CallRef(1)), "one ", "two", "done answered"]);
         assert_eq!(stage.script.asked("delivered"), ["delivered answered one two"]);
         assert_eq!((stage.door.held.get(), stage.door.turns.borrow().len()), (0, 0));
@@ -92,8 +92,8 @@ fn already_delivered_turn_is_released_without_repeat() {
     run(async {
         let turn = TurnId::new();
         let (stage, heard) = after(vec![(turn, is(Channel::Http, true), half())]);
-        until(|| !stage.script.asked("let_go").is_empty()).await;
-        assert!(heard.0.borrow().is_empty() && stage.script.asked("take_back").is_empty());
+        until(|| !stage.script.asked("release_turn").is_empty()).await;
+        assert!(heard.0.borrow().is_empty() && stage.script.asked("attach_turn").is_empty());
     });
 }
 
@@ -117,7 +117,7 @@ fn a_turn_that_waits_is_put_aside_again_and_goes_on_with_its_card() {
 fn the_turn_of_a_stranger_is_stopped_and_heard_by_nobody() {
     run(async {
         let turn = TurnId::new();
-        let whose = TurnIs { principal: "http:somebody-else".into(), ..is(Channel::Http, false) };
+        let whose = TurnOwner { principal: "http:somebody-else".into(), ..is(Channel::Http, false) };
         let (stage, heard) = (Stage::after(vec![(turn, whose, half())]), Rc::new(Heard::default()));
         until(|| !stage.script.asked("cancel_turn").is_empty()).await;
         stage.planner_ends(turn, TurnEnd::Cancelled).await;
@@ -134,6 +134,6 @@ fn a_turn_that_the_journal_does_not_know_is_not_taken_back() {
         stage.script.kept.borrow_mut().insert(turn, half());
         until(|| !stage.script.asked("whose_turn").is_empty()).await;
         stage.door.has_found().await;
-        assert!(stage.script.asked("take_back").is_empty() && stage.door.turns.borrow().is_empty());
+        assert!(stage.script.asked("attach_turn").is_empty() && stage.door.turns.borrow().is_empty());
     });
 }

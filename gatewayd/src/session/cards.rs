@@ -43,7 +43,7 @@ impl Door {
                 door_policyd::Note::OwnersCard(card) => {
                     self.owners_cards.borrow().iter().for_each(|hear| hear(&card));
                 }
-                door_policyd::Note::OwnerTold(told) => {
+                door_policyd::Note::OwnerNotice(told) => {
                     self.owners_news.borrow().iter().for_each(|hear| hear(&told));
                 }
             }

@@ -37,7 +37,7 @@ use metnos_proto::link_async::{Client, Closed};
 use metnos_proto::msg::common::{Channel, Lang};
 use metnos_proto::msg::door::DoorReport;
 use metnos_proto::msg::planner::CancelTurn;
-use metnos_proto::msg::policyd::{CardSettled, OwnerTold, OwnersCard};
+use metnos_proto::msg::policyd::{CardSettled, OwnerNotice, OwnersCard};
 use tokio::sync::watch;
 
 use crate::hooks::registry::Hooks;
@@ -119,7 +119,7 @@ pub struct Door {
 type OnRevoked = Box<dyn Fn(&str)>;
 
 /// Hears what the owner must know.
-type OnNews = Box<dyn Fn(&OwnerTold)>;
+type OnNews = Box<dyn Fn(&OwnerNotice)>;
 
 /// Hears of a card that is the owner's to decide.
 type OnCard = Box<dyn Fn(&OwnersCard)>;
@@ -195,7 +195,7 @@ impl Door {
     }
 
     /// Has `hear` called with what the owner must know, and the names under which he is to hear it.
-    pub fn on_news(&self, hear: impl Fn(&OwnerTold) + 'static) {
+    pub fn on_news(&self, hear: impl Fn(&OwnerNotice) + 'static) {
         self.owners_news.borrow_mut().push(Box::new(hear));
     }
 

@@ -136,7 +136,7 @@ impl Relay {
             let why = says::not_recorded(self.lang, &error.into_refusal());
             done = TurnDone { turn: self.turn, end: TurnEnd::Broken, why };
         } else {
-            self.door.let_go(self.turn);
+            self.door.release_turn(self.turn);
         }
         let taken = self.door.leave(self.turn);
         self.door.held.set(self.door.held.get().saturating_sub(taken));

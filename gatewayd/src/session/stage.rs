@@ -16,13 +16,13 @@ use metnos_proto::link_async::{Client, Closed, Cx, Notes};
 use metnos_proto::msg::common::{Done, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::{DoorReport, DoorStatus, Say};
 use metnos_proto::msg::memoryd::{
-    AnswerFound, AnswerOf, Delivered, MarkKnown, Marked, Received, Recorded, SystemEvent, TurnIs, WhoseTurn,
+    AnswerFound, AnswerOf, Delivered, MarkState, Marked, Received, Recorded, SystemEvent, TurnOwner, WhoseTurn,
 };
 use metnos_proto::msg::mind::{MindHealth, MindReport};
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::planner::{
-    CancelTurn, Cancelled, KeptList, KeptTurns, LetGo, OpenTurn, ResumeTurn, TakeBack, TakenBack, Text, TurnDone,
-    TurnEnd, TurnOpened, TurnResumed,
+    AttachTurn, CancelTurn, Cancelled, DetachedTurnList, DetachedTurns, OpenTurn, ReleaseTurn, ResumeTurn, Text,
+    TurnAttached, TurnDone, TurnEnd, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
@@ -42,7 +42,7 @@ pub(crate) struct Script {
     pub(crate) asked: RefCell<Vec<String>>,
     pub(crate) standing: Cell<Standing>,
     pub(crate) paired: RefCell<Paired>,
-    pub(crate) known: RefCell<std::collections::HashMap<String, MarkKnown>>,
+    pub(crate) known: RefCell<std::collections::HashMap<String, MarkState>>,
     pub(crate) journals: Cell<bool>,
     pub(crate) answers: RefCell<Option<(Option<TurnEnd>, String)>>,
     pub(crate) opens: Cell<bool>,
@@ -53,7 +53,7 @@ pub(crate) struct Script {
     opened: RefCell<Vec<TurnId>>,
     open_phases: Phases<OpenPhase>,
     /// What the journal says of turns of a door before.
-    pub(crate) heirs: RefCell<std::collections::HashMap<TurnId, TurnIs>>,
+    pub(crate) heirs: RefCell<std::collections::HashMap<TurnId, TurnOwner>>,
     /// What the planner has kept of them.
     pub(crate) kept: RefCell<std::collections::BTreeMap<TurnId, Vec<Entry>>>,
 }
@@ -181,9 +181,9 @@ impl door_memoryd::Serve for Script {
         Ok((self.recorded()?, []))
     }
 
-    async fn marked(self: Rc<Self>, _: Cx<DoorMemoryd>, ask: Marked, []: [Sealed; 0]) -> Served<MarkKnown, 1> {
+    async fn marked(self: Rc<Self>, _: Cx<DoorMemoryd>, ask: Marked, []: [Sealed; 0]) -> Served<MarkState, 1> {
         self.note(format!("marked {} {}", ask.principal, ask.mark));
-        let unknown = MarkKnown { turn: None, trace: TraceId::NONE, acted: false, aside: false, delivered: false };
+        let unknown = MarkState { turn: None, trace: TraceId::NONE, acted: false, aside: false, delivered: false };
         Ok((self.known.borrow().get(&ask.mark).cloned().unwrap_or(unknown), [sealed(b"")]))
     }
 
@@ -206,7 +206,7 @@ impl door_memoryd::Serve for Script {
         Ok((AnswerFound { end }, [sealed(text.as_bytes())]))
     }
 
-    async fn whose_turn(self: Rc<Self>, _: Cx<DoorMemoryd>, ask: WhoseTurn, []: [Sealed; 0]) -> Served<TurnIs, 0> {
+    async fn whose_turn(self: Rc<Self>, _: Cx<DoorMemoryd>, ask: WhoseTurn, []: [Sealed; 0]) -> Served<TurnOwner, 0> {
         self.note(format!("whose_turn {}", ask.turn));
         let found = self.heirs.borrow().get(&ask.turn).cloned();
         let unknown = || Refusal::new(RefusalCode::Unknown, "turn.unknown", "nobody said anything in it");
@@ -274,19 +274,29 @@ impl door_planner::Serve for Script {
         Ok((TurnResumed {}, [turn_log::write(&told).unwrap()]))
     }
 
-    async fn kept_turns(self: Rc<Self>, cx: Cx<DoorPlanner>, _: KeptTurns, []: [Sealed; 0]) -> Served<KeptList, 0> {
+    async fn detached_turns(
+        self: Rc<Self>,
+        cx: Cx<DoorPlanner>,
+        _: DetachedTurns,
+        []: [Sealed; 0],
+    ) -> Served<DetachedTurnList, 0> {
         *self.planner.borrow_mut() = Some(cx.notes());
-        Ok((KeptList { turns: self.kept.borrow().keys().copied().collect() }, []))
+        Ok((DetachedTurnList { turns: self.kept.borrow().keys().copied().collect() }, []))
     }
 
-    async fn take_back(self: Rc<Self>, _: Cx<DoorPlanner>, ask: TakeBack, []: [Sealed; 0]) -> Served<TakenBack, 1> {
-        self.note(format!("take_back {}", ask.turn));
+    async fn attach_turn(
+        self: Rc<Self>,
+        _: Cx<DoorPlanner>,
+        ask: AttachTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnAttached, 1> {
+        self.note(format!("attach_turn {}", ask.turn));
         let told = self.kept.borrow().get(&ask.turn).cloned().unwrap();
-        Ok((TakenBack {}, [turn_log::write(&told).unwrap()]))
+        Ok((TurnAttached {}, [turn_log::write(&told).unwrap()]))
     }
 
-    async fn let_go(self: Rc<Self>, _: Cx<DoorPlanner>, ask: LetGo, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.note(format!("let_go {}", ask.turn));
+    async fn release_turn(self: Rc<Self>, _: Cx<DoorPlanner>, ask: ReleaseTurn, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.note(format!("release_turn {}", ask.turn));
         Ok((Done {}, []))
     }
 
@@ -364,7 +374,7 @@ impl Stage {
     }
 
     /// A door behind another one, of which the planner has kept these turns.
-    pub(crate) fn after(kept: Vec<(TurnId, TurnIs, Vec<Entry>)>) -> Self {
+    pub(crate) fn after(kept: Vec<(TurnId, TurnOwner, Vec<Entry>)>) -> Self {
         let script = Rc::new(Script {
             asked: RefCell::default(),
             standing: Cell::new(Standing::Owner),

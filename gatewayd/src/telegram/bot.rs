@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Channel, Lang, Refusal, RefusalCode, Standing};
-use metnos_proto::msg::memoryd::{Delivered, MarkKnown, Marked};
+use metnos_proto::msg::memoryd::{Delivered, MarkState, Marked};
 use metnos_proto::msg::people::Paired;
 use metnos_proto::msg::planner::{CancelTurn, TurnEnd};
-use metnos_proto::msg::policyd::{Identified, OwnerTold};
+use metnos_proto::msg::policyd::{Identified, OwnerNotice};
 use metnos_proto::payload::Sealed;
 use tokio::sync::{Mutex, Notify, oneshot};
 use tokio::time::Instant;
@@ -238,7 +238,7 @@ impl Bot {
     }
 
     /// Tells the owner in each of his chats, in the language of that chat; nobody who is not him any more.
-    pub(super) async fn owner_told(self: Rc<Self>, told: OwnerTold) {
+    pub(super) async fn owner_told(self: Rc<Self>, told: OwnerNotice) {
         let chats = told.to.iter().filter_map(|name| name.strip_prefix("telegram:")?.parse::<i64>().ok());
         for chat in chats {
             let speaker = Speaker { channel: Channel::Telegram, sender: chat.to_string(), lang: None };
@@ -389,7 +389,7 @@ impl Bot {
                 }
             }
         };
-        let MarkKnown { turn: Some(turn), trace, acted, aside, delivered } = known else { return Some(true) };
+        let MarkState { turn: Some(turn), trace, acted, aside, delivered } = known else { return Some(true) };
         if delivered || aside {
             if delivered && !self.sent.has(update) {
                 let text = answer.read().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();

@@ -2,7 +2,7 @@
 //! that nobody knows.
 
 use metnos_proto::msg::common::{Lang, RefusalCode};
-use metnos_proto::msg::memoryd::{AnswerFound, AnswerOf, TurnIs, WhoseTurn};
+use metnos_proto::msg::memoryd::{AnswerFound, AnswerOf, TurnOwner, WhoseTurn};
 use metnos_proto::msg::planner::TurnEnd;
 
 use super::record::refused;
@@ -43,12 +43,12 @@ impl Memory {
     ///
     /// # Errors
     /// When there is no such turn, or nobody said anything in it.
-    pub fn whose_turn(&mut self, ask: &WhoseTurn) -> Told<TurnIs> {
+    pub fn whose_turn(&mut self, ask: &WhoseTurn) -> Told<TurnOwner> {
         let facts = self.turn(ask.turn)?;
         if facts.direct {
             return Err(unknown_turn(ask.turn));
         }
-        Ok(TurnIs {
+        Ok(TurnOwner {
             trace: facts.trace,
             channel: facts.channel,
             lang: if facts.lang == "it" { Lang::It } else { Lang::En },

@@ -2,7 +2,7 @@
 //! was lost has left behind.
 
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::memoryd::{MarkKnown, Marked};
+use metnos_proto::msg::memoryd::{MarkState, Marked};
 
 use super::{Memory, Told};
 use crate::chronicle::payload;
@@ -12,8 +12,8 @@ impl Memory {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn marked(&mut self, word: &Marked) -> Told<(MarkKnown, String)> {
-        let unknown = MarkKnown { turn: None, trace: TraceId::NONE, acted: false, aside: false, delivered: false };
+    pub fn marked(&mut self, word: &Marked) -> Told<(MarkState, String)> {
+        let unknown = MarkState { turn: None, trace: TraceId::NONE, acted: false, aside: false, delivered: false };
         self.chronicle.fit()?;
         // What was told a moment ago is looked up like everything else.
         self.flush()?;
@@ -21,7 +21,7 @@ impl Memory {
             return Ok((unknown, String::new()));
         };
         let facts = self.turn(turn)?;
-        let known = MarkKnown {
+        let known = MarkState {
             turn: Some(turn),
             trace: facts.trace,
             acted: self.chronicle.index().has_decision(turn)?,

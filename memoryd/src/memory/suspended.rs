@@ -6,7 +6,7 @@ use std::path::Path;
 use metnos_proto::edges::planner_memoryd::Ask as Word;
 use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::msg::common::{RefusalCode, Trust};
-use metnos_proto::msg::memoryd::{Asked, MAX_SUSPENDED_BYTES, Recorded, SuspendTurn, TakeUpTurn, TurnTakenUp};
+use metnos_proto::msg::memoryd::{MAX_SUSPENDED_BYTES, ModelAsked, Recorded, SuspendTurn, TakeUpTurn, TurnTakenUp};
 use metnos_proto::msg::mind::MAX_PROMPT;
 use metnos_proto::phase::RecallPhase;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -143,7 +143,7 @@ impl Memory {
     ///
     /// # Errors
     /// When the turn is unknown, or there is too much to be kept.
-    pub fn asked(&mut self, teller: Teller, word: &Asked, sent: Vec<u8>) -> Told<Recorded> {
+    pub fn model_asked(&mut self, teller: Teller, word: &ModelAsked, sent: Vec<u8>) -> Told<Recorded> {
         let facts = self.turn(word.turn)?;
         if word.model.len() > MAX_MODEL {
             let why = format!("the name of a model has at most {MAX_MODEL} bytes");
@@ -246,17 +246,17 @@ mod tests {
         memory.begin(1);
         let planner = crate::memory::testing::teller(metnos_proto::role::RoleName::Planner);
         let turn = crate::memory::testing::turn(1);
-        let asked = |thought| Asked { turn, thought, model: "a/b".to_owned() };
+        let asked = |thought| ModelAsked { turn, thought, model: "a/b".to_owned() };
         for thought in 1..=u32::try_from(MAX_ASKED).unwrap() {
-            memory.asked(planner, &asked(thought), b"{}".to_vec()).unwrap();
+            memory.model_asked(planner, &asked(thought), b"{}".to_vec()).unwrap();
         }
         let no = |told| crate::memory::testing::no(told);
-        assert_eq!(no(memory.asked(planner, &asked(99), b"{}".to_vec())), "thought.count");
+        assert_eq!(no(memory.model_asked(planner, &asked(99), b"{}".to_vec())), "thought.count");
         memory.say(2, "do it");
         memory.begin(2);
-        let other = Asked { turn: crate::memory::testing::turn(2), thought: 1, model: String::new() };
-        assert_eq!(no(memory.asked(planner, &other, vec![b'x'; MAX_SENT + 1])), "thought.size");
-        assert!(memory.asked(planner, &other, b"{}".to_vec()).is_ok());
+        let other = ModelAsked { turn: crate::memory::testing::turn(2), thought: 1, model: String::new() };
+        assert_eq!(no(memory.model_asked(planner, &other, vec![b'x'; MAX_SENT + 1])), "thought.size");
+        assert!(memory.model_asked(planner, &other, b"{}".to_vec()).is_ok());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::chronicle::event::{trust_name, trust_named};
 use crate::chronicle::index::open_projection;
 use crate::error::{During, Error, Result};
 use metnos_rank::lexicon;
-use metnos_rank::words::{Tongue, stemmed, tongue, words};
+use metnos_rank::words::{Language, language, stemmed, words};
 
 /// The version of the tables.
 pub const VERSION: i64 = 2;
@@ -162,10 +162,10 @@ fn progress(db: &Connection) -> rusqlite::Result<(u64, u64)> {
 }
 
 /// The stem of a word in one scope and language.
-fn key(scope: i64, tongue: Tongue, stem: &str) -> Stem {
-    let mark = match tongue {
-        Tongue::English => 'e',
-        Tongue::Italian => 'i',
+fn key(scope: i64, language: Language, stem: &str) -> Stem {
+    let mark = match language {
+        Language::English => 'e',
+        Language::Italian => 'i',
     };
     Stem(format!("{scope}{mark}{stem}"))
 }
@@ -438,7 +438,7 @@ impl Store {
 /// The stems under which a word may stand in a scope, whatever the language of the text it stands in.
 #[must_use]
 pub fn stems_of(scope: &Scope, word: &str) -> [Stem; 2] {
-    [Tongue::English, Tongue::Italian].map(|tongue| key(scope.number, tongue, &stemmed(word, tongue)))
+    [Language::English, Language::Italian].map(|language| key(scope.number, language, &stemmed(word, language)))
 }
 
 fn insert(db: &Connection, scope: i64, speaker: &str, doc: &Doc, body: &str) -> rusqlite::Result<()> {
@@ -461,10 +461,10 @@ fn insert(db: &Connection, scope: i64, speaker: &str, doc: &Doc, body: &str) -> 
 
 /// What is indexed of a text: the stems of its words that carry meaning.
 fn body(scope: i64, heard: &[String]) -> String {
-    let tongue = tongue(heard);
+    let language = language(heard);
     let mut body = String::new();
     for word in heard.iter().filter(|word| !lexicon::is_stop(word)) {
-        body.push_str(&key(scope, tongue, &stemmed(word, tongue)).0);
+        body.push_str(&key(scope, language, &stemmed(word, language)).0);
         body.push(' ');
     }
     body

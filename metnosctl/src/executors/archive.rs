@@ -3,7 +3,7 @@
 
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::life::{LifeAsk, LifeWord, RevokeWord};
+use metnos_proto::msg::lifecycle::{LifecycleAsk, LifecycleTarget, Revocation};
 use serde_json::Value;
 
 use crate::daemons::connection::{Connection, document};
@@ -11,13 +11,13 @@ use crate::error::{CtlError, Exit};
 use crate::screen::Screen;
 use crate::screen::escape;
 
-fn ask(reach: &mut Connection, ask: LifeAsk) -> Result<Value, CtlError> {
+fn ask(reach: &mut Connection, ask: LifecycleAsk) -> Result<Value, CtlError> {
     let (_, [answer]) = reach.open::<CtlPolicyd>()?.life(TraceId::NONE, ask, [])?;
     document(&answer)
 }
 
-fn word(name: &str, reason: &str) -> LifeWord {
-    LifeWord { name: name.to_owned(), reason: reason.to_owned() }
+fn word(name: &str, reason: &str) -> LifecycleTarget {
+    LifecycleTarget { name: name.to_owned(), reason: reason.to_owned() }
 }
 
 /// A text of others, harmless for a terminal.
@@ -50,7 +50,7 @@ pub(crate) fn archive(
     name: &str,
     reason: Option<&str>,
 ) -> Result<Exit, CtlError> {
-    let answer = ask(reach, LifeAsk::Archive(word(name, reason.unwrap_or_default())))?;
+    let answer = ask(reach, LifecycleAsk::Archive(word(name, reason.unwrap_or_default())))?;
     let line = if answer["changed"] == true {
         format!("{} is in the archive; `metnosctl executor restore {name} --reason …` brings it back.", who(&answer))
     } else {
@@ -64,7 +64,7 @@ pub(crate) fn archive(
 /// # Errors
 /// When policyd refuses or cannot be reached.
 pub(crate) fn restore(screen: &mut Screen, reach: &mut Connection, name: &str, reason: &str) -> Result<Exit, CtlError> {
-    let answer = ask(reach, LifeAsk::Restore(word(name, reason)))?;
+    let answer = ask(reach, LifecycleAsk::Restore(word(name, reason)))?;
     if answer["state"] == "quarantined" {
         let lines = [
             format!("{} is out of the archive, and in quarantine: {}", who(&answer), text(&answer, "why")),
@@ -91,8 +91,8 @@ pub(crate) fn revoke(
     confirm: Option<&str>,
 ) -> Result<Exit, CtlError> {
     let confirm = confirm.unwrap_or_default().to_owned();
-    let ask_for = RevokeWord { name: name.to_owned(), reason: reason.to_owned(), confirm };
-    let answer = ask(reach, LifeAsk::Revoke(ask_for))?;
+    let ask_for = Revocation { name: name.to_owned(), reason: reason.to_owned(), confirm };
+    let answer = ask(reach, LifecycleAsk::Revoke(ask_for))?;
     let digest = text(&answer, "digest");
     if !digest.is_empty() {
         let lines = [

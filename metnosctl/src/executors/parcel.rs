@@ -8,7 +8,7 @@ use std::path::Path;
 
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::life::{ImportExecutor, LifeAsk, SignWord};
+use metnos_proto::msg::lifecycle::{ImportExecutor, LifecycleAsk, SignRequest};
 use metnos_proto::parcel::MAX_PARCEL_BYTES;
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn file_error(file: &Path, why: impl std::fmt::Display, remedy: &str) -> CtlErro
 /// # Errors
 /// When policyd refuses or cannot be reached, or the file is there already or cannot be written.
 pub(crate) fn export(screen: &mut Screen, reach: &mut Connection, name: &str, file: &Path) -> Result<Exit, CtlError> {
-    let (_, [parcel]) = reach.open::<CtlPolicyd>()?.life(TraceId::NONE, LifeAsk::Export(name.to_owned()), [])?;
+    let (_, [parcel]) = reach.open::<CtlPolicyd>()?.life(TraceId::NONE, LifecycleAsk::Export(name.to_owned()), [])?;
     let told = document(&parcel)?;
     let bytes = parcel.read().map_err(|error| file_error(file, error, "try again"))?;
     let write = || -> std::io::Result<()> {
@@ -92,7 +92,8 @@ pub(crate) fn sign(
     name: &str,
     confirm: Option<&str>,
 ) -> Result<Exit, CtlError> {
-    let ask = LifeAsk::Sign(SignWord { name: name.to_owned(), confirm: confirm.unwrap_or_default().to_owned() });
+    let ask =
+        LifecycleAsk::Sign(SignRequest { name: name.to_owned(), confirm: confirm.unwrap_or_default().to_owned() });
     let (_, [answer]) = reach.open::<CtlPolicyd>()?.life(TraceId::NONE, ask, [])?;
     let answer = document(&answer)?;
     let waits = answer["changed"] != true;

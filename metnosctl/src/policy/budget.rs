@@ -3,7 +3,7 @@
 use metnos_proto::doc::budget::{BudgetAnswer, BudgetReport, BudgetRow};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::house::{BudgetAsk, BudgetOf, RaiseBudget};
+use metnos_proto::msg::vault_budget::{BudgetAsk, BudgetOf, RaiseBudget};
 
 use crate::command_line::nouns::BudgetCommand;
 use crate::daemons::connection::{Connection, opened};

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use metnos_proto::doc::automation::{Automatic, AutomationAdded, HookMade};
 use metnos_proto::doc::budget::{BudgetRaised, BudgetReport, BudgetRestored};
 use metnos_proto::doc::models::{ModelList, ModelScan};
-use metnos_proto::doc::people::{Invitation, LevelSet, NowKnown, PeopleList, PrincipalLevel, SpokenTo, Unpaired};
+use metnos_proto::doc::people::{
+    Invitation, LanguageSet, LevelSet, PeopleList, PrincipalLevel, PrincipalPaired, Unpaired,
+};
 use metnos_proto::doc::vaglio::{ConstitutionReport, Proposal, TelosReport};
 use metnos_proto::doc::vault::{SecretGranted, SecretRemoved, SecretRow, SecretVersion, SecretWithdrawn};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -70,9 +72,9 @@ pub const TYPED: &[Typed] = &[
     document::<TelosReport>("vaglio telos"),
     document::<ConstitutionReport>("rite constitution"),
     document::<PeopleList>("pairing list"),
-    document::<NowKnown>("pairing approve"),
+    document::<PrincipalPaired>("pairing approve"),
     document::<Invitation>("pairing invite"),
-    document::<SpokenTo>("pairing language"),
+    document::<LanguageSet>("pairing language"),
     document::<Unpaired>("pairing revoke"),
     document::<Vec<SecretRow>>("secret list"),
     document::<SecretVersion>("secret set"),

@@ -1,6 +1,6 @@
 //! What servers say beside replies: which models they have, what one of them takes, and what went wrong.
 
-use metnos_proto::models::{Tongue, is_model_name};
+use metnos_proto::models::{Dialect, is_model_name};
 use serde_json::Value;
 
 use crate::bad::{Bad, Class, quoted};
@@ -21,11 +21,11 @@ pub struct Listed {
 ///
 /// # Errors
 /// When it is no list of models.
-pub fn listed(tongue: Tongue, body: &[u8]) -> Result<Vec<Listed>, Bad> {
+pub fn listed(tongue: Dialect, body: &[u8]) -> Result<Vec<Listed>, Bad> {
     let value = crate::format::json::parse(body)?;
     let (list, name) = match tongue {
-        Tongue::Anthropic | Tongue::OpenAi | Tongue::Xai => (value.get("data"), "id"),
-        Tongue::Ollama => (value.get("models"), "name"),
+        Dialect::Anthropic | Dialect::OpenAi | Dialect::Xai => (value.get("data"), "id"),
+        Dialect::Ollama => (value.get("models"), "name"),
     };
     let list = list.and_then(Value::as_array).ok_or_else(|| Bad::broken("the server's list of models is none"))?;
     let one = |entry: &Value| {

@@ -11,7 +11,7 @@ mod openai;
 #[cfg(test)]
 mod tests;
 
-use metnos_proto::models::Tongue;
+use metnos_proto::models::Dialect;
 use metnos_proto::prompt::{MAX_TOOL_NAME, Prompt, Reply, Stop};
 use serde_json::Value;
 
@@ -38,40 +38,40 @@ pub struct Asked<'a> {
 
 /// The body of a request.
 #[must_use]
-pub fn request(tongue: Tongue, prompt: &Prompt, asked: Asked<'_>) -> Value {
+pub fn request(tongue: Dialect, prompt: &Prompt, asked: Asked<'_>) -> Value {
     match tongue {
-        Tongue::Anthropic => anthropic::request(prompt, asked),
-        Tongue::OpenAi | Tongue::Xai => openai::request(prompt, asked),
-        Tongue::Ollama => ollama::request(prompt, asked),
+        Dialect::Anthropic => anthropic::request(prompt, asked),
+        Dialect::OpenAi | Dialect::Xai => openai::request(prompt, asked),
+        Dialect::Ollama => ollama::request(prompt, asked),
     }
 }
 
 /// Where thoughts are asked for.
 #[must_use]
-pub const fn think_path(tongue: Tongue) -> &'static str {
+pub const fn think_path(tongue: Dialect) -> &'static str {
     match tongue {
-        Tongue::Anthropic => "/v1/messages",
-        Tongue::OpenAi | Tongue::Xai => "/chat/completions",
-        Tongue::Ollama => "/api/chat",
+        Dialect::Anthropic => "/v1/messages",
+        Dialect::OpenAi | Dialect::Xai => "/chat/completions",
+        Dialect::Ollama => "/api/chat",
     }
 }
 
 /// Where it is told which models there are.
 #[must_use]
-pub const fn models_path(tongue: Tongue) -> &'static str {
+pub const fn models_path(tongue: Dialect) -> &'static str {
     match tongue {
-        Tongue::Anthropic => "/v1/models?limit=1000",
-        Tongue::OpenAi | Tongue::Xai => "/models",
-        Tongue::Ollama => "/api/tags",
+        Dialect::Anthropic => "/v1/models?limit=1000",
+        Dialect::OpenAi | Dialect::Xai => "/models",
+        Dialect::Ollama => "/api/tags",
     }
 }
 
 /// The kind of answer that a stream is announced with.
 #[must_use]
-pub const fn stream_type(tongue: Tongue) -> &'static str {
+pub const fn stream_type(tongue: Dialect) -> &'static str {
     match tongue {
-        Tongue::Anthropic | Tongue::OpenAi | Tongue::Xai => "text/event-stream",
-        Tongue::Ollama => "application/x-ndjson",
+        Dialect::Anthropic | Dialect::OpenAi | Dialect::Xai => "text/event-stream",
+        Dialect::Ollama => "application/x-ndjson",
     }
 }
 
@@ -93,11 +93,11 @@ pub struct Reader {
 impl Reader {
     /// For an answer in this language. `structured`: a reply was asked for that is JSON and nothing else.
     #[must_use]
-    pub fn new(tongue: Tongue, max_tokens: u32, structured: bool) -> Self {
+    pub fn new(tongue: Dialect, max_tokens: u32, structured: bool) -> Self {
         let machine = match tongue {
-            Tongue::Anthropic => Machine::Anthropic(Events::default(), anthropic::Reader::new(structured)),
-            Tongue::OpenAi | Tongue::Xai => Machine::OpenAi(Events::default(), openai::Reader::default()),
-            Tongue::Ollama => Machine::Ollama(Lines::default(), ollama::Reader::default()),
+            Dialect::Anthropic => Machine::Anthropic(Events::default(), anthropic::Reader::new(structured)),
+            Dialect::OpenAi | Dialect::Xai => Machine::OpenAi(Events::default(), openai::Reader::default()),
+            Dialect::Ollama => Machine::Ollama(Lines::default(), ollama::Reader::default()),
         };
         Self { machine, gather: Gather::new(max_tokens), over: false }
     }

@@ -40,10 +40,10 @@ const OLLAMA: &str = concat!(
     "{\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\",\"prompt_eval_count\":112,\"eval_count\":9}\n",
 );
 
-const ALL: [(Tongue, &str); 4] =
-    [(Tongue::Anthropic, ANTHROPIC), (Tongue::OpenAi, OPENAI), (Tongue::Xai, OPENAI), (Tongue::Ollama, OLLAMA)];
+const ALL: [(Dialect, &str); 4] =
+    [(Dialect::Anthropic, ANTHROPIC), (Dialect::OpenAi, OPENAI), (Dialect::Xai, OPENAI), (Dialect::Ollama, OLLAMA)];
 
-fn read(tongue: Tongue, pieces: &[&[u8]]) -> Result<(Reply, Counted), Bad> {
+fn read(tongue: Dialect, pieces: &[&[u8]]) -> Result<(Reply, Counted), Bad> {
     let mut reader = Reader::new(tongue, 100, false);
     for piece in pieces {
         if reader.push(piece)? {
@@ -67,7 +67,7 @@ fn the_same_reply_is_read_in_every_language_with_what_it_took() {
         let (reply, counted) = read(tongue, &[text.as_bytes()]).unwrap();
         assert_eq!(reply, wanted(), "{tongue:?}");
         assert_eq!((counted.tokens_in, counted.tokens_out), (Some(112), Some(9)), "{tongue:?}");
-        assert_eq!(counted.cached, if tongue == Tongue::Ollama { 0 } else { 100 });
+        assert_eq!(counted.cached, if tongue == Dialect::Ollama { 0 } else { 100 });
     }
 }
 
@@ -95,19 +95,19 @@ fn data_after_the_end_of_stream_is_ignored() {
 #[test]
 fn malformed_stream_is_a_broken_reply() {
     for (tongue, text) in [
-        (Tongue::OpenAi, "data: {\"choices\":1}\n\n"),
-        (Tongue::OpenAi, "data: {\"choices\":[{\"delta\":{\"content\":7}}]}\n\n"),
-        (Tongue::OpenAi, "data: {\"choices\":[{\"delta\":{\"tool_calls\":{}}}]}\n\n"),
-        (Tongue::OpenAi, "data: {\"choices\":[],\"choices\":[]}\n\n"),
-        (Tongue::OpenAi, "data: [1]\n\n"),
-        (Tongue::OpenAi, "data: [DONE]\n\n"),
-        (Tongue::OpenAi, "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}\n\n"),
-        (Tongue::Anthropic, "data: {\"type\":\"content_block_delta\",\"index\":0}\n\n"),
-        (Tongue::Anthropic, "event: ping\ndata: {\"type\":\"message_stop\"}\n\n"),
-        (Tongue::Anthropic, "data: {\"type\":\"message_stop\"}\n\n"),
-        (Tongue::Ollama, "[]\n"),
-        (Tongue::Ollama, "{\"done\":\"yes\"}\n"),
-        (Tongue::Ollama, "{\"message\":{\"tool_calls\":[{}]}}\n"),
+        (Dialect::OpenAi, "data: {\"choices\":1}\n\n"),
+        (Dialect::OpenAi, "data: {\"choices\":[{\"delta\":{\"content\":7}}]}\n\n"),
+        (Dialect::OpenAi, "data: {\"choices\":[{\"delta\":{\"tool_calls\":{}}}]}\n\n"),
+        (Dialect::OpenAi, "data: {\"choices\":[],\"choices\":[]}\n\n"),
+        (Dialect::OpenAi, "data: [1]\n\n"),
+        (Dialect::OpenAi, "data: [DONE]\n\n"),
+        (Dialect::OpenAi, "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}\n\n"),
+        (Dialect::Anthropic, "data: {\"type\":\"content_block_delta\",\"index\":0}\n\n"),
+        (Dialect::Anthropic, "event: ping\ndata: {\"type\":\"message_stop\"}\n\n"),
+        (Dialect::Anthropic, "data: {\"type\":\"message_stop\"}\n\n"),
+        (Dialect::Ollama, "[]\n"),
+        (Dialect::Ollama, "{\"done\":\"yes\"}\n"),
+        (Dialect::Ollama, "{\"message\":{\"tool_calls\":[{}]}}\n"),
     ] {
         assert_eq!(read(tongue, &[text.as_bytes()]).unwrap_err().class, Class::Broken, "{text}");
     }
@@ -117,16 +117,16 @@ fn malformed_stream_is_a_broken_reply() {
 fn an_error_within_a_stream_has_its_kind() {
     for (tongue, text, class) in [
         (
-            Tongue::Anthropic,
+            Dialect::Anthropic,
             "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
             Class::Overloaded,
         ),
         (
-            Tongue::OpenAi,
+            Dialect::OpenAi,
             "data: {\"error\":{\"message\":\"slow down\",\"type\":\"rate_limit_exceeded\"}}\n\n",
             Class::Limited,
         ),
-        (Tongue::Ollama, "{\"error\":\"out of memory\\u001b[2J\"}\n", Class::Broken),
+        (Dialect::Ollama, "{\"error\":\"out of memory\\u001b[2J\"}\n", Class::Broken),
     ] {
         let bad = read(tongue, &[text.as_bytes()]).unwrap_err();
         assert_eq!(bad.class, class, "{text}");
@@ -137,13 +137,13 @@ fn an_error_within_a_stream_has_its_kind() {
 #[test]
 fn more_than_a_reply_may_be_is_cut_off() {
     let endless = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n", "x".repeat(1_000));
-    let mut reader = Reader::new(Tongue::OpenAi, 10, false);
+    let mut reader = Reader::new(Dialect::OpenAi, 10, false);
     let over = (0..100).find_map(|_| reader.push(endless.as_bytes()).err()).unwrap();
     assert_eq!(over.class, Class::TooMuch);
     let many: String = (0..40)
         .map(|at| format!("data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":{at},\"function\":{{\"name\":\"n\"}}}}]}}}}]}}\n\n"))
         .collect();
-    assert_eq!(read(Tongue::OpenAi, &[many.as_bytes()]).unwrap_err().class, Class::TooMuch);
+    assert_eq!(read(Dialect::OpenAi, &[many.as_bytes()]).unwrap_err().class, Class::TooMuch);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn calls_without_numbers_or_ids_are_told_apart() {
         "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"\",\"function\":{\"name\":\"a\",\"arguments\":{}}}]}}]}\n\n",
         "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"name\":\"b\",\"arguments\":\"\"}}]},\"finish_reason\":\"stop\"}]}\n\n",
     );
-    let (reply, _) = read(Tongue::OpenAi, &[text.as_bytes()]).unwrap();
+    let (reply, _) = read(Dialect::OpenAi, &[text.as_bytes()]).unwrap();
     assert_eq!(reply.stop, Stop::Calls);
     assert_eq!(reply.calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert_ne!(reply.calls[0].id, reply.calls[1].id);
@@ -190,7 +190,7 @@ fn asked() -> Asked<'static> {
 
 #[test]
 fn a_prompt_is_said_in_anthropics_words() {
-    let body = request(Tongue::Anthropic, &prompt(), asked());
+    let body = request(Dialect::Anthropic, &prompt(), asked());
     assert_eq!(body["system"][0]["cache_control"]["type"], "ephemeral");
     assert!(body["system"][1].get("cache_control").is_none());
     assert_eq!(body["tools"][0]["input_schema"]["type"], "object");
@@ -202,29 +202,29 @@ fn a_prompt_is_said_in_anthropics_words() {
     assert_eq!(body["messages"][2]["content"][0]["is_error"], true);
     assert_eq!(body["messages"][2]["content"][1]["text"], "then say why");
     let structured = Prompt { schema: Some(json!({"type": "object"})), tools: vec![], ..prompt() };
-    assert_eq!(request(Tongue::Anthropic, &structured, asked())["tool_choice"]["type"], "tool");
+    assert_eq!(request(Dialect::Anthropic, &structured, asked())["tool_choice"]["type"], "tool");
     let both = Prompt { schema: Some(json!({"type": "object"})), ..prompt() };
-    assert_eq!(request(Tongue::Anthropic, &both, asked())["tool_choice"]["type"], "any");
+    assert_eq!(request(Dialect::Anthropic, &both, asked())["tool_choice"]["type"], "any");
     let many = Prompt { system: (0..9).map(|at| Block { text: at.to_string(), cache: true }).collect(), ..prompt() };
-    let body = request(Tongue::Anthropic, &many, asked());
+    let body = request(Dialect::Anthropic, &many, asked());
     let marks = body["system"].as_array().unwrap().iter().filter(|one| one.get("cache_control").is_some());
     assert_eq!(marks.count(), 4);
 }
 
 #[test]
 fn a_prompt_is_said_in_openais_and_ollamas_words() {
-    let body = request(Tongue::OpenAi, &prompt(), asked());
+    let body = request(Dialect::OpenAi, &prompt(), asked());
     assert_eq!(body["messages"][0]["content"], "be good\n\nsix files");
     assert_eq!((&body["max_tokens"], &body["stream_options"]["include_usage"]), (&json!(7), &json!(true)));
     assert_eq!(body["messages"][2]["tool_calls"][0]["function"]["arguments"], "{\"unreadable\":\"no json\"}");
     assert_eq!(body["messages"][3]["role"], "tool");
-    let original = request(Tongue::OpenAi, &prompt(), Asked { original: true, ..asked() });
+    let original = request(Dialect::OpenAi, &prompt(), Asked { original: true, ..asked() });
     assert_eq!((original.get("max_tokens"), &original["max_completion_tokens"]), (None, &json!(7)));
     let structured = Prompt { schema: Some(json!({"type": "object"})), ..prompt() };
-    assert_eq!(request(Tongue::Xai, &structured, asked())["response_format"]["type"], "json_schema");
-    let plain = request(Tongue::OpenAi, &structured, Asked { plain_json: true, ..asked() });
+    assert_eq!(request(Dialect::Xai, &structured, asked())["response_format"]["type"], "json_schema");
+    let plain = request(Dialect::OpenAi, &structured, Asked { plain_json: true, ..asked() });
     assert_eq!(plain["response_format"]["type"], "json_object");
-    let body = request(Tongue::Ollama, &structured, asked());
+    let body = request(Dialect::Ollama, &structured, asked());
     assert_eq!((&body["format"]["type"], &body["options"]["num_ctx"]), (&json!("object"), &json!(4096)));
     assert_eq!(body["messages"][2]["tool_calls"][0]["function"]["name"], "fs_read");
 }
@@ -232,7 +232,7 @@ fn a_prompt_is_said_in_openais_and_ollamas_words() {
 #[test]
 fn a_reply_in_json_is_text_and_no_call() {
     let text = ANTHROPIC.replace("fs_read", "answer_in_json");
-    let mut reader = Reader::new(Tongue::Anthropic, 100, true);
+    let mut reader = Reader::new(Dialect::Anthropic, 100, true);
     assert!(reader.push(text.as_bytes()).unwrap());
     let reply = reader.reply(Stop::Stopped);
     assert_eq!((reply.text.as_str(), reply.stop), ("perché no{\"path\":\"a\"}", Stop::End));
@@ -242,10 +242,10 @@ fn a_reply_in_json_is_text_and_no_call() {
 #[test]
 fn models_are_listed_and_what_cannot_be_written_down_is_left_out() {
     let body = br#"{"data":[{"id":"b","context_length":8192},{"id":"a"},{"id":"two words"},{"id":7},{"id":"a"}]}"#;
-    let names = listed(Tongue::OpenAi, body).unwrap();
+    let names = listed(Dialect::OpenAi, body).unwrap();
     assert_eq!(names, [Listed { name: "a".into(), context: None }, Listed { name: "b".into(), context: Some(8192) }]);
-    assert_eq!(listed(Tongue::Ollama, br#"{"models":[{"name":"q:1b"}]}"#).unwrap()[0].name, "q:1b");
-    assert!(listed(Tongue::Anthropic, br#"{"models":[]}"#).is_err());
+    assert_eq!(listed(Dialect::Ollama, br#"{"models":[{"name":"q:1b"}]}"#).unwrap()[0].name, "q:1b");
+    assert!(listed(Dialect::Anthropic, br#"{"models":[]}"#).is_err());
     let body = br#"{"model_info":{"llama.context_length":4096},"capabilities":["completion","tools"]}"#;
     assert_eq!(shown(body).unwrap(), (Some(4096), Some(true)));
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use metnos_proto::control::ModelSettings;
-use metnos_proto::models::{ContextLine, ModelName, PriceLine, ROLES, SubstrateLine, Tongue};
+use metnos_proto::models::{ContextLine, Dialect, ModelName, PriceLine, ROLES, SubstrateLine};
 use metnos_proto::msg::mind::Usage;
 
 use crate::format::gather::Counted;
@@ -15,13 +15,13 @@ const PER: u128 = 1_000_000;
 const DAY_MS: u64 = 86_400_000;
 /// Tokens that a model takes where nobody has said, by what its server speaks: those of each provider's smallest
 /// current model; a server of one's own is presumed small, and one that makes room for as much as it is asked for, smaller.
-const fn usual_context(tongue: Tongue, original: bool) -> u32 {
+const fn usual_context(tongue: Dialect, original: bool) -> u32 {
     match tongue {
-        Tongue::Anthropic => 200_000,
-        Tongue::Xai => 128_000,
-        Tongue::OpenAi if original => 128_000,
-        Tongue::OpenAi => 32_768,
-        Tongue::Ollama => 8_192,
+        Dialect::Anthropic => 200_000,
+        Dialect::Xai => 128_000,
+        Dialect::OpenAi if original => 128_000,
+        Dialect::OpenAi => 32_768,
+        Dialect::Ollama => 8_192,
     }
 }
 
@@ -137,7 +137,7 @@ impl Registry {
 /// Whether this is OpenAI's own server.
 #[must_use]
 pub fn is_original(line: &SubstrateLine) -> bool {
-    line.tongue == Tongue::OpenAi && line.server.host.to_string() == "api.openai.com"
+    line.tongue == Dialect::OpenAi && line.server.host.to_string() == "api.openai.com"
 }
 
 /// How many tokens so many bytes are likely to be: hardly any text has more than one in three bytes.

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use metnos_outbound::hold::{Holder, Origin};
 use metnos_outbound::net::takes_key;
-use metnos_proto::models::{SubstrateLine, Tongue};
-use metnos_proto::msg::sandboxd::LEAST_TOLD;
+use metnos_proto::models::{Dialect, SubstrateLine};
+use metnos_proto::msg::sandboxd::MIN_REDACTED_SECRET;
 use metnos_proto::prompt::{Prompt, Reply, Stop};
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, Response};
@@ -212,7 +212,7 @@ impl Substrate {
 
     /// Asks the server what a model takes, where servers of its kind say so.
     pub async fn describe(&self, model: &str) {
-        if self.line.tongue != Tongue::Ollama {
+        if self.line.tongue != Dialect::Ollama {
             return;
         }
         let body = serde_json::json!({ "model": model }).to_string().into_bytes();
@@ -236,7 +236,7 @@ impl Substrate {
             if bad.class == Class::Stale {
                 self.stale.borrow_mut().insert(wanted.model.to_owned());
             }
-            let schema = wanted.prompt.schema.is_some() && matches!(self.line.tongue, Tongue::OpenAi | Tongue::Xai);
+            let schema = wanted.prompt.schema.is_some() && matches!(self.line.tongue, Dialect::OpenAi | Dialect::Xai);
             // A server that does not know schemas by name is asked once more, in the older way.
             if bad.class == Class::Rejected && schema && !self.plain_json.replace(true) && !came.produced {
                 continue;
@@ -403,7 +403,7 @@ impl Substrate {
     pub fn key_in(&self, prompt: &str) -> bool {
         let holder = self.key.borrow();
         let key = holder.as_ref().ok().and_then(Holder::key);
-        key.is_some_and(|key| key.reveal().len() >= LEAST_TOLD && prompt.contains(key.reveal()))
+        key.is_some_and(|key| key.reveal().len() >= MIN_REDACTED_SECRET && prompt.contains(key.reveal()))
     }
 
     /// A server can repeat the key that it was sent: then its words are not passed on.
@@ -453,12 +453,12 @@ impl Substrate {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        if self.line.tongue == Tongue::Anthropic {
+        if self.line.tongue == Dialect::Anthropic {
             headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
         }
         let holder = self.key.borrow();
         if let Some(key) = holder.as_ref().ok().and_then(Holder::key).filter(|_| takes_key(&self.line.server)) {
-            let bearer = self.line.tongue != Tongue::Anthropic;
+            let bearer = self.line.tongue != Dialect::Anthropic;
             let text = zeroize::Zeroizing::new(if bearer {
                 format!("Bearer {}", key.reveal())
             } else {

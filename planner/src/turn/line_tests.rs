@@ -7,7 +7,7 @@ use std::time::Duration;
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::Channel;
-use metnos_proto::msg::planner::{CallState, CancelTurn, KeptTurns, LetGo, ResumeTurn, TakeBack, TurnEnd};
+use metnos_proto::msg::planner::{AttachTurn, CallState, CancelTurn, DetachedTurns, ReleaseTurn, ResumeTurn, TurnEnd};
 use metnos_proto::turn_log::{self, Entry, MAX_LOG, NOTE_BYTES};
 use serde_json::json;
 
@@ -17,11 +17,11 @@ use crate::testing::{run, until};
 
 impl Stage {
     async fn kept(&self) -> Vec<TurnId> {
-        self.door.kept_turns(TraceId::NONE, KeptTurns {}, []).await.unwrap().0.turns
+        self.door.detached_turns(TraceId::NONE, DetachedTurns {}, []).await.unwrap().0.turns
     }
 
-    async fn take_back(&self, turn: TurnId) -> Result<Vec<Entry>, RpcError> {
-        let (_, [told]) = self.door.take_back(TraceId::NONE, TakeBack { turn }, []).await?;
+    async fn attach_turn(&self, turn: TurnId) -> Result<Vec<Entry>, RpcError> {
+        let (_, [told]) = self.door.attach_turn(TraceId::NONE, AttachTurn { turn }, []).await?;
         Ok(turn_log::read(&told).unwrap())
     }
 }
@@ -43,7 +43,7 @@ fn turn_is_handed_to_next_door_with_all_notes_and_continues() {
         until(|| !stage.script.asked("act").is_empty()).await;
         stage.another_door(2).await;
         assert_eq!(stage.kept().await, [turn]);
-        let told = stage.take_back(turn).await.unwrap();
+        let told = stage.attach_turn(turn).await.unwrap();
         assert_eq!(texts(&told), "one two ");
         assert!(told.iter().any(|piece| matches!(piece, Entry::Call(1, _, CallState::Started, _))));
         // What he says now still counts, and what follows comes here.
@@ -63,7 +63,7 @@ fn notes_and_end_are_kept_without_a_door_until_released() {
         stage.another_door(2).await;
         until(|| stage.planner.turns() == 0).await;
         for generation in 3..5 {
-            let told = stage.take_back(turn).await.unwrap();
+            let told = stage.attach_turn(turn).await.unwrap();
             assert_eq!(
                 (texts(&told).as_str(), told.last()),
                 ("# Hello", Some(&Entry::Done(TurnEnd::Answered, String::new())))
@@ -71,8 +71,8 @@ fn notes_and_end_are_kept_without_a_door_until_released() {
             // A door that dies before it has journalled this is no loss.
             stage.another_door(generation).await;
         }
-        stage.door.let_go(TraceId::NONE, LetGo { turn }, []).await.unwrap();
-        assert!(stage.kept().await.is_empty() && stage.take_back(turn).await.is_err());
+        stage.door.release_turn(TraceId::NONE, ReleaseTurn { turn }, []).await.unwrap();
+        assert!(stage.kept().await.is_empty() && stage.attach_turn(turn).await.is_err());
         assert_eq!(stage.planner.shelf.held(), 0);
     });
 }
@@ -92,7 +92,7 @@ fn a_turn_ends_when_no_door_comes_in_time_and_one_of_a_terminal_at_once() {
             assert!(took >= within && took < within + Duration::from_secs(1), "{channel:?} {took:?}");
             assert_eq!(stage.script.asked("close_turn"), ["close_turn cancelled "]);
             stage.another_door(2).await;
-            let kept = stage.take_back(turn).await.ok().and_then(|told| told.last().cloned());
+            let kept = stage.attach_turn(turn).await.ok().and_then(|told| told.last().cloned());
             let ended = matches!(kept, Some(Entry::Done(TurnEnd::Cancelled, _)));
             assert_eq!(ended, channel == Channel::Http, "{kept:?}");
         }

@@ -10,8 +10,8 @@ use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::TakeUpTurn;
 use metnos_proto::msg::planner::{
-    CancelTurn, Cancelled, KeptList, KeptTurns, LetGo, MAX_KEPT_TURNS, OpenFired, OpenTurn, ResumeTurn, TakeBack,
-    TakenBack, TurnOpened, TurnResumed,
+    AttachTurn, CancelTurn, Cancelled, DetachedTurnList, DetachedTurns, MAX_DETACHED_TURNS, OpenFired, OpenTurn,
+    ReleaseTurn, ResumeTurn, TurnAttached, TurnOpened, TurnResumed,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::OpenPhase;
@@ -115,26 +115,36 @@ impl door_planner::Serve for Planner {
         Ok((Cancelled { was_open: open.is_some() }, []))
     }
 
-    async fn kept_turns(self: Rc<Self>, _: Cx<DoorPlanner>, _: KeptTurns, []: [Sealed; 0]) -> Served<KeptList, 0> {
+    async fn detached_turns(
+        self: Rc<Self>,
+        _: Cx<DoorPlanner>,
+        _: DetachedTurns,
+        []: [Sealed; 0],
+    ) -> Served<DetachedTurnList, 0> {
         let mut turns = self.shelf.turns();
         turns.extend(self.turns.borrow().iter().filter(|(_, open)| open.line.outlives()).map(|(turn, _)| *turn));
         turns.sort();
         turns.dedup();
-        turns.truncate(MAX_KEPT_TURNS);
-        Ok((KeptList { turns }, []))
+        turns.truncate(MAX_DETACHED_TURNS);
+        Ok((DetachedTurnList { turns }, []))
     }
 
-    async fn take_back(self: Rc<Self>, cx: Cx<DoorPlanner>, ask: TakeBack, []: [Sealed; 0]) -> Served<TakenBack, 1> {
+    async fn attach_turn(
+        self: Rc<Self>,
+        cx: Cx<DoorPlanner>,
+        ask: AttachTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnAttached, 1> {
         let line = self.line(ask.turn).filter(|line| line.outlives()).ok_or_else(|| {
             let why = format!("of turn {} nothing is kept", ask.turn);
             Refusal::new(RefusalCode::Unknown, "planner.turns", why)
         })?;
         let told = turn_log::write(&line.told()).map_err(unreadable)?;
         line.leads_to(cx.notes());
-        Ok((TakenBack {}, [told]))
+        Ok((TurnAttached {}, [told]))
     }
 
-    async fn let_go(self: Rc<Self>, _: Cx<DoorPlanner>, ask: LetGo, []: [Sealed; 0]) -> Served<Done, 0> {
+    async fn release_turn(self: Rc<Self>, _: Cx<DoorPlanner>, ask: ReleaseTurn, []: [Sealed; 0]) -> Served<Done, 0> {
         if let Some(line) = self.line(ask.turn) {
             line.give_up();
         }

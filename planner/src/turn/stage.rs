@@ -16,7 +16,7 @@ use metnos_proto::ids::{CallId, HandleId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx};
 use metnos_proto::msg::common::{Channel, Done, Label, Lang, Outcome, Refusal, RefusalCode, Resources};
 use metnos_proto::msg::memoryd::{
-    Asked, BeginTurn, CloseTurn, Recorded, SuspendTurn, TakeUpTurn, TurnBegun, TurnClosed, TurnTakenUp,
+    BeginTurn, CloseTurn, ModelAsked, Recorded, SuspendTurn, TakeUpTurn, TurnBegun, TurnClosed, TurnTakenUp,
 };
 use metnos_proto::msg::mind::{
     MindHealth, MindReport, RoleModel, StopThinking, Think, ThinkingStopped, Thought, ThoughtDelta, Usage,
@@ -193,7 +193,12 @@ impl planner_memoryd::Serve for Script {
         Ok((TurnBegun { nonce: 1 }, [sealed(&self.envelope.borrow())]))
     }
 
-    async fn asked(self: Rc<Self>, _cx: Cx<PlannerMemoryd>, ask: Asked, [sent]: [Sealed; 1]) -> Served<Recorded, 0> {
+    async fn model_asked(
+        self: Rc<Self>,
+        _cx: Cx<PlannerMemoryd>,
+        ask: ModelAsked,
+        [sent]: [Sealed; 1],
+    ) -> Served<Recorded, 0> {
         assert!(!sent.is_empty());
         self.note(format!("asked {} {}", ask.thought, ask.model));
         Ok((Recorded { seq: 1, hash: Sha256([0; 32]) }, []))

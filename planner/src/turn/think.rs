@@ -8,7 +8,7 @@ use metnos_proto::envelope::Envelope;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::masks::masked;
 use metnos_proto::msg::common::{CallRef, Outcome, Refusal, RefusalCode};
-use metnos_proto::msg::memoryd::{Asked, MAX_SUSPENDED_BYTES, SuspendTurn};
+use metnos_proto::msg::memoryd::{MAX_SUSPENDED_BYTES, ModelAsked, SuspendTurn};
 use metnos_proto::msg::mind::{MAX_REPLY, RoleModel, Think, Thought, ThoughtDelta};
 use metnos_proto::msg::planner::{CallState, TurnEnd};
 use metnos_proto::msg::policyd::{Act, Acted, FundTurn, Intent, Release};
@@ -134,9 +134,9 @@ impl Turn {
                         Ok(answered) => answered,
                         Err(error) => return Ok(Event::NoThought(error.into_refusal())),
                     };
-                    let asked = Asked { turn: id, thought, model: data::line(&answer.model, MAX_MODEL) };
+                    let asked = ModelAsked { turn: id, thought, model: data::line(&answer.model, MAX_MODEL) };
                     // Nothing follows from a thought before the chronicle has what was sent for it.
-                    match memoryd.asked(trace, asked, [sent]).await {
+                    match memoryd.model_asked(trace, asked, [sent]).await {
                         Ok(_) => Ok(heard(&answer, &reply).unwrap_or_else(Event::NoThought)),
                         Err(error) => Ok(Event::NoThought(error.into_refusal())),
                     }

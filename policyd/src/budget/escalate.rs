@@ -7,7 +7,7 @@ use std::rc::Rc;
 use metnos_policy::vaglio::sieve::Proposal;
 use metnos_proto::doc::vaglio::ProposedRaise;
 use metnos_proto::msg::common::Refusal;
-use metnos_proto::msg::house::{BudgetOf, RaiseBudget};
+use metnos_proto::msg::vault_budget::{BudgetOf, RaiseBudget};
 
 use super::HOUSE;
 use super::count::{Budget, Over};

@@ -17,8 +17,8 @@ use metnos_proto::doc::budget::{BudgetAnswer, BudgetRaised, BudgetReport, Budget
 use metnos_proto::executor::Class;
 use metnos_proto::ids::{CallId, TraceId, TurnId};
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
-use metnos_proto::msg::house::{BudgetAsk, BudgetOf, RaiseBudget};
 use metnos_proto::msg::memoryd::{Cost, CostStage, Spending, Spent};
+use metnos_proto::msg::vault_budget::{BudgetAsk, BudgetOf, RaiseBudget};
 use rusqlite::{Connection, params};
 use tokio::sync::MutexGuard;
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use metnos_proto::edge::RpcError;
 use metnos_proto::executor::Thinking;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
-use metnos_proto::msg::memoryd::Asked;
+use metnos_proto::msg::memoryd::ModelAsked;
 use metnos_proto::msg::mind::{Assist, Fund};
 use metnos_proto::msg::sandboxd::{Fill, Run};
 use metnos_proto::payload::Sealed;
@@ -86,8 +86,8 @@ impl Policy {
             max_tokens: thinking.max_tokens,
         };
         let (came, [reply, sent]) = self.mind.assist(run.trace, ask, [filled]).await.map_err(nothing_ran)?;
-        let asked = Asked { turn: run.turn, thought, model: came.model };
-        if let Err(error) = self.memory.asked(run.trace, asked, [sent]).await {
+        let asked = ModelAsked { turn: run.turn, thought, model: came.model };
+        if let Err(error) = self.memory.model_asked(run.trace, asked, [sent]).await {
             // The call has its decision and its cost on the disk; what it was asked is told by its digest there.
             tracing::warn!(%error, "what a model was sent for an executor is not kept");
         }

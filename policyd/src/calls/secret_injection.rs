@@ -4,13 +4,15 @@
 use std::rc::Rc;
 
 use metnos_proto::edge::RpcError;
-use metnos_proto::executor::FileWay;
+use metnos_proto::executor::FileTransfer;
 use metnos_proto::ids::{Blake3, CallId, HandleId, TraceId, TurnId};
 use metnos_proto::json::JsonError;
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::CostStage;
 use metnos_proto::msg::policyd::Acted;
-use metnos_proto::msg::sandboxd::{Kill, Run, RunAdvised, RunGiving, RunKeyed, RunReport, RunTaking};
+use metnos_proto::msg::sandboxd::{
+    Kill, Run, RunReport, RunWithAdvice, RunWithInputFile, RunWithOutputFile, RunWithSecrets,
+};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
@@ -34,8 +36,8 @@ impl Policy {
     ) -> Result<(RunReport, [Sealed; 1]), RpcError> {
         if let Some(thinking) = &signed.manifest.mind {
             let thought = self.thought_about(signed, thinking, &run, &arguments).await?;
-            let ask = RunAdvised { run };
-            return self.ask_sandbox(self.sandbox.run_advised(trace, ask, [arguments, thought])).await;
+            let ask = RunWithAdvice { run };
+            return self.ask_sandbox(self.sandbox.run_with_advice(trace, ask, [arguments, thought])).await;
         }
         if let Some(way) = &signed.manifest.file {
             return self.hand_file(way, trace, run, arguments, file).await;
@@ -43,7 +45,8 @@ impl Policy {
         match self.secrets_for(signed).map_err(RpcError::Refused)? {
             None => self.ask_sandbox(self.sandbox.run(trace, run, [arguments])).await,
             Some(secrets) => {
-                self.ask_sandbox(self.sandbox.run_keyed(trace, RunKeyed { run }, [arguments, secrets])).await
+                self.ask_sandbox(self.sandbox.run_with_secrets(trace, RunWithSecrets { run }, [arguments, secrets]))
+                    .await
             }
         }
     }
@@ -51,7 +54,7 @@ impl Policy {
     /// The same with the file that it takes, or for one that it gives: the turn keeps that one for its asker.
     async fn hand_file(
         self: &Rc<Self>,
-        way: &FileWay,
+        way: &FileTransfer,
         trace: TraceId,
         run: Run,
         arguments: Sealed,
@@ -59,7 +62,9 @@ impl Policy {
     ) -> Result<(RunReport, [Sealed; 1]), RpcError> {
         if way.gives().is_some() {
             let turn = run.turn;
-            let given = self.ask_sandbox(self.sandbox.run_giving(trace, RunGiving { run }, [arguments])).await;
+            let given = self
+                .ask_sandbox(self.sandbox.run_with_output_file(trace, RunWithOutputFile { run }, [arguments]))
+                .await;
             let (report, [result, file]) = given?;
             if let Some(open) = self.turns.borrow_mut().get_mut(turn) {
                 open.file = Some(file);
@@ -69,8 +74,8 @@ impl Policy {
         let missing = || internal("an executor was allowed that takes a file, and there is none");
         let file = file.ok_or_else(|| RpcError::Refused(missing()))?;
         let digest = file.digest().map_err(|error| RpcError::Refused(internal(&error.to_string())))?;
-        let ask = RunTaking { run, file: digest };
-        self.ask_sandbox(self.sandbox.run_taking(trace, ask, [arguments, file])).await
+        let ask = RunWithInputFile { run, file: digest };
+        self.ask_sandbox(self.sandbox.run_with_input_file(trace, ask, [arguments, file])).await
     }
 
     /// Arguments that hold a secret go no further than this: neither into a record nor to sandboxd.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{CallId, TraceId};
-use metnos_proto::msg::sandboxd::{Decided, Run, RunAhead, RunReport};
+use metnos_proto::msg::sandboxd::{Decided, Run, RunReport, RunSpeculative};
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
 use tokio::task::JoinHandle;
@@ -45,7 +45,7 @@ impl Policy {
         }
         let (arguments, call, policy) = (arguments.share().ok()?, run.call, Rc::clone(self));
         let answer = tokio::task::spawn_local(async move {
-            policy.ask_sandbox(policy.sandbox.run_ahead(trace, RunAhead { run }, [arguments])).await
+            policy.ask_sandbox(policy.sandbox.run_speculative(trace, RunSpeculative { run }, [arguments])).await
         });
         let generation = *self.sandbox.generations().borrow();
         Some(Speculative { policy: Rc::clone(self), call, trace, generation, answer: Some(answer) })

@@ -9,7 +9,7 @@ use metnos_proto::executor::is_name;
 use metnos_proto::ids::TraceId;
 use metnos_proto::json;
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
-use metnos_proto::msg::life::{Disown, LifeAsk, LifeWord, MAX_REASON, RevokeWord};
+use metnos_proto::msg::lifecycle::{LifecycleAsk, LifecycleTarget, MAX_REASON, Revocation, RevokeTexts};
 use metnos_proto::msg::sandboxd::{Pardon, Pool};
 use metnos_proto::payload::Sealed;
 use rusqlite::params;
@@ -122,17 +122,21 @@ fn outcome(row: &Row, state: &str, why: &str, changed: bool) -> Value {
 }
 
 impl Policy {
-    /// See [`LifeAsk`].
+    /// See [`LifecycleAsk`].
     ///
     /// # Errors
     /// Why it is not done; then nothing is.
-    pub(crate) async fn owners_word(self: &Rc<Self>, principal: &Principal, ask: LifeAsk) -> Result<Sealed, Refusal> {
+    pub(crate) async fn owners_word(
+        self: &Rc<Self>,
+        principal: &Principal,
+        ask: LifecycleAsk,
+    ) -> Result<Sealed, Refusal> {
         let document = match ask {
-            LifeAsk::Archive(word) => self.archive(principal, word).await,
-            LifeAsk::Restore(word) => self.restore(principal, word).await,
-            LifeAsk::Revoke(word) => self.revoke_signature(principal, word).await,
-            LifeAsk::Sign(word) => self.sign_staged(principal, word).await,
-            LifeAsk::Export(name) => return self.export(principal, &name).await,
+            LifecycleAsk::Archive(word) => self.archive(principal, word).await,
+            LifecycleAsk::Restore(word) => self.restore(principal, word).await,
+            LifecycleAsk::Revoke(word) => self.revoke_signature(principal, word).await,
+            LifecycleAsk::Sign(word) => self.sign_staged(principal, word).await,
+            LifecycleAsk::Export(name) => return self.export(principal, &name).await,
         };
         sealed(&document?)
     }
@@ -147,7 +151,7 @@ impl Policy {
         })
     }
 
-    async fn archive(self: &Rc<Self>, principal: &Principal, word: LifeWord) -> Result<Value, Refusal> {
+    async fn archive(self: &Rc<Self>, principal: &Principal, word: LifecycleTarget) -> Result<Value, Refusal> {
         let reason = reason_of(&word.reason, false)?;
         let row = self.ever_signed(&word.name)?;
         let from_quarantine = match row.state {
@@ -179,7 +183,7 @@ impl Policy {
         })
     }
 
-    async fn restore(self: &Rc<Self>, principal: &Principal, word: LifeWord) -> Result<Value, Refusal> {
+    async fn restore(self: &Rc<Self>, principal: &Principal, word: LifecycleTarget) -> Result<Value, Refusal> {
         let reason = reason_of(&word.reason, true)?;
         let row = self.ever_signed(&word.name)?;
         let from_quarantine = match row.state {
@@ -273,7 +277,7 @@ impl Policy {
         Ok(Found::of(row.clone(), entry))
     }
 
-    async fn revoke_signature(self: &Rc<Self>, principal: &Principal, word: RevokeWord) -> Result<Value, Refusal> {
+    async fn revoke_signature(self: &Rc<Self>, principal: &Principal, word: Revocation) -> Result<Value, Refusal> {
         let reason = reason_of(&word.reason, true)?;
         let row = self.ever_signed(&word.name)?;
         if row.state == RowState::Revoked {
@@ -298,7 +302,7 @@ impl Policy {
         let laid = self.lay(&row, RowState::Revoked, &reason).await;
         let text = format!("{} revokes the signature of {}, for ever: {reason}", principal.name, row.id);
         self.event("executor_revoked", &text, None);
-        self.disown(&row).await;
+        self.revoke_texts(&row).await;
         // What has begun with it ends; a sandboxd that does not hear ends it when it is started anew.
         let (_, deaf) = self.end_calls(turns.into_iter().map(Some)).await;
         self.tell_losses().await;
@@ -312,9 +316,9 @@ impl Policy {
     }
 
     /// Tells sandboxd of one that was disowned while it runs; the next one hears of all when it comes.
-    async fn disown(self: &Rc<Self>, row: &Row) {
-        let ask = Disown { id: row.id.clone(), digests: row.digests.clone() };
-        if let Err(error) = self.ask_sandbox(self.sandbox.disown(TraceId::NONE, ask, [])).await {
+    async fn revoke_texts(self: &Rc<Self>, row: &Row) {
+        let ask = RevokeTexts { id: row.id.clone(), digests: row.digests.clone() };
+        if let Err(error) = self.ask_sandbox(self.sandbox.revoke_texts(TraceId::NONE, ask, [])).await {
             tracing::warn!(id = %row.id, %error, "sandboxd does not know yet that an executor is revoked");
         }
     }
@@ -324,8 +328,8 @@ impl Policy {
     pub(crate) async fn tell_disowned(self: &Rc<Self>) -> bool {
         let rows = self.registry.borrow().rows();
         for row in rows.into_iter().filter(|row| row.state == RowState::Revoked) {
-            let ask = Disown { id: row.id.clone(), digests: row.digests };
-            if let Err(error) = self.sandbox.disown(TraceId::NONE, ask, []).await {
+            let ask = RevokeTexts { id: row.id.clone(), digests: row.digests };
+            if let Err(error) = self.sandbox.revoke_texts(TraceId::NONE, ask, []).await {
                 tracing::error!(id = %row.id, %error, "sandboxd does not take that an executor is revoked");
                 return false;
             }

@@ -10,7 +10,7 @@ use metnos_proto::executor::{is_name, parse_version};
 use metnos_proto::ids::{Blake3, TraceId};
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
-use metnos_proto::msg::life::{SignWord, Stage, TextsOf, TryBirth};
+use metnos_proto::msg::lifecycle::{SignRequest, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::sandboxd::{Birth, Born, Pool, PoolEntry};
 use metnos_proto::parcel::{MAX_CAME_THROUGH, MAX_PARCEL_BYTES, Parcel, Texts};
 use metnos_proto::payload::Sealed;
@@ -219,7 +219,11 @@ impl Policy {
     ///
     /// # Errors
     /// Why it is not signed.
-    pub(crate) async fn sign_staged(self: &Rc<Self>, principal: &Principal, ask: SignWord) -> Result<Value, Refusal> {
+    pub(crate) async fn sign_staged(
+        self: &Rc<Self>,
+        principal: &Principal,
+        ask: SignRequest,
+    ) -> Result<Value, Refusal> {
         let staged = self.staged(&ask.name).await?;
         let Staged { id, digests, origin } = &staged;
         self.may_come(id, digests)?;

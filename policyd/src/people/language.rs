@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use metnos_proto::doc::people::SpokenTo;
+use metnos_proto::doc::people::LanguageSet;
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::Speaks;
 use rusqlite::{Connection, params};
@@ -116,7 +116,7 @@ impl Policy {
     ///
     /// # Errors
     /// When nobody is known by that name, or it could not be recorded.
-    pub(crate) async fn set_lang(self: &Rc<Self>, by: &str, ask: Speaks) -> Result<SpokenTo, Refusal> {
+    pub(crate) async fn set_lang(self: &Rc<Self>, by: &str, ask: Speaks) -> Result<LanguageSet, Refusal> {
         let owner = format!("cli:uid:{}", self.setting.owner_uid);
         let who = if ask.principal == "owner" { owner.clone() } else { ask.principal };
         if who != owner && self.house().people.borrow().standing(&who).is_none() {
@@ -141,7 +141,7 @@ impl Policy {
         let mut languages = self.house().languages.borrow_mut();
         names.into_iter().for_each(|name| languages.choose(name, ask.lang));
         drop(languages);
-        Ok(SpokenTo { principal: who, lang: ask.lang.into() })
+        Ok(LanguageSet { principal: who, lang: ask.lang.into() })
     }
 }
 

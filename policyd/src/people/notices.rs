@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use metnos_proto::edges::door_policyd;
 use metnos_proto::msg::common::ExecutorId;
-use metnos_proto::msg::policyd::{MAX_NOTICES, Notice, NoticeKind, OwnerTold};
+use metnos_proto::msg::policyd::{MAX_NOTICES, Notice, NoticeKind, OwnerNotice};
 use rusqlite::{Connection, params};
 
 use crate::executors::births::MAX_WHY;
@@ -140,7 +140,7 @@ impl Policy {
         let to = self.house().people.borrow().owners().take(MAX_NOTICES).map(str::to_owned).collect();
         let policy = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            let note = door_policyd::Note::OwnerTold(OwnerTold { to, notice: notice.clone() });
+            let note = door_policyd::Note::OwnerNotice(OwnerNotice { to, notice: notice.clone() });
             if let Err(error) = door.send(note).await {
                 tracing::info!(%error, "no door hears what the owner must know");
                 return policy.house().notices.unheard(notice);

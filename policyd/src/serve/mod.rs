@@ -17,8 +17,7 @@ use metnos_proto::edges::{ctl_policyd, planner_policyd, syntd_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Done, Integrity, Refusal, RefusalCode, Standing};
-use metnos_proto::msg::house::{BudgetAsk, VaultAsk, VaultPut};
-use metnos_proto::msg::life::{ImportExecutor, LifeAsk};
+use metnos_proto::msg::lifecycle::{ImportExecutor, LifecycleAsk};
 use metnos_proto::msg::memoryd::{MAX_WHY, Redact};
 use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk};
 use metnos_proto::msg::policyd::{
@@ -29,6 +28,7 @@ use metnos_proto::msg::policyd::{
     Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, TurnFunded, Undo, Undoable,
 };
 use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
+use metnos_proto::msg::vault_budget::{BudgetAsk, VaultAsk, VaultPut};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::TurnPhase;
 
@@ -275,7 +275,7 @@ impl ctl_policyd::Serve for Policy {
         Ok((Done {}, [sealed(&Policy::readmit(&self, &principal, ask).await?)?]))
     }
 
-    async fn life(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: LifeAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn life(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: LifecycleAsk, []: [Sealed; 0]) -> Served<Done, 1> {
         let principal = self.at_the_machine(&cx)?;
         Ok((Done {}, [self.owners_word(&principal, ask).await?]))
     }

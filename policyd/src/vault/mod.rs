@@ -13,8 +13,8 @@ use metnos_proto::doc::vault::{
 use metnos_proto::executor::{Capability, Manifest, is_name};
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, Refusal, RefusalCode};
-use metnos_proto::msg::house::{SecretFor, VaultAsk, VaultPut};
-use metnos_proto::msg::sandboxd::{LEAST_TOLD, MAX_SECRET, MAX_SECRETS};
+use metnos_proto::msg::sandboxd::{MAX_SECRET, MAX_SECRETS, MIN_REDACTED_SECRET};
+use metnos_proto::msg::vault_budget::{SecretFor, VaultAsk, VaultPut};
 use metnos_proto::payload::Sealed;
 use rusqlite::{Connection, params};
 use zeroize::Zeroizing;
@@ -208,7 +208,7 @@ impl Vault {
         self.entries.keys().map(String::as_str).find(|name| {
             let Some(value) = self.value(name) else { return false };
             let Ok(value) = std::str::from_utf8(&value) else { return false };
-            value.len() >= LEAST_TOLD && texts.clone().any(|text| text.contains(value))
+            value.len() >= MIN_REDACTED_SECRET && texts.clone().any(|text| text.contains(value))
         })
     }
 

@@ -397,7 +397,7 @@ fn undelivered_notice_reaches_next_door_once_after_restart() {
             }
             while let Ok(Some(note)) = tokio::time::timeout(Duration::from_millis(200), notes.recv()).await {
                 match note {
-                    door_policyd::Note::OwnerTold(told) => heard.push((told.notice.kind, told.notice.id)),
+                    door_policyd::Note::OwnerNotice(told) => heard.push((told.notice.kind, told.notice.id)),
                     other @ (door_policyd::Note::CardWaits(_)
                     | door_policyd::Note::CardSettled(_)
                     | door_policyd::Note::Revoked(_)

@@ -7,8 +7,8 @@ use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::Refusal;
-use metnos_proto::msg::house::{BudgetAsk, BudgetOf, RaiseBudget};
 use metnos_proto::msg::policyd::{Acted, CheckPolicy, RunCall};
+use metnos_proto::msg::vault_budget::{BudgetAsk, BudgetOf, RaiseBudget};
 use serde_json::{Value, json};
 
 const NO: TraceId = TraceId::NONE;

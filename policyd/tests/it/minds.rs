@@ -14,9 +14,9 @@ use metnos_proto::edges::{PlannerPolicyd, SyntdPolicyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::Refusal;
-use metnos_proto::msg::house::BudgetAsk;
 use metnos_proto::msg::policyd::{EndDrafts, EndTurn, FundDrafts, FundTurn, Panic, Resume};
 use metnos_proto::msg::vaglio::{ProposalAnswer, Propose, Rite, VaglioAsk};
+use metnos_proto::msg::vault_budget::BudgetAsk;
 use metnos_proto::prompt::Message;
 use serde_json::Value;
 

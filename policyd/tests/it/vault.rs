@@ -6,8 +6,8 @@ use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::Channel;
-use metnos_proto::msg::house::{SecretFor, VaultAsk, VaultPut};
 use metnos_proto::msg::policyd::{Acted, CodesConfirm, CodesEnrol, RegisterPrompt, RunCall};
+use metnos_proto::msg::vault_budget::{SecretFor, VaultAsk, VaultPut};
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
 

@@ -81,9 +81,9 @@ pub enum PairingAnswer {
     /// A principal is a stranger again.
     Revoked(Unpaired),
     /// A stranger is known from now on.
-    Known(NowKnown),
+    Known(PrincipalPaired),
     /// The language of a principal was set.
-    Speaks(SpokenTo),
+    Speaks(LanguageSet),
 }
 
 /// Who is known beside the owner, who waits, and which invitations are open.
@@ -139,7 +139,7 @@ pub struct OpenInvitation {
 /// A stranger is known from now on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NowKnown {
+pub struct PrincipalPaired {
     /// `channel:sender`.
     pub principal: String,
     /// What it was paired as.
@@ -163,7 +163,7 @@ pub struct Invitation {
 /// The language in which a principal is spoken to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SpokenTo {
+pub struct LanguageSet {
     /// `channel:sender`.
     pub principal: String,
     /// The language.
@@ -238,7 +238,7 @@ mod tests {
             r#"{"code": "K7-DELTA-19", "channel": "http", "standing": "guest", "seconds": 600}"#,
             r#"{"principal": "telegram:7", "lang": "en"}"#,
         ]);
-        round_trip::<NowKnown>(&[r#"{"principal": "telegram:7", "standing": "guest"}"#]);
+        round_trip::<PrincipalPaired>(&[r#"{"principal": "telegram:7", "standing": "guest"}"#]);
         round_trip::<AutonomyAnswer>(&[
             "[]",
             r#"[{"principal": "cli:uid:1", "standing": "owner", "level": "full", "raised_until_ms": 5}]"#,

@@ -12,7 +12,7 @@ pub const MAX_FILE_MB: u32 = (MAX_FILE >> 20) as u32;
 /// `[file]`: exactly one of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FileWay {
+pub struct FileTransfer {
     /// The largest file that it takes, in MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takes_mb: Option<u32>,
@@ -21,7 +21,7 @@ pub struct FileWay {
     pub gives_mb: Option<u32>,
 }
 
-impl FileWay {
+impl FileTransfer {
     /// The most bytes that it takes; `None` when it takes no file.
     #[must_use]
     pub fn takes(&self) -> Option<usize> {

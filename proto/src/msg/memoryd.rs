@@ -55,7 +55,7 @@ words! {
 
     /// See [`Marked`]; of several turns on the same words, the last. Its answer as it was delivered comes beside it, empty
     /// when there is none.
-    pub struct MarkKnown {
+    pub struct MarkState {
         /// The turn that the words have opened; none when they were never received.
         pub turn: Option<TurnId>,
         /// Its trace.
@@ -97,7 +97,7 @@ words! {
     }
 
     /// What the journal says of a turn.
-    pub struct TurnIs {
+    pub struct TurnOwner {
         /// Its trace.
         pub trace: TraceId,
         /// Where the words came in.
@@ -156,7 +156,7 @@ words! {
     }
 
     /// A model was asked in this turn. The very bytes that were sent to it come beside it.
-    pub struct Asked {
+    pub struct ModelAsked {
         /// Which turn.
         pub turn: TurnId,
         /// Which thought of it.
@@ -244,7 +244,7 @@ words! {
     }
 
     /// A note: the ager has been there, and proposes something that it did not before.
-    pub struct AgerCame {}
+    pub struct AgerProposed {}
 
     // ---- from policyd --------------------------------------------------
 

@@ -6,8 +6,7 @@
 
 pub mod common;
 pub mod door;
-pub mod house;
-pub mod life;
+pub mod lifecycle;
 pub mod memoryd;
 pub mod mind;
 pub mod people;
@@ -15,3 +14,4 @@ pub mod planner;
 pub mod policyd;
 pub mod sandboxd;
 pub mod vaglio;
+pub mod vault_budget;

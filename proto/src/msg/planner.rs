@@ -39,25 +39,25 @@ words! {
     pub struct TurnResumed {}
 
     /// Which turns of the door before this one are there?
-    pub struct KeptTurns {}
+    pub struct DetachedTurns {}
 
     /// Turns that went on without a door, wait, or have ended and were not let go.
-    pub struct KeptList {
-        /// At most [`MAX_KEPT_TURNS`].
+    pub struct DetachedTurnList {
+        /// At most [`MAX_DETACHED_TURNS`].
         pub turns: Vec<TurnId>,
     }
 
     /// Have the notes of a turn come to this door from now on.
-    pub struct TakeBack {
+    pub struct AttachTurn {
         /// Which.
         pub turn: TurnId,
     }
 
     /// They do. Those that came before stand beside it, from the first on.
-    pub struct TakenBack {}
+    pub struct TurnAttached {}
 
     /// The end of a turn is on the disk: nothing of it needs to be kept.
-    pub struct LetGo {
+    pub struct ReleaseTurn {
         /// Which.
         pub turn: TurnId,
     }
@@ -155,7 +155,7 @@ words! {
 pub const MAX_TEXT: usize = 32 * 1024;
 
 /// The most turns that are kept for a door to come.
-pub const MAX_KEPT_TURNS: usize = 512;
+pub const MAX_DETACHED_TURNS: usize = 512;
 
 impl TurnEnd {
     const ALL: [Self; 7] = [

@@ -555,7 +555,7 @@ words! {
     }
 
     /// Note to the door: the owner is to hear this where he is.
-    pub struct OwnerTold {
+    pub struct OwnerNotice {
         /// The names under which he speaks, `channel:sender`; at most [`MAX_NOTICES`].
         pub to: Vec<String>,
         /// What.

@@ -147,21 +147,21 @@ words! {
 
     /// The same, for an executor that was granted secrets: they come as the second descriptor, a JSON object of texts,
     /// exactly those that its manifest names. They are for this one call and kept nowhere.
-    pub struct RunKeyed {
+    pub struct RunWithSecrets {
         /// The call.
         pub run: Run,
     }
 
     /// The same, for an executor whose manifest has a model think about its arguments: mind's reply comes as the second
     /// descriptor, a JSON object, for this one call.
-    pub struct RunAdvised {
+    pub struct RunWithAdvice {
         /// The call.
         pub run: Run,
     }
 
     /// The same, for an executor whose manifest takes a file (`[file]`): its bytes come as the second descriptor, and reach the
     /// executor in pieces.
-    pub struct RunTaking {
+    pub struct RunWithInputFile {
         /// The call.
         pub run: Run,
         /// Digest of the file's bytes.
@@ -170,14 +170,14 @@ words! {
 
     /// The same, for an executor whose manifest gives a file: its bytes come beside the report, behind the result; none where
     /// it did not succeed.
-    pub struct RunGiving {
+    pub struct RunWithOutputFile {
         /// The call.
         pub run: Run,
     }
 
     /// The same, while the decision is still being recorded: everything is made ready, and nothing runs before [`Decided`]
     /// has come and the start stands in the chronicle as well. Its `decision_seq` says nothing.
-    pub struct RunAhead {
+    pub struct RunSpeculative {
         /// The call.
         pub run: Run,
     }
@@ -332,7 +332,7 @@ words! {
 /// The most bytes of one secret's value.
 pub const MAX_SECRET: usize = 16 << 10;
 /// The bytes of the shortest secret that is looked for where none may stand: shorter ones stand in honest texts by chance.
-pub const LEAST_TOLD: usize = 6;
+pub const MIN_REDACTED_SECRET: usize = 6;
 /// The most secrets of one call.
 pub const MAX_SECRETS: usize = 16;
 /// The most references in one call's arguments.

@@ -12,8 +12,8 @@ use metnos_proto::link_async::{Client, Closed, Cx, MAX_IN_FLIGHT};
 use metnos_proto::msg::common::{Channel, Done, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::planner::{
-    CancelTurn, Cancelled, KeptList, KeptTurns, LetGo, OpenTurn, ResumeTurn, TakeBack, TakenBack, Text, TurnOpened,
-    TurnResumed,
+    AttachTurn, CancelTurn, Cancelled, DetachedTurnList, DetachedTurns, OpenTurn, ReleaseTurn, ResumeTurn, Text,
+    TurnAttached, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
@@ -75,15 +75,25 @@ impl door_planner::Serve for Echo {
         Ok((TurnResumed {}, [Sealed::new(b"[]").unwrap()]))
     }
 
-    async fn kept_turns(self: Rc<Self>, _: Cx<DoorPlanner>, _: KeptTurns, []: [Sealed; 0]) -> Served<KeptList, 0> {
-        Ok((KeptList { turns: Vec::new() }, []))
+    async fn detached_turns(
+        self: Rc<Self>,
+        _: Cx<DoorPlanner>,
+        _: DetachedTurns,
+        []: [Sealed; 0],
+    ) -> Served<DetachedTurnList, 0> {
+        Ok((DetachedTurnList { turns: Vec::new() }, []))
     }
 
-    async fn take_back(self: Rc<Self>, _: Cx<DoorPlanner>, _: TakeBack, []: [Sealed; 0]) -> Served<TakenBack, 1> {
-        Ok((TakenBack {}, [Sealed::new(b"[]").unwrap()]))
+    async fn attach_turn(
+        self: Rc<Self>,
+        _: Cx<DoorPlanner>,
+        _: AttachTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnAttached, 1> {
+        Ok((TurnAttached {}, [Sealed::new(b"[]").unwrap()]))
     }
 
-    async fn let_go(self: Rc<Self>, _: Cx<DoorPlanner>, _: LetGo, []: [Sealed; 0]) -> Served<Done, 0> {
+    async fn release_turn(self: Rc<Self>, _: Cx<DoorPlanner>, _: ReleaseTurn, []: [Sealed; 0]) -> Served<Done, 0> {
         Ok((Done {}, []))
     }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use metnos_proto::control::FolderSettings;
-use metnos_proto::executor::{Capability, FileWay, Manifest, NetGrant, PathGrant, Quotas, commands, outside};
+use metnos_proto::executor::{Capability, FileTransfer, Manifest, NetGrant, PathGrant, Quotas, commands, outside};
 use metnos_proto::ids::Blake3;
 
 use super::{
@@ -221,9 +221,10 @@ impl Installation {
         profile: &str,
         granted: &Granted,
         quotas: &Quotas,
-        file: Option<FileWay>,
+        file: Option<FileTransfer>,
     ) -> Result<Plan, PlanError> {
-        let of_file = |way: fn(&FileWay) -> Option<usize>| file.as_ref().and_then(way).map_or(0, |bytes| bytes as u64);
+        let of_file =
+            |way: fn(&FileTransfer) -> Option<usize>| file.as_ref().and_then(way).map_or(0, |bytes| bytes as u64);
         let tmp = Memory { bytes: 16 << 20, files: 256 };
         let seccomp = if granted.commands.is_empty() { self.seccomp } else { self.programs_seccomp };
         let egress = self.egress(&granted.egress)?;
@@ -267,11 +268,11 @@ impl Installation {
                 output_bytes: u64::from(quotas.output_mb) << 20,
                 processes: 16,
                 open_files: 64,
-                file_bytes: tmp.bytes.max(of_file(FileWay::takes)),
+                file_bytes: tmp.bytes.max(of_file(FileTransfer::takes)),
                 stack_bytes: 8 << 20,
                 disk_bytes: DISK_BYTES,
                 disk_files: DISK_FILES,
-                gives_bytes: of_file(FileWay::gives),
+                gives_bytes: of_file(FileTransfer::gives),
             },
             argv,
             env: vec![

@@ -141,7 +141,7 @@ impl Registry {
     ///
     /// # Errors
     /// When no more can be remembered.
-    pub fn disown(&mut self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(), Refusal> {
+    pub fn revoke_texts(&mut self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(), Refusal> {
         self.trusted().map_err(|denial| denial.refusal(id))?;
         let texts = texts_of(digests);
         if !self.revoked.contains(&texts) && self.revoked.len() >= MAX_REVOKED {

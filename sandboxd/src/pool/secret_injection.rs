@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use metnos_proto::executor::FileWay;
+use metnos_proto::executor::FileTransfer;
 use metnos_proto::ids::Blake3;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
@@ -74,7 +74,7 @@ impl Given {
     /// A file comes exactly where the manifest takes one, and goes out exactly where it gives one.
     fn handed(
         comes: Option<Option<(Sealed, Blake3)>>,
-        way: Option<FileWay>,
+        way: Option<FileTransfer>,
         id: &ExecutorId,
     ) -> Result<Option<Handing>, Refusal> {
         let other = |why: &str| Refusal::new(RefusalCode::Denied, "file.other", format!("{id} does not run: {why}"));

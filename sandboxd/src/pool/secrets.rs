@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use metnos_proto::msg::common::Outcome;
-use metnos_proto::msg::sandboxd::{LEAST_TOLD, MAX_SECRET};
+use metnos_proto::msg::sandboxd::{MAX_SECRET, MIN_REDACTED_SECRET};
 use metnos_proto::payload::Sealed;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -104,7 +104,7 @@ impl Secrets {
 
 /// Whether the text stands in these bytes, as it is or as JSON writes it.
 fn holds(bytes: &[u8], value: &str) -> bool {
-    if value.len() < LEAST_TOLD {
+    if value.len() < MIN_REDACTED_SECRET {
         return false;
     }
     let stands = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);

@@ -9,10 +9,10 @@ use metnos_proto::edges::policyd_sandboxd::{self, Ask};
 use metnos_proto::json::{self, Limits};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
-use metnos_proto::msg::life::{Disown, Stage, TextsOf, TryBirth};
+use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::sandboxd::{
     Birth, Born, Decided, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolListing, Resolve, Resolved, Run,
-    RunAdvised, RunAhead, RunGiving, RunKeyed, RunReport, RunTaking, TrustKey,
+    RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile, RunWithSecrets, TrustKey,
 };
 use metnos_proto::parcel::{MAX_PARCEL_BYTES, Texts};
 use metnos_proto::payload::Sealed;
@@ -95,8 +95,13 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         Ok((Done {}, []))
     }
 
-    async fn disown(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Disown, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.service.registry.borrow_mut().disown(&ask.id, &ask.digests)?;
+    async fn revoke_texts(
+        self: Rc<Self>,
+        _cx: Cx<PolicydSandboxd>,
+        ask: RevokeTexts,
+        []: [Sealed; 0],
+    ) -> Served<Done, 0> {
+        self.service.registry.borrow_mut().revoke_texts(&ask.id, &ask.digests)?;
         tracing::info!(id = %ask.id, "its signature is revoked");
         Ok((Done {}, []))
     }
@@ -114,41 +119,41 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         self.service.fill(&ask, &arguments).await
     }
 
-    async fn run_advised(
+    async fn run_with_advice(
         self: Rc<Self>,
         cx: Cx<PolicydSandboxd>,
-        ask: RunAdvised,
+        ask: RunWithAdvice,
         [arguments, thought]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         let line = Line::Known(ask.run.decision_seq);
         plain(self.service.call(cx.notes(), cx.generation, ask.run, (arguments, Comes::Thought(thought)), line).await)
     }
 
-    async fn run_keyed(
+    async fn run_with_secrets(
         self: Rc<Self>,
         cx: Cx<PolicydSandboxd>,
-        ask: RunKeyed,
+        ask: RunWithSecrets,
         [arguments, secrets]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         let line = Line::Known(ask.run.decision_seq);
         plain(self.service.call(cx.notes(), cx.generation, ask.run, (arguments, Comes::Secrets(secrets)), line).await)
     }
 
-    async fn run_taking(
+    async fn run_with_input_file(
         self: Rc<Self>,
         cx: Cx<PolicydSandboxd>,
-        ask: RunTaking,
+        ask: RunWithInputFile,
         [arguments, file]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
-        let RunTaking { run, file: digest } = ask;
+        let RunWithInputFile { run, file: digest } = ask;
         let (comes, line) = ((arguments, Comes::File(file, digest)), Line::Known(run.decision_seq));
         plain(self.service.call(cx.notes(), cx.generation, run, comes, line).await)
     }
 
-    async fn run_giving(
+    async fn run_with_output_file(
         self: Rc<Self>,
         cx: Cx<PolicydSandboxd>,
-        ask: RunGiving,
+        ask: RunWithOutputFile,
         [arguments]: [Sealed; 1],
     ) -> Served<RunReport, 2> {
         let (comes, line) = ((arguments, Comes::Gives), Line::Known(ask.run.decision_seq));
@@ -156,13 +161,13 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         Ok((report, [result, file.map_or_else(nothing, Ok)?]))
     }
 
-    async fn run_ahead(
+    async fn run_speculative(
         self: Rc<Self>,
         cx: Cx<PolicydSandboxd>,
-        ask: RunAhead,
+        ask: RunSpeculative,
         [arguments]: [Sealed; 1],
     ) -> Served<RunReport, 1> {
-        let RunAhead { run } = ask;
+        let RunSpeculative { run } = ask;
         let Some(expected) = self.service.ahead.expect(cx.generation, run.call) else {
             return Err(not_admitted(NotAdmitted::Twice).into());
         };

@@ -7,13 +7,13 @@ use crate::fixture::{Act, PoolOnDisk, Set, call, read_result, refused, run, sett
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{CallId, TraceId, TurnId};
 use metnos_proto::msg::common::RefusalCode;
-use metnos_proto::msg::sandboxd::{Decided, Run, RunAhead, RunReport, SandboxStatus};
+use metnos_proto::msg::sandboxd::{Decided, Run, RunReport, RunSpeculative, SandboxStatus};
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
 
 async fn ahead(set: &Set, run: Run, arguments: &Value) -> Result<RunReport, RpcError> {
     let sealed = Sealed::new(arguments.to_string().as_bytes()).unwrap();
-    set.policy.run_ahead(run.trace, RunAhead { run }, [sealed]).await.map(|(report, [_])| report)
+    set.policy.run_speculative(run.trace, RunSpeculative { run }, [sealed]).await.map(|(report, [_])| report)
 }
 
 async fn tell(set: &Set, call: CallId, decision_seq: Option<u64>) {
@@ -85,10 +85,9 @@ fn when_policyd_goes_away_nothing_that_waited_for_its_word_runs() {
         let word = call(TurnId::new(), 1, &id, &digests, &arguments);
         let (number, before) = (word.call, std::rc::Rc::clone(&set.policy));
         let sealed = Sealed::new(arguments.to_string().as_bytes()).unwrap();
-        let asking =
-            tokio::task::spawn_local(
-                async move { before.run_ahead(word.trace, RunAhead { run: word }, [sealed]).await },
-            );
+        let asking = tokio::task::spawn_local(async move {
+            before.run_speculative(word.trace, RunSpeculative { run: word }, [sealed]).await
+        });
         until_running(&set, 1).await;
         set.new_policyd();
         set.trust().await.unwrap();

@@ -112,9 +112,9 @@ fn revoked_executor_stays_blocked_with_valid_signature() {
     let (other, others) = pool.signed("fs_list");
     let mut registry = pool.trusting();
     registry.for_run(&id, &digests).unwrap();
-    assert!(pool.registry().disown(&id, &digests).is_err(), "not before a key is trusted");
-    registry.disown(&id, &digests).unwrap();
-    registry.disown(&id, &digests).unwrap();
+    assert!(pool.registry().revoke_texts(&id, &digests).is_err(), "not before a key is trusted");
+    registry.revoke_texts(&id, &digests).unwrap();
+    registry.revoke_texts(&id, &digests).unwrap();
     let relocked = ExecutorDigests { profile: Blake3::of(b"another sandbox"), ..digests.clone() };
     for digests in [&digests, &relocked] {
         assert_eq!(registry.for_run(&id, digests).unwrap_err(), Denial::Revoked);
@@ -129,10 +129,10 @@ fn revoked_executor_stays_blocked_with_valid_signature() {
     // Full, what is known still counts and what is not is refused.
     for n in 1..MAX_REVOKED {
         let texts = ExecutorDigests { code: Blake3::of(&n.to_le_bytes()), ..others.clone() };
-        registry.disown(&other, &texts).unwrap();
+        registry.revoke_texts(&other, &texts).unwrap();
     }
-    assert_eq!(registry.disown(&other, &others).unwrap_err().rule, "executor.revoked");
-    registry.disown(&id, &digests).unwrap();
+    assert_eq!(registry.revoke_texts(&other, &others).unwrap_err().rule, "executor.revoked");
+    registry.revoke_texts(&id, &digests).unwrap();
 }
 
 #[test]

@@ -9,9 +9,9 @@ use metnos_proto::doc::vaglio::*;
 use metnos_proto::doc::vault::*;
 use metnos_proto::msg::common;
 use metnos_proto::msg::door::HookSecret;
-use metnos_proto::msg::house::{BudgetAsk, VaultAsk};
 use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk};
 use metnos_proto::msg::vaglio::VaglioAsk;
+use metnos_proto::msg::vault_budget::{BudgetAsk, VaultAsk};
 
 /// A text that would clear a screen.
 const NASTY: &str = "t\u{1b}[2J";
@@ -89,13 +89,13 @@ pub fn pairing(ask: &PairingAsk) -> PairingAnswer {
             waiting: vec![WaitingStranger { channel: channel.clone(), sender: NASTY.into(), seconds: 9 }],
             invitations: vec![OpenInvitation { channel, standing: Standing::Owner, seconds: 9 }],
         }),
-        PairingAsk::Approve(_) => PairingAnswer::Known(NowKnown { principal: "telegram:1".into(), standing }),
+        PairingAsk::Approve(_) => PairingAnswer::Known(PrincipalPaired { principal: "telegram:1".into(), standing }),
         PairingAsk::Invite(_) => {
             PairingAnswer::Invited(Invitation { code: "K7-DELTA-19".into(), channel, standing, seconds: 600 })
         }
         PairingAsk::Revoke(name) => PairingAnswer::Revoked(gone(name)),
         PairingAsk::Speaks(ask) => {
-            PairingAnswer::Speaks(SpokenTo { principal: ask.principal.clone(), lang: ask.lang.into() })
+            PairingAnswer::Speaks(LanguageSet { principal: ask.principal.clone(), lang: ask.lang.into() })
         }
     }
 }

@@ -13,11 +13,11 @@ use metnos_proto::edges::{CtlPolicyd, ctl_policyd};
 use metnos_proto::ids::{Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::*;
-use metnos_proto::msg::house::*;
-use metnos_proto::msg::life::*;
+use metnos_proto::msg::lifecycle::*;
 use metnos_proto::msg::people::*;
 use metnos_proto::msg::policyd::*;
 use metnos_proto::msg::vaglio::*;
+use metnos_proto::msg::vault_budget::*;
 use metnos_proto::payload::Sealed;
 
 use serde_json::json;
@@ -342,12 +342,18 @@ impl ctl_policyd::ServeBlocking for Daemon {
         Ok((Done {}, [sealed(&answer.to_string())]))
     }
 
-    fn life(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: LifeAsk, _: [Sealed; 0]) -> Served<Done, 1> {
+    fn life(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: LifecycleAsk,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
         self.heard(format!("life {ask:?}"));
-        if matches!(ask, LifeAsk::Export(_)) {
+        if matches!(ask, LifecycleAsk::Export(_)) {
             return Ok((Done {}, [sealed(r#"{"version": "1.0.0", "provenance": {"exporter": "00"}}"#)]));
         }
-        if let LifeAsk::Sign(word) = &ask {
+        if let LifecycleAsk::Sign(word) = &ask {
             let card =
                 json!({"code": "def run():\u{1b}[2J ...", "cases": [{"name": "c", "passed": true, "detail": ""}]});
             let waits = word.confirm.is_empty();
@@ -358,7 +364,7 @@ impl ctl_policyd::ServeBlocking for Daemon {
             });
             return Ok((Done {}, [sealed(&answer.to_string())]));
         }
-        let waits = matches!(&ask, LifeAsk::Revoke(word) if word.confirm.is_empty());
+        let waits = matches!(&ask, LifecycleAsk::Revoke(word) if word.confirm.is_empty());
         let answer = json!({
             "name": "fs_read", "version": "1.0.0", "state": if waits { "active" } else { "archived" },
             "why": "a\u{1b}[2Jb", "digest": if waits { "blake3:22" } else { "" }, "changed": !waits,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_proto::doc::people::{
-    Invitation, KnownPrincipal, NowKnown, OpenInvitation, PairingAnswer, PeopleList, Unpaired, WaitingStranger,
+    Invitation, KnownPrincipal, OpenInvitation, PairingAnswer, PeopleList, PrincipalPaired, Unpaired, WaitingStranger,
 };
 use metnos_proto::edges::door_policyd;
 use metnos_proto::ids::TraceId;
@@ -236,7 +236,7 @@ impl Policy {
                 let sender = self.house().book.borrow_mut().approve(ask.channel, code, now).map_err(fault)?;
                 let name = format!("{}:{sender}", ask.channel.name());
                 self.know(&name, ask.standing, &format!("on the word of {by}")).await?;
-                Ok(PairingAnswer::Known(NowKnown { principal: name, standing: ask.standing.into() }))
+                Ok(PairingAnswer::Known(PrincipalPaired { principal: name, standing: ask.standing.into() }))
             }
             PairingAsk::Invite(ask) => {
                 fitting(ask.channel, ask.standing)?;

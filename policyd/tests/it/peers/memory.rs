@@ -11,8 +11,8 @@ use metnos_proto::ids::{Blake3, CallId, Sha256, TurnId};
 use metnos_proto::link_async::{Cx, Notes};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    Anchored, Asked, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn,
-    ExecutorLost, Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed, VERIFYING,
+    Anchored, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn, ExecutorLost,
+    ModelAsked, Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed, VERIFYING,
 };
 use metnos_proto::payload::Sealed;
 use tokio::sync::Semaphore;
@@ -225,7 +225,12 @@ impl Serve for FakeMemory {
         self.note(format!("constitution_modified {} {}", ask.from, ask.to))
     }
 
-    async fn asked(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: Asked, [sent]: [Sealed; 1]) -> Served<Recorded, 0> {
+    async fn model_asked(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: ModelAsked,
+        [sent]: [Sealed; 1],
+    ) -> Served<Recorded, 0> {
         self.note(format!("asked {} {}", ask.model, sent.len()))
     }
 

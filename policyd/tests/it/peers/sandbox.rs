@@ -14,10 +14,11 @@ use metnos_proto::link_async::{Cx, Notes};
 use metnos_proto::msg::common::{
     Done, ExecutorDigests, ExecutorId, InputRef, Leaf, Outcome, Refusal, RefusalCode, Resources,
 };
-use metnos_proto::msg::life::{Disown, Stage, TextsOf, TryBirth};
+use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::sandboxd::{
     Birth, BirthCase, Born, Decided, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing,
-    Resolve, Resolved, Run, RunAdvised, RunAhead, RunGiving, RunKeyed, RunReport, RunTaking, TrustKey,
+    Resolve, Resolved, Run, RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile,
+    RunWithSecrets, TrustKey,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::TrustPhase;
@@ -253,8 +254,13 @@ impl Serve for FakeSandbox {
         Ok((Done {}, [crate::peers::sealed(&texts)]))
     }
 
-    async fn disown(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: Disown, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.note(format!("disown {}", ask.id.name));
+    async fn revoke_texts(
+        self: Rc<Self>,
+        _: Cx<PolicydSandboxd>,
+        ask: RevokeTexts,
+        []: [Sealed; 0],
+    ) -> Served<Done, 0> {
+        self.note(format!("revoke_texts {}", ask.id.name));
         Ok((Done {}, []))
     }
 
@@ -272,10 +278,10 @@ impl Serve for FakeSandbox {
         Ok((Resolved { digests }, [super::sealed(&Value::Array(values))]))
     }
 
-    async fn run_keyed(
+    async fn run_with_secrets(
         self: Rc<Self>,
         cx: Cx<PolicydSandboxd>,
-        RunKeyed { run }: RunKeyed,
+        RunWithSecrets { run }: RunWithSecrets,
         [arguments, secrets]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         self.note(format!("keyed {}", String::from_utf8(secrets.read().unwrap()).unwrap()));
@@ -287,10 +293,10 @@ impl Serve for FakeSandbox {
         Ok((Done {}, [arguments]))
     }
 
-    async fn run_taking(
+    async fn run_with_input_file(
         self: Rc<Self>,
         cx: Cx<PolicydSandboxd>,
-        RunTaking { run, file: digest }: RunTaking,
+        RunWithInputFile { run, file: digest }: RunWithInputFile,
         [arguments, file]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         assert_eq!(file.digest().unwrap(), digest, "another file than was decided on");
@@ -298,10 +304,10 @@ impl Serve for FakeSandbox {
         Serve::run(self, cx, run, [arguments]).await
     }
 
-    async fn run_giving(
+    async fn run_with_output_file(
         self: Rc<Self>,
         cx: Cx<PolicydSandboxd>,
-        RunGiving { run }: RunGiving,
+        RunWithOutputFile { run }: RunWithOutputFile,
         [arguments]: [Sealed; 1],
     ) -> Served<RunReport, 2> {
         self.note("giving".to_owned());
@@ -309,10 +315,10 @@ impl Serve for FakeSandbox {
         Ok((report, [result, Sealed::new(b"given").unwrap()]))
     }
 
-    async fn run_advised(
+    async fn run_with_advice(
         self: Rc<Self>,
         cx: Cx<PolicydSandboxd>,
-        RunAdvised { run }: RunAdvised,
+        RunWithAdvice { run }: RunWithAdvice,
         [arguments, thought]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         self.note(format!("advised {}", String::from_utf8(thought.read().unwrap()).unwrap()));
@@ -375,10 +381,10 @@ impl Serve for FakeSandbox {
         Ok((report, [Sealed::new(&result).unwrap()]))
     }
 
-    async fn run_ahead(
+    async fn run_speculative(
         self: Rc<Self>,
         cx: Cx<PolicydSandboxd>,
-        RunAhead { mut run }: RunAhead,
+        RunSpeculative { mut run }: RunSpeculative,
         arguments: [Sealed; 1],
     ) -> Served<RunReport, 1> {
         let (tell, told) = oneshot::channel();

@@ -11,12 +11,12 @@ use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx, Notes};
 use metnos_proto::msg::common::{CallRef, Done};
 use metnos_proto::msg::memoryd::{
-    Asked, BeginTurn, CloseTurn, MAX_SUSPENDED_BYTES, SuspendTurn, TakeUpTurn, WishedSignature,
+    BeginTurn, CloseTurn, MAX_SUSPENDED_BYTES, ModelAsked, SuspendTurn, TakeUpTurn, WishedSignature,
 };
 use metnos_proto::msg::mind::{StopThinking, Think};
 use metnos_proto::msg::planner::{
-    CancelTurn, Cancelled, KeptList, KeptTurns, LetGo, OpenTurn, ResumeTurn, TakeBack, TakenBack, Text, TurnDone,
-    TurnEnd, TurnOpened, TurnResumed,
+    AttachTurn, CancelTurn, Cancelled, DetachedTurnList, DetachedTurns, OpenTurn, ReleaseTurn, ResumeTurn, Text,
+    TurnAttached, TurnDone, TurnEnd, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, FundTurn, Intent, Literal, Release, Slot};
 use metnos_proto::payload::Sealed;
@@ -97,15 +97,25 @@ impl door_planner::Serve for Hostile {
         Ok((TurnResumed {}, [nothing()?]))
     }
 
-    async fn kept_turns(self: Rc<Self>, _: Cx<DoorPlanner>, _: KeptTurns, []: [Sealed; 0]) -> Served<KeptList, 0> {
-        Ok((KeptList { turns: Vec::new() }, []))
+    async fn detached_turns(
+        self: Rc<Self>,
+        _: Cx<DoorPlanner>,
+        _: DetachedTurns,
+        []: [Sealed; 0],
+    ) -> Served<DetachedTurnList, 0> {
+        Ok((DetachedTurnList { turns: Vec::new() }, []))
     }
 
-    async fn take_back(self: Rc<Self>, _: Cx<DoorPlanner>, _: TakeBack, []: [Sealed; 0]) -> Served<TakenBack, 1> {
-        Ok((TakenBack {}, [nothing()?]))
+    async fn attach_turn(
+        self: Rc<Self>,
+        _: Cx<DoorPlanner>,
+        _: AttachTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnAttached, 1> {
+        Ok((TurnAttached {}, [nothing()?]))
     }
 
-    async fn let_go(self: Rc<Self>, _: Cx<DoorPlanner>, _: LetGo, []: [Sealed; 0]) -> Served<Done, 0> {
+    async fn release_turn(self: Rc<Self>, _: Cx<DoorPlanner>, _: ReleaseTurn, []: [Sealed; 0]) -> Served<Done, 0> {
         Ok((Done {}, []))
     }
 
@@ -258,10 +268,10 @@ impl Turn {
         outcome(taken, |_| "taken up".to_owned())
     }
 
-    async fn asked(&self, turn: TurnId) -> String {
+    async fn model_asked(&self, turn: TurnId) -> String {
         let Ok(sent) = sealed("a prompt that was never sent") else { return "no memory".to_owned() };
-        let asked = Asked { turn, thought: 1, model: "no/model".to_owned() };
-        outcome(self.hostile.memoryd.asked(self.trace, asked, [sent]).await, |_| "recorded".to_owned())
+        let asked = ModelAsked { turn, thought: 1, model: "no/model".to_owned() };
+        outcome(self.hostile.memoryd.model_asked(self.trace, asked, [sent]).await, |_| "recorded".to_owned())
     }
 
     /// Runs one call and keeps its handle beyond the turn.

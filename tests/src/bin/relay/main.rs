@@ -18,8 +18,8 @@ use metnos_proto::link_async::{Client, Cx, Notes};
 use metnos_proto::msg::common::{CallRef, Done};
 use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn, WishedSignature};
 use metnos_proto::msg::planner::{
-    CancelTurn, Cancelled, KeptList, KeptTurns, LetGo, OpenFired, OpenTurn, ResumeTurn, TakeBack, TakenBack, Text,
-    TurnDone, TurnEnd, TurnOpened, TurnResumed,
+    AttachTurn, CancelTurn, Cancelled, DetachedTurnList, DetachedTurns, OpenFired, OpenTurn, ReleaseTurn, ResumeTurn,
+    Text, TurnAttached, TurnDone, TurnEnd, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, Ran, Release, Slot};
 use metnos_proto::payload::Sealed;
@@ -263,15 +263,25 @@ impl door_planner::Serve for Relay {
         Ok((TurnResumed {}, [nothing()?]))
     }
 
-    async fn kept_turns(self: Rc<Self>, _: Cx<DoorPlanner>, _: KeptTurns, []: [Sealed; 0]) -> Served<KeptList, 0> {
-        Ok((KeptList { turns: Vec::new() }, []))
+    async fn detached_turns(
+        self: Rc<Self>,
+        _: Cx<DoorPlanner>,
+        _: DetachedTurns,
+        []: [Sealed; 0],
+    ) -> Served<DetachedTurnList, 0> {
+        Ok((DetachedTurnList { turns: Vec::new() }, []))
     }
 
-    async fn take_back(self: Rc<Self>, _: Cx<DoorPlanner>, _: TakeBack, []: [Sealed; 0]) -> Served<TakenBack, 1> {
-        Ok((TakenBack {}, [nothing()?]))
+    async fn attach_turn(
+        self: Rc<Self>,
+        _: Cx<DoorPlanner>,
+        _: AttachTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnAttached, 1> {
+        Ok((TurnAttached {}, [nothing()?]))
     }
 
-    async fn let_go(self: Rc<Self>, _: Cx<DoorPlanner>, _: LetGo, []: [Sealed; 0]) -> Served<Done, 0> {
+    async fn release_turn(self: Rc<Self>, _: Cx<DoorPlanner>, _: ReleaseTurn, []: [Sealed; 0]) -> Served<Done, 0> {
         Ok((Done {}, []))
     }
 

@@ -8,30 +8,30 @@ pub const MAX_REASON: usize = 300;
 
 words! {
     /// Said at the machine, about the version that a name means. What became of it comes beside the answer, as JSON.
-    pub enum LifeAsk {
+    pub enum LifecycleAsk {
         /// Put it away: not offered, not callable, and nothing of it deleted.
-        Archive(LifeWord),
+        Archive(LifecycleTarget),
         /// Bring back what was put away, once it was verified.
-        Restore(LifeWord),
+        Restore(LifecycleTarget),
         /// Its signature counts no more, and nothing ever lets that version be called again.
-        Revoke(RevokeWord),
+        Revoke(Revocation),
         /// The executor of this name as it is, for another instance: a [`crate::parcel`] comes beside the answer.
         Export(String),
         /// What the newest version of a name is that nobody has signed, with its tests run in the tightest sandbox; or the
         /// owner's yes to exactly that.
-        Sign(SignWord),
+        Sign(SignRequest),
     }
 
-    /// See [`LifeAsk`].
-    pub struct LifeWord {
+    /// See [`LifecycleAsk`].
+    pub struct LifecycleTarget {
         /// Its name.
         pub name: String,
         /// Why, in at most [`MAX_REASON`] bytes; only what is put away needs none.
         pub reason: String,
     }
 
-    /// See [`LifeAsk::Revoke`].
-    pub struct RevokeWord {
+    /// See [`LifecycleAsk::Revoke`].
+    pub struct Revocation {
         /// Its name.
         pub name: String,
         /// Why, in at most [`MAX_REASON`] bytes.
@@ -44,8 +44,8 @@ words! {
     /// beside the answer, as JSON.
     pub struct ImportExecutor {}
 
-    /// See [`LifeAsk::Sign`].
-    pub struct SignWord {
+    /// See [`LifecycleAsk::Sign`].
+    pub struct SignRequest {
         /// Its name.
         pub name: String,
         /// The digest that a look has shown; empty to look.
@@ -78,7 +78,7 @@ words! {
 
     /// policyd to sandboxd: nothing of these texts is ever to run, be tested or be installed in this process. On every link
     /// again, after the key and before everything else.
-    pub struct Disown {
+    pub struct RevokeTexts {
         /// Which.
         pub id: ExecutorId,
         /// What was signed. The sandbox does not matter: no other makes these texts good.
