@@ -5,8 +5,8 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use metnos_mind::format::gather::{MAX_ARGUMENTS, MAX_TEXT};
-use metnos_mind::format::{Reader, complaint, json, lines, listed, shown};
+use metnos_mind::format::accumulator::{MAX_ARGUMENTS, MAX_TEXT};
+use metnos_mind::format::{Reader, complaint, json, listed, shown, sse};
 use metnos_proto::models::Dialect;
 use metnos_proto::prompt::{MAX_CALLS, Stop};
 
@@ -42,7 +42,7 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = (Dialect::ALL.map(|tongue| listed(tongue, rest)), shown(rest));
             let value = json::parse(rest).unwrap_or_default();
             assert!(complaint(Some(u16::from(*first) + 400), &value).why.len() < 2_000);
-            let mut events = lines::Events::default();
+            let mut events = sse::Events::default();
             let _ = rest.chunks(usize::from(*first).max(1)).try_for_each(|piece| events.push(piece).map(drop));
         }
     }

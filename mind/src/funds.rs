@@ -25,7 +25,7 @@ pub enum Thinker {
 
 /// What a thought may take at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Most {
+pub struct FundLimit {
     /// Tokens.
     pub tokens: u64,
     /// Money, in millionths.
@@ -34,10 +34,10 @@ pub struct Most {
 
 #[derive(Debug, Default)]
 struct Turn {
-    given: Most,
-    used: Most,
+    given: FundLimit,
+    used: FundLimit,
     /// Of the thoughts under way.
-    held: Most,
+    held: FundLimit,
     under_way: usize,
     latest: HashMap<Thinker, u32>,
     /// A run of drafts: syntd's, and nobody else's.
@@ -65,7 +65,7 @@ impl Funds {
             let why = "a turn never becomes a run of drafts, nor the other way round".to_owned();
             return Err(Refusal::new(RefusalCode::Invalid, "mind.fund", why));
         }
-        turn.given = Most { tokens: word.tokens, micro: word.micro };
+        turn.given = FundLimit { tokens: word.tokens, micro: word.micro };
         Ok(Funded { tokens: turn.used.tokens, micro: turn.used.micro })
     }
 
@@ -84,7 +84,7 @@ impl Funds {
     ///
     /// # Errors
     /// With the rule and what to do.
-    pub fn begin(&mut self, turn: TurnId, thinker: Thinker, thought: u32, most: Most) -> Result<(), Refusal> {
+    pub fn begin(&mut self, turn: TurnId, thinker: Thinker, thought: u32, most: FundLimit) -> Result<(), Refusal> {
         // To whom it is not given, it is as if it were not there.
         let theirs = |funded: &&mut Turn| funded.drafts == (thinker == Thinker::Syntd);
         let Some(funded) = self.turns.get_mut(&turn).filter(theirs) else {
@@ -123,17 +123,17 @@ impl Funds {
     }
 
     /// A thought that began has ended.
-    pub fn settle(&mut self, turn: TurnId, most: Most, usage: &Usage) {
+    pub fn settle(&mut self, turn: TurnId, most: FundLimit, usage: &Usage) {
         let Some(funded) = self.turns.get_mut(&turn) else { return };
         funded.under_way = funded.under_way.saturating_sub(1);
         funded.held.tokens = funded.held.tokens.saturating_sub(most.tokens);
         funded.held.micro = funded.held.micro.saturating_sub(most.micro);
-        funded.used = sum(funded.used, Most { tokens: usage.tokens(), micro: usage.micro });
+        funded.used = sum(funded.used, FundLimit { tokens: usage.tokens(), micro: usage.micro });
     }
 }
 
-fn sum(one: Most, two: Most) -> Most {
-    Most { tokens: one.tokens.saturating_add(two.tokens), micro: one.micro.saturating_add(two.micro) }
+fn sum(one: FundLimit, two: FundLimit) -> FundLimit {
+    FundLimit { tokens: one.tokens.saturating_add(two.tokens), micro: one.micro.saturating_add(two.micro) }
 }
 
 #[cfg(test)]
@@ -160,25 +160,25 @@ mod tests {
     #[test]
     fn a_turn_thinks_only_as_far_as_it_is_funded() {
         let (mut funds, turn) = funded(100, 50);
-        let most = Most { tokens: 60, micro: 20 };
+        let most = FundLimit { tokens: 60, micro: 20 };
         let begin = |funds: &mut Funds, thought, most| funds.begin(turn, Thinker::Planner, thought, most);
         assert_eq!(rule(funds.begin(TurnId::new(), Thinker::Planner, 1, most)), "mind.fund");
         begin(&mut funds, 1, most).unwrap();
         assert_eq!(rule(begin(&mut funds, 2, most)), "mind.fund.tokens");
-        assert_eq!(rule(begin(&mut funds, 2, Most { tokens: 1, micro: 31 })), "mind.fund.money");
+        assert_eq!(rule(begin(&mut funds, 2, FundLimit { tokens: 1, micro: 31 })), "mind.fund.money");
         funds.settle(turn, most, &usage(10, 5));
         begin(&mut funds, 2, most).unwrap();
-        assert_eq!(rule(begin(&mut funds, 2, Most::default())), "mind.thought");
+        assert_eq!(rule(begin(&mut funds, 2, FundLimit::default())), "mind.thought");
         // An executor's thoughts are numbered by policyd, in whatever order they come.
-        funds.begin(turn, Thinker::Executor, 2, Most::default()).unwrap();
+        funds.begin(turn, Thinker::Executor, 2, FundLimit::default()).unwrap();
         // More than was held may have been used: then the rest is gone.
         funds.settle(turn, most, &usage(500, 5));
-        assert_eq!(rule(begin(&mut funds, 3, Most { tokens: 1, micro: 0 })), "mind.fund.tokens");
+        assert_eq!(rule(begin(&mut funds, 3, FundLimit { tokens: 1, micro: 0 })), "mind.fund.tokens");
         let more = Fund { turn, tokens: 600, micro: 50, drafts: false };
         assert_eq!(funds.fund(&more).unwrap(), Funded { tokens: 510, micro: 10 });
-        begin(&mut funds, 3, Most { tokens: 90, micro: 40 }).unwrap();
+        begin(&mut funds, 3, FundLimit { tokens: 90, micro: 40 }).unwrap();
         assert_eq!(funds.end(turn), Funded { tokens: 510, micro: 10 });
-        assert_eq!(rule(begin(&mut funds, 4, Most::default())), "mind.fund");
+        assert_eq!(rule(begin(&mut funds, 4, FundLimit::default())), "mind.fund");
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
         let run = TurnId::new();
         let word = Fund { turn: run, tokens: 100, micro: 0, drafts: true };
         funds.fund(&word).unwrap();
-        let most = Most { tokens: 100, micro: 0 };
+        let most = FundLimit { tokens: 100, micro: 0 };
         for (id, thinker) in [(run, Thinker::Planner), (run, Thinker::Executor), (turn, Thinker::Syntd)] {
             assert_eq!(rule(funds.begin(id, thinker, 1, most)), "mind.fund", "{thinker:?}");
         }
@@ -197,14 +197,14 @@ mod tests {
         }
         // All of it is still there for whom it was given.
         funds.begin(run, Thinker::Syntd, 1, most).unwrap();
-        assert_eq!(rule(funds.begin(run, Thinker::Syntd, 1, Most::default())), "mind.thought", "each number once");
+        assert_eq!(rule(funds.begin(run, Thinker::Syntd, 1, FundLimit::default())), "mind.thought", "each number once");
         funds.begin(turn, Thinker::Planner, 1, most).unwrap();
     }
 
     #[test]
     fn thoughts_at_once_and_turns_have_a_bound() {
         let (mut funds, turn) = funded(u64::MAX, 0);
-        let most = Most { tokens: 1, micro: 0 };
+        let most = FundLimit { tokens: 1, micro: 0 };
         for thought in 0..u32::try_from(MAX_AT_ONCE).unwrap() {
             funds.begin(turn, Thinker::Planner, thought, most).unwrap();
         }
@@ -223,9 +223,9 @@ mod tests {
             let (mut funds, turn) = funded(100, 100);
             let mut under_way = Vec::new();
             for (thought, (tokens, micro, ends)) in steps.into_iter().enumerate() {
-                let most = Most { tokens, micro };
+                let most = FundLimit { tokens, micro };
                 if ends && let Some(one) = under_way.pop() {
-                    let one: Most = one;
+                    let one: FundLimit = one;
                     funds.settle(turn, one, &usage(one.tokens, one.micro));
                 } else if funds.begin(turn, Thinker::Planner, u32::try_from(thought).unwrap(), most).is_ok() {
                     under_way.push(most);

@@ -4,15 +4,15 @@
 //!
 //! # Map
 //! [`servers`] opens what is configured before the lock: [`servers::registry`] reads it, [`servers::keys`] are what the keys
-//! are called, [`servers::substrate`] is one server, [`servers::lanes`] its places · [`mod@format`] what servers speak,
-//! without I/O, over [`format::lines`], [`format::json`] and [`format::gather`] · [`mind`] what is held: the models, the
+//! are called, [`servers::substrate`] is one server, [`servers::fair_queue`] its places · [`mod@format`] what servers speak,
+//! without I/O, over [`format::sse`], [`format::json`] and [`format::accumulator`] · [`mind`] what is held: the models, the
 //! thoughts under way, the [`funds`] of turns · [`thinking`] one thought from its ask to its end · [`assist`] those for
 //! executors · [`serve`] who may ask what · [`report`] what is told. The way to a server, and its key, are
 //! [`metnos_outbound`]'s.
 
 mod answer;
 pub mod assist;
-pub mod bad;
+pub mod error;
 pub mod format;
 pub mod funds;
 pub mod limits;

@@ -13,9 +13,9 @@ use metnos_proto::payload::Sealed;
 use tokio::sync::{Semaphore, watch};
 use zeroize::Zeroizing;
 
-use crate::bad::quoted;
+use crate::error::quoted;
 use crate::funds::{Funds, Thinker};
-use crate::servers::lanes::Places;
+use crate::servers::fair_queue::FairQueue;
 use crate::servers::registry::Registry;
 use crate::servers::substrate::Substrate;
 
@@ -25,14 +25,14 @@ pub const MAX_OWED: usize = 1_024;
 const STOP_WITHIN_MS: u64 = 2_000;
 
 /// Which thought of whom.
-pub type Which = (Thinker, TurnId, u32);
+pub type ThoughtKey = (Thinker, TurnId, u32);
 
 /// The thoughts under way, each with its stop.
-pub type Open = HashMap<Which, watch::Sender<bool>>;
+pub type Open = HashMap<ThoughtKey, watch::Sender<bool>>;
 
 /// policyd, as far as it is told things.
 #[derive(Debug, Default)]
-struct Teller {
+struct UsageNotifier {
     generation: u32,
     notes: Option<Notes<PolicydMind>>,
     owed: VecDeque<ThoughtUsed>,
@@ -43,11 +43,11 @@ struct Teller {
 pub struct Mind {
     pub(crate) registry: Registry,
     pub(crate) substrates: BTreeMap<String, Substrate>,
-    pub(crate) places: Places,
+    pub(crate) places: FairQueue,
     pub(crate) funds: RefCell<Funds>,
     pub(crate) open: RefCell<Open>,
     pub(crate) reading: Semaphore,
-    teller: RefCell<Teller>,
+    teller: RefCell<UsageNotifier>,
 }
 
 impl Mind {
@@ -57,7 +57,7 @@ impl Mind {
         Self {
             registry,
             substrates: substrates.into_iter().map(|one| (one.line.name.clone(), one)).collect(),
-            places: Places::of_all(),
+            places: FairQueue::of_all(),
             funds: RefCell::default(),
             open: RefCell::default(),
             reading: Semaphore::new(1),
@@ -102,7 +102,7 @@ impl Mind {
     }
 
     /// Stops thoughts; how many.
-    pub(crate) fn stop(&self, which: impl Fn(&Which) -> bool) -> usize {
+    pub(crate) fn stop(&self, which: impl Fn(&ThoughtKey) -> bool) -> usize {
         let open = self.open.borrow();
         open.iter()
             .filter(|(key, _)| which(key))

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use metnos_outbound::hold::Origin;
 use metnos_outbound::net::takes_key;
+use metnos_outbound::secret_file::Origin;
 use metnos_proto::doc::models::{
     KeyOrigin, ModelList, ModelPrice, ModelRow, ModelScan, ModelTest, ModelUsage, OfferedModel, RoleModels,
     ScannedSubstrate, SubstrateRow,
@@ -17,10 +17,10 @@ use metnos_proto::msg::mind::{MindReport, RoleModel, TEST_ROLE, ThoughtUsed};
 use metnos_proto::prompt::{Message, Prompt};
 use tokio::sync::watch;
 
-use crate::bad::quoted;
+use crate::error::quoted;
 use crate::mind::Mind;
-use crate::servers::lanes::Lane;
-use crate::servers::substrate::{Substrate, Wanted};
+use crate::servers::fair_queue::Lane;
+use crate::servers::substrate::{CompletionRequest, Substrate};
 use crate::thinking::{Listener, now_ms, refusal};
 
 /// What a model is asked to see whether it can be called.
@@ -160,7 +160,8 @@ impl Mind {
         let began = Instant::now();
         let context = self.registry.context(&model).map(|line| line.tokens);
         let until = began + Duration::from_millis(TEST_WITHIN_MS);
-        let wanted = Wanted { model: &model.model, prompt: &prompt, max_tokens: TEST_TOKENS, context, until };
+        let wanted =
+            CompletionRequest { model: &model.model, prompt: &prompt, max_tokens: TEST_TOKENS, context, until };
         let came = substrate.invoke(wanted, &hears).await;
         let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let usage =

@@ -18,7 +18,7 @@ use metnos_proto::msg::mind::{
 use metnos_proto::payload::Sealed;
 
 use crate::assist;
-use crate::bad::quoted;
+use crate::error::quoted;
 use crate::funds::Thinker;
 use crate::mind::Mind;
 use crate::thinking::delta;

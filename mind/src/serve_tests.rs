@@ -13,7 +13,7 @@ use tokio::task::LocalSet;
 
 use super::*;
 use crate::servers::registry::Registry;
-use crate::servers::substrate::{Patience, Substrate};
+use crate::servers::substrate::{Substrate, Timeouts};
 
 fn run(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -46,7 +46,7 @@ fn mind() -> Rc<Mind> {
     let registry = Registry::read(&settings).unwrap();
     let second = Duration::from_secs(1);
     let line = registry.substrates[0].clone();
-    let patience = Patience { first: second, between: second };
+    let patience = Timeouts { first: second, between: second };
     let one = Substrate::new(line, 2, patience, Err("no client".into()), Err("no key".into()));
     Rc::new(Mind::new(registry, vec![one]))
 }

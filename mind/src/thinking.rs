@@ -14,12 +14,12 @@ use metnos_proto::payload::Sealed;
 use metnos_proto::prompt::{MAX_CALLS, MAX_MESSAGES, MAX_TOOL_NAME, MAX_TOOLS, Message, Prompt, Reply};
 use tokio::sync::watch;
 
-use crate::bad::{Bad, Class, quoted};
-use crate::funds::{Most, Thinker};
-use crate::mind::{Mind, Which};
-use crate::servers::lanes::Lane;
+use crate::error::{Class, CompletionError, quoted};
+use crate::funds::{FundLimit, Thinker};
+use crate::mind::{Mind, ThoughtKey};
+use crate::servers::fair_queue::Lane;
 use crate::servers::registry::{self, together, tokens_of};
-use crate::servers::substrate::{Came, Hears, Wanted, nothing_said};
+use crate::servers::substrate::{Completion, CompletionRequest, StreamListener, nothing_said};
 
 /// How long a thought of the planner or of syntd may take in all, in milliseconds: a little less than its asker waits.
 pub const THINK_WITHIN_MS: u64 = 290_000;
@@ -49,7 +49,7 @@ pub struct Plan<'a> {
 #[derive(Debug)]
 pub struct Outcome {
     /// The reply, or why there is none.
-    pub reply: Result<Reply, Bad>,
+    pub reply: Result<Reply, CompletionError>,
     /// The model that was asked last.
     pub model: String,
     /// What all tries took together.
@@ -70,7 +70,7 @@ pub struct Listener<E: Edge, F> {
     pub stop: watch::Receiver<bool>,
 }
 
-impl<E: Edge, F: Fn(String) -> Option<E::Note>> Hears for Listener<E, F> {
+impl<E: Edge, F: Fn(String) -> Option<E::Note>> StreamListener for Listener<E, F> {
     async fn piece(&self, text: &str) {
         let mut rest = text;
         while !rest.is_empty() {
@@ -107,7 +107,7 @@ pub fn now_ms() -> u64 {
 
 /// The refusal that a failure becomes for who asked.
 #[must_use]
-pub fn refusal(bad: &Bad, role: &str, model: &str) -> Refusal {
+pub fn refusal(bad: &CompletionError, role: &str, model: &str) -> Refusal {
     let code = match bad.class {
         Class::Rejected | Class::TooMuch => RefusalCode::Invalid,
         Class::Limited => RefusalCode::Busy,
@@ -194,7 +194,7 @@ impl Mind {
     /// Why it did not begin, or has no reply.
     pub async fn funded<E: Edge, F: Fn(String) -> Option<E::Note>>(
         self: &Rc<Self>,
-        which: Which,
+        which: ThoughtKey,
         plan: (&str, u32),
         sealed: &Sealed,
         back: (Notes<E>, F),
@@ -212,7 +212,7 @@ impl Mind {
         let tokens = tokens_of(bytes).saturating_add(max_tokens.into());
         let dearest =
             models.iter().map(|model| self.registry.cost(model, now_ms(), tokens_of(bytes), 0, max_tokens.into()));
-        let most = Most { tokens, micro: dearest.max().unwrap_or(0) };
+        let most = FundLimit { tokens, micro: dearest.max().unwrap_or(0) };
         self.funds.borrow_mut().begin(turn, thinker, thought, most)?;
         let (stop, stopped) = watch::channel(false);
         self.open.borrow_mut().insert(which, stop);
@@ -296,7 +296,7 @@ impl Mind {
     ///
     /// # Errors
     /// When there is no place.
-    pub async fn outcome(&self, plan: Plan<'_>, hears: &impl Hears) -> Result<Outcome, Refusal> {
+    pub async fn outcome(&self, plan: Plan<'_>, hears: &impl StreamListener) -> Result<Outcome, Refusal> {
         let models = self.models_of(plan.role)?;
         let mut all = never_began();
         let place = tokio::select! {
@@ -314,7 +314,7 @@ impl Mind {
             // What was wrong with the request is wrong with it everywhere.
             let last = matches!(bad.class, Class::Rejected | Class::TooMuch) || outcome.produced_something;
             all = Outcome {
-                reply: Err(Bad { why: whys.join("; then "), ..bad.clone() }),
+                reply: Err(CompletionError { why: whys.join("; then "), ..bad.clone() }),
                 usage,
                 model: outcome.model,
                 sent: outcome.sent,
@@ -327,9 +327,9 @@ impl Mind {
         Ok(all)
     }
 
-    async fn one(&self, model: &ModelName, plan: &Plan<'_>, hears: &impl Hears) -> Result<Outcome, Refusal> {
+    async fn one(&self, model: &ModelName, plan: &Plan<'_>, hears: &impl StreamListener) -> Result<Outcome, Refusal> {
         let named = |reply| Ok(Outcome { reply, model: model.to_string(), ..never_began() });
-        let failed = |class, why: String| named(Err(Bad::new(class, why)));
+        let failed = |class, why: String| named(Err(CompletionError::new(class, why)));
         let Some(substrate) = self.substrates.get(&model.substrate) else {
             return failed(Class::Unreachable, format!("there is no substrate {}", model.substrate));
         };
@@ -344,14 +344,14 @@ impl Mind {
         };
         let Some(_place) = place else { return named(Ok(nothing_said())) };
         let context = self.registry.context(model).map(|line| line.tokens);
-        let wanted = Wanted {
+        let wanted = CompletionRequest {
             model: &model.model,
             prompt: plan.prompt,
             max_tokens: plan.max_tokens,
             context,
             until: plan.until,
         };
-        let Came { reply, produced, counted, written, sent } = substrate.invoke(wanted, hears).await;
+        let Completion { reply, produced, counted, written, sent } = substrate.invoke(wanted, hears).await;
         let usage = match counted {
             Some(counted) => self.registry.usage(model, now_ms(), counted, sent.len(), written),
             None => registry::nothing(),
@@ -361,7 +361,7 @@ impl Mind {
 }
 
 fn never_began() -> Outcome {
-    let reply = Err(Bad::new(Class::Unreachable, "nobody was asked"));
+    let reply = Err(CompletionError::new(Class::Unreachable, "nobody was asked"));
     Outcome { reply, model: String::new(), usage: registry::nothing(), sent: Vec::new(), produced_something: false }
 }
 
@@ -370,7 +370,7 @@ fn answer(outcome: Outcome, role: &str) -> Result<(Thought, [Sealed; 2]), Refusa
     let internal = |why: String| Refusal::new(RefusalCode::Internal, "mind.reply", why);
     let bytes = serde_json::to_vec(&reply).map_err(|error| internal(error.to_string()))?;
     if bytes.len() > MAX_REPLY {
-        return Err(refusal(&Bad::too_much("the reply", MAX_REPLY), role, &outcome.model));
+        return Err(refusal(&CompletionError::too_much("the reply", MAX_REPLY), role, &outcome.model));
     }
     let seal = |bytes: &[u8]| Sealed::new(bytes).map_err(|error| internal(error.to_string()));
     Ok((Thought { model: outcome.model, usage: outcome.usage }, [seal(&bytes)?, seal(&outcome.sent)?]))

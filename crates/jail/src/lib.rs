@@ -51,7 +51,7 @@
 //! types, with [`profile::condition`] the small language of argument checks and
 //! [`profile::names`] the numbers · `layers` what is applied: `filter` profile →
 //! seccomp, `fence` Landlock, `caps_drop` capabilities, `limits` · [`waiver`] ·
-//! [`mod@lock`] the order, and [`lock::look`] the reading back · [`delegated`] control
+//! [`mod@lock`] the order, and [`lock::readback`] the reading back · [`delegated`] control
 //! groups for calls · [`parent`], [`pss`] · `sys` the only unsafe code ·
 //! `attack` (test builds) the forbidden acts.
 
@@ -74,7 +74,7 @@ pub use error::JailError;
 pub use layers::Layer;
 pub use layers::caps_drop::drop_bounding_set;
 pub use layers::fence::Places;
-pub use lock::look::{FsFence, LockReport, NetFence};
+pub use lock::readback::{FsFence, LockReport, NetFence};
 pub use lock::{Locked, Narrowed, Step, lock, narrow, set_not_dumpable};
 pub use parent::die_with_parent;
 pub use profile::{Profile, ROLES};

@@ -3,5 +3,5 @@
 //! [`net`] leads a client to one host and nowhere else; [`hold`] keeps the secret that opens it. Everything is opened
 //! before the lock. Nothing here decides where to go: that stands in `metnos.toml`.
 
-pub mod hold;
 pub mod net;
+pub mod secret_file;

@@ -87,7 +87,8 @@ impl Net {
             .map_err(|error| error.to_string())?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        let guide = Guide { resolvers: self.resolvers.clone(), private: self.private.clone(), line: line.clone() };
+        let guide =
+            PinnedResolver { resolvers: self.resolvers.clone(), private: self.private.clone(), line: line.clone() };
         reqwest::Client::builder()
             .use_preconfigured_tls(tls)
             .https_only(line.tls)
@@ -121,7 +122,7 @@ fn authorities(path: &Path) -> Result<rustls::RootCertStore, String> {
 
 /// Leads a client to one host.
 #[derive(Debug)]
-struct Guide {
+struct PinnedResolver {
     resolvers: Vec<SocketAddr>,
     private: Vec<SocketAddr>,
     line: ServerAddress,
@@ -130,21 +131,21 @@ struct Guide {
 /// Why there is no way.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct NoWay(pub String);
+pub struct ConnectError(pub String);
 
-impl Resolve for Guide {
+impl Resolve for PinnedResolver {
     fn resolve(&self, name: reqwest::dns::Name) -> Resolving {
         let (resolvers, private, line) = (self.resolvers.clone(), self.private.clone(), self.line.clone());
         Box::pin(async move {
             let Host::Name(host) = &line.host else {
-                return Err(NoWay("this server has no name".to_owned()).into());
+                return Err(ConnectError("this server has no name".to_owned()).into());
             };
             if !name.as_str().eq_ignore_ascii_case(host) {
-                return Err(NoWay(format!("{} is not where this server is", name.as_str())).into());
+                return Err(ConnectError(format!("{} is not where this server is", name.as_str())).into());
             }
-            let found = look_up(&resolvers, host).await.map_err(NoWay)?;
+            let found = look_up(&resolvers, host).await.map_err(ConnectError)?;
             let vetted =
-                dial::vet(&found, line.port, &private).map_err(|why| NoWay(format!("{host} leads to {why}")))?;
+                dial::vet(&found, line.port, &private).map_err(|why| ConnectError(format!("{host} leads to {why}")))?;
             Ok::<Addrs, _>(Box::new(vetted.into_iter()))
         })
     }

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::rc::Rc;
 
-use metnos_outbound::hold::Holder;
+use metnos_outbound::secret_file::SecretFile;
 use metnos_proto::edge::AnswererEnd;
 use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolicyd, ctl_door};
 use metnos_proto::ids::{TraceId, TurnId};
@@ -100,7 +100,7 @@ pub struct Door {
     /// How the bot does, in a line; empty when there is none.
     telegram: RefCell<String>,
     /// Where the bot's token is kept.
-    token: RefCell<Result<Holder, String>>,
+    token: RefCell<Result<SecretFile, String>>,
     /// What fires without a person.
     hooks: RefCell<Rc<Hooks>>,
     /// Whose instance it is, and how many sessions each other user has.
@@ -291,7 +291,7 @@ impl Door {
     }
 
     /// Keeps the file of the bot's token, for when the owner gives one.
-    pub fn keeps_token(&self, token: Result<Holder, String>) {
+    pub fn keeps_token(&self, token: Result<SecretFile, String>) {
         *self.token.borrow_mut() = token;
     }
 

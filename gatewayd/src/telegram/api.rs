@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use metnos_outbound::hold::Key;
+use metnos_outbound::secret_file::Key;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;

@@ -24,8 +24,8 @@ pub mod view;
 use std::path::Path;
 use std::rc::Rc;
 
-use metnos_outbound::hold::{CREDENTIALS, Holder};
 use metnos_outbound::net::{Net, takes_key};
+use metnos_outbound::secret_file::{CREDENTIALS, SecretFile};
 use metnos_proto::control::Start;
 use metnos_proto::models::{Host, ServerAddress};
 use metnos_proto::msg::common::Lang;
@@ -43,7 +43,7 @@ const PLACES: usize = 4;
 /// What the bot needs from before the lock. Without a token nothing of it is in memory.
 pub struct Opened {
     /// The file of the token; none where the door has no folder.
-    token: Option<Result<Holder, String>>,
+    token: Option<Result<SecretFile, String>>,
     bot: Result<Option<Parts>, String>,
 }
 
@@ -66,7 +66,7 @@ impl Opened {
             return Self { token: None, bot: Ok(None) };
         }
         let credentials = std::env::var_os(CREDENTIALS).map(std::path::PathBuf::from);
-        let token = Holder::open(&folder, credentials.as_deref(), TOKEN).map_err(|error| error.to_string());
+        let token = SecretFile::open(&folder, credentials.as_deref(), TOKEN).map_err(|error| error.to_string());
         let bot = match &token {
             Ok(holder) if holder.key().is_none() => Ok(None),
             Ok(holder) => Parts::open(start, &folder, holder).map(Some),
@@ -101,7 +101,7 @@ impl Opened {
 }
 
 impl Parts {
-    fn open(start: &Start, folder: &Path, holder: &Holder) -> Result<Self, String> {
+    fn open(start: &Start, folder: &Path, holder: &SecretFile) -> Result<Self, String> {
         let Some(token) = holder.key().filter(|key| api::is_token(key.reveal())) else {
             return Err("what stands in the place of its token is none".to_owned());
         };

@@ -3,17 +3,17 @@
 use metnos_proto::prompt::{Message, Prompt, Stop};
 use serde_json::{Value, json};
 
-use super::{Asked, complaint, count, object, tame, text};
-use crate::bad::Bad;
-use crate::format::gather::Gather;
-use crate::format::lines::Event;
+use super::{RequestOptions, complaint, count, object, tame, text};
+use crate::error::CompletionError;
+use crate::format::accumulator::Accumulator;
+use crate::format::sse::Event;
 
 /// The most marks for a cache that a request may have.
 const MAX_MARKS: usize = 4;
 /// The tool through which a reply is asked for that must be JSON.
 const ANSWER: &str = "answer_in_json";
 
-pub(super) fn request(prompt: &Prompt, asked: Asked<'_>) -> Value {
+pub(super) fn request(prompt: &Prompt, asked: RequestOptions<'_>) -> Value {
     let marked = prompt.system.iter().filter(|block| block.cache).count();
     let mut skip = marked.saturating_sub(MAX_MARKS);
     let mut system = Vec::new();
@@ -107,17 +107,17 @@ impl Reader {
     }
 
     /// True when the answer is over.
-    pub(super) fn event(&mut self, gather: &mut Gather, event: &Event) -> Result<bool, Bad> {
+    pub(super) fn event(&mut self, gather: &mut Accumulator, event: &Event) -> Result<bool, CompletionError> {
         let value = crate::format::json::parse(event.data.as_bytes())?;
         let kind = text(&value, "type")?;
         if !event.name.is_empty() && event.name != kind {
-            return Err(Bad::broken("an event of the server has two names"));
+            return Err(CompletionError::broken("an event of the server has two names"));
         }
         if !self.begun && !matches!(kind, "message_start" | "ping" | "error") {
-            return Err(Bad::broken("the reply has no beginning"));
+            return Err(CompletionError::broken("the reply has no beginning"));
         }
         match kind {
-            "message_start" if self.begun => return Err(Bad::broken("the reply begins twice")),
+            "message_start" if self.begun => return Err(CompletionError::broken("the reply begins twice")),
             "message_start" => {
                 self.begun = true;
                 used(gather, value.pointer("/message/usage"));
@@ -144,13 +144,15 @@ impl Reader {
         Ok(false)
     }
 
-    fn begin(&mut self, gather: &mut Gather, value: &Value) -> Result<(), Bad> {
-        let index = count(value, "index").ok_or_else(|| Bad::broken("a block of the reply has no number"))?;
+    fn begin(&mut self, gather: &mut Accumulator, value: &Value) -> Result<(), CompletionError> {
+        let index =
+            count(value, "index").ok_or_else(|| CompletionError::broken("a block of the reply has no number"))?;
         if self.open.is_some() || index < self.next {
-            return Err(Bad::broken("the blocks of the reply are out of order"));
+            return Err(CompletionError::broken("the blocks of the reply are out of order"));
         }
         self.next = index.saturating_add(1);
-        let block = value.get("content_block").ok_or_else(|| Bad::broken("a block of the reply is empty"))?;
+        let block =
+            value.get("content_block").ok_or_else(|| CompletionError::broken("a block of the reply is empty"))?;
         let kind = match text(block, "type")? {
             "text" => {
                 gather.text(text(block, "text")?)?;
@@ -167,12 +169,13 @@ impl Reader {
         Ok(())
     }
 
-    fn delta(&mut self, gather: &mut Gather, value: &Value) -> Result<(), Bad> {
-        let (index, kind) = self.open.ok_or_else(|| Bad::broken("a piece of the reply belongs to no block"))?;
+    fn delta(&mut self, gather: &mut Accumulator, value: &Value) -> Result<(), CompletionError> {
+        let (index, kind) =
+            self.open.ok_or_else(|| CompletionError::broken("a piece of the reply belongs to no block"))?;
         if count(value, "index") != Some(index) {
-            return Err(Bad::broken("a piece of the reply belongs to another block"));
+            return Err(CompletionError::broken("a piece of the reply belongs to another block"));
         }
-        let delta = value.get("delta").ok_or_else(|| Bad::broken("a piece of the reply is empty"))?;
+        let delta = value.get("delta").ok_or_else(|| CompletionError::broken("a piece of the reply is empty"))?;
         match (kind, text(delta, "type")?) {
             (Kind::Text, "text_delta") => gather.text(text(delta, "text")?),
             (Kind::Call, "input_json_delta") => gather.arguments(index, text(delta, "partial_json")?),
@@ -182,7 +185,7 @@ impl Reader {
     }
 }
 
-fn used(gather: &mut Gather, usage: Option<&Value>) {
+fn used(gather: &mut Accumulator, usage: Option<&Value>) {
     let Some(usage) = usage else { return };
     if let Some(fresh) = count(usage, "input_tokens") {
         let cached = count(usage, "cache_read_input_tokens").unwrap_or(0);

@@ -4,7 +4,7 @@
 use metnos_proto::json::{JsonError, Limits, parse_strict};
 use serde_json::Value;
 
-use crate::bad::Bad;
+use crate::error::CompletionError;
 
 /// How deep values may be nested.
 pub const MAX_DEPTH: u8 = 32;
@@ -12,11 +12,11 @@ pub const MAX_DEPTH: u8 = 32;
 /// The value of a whole text, whose length is bounded by whoever has read it.
 ///
 /// # Errors
-/// [`Class::Broken`](crate::bad::Class::Broken), without the text.
-pub fn parse(text: &[u8]) -> Result<Value, Bad> {
+/// [`Class::Broken`](crate::error::Class::Broken), without the text.
+pub fn parse(text: &[u8]) -> Result<Value, CompletionError> {
     let limits = Limits { max_bytes: text.len(), max_depth: MAX_DEPTH };
     parse_strict(text, limits)
-        .map_err(|error| Bad::broken(format!("JSON of the server is not sound: {}", reason(&error))))
+        .map_err(|error| CompletionError::broken(format!("JSON of the server is not sound: {}", reason(&error))))
 }
 
 /// What is wrong, without the text: a key that stands twice is the server's, too.

@@ -3,14 +3,14 @@
 use metnos_proto::models::{Dialect, is_model_name};
 use serde_json::Value;
 
-use crate::bad::{Bad, Class, quoted};
+use crate::error::{Class, CompletionError, quoted};
 
 /// The most models of one server that are heard of.
 pub const MAX_LISTED: usize = 1_000;
 
 /// A model as its server lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedModel {
     /// What the server calls it.
     pub name: String,
     /// The most tokens of prompt and reply together, where the server says so.
@@ -21,21 +21,22 @@ pub struct Listed {
 ///
 /// # Errors
 /// When it is no list of models.
-pub fn listed(tongue: Dialect, body: &[u8]) -> Result<Vec<Listed>, Bad> {
+pub fn listed(tongue: Dialect, body: &[u8]) -> Result<Vec<ListedModel>, CompletionError> {
     let value = crate::format::json::parse(body)?;
     let (list, name) = match tongue {
         Dialect::Anthropic | Dialect::OpenAi | Dialect::Xai => (value.get("data"), "id"),
         Dialect::Ollama => (value.get("models"), "name"),
     };
-    let list = list.and_then(Value::as_array).ok_or_else(|| Bad::broken("the server's list of models is none"))?;
+    let list =
+        list.and_then(Value::as_array).ok_or_else(|| CompletionError::broken("the server's list of models is none"))?;
     let one = |entry: &Value| {
         let name = entry.get(name)?.as_str().filter(|name| is_model_name(name))?;
         let size = ["context_length", "context_window", "max_model_len", "max_input_tokens"];
         let context = size.iter().find_map(|key| entry.get(*key)?.as_u64());
         let context = context.or_else(|| entry.pointer("/meta/n_ctx_train")?.as_u64());
-        Some(Listed { name: name.to_owned(), context: context.and_then(|tokens| u32::try_from(tokens).ok()) })
+        Some(ListedModel { name: name.to_owned(), context: context.and_then(|tokens| u32::try_from(tokens).ok()) })
     };
-    let mut models: Vec<Listed> = list.iter().filter_map(one).take(MAX_LISTED).collect();
+    let mut models: Vec<ListedModel> = list.iter().filter_map(one).take(MAX_LISTED).collect();
     models.sort_by(|a, b| a.name.cmp(&b.name));
     models.dedup_by(|a, b| a.name == b.name);
     Ok(models)
@@ -45,7 +46,7 @@ pub fn listed(tongue: Dialect, body: &[u8]) -> Result<Vec<Listed>, Bad> {
 ///
 /// # Errors
 /// When it is no answer of that kind.
-pub fn shown(body: &[u8]) -> Result<(Option<u32>, Option<bool>), Bad> {
+pub fn shown(body: &[u8]) -> Result<(Option<u32>, Option<bool>), CompletionError> {
     let value = crate::format::json::parse(body)?;
     let info = value.get("model_info").and_then(Value::as_object);
     let context = info.and_then(|info| info.iter().find(|(key, _)| key.ends_with(".context_length"))?.1.as_u64());
@@ -56,7 +57,7 @@ pub fn shown(body: &[u8]) -> Result<(Option<u32>, Option<bool>), Bad> {
 
 /// What a server says went wrong; `status` where it said so instead of a reply.
 #[must_use]
-pub fn complaint(status: Option<u16>, value: &Value) -> Bad {
+pub fn complaint(status: Option<u16>, value: &Value) -> CompletionError {
     let error = value.get("error").unwrap_or(value);
     let word = |key: &str| error.get(key).and_then(Value::as_str).or_else(|| value.get(key).and_then(Value::as_str));
     let message = match error {
@@ -70,7 +71,7 @@ pub fn complaint(status: Option<u16>, value: &Value) -> Bad {
     let place = status.map_or_else(String::new, |status| format!(" ({status})"));
     let said = if message.is_empty() { quoted(&kind) } else { quoted(message) };
     let said = if said.is_empty() { "without a reason".to_owned() } else { said };
-    Bad::new(class, format!("the server refuses{place}: {said}"))
+    CompletionError::new(class, format!("the server refuses{place}: {said}"))
 }
 
 fn class_of(status: Option<u16>, kind: &str, message: &str) -> Class {

@@ -1,13 +1,13 @@
 //! The languages of models' servers, without a connection: a prompt becomes the body of a request, and the pieces of an
 //! answer become a reply. Nothing here waits, and everything a server says is presumed hostile.
 
+pub mod accumulator;
 mod anthropic;
-pub mod gather;
 pub mod json;
-pub mod lines;
 mod listing;
 mod ollama;
 mod openai;
+pub mod sse;
 #[cfg(test)]
 mod tests;
 
@@ -15,15 +15,15 @@ use metnos_proto::models::Dialect;
 use metnos_proto::prompt::{MAX_TOOL_NAME, Prompt, Reply, Stop};
 use serde_json::Value;
 
-use crate::bad::Bad;
-use crate::format::gather::{Counted, Gather};
-use crate::format::lines::{Events, Lines};
+use crate::error::CompletionError;
+use crate::format::accumulator::{Accumulator, Counted};
+use crate::format::sse::{Events, LineSplitter};
 
-pub use listing::{Listed, complaint, listed, shown};
+pub use listing::{ListedModel, complaint, listed, shown};
 
 /// What a request is made of, beside the prompt.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct RequestOptions<'a> {
     /// What the server calls the model.
     pub model: &'a str,
     /// The most tokens to answer with.
@@ -38,7 +38,7 @@ pub struct Asked<'a> {
 
 /// The body of a request.
 #[must_use]
-pub fn request(tongue: Dialect, prompt: &Prompt, asked: Asked<'_>) -> Value {
+pub fn request(tongue: Dialect, prompt: &Prompt, asked: RequestOptions<'_>) -> Value {
     match tongue {
         Dialect::Anthropic => anthropic::request(prompt, asked),
         Dialect::OpenAi | Dialect::Xai => openai::request(prompt, asked),
@@ -79,14 +79,14 @@ pub const fn stream_type(tongue: Dialect) -> &'static str {
 enum Machine {
     Anthropic(Events, anthropic::Reader),
     OpenAi(Events, openai::Reader),
-    Ollama(Lines, ollama::Reader),
+    Ollama(LineSplitter, ollama::Reader),
 }
 
 /// Reads one answer.
 #[derive(Debug)]
 pub struct Reader {
     machine: Machine,
-    gather: Gather,
+    gather: Accumulator,
     over: bool,
 }
 
@@ -97,16 +97,16 @@ impl Reader {
         let machine = match tongue {
             Dialect::Anthropic => Machine::Anthropic(Events::default(), anthropic::Reader::new(structured)),
             Dialect::OpenAi | Dialect::Xai => Machine::OpenAi(Events::default(), openai::Reader::default()),
-            Dialect::Ollama => Machine::Ollama(Lines::default(), ollama::Reader::default()),
+            Dialect::Ollama => Machine::Ollama(LineSplitter::default(), ollama::Reader::default()),
         };
-        Self { machine, gather: Gather::new(max_tokens), over: false }
+        Self { machine, gather: Accumulator::new(max_tokens), over: false }
     }
 
     /// Takes the next piece, cut anywhere. True when the answer is over; what comes behind its end is not read.
     ///
     /// # Errors
     /// When it is no answer, is too much of one, or says that something went wrong.
-    pub fn push(&mut self, piece: &[u8]) -> Result<bool, Bad> {
+    pub fn push(&mut self, piece: &[u8]) -> Result<bool, CompletionError> {
         match &mut self.machine {
             Machine::Anthropic(events, reader) => {
                 for event in events.push(piece)? {
@@ -140,7 +140,7 @@ impl Reader {
     ///
     /// # Errors
     /// When the answer had not.
-    pub fn end(&mut self) -> Result<(), Bad> {
+    pub fn end(&mut self) -> Result<(), CompletionError> {
         if let Machine::Ollama(lines, reader) = &mut self.machine
             && !self.over
             && let Some(line) = lines.rest()?
@@ -151,7 +151,7 @@ impl Reader {
         if self.over || matches!(self.machine, Machine::OpenAi(..)) && self.gather.has_stopped() {
             return Ok(());
         }
-        Err(Bad::broken("the connection ended in the middle of the reply"))
+        Err(CompletionError::broken("the connection ended in the middle of the reply"))
     }
 
     /// What the model has said so far.
@@ -206,10 +206,10 @@ fn count(value: &Value, key: &str) -> Option<u64> {
 }
 
 /// A text that must be one where it is there at all.
-fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str, Bad> {
+fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str, CompletionError> {
     match value.get(key) {
         None | Some(Value::Null) => Ok(""),
         Some(Value::String(text)) => Ok(text),
-        Some(_) => Err(Bad::broken(format!("`{key}` of the server is no text"))),
+        Some(_) => Err(CompletionError::broken(format!("`{key}` of the server is no text"))),
     }
 }

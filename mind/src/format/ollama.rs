@@ -3,11 +3,11 @@
 use metnos_proto::prompt::{Message, Prompt, Stop};
 use serde_json::{Value, json};
 
-use super::{Asked, complaint, count, object, tame, text};
-use crate::bad::Bad;
-use crate::format::gather::Gather;
+use super::{RequestOptions, complaint, count, object, tame, text};
+use crate::error::CompletionError;
+use crate::format::accumulator::Accumulator;
 
-pub(super) fn request(prompt: &Prompt, asked: Asked<'_>) -> Value {
+pub(super) fn request(prompt: &Prompt, asked: RequestOptions<'_>) -> Value {
     let mut options = json!({ "num_predict": asked.max_tokens });
     // Left to itself the server cuts a long prompt without a word.
     if let Some(context) = asked.context {
@@ -71,13 +71,13 @@ pub(super) struct Reader {
 
 impl Reader {
     /// True when the answer is over.
-    pub(super) fn line(&mut self, gather: &mut Gather, line: &str) -> Result<bool, Bad> {
+    pub(super) fn line(&mut self, gather: &mut Accumulator, line: &str) -> Result<bool, CompletionError> {
         if line.trim().is_empty() {
             return Ok(false);
         }
         let value = crate::format::json::parse(line.as_bytes())?;
         if !value.is_object() {
-            return Err(Bad::broken("a piece of the reply is no object"));
+            return Err(CompletionError::broken("a piece of the reply is no object"));
         }
         if value.get("error").is_some_and(|error| !error.is_null()) {
             return Err(complaint(None, &value));
@@ -91,13 +91,13 @@ impl Reader {
                         self.call(gather, call)?;
                     }
                 }
-                Some(_) => return Err(Bad::broken("`tool_calls` of the server is no list")),
+                Some(_) => return Err(CompletionError::broken("`tool_calls` of the server is no list")),
             }
         }
         match value.get("done") {
             None | Some(Value::Bool(false)) => return Ok(false),
             Some(Value::Bool(true)) => {}
-            Some(_) => return Err(Bad::broken("`done` of the server is neither true nor false")),
+            Some(_) => return Err(CompletionError::broken("`done` of the server is neither true nor false")),
         }
         gather.stopped(if text(&value, "done_reason")? == "length" { Stop::Length } else { Stop::End });
         // A prompt that was read from the cache whole is not counted again.
@@ -106,8 +106,9 @@ impl Reader {
         Ok(true)
     }
 
-    fn call(&mut self, gather: &mut Gather, call: &Value) -> Result<(), Bad> {
-        let function = call.get("function").ok_or_else(|| Bad::broken("a call of the server has no function"))?;
+    fn call(&mut self, gather: &mut Accumulator, call: &Value) -> Result<(), CompletionError> {
+        let function =
+            call.get("function").ok_or_else(|| CompletionError::broken("a call of the server has no function"))?;
         let key = self.calls;
         self.calls += 1;
         gather.call(key, text(call, "id")?, text(function, "name")?)?;

@@ -4,15 +4,15 @@
 use metnos_proto::prompt::{Message, Prompt, Stop};
 use serde_json::{Value, json};
 
-use super::{Asked, complaint, count, tame, text};
-use crate::bad::Bad;
-use crate::format::gather::Gather;
-use crate::format::lines::Event;
+use super::{RequestOptions, complaint, count, tame, text};
+use crate::error::CompletionError;
+use crate::format::accumulator::Accumulator;
+use crate::format::sse::Event;
 
 /// The name of the schema that a reply must fit.
 const SCHEMA: &str = "reply";
 
-pub(super) fn request(prompt: &Prompt, asked: Asked<'_>) -> Value {
+pub(super) fn request(prompt: &Prompt, asked: RequestOptions<'_>) -> Value {
     let mut body = json!({
         "model": asked.model,
         "stream": true,
@@ -91,13 +91,17 @@ pub(super) struct Reader {
 
 impl Reader {
     /// True when the answer is over.
-    pub(super) fn event(&mut self, gather: &mut Gather, event: &Event) -> Result<bool, Bad> {
+    pub(super) fn event(&mut self, gather: &mut Accumulator, event: &Event) -> Result<bool, CompletionError> {
         if event.data.trim() == "[DONE]" {
-            return if gather.has_stopped() { Ok(true) } else { Err(Bad::broken("the reply ends without a reason")) };
+            return if gather.has_stopped() {
+                Ok(true)
+            } else {
+                Err(CompletionError::broken("the reply ends without a reason"))
+            };
         }
         let value = crate::format::json::parse(event.data.as_bytes())?;
         if !value.is_object() {
-            return Err(Bad::broken("a piece of the reply is no object"));
+            return Err(CompletionError::broken("a piece of the reply is no object"));
         }
         if value.get("error").is_some_and(|error| !error.is_null()) {
             return Err(complaint(None, &value));
@@ -106,7 +110,7 @@ impl Reader {
         let choice = match value.get("choices") {
             None | Some(Value::Null) => None,
             Some(Value::Array(choices)) => choices.iter().find(|choice| count(choice, "index").unwrap_or(0) == 0),
-            Some(_) => return Err(Bad::broken("`choices` of the server is no list")),
+            Some(_) => return Err(CompletionError::broken("`choices` of the server is no list")),
         };
         let Some(choice) = choice else { return Ok(false) };
         if let Some(delta) = choice.get("delta").filter(|delta| !delta.is_null()) {
@@ -125,12 +129,12 @@ impl Reader {
         Ok(false)
     }
 
-    fn delta(&mut self, gather: &mut Gather, delta: &Value) -> Result<(), Bad> {
+    fn delta(&mut self, gather: &mut Accumulator, delta: &Value) -> Result<(), CompletionError> {
         gather.text(text(delta, "content")?)?;
         let calls = match delta.get("tool_calls") {
             None | Some(Value::Null) => return Ok(()),
             Some(Value::Array(calls)) => calls,
-            Some(_) => return Err(Bad::broken("`tool_calls` of the server is no list")),
+            Some(_) => return Err(CompletionError::broken("`tool_calls` of the server is no list")),
         };
         for call in calls {
             let id = text(call, "id")?;
@@ -154,7 +158,7 @@ impl Reader {
     }
 }
 
-fn used(gather: &mut Gather, usage: Option<&Value>) {
+fn used(gather: &mut Accumulator, usage: Option<&Value>) {
     let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
     let Some(read) = count(usage, "prompt_tokens") else { return };
     let written = count(usage, "completion_tokens").unwrap_or(0);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::bad::Class;
+use crate::error::Class;
 
 const ANTHROPIC: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":5,\"cache_read_input_tokens\":100,\"cache_creation_input_tokens\":7,\"output_tokens\":1}}}\n\n",
@@ -43,7 +43,7 @@ const OLLAMA: &str = concat!(
 const ALL: [(Dialect, &str); 4] =
     [(Dialect::Anthropic, ANTHROPIC), (Dialect::OpenAi, OPENAI), (Dialect::Xai, OPENAI), (Dialect::Ollama, OLLAMA)];
 
-fn read(tongue: Dialect, pieces: &[&[u8]]) -> Result<(Reply, Counted), Bad> {
+fn read(tongue: Dialect, pieces: &[&[u8]]) -> Result<(Reply, Counted), CompletionError> {
     let mut reader = Reader::new(tongue, 100, false);
     for piece in pieces {
         if reader.push(piece)? {
@@ -184,8 +184,8 @@ fn prompt() -> Prompt {
     }
 }
 
-fn asked() -> Asked<'static> {
-    Asked { model: "m", max_tokens: 7, context: Some(4096), original: false, plain_json: false }
+fn asked() -> RequestOptions<'static> {
+    RequestOptions { model: "m", max_tokens: 7, context: Some(4096), original: false, plain_json: false }
 }
 
 #[test]
@@ -218,11 +218,11 @@ fn a_prompt_is_said_in_openais_and_ollamas_words() {
     assert_eq!((&body["max_tokens"], &body["stream_options"]["include_usage"]), (&json!(7), &json!(true)));
     assert_eq!(body["messages"][2]["tool_calls"][0]["function"]["arguments"], "{\"unreadable\":\"no json\"}");
     assert_eq!(body["messages"][3]["role"], "tool");
-    let original = request(Dialect::OpenAi, &prompt(), Asked { original: true, ..asked() });
+    let original = request(Dialect::OpenAi, &prompt(), RequestOptions { original: true, ..asked() });
     assert_eq!((original.get("max_tokens"), &original["max_completion_tokens"]), (None, &json!(7)));
     let structured = Prompt { schema: Some(json!({"type": "object"})), ..prompt() };
     assert_eq!(request(Dialect::Xai, &structured, asked())["response_format"]["type"], "json_schema");
-    let plain = request(Dialect::OpenAi, &structured, Asked { plain_json: true, ..asked() });
+    let plain = request(Dialect::OpenAi, &structured, RequestOptions { plain_json: true, ..asked() });
     assert_eq!(plain["response_format"]["type"], "json_object");
     let body = request(Dialect::Ollama, &structured, asked());
     assert_eq!((&body["format"]["type"], &body["options"]["num_ctx"]), (&json!("object"), &json!(4096)));
@@ -243,7 +243,10 @@ fn a_reply_in_json_is_text_and_no_call() {
 fn models_are_listed_and_what_cannot_be_written_down_is_left_out() {
     let body = br#"{"data":[{"id":"b","context_length":8192},{"id":"a"},{"id":"two words"},{"id":7},{"id":"a"}]}"#;
     let names = listed(Dialect::OpenAi, body).unwrap();
-    assert_eq!(names, [Listed { name: "a".into(), context: None }, Listed { name: "b".into(), context: Some(8192) }]);
+    assert_eq!(
+        names,
+        [ListedModel { name: "a".into(), context: None }, ListedModel { name: "b".into(), context: Some(8192) }]
+    );
     assert_eq!(listed(Dialect::Ollama, br#"{"models":[{"name":"q:1b"}]}"#).unwrap()[0].name, "q:1b");
     assert!(listed(Dialect::Anthropic, br#"{"models":[]}"#).is_err());
     let body = br#"{"model_info":{"llama.context_length":4096},"capabilities":["completion","tools"]}"#;

@@ -1,4 +1,4 @@
-//! What the keys of models' servers are called: each is a secret that [`metnos_outbound::hold`] keeps, here and nowhere else.
+//! What the keys of models' servers are called: each is a secret that [`metnos_outbound::secret_file`] keeps, here and nowhere else.
 
 /// mind's own folder in the instance.
 pub const FOLDER: &str = ".mind";

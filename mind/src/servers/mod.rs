@@ -1,22 +1,22 @@
 //! The configured servers with their keys, opened before the lock.
 
+pub mod fair_queue;
 pub mod keys;
-pub mod lanes;
 pub mod registry;
 pub mod substrate;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use metnos_outbound::hold::{CREDENTIALS, Holder};
 use metnos_outbound::net::Net;
+use metnos_outbound::secret_file::{CREDENTIALS, SecretFile};
 use metnos_proto::control::Start;
 
 use crate::mind::Mind;
+use crate::servers::fair_queue::Lane;
 use crate::servers::keys::{FOLDER, name_of};
-use crate::servers::lanes::Lane;
 use crate::servers::registry::Registry;
-use crate::servers::substrate::{Patience, Substrate};
+use crate::servers::substrate::{Substrate, Timeouts};
 
 /// What mind holds open when it locks itself.
 pub struct Servers {
@@ -40,9 +40,9 @@ impl Servers {
         let folder = Path::new(&start.instance).join(FOLDER);
         let credentials = std::env::var_os(CREDENTIALS).map(PathBuf::from);
         let seconds = |seconds: u32| Duration::from_secs(seconds.into());
-        let patience = Patience { first: seconds(settings.first_seconds), between: seconds(settings.between_seconds) };
+        let patience = Timeouts { first: seconds(settings.first_seconds), between: seconds(settings.between_seconds) };
         let substrates = registry.substrates.iter().map(|line| {
-            let key = Holder::open(&folder, credentials.as_deref(), &name_of(&line.name));
+            let key = SecretFile::open(&folder, credentials.as_deref(), &name_of(&line.name));
             let key = key.map_err(|error| error.to_string()).inspect_err(|why| tracing::error!("{why}"));
             let client = net.client(&line.server, Lane::Planner.places());
             let client = client.inspect_err(|why| tracing::error!(substrate = line.name, "{why}"));

@@ -7,7 +7,7 @@ use metnos_proto::control::ModelSettings;
 use metnos_proto::models::{ContextLine, Dialect, ModelName, PriceLine, ROLES, SubstrateLine};
 use metnos_proto::msg::mind::Usage;
 
-use crate::format::gather::Counted;
+use crate::format::accumulator::Counted;
 
 /// Prices are for so many tokens.
 const PER: u128 = 1_000_000;

@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::time::{Duration, Instant, SystemTime};
 
-use metnos_outbound::hold::{Holder, Origin};
 use metnos_outbound::net::takes_key;
+use metnos_outbound::secret_file::{Origin, SecretFile};
 use metnos_proto::models::{Dialect, SubstrateLine};
 use metnos_proto::msg::sandboxd::MIN_REDACTED_SECRET;
 use metnos_proto::prompt::{Prompt, Reply, Stop};
@@ -16,11 +16,11 @@ use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, 
 use reqwest::{Method, Response};
 
 use crate::answer::{all, innermost, unreachable};
-use crate::bad::{Bad, Class};
-use crate::format::gather::Counted;
-use crate::format::{self, Asked, Listed, Reader};
+use crate::error::{Class, CompletionError};
+use crate::format::accumulator::Counted;
+use crate::format::{self, ListedModel, Reader, RequestOptions};
 use crate::limits::{exhausted, retry_after};
-use crate::servers::lanes::Places;
+use crate::servers::fair_queue::FairQueue;
 
 /// How often a server is asked for one thought.
 pub const TRIES: u32 = 3;
@@ -40,11 +40,11 @@ pub const MAX_STREAM: usize = 64 << 20;
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 /// What a server says that a model takes: tokens, and whether it calls tools.
-pub type Takes = (Option<u32>, Option<bool>);
+pub type ModelFeatures = (Option<u32>, Option<bool>);
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct Timeouts {
     /// Until a reply begins.
     pub first: Duration,
     /// Between two pieces of it.
@@ -57,14 +57,14 @@ pub struct Substrate {
     /// What the owner wrote.
     pub line: SubstrateLine,
     /// Its places.
-    pub places: Places,
-    patience: Patience,
+    pub places: FairQueue,
+    patience: Timeouts,
     client: Result<reqwest::Client, String>,
-    key: RefCell<Result<Holder, String>>,
+    key: RefCell<Result<SecretFile, String>>,
     /// Models that it has not, or not any more.
     stale: RefCell<HashSet<String>>,
     /// What it has said that its models take.
-    said: RefCell<HashMap<String, Takes>>,
+    said: RefCell<HashMap<String, ModelFeatures>>,
     /// Whether it answered when last asked.
     reachable: Cell<bool>,
     /// It does not know a schema by name.
@@ -75,7 +75,7 @@ pub struct Substrate {
 
 /// A thought that is asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct CompletionRequest<'a> {
     /// What the server calls the model.
     pub model: &'a str,
     /// The prompt.
@@ -90,9 +90,9 @@ pub struct Wanted<'a> {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Came {
+pub struct Completion {
     /// The reply, or why there is none.
-    pub reply: Result<Reply, Bad>,
+    pub reply: Result<Reply, CompletionError>,
     /// Whether anything of a reply had come: then nobody may be asked in its place.
     pub produced: bool,
     /// What the server says was used; `None` when it cannot have used anything.
@@ -104,7 +104,7 @@ pub struct Came {
 }
 
 /// Hears the pieces of a thought.
-pub trait Hears {
+pub trait StreamListener {
     /// The next piece of the text.
     fn piece(&self, text: &str) -> impl Future<Output = ()>;
     /// Comes to an end when nobody wants the thought any more.
@@ -117,12 +117,12 @@ impl Substrate {
     pub fn new(
         line: SubstrateLine,
         parallel: u32,
-        patience: Patience,
+        patience: Timeouts,
         client: Result<reqwest::Client, String>,
-        key: Result<Holder, String>,
+        key: Result<SecretFile, String>,
     ) -> Self {
         Self {
-            places: Places::of_one(parallel),
+            places: FairQueue::of_one(parallel),
             line,
             patience,
             client,
@@ -140,7 +140,7 @@ impl Substrate {
     /// # Errors
     /// In a sentence.
     pub fn key_origin(&self) -> Result<Origin, String> {
-        self.key.borrow().as_ref().map(Holder::origin).map_err(Clone::clone)
+        self.key.borrow().as_ref().map(SecretFile::origin).map_err(Clone::clone)
     }
 
     /// Keeps this key from now on; an empty one takes it away.
@@ -171,7 +171,7 @@ impl Substrate {
 
     /// What it has said that a model takes.
     #[must_use]
-    pub fn said(&self, model: &str) -> Option<Takes> {
+    pub fn said(&self, model: &str) -> Option<ModelFeatures> {
         self.said.borrow().get(model).copied()
     }
 
@@ -179,7 +179,7 @@ impl Substrate {
     ///
     /// # Errors
     /// Why not.
-    pub async fn health(&self) -> Result<(), Bad> {
+    pub async fn health(&self) -> Result<(), CompletionError> {
         self.discover_models().await.map(drop)
     }
 
@@ -187,7 +187,7 @@ impl Substrate {
     ///
     /// # Errors
     /// When it does not say.
-    pub async fn discover_models(&self) -> Result<Vec<Listed>, Bad> {
+    pub async fn discover_models(&self) -> Result<Vec<ListedModel>, CompletionError> {
         let body = self.get(format::models_path(self.line.tongue)).await;
         let models = self.heard(body.and_then(|body| format::listed(self.line.tongue, &body)))?;
         let mut said = self.said.borrow_mut();
@@ -200,7 +200,7 @@ impl Substrate {
     }
 
     /// Says of one model whether it is among those that the server lists.
-    pub fn compare(&self, models: &[Listed], model: &str) {
+    pub fn compare(&self, models: &[ListedModel], model: &str) {
         // Ollama lists a model under its full name, and knows it by the short one too.
         let there = models.iter().any(|one| one.name == model || one.name.strip_suffix(":latest") == Some(model));
         if there {
@@ -223,7 +223,7 @@ impl Substrate {
     }
 
     /// A thought of one of its models.
-    pub async fn invoke(&self, wanted: Wanted<'_>, hears: &impl Hears) -> Came {
+    pub async fn invoke(&self, wanted: CompletionRequest<'_>, hears: &impl StreamListener) -> Completion {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -253,14 +253,14 @@ impl Substrate {
                 }
                 Some(pause) => tokio::select! {
                     () = tokio::time::sleep(pause) => {}
-                    () = hears.stopped() => return Came { reply: Ok(nothing_said()), ..came },
+                    () = hears.stopped() => return Completion { reply: Ok(nothing_said()), ..came },
                 },
             }
         }
     }
 
     /// How long to wait before the next try; `None`: not at all, do not try.
-    fn pause(&self, bad: &Bad, tries: u32) -> Option<Duration> {
+    fn pause(&self, bad: &CompletionError, tries: u32) -> Option<Duration> {
         let doubled = PAUSE_MS << (tries - 1).min(8);
         let chance = getrandom::u64().unwrap_or(0) % (doubled / 2 + 1);
         let own = Duration::from_millis(doubled + chance);
@@ -271,8 +271,8 @@ impl Substrate {
         }
     }
 
-    async fn once(&self, wanted: Wanted<'_>, hears: &impl Hears) -> Came {
-        let asked = Asked {
+    async fn once(&self, wanted: CompletionRequest<'_>, hears: &impl StreamListener) -> Completion {
+        let asked = RequestOptions {
             model: wanted.model,
             max_tokens: wanted.max_tokens,
             context: wanted.context,
@@ -286,22 +286,29 @@ impl Substrate {
             biased;
             () = hears.stopped() => Ok(()),
             ended = self.stream(&sent, &mut reader, &mut began, hears) => ended,
-            () = tokio::time::sleep_until(wanted.until.into()) => Err(Bad::new(Class::Late, "the thought took longer than it may")),
+            () = tokio::time::sleep_until(wanted.until.into()) => Err(CompletionError::new(Class::Late, "the thought took longer than it may")),
         };
         // The response is dropped by now, and its connection with it unless all of it was read.
         let (produced, written, counted) = (reader.produced(), reader.written(), reader.counted());
         let late = matches!(&ended, Err(bad) if bad.class == Class::Late);
         let counted = (began || late || ended.is_ok()).then_some(counted);
-        Came { reply: ended.map(|()| reader.reply(Stop::Stopped)), produced, counted, written, sent }
+        Completion { reply: ended.map(|()| reader.reply(Stop::Stopped)), produced, counted, written, sent }
     }
 
-    async fn stream(&self, sent: &[u8], reader: &mut Reader, began: &mut bool, hears: &impl Hears) -> Result<(), Bad> {
+    async fn stream(
+        &self,
+        sent: &[u8],
+        reader: &mut Reader,
+        began: &mut bool,
+        hears: &impl StreamListener,
+    ) -> Result<(), CompletionError> {
         self.left_alone()?;
         let tongue = self.line.tongue;
         let path = format::think_path(tongue);
         let first = Instant::now() + self.patience.first;
-        let late =
-            |what: &str, within: Duration| Bad::new(Class::Late, format!("{what} within {} s", within.as_secs_f32()));
+        let late = |what: &str, within: Duration| {
+            CompletionError::new(Class::Late, format!("{what} within {} s", within.as_secs_f32()))
+        };
         let request = self.request(Method::POST, path, Some(sent.to_vec()), format::stream_type(tongue))?;
         let no_first = || late("the server has not begun to reply", self.patience.first);
         let response = tokio::time::timeout_at(first.into(), request.send()).await.map_err(|_| no_first())?;
@@ -319,13 +326,13 @@ impl Substrate {
                 if read == 0 { no_first() } else { late("the server has said nothing more", self.patience.between) }
             })?;
             let Some(piece) =
-                next.map_err(|error| Bad::broken(format!("the connection broke: {}", innermost(&error))))?
+                next.map_err(|error| CompletionError::broken(format!("the connection broke: {}", innermost(&error))))?
             else {
                 return reader.end();
             };
             read = read.saturating_add(piece.len());
             if read > MAX_STREAM {
-                return Err(Bad::too_much("the stream", MAX_STREAM));
+                return Err(CompletionError::too_much("the stream", MAX_STREAM));
             }
             let over = reader.push(&piece)?;
             let said = reader.said();
@@ -348,19 +355,19 @@ impl Substrate {
         self.alone_until.set(until.max(self.alone_until.get()));
     }
 
-    fn left_alone(&self) -> Result<(), Bad> {
+    fn left_alone(&self) -> Result<(), CompletionError> {
         let left = self.alone_until.get().map(|until| until.saturating_duration_since(Instant::now()));
         match left.filter(|left| !left.is_zero()) {
             None => Ok(()),
             Some(left) => {
                 let why = format!("the server wants to be left alone for {} s more", left.as_secs() + 1);
-                Err(Bad { after: Some(left), ..Bad::new(Class::Limited, why) })
+                Err(CompletionError { after: Some(left), ..CompletionError::new(Class::Limited, why) })
             }
         }
     }
 
     /// Whether a response is one that can be read.
-    async fn admissible(&self, response: &mut Response, wanted: &str) -> Result<(), Bad> {
+    async fn admissible(&self, response: &mut Response, wanted: &str) -> Result<(), CompletionError> {
         let status = response.status().as_u16();
         if status != 200 {
             let spent = || exhausted(response.headers(), SystemTime::now()).filter(|_| status == 429);
@@ -369,7 +376,7 @@ impl Substrate {
                 self.leave_alone(after);
             }
             if (300..400).contains(&status) {
-                return Err(Bad::new(
+                return Err(CompletionError::new(
                     Class::Rejected,
                     format!("the server sends elsewhere ({status}), which is not followed: correct its address"),
                 ));
@@ -384,7 +391,7 @@ impl Substrate {
             |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or("");
         let encoding = header(CONTENT_ENCODING);
         if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") {
-            return Err(Bad::broken("the server compresses what was asked for as it is"));
+            return Err(CompletionError::broken("the server compresses what was asked for as it is"));
         }
         let kind = header(CONTENT_TYPE).split(';').next().unwrap_or("").trim().to_ascii_lowercase();
         // Some servers announce lines of JSON as JSON.
@@ -394,7 +401,10 @@ impl Substrate {
         if fits {
             Ok(())
         } else {
-            Err(Bad::broken(format!("the server announces `{}` instead of `{wanted}`", crate::bad::quoted(&kind))))
+            Err(CompletionError::broken(format!(
+                "the server announces `{}` instead of `{wanted}`",
+                crate::error::quoted(&kind)
+            )))
         }
     }
 
@@ -402,14 +412,14 @@ impl Substrate {
     #[must_use]
     pub fn key_in(&self, prompt: &str) -> bool {
         let holder = self.key.borrow();
-        let key = holder.as_ref().ok().and_then(Holder::key);
+        let key = holder.as_ref().ok().and_then(SecretFile::key);
         key.is_some_and(|key| key.reveal().len() >= MIN_REDACTED_SECRET && prompt.contains(key.reveal()))
     }
 
     /// A server can repeat the key that it was sent: then its words are not passed on.
-    fn scrubbed(&self, bad: Bad) -> Bad {
+    fn scrubbed(&self, bad: CompletionError) -> CompletionError {
         let holder = self.key.borrow();
-        let key = holder.as_ref().ok().and_then(Holder::key);
+        let key = holder.as_ref().ok().and_then(SecretFile::key);
         // Also a part of it that is long enough to be one.
         let told = key.is_some_and(|key| {
             let key = key.reveal().as_bytes();
@@ -417,17 +427,20 @@ impl Substrate {
             key.windows(part).any(|part| bad.why.as_bytes().windows(part.len()).any(|said| said == part))
         });
         if told {
-            Bad { why: "the server refuses, and repeats the key in its answer, which is left out".to_owned(), ..bad }
+            CompletionError {
+                why: "the server refuses, and repeats the key in its answer, which is left out".to_owned(),
+                ..bad
+            }
         } else {
             bad
         }
     }
 
-    async fn get(&self, path: &str) -> Result<Vec<u8>, Bad> {
+    async fn get(&self, path: &str) -> Result<Vec<u8>, CompletionError> {
         self.small(Method::GET, path, None).await
     }
 
-    async fn small(&self, method: Method, path: &str, body: Option<Vec<u8>>) -> Result<Vec<u8>, Bad> {
+    async fn small(&self, method: Method, path: &str, body: Option<Vec<u8>>) -> Result<Vec<u8>, CompletionError> {
         const JSON: &str = "application/json";
         let within = Duration::from_millis(LIST_WITHIN_MS);
         let asked = async {
@@ -438,7 +451,7 @@ impl Substrate {
         };
         tokio::time::timeout(within, asked)
             .await
-            .unwrap_or_else(|_| Err(Bad::new(Class::Late, format!("no answer within {LIST_WITHIN_MS} ms"))))
+            .unwrap_or_else(|_| Err(CompletionError::new(Class::Late, format!("no answer within {LIST_WITHIN_MS} ms"))))
     }
 
     fn request(
@@ -447,8 +460,8 @@ impl Substrate {
         path: &str,
         body: Option<Vec<u8>>,
         accept: &'static str,
-    ) -> Result<reqwest::RequestBuilder, Bad> {
-        let client = self.client.as_ref().map_err(|why| Bad::new(Class::Unreachable, why.clone()))?;
+    ) -> Result<reqwest::RequestBuilder, CompletionError> {
+        let client = self.client.as_ref().map_err(|why| CompletionError::new(Class::Unreachable, why.clone()))?;
         let url = format!("{}{path}", self.line.server.url());
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
@@ -457,15 +470,15 @@ impl Substrate {
             headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
         }
         let holder = self.key.borrow();
-        if let Some(key) = holder.as_ref().ok().and_then(Holder::key).filter(|_| takes_key(&self.line.server)) {
+        if let Some(key) = holder.as_ref().ok().and_then(SecretFile::key).filter(|_| takes_key(&self.line.server)) {
             let bearer = self.line.tongue != Dialect::Anthropic;
             let text = zeroize::Zeroizing::new(if bearer {
                 format!("Bearer {}", key.reveal())
             } else {
                 key.reveal().to_owned()
             });
-            let mut value =
-                HeaderValue::from_str(&text).map_err(|_| Bad::new(Class::Key, "the key cannot be a header"))?;
+            let mut value = HeaderValue::from_str(&text)
+                .map_err(|_| CompletionError::new(Class::Key, "the key cannot be a header"))?;
             value.set_sensitive(true);
             headers.insert(
                 if bearer { AUTHORIZATION } else { reqwest::header::HeaderName::from_static("x-api-key") },
@@ -479,7 +492,7 @@ impl Substrate {
         Ok(request)
     }
 
-    fn heard<T>(&self, result: Result<T, Bad>) -> Result<T, Bad> {
+    fn heard<T>(&self, result: Result<T, CompletionError>) -> Result<T, CompletionError> {
         let there = !matches!(&result, Err(bad) if matches!(bad.class, Class::Unreachable | Class::Late | Class::Key));
         self.reachable.set(there);
         result.map_err(|bad| {
@@ -488,7 +501,7 @@ impl Substrate {
             } else {
                 String::new()
             };
-            Bad { why: format!("{}: {}{remedy}", self.line.name, bad.why), ..bad }
+            CompletionError { why: format!("{}: {}{remedy}", self.line.name, bad.why), ..bad }
         })
     }
 }

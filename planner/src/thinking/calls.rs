@@ -20,7 +20,7 @@ pub enum State {
     /// policyd decides, or it runs.
     Running,
     /// It ran.
-    Ran(Left),
+    Ran(RunResult),
     /// It was refused; the reason, and what to do about it.
     Denied(String),
     /// It waits for somebody's word.
@@ -31,7 +31,7 @@ pub enum State {
 
 /// What a run has left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Left {
+pub struct RunResult {
     /// Names it; [`HandleId::NONE`] when it cannot be looked at.
     pub handle: HandleId,
     /// How it ended.
@@ -44,7 +44,7 @@ pub struct Left {
 
 /// One call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct One {
+pub struct CallEntry {
     /// Its number.
     pub place: CallRef,
     /// The executor.
@@ -60,7 +60,7 @@ pub struct One {
 /// All of them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calls {
-    list: Vec<One>,
+    list: Vec<CallEntry>,
     /// What was refused: digests of executor and arguments.
     denied: BTreeSet<String>,
     /// Why, of those that were refused since this turn was taken up.
@@ -72,7 +72,7 @@ pub struct Calls {
 
 /// Why a call was not taken on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotTaken {
+pub enum CallRejection {
     /// For the model to mend.
     Say(String),
     /// It was refused before, in an earlier reply.
@@ -99,9 +99,9 @@ impl Calls {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn add(&mut self, draft: Draft) -> Result<CallRef, NotTaken> {
+    pub fn add(&mut self, draft: Draft) -> Result<CallRef, CallRejection> {
         if self.list.len() >= MAX_CALLS {
-            return Err(NotTaken::Bound);
+            return Err(CallRejection::Bound);
         }
         let identity = identity(&draft.executor, &draft.arguments);
         if self.denied.contains(&identity) {
@@ -116,36 +116,38 @@ impl Calls {
             });
             // What is left of a turn that was put aside has the words alone.
             let plain = || Refusal::new(RefusalCode::Denied, "", why.unwrap_or_default());
-            return Err(NotTaken::Repeated(self.refused.get(&identity).cloned().unwrap_or_else(plain)));
+            return Err(CallRejection::Repeated(self.refused.get(&identity).cloned().unwrap_or_else(plain)));
         }
         let place = self.next();
-        let sites =
-            json::references(&draft.arguments, MAX_REFERENCES).map_err(|error| NotTaken::Say(error.to_string()))?;
+        let sites = json::references(&draft.arguments, MAX_REFERENCES)
+            .map_err(|error| CallRejection::Say(error.to_string()))?;
         let mut needs: Vec<CallRef> = sites.iter().map(|site| site.call).collect();
         needs.sort_unstable();
         needs.dedup();
         if let Some(wrong) = needs.iter().find(|need| need.0 == 0 || **need >= place) {
-            return Err(NotTaken::Say(format!("`{wrong}` is no earlier call than this one, which would be {place}")));
+            return Err(CallRejection::Say(format!(
+                "`{wrong}` is no earlier call than this one, which would be {place}"
+            )));
         }
         let made = self.made.entry(identity).or_default();
         if *made >= MAX_SAME {
             let why = format!("this very call was made {MAX_SAME} times in this turn; its results are kept");
-            return Err(NotTaken::Say(why));
+            return Err(CallRejection::Say(why));
         }
         *made += 1;
         let Draft { executor, arguments } = draft;
-        self.list.push(One { place, executor, arguments, needs, state: State::Pending });
+        self.list.push(CallEntry { place, executor, arguments, needs, state: State::Pending });
         Ok(place)
     }
 
     /// The call of this number.
     #[must_use]
-    pub fn get(&self, place: CallRef) -> Option<&One> {
+    pub fn get(&self, place: CallRef) -> Option<&CallEntry> {
         self.list.get(usize::from(place.0).checked_sub(1)?)
     }
 
     /// All of them, in order.
-    pub fn each(&self) -> impl Iterator<Item = &One> {
+    pub fn each(&self) -> impl Iterator<Item = &CallEntry> {
         self.list.iter()
     }
 
@@ -198,7 +200,7 @@ impl Calls {
     }
 
     /// A call ran.
-    pub fn ran(&mut self, place: CallRef, result: Left) {
+    pub fn ran(&mut self, place: CallRef, result: RunResult) {
         self.set(place, State::Ran(result));
     }
 
@@ -233,7 +235,7 @@ impl Calls {
     }
 }
 
-impl One {
+impl CallEntry {
     fn identity(&self) -> String {
         identity(&self.executor, &self.arguments)
     }

@@ -10,11 +10,11 @@ use metnos_proto::msg::policyd::Slot;
 use metnos_proto::prompt::{Message, Prompt, Reply, Stop};
 use serde::{Deserialize, Serialize};
 
-use super::calls::{Calls, Left, State};
+use super::calls::{Calls, RunResult, State};
 use super::data;
 use super::prompt::{Frame, size};
-use super::reply::{Heard, Look, hear};
-use super::speech::{self, Why};
+use super::reply::{ParsedReply, ResultRequest, hear};
+use super::speech::{self, EndReason};
 use super::{
     BYTES_PER_TOKEN, FUND_TOKENS, MAX_PROMPT, MAX_SAID, MAX_THOUGHTS, MAX_TOKENS, MAX_USELESS, REPLY_TOKENS, Wish,
 };
@@ -38,7 +38,7 @@ pub enum Event {
     /// The intent is registered, as far as policyd found it in the words.
     Frozen,
     /// A call ran.
-    Ran(CallRef, Left),
+    Ran(CallRef, RunResult),
     /// A call was refused, or waits.
     Denied(CallRef, Refusal),
     /// A result was released, and the context stands there now.
@@ -57,7 +57,7 @@ pub struct Settled {
     /// The executor.
     pub executor: String,
     /// How it ran; `None` when it did not.
-    pub left: Option<Left>,
+    pub left: Option<RunResult>,
 }
 
 /// What is to be asked.
@@ -119,7 +119,7 @@ struct Entry {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Show {
-    look: Look,
+    look: ResultRequest,
     state: Shown,
 }
 
@@ -132,7 +132,7 @@ enum Shown {
 
 /// A turn with a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Loop {
+pub struct ModelLoop {
     frame: Frame,
     messages: Vec<Message>,
     calls: Calls,
@@ -155,7 +155,7 @@ pub struct Loop {
     window: u32,
 }
 
-impl Loop {
+impl ModelLoop {
     /// A turn that begins. `window` is the model's, 0 when it is not known.
     #[must_use]
     pub fn new(frame: Frame, opening: String, window: u32) -> Self {
@@ -207,7 +207,7 @@ impl Loop {
     pub fn on(&mut self, event: Event) -> Vec<Ask> {
         match (self.stage, event) {
             (Stage::Funding, Event::Funded(tokens)) => self.is_funded(tokens),
-            (Stage::Funding, Event::NotFunded(no)) => self.end(TurnEnd::Broken, Some(Why::Unfunded(no))),
+            (Stage::Funding, Event::NotFunded(no)) => self.end(TurnEnd::Broken, Some(EndReason::Unfunded(no))),
             (Stage::Thinking, Event::Thought(reply, tokens)) => self.has_thought(&reply, tokens),
             (Stage::Thinking, Event::NoThought(no)) => self.has_not_thought(&no),
             (Stage::Intending, Event::Frozen) => {
@@ -256,12 +256,12 @@ impl Loop {
     /// Asks for the next thought, or for what it may cost.
     fn think(&mut self) -> Vec<Ask> {
         if self.thoughts >= MAX_THOUGHTS {
-            return self.end(TurnEnd::Broken, Some(Why::Bound));
+            return self.end(TurnEnd::Broken, Some(EndReason::Bound));
         }
-        let Some(tokens) = self.fit() else { return self.end(TurnEnd::Broken, Some(Why::TooLong)) };
+        let Some(tokens) = self.fit() else { return self.end(TurnEnd::Broken, Some(EndReason::TooLong)) };
         let wanted = self.used.saturating_add(tokens);
         if wanted > MAX_TOKENS {
-            return self.end(TurnEnd::Broken, Some(Why::Bound));
+            return self.end(TurnEnd::Broken, Some(EndReason::Bound));
         }
         if wanted > self.funded {
             self.stage = Stage::Funding;
@@ -272,7 +272,7 @@ impl Loop {
 
     fn is_funded(&mut self, tokens: u64) -> Vec<Ask> {
         if tokens == 0 {
-            return self.end(TurnEnd::Broken, Some(Why::UsedUp));
+            return self.end(TurnEnd::Broken, Some(EndReason::UsedUp));
         }
         self.funded = self.used.saturating_add(tokens);
         // What is too little mind refuses; nobody here knows how a model counts.
@@ -338,7 +338,7 @@ impl Loop {
             self.thoughts -= 1;
             return self.think();
         }
-        self.end(TurnEnd::Broken, Some(Why::Unasked(no.clone())))
+        self.end(TurnEnd::Broken, Some(EndReason::Unasked(no.clone())))
     }
 
     fn has_thought(&mut self, reply: &Reply, tokens: u64) -> Vec<Ask> {
@@ -349,7 +349,7 @@ impl Loop {
         if !heard.text.is_empty() {
             self.said = self.said.saturating_add(heard.text.len());
             if self.said > MAX_SAID {
-                return self.end(TurnEnd::Broken, Some(Why::TooMuch));
+                return self.end(TurnEnd::Broken, Some(EndReason::TooMuch));
             }
             asks.push(Ask::Say(heard.text.clone()));
         }
@@ -358,17 +358,17 @@ impl Loop {
     }
 
     /// What follows from a reply that was read.
-    fn follow(&mut self, stop: Stop, heard: Heard) -> Vec<Ask> {
+    fn follow(&mut self, stop: Stop, heard: ParsedReply) -> Vec<Ask> {
         let is_answer = !heard.text.trim().is_empty();
         if stop == Stop::Refused {
-            return self.end(TurnEnd::Unsuccessful, Some(Why::Refused));
+            return self.end(TurnEnd::Unsuccessful, Some(EndReason::Refused));
         }
         if !heard.wrong.is_empty() {
             return self.mend(heard.again.0, heard.wrong);
         }
         if heard.wants.is_empty() {
             return match (is_answer, stop) {
-                (true, Stop::Length) => self.end(TurnEnd::Unsuccessful, Some(Why::CutOff)),
+                (true, Stop::Length) => self.end(TurnEnd::Unsuccessful, Some(EndReason::CutOff)),
                 (true, Stop::End | Stop::Calls | Stop::Stopped | Stop::Refused) => self.end(TurnEnd::Answered, None),
                 (false, _) => {
                     self.mend(heard.again.0, "your reply was empty: call a tool, or answer the person".to_owned())
@@ -379,7 +379,7 @@ impl Loop {
             return if is_answer {
                 self.end(TurnEnd::Answered, None)
             } else {
-                self.end(TurnEnd::Broken, Some(Why::Bound))
+                self.end(TurnEnd::Broken, Some(EndReason::Bound))
             };
         }
         let (text, calls) = heard.again;
@@ -391,7 +391,7 @@ impl Loop {
     fn mend(&mut self, text: String, wrong: String) -> Vec<Ask> {
         self.useless += 1;
         if self.useless >= MAX_USELESS || self.closing {
-            return self.end(TurnEnd::Broken, Some(Why::Useless));
+            return self.end(TurnEnd::Broken, Some(EndReason::Useless));
         }
         let text = if text.trim().is_empty() { "(nothing)".to_owned() } else { text };
         self.messages.push(Message::Assistant { text, calls: Vec::new() });
@@ -401,7 +401,7 @@ impl Loop {
 
     // ---- the end ---------------------------------------------------------
 
-    fn end(&mut self, end: TurnEnd, why: Option<Why>) -> Vec<Ask> {
+    fn end(&mut self, end: TurnEnd, why: Option<EndReason>) -> Vec<Ask> {
         self.stage = Stage::Over;
         let lang = self.frame.lang;
         let why = why.map(|why| {

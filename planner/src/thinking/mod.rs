@@ -1,5 +1,5 @@
 //! The planner's loop with a model (design: mind §3): what it is asked, what its replies mean, and what follows
-//! from them. All of it is pure: [`core::Loop`] takes events and gives asks, and is tested without sockets.
+//! from them. All of it is pure: [`core::ModelLoop`] takes events and gives asks, and is tested without sockets.
 //!
 //! Whatever a model writes is hostile input. It is bounded, read strictly, told once where it can be mended, and
 //! never decides anything: each act is policyd's to allow. What came from outside is marked as data, but nothing
@@ -10,10 +10,10 @@ pub mod core;
 pub mod data;
 pub mod intent;
 pub mod prompt;
+pub mod redact_stream;
 pub mod reply;
 pub mod speech;
 pub mod tools;
-pub mod veil;
 
 #[cfg(test)]
 mod random_tests;

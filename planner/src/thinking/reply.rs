@@ -26,11 +26,11 @@ const ANSWER: Limits = Limits { max_bytes: 1 << 20, max_depth: 32 };
 
 /// A reply as far as it could be read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Heard {
+pub struct ParsedReply {
     /// What the person is told, at most [`MAX_SAID`] bytes.
     pub text: String,
     /// What it wants, in its order.
-    pub wants: Vec<Want>,
+    pub wants: Vec<ToolCall>,
     /// What is wrong with the reply as a whole; empty when nothing is.
     pub wrong: String,
     /// The reply as it goes back into the conversation: nothing in it that a provider would not take.
@@ -39,22 +39,22 @@ pub struct Heard {
 
 /// One tool that the model wants.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Want {
+pub struct ToolCall {
     /// The call's name in the conversation.
     pub id: String,
     /// The tool's.
     pub name: String,
     /// What is wanted, or what is wrong with it.
-    pub what: Result<What, String>,
+    pub what: Result<ToolAction, String>,
 }
 
 /// What a model can want.
 #[derive(Debug, Clone, PartialEq)]
-pub enum What {
+pub enum ToolAction {
     /// A call of an executor.
     Call(Draft),
     /// To be shown a result.
-    Look(Look),
+    ResultRequest(ResultRequest),
     /// Several calls.
     Plan(Plan),
     /// A tool that does not exist.
@@ -72,7 +72,7 @@ pub struct Draft {
 
 /// A wish to see a result.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Look {
+pub struct ResultRequest {
     /// Whose.
     pub of: CallRef,
     /// Which part.
@@ -87,26 +87,26 @@ pub struct Plan {
     /// To be made now.
     pub calls: Vec<Draft>,
     /// What is to be shown of them.
-    pub looks: Vec<Look>,
+    pub looks: Vec<ResultRequest>,
     /// What will be wanted later: null stands for what will turn up.
     pub later: Vec<Draft>,
 }
 
 /// Reads a reply.
 #[must_use]
-pub fn hear(reply: &Reply, frame: &Frame) -> Heard {
+pub fn hear(reply: &Reply, frame: &Frame) -> ParsedReply {
     let heard = if frame.native { native(reply, frame) } else { as_json(reply, frame) };
     let mut heard = match heard {
         Ok(heard) => heard,
         Err(wrong) => {
-            Heard { text: String::new(), wants: Vec::new(), wrong, again: (line(&reply.text, 2_000), Vec::new()) }
+            ParsedReply { text: String::new(), wants: Vec::new(), wrong, again: (line(&reply.text, 2_000), Vec::new()) }
         }
     };
     heard.text.truncate(heard.text.floor_char_boundary(MAX_SAID));
     heard
 }
 
-fn native(reply: &Reply, frame: &Frame) -> Result<Heard, String> {
+fn native(reply: &Reply, frame: &Frame) -> Result<ParsedReply, String> {
     if reply.calls.len() > MAX_IN_REPLY {
         return Err(format!("one reply may make {MAX_IN_REPLY} calls, this one made {}", reply.calls.len()));
     }
@@ -128,9 +128,9 @@ fn native(reply: &Reply, frame: &Frame) -> Result<Heard, String> {
             ("unknown".to_owned(), Err(format!("there is no tool `{shown}`")), "{}".to_owned())
         };
         again.push(ModelCall { id: id.clone(), name: name.clone(), arguments });
-        wants.push(Want { id, name, what });
+        wants.push(ToolCall { id, name, what });
     }
-    Ok(Heard { text: reply.text.clone(), wants, wrong: String::new(), again: (reply.text.clone(), again) })
+    Ok(ParsedReply { text: reply.text.clone(), wants, wrong: String::new(), again: (reply.text.clone(), again) })
 }
 
 /// A call's name as every provider takes it back, each once.
@@ -156,11 +156,16 @@ fn arguments(text: &str) -> Result<Map<String, Value>, String> {
     json::parse_object(text.as_bytes(), ARGUMENTS).map_err(|error| format!("the arguments cannot be read: {error}"))
 }
 
-fn as_json(reply: &Reply, frame: &Frame) -> Result<Heard, String> {
+fn as_json(reply: &Reply, frame: &Frame) -> Result<ParsedReply, String> {
     let text = unfenced(&reply.text);
     if !text.starts_with('{') {
         let said = reply.text.clone();
-        return Ok(Heard { text: said.clone(), wants: Vec::new(), wrong: String::new(), again: (said, Vec::new()) });
+        return Ok(ParsedReply {
+            text: said.clone(),
+            wants: Vec::new(),
+            wrong: String::new(),
+            again: (said, Vec::new()),
+        });
     }
     let object = json::parse_object(text.as_bytes(), ANSWER)
         .map_err(|error| format!("your answer is not the JSON that was asked for: {error}"))?;
@@ -187,10 +192,10 @@ fn as_json(reply: &Reply, frame: &Frame) -> Result<Heard, String> {
                 Err(format!("there is no tool `{}`", line(&name, MAX_TOOL_NAME)))
             }
         });
-        Want { id: format!("call_{at}"), name, what }
+        ToolCall { id: format!("call_{at}"), name, what }
     });
     let wants = wants.collect();
-    Ok(Heard { text: say, wants, wrong: String::new(), again: (Value::Object(object).to_string(), Vec::new()) })
+    Ok(ParsedReply { text: say, wants, wrong: String::new(), again: (Value::Object(object).to_string(), Vec::new()) })
 }
 
 /// A block of code that holds nothing but the answer is the answer.
@@ -223,12 +228,12 @@ fn draft(call: &Value) -> Result<(String, Map<String, Value>), String> {
 }
 
 /// What a call of a known tool means.
-fn want(name: &str, arguments: Map<String, Value>, frame: &Frame) -> Result<What, String> {
+fn want(name: &str, arguments: Map<String, Value>, frame: &Frame) -> Result<ToolAction, String> {
     match name {
-        LOOK => look(&arguments).map(What::Look),
-        PLAN => plan(&arguments, frame).map(What::Plan),
-        MISSING => missing(&arguments).map(What::Missing),
-        executor => call(executor, arguments, frame).map(What::Call),
+        LOOK => look(&arguments).map(ToolAction::ResultRequest),
+        PLAN => plan(&arguments, frame).map(ToolAction::Plan),
+        MISSING => missing(&arguments).map(ToolAction::Missing),
+        executor => call(executor, arguments, frame).map(ToolAction::Call),
     }
 }
 
@@ -245,7 +250,7 @@ fn call(executor: &str, mut arguments: Map<String, Value>, frame: &Frame) -> Res
     Ok(Draft { executor: executor.to_owned(), arguments })
 }
 
-fn look(arguments: &Map<String, Value>) -> Result<Look, String> {
+fn look(arguments: &Map<String, Value>) -> Result<ResultRequest, String> {
     let of =
         arguments.get("of").and_then(Value::as_str).ok_or_else(|| "`of` must name a call, such as c1".to_owned())?;
     let from = match arguments.get("from") {
@@ -255,17 +260,17 @@ fn look(arguments: &Map<String, Value>) -> Result<Look, String> {
             .and_then(|from| usize::try_from(from).ok())
             .ok_or_else(|| "`from` must be a whole number".to_owned())?,
     };
-    Ok(Look { from, ..place(of)? })
+    Ok(ResultRequest { from, ..place(of)? })
 }
 
-fn place(text: &str) -> Result<Look, String> {
+fn place(text: &str) -> Result<ResultRequest, String> {
     let bad = || format!("`{}` names no call and no place in its result; write c1, or c1#/content", line(text, 80));
     let (of, pointer) = if text.contains('#') {
         json::parse_reference(text).ok_or_else(bad)?
     } else {
         (text.parse().map_err(|()| bad())?, String::new())
     };
-    Ok(Look { of, pointer, from: 0 })
+    Ok(ResultRequest { of, pointer, from: 0 })
 }
 
 fn plan(arguments: &Map<String, Value>, frame: &Frame) -> Result<Plan, String> {

@@ -5,7 +5,7 @@ use metnos_texts::{Key, say, tell};
 
 /// Why a turn with a model ended without its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum EndReason {
     /// Its replies were of no use.
     Useless,
     /// The same call was asked for again after it was refused.
@@ -30,19 +30,19 @@ pub enum Why {
 
 /// The sentence for it.
 #[must_use]
-pub fn why(why: &Why, lang: Lang) -> String {
+pub fn why(why: &EndReason, lang: Lang) -> String {
     let because = |key, no: &Refusal| tell(lang, key, &[("why", (&metnos_texts::refusal(lang, no)).into())]);
     match why {
-        Why::Useless => say(lang, Key::ModelUseless),
-        Why::Repeated(why) => because(Key::ModelRepeated, why),
-        Why::TooMuch => say(lang, Key::ModelTooMuch),
-        Why::CutOff => say(lang, Key::ModelCutOff),
-        Why::Refused => say(lang, Key::ModelRefused),
-        Why::TooLong => say(lang, Key::ModelTooLong),
-        Why::Bound => say(lang, Key::ModelBound),
-        Why::Unasked(why) => because(Key::ModelUnasked, why),
-        Why::Unfunded(why) => because(Key::ModelUnfunded, why),
-        Why::UsedUp => say(lang, Key::ModelUsedUp),
+        EndReason::Useless => say(lang, Key::ModelUseless),
+        EndReason::Repeated(why) => because(Key::ModelRepeated, why),
+        EndReason::TooMuch => say(lang, Key::ModelTooMuch),
+        EndReason::CutOff => say(lang, Key::ModelCutOff),
+        EndReason::Refused => say(lang, Key::ModelRefused),
+        EndReason::TooLong => say(lang, Key::ModelTooLong),
+        EndReason::Bound => say(lang, Key::ModelBound),
+        EndReason::Unasked(why) => because(Key::ModelUnasked, why),
+        EndReason::Unfunded(why) => because(Key::ModelUnfunded, why),
+        EndReason::UsedUp => say(lang, Key::ModelUsedUp),
     }
 }
 

@@ -11,8 +11,8 @@ use metnos_proto::msg::policyd::Slot;
 use metnos_proto::prompt::{Message, ModelCall, Prompt, Reply, Stop};
 use serde_json::{Value, json};
 
-use super::calls::Left;
-use super::core::{Ask, Event, Loop, Settled, WAITING};
+use super::calls::RunResult;
+use super::core::{Ask, Event, ModelLoop, Settled, WAITING};
 use super::prompt::{Frame, opening};
 use super::{MAX_SAID, MAX_SHOWN, MAX_THOUGHTS, MAX_USELESS, Wish};
 use crate::testing::{candidates, envelope};
@@ -36,7 +36,7 @@ pub(super) struct Went {
     slots: Vec<Slot>,
     pub(super) said: String,
     pub(super) end: Option<(TurnEnd, String, Wish)>,
-    suspended: Option<Loop>,
+    suspended: Option<ModelLoop>,
     funded: u64,
     pub(super) used: u64,
 }
@@ -60,18 +60,23 @@ pub(super) fn frame(native: bool) -> Frame {
     Frame::within(&envelope(candidates(), Lang::En), native, 0)
 }
 
-pub(super) fn begin(native: bool) -> Loop {
-    Loop::new(frame(native), opening(&envelope(candidates(), Lang::En), "do it", ""), 0)
+pub(super) fn begin(native: bool) -> ModelLoop {
+    ModelLoop::new(frame(native), opening(&envelope(candidates(), Lang::En), "do it", ""), 0)
 }
 
 /// Lives a turn through: `model` answers, `fates` decide, by the executor's name.
-pub(super) fn live(turn: Loop, model: impl FnMut(u32, &Prompt) -> Reply, fates: &[(&str, Fate)]) -> Went {
+pub(super) fn live(turn: ModelLoop, model: impl FnMut(u32, &Prompt) -> Reply, fates: &[(&str, Fate)]) -> Went {
     let mut turn = turn;
     let asks = turn.start();
     on(turn, asks, model, fates)
 }
 
-fn on(mut turn: Loop, asks: Vec<Ask>, mut model: impl FnMut(u32, &Prompt) -> Reply, fates: &[(&str, Fate)]) -> Went {
+fn on(
+    mut turn: ModelLoop,
+    asks: Vec<Ask>,
+    mut model: impl FnMut(u32, &Prompt) -> Reply,
+    fates: &[(&str, Fate)],
+) -> Went {
     let fates: BTreeMap<&str, &Fate> = fates.iter().map(|(name, fate)| (*name, fate)).collect();
     let mut results: BTreeMap<CallRef, (Value, Label)> = BTreeMap::new();
     let mut went = Went::default();
@@ -111,11 +116,14 @@ fn on(mut turn: Loop, asks: Vec<Ask>, mut model: impl FnMut(u32, &Prompt) -> Rep
                     Some(Fate::Gives(value, label)) => {
                         results.insert(place, (value.clone(), *label));
                         let bytes = value.to_string().len() as u64;
-                        Event::Ran(place, Left { handle: HandleId::new(), outcome: Outcome::Ok, label: *label, bytes })
+                        Event::Ran(
+                            place,
+                            RunResult { handle: HandleId::new(), outcome: Outcome::Ok, label: *label, bytes },
+                        )
                     }
                     Some(Fate::Fails) => {
                         results.insert(place, (json!({"ok": false}), X));
-                        let left = Left { handle: HandleId::new(), outcome: Outcome::Error, label: X, bytes: 12 };
+                        let left = RunResult { handle: HandleId::new(), outcome: Outcome::Error, label: X, bytes: 12 };
                         Event::Ran(place, left)
                     }
                     Some(Fate::Asks) => Event::Denied(
@@ -406,12 +414,12 @@ fn suspended() -> Went {
     let mut all = candidates();
     all[1].name = "web_get".to_owned();
     let envelope = envelope(all, Lang::En);
-    let turn = Loop::new(Frame::within(&envelope, true, 0), opening(&envelope, "do it", ""), 0);
+    let turn = ModelLoop::new(Frame::within(&envelope, true, 0), opening(&envelope, "do it", ""), 0);
     live(turn, script(replies), &[("fs_read", file("x")), ("web_get", Fate::Asks)])
 }
 
 /// As it would come back from where it was kept.
-fn kept(turn: &Loop) -> Loop {
+fn kept(turn: &ModelLoop) -> ModelLoop {
     serde_json::from_slice(&serde_json::to_vec(turn).unwrap()).unwrap()
 }
 
@@ -422,7 +430,7 @@ fn waiting_turn_is_suspended_last_and_resumes_at_same_point() {
     let mut turn = kept(went.suspended.as_ref().unwrap());
     assert_eq!(&turn, went.suspended.as_ref().unwrap());
     assert_eq!(turn.waiting().collect::<Vec<_>>(), ["web_get"]);
-    let left = Left { handle: HandleId::new(), outcome: Outcome::Ok, label: X, bytes: 3 };
+    let left = RunResult { handle: HandleId::new(), outcome: Outcome::Ok, label: X, bytes: 3 };
     let asks = turn.on(Event::Settled(vec![Settled { executor: "web_get".into(), left: Some(left) }]));
     let went = on_funded(turn, asks);
     assert_eq!(went.end(), &TurnEnd::Answered);
@@ -430,7 +438,7 @@ fn waiting_turn_is_suspended_last_and_resumes_at_same_point() {
 }
 
 /// Goes on with what was funded before.
-fn on_funded(mut turn: Loop, asks: Vec<Ask>) -> Went {
+fn on_funded(mut turn: ModelLoop, asks: Vec<Ask>) -> Went {
     let mut went = Went::default();
     for ask in asks {
         if let Ask::Think { prompt, .. } = ask {
@@ -478,7 +486,7 @@ fn turn_ends_without_funds_or_mind_and_reports_completed_calls() {
 #[test]
 fn oldest_result_is_dropped_when_the_context_is_full() {
     let envelope = envelope(candidates(), Lang::En);
-    let turn = Loop::new(Frame::within(&envelope, true, 0), opening(&envelope, "do it", ""), 20_000);
+    let turn = ModelLoop::new(Frame::within(&envelope, true, 0), opening(&envelope, "do it", ""), 20_000);
     let mut path = 0;
     let went = live(
         turn,

@@ -27,10 +27,10 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::kept::{Kept, settled};
-use super::line::Line;
 use super::progress::{Progress, State};
-use super::{CLOSE_WITHIN_MS, MAX_WHY, MAX_WISH, Pieces, Planner, THINKING_WITHIN_MS};
+use super::suspended::{SuspendedTurn, settled};
+use super::turn_notes::TurnNotes;
+use super::{CLOSE_WITHIN_MS, DeltaQueue, MAX_WHY, MAX_WISH, Planner, THINKING_WITHIN_MS};
 use crate::thinking::Wish;
 use crate::thinking::core::{Event, WAITING};
 
@@ -59,7 +59,7 @@ pub(super) struct Turn {
     pub(super) trace: TraceId,
     pub(super) lang: Lang,
     pub(super) planner: Rc<Planner>,
-    pub(super) door: Rc<Line>,
+    pub(super) door: Rc<TurnNotes>,
     /// The thought that is under way; 0 when none is.
     pub(super) thinks: Cell<u32>,
     /// Whether what was said so far ends inside a line.
@@ -72,7 +72,7 @@ impl Planner {
         self: Rc<Self>,
         open: OpenTurn,
         (words, data): (String, String),
-        (door, cancel, pieces): (Rc<Line>, Rc<Notify>, Pieces),
+        (door, cancel, pieces): (Rc<TurnNotes>, Rc<Notify>, DeltaQueue),
     ) {
         let turn = Turn::new(&self, (open.turn, open.trace, open.lang), door);
         // Not cut short, so that it is always known whether memoryd has a turn to close.
@@ -96,9 +96,9 @@ impl Planner {
     pub(super) async fn run_on(
         self: Rc<Self>,
         (turn, trace): (TurnId, TraceId),
-        mut kept: Kept,
+        mut kept: SuspendedTurn,
         acts: Vec<SettledAct>,
-        (door, cancel, pieces): (Rc<Line>, Rc<Notify>, Pieces),
+        (door, cancel, pieces): (Rc<TurnNotes>, Rc<Notify>, DeltaQueue),
     ) {
         let turn = Turn::new(&self, (turn, trace, kept.lang), door);
         turn.open_line.set(kept.open_line);
@@ -134,7 +134,7 @@ impl Planner {
 }
 
 impl Turn {
-    fn new(planner: &Rc<Planner>, (id, trace, lang): (TurnId, TraceId, Lang), door: Rc<Line>) -> Self {
+    fn new(planner: &Rc<Planner>, (id, trace, lang): (TurnId, TraceId, Lang), door: Rc<TurnNotes>) -> Self {
         let (thinks, open_line) = (Cell::new(0), Cell::new(false));
         Self { id, trace, lang, planner: Rc::clone(planner), door, thinks, open_line }
     }
@@ -185,7 +185,7 @@ impl Turn {
 
     /// Understands the words and does what they ask for: what the reflex is sure of at once and without cost, anything
     /// else with the model, when there is one.
-    async fn drive(&self, (words, data): (&str, &str), envelope: Option<Envelope>, pieces: Pieces) -> Ended {
+    async fn drive(&self, (words, data): (&str, &str), envelope: Option<Envelope>, pieces: DeltaQueue) -> Ended {
         let Some(envelope) = envelope else {
             return Ended::broken(speech::unreadable("memoryd", self.lang));
         };

@@ -3,20 +3,20 @@
 //! world is ask.
 
 pub mod drive;
-mod kept;
-pub mod line;
 pub mod progress;
 pub mod serve;
+mod suspended;
 pub mod think;
+pub mod turn_notes;
 
-#[cfg(test)]
-mod line_tests;
 #[cfg(test)]
 mod stage;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod think_tests;
+#[cfg(test)]
+mod turn_notes_tests;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ use metnos_reflex::Repertoire;
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
 use crate::thinking;
-use line::{Line, Shelf};
+use turn_notes::{DetachedStore, TurnNotes};
 
 /// The most thoughts at once; who comes later waits, first come, first served.
 pub const MAX_THINKING: usize = MAX_IN_FLIGHT - 8;
@@ -53,7 +53,7 @@ pub const MAX_WISH: usize = 512;
 /// A turn that is under way.
 struct Open {
     cancel: Rc<Notify>,
-    line: Rc<Line>,
+    line: Rc<TurnNotes>,
     /// Where the pieces of its thoughts go.
     deltas: mpsc::Sender<ThoughtDelta>,
     /// The thought of which a piece has found no room there; 0 when none has.
@@ -61,7 +61,7 @@ struct Open {
 }
 
 /// The pieces of a turn's thoughts, and the thought of which some were lost.
-type Pieces = (mpsc::Receiver<ThoughtDelta>, Rc<Cell<u32>>);
+type DeltaQueue = (mpsc::Receiver<ThoughtDelta>, Rc<Cell<u32>>);
 
 /// The planner: its clients, and the turns under way.
 pub struct Planner {
@@ -70,7 +70,7 @@ pub struct Planner {
     mind: Rc<Client<PlannerMind>>,
     turns: RefCell<HashMap<TurnId, Open>>,
     /// Turns that wait or have ended, for a door that comes later.
-    shelf: Rc<Shelf>,
+    shelf: Rc<DetachedStore>,
     /// How many turns are under way, for whoever waits for the last.
     count: watch::Sender<usize>,
     /// Places for thoughts: fewer than the link to mind takes at once, so that a stop never waits behind them.

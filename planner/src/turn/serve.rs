@@ -19,9 +19,9 @@ use metnos_proto::request;
 use metnos_proto::turn_log;
 use tokio::sync::{Notify, mpsc};
 
-use super::kept::Kept;
-use super::line::{Line, outlives_its_door};
-use super::{MAX_DELTAS, MAX_TURNS, Open, Pieces, Planner};
+use super::suspended::SuspendedTurn;
+use super::turn_notes::{TurnNotes, outlives_its_door};
+use super::{DeltaQueue, MAX_DELTAS, MAX_TURNS, Open, Planner};
 
 impl door_planner::Serve for Planner {
     fn phase_of(
@@ -74,7 +74,7 @@ impl door_planner::Serve for Planner {
         }
         let cancel = Rc::new(Notify::new());
         // Whoever said yes did not do it for a door: what goes on outlives one.
-        let line = Line::new(ask.turn, true, cx.notes(), &self.shelf);
+        let line = TurnNotes::new(ask.turn, true, cx.notes(), &self.shelf);
         // Entered before anybody else is asked, so that of two answers only one finds it.
         let pieces = self.enter(ask.turn, &line, &cancel);
         let taken = match self.take_up(ask.turn).await {
@@ -165,14 +165,14 @@ impl Planner {
             return Err(Refusal::new(RefusalCode::Busy, "planner.turns", why).remedy("ask again in a moment").into());
         }
         let cancel = Rc::new(Notify::new());
-        let line = Line::new(ask.turn, outlives_its_door(ask.channel), cx.notes(), &self.shelf);
+        let line = TurnNotes::new(ask.turn, outlives_its_door(ask.channel), cx.notes(), &self.shelf);
         let pieces = self.enter(ask.turn, &line, &cancel);
         tokio::task::spawn_local(Rc::clone(&self).run(ask, said, (line, cancel, pieces)));
         Ok((TurnOpened {}, []))
     }
 
     /// Counts a turn as under way; what its thoughts will say comes there.
-    fn enter(&self, turn: TurnId, line: &Rc<Line>, cancel: &Rc<Notify>) -> Pieces {
+    fn enter(&self, turn: TurnId, line: &Rc<TurnNotes>, cancel: &Rc<Notify>) -> DeltaQueue {
         let (deltas, pieces) = mpsc::channel(MAX_DELTAS);
         let lost_in = Rc::new(Cell::new(0));
         let open = Open { cancel: Rc::clone(cancel), line: Rc::clone(line), deltas, lost_in: Rc::clone(&lost_in) };
@@ -182,13 +182,13 @@ impl Planner {
     }
 
     /// The way of a turn, under way or not.
-    fn line(&self, turn: TurnId) -> Option<Rc<Line>> {
+    fn line(&self, turn: TurnId) -> Option<Rc<TurnNotes>> {
         let open = self.turns.borrow().get(&turn).map(|open| Rc::clone(&open.line));
         open.or_else(|| self.shelf.get(turn))
     }
 
     /// What memoryd has kept of a turn, which keeps it no longer.
-    async fn take_up(&self, turn: TurnId) -> Result<(TraceId, Kept), Refusal> {
+    async fn take_up(&self, turn: TurnId) -> Result<(TraceId, SuspendedTurn), Refusal> {
         let taken = self.memoryd.take_up_turn(TraceId::NONE, TakeUpTurn { turn }, []).await;
         let (taken, [state]) = taken.map_err(RpcError::into_refusal)?;
         let state = state.read().map_err(|error| unreadable(error.to_string()))?;

@@ -65,14 +65,14 @@ pub(super) struct Script {
 /// A scripted model: each thought in turn. What it writes comes in its pieces, and as a whole at the end.
 pub(super) struct Model {
     pub(super) tools: bool,
-    pub(super) thoughts: std::collections::VecDeque<Thinks>,
+    pub(super) thoughts: std::collections::VecDeque<ScriptedThought>,
     /// Every prompt that it was shown.
     pub(super) prompts: Vec<Prompt>,
 }
 
 /// One thought.
 #[derive(Clone)]
-pub(super) enum Thinks {
+pub(super) enum ScriptedThought {
     /// These pieces, these calls.
     Says(Vec<&'static str>, Vec<(&'static str, Value)>),
     /// Pieces that the reply does not bear out.
@@ -266,21 +266,23 @@ impl planner_mind::Serve for Script {
             let mut model = self.model.borrow_mut();
             let model = model.as_mut().expect("the reflex never thinks");
             model.prompts.push(serde_json::from_slice(&prompt).unwrap());
-            model.thoughts.pop_front().unwrap_or(Thinks::Says(vec!["that is all"], Vec::new()))
+            model.thoughts.pop_front().unwrap_or(ScriptedThought::Says(vec!["that is all"], Vec::new()))
         };
         let piece = |text: &str| {
             let delta = ThoughtDelta { turn: ask.turn, thought: ask.thought, text: text.to_owned() };
             planner_mind::Note::ThoughtDelta(delta)
         };
         let (pieces, text, calls) = match step {
-            Thinks::Says(pieces, calls) => (pieces.clone(), pieces.concat(), calls),
-            Thinks::Lies(pieces, text) => (pieces, text.to_owned(), Vec::new()),
-            Thinks::Raw(bytes) => {
+            ScriptedThought::Says(pieces, calls) => (pieces.clone(), pieces.concat(), calls),
+            ScriptedThought::Lies(pieces, text) => (pieces, text.to_owned(), Vec::new()),
+            ScriptedThought::Raw(bytes) => {
                 let usage = Usage { tokens_in: 1, tokens_cached: 0, tokens_out: 1, micro: 0, counted: true };
                 return Ok((Thought { model: "test/scripted".into(), usage }, [sealed(&bytes), sealed(&prompt)]));
             }
-            Thinks::Refuses => return Err(Refusal::new(RefusalCode::Unavailable, "mind.gone", "no server").into()),
-            Thinks::Hangs => std::future::pending().await,
+            ScriptedThought::Refuses => {
+                return Err(Refusal::new(RefusalCode::Unavailable, "mind.gone", "no server").into());
+            }
+            ScriptedThought::Hangs => std::future::pending().await,
         };
         for text in pieces {
             cx.notes().send(piece(text)).await.unwrap();
@@ -324,7 +326,7 @@ impl Stage {
     }
 
     /// With a model that thinks so.
-    pub(super) fn thinking(fates: &[(&'static str, Fate)], thoughts: Vec<Thinks>) -> Self {
+    pub(super) fn thinking(fates: &[(&'static str, Fate)], thoughts: Vec<ScriptedThought>) -> Self {
         Self::with_model(fates, Some(Model { tools: true, thoughts: thoughts.into(), prompts: Vec::new() }))
     }
 

@@ -19,29 +19,29 @@ use metnos_reflex::language_of;
 use serde::Serialize;
 use tokio::task::JoinSet;
 
-use super::Pieces;
+use super::DeltaQueue;
 use super::drive::{Ended, Turn, refused};
-use super::kept::Kept;
-use crate::thinking::calls::{Left, State};
-use crate::thinking::core::{Ask, Event, Loop};
+use super::suspended::SuspendedTurn;
+use crate::thinking::calls::{RunResult, State};
+use crate::thinking::core::{Ask, Event, ModelLoop};
 use crate::thinking::data::{self, spoken};
 use crate::thinking::prompt::{Frame, opening};
-use crate::thinking::veil::Veil;
+use crate::thinking::redact_stream::RedactStream;
 use crate::thinking::{ROLE, Wish, speech};
 
 /// What an ask has come to: an event for the loop, or the link to a peer that the turn cannot do without is gone.
-type Came = Result<Event, RpcError>;
+type StepResult = Result<Event, RpcError>;
 
 /// The longest name of a model that is recorded, in characters.
 const MAX_MODEL: usize = 64;
 
 /// What of a thought's text was passed on already, as it came.
 #[derive(Debug, Default)]
-struct Passed {
+struct StreamedText {
     thought: u32,
     text: String,
     /// What of it is not for people.
-    veil: Veil,
+    veil: RedactStream,
     /// A piece was lost or the turn was never told of one: what follows is told at the end.
     lost: bool,
 }
@@ -53,11 +53,11 @@ impl Turn {
         (words, data): (&str, &str),
         envelope: &Envelope,
         model: &RoleModel,
-        pieces: Pieces,
+        pieces: DeltaQueue,
     ) -> Result<Ended, RpcError> {
         let mut frame = Frame::within(envelope, model.tools, model.context);
         frame.lang = language_of(words, self.lang);
-        let mut turn = Loop::new(frame, opening(envelope, words, data), model.context);
+        let mut turn = ModelLoop::new(frame, opening(envelope, words, data), model.context);
         let asks = turn.start();
         self.go_through(turn, asks, pieces).await
     }
@@ -65,12 +65,12 @@ impl Turn {
     /// Carries out asks and what follows from them, to the end or until it must be waited.
     pub(super) async fn go_through(
         &self,
-        mut turn: Loop,
+        mut turn: ModelLoop,
         asks: Vec<Ask>,
-        (mut pieces, lost_in): Pieces,
+        (mut pieces, lost_in): DeltaQueue,
     ) -> Result<Ended, RpcError> {
-        let mut under_way: JoinSet<Came> = JoinSet::new();
-        let mut passed = Passed::default();
+        let mut under_way: JoinSet<StepResult> = JoinSet::new();
+        let mut passed = StreamedText::default();
         let mut asks = asks;
         loop {
             for ask in asks {
@@ -97,7 +97,7 @@ impl Turn {
                     turn.on(event)
                 }
                 // The loop waits for nothing and has not ended: it never does, and a turn must not hang on it.
-                else => return Ok(Ended::broken(speech::why(&speech::Why::Bound, self.lang))),
+                else => return Ok(Ended::broken(speech::why(&speech::EndReason::Bound, self.lang))),
             };
         }
     }
@@ -106,9 +106,9 @@ impl Turn {
     async fn carry(
         &self,
         ask: Ask,
-        turn: &mut Loop,
-        under_way: &mut JoinSet<Came>,
-        passed: &mut Passed,
+        turn: &mut ModelLoop,
+        under_way: &mut JoinSet<StepResult>,
+        passed: &mut StreamedText,
     ) -> Result<Option<Ended>, RpcError> {
         let (id, trace) = (self.id, self.trace);
         match ask {
@@ -120,7 +120,7 @@ impl Turn {
                 });
             }
             Ask::Think { thought, prompt, max_tokens } => {
-                *passed = Passed { thought, ..Passed::default() };
+                *passed = StreamedText { thought, ..StreamedText::default() };
                 self.thinks.set(thought);
                 let (mind, think) =
                     (Rc::clone(&self.planner.mind), Think { turn: id, thought, role: ROLE.to_owned(), max_tokens });
@@ -179,11 +179,15 @@ impl Turn {
     }
 
     /// Has memoryd keep the turn until somebody has answered. Where that is not possible, it goes on without.
-    async fn put_aside(&self, turn: &Loop, under_way: &mut JoinSet<Came>) -> Result<Option<Ended>, RpcError> {
+    async fn put_aside(
+        &self,
+        turn: &ModelLoop,
+        under_way: &mut JoinSet<StepResult>,
+    ) -> Result<Option<Ended>, RpcError> {
         let why = speech::waits(self.lang).to_owned();
         let mut told = self.door.told();
         told.push(Entry::Done(TurnEnd::Suspended, why.clone()));
-        let mut kept = Kept { turn: turn.clone(), lang: self.lang, open_line: self.open_line.get(), told };
+        let mut kept = SuspendedTurn { turn: turn.clone(), lang: self.lang, open_line: self.open_line.get(), told };
         let mut state = sealed(&kept)?;
         if state.len() > MAX_SUSPENDED_BYTES {
             kept.told.clear();
@@ -199,7 +203,7 @@ impl Turn {
         }
     }
 
-    async fn act(&self, place: CallRef, turn: &Loop, under_way: &mut JoinSet<Came>) -> Result<(), RpcError> {
+    async fn act(&self, place: CallRef, turn: &ModelLoop, under_way: &mut JoinSet<StepResult>) -> Result<(), RpcError> {
         let Some(one) = turn.calls().get(place) else { return Ok(()) };
         let arguments = json::canonical(&one.arguments);
         let shown = masked(&String::from_utf8_lossy(&arguments));
@@ -211,7 +215,7 @@ impl Turn {
             let acted = policyd.act(trace, act, [arguments]).await.map(|(acted, [])| match acted {
                 Acted::Ran(ran) => Event::Ran(
                     place,
-                    Left {
+                    RunResult {
                         handle: ran.handle,
                         outcome: ran.outcome,
                         label: ran.label,
@@ -226,7 +230,7 @@ impl Turn {
     }
 
     /// Tells the person what became of a call.
-    async fn tell_of(&self, turn: &Loop, event: &Event) -> Result<(), RpcError> {
+    async fn tell_of(&self, turn: &ModelLoop, event: &Event) -> Result<(), RpcError> {
         let (place, state, detail) = match event {
             Event::Ran(place, left) if left.outcome == Outcome::Ok => (place, CallState::Succeeded, String::new()),
             Event::Ran(place, left) => (place, CallState::Unsuccessful, left.outcome.name().to_owned()),
@@ -246,7 +250,7 @@ impl Turn {
     }
 
     /// A piece of the thought that is under way goes to the person as it comes.
-    async fn pass_on(&self, piece: ThoughtDelta, passed: &mut Passed) -> Result<(), RpcError> {
+    async fn pass_on(&self, piece: ThoughtDelta, passed: &mut StreamedText) -> Result<(), RpcError> {
         let room = crate::thinking::MAX_SAID.saturating_sub(passed.text.len());
         passed.lost |= piece.text.len() > room;
         if piece.thought != passed.thought || self.thinks.get() != passed.thought || passed.lost {
@@ -259,7 +263,7 @@ impl Turn {
     }
 
     /// What of a reply's text was not passed on as it came.
-    async fn say_rest(&self, text: &str, passed: &mut Passed) -> Result<(), RpcError> {
+    async fn say_rest(&self, text: &str, passed: &mut StreamedText) -> Result<(), RpcError> {
         match text.strip_prefix(passed.text.as_str()) {
             Some(rest) => {
                 let shown = passed.veil.shown(rest) + &passed.veil.rest();
@@ -280,13 +284,13 @@ impl Turn {
     }
 
     /// What another thought says begins on a line of its own.
-    async fn begin_line(&self, passed: &Passed) -> Result<(), RpcError> {
+    async fn begin_line(&self, passed: &StreamedText) -> Result<(), RpcError> {
         if passed.text.is_empty() && self.open_line.get() { self.say("\n").await } else { Ok(()) }
     }
 }
 
 /// A refusal is an event for the loop; anything else that went wrong ends the turn.
-fn or_no(came: Result<Event, RpcError>, no: impl FnOnce(Refusal) -> Event) -> Came {
+fn or_no(came: Result<Event, RpcError>, no: impl FnOnce(Refusal) -> Event) -> StepResult {
     match came {
         Err(RpcError::Refused(refusal)) => Ok(no(refusal)),
         other => other,

@@ -10,22 +10,22 @@ use metnos_proto::msg::planner::{CallState, CancelTurn, ResumeTurn, TurnEnd};
 use metnos_proto::msg::policyd::SettledAct;
 use serde_json::json;
 
-use super::stage::{Fate, Stage, Thinks, file, stats};
+use super::stage::{Fate, ScriptedThought, Stage, file, stats};
 use super::{MAX_TURNS, THINKING_WITHIN_MS};
 use crate::testing::{run, until};
 
 const WORDS: &str = "paint the fence, then tell me about it";
 
-fn says(text: &'static str) -> Thinks {
-    Thinks::Says(vec![text], Vec::new())
+fn says(text: &'static str) -> ScriptedThought {
+    ScriptedThought::Says(vec![text], Vec::new())
 }
 
 #[test]
 fn model_turn_runs_fund_think_intent_act_answer_in_order() {
     run(async {
         let thoughts = vec![
-            Thinks::Says(vec!["Let me ", "look."], vec![("fs_read", json!({"path": "notes/a.md"}))]),
-            Thinks::Says(vec!["It is ", "painted."], Vec::new()),
+            ScriptedThought::Says(vec!["Let me ", "look."], vec![("fs_read", json!({"path": "notes/a.md"}))]),
+            ScriptedThought::Says(vec!["It is ", "painted."], Vec::new()),
         ];
         let mut stage = Stage::thinking(&[("fs_read", file("x"))], thoughts);
         until(|| !stage.script.asked("health").is_empty()).await;
@@ -69,7 +69,7 @@ fn request_known_to_reflex_needs_no_thought() {
 #[test]
 fn text_is_passed_on_before_the_thought_has_ended_and_never_twice() {
     run(async {
-        let thoughts = vec![Thinks::Says(vec!["a", "b", "c\u{1b}[2J", "d"], Vec::new())];
+        let thoughts = vec![ScriptedThought::Says(vec!["a", "b", "c\u{1b}[2J", "d"], Vec::new())];
         let mut stage = Stage::thinking(&[], thoughts);
         until(|| !stage.script.asked("health").is_empty()).await;
         stage.open(TurnId::new(), WORDS.as_bytes()).await.unwrap();
@@ -89,7 +89,7 @@ fn text_is_passed_on_before_the_thought_has_ended_and_never_twice() {
 #[test]
 fn pieces_that_the_reply_does_not_bear_out_are_not_told_again() {
     run(async {
-        let mut stage = Stage::thinking(&[], vec![Thinks::Lies(vec!["one"], "something else")]);
+        let mut stage = Stage::thinking(&[], vec![ScriptedThought::Lies(vec!["one"], "something else")]);
         until(|| !stage.script.asked("health").is_empty()).await;
         let (text, _, done) = stage.ask(WORDS).await;
         assert_eq!((text.as_str(), done.end), ("one", TurnEnd::Answered));
@@ -100,8 +100,13 @@ fn pieces_that_the_reply_does_not_bear_out_are_not_told_again() {
 fn refusing_garbled_or_lost_mind_ends_turn_with_a_sentence() {
     run(async {
         let garbage = ["", "null", "{\"text\":\"a\",\"text\":\"b\"}", "{\"text\":1}", "[[[[", "\u{0}"];
-        let mut thoughts: Vec<Thinks> = garbage.iter().map(|text| Thinks::Raw(text.as_bytes().to_vec())).collect();
-        thoughts.extend([Thinks::Raw(b"\xff\xfe".to_vec()), Thinks::Raw(vec![b' '; (1 << 20) + 1]), Thinks::Refuses]);
+        let mut thoughts: Vec<ScriptedThought> =
+            garbage.iter().map(|text| ScriptedThought::Raw(text.as_bytes().to_vec())).collect();
+        thoughts.extend([
+            ScriptedThought::Raw(b"\xff\xfe".to_vec()),
+            ScriptedThought::Raw(vec![b' '; (1 << 20) + 1]),
+            ScriptedThought::Refuses,
+        ]);
         let turns = thoughts.len();
         let mut stage = Stage::thinking(&[], thoughts);
         until(|| !stage.script.asked("health").is_empty()).await;
@@ -119,7 +124,7 @@ fn refusing_garbled_or_lost_mind_ends_turn_with_a_sentence() {
 fn a_refused_call_is_told_to_the_model_and_the_turn_goes_on() {
     run(async {
         let thoughts =
-            vec![Thinks::Says(vec![], vec![("fs_read", json!({"path": "/etc/shadow"}))]), says("I may not.")];
+            vec![ScriptedThought::Says(vec![], vec![("fs_read", json!({"path": "/etc/shadow"}))]), says("I may not.")];
         let mut stage = Stage::thinking(&[("fs_read", Fate::Denied)], thoughts);
         until(|| !stage.script.asked("health").is_empty()).await;
         let (text, calls, done) = stage.ask(WORDS).await;
@@ -139,7 +144,7 @@ fn independent_calls_run_in_parallel_and_plan_runs_without_new_thought() {
         ]});
         let mut stage = Stage::thinking(
             &[("fs_read", file("x")), ("text_stats", stats())],
-            vec![Thinks::Says(vec![], vec![("plan", plan)])],
+            vec![ScriptedThought::Says(vec![], vec![("plan", plan)])],
         );
         until(|| !stage.script.asked("health").is_empty()).await;
         let (_, calls, done) = stage.ask(WORDS).await;
@@ -152,7 +157,7 @@ fn independent_calls_run_in_parallel_and_plan_runs_without_new_thought() {
 #[test]
 fn a_thought_that_does_not_end_is_broken_off_in_time_and_mind_hears_of_it() {
     run(async {
-        let mut stage = Stage::thinking(&[], vec![Thinks::Hangs]);
+        let mut stage = Stage::thinking(&[], vec![ScriptedThought::Hangs]);
         until(|| !stage.script.asked("health").is_empty()).await;
         let before = tokio::time::Instant::now();
         let (_, _, done) = stage.ask(WORDS).await;
@@ -164,7 +169,7 @@ fn a_thought_that_does_not_end_is_broken_off_in_time_and_mind_hears_of_it() {
 #[test]
 fn a_turn_that_is_cancelled_stops_its_thought() {
     run(async {
-        let mut stage = Stage::thinking(&[], vec![Thinks::Hangs]);
+        let mut stage = Stage::thinking(&[], vec![ScriptedThought::Hangs]);
         until(|| !stage.script.asked("health").is_empty()).await;
         let turn = TurnId::new();
         stage.open(turn, WORDS.as_bytes()).await.unwrap();
@@ -195,7 +200,7 @@ fn a_hundred_turns_think_at_once_and_each_comes_to_its_end() {
 fn a_missing_tool_is_wished_for_when_the_turn_closes() {
     run(async {
         let wish = json!({"summary": "Paint a fence", "inputs": {"colour": "string"}});
-        let thoughts = vec![Thinks::Says(vec![], vec![("missing", wish)]), says("I cannot paint.")];
+        let thoughts = vec![ScriptedThought::Says(vec![], vec![("missing", wish)]), says("I cannot paint.")];
         let mut stage = Stage::thinking(&[], thoughts);
         until(|| !stage.script.asked("health").is_empty()).await;
         stage.ask(WORDS).await;
@@ -207,7 +212,7 @@ fn a_missing_tool_is_wished_for_when_the_turn_closes() {
 fn suspended_turn_resumes_at_another_planner() {
     run(async {
         let calls = vec![("fs_read", json!({"path": "a"})), ("text_stats", json!({"text": "x"}))];
-        let thoughts = vec![Thinks::Says(vec!["One moment."], calls), says("All done.")];
+        let thoughts = vec![ScriptedThought::Says(vec!["One moment."], calls), says("All done.")];
         let mut stage = Stage::thinking(&[("fs_read", file("x")), ("text_stats", Fate::Asks)], thoughts);
         until(|| !stage.script.asked("health").is_empty()).await;
         let turn = TurnId::new();

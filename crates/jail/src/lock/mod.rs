@@ -1,7 +1,7 @@
 //! The order of locking, in one place. It must never leave a process half locked and
 //! running as if it were whole: every error of this module means *do not start*.
 
-pub mod look;
+pub mod readback;
 
 use rustix::process::DumpableBehavior;
 use seccompiler::BpfProgram;
@@ -14,7 +14,7 @@ use crate::layers::{Layer, caps_drop};
 use crate::profile::{Fs, Profile};
 use crate::sys;
 use crate::waiver::Waivers;
-use look::{FsFence, Intent, LockReport, NetFence, Seen, StatusFile};
+use readback::{FsFence, Intent, LockReport, NetFence, Seen, StatusFile};
 
 /// One step of the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,16 +9,16 @@ use metnos_proto::payload::MAX_PAYLOAD;
 use metnos_proto::prompt::{CallResult, Message};
 use serde_json::Value;
 
-use super::super::calls::{Left, NotTaken, One, State};
-use super::super::reply::{Draft, Look, Want, What};
-use super::super::speech::Why;
+use super::super::calls::{CallEntry, CallRejection, RunResult, State};
+use super::super::reply::{Draft, ResultRequest, ToolAction, ToolCall};
+use super::super::speech::EndReason;
 use super::super::{MAX_SHOWN, MAX_USELESS, SHOWN_UNASKED, data, intent};
-use super::{Ask, Entry, Loop, Settled, Show, Shown, Stage};
+use super::{Ask, Entry, ModelLoop, Settled, Show, Shown, Stage};
 
-impl Loop {
+impl ModelLoop {
     // ---- calls -----------------------------------------------------------
 
-    pub(super) fn take_on(&mut self, wants: Vec<Want>) -> Vec<Ask> {
+    pub(super) fn take_on(&mut self, wants: Vec<ToolCall>) -> Vec<Ask> {
         let before = self.calls.next();
         let mut later = Vec::new();
         self.round = Vec::with_capacity(wants.len());
@@ -32,39 +32,39 @@ impl Loop {
                 failed: false,
             };
             let taken = match want.what {
-                Err(why) => Err(NotTaken::Say(why)),
-                Ok(What::Missing(wish)) => {
+                Err(why) => Err(CallRejection::Say(why)),
+                Ok(ToolAction::Missing(wish)) => {
                     if self.wish.text.is_empty() {
                         self.wish = wish;
                     }
                     entry.said = "It is noted.".to_owned();
                     Ok(())
                 }
-                Ok(What::Look(look)) => {
+                Ok(ToolAction::ResultRequest(look)) => {
                     entry.shows.push(Show { look, state: Shown::Wanted });
                     Ok(())
                 }
-                Ok(What::Call(draft)) => self.calls.add(draft).map(|place| entry.places.push(place)),
-                Ok(What::Plan(plan)) => self.take_on_plan(plan.calls, &mut entry).map(|()| {
+                Ok(ToolAction::Call(draft)) => self.calls.add(draft).map(|place| entry.places.push(place)),
+                Ok(ToolAction::Plan(plan)) => self.take_on_plan(plan.calls, &mut entry).map(|()| {
                     entry.shows = plan.looks.into_iter().map(|look| Show { look, state: Shown::Wanted }).collect();
                     later.extend(plan.later);
                 }),
             };
             match taken {
                 Ok(()) => {}
-                Err(NotTaken::Repeated(why)) => return self.end(TurnEnd::Denied, Some(Why::Repeated(why))),
-                Err(NotTaken::Bound) => {
+                Err(CallRejection::Repeated(why)) => return self.end(TurnEnd::Denied, Some(EndReason::Repeated(why))),
+                Err(CallRejection::Bound) => {
                     self.closing = true;
                     (entry.said, entry.failed) = ("no further call can be made in this turn".to_owned(), true);
                 }
-                Err(NotTaken::Say(why)) => (entry.said, entry.failed) = (why, true),
+                Err(CallRejection::Say(why)) => (entry.said, entry.failed) = (why, true),
             }
             self.round.push(entry);
         }
         let is_useless = self.round.iter().all(|entry| entry.failed);
         self.useless = if is_useless { self.useless + 1 } else { 0 };
         if self.useless >= MAX_USELESS {
-            return self.end(TurnEnd::Broken, Some(Why::Useless));
+            return self.end(TurnEnd::Broken, Some(EndReason::Useless));
         }
         self.stage = Stage::Acting;
         if !self.intended && self.calls.next() > before {
@@ -76,7 +76,7 @@ impl Loop {
     }
 
     /// All calls of a plan, or none.
-    fn take_on_plan(&mut self, drafts: Vec<Draft>, entry: &mut Entry) -> Result<(), NotTaken> {
+    fn take_on_plan(&mut self, drafts: Vec<Draft>, entry: &mut Entry) -> Result<(), CallRejection> {
         let mut calls = self.calls.clone();
         entry.places = drafts.into_iter().map(|draft| calls.add(draft)).collect::<Result<_, _>>()?;
         self.calls = calls;
@@ -89,7 +89,7 @@ impl Loop {
         for (place, handle) in self.releases() {
             asks.push(Ask::Release(place, handle));
         }
-        let is_settled = |place: &CallRef| self.calls.get(*place).is_none_or(One::is_settled);
+        let is_settled = |place: &CallRef| self.calls.get(*place).is_none_or(CallEntry::is_settled);
         let is_over = self.round.iter().all(|entry| {
             entry.places.iter().all(is_settled) && entry.shows.iter().all(|show| matches!(show.state, Shown::Is(_)))
         });
@@ -133,12 +133,12 @@ impl Loop {
     }
 
     /// A small result whose reading changes nothing is shown at once.
-    pub(super) fn show_unasked(&mut self, place: CallRef, left: &Left) {
+    pub(super) fn show_unasked(&mut self, place: CallRef, left: &RunResult) {
         let is_free = self.context.join(left.label) == self.context && left.bytes <= SHOWN_UNASKED;
         let Some(entry) = self.round.iter_mut().find(|entry| entry.places.contains(&place)) else { return };
         let is_asked = entry.shows.iter().any(|show| show.look.of == place);
         if is_free && !is_asked && left.handle != HandleId::NONE {
-            let look = Look { of: place, pointer: String::new(), from: 0 };
+            let look = ResultRequest { of: place, pointer: String::new(), from: 0 };
             entry.shows.push(Show { look, state: Shown::Wanted });
         }
     }
@@ -162,7 +162,7 @@ impl Loop {
         });
     }
 
-    pub(super) fn is_shown(&mut self, place: CallRef, text: impl Fn(&Look) -> String) {
+    pub(super) fn is_shown(&mut self, place: CallRef, text: impl Fn(&ResultRequest) -> String) {
         let shows = self.round.iter_mut().flat_map(|entry| &mut entry.shows);
         for show in shows.filter(|show| show.look.of == place && show.state == Shown::Asked) {
             show.state = Shown::Is(text(&show.look));
@@ -254,7 +254,7 @@ impl Loop {
 }
 
 /// Where in a result, for the mark.
-fn at(look: &Look) -> String {
+fn at(look: &ResultRequest) -> String {
     if look.pointer.is_empty() {
         String::new()
     } else {
@@ -263,7 +263,7 @@ fn at(look: &Look) -> String {
 }
 
 /// The part of a result that is to be shown: a text as it is, anything else as JSON.
-fn part(value: &Value, look: &Look) -> Option<String> {
+fn part(value: &Value, look: &ResultRequest) -> Option<String> {
     let part = value.pointer(&look.pointer)?;
     let text = match part {
         Value::String(text) => text.clone(),

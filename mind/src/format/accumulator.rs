@@ -2,7 +2,7 @@
 
 use metnos_proto::prompt::{MAX_CALLS, ModelCall, Reply, Stop};
 
-use crate::bad::{Bad, Class};
+use crate::error::{Class, CompletionError};
 
 /// The most text of one reply, in bytes.
 pub const MAX_TEXT: usize = 512 * 1024;
@@ -31,7 +31,7 @@ pub struct Counted {
 }
 
 #[derive(Debug, Default)]
-struct Growing {
+struct PartialCall {
     key: u64,
     id: String,
     name: String,
@@ -40,9 +40,9 @@ struct Growing {
 
 /// A reply as it grows.
 #[derive(Debug)]
-pub struct Gather {
+pub struct Accumulator {
     text: String,
-    calls: Vec<Growing>,
+    calls: Vec<PartialCall>,
     stop: Option<Stop>,
     pieces: usize,
     most: usize,
@@ -50,7 +50,7 @@ pub struct Gather {
     pub counted: Counted,
 }
 
-impl Gather {
+impl Accumulator {
     /// An empty one, for so many tokens at most.
     #[must_use]
     pub fn new(max_tokens: u32) -> Self {
@@ -82,18 +82,22 @@ impl Gather {
     ///
     /// # Errors
     /// When there were too many.
-    pub fn piece(&mut self) -> Result<(), Bad> {
+    pub fn piece(&mut self) -> Result<(), CompletionError> {
         self.pieces += 1;
-        if self.pieces > MAX_PIECES { Err(Bad::too_much("the number of pieces", MAX_PIECES)) } else { Ok(()) }
+        if self.pieces > MAX_PIECES {
+            Err(CompletionError::too_much("the number of pieces", MAX_PIECES))
+        } else {
+            Ok(())
+        }
     }
 
     /// A piece of text.
     ///
     /// # Errors
     /// When it is too much.
-    pub fn text(&mut self, piece: &str) -> Result<(), Bad> {
+    pub fn text(&mut self, piece: &str) -> Result<(), CompletionError> {
         if self.text.len() + piece.len() > MAX_TEXT {
-            return Err(Bad::too_much("the text", MAX_TEXT));
+            return Err(CompletionError::too_much("the text", MAX_TEXT));
         }
         self.text.push_str(piece);
         self.bound()
@@ -103,15 +107,17 @@ impl Gather {
     ///
     /// # Errors
     /// When there are too many, or something of it is too long.
-    pub fn call(&mut self, key: u64, id: &str, name: &str) -> Result<(), Bad> {
+    pub fn call(&mut self, key: u64, id: &str, name: &str) -> Result<(), CompletionError> {
         if id.len() > MAX_ID || name.len() > MAX_NAME {
-            return Err(Bad::too_much("the name of a call", MAX_NAME));
+            return Err(CompletionError::too_much("the name of a call", MAX_NAME));
         }
         let at = match self.calls.iter().position(|call| call.key == key) {
             Some(at) => at,
-            None if self.calls.len() >= MAX_CALLS => return Err(Bad::too_much("the number of calls", MAX_CALLS)),
+            None if self.calls.len() >= MAX_CALLS => {
+                return Err(CompletionError::too_much("the number of calls", MAX_CALLS));
+            }
             None => {
-                self.calls.push(Growing { key, ..Growing::default() });
+                self.calls.push(PartialCall { key, ..PartialCall::default() });
                 self.calls.len() - 1
             }
         };
@@ -129,11 +135,11 @@ impl Gather {
     ///
     /// # Errors
     /// When the call has not begun, or has too much of them.
-    pub fn arguments(&mut self, key: u64, piece: &str) -> Result<(), Bad> {
+    pub fn arguments(&mut self, key: u64, piece: &str) -> Result<(), CompletionError> {
         let call = self.calls.iter_mut().find(|call| call.key == key);
-        let call = call.ok_or_else(|| Bad::broken("arguments of the server belong to no call"))?;
+        let call = call.ok_or_else(|| CompletionError::broken("arguments of the server belong to no call"))?;
         if call.arguments.len() + piece.len() > MAX_ARGUMENTS {
-            return Err(Bad::too_much("the arguments of a call", MAX_ARGUMENTS));
+            return Err(CompletionError::too_much("the arguments of a call", MAX_ARGUMENTS));
         }
         call.arguments.push_str(piece);
         self.bound()
@@ -150,10 +156,10 @@ impl Gather {
         self.stop.is_some()
     }
 
-    fn bound(&self) -> Result<(), Bad> {
+    fn bound(&self) -> Result<(), CompletionError> {
         if self.written() > self.most {
             let why = format!("the server goes on beyond the tokens it was given ({} bytes)", self.most);
-            return Err(Bad::new(Class::TooMuch, why));
+            return Err(CompletionError::new(Class::TooMuch, why));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! From pieces of bytes, cut anywhere, to whole lines, and from lines to the events of a stream (server-sent events,
 //! WHATWG HTML §9.2). Neither ever holds more than its bound.
 
-use crate::bad::Bad;
+use crate::error::CompletionError;
 
 /// The longest line, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
@@ -14,19 +14,19 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Cuts a stream into lines, which end with LF, CR LF or CR.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct LineSplitter {
     held: Vec<u8>,
     /// The last byte was a CR: an LF that follows belongs to it.
     after_cr: bool,
     begun: bool,
 }
 
-impl Lines {
+impl LineSplitter {
     /// The lines that this piece ends, in order.
     ///
     /// # Errors
     /// When a line is too long, or no UTF-8. The stream is then of no use any more.
-    pub fn push(&mut self, piece: &[u8]) -> Result<Vec<String>, Bad> {
+    pub fn push(&mut self, piece: &[u8]) -> Result<Vec<String>, CompletionError> {
         let mut lines = Vec::new();
         for byte in piece {
             match byte {
@@ -38,7 +38,7 @@ impl Lines {
                 other => {
                     self.after_cr = false;
                     if self.held.len() >= MAX_LINE {
-                        return Err(Bad::too_much("a line", MAX_LINE));
+                        return Err(CompletionError::too_much("a line", MAX_LINE));
                     }
                     self.held.push(*other);
                 }
@@ -51,16 +51,16 @@ impl Lines {
     ///
     /// # Errors
     /// When it is no UTF-8.
-    pub fn rest(&mut self) -> Result<Option<String>, Bad> {
+    pub fn rest(&mut self) -> Result<Option<String>, CompletionError> {
         if self.held.is_empty() { Ok(None) } else { self.end().map(Some) }
     }
 
-    fn end(&mut self) -> Result<String, Bad> {
+    fn end(&mut self) -> Result<String, CompletionError> {
         let mut line = std::mem::take(&mut self.held);
         if !std::mem::replace(&mut self.begun, true) && line.starts_with(MARK) {
             line.drain(..MARK.len());
         }
-        String::from_utf8(line).map_err(|_| Bad::broken("a line of the server is no UTF-8"))
+        String::from_utf8(line).map_err(|_| CompletionError::broken("a line of the server is no UTF-8"))
     }
 }
 
@@ -76,7 +76,7 @@ pub struct Event {
 /// Puts lines together to events.
 #[derive(Debug, Default)]
 pub struct Events {
-    lines: Lines,
+    lines: LineSplitter,
     name: String,
     data: Option<String>,
 }
@@ -86,7 +86,7 @@ impl Events {
     ///
     /// # Errors
     /// When something is too long, or no UTF-8.
-    pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Event>, Bad> {
+    pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Event>, CompletionError> {
         let mut events = Vec::new();
         for line in self.lines.push(piece)? {
             if line.is_empty() {
@@ -98,7 +98,7 @@ impl Events {
             let value = value.strip_prefix(' ').unwrap_or(value);
             match field {
                 "event" if value.len() <= MAX_EVENT_NAME => value.clone_into(&mut self.name),
-                "event" => return Err(Bad::too_much("the name of an event", MAX_EVENT_NAME)),
+                "event" => return Err(CompletionError::too_much("the name of an event", MAX_EVENT_NAME)),
                 "data" => self.more(value)?,
                 // Comments, ids, and what a later standard may bring.
                 _ => {}
@@ -107,7 +107,7 @@ impl Events {
         Ok(events)
     }
 
-    fn more(&mut self, value: &str) -> Result<(), Bad> {
+    fn more(&mut self, value: &str) -> Result<(), CompletionError> {
         let data = match &mut self.data {
             Some(data) => {
                 data.push('\n');
@@ -116,7 +116,7 @@ impl Events {
             None => self.data.insert(String::new()),
         };
         if data.len() + value.len() > MAX_EVENT {
-            return Err(Bad::too_much("an event", MAX_EVENT));
+            return Err(CompletionError::too_much("an event", MAX_EVENT));
         }
         data.push_str(value);
         Ok(())
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_line_an_event_and_a_name_have_an_end() {
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         assert!(lines.push(&vec![b'x'; MAX_LINE]).unwrap().is_empty());
         assert!(lines.push(b"x").is_err());
         let mut reader = Events::default();
@@ -153,7 +153,7 @@ mod tests {
         assert!(reader.push(half.as_bytes()).unwrap().is_empty());
         assert!(reader.push(half.as_bytes()).is_err());
         assert!(Events::default().push(format!("event: {}\n", "e".repeat(MAX_EVENT_NAME + 1)).as_bytes()).is_err());
-        assert!(Lines::default().push(b"\xff\n").is_err());
+        assert!(LineSplitter::default().push(b"\xff\n").is_err());
     }
 
     proptest! {

@@ -260,5 +260,5 @@ impl LockReport {
 }
 
 #[cfg(test)]
-#[path = "look_tests.rs"]
+#[path = "readback_tests.rs"]
 mod tests;

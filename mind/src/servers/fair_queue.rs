@@ -70,7 +70,7 @@ impl Lane {
 
 /// The places of the whole, or of one substrate.
 #[derive(Debug)]
-pub struct Places {
+pub struct FairQueue {
     lanes: [Arc<Semaphore>; 5],
     /// Who is in the lane at all, thinking or waiting.
     queues: [Arc<Semaphore>; 5],
@@ -78,12 +78,12 @@ pub struct Places {
 
 /// A place, free again when it is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct Slot {
     _thinking: OwnedSemaphorePermit,
     _inside: OwnedSemaphorePermit,
 }
 
-impl Places {
+impl FairQueue {
     /// Those of the whole.
     #[must_use]
     pub fn of_all() -> Self {
@@ -107,14 +107,14 @@ impl Places {
     ///
     /// # Errors
     /// When too many wait already.
-    pub async fn take(&self, lane: Lane) -> Result<Place, Refusal> {
+    pub async fn take(&self, lane: Lane) -> Result<Slot, Refusal> {
         let busy = || {
             let why = format!("{} thoughts wait for a place already", lane.waiting());
             Refusal::new(RefusalCode::Busy, "mind.queue", why).remedy("try again in a moment")
         };
         let inside = Arc::clone(&self.queues[lane.at()]).try_acquire_owned().map_err(|_| busy())?;
         let thinking = Arc::clone(&self.lanes[lane.at()]).acquire_owned().await.map_err(|_| busy())?;
-        Ok(Place { _thinking: thinking, _inside: inside })
+        Ok(Slot { _thinking: thinking, _inside: inside })
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
     #[tokio::test]
     async fn a_lane_that_is_full_makes_nobody_else_wait_and_its_queue_has_an_end() {
         assert_eq!(Lane::ALL.into_iter().map(Lane::places).sum::<usize>(), 160);
-        let places = Arc::new(Places::of_one(2));
+        let places = Arc::new(FairQueue::of_one(2));
         let mut taken = vec![places.take(Lane::Planner).await.unwrap(), places.take(Lane::Planner).await.unwrap()];
         let waiting: Vec<_> = (0..Lane::Planner.waiting())
             .map(|_| {

@@ -11,8 +11,8 @@ use metnos_proto::msg::planner::{AttachTurn, CallState, CancelTurn, DetachedTurn
 use metnos_proto::turn_log::{self, Entry, MAX_LOG, NOTE_BYTES};
 use serde_json::json;
 
-use super::line::{KEPT_WITHIN, Line, MAX_SHELVED, MAX_TOLD_IN_ALL, Shelf};
-use super::stage::{Fate, Stage, Thinks, file};
+use super::stage::{Fate, ScriptedThought, Stage, file};
+use super::turn_notes::{DETACHED_FOR, DetachedStore, MAX_DETACHED, MAX_LOG_TOTAL, TurnNotes};
 use crate::testing::{run, until};
 
 impl Stage {
@@ -34,8 +34,8 @@ fn texts(told: &[Entry]) -> String {
 fn turn_is_handed_to_next_door_with_all_notes_and_continues() {
     run(async {
         let thoughts = vec![
-            Thinks::Says(vec!["one ", "two "], vec![("fs_read", json!({"path": "notes/a.md"}))]),
-            Thinks::Says(vec!["three"], Vec::new()),
+            ScriptedThought::Says(vec!["one ", "two "], vec![("fs_read", json!({"path": "notes/a.md"}))]),
+            ScriptedThought::Says(vec!["three"], Vec::new()),
         ];
         let mut stage = Stage::thinking(&[("fs_read", Fate::Hangs)], thoughts);
         let turn = TurnId::new();
@@ -80,8 +80,8 @@ fn notes_and_end_are_kept_without_a_door_until_released() {
 #[test]
 fn a_turn_ends_when_no_door_comes_in_time_and_one_of_a_terminal_at_once() {
     run(async {
-        for (channel, within) in [(Channel::Cli, Duration::ZERO), (Channel::Http, KEPT_WITHIN)] {
-            let mut stage = Stage::thinking(&[], vec![Thinks::Hangs]);
+        for (channel, within) in [(Channel::Cli, Duration::ZERO), (Channel::Http, DETACHED_FOR)] {
+            let mut stage = Stage::thinking(&[], vec![ScriptedThought::Hangs]);
             let turn = TurnId::new();
             stage.open_on(channel, turn, b"compose something").await.unwrap();
             until(|| !stage.script.asked("think").is_empty()).await;
@@ -103,8 +103,8 @@ fn a_turn_ends_when_no_door_comes_in_time_and_one_of_a_terminal_at_once() {
 fn a_turn_that_waits_is_told_whole_by_a_planner_that_was_started_anew() {
     run(async {
         let thoughts = vec![
-            Thinks::Says(vec!["I tidy up. "], vec![("fs_read", json!({"path": "notes/a.md"}))]),
-            Thinks::Says(vec!["all done"], Vec::new()),
+            ScriptedThought::Says(vec!["I tidy up. "], vec![("fs_read", json!({"path": "notes/a.md"}))]),
+            ScriptedThought::Says(vec!["all done"], Vec::new()),
         ];
         let mut stage = Stage::thinking(&[("fs_read", Fate::Asks)], thoughts);
         let turn = TurnId::new();
@@ -129,8 +129,8 @@ fn turn_beyond_note_limits_does_not_outlive_its_door() {
         let stage = Stage::new(&[("fs_read", Fate::Hangs)]);
         stage.open_on(Channel::Http, TurnId::new(), b"read notes/a.md").await.unwrap();
         let notes = stage.planner.turns.borrow().values().next().unwrap().line.door();
-        let shelf = std::rc::Rc::<Shelf>::default();
-        let line = || Line::new(TurnId::new(), true, notes.clone(), &shelf);
+        let shelf = std::rc::Rc::<DetachedStore>::default();
+        let line = || TurnNotes::new(TurnId::new(), true, notes.clone(), &shelf);
         let text = |bytes: usize| Entry::Text("x".repeat(bytes - NOTE_BYTES));
         let one = line();
         one.keep(text(MAX_LOG));
@@ -138,22 +138,22 @@ fn turn_beyond_note_limits_does_not_outlive_its_door() {
         one.keep(text(NOTE_BYTES));
         assert!(!one.outlives() && shelf.held() == 0 && one.told().is_empty());
         // Those that have ended make room for those that are under way, and these for nobody.
-        let open: Vec<_> = (0..MAX_TOLD_IN_ALL / MAX_LOG - 1).map(|_| line()).collect();
+        let open: Vec<_> = (0..MAX_LOG_TOTAL / MAX_LOG - 1).map(|_| line()).collect();
         open.iter().for_each(|line| line.keep(text(MAX_LOG)));
         let ended = line();
         ended.keep(text(MAX_LOG));
         shelf.put(&ended);
         drop(ended);
-        assert_eq!(shelf.held(), MAX_TOLD_IN_ALL);
+        assert_eq!(shelf.held(), MAX_LOG_TOTAL);
         let another = line();
         another.keep(text(MAX_LOG));
-        assert!(another.outlives() && shelf.turns().is_empty() && shelf.held() == MAX_TOLD_IN_ALL);
+        assert!(another.outlives() && shelf.turns().is_empty() && shelf.held() == MAX_LOG_TOTAL);
         let last = line();
         last.keep(text(NOTE_BYTES));
         assert!(!last.outlives() && open.iter().all(|line| line.outlives()));
         drop((open, another));
         assert_eq!(shelf.held(), 0);
-        (0..=MAX_SHELVED).for_each(|_| shelf.put(&line()));
-        assert_eq!(shelf.turns().len(), MAX_SHELVED);
+        (0..=MAX_DETACHED).for_each(|_| shelf.put(&line()));
+        assert_eq!(shelf.turns().len(), MAX_DETACHED);
     });
 }

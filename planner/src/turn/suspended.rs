@@ -5,13 +5,13 @@ use metnos_proto::msg::policyd::SettledAct;
 use metnos_proto::turn_log::Entry;
 use serde::{Deserialize, Serialize};
 
-use crate::thinking::calls::Left;
-use crate::thinking::core::{Loop, Settled};
+use crate::thinking::calls::RunResult;
+use crate::thinking::core::{ModelLoop, Settled};
 
 /// A turn that is put aside, as memoryd keeps it for the planner.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Kept {
-    pub(super) turn: Loop,
+pub(super) struct SuspendedTurn {
+    pub(super) turn: ModelLoop,
     pub(super) lang: Lang,
     /// Whether what was said so far ends inside a line.
     pub(super) open_line: bool,
@@ -23,7 +23,7 @@ pub(super) struct Kept {
 /// What became of the acts of a card, as the loop hears it.
 pub(super) fn settled(acts: Vec<SettledAct>) -> Vec<Settled> {
     let one = |act: SettledAct| {
-        let left = Left { handle: act.handle, outcome: act.outcome, label: act.label, bytes: act.bytes };
+        let left = RunResult { handle: act.handle, outcome: act.outcome, label: act.label, bytes: act.bytes };
         Settled { executor: act.executor, left: act.ran.then_some(left) }
     };
     acts.into_iter().map(one).collect()

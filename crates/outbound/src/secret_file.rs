@@ -56,13 +56,13 @@ impl Origin {
 
 /// A secret, and the file that it is kept in.
 #[derive(Debug)]
-pub struct Holder {
+pub struct SecretFile {
     key: Option<Key>,
     origin: Origin,
     file: File,
 }
 
-impl Holder {
+impl SecretFile {
     /// Opens the secret of this name, as a file and as a credential. A credential counts before the owner's file.
     ///
     /// # Errors
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn secret_is_stored_replaced_removed_and_credential_takes_precedence() {
         let (folder, credentials) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let open = || Holder::open(folder.path(), Some(credentials.path()), "bot").unwrap();
+        let open = || SecretFile::open(folder.path(), Some(credentials.path()), "bot").unwrap();
         assert_eq!(open().origin(), Origin::None);
         open().put(b"1234:long-long\n").unwrap();
         open().put(b"1234:short").unwrap();
@@ -188,12 +188,12 @@ mod tests {
     fn malformed_or_world_readable_secret_is_refused_without_echo() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        let mut holder = Holder::open(folder.path(), None, "bot").unwrap();
+        let mut holder = SecretFile::open(folder.path(), None, "bot").unwrap();
         for bad in [&b"two words"[..], b"line\nline", b"\xff\xfe", &[b'x'; MAX_KEY + 1]] {
             let said = holder.put(bad).unwrap_err().to_string();
             assert!(said.len() < 100 && !said.contains("two words"), "{said}");
         }
         std::fs::set_permissions(folder.path().join("bot"), std::fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(Holder::open(folder.path(), None, "bot").is_err());
+        assert!(SecretFile::open(folder.path(), None, "bot").is_err());
     }
 }

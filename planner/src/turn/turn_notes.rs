@@ -15,11 +15,11 @@ use metnos_proto::turn_log::{Entry, MAX_LOG};
 use tokio::sync::{Mutex, Notify};
 
 /// How long a turn goes on while no door is there: longer than the supervisor's longest pause before it starts one anew.
-pub const KEPT_WITHIN: Duration = Duration::from_secs(60);
+pub const DETACHED_FOR: Duration = Duration::from_secs(60);
 /// The most turns that wait or have ended and are kept for a door.
-pub const MAX_SHELVED: usize = 256;
+pub const MAX_DETACHED: usize = 256;
 /// The most bytes that are kept of all turns together.
-pub const MAX_TOLD_IN_ALL: usize = 32 * 1024 * 1024;
+pub const MAX_LOG_TOTAL: usize = 32 * 1024 * 1024;
 
 /// Whether a turn of this channel is of use to somebody when the door that had opened it is gone: a client comes back to
 /// it, or nobody listened from the start. A terminal's session ends with its door, and a chat says its words again.
@@ -33,31 +33,31 @@ pub const fn outlives_its_door(channel: Channel) -> bool {
 
 /// Turns that are not under way and were not let go, oldest first, and how much is kept of all turns.
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
-    lines: RefCell<VecDeque<Rc<Line>>>,
+pub(super) struct DetachedStore {
+    lines: RefCell<VecDeque<Rc<TurnNotes>>>,
     held: Cell<usize>,
 }
 
-impl Shelf {
+impl DetachedStore {
     /// Puts a turn there. The oldest makes room.
-    pub(super) fn put(&self, line: &Rc<Line>) {
+    pub(super) fn put(&self, line: &Rc<TurnNotes>) {
         let mut lines = self.lines.borrow_mut();
         lines.retain(|other| other.turn != line.turn);
-        if lines.len() >= MAX_SHELVED {
+        if lines.len() >= MAX_DETACHED {
             lines.pop_front();
         }
         lines.push_back(Rc::clone(line));
     }
 
     /// Takes a turn from there.
-    pub(super) fn take(&self, turn: TurnId) -> Option<Rc<Line>> {
+    pub(super) fn take(&self, turn: TurnId) -> Option<Rc<TurnNotes>> {
         let mut lines = self.lines.borrow_mut();
         let at = lines.iter().position(|line| line.turn == turn)?;
         lines.remove(at)
     }
 
     /// The turn, where it is there.
-    pub(super) fn get(&self, turn: TurnId) -> Option<Rc<Line>> {
+    pub(super) fn get(&self, turn: TurnId) -> Option<Rc<TurnNotes>> {
         self.lines.borrow().iter().find(|line| line.turn == turn).cloned()
     }
 
@@ -74,7 +74,7 @@ impl Shelf {
 
     /// Makes room for so many bytes more; whether there is.
     fn make_room(&self, bytes: usize) -> bool {
-        while self.held.get() + bytes > MAX_TOLD_IN_ALL {
+        while self.held.get() + bytes > MAX_LOG_TOTAL {
             // Not while the list is borrowed: what is dropped gives its room back.
             let Some(oldest) = self.lines.borrow_mut().pop_front() else { return false };
             drop(oldest);
@@ -85,29 +85,29 @@ impl Shelf {
 
 /// One turn's way.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct TurnNotes {
     turn: TurnId,
     /// Whether the turn goes on without a door.
     outlives: Cell<bool>,
     door: RefCell<Notes<DoorPlanner>>,
     told: RefCell<Vec<Entry>>,
     bytes: Cell<usize>,
-    shelf: Rc<Shelf>,
+    shelf: Rc<DetachedStore>,
     /// Notes are told in the order in which they are kept.
     order: Mutex<()>,
     /// A door has taken it back, or it is of use to nobody any more.
     turned: Notify,
 }
 
-impl Drop for Line {
+impl Drop for TurnNotes {
     fn drop(&mut self) {
         self.shelf.held.set(self.shelf.held.get().saturating_sub(self.bytes.get()));
     }
 }
 
-impl Line {
+impl TurnNotes {
     /// The way of a turn in which nothing was told.
-    pub(super) fn new(turn: TurnId, outlives: bool, door: Notes<DoorPlanner>, shelf: &Rc<Shelf>) -> Rc<Self> {
+    pub(super) fn new(turn: TurnId, outlives: bool, door: Notes<DoorPlanner>, shelf: &Rc<DetachedStore>) -> Rc<Self> {
         Rc::new(Self {
             turn,
             outlives: Cell::new(outlives),
@@ -173,7 +173,7 @@ impl Line {
         self.told.borrow().clone()
     }
 
-    /// From now on it leads to this door. What was told before is what [`Line::told`] says now.
+    /// From now on it leads to this door. What was told before is what [`TurnNotes::told`] says now.
     pub(super) fn leads_to(&self, door: Notes<DoorPlanner>) {
         *self.door.borrow_mut() = door;
         self.turned.notify_one();
@@ -187,7 +187,7 @@ impl Line {
             if !self.outlives.get() {
                 return;
             }
-            let turned = tokio::time::timeout(KEPT_WITHIN, self.turned.notified()).await;
+            let turned = tokio::time::timeout(DETACHED_FOR, self.turned.notified()).await;
             if turned.is_err() && !self.door.borrow().is_open() {
                 return;
             }

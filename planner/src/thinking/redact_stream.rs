@@ -7,13 +7,13 @@ const CLOSE: &str = "</lattice_update>";
 
 /// Takes blocks out of a text that comes in pieces.
 #[derive(Debug, Default)]
-pub struct Veil {
+pub struct RedactStream {
     hidden: bool,
     /// The beginning of a mark that may go on in the next piece.
     held: String,
 }
 
-impl Veil {
+impl RedactStream {
     /// What of the next piece is shown.
     #[must_use]
     pub fn shown(&mut self, piece: &str) -> String {
@@ -58,7 +58,7 @@ impl Veil {
 /// The same for a text that is there whole.
 #[must_use]
 pub fn unveiled(text: &str) -> String {
-    let mut veil = Veil::default();
+    let mut veil = RedactStream::default();
     let shown = veil.shown(text);
     shown + &veil.rest()
 }
@@ -94,7 +94,7 @@ mod tests {
             let mut at: Vec<usize> = cuts.iter().map(|cut| text.floor_char_boundary(cut.index(text.len() + 1))).collect();
             at.extend([0, text.len()]);
             at.sort_unstable();
-            let mut veil = Veil::default();
+            let mut veil = RedactStream::default();
             let mut shown: String = at.windows(2).map(|cut| veil.shown(&text[cut[0]..cut[1]])).collect();
             shown.push_str(&veil.rest());
             prop_assert_eq!(shown, unveiled(&text));

@@ -55,7 +55,7 @@ impl Class {
 
 /// A failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bad {
+pub struct CompletionError {
     /// What kind.
     pub class: Class,
     /// In a sentence.
@@ -64,7 +64,7 @@ pub struct Bad {
     pub after: Option<Duration>,
 }
 
-impl Bad {
+impl CompletionError {
     /// A failure.
     #[must_use]
     pub fn new(class: Class, why: impl Into<String>) -> Self {
@@ -84,7 +84,7 @@ impl Bad {
     }
 }
 
-impl std::fmt::Display for Bad {
+impl std::fmt::Display for CompletionError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.why)
     }
