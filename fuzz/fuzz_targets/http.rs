@@ -4,8 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use metnos_gatewayd::http::chat;
-use metnos_gatewayd::http::request::{guard::Names, route};
-use metnos_gatewayd::http::turns::record::Heard;
+use metnos_gatewayd::http::request::{guard::HostNames, route};
+use metnos_gatewayd::http::turns::record::ReadPosition;
 use metnos_proto::json::{Limits, parse_object};
 
 fuzz_target!(|lines: Vec<(u8, String)>| {
@@ -17,7 +17,7 @@ fuzz_target!(|lines: Vec<(u8, String)>| {
             Some(name) => request = request.header(*name, text),
             None => path.clone_from(text),
         }
-        if let Some(heard) = Heard::parse(text) {
+        if let Some(heard) = ReadPosition::parse(text) {
             assert_eq!(&heard.to_string(), text);
         }
         if let Ok(body) = parse_object(text.as_bytes(), Limits { max_bytes: 1 << 16, max_depth: 16 }) {
@@ -28,7 +28,7 @@ fuzz_target!(|lines: Vec<(u8, String)>| {
         }
     }
     let Ok(request) = request.uri(path.as_str()).body(()) else { return };
-    let names = Names::new(42_618);
+    let names = HostNames::new(42_618);
     let ours = ["127.0.0.1:42618", "localhost:42618", "[::1]:42618"];
     if names.host(request.uri(), request.headers()).is_ok() {
         let host = request.headers()["host"].to_str().expect("a name that was let in is text");

@@ -6,7 +6,7 @@ use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
 use metnos_gatewayd::hooks::signed::{Claim, is_good};
-use metnos_gatewayd::http::{house, limits::bounds::MAX_BODY, ws};
+use metnos_gatewayd::http::{limits::bounds::MAX_BODY, views, ws};
 use tungstenite::protocol::Role;
 use tungstenite::{Message, WebSocket};
 
@@ -20,7 +20,7 @@ fuzz_target!(|bytes: Vec<u8>| {
     }
     let _ = ws::read(&bytes);
     let text = String::from_utf8_lossy(&bytes);
-    let _ = house::page(Some(&text));
+    let _ = views::page(Some(&text));
     let mut parts = text.splitn(4, '\n');
     let mut part = || parts.next().unwrap_or_default();
     let claim = Claim { id: part(), timestamp: part(), signature: part() };

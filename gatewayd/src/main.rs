@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use metnos_daemon::{Confinement, Daemon, Fatal, Opened, Served, Service};
 use metnos_gatewayd::hooks::Hooks;
-use metnos_gatewayd::hooks::kept::Kept;
-use metnos_gatewayd::http::listening::Listening;
+use metnos_gatewayd::hooks::secret_store::HookSecrets;
+use metnos_gatewayd::http::listener::HttpListener;
 use metnos_gatewayd::session::{Door, Peers, TURN_WITHIN_MS};
 use metnos_gatewayd::telegram;
 use metnos_jail::Places;
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
 /// What the channels need from before the lock.
 struct Channels {
     hooks: Hooks,
-    http: Listening,
+    http: HttpListener,
     telegram: telegram::Opened,
 }
 
@@ -31,8 +31,8 @@ impl Opened for Channels {
 
     fn open(boot: &mut Boot<Gatewayd>) -> Result<Self, Fatal> {
         let folder = Path::new(&boot.start.instance).join(telegram::FOLDER);
-        let hooks = Hooks::new(Kept::open(&folder).map_err(|error| error.to_string()));
-        let http = Listening::open(&boot.start.settings.http);
+        let hooks = Hooks::new(HookSecrets::open(&folder).map_err(|error| error.to_string()));
+        let http = HttpListener::open(&boot.start.settings.http);
         Ok(Self { hooks, http, telegram: telegram::Opened::open(&boot.start) })
     }
 

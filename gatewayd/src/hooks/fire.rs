@@ -13,7 +13,7 @@ use metnos_proto::payload::Sealed;
 use super::registry::{Hook, Hooks, unavailable};
 use crate::http::limits::rate::Bucket;
 use crate::session::Door;
-use crate::session::voice::{Ear, Speaker, Telling, Told, Voice};
+use crate::session::speaker::{NoteDelivery, NoteSink, Speaker, SpeakerSession, TurnNote};
 
 /// How often one webhook may fire in a minute.
 pub const PER_MINUTE: u32 = 60;
@@ -21,10 +21,10 @@ pub const PER_MINUTE: u32 = 60;
 pub const MAX_DATA: usize = 64 * 1024;
 
 /// Nobody listens to a webhook's turn: its answer is in the journal, and its cards wait at the machine.
-struct Nobody;
+struct NoListener;
 
-impl Ear for Nobody {
-    fn tell(&self, _: Told) -> Telling<'_> {
+impl NoteSink for NoListener {
+    fn tell(&self, _: TurnNote) -> NoteDelivery<'_> {
         Box::pin(std::future::ready(true))
     }
 
@@ -56,7 +56,7 @@ impl Hooks {
         let hook = {
             let mut hooks = self.hooks.borrow_mut();
             Rc::clone(hooks.entry(name.to_owned()).or_insert_with(|| {
-                let voice = Voice::new(speaker, door.number(), Rc::new(Nobody));
+                let voice = SpeakerSession::new(speaker, door.number(), Rc::new(NoListener));
                 let (bucket, taking) = (Bucket::new(PER_MINUTE), RefCell::default());
                 Rc::new(Hook { voice, bucket, taking, fired: Cell::new(0) })
             }))
@@ -121,13 +121,13 @@ mod tests {
     use metnos_proto::msg::planner::{TurnDone, TurnEnd};
 
     use super::*;
-    use crate::hooks::kept::Kept;
+    use crate::hooks::secret_store::HookSecrets;
     use crate::session::stage::Stage;
     use crate::testing::{run, until};
 
     fn hooks() -> (tempfile::TempDir, Hooks) {
         let folder = tempfile::tempdir().unwrap();
-        let kept = Kept::open(folder.path()).unwrap();
+        let kept = HookSecrets::open(folder.path()).unwrap();
         (folder, Hooks::new(Ok(kept)))
     }
 

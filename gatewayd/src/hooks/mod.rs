@@ -4,8 +4,8 @@
 //! for the one file. [`registry`] gives and takes secrets, [`fire`] opens the turn of a firing.
 
 pub mod fire;
-pub mod kept;
 pub mod registry;
+pub mod secret_store;
 pub mod signed;
 
 pub use fire::{Firing, MAX_DATA};

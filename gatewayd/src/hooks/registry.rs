@@ -8,19 +8,19 @@ use metnos_proto::doc::automation::{HookMade, HookRow};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::people::{MAX_AUTOMATIONS, is_name};
 
-use super::kept::{Kept, Secret};
+use super::secret_store::{HookSecrets, Secret};
 use crate::http::limits::rate::Bucket;
-use crate::session::voice::Voice;
+use crate::session::speaker::SpeakerSession;
 
 /// The webhooks of a door.
 pub struct Hooks {
-    kept: RefCell<Result<Kept, String>>,
+    kept: RefCell<Result<HookSecrets, String>>,
     pub(super) hooks: RefCell<BTreeMap<String, Rc<Hook>>>,
 }
 
 /// One webhook that has fired since the door was started.
 pub(super) struct Hook {
-    pub(super) voice: Voice,
+    pub(super) voice: SpeakerSession,
     pub(super) bucket: Bucket,
     /// Names of firings that are being taken.
     pub(super) taking: RefCell<HashSet<String>>,
@@ -30,7 +30,7 @@ pub(super) struct Hook {
 impl Hooks {
     /// Webhooks whose secrets are kept there, or why they cannot be.
     #[must_use]
-    pub fn new(kept: Result<Kept, String>) -> Self {
+    pub fn new(kept: Result<HookSecrets, String>) -> Self {
         Self { kept: RefCell::new(kept), hooks: RefCell::default() }
     }
 
@@ -84,7 +84,7 @@ impl Hooks {
         self.change(|kept| Ok(kept.names().map(|name| HookRow { name: name.to_owned(), fired: fired(name) }).collect()))
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Kept) -> Result<T, Refusal>) -> Result<T, Refusal> {
+    fn change<T>(&self, change: impl FnOnce(&mut HookSecrets) -> Result<T, Refusal>) -> Result<T, Refusal> {
         change(self.kept.borrow_mut().as_mut().map_err(|why| unavailable(why))?)
     }
 }

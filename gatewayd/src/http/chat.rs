@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 
 use crate::http::documents::problem::Problem;
 use crate::http::documents::{
-    Asked as _, Chat, ChatAnswer, ChatChoice, ChatError, ChatProblem, Chunk, ChunkChoice, Completion, Content, Delta,
-    Model, Models,
+    Chat, ChatAnswer, ChatChoice, ChatError, ChatProblem, ChatRequest as _, Chunk, ChunkChoice, Completion, Content,
+    Delta, Model, Models,
 };
 use crate::http::request::body;
 use crate::http::turns::record::value;
-use crate::session::voice::Told;
+use crate::session::speaker::TurnNote;
 
 /// The one model there is.
 pub const MODEL: &str = "metnos";
@@ -28,7 +28,7 @@ const NAME: &str = "chatcmpl-";
 
 /// What a client asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ChatRequest {
     /// The last thing that its user says.
     pub words: String,
     /// Whether it wants to hear the answer as it comes.
@@ -39,7 +39,7 @@ pub struct Asked {
 ///
 /// # Errors
 /// When it names another model, offers tools, wants more than one answer, or nobody says anything in it.
-pub fn read(body: &Map<String, Value>) -> Result<Asked, Problem> {
+pub fn read(body: &Map<String, Value>) -> Result<ChatRequest, Problem> {
     let chat: Chat = body::read(body)?;
     let expected = |field: &str| Chat::EXPECTED.iter().find(|(name, _)| *name == field).map_or("", |(_, what)| *what);
     if chat.model != MODEL {
@@ -56,7 +56,7 @@ pub fn read(body: &Map<String, Value>) -> Result<Asked, Problem> {
     let last = chat.messages.last().filter(|last| last.role == "user").and_then(|last| last.content.as_ref());
     let words = last.and_then(said).filter(|words| !words.trim().is_empty());
     let words = words.ok_or_else(|| Problem::field("messages", "something else", expected("messages")))?;
-    Ok(Asked { words, stream: chat.stream.unwrap_or(false) })
+    Ok(ChatRequest { words, stream: chat.stream.unwrap_or(false) })
 }
 
 /// A text, or parts that are all texts.
@@ -114,14 +114,14 @@ pub fn card(card: &CardWaits) -> String {
 
 /// A piece of an answer; none for what a chat has no word for.
 #[must_use]
-pub fn chunk(id: &str, told: &Told) -> Option<Bytes> {
+pub fn chunk(id: &str, told: &TurnNote) -> Option<Bytes> {
     let (text, is_last) = match told {
-        Told::Text(text) => (text.text.clone(), false),
+        TurnNote::Text(text) => (text.text.clone(), false),
         // What it waits for was said on the way.
-        Told::TurnDone(TurnDone { end: TurnEnd::Suspended, .. }) => (String::new(), true),
-        Told::TurnDone(done) => (done.why.clone(), true),
-        Told::CardWaits(waits) => (format!("{}\n", card(waits)), false),
-        Told::Call(_) | Told::Progress(_) | Told::CardSettled(_) => return None,
+        TurnNote::TurnDone(TurnDone { end: TurnEnd::Suspended, .. }) => (String::new(), true),
+        TurnNote::TurnDone(done) => (done.why.clone(), true),
+        TurnNote::CardWaits(waits) => (format!("{}\n", card(waits)), false),
+        TurnNote::Call(_) | TurnNote::Progress(_) | TurnNote::CardSettled(_) => return None,
     };
     let chunk = |delta: Delta, finish_reason: Option<&'static str>| {
         let choice = ChunkChoice { index: 0, delta, logprobs: None, finish_reason };
@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(body: Value) -> Result<Asked, Problem> {
+    fn asked(body: Value) -> Result<ChatRequest, Problem> {
         read(body.as_object().unwrap())
     }
 
@@ -183,7 +183,7 @@ mod tests {
             {"role": "user", "content": [{"type": "text", "text": "read "}, {"type": "text", "text": "a.md"}]},
         ]);
         let body = json!({"model": "metnos", "messages": conversation, "temperature": 0.2, "stream": true});
-        assert_eq!(asked(body).unwrap(), Asked { words: "read a.md".into(), stream: true });
+        assert_eq!(asked(body).unwrap(), ChatRequest { words: "read a.md".into(), stream: true });
     }
 
     #[test]

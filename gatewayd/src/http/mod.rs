@@ -10,13 +10,13 @@
 
 pub mod chat;
 pub mod documents;
-pub mod house;
+pub mod late_bind;
 pub mod limits;
-pub mod listening;
-pub mod place;
+pub mod listener;
 pub mod request;
 pub mod serve;
 pub mod turns;
+pub mod views;
 pub mod ws;
 
 #[cfg(test)]
@@ -38,18 +38,18 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 
 use crate::session::Door;
-use crate::session::voice::{Ear, Speaker, Voice};
+use crate::session::speaker::{NoteSink, Speaker, SpeakerSession};
 use limits::bounds::{
     HEAD_WITHIN, MAX_CALLERS, MAX_CONNECTIONS, MAX_HEAD, MAX_HEADERS, MAX_RECORDS, MAX_UNHEARD, PAIRINGS_IN_ALL,
     PAIRINGS_PER_MINUTE, UNKNOWN_PER_MINUTE, WRONG_PER_MINUTE,
 };
-use limits::patience::Patient;
 use limits::rate::{self, Bucket};
-use request::guard::Names;
-use request::head::Judged;
+use limits::write_timeout::WriteTimeout;
+use request::guard::HostNames;
+use request::head::HeadFilter;
 use turns::owners;
-use turns::record::{Record, Stand};
-use turns::stream::Counted;
+use turns::record::{Record, TurnStanding};
+use turns::stream::CountGuard;
 
 /// How long the door waits when it has no descriptor left for another connection.
 const FULL_PAUSE: Duration = Duration::from_millis(200);
@@ -57,7 +57,7 @@ const FULL_PAUSE: Duration = Duration::from_millis(200);
 /// The HTTP channel.
 pub struct Http {
     door: Rc<Door>,
-    names: Names,
+    names: HostNames,
     per_minute: u32,
     callers: RefCell<HashMap<String, Rc<Caller>>>,
     records: RefCell<Records>,
@@ -87,10 +87,10 @@ impl Records {
     /// one; of what is under way nobody else knows what was told.
     fn least(&self) -> Option<usize> {
         let stands =
-            |turn: &TurnId, wanted: fn(&Stand) -> bool| self.of.get(turn).is_none_or(|one| wanted(&one.stand()));
-        let oldest = |wanted: fn(&Stand) -> bool| self.order.iter().position(|turn| stands(turn, wanted));
-        let over = oldest(|stand| matches!(stand, Stand::Done(_)));
-        over.or_else(|| oldest(|stand| *stand == Stand::Suspended)).or((!self.order.is_empty()).then_some(0))
+            |turn: &TurnId, wanted: fn(&TurnStanding) -> bool| self.of.get(turn).is_none_or(|one| wanted(&one.stand()));
+        let oldest = |wanted: fn(&TurnStanding) -> bool| self.order.iter().position(|turn| stands(turn, wanted));
+        let over = oldest(|stand| matches!(stand, TurnStanding::Done(_)));
+        over.or_else(|| oldest(|stand| *stand == TurnStanding::Suspended)).or((!self.order.is_empty()).then_some(0))
     }
 }
 
@@ -100,7 +100,7 @@ pub struct Caller {
     pub digest: String,
     /// As policyd names him.
     pub principal: String,
-    voice: Voice,
+    voice: SpeakerSession,
     bucket: Bucket,
     /// How many streams he may have at once.
     most_streams: Cell<usize>,
@@ -116,7 +116,7 @@ impl Http {
     pub fn new(door: &Rc<Door>, port: u16, per_minute: u32) -> Rc<Self> {
         let http = Rc::new(Self {
             door: Rc::clone(door),
-            names: Names::new(port),
+            names: HostNames::new(port),
             per_minute,
             callers: RefCell::default(),
             records: RefCell::default(),
@@ -173,8 +173,8 @@ impl Http {
 
     /// Serves one connection: one request.
     async fn connection_from<I: Read + Write + Unpin + Send + 'static>(self: Rc<Self>, io: I, from: rate::Source) {
-        let _counted = Counted::new(&self.connections);
-        let unheard = Unheard::enter(&self);
+        let _counted = CountGuard::new(&self.connections);
+        let unheard = Unauthenticated::enter(&self);
         let cut = Rc::clone(&unheard.cut);
         let unheard = Rc::new(unheard);
         let http = Rc::clone(&self);
@@ -192,7 +192,7 @@ impl Http {
             .max_buf_size(MAX_HEAD)
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_WITHIN)
-            .serve_connection(Judged::new(Patient::new(io)), service)
+            .serve_connection(HeadFilter::new(WriteTimeout::new(io)), service)
             .with_upgrades();
         tokio::select! {
             ended = connection => if let Err(error) = ended {
@@ -218,7 +218,7 @@ impl Http {
         let caller = Rc::new(Caller {
             digest: digest.to_owned(),
             principal: principal.to_owned(),
-            voice: Voice::new(speaker, self.door.number(), nobody),
+            voice: SpeakerSession::new(speaker, self.door.number(), nobody),
             bucket: Bucket::new(self.per_minute),
             most_streams: Cell::new(0),
             streams: Rc::default(),
@@ -230,7 +230,7 @@ impl Http {
     }
 
     /// A turn of this client that was opened at a door before this one: his session, and what keeps what is told in it.
-    fn adopt(&self, turn: TurnId, digest: &str) -> Option<(u64, Rc<dyn Ear>)> {
+    fn adopt(&self, turn: TurnId, digest: &str) -> Option<(u64, Rc<dyn NoteSink>)> {
         let principal = format!("{}:{digest}", Channel::Http.name());
         let caller = self.caller(digest, &principal)?;
         // Asked twice, where a card is answered while its turn is taken back: both hear the same.
@@ -284,12 +284,12 @@ impl Http {
 }
 
 /// A connection that has not shown yet who it is.
-pub struct Unheard {
+pub struct Unauthenticated {
     queue: Rc<RefCell<VecDeque<Rc<Notify>>>>,
     cut: Rc<Notify>,
 }
 
-impl Unheard {
+impl Unauthenticated {
     fn enter(http: &Http) -> Self {
         let mut queue = http.unheard.borrow_mut();
         if queue.len() >= MAX_UNHEARD
@@ -308,7 +308,7 @@ impl Unheard {
     }
 }
 
-impl Drop for Unheard {
+impl Drop for Unauthenticated {
     fn drop(&mut self) {
         self.is_heard();
     }

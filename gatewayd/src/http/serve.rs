@@ -19,7 +19,7 @@ use metnos_proto::msg::policyd::Identified;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Caller, Http, Unheard, chat, house, ws};
+use super::{Caller, Http, Unauthenticated, chat, views, ws};
 use crate::http::documents::describe;
 use crate::http::documents::media::{EVENTS, JSON, PROBLEM};
 use crate::http::documents::problem::Problem;
@@ -27,13 +27,13 @@ use crate::http::documents::{Answer, DoorNumbers, Pair, Paired, Say, State, Stat
 use crate::http::limits::bounds::{MAX_STREAMS_OF_GUEST, MAX_STREAMS_OF_ONE};
 use crate::http::limits::rate::Source;
 use crate::http::request::body::{discard, object, read};
-use crate::http::request::guard::{Shown, Token};
-use crate::http::request::route::{self, Lost, Route};
-use crate::http::turns::record::{Heard, Stand};
+use crate::http::request::guard::{Credentials, Token};
+use crate::http::request::route::{self, NoRoute, Route};
+use crate::http::turns::record::{ReadPosition, TurnStanding};
 use crate::http::turns::stream::{Out, Words, document, follow, of_turn};
 use crate::http::turns::{cards, come_back, found, has_room, heard, journalled, listening, open, settle, stop};
 use crate::session::say::has_the_form_of_a_code;
-use crate::session::voice::Speaker;
+use crate::session::speaker::Speaker;
 
 /// Where a client that comes back says how far it has heard.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -43,7 +43,7 @@ const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resour
 type Answered = Result<Response<Out>, Problem>;
 
 /// Answers one request, whatever it is.
-pub async fn serve(http: Rc<Http>, mut request: Request<Incoming>, unheard: Rc<Unheard>) -> Response<Out> {
+pub async fn serve(http: Rc<Http>, mut request: Request<Incoming>, unheard: Rc<Unauthenticated>) -> Response<Out> {
     let upgrade = hyper::upgrade::on(&mut request);
     let (head, mut body) = request.into_parts();
     let mut response = match answer(&http, &head, &mut body, (&unheard, upgrade)).await {
@@ -114,7 +114,7 @@ async fn answer(
     http: &Rc<Http>,
     head: &Parts,
     body: &mut Incoming,
-    (unheard, upgrade): (&Unheard, OnUpgrade),
+    (unheard, upgrade): (&Unauthenticated, OnUpgrade),
 ) -> Answered {
     http.names.host(&head.uri, &head.headers)?;
     let from_page = http.names.origin(&head.headers)?;
@@ -132,7 +132,7 @@ async fn answer(
             return pair(http, (from_page, source), read(&object(head, body).await?)?).await;
         }
         Route::Hook(name) => {
-            let taken = house::hook(http, head, body, name, unheard).await?;
+            let taken = views::hook(http, head, body, name, unheard).await?;
             return Ok(of(StatusCode::ACCEPTED, JSON, document(&taken)));
         }
         Route::Status
@@ -154,12 +154,12 @@ async fn answer(
     match route {
         Route::Health | Route::Metrics | Route::OpenApi | Route::Pair | Route::Hook(_) => Err(Problem::nothing_here()),
         Route::Status => ok(&status(http, &who)),
-        Route::Executors => ok(&house::executors(http, &caller, house::page(query)?).await?),
-        Route::Mnests => ok(&house::mnests(http, &caller, house::page(query)?).await?),
-        Route::Audit => ok(&house::audit(http, &caller, house::page(query)?).await?),
+        Route::Executors => ok(&views::executors(http, &caller, views::page(query)?).await?),
+        Route::Mnests => ok(&views::mnests(http, &caller, views::page(query)?).await?),
+        Route::Audit => ok(&views::audit(http, &caller, views::page(query)?).await?),
         Route::Schedules => {
-            house::page(query)?;
-            ok(&house::schedules())
+            views::page(query)?;
+            ok(&views::schedules())
         }
         Route::Say => say(http, head, &caller, read(&object(head, body).await?)?).await,
         Route::Turn(turn) => show(http, head, &caller, turn).await,
@@ -182,10 +182,10 @@ async fn answer(
     }
 }
 
-fn lost(lost: Lost) -> Problem {
+fn lost(lost: NoRoute) -> Problem {
     match lost {
-        Lost::Path => Problem::nothing_here(),
-        Lost::Method(allow) => {
+        NoRoute::Path => Problem::nothing_here(),
+        NoRoute::Method(allow) => {
             let why = format!("this address knows only {allow}");
             let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "http.method", why);
             Problem { allow: Some(allow), ..problem }
@@ -199,8 +199,8 @@ async fn known(http: &Http, head: &Parts, from_page: bool) -> Result<(Rc<Caller>
     let is_socket = head.uri.path() == "/v1/ws";
     let method = if is_socket { &Method::POST } else { &head.method };
     let token = match http.names.shown(method, &head.headers, from_page)? {
-        Shown::Nothing => return Err(Problem::stranger()),
-        Shown::Bearer(token) | Shown::Cookie(token) => token,
+        Credentials::Nothing => return Err(Problem::stranger()),
+        Credentials::Bearer(token) | Credentials::Cookie(token) => token,
     };
     let digest = token.digest();
     // Before policyd is asked: whoever asks too often makes no work for it.
@@ -289,7 +289,7 @@ async fn say(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, Say { text }: S
     let wants_events = accepts(head, EVENTS) || !accepts(head, JSON);
     let (turn, record) = open(http, caller, &text).await?;
     let mut response = if wants_events {
-        let out = follow(http, Some(record), listening(caller, turn, Heard::default(), Words::Events));
+        let out = follow(http, Some(record), listening(caller, turn, ReadPosition::default(), Words::Events));
         of(StatusCode::OK, EVENTS, out)
     } else {
         let opened = Turn { turn: turn.to_string(), state: State::Open, text: None, end: None, why: None };
@@ -313,12 +313,12 @@ async fn show(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, turn: TurnId) 
             Some(record) if !record.is_torn() => ok(&of_turn(turn, &record.stand(), record.text(), record.why())),
             Some(_) | None => {
                 let (end, text) = journalled(http, turn, &caller.principal).await?;
-                ok(&of_turn(turn, &end.map_or(Stand::Open, Stand::Done), text, String::new()))
+                ok(&of_turn(turn, &end.map_or(TurnStanding::Open, TurnStanding::Done), text, String::new()))
             }
         };
     }
     let heard = match head.headers.get(LAST_EVENT_ID) {
-        None => Heard::default(),
+        None => ReadPosition::default(),
         Some(id) => heard("Last-Event-ID", id.to_str().unwrap_or_default())?,
     };
     match come_back(http, caller, turn, heard).await? {
@@ -336,18 +336,18 @@ async fn complete(http: &Rc<Http>, caller: &Rc<Caller>, body: &Map<String, Value
     let (turn, record) = open(http, caller, &asked.words).await?;
     let id = chat::name(&turn.to_string());
     if asked.stream {
-        let out = follow(http, Some(record), listening(caller, turn, Heard::default(), Words::Chunks(id)));
+        let out = follow(http, Some(record), listening(caller, turn, ReadPosition::default(), Words::Chunks(id)));
         return Ok(of(StatusCode::OK, EVENTS, out));
     }
-    let listening = listening(caller, turn, Heard::default(), Words::Chunks(id.clone()));
+    let listening = listening(caller, turn, ReadPosition::default(), Words::Chunks(id.clone()));
     let mut gone = listening.gone.clone();
     let mut changes = record.changes();
     let ended = async {
         loop {
             changes.mark_unchanged();
             match record.stand() {
-                Stand::Done(_) | Stand::Suspended => return,
-                Stand::Open => {}
+                TurnStanding::Done(_) | TurnStanding::Suspended => return,
+                TurnStanding::Open => {}
             }
             if changes.changed().await.is_err() {
                 return;

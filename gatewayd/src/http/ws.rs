@@ -39,8 +39,8 @@ use crate::http::limits::rate::Bucket;
 use crate::http::request::body;
 use crate::http::request::route;
 use crate::http::turns;
-use crate::http::turns::record::{Heard, Record, value};
-use crate::http::turns::stream::{Counted, Listening, Out, Words, tell};
+use crate::http::turns::record::{ReadPosition, Record, value};
+use crate::http::turns::stream::{CountGuard, Out, Subscription, Words, tell};
 
 /// The one version there is.
 const WEBSOCKET: &str = "13";
@@ -118,8 +118,8 @@ pub(super) fn open(http: &Rc<Http>, caller: &Rc<Caller>, accept: HeaderValue, up
         caller: Rc::clone(caller),
         asks: Rc::default(),
         frames: Bucket::new(FRAMES_PER_MINUTE),
-        _stream: Counted::new(&caller.streams),
-        _connection: Counted::new(&http.connections),
+        _stream: CountGuard::new(&caller.streams),
+        _connection: CountGuard::new(&http.connections),
     };
     tokio::task::spawn_local(async move {
         match upgrade.await {
@@ -144,19 +144,19 @@ struct Socket {
     asks: Rc<Cell<usize>>,
     /// Frames of every kind.
     frames: Bucket,
-    _stream: Counted,
-    _connection: Counted,
+    _stream: CountGuard,
+    _connection: CountGuard,
 }
 
 type Stream = WebSocketStream<TokioIo<Upgraded>>;
 
 /// Why a socket is closed by the door.
-struct Ends(CloseCode, &'static str);
+struct CloseReason(CloseCode, &'static str);
 
 impl Socket {
     async fn serve(self, upgraded: Upgraded, gone: watch::Receiver<bool>) {
         let mut stream = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config())).await;
-        let Some(Ends(code, why)) = self.follow(&mut stream, gone).await else { return };
+        let Some(CloseReason(code, why)) = self.follow(&mut stream, gone).await else { return };
         let frame = CloseFrame { code, reason: Utf8Bytes::from_static(why) };
         let parting = async {
             if stream.close(Some(frame)).await.is_ok() {
@@ -167,14 +167,14 @@ impl Socket {
     }
 
     /// Until it ends; why, when the client is still there to hear it.
-    async fn follow(&self, stream: &mut Stream, mut gone: watch::Receiver<bool>) -> Option<Ends> {
+    async fn follow(&self, stream: &mut Stream, mut gone: watch::Receiver<bool>) -> Option<CloseReason> {
         let (pieces, mut out) = mpsc::channel::<Bytes>(MAX_PIECES);
         self.caller.sockets.add(&pieces);
         let (mut ping_at, mut is_asked) = (Instant::now() + ALIVE_EVERY, false);
         loop {
             tokio::select! {
                 biased;
-                _ = gone.wait_for(|gone| *gone) => return Some(Ends(CloseCode::Policy, "door.stranger")),
+                _ = gone.wait_for(|gone| *gone) => return Some(CloseReason(CloseCode::Policy, "door.stranger")),
                 Some(piece) = out.recv() => {
                     // What was told is a document of ours, so it is a text.
                     let text = Utf8Bytes::try_from(piece).unwrap_or_default();
@@ -184,12 +184,12 @@ impl Socket {
                 }
                 heard = stream.next() => {
                     if self.frames.take().is_err() {
-                        return Some(Ends(CloseCode::Policy, "http.rate"));
+                        return Some(CloseReason(CloseCode::Policy, "http.rate"));
                     }
                     (ping_at, is_asked) = (Instant::now() + ALIVE_EVERY, false);
                     match heard? {
                         Ok(Message::Text(text)) => self.hear(text.as_bytes(), &pieces),
-                        Ok(Message::Binary(_)) => return Some(Ends(CloseCode::Unsupported, "ws.text")),
+                        Ok(Message::Binary(_)) => return Some(CloseReason(CloseCode::Unsupported, "ws.text")),
                         // The library answers a ping, and a parting with one.
                         Ok(Message::Ping(_) | Message::Pong(_) | Message::Close(_) | Message::Frame(_)) => {}
                         Err(fault) => return parting(&fault),
@@ -197,7 +197,7 @@ impl Socket {
                 }
                 () = tokio::time::sleep_until(ping_at) => {
                     if is_asked {
-                        return Some(Ends(CloseCode::Policy, "http.slow"));
+                        return Some(CloseReason(CloseCode::Policy, "http.slow"));
                     }
                     (ping_at, is_asked) = (Instant::now() + ALIVE_EVERY, true);
                     if stream.send(Message::Ping(Bytes::new())).await.is_err() {
@@ -214,7 +214,7 @@ impl Socket {
         let said = said.and_then(|()| read(text));
         let said = said.and_then(|said| {
             if self.asks.get() < MAX_ASKS {
-                return Ok((said, Counted::new(&self.asks)));
+                return Ok((said, CountGuard::new(&self.asks)));
             }
             let why = format!("{MAX_ASKS} messages of this socket are not answered yet");
             Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "ws.asks", why))
@@ -245,19 +245,19 @@ impl Socket {
 }
 
 /// What was done: its status, its document, and the turn to be followed.
-type Done = (StatusCode, Value, Option<(Option<Rc<Record>>, Listening)>);
+type Done = (StatusCode, Value, Option<(Option<Rc<Record>>, Subscription)>);
 
 async fn act(http: &Rc<Http>, caller: &Rc<Caller>, said: Do) -> Result<Done, Problem> {
     match said {
         Do::Say { text, .. } => {
             let (turn, record) = turns::open(http, caller, &text).await?;
             let data = serde_json::json!({"turn": turn.to_string(), "state": "open"});
-            let listening = turns::listening(caller, turn, Heard::default(), Words::Messages);
+            let listening = turns::listening(caller, turn, ReadPosition::default(), Words::Messages);
             Ok((StatusCode::ACCEPTED, data, Some((Some(record), listening))))
         }
         Do::Listen { turn, after, .. } => {
             let turn = named(&turn)?;
-            let heard = if after.is_empty() { Heard::default() } else { turns::heard("after", &after)? };
+            let heard = if after.is_empty() { ReadPosition::default() } else { turns::heard("after", &after)? };
             let found = turns::come_back(http, caller, turn, heard).await?;
             let data = serde_json::json!({"turn": turn.to_string()});
             Ok(match found {
@@ -282,12 +282,12 @@ fn named(turn: &str) -> Result<TurnId, Problem> {
 }
 
 /// What a client is told that does not keep to the frames; nothing where nobody hears it.
-fn parting(fault: &Fault) -> Option<Ends> {
+fn parting(fault: &Fault) -> Option<CloseReason> {
     tracing::debug!(%fault, "a socket ends");
     match fault {
-        Fault::Capacity(CapacityError::MessageTooLong { .. }) => Some(Ends(CloseCode::Size, "http.body")),
-        Fault::Capacity(_) | Fault::Protocol(_) => Some(Ends(CloseCode::Protocol, "ws.frame")),
-        Fault::Utf8(_) => Some(Ends(CloseCode::Invalid, "ws.utf8")),
+        Fault::Capacity(CapacityError::MessageTooLong { .. }) => Some(CloseReason(CloseCode::Size, "http.body")),
+        Fault::Capacity(_) | Fault::Protocol(_) => Some(CloseReason(CloseCode::Protocol, "ws.frame")),
+        Fault::Utf8(_) => Some(CloseReason(CloseCode::Invalid, "ws.utf8")),
         Fault::ConnectionClosed
         | Fault::AlreadyClosed
         | Fault::Io(_)

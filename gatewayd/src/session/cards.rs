@@ -17,8 +17,8 @@ use metnos_proto::turn_log;
 use serde_json::Value;
 
 use super::relay::{Item, Parked, Relay};
-use super::voice::{Ear, Speaker, Told};
-use super::{Door, back};
+use super::speaker::{NoteSink, Speaker, TurnNote};
+use super::{Door, reattach};
 
 /// How often the planner is asked to go on with a turn, when it went away over it.
 pub const RESUME_TRIES: u32 = 3;
@@ -71,10 +71,10 @@ impl Door {
     }
 
     /// Remembers who was shown a card, so that he hears what became of it; whether there was room for one more.
-    pub(crate) fn was_shown(&self, id: &str, ear: Rc<dyn Ear>) -> bool {
+    pub(crate) fn was_shown(&self, id: &str, sink: Rc<dyn NoteSink>) -> bool {
         let mut cards = self.cards.borrow_mut();
         cards.retain(|_, ears| {
-            ears.retain(|ear| ear.is_open());
+            ears.retain(|sink| sink.is_open());
             !ears.is_empty()
         });
         if cards.len() >= MAX_CARDS && !cards.contains_key(id) {
@@ -82,27 +82,27 @@ impl Door {
         }
         let ears = cards.entry(id.to_owned()).or_default();
         // A card that was added to is shown to the same ear again.
-        if ears.iter().any(|other| Rc::ptr_eq(other, &ear)) {
+        if ears.iter().any(|other| Rc::ptr_eq(other, &sink)) {
             return true;
         }
         let has_room = ears.len() < MAX_PLACES;
         if has_room {
-            ears.push(ear);
+            ears.push(sink);
         }
         has_room
     }
 
     /// Whether somebody who is still there was shown this card.
     pub(crate) fn is_shown(&self, id: &str) -> bool {
-        self.cards.borrow().get(id).is_some_and(|ears| ears.iter().any(|ear| ear.is_open()))
+        self.cards.borrow().get(id).is_some_and(|ears| ears.iter().any(|sink| sink.is_open()))
     }
 
     fn card_settled(self: &Rc<Self>, settled: CardSettled) {
         let ears = self.cards.borrow_mut().remove(&settled.id).unwrap_or_default();
         let door = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            for ear in &ears {
-                if !ear.tell(Told::CardSettled(settled.clone())).await {
+            for sink in &ears {
+                if !sink.tell(TurnNote::CardSettled(settled.clone())).await {
                     tracing::debug!("somebody who was shown a card was gone when it was answered");
                 }
             }
@@ -144,7 +144,7 @@ impl Door {
     }
 
     /// Has the planner go on with the turn that waited for this card, if one did.
-    pub(super) async fn resume(self: Rc<Self>, settled: CardSettled, shown: Option<Rc<dyn Ear>>) {
+    pub(super) async fn resume(self: Rc<Self>, settled: CardSettled, shown: Option<Rc<dyn NoteSink>>) {
         let turn = settled.turn;
         if self.turns.borrow().contains_key(&turn) {
             return self.is_early(settled);
@@ -165,11 +165,11 @@ impl Door {
             trace: heir.as_ref().map_or(TraceId::NONE, |heir| heir.is.trace),
             lang: heir.as_ref().map_or(Lang::En, |heir| heir.is.lang),
             // When nobody comes back to it, whoever was shown the card hears what follows.
-            ear: heir.as_ref().and_then(|heir| heir.ear.clone()).or(shown),
+            sink: heir.as_ref().and_then(|heir| heir.sink.clone()).or(shown),
             said: String::new(),
         });
-        let Parked { session, trace, lang, ear, said } = parked;
-        let (relay, handle) = Relay::new(&self, session, (turn, trace, lang), ear, said);
+        let Parked { session, trace, lang, sink, said } = parked;
+        let (relay, handle) = Relay::new(&self, session, (turn, trace, lang), sink, said);
         self.enter(turn, handle);
         let planner = &self.peers.planner;
         let mut resumed = planner.resume_turn(trace, ResumeTurn { turn, acts: settled.acts.clone() }, []).await;
@@ -210,13 +210,13 @@ impl Door {
     }
 
     /// The turn goes on: with what was told in it before, when this door was not there.
-    async fn resumed(self: Rc<Self>, mut relay: Relay, told: &Sealed, heir: Option<back::Heir>) {
+    async fn resumed(self: Rc<Self>, mut relay: Relay, told: &Sealed, heir: Option<reattach::Recipient>) {
         let Some(heir) = heir else { return relay.run().await };
-        let tells = heir.ear.is_some();
+        let tells = heir.sink.is_some();
         match turn_log::read(told) {
             Ok(told) => {
                 if let Some(waits) = relay.catch_up(told, tells).await.filter(|_| tells) {
-                    relay.send(Told::TurnDone(waits)).await;
+                    relay.send(TurnNote::TurnDone(waits)).await;
                 }
             }
             Err(error) => tracing::warn!(error, "what was told in a turn before cannot be read"),

@@ -5,20 +5,20 @@
 //! [`voice`] is what the door needs to know of a channel, [`say`] what is the same on all of them, and [`serve`] the
 //! channel of the terminal.
 
-pub mod back;
 pub mod cards;
 mod models;
+pub mod reattach;
 pub mod relay;
 pub mod router;
 pub mod say;
 pub mod serve;
+pub mod speaker;
 mod undo;
-pub mod voice;
 
 #[cfg(test)]
-mod back_tests;
-#[cfg(test)]
 mod cards_tests;
+#[cfg(test)]
+mod reattach_tests;
 #[cfg(test)]
 pub(crate) mod stage;
 #[cfg(test)]
@@ -42,7 +42,7 @@ use tokio::sync::watch;
 
 use crate::hooks::registry::Hooks;
 use relay::Handle;
-use voice::Ear;
+use speaker::NoteSink;
 
 /// The most sessions of users that are not the owner, together and of one.
 pub const MAX_OTHERS: u32 = 32;
@@ -86,7 +86,7 @@ pub struct Door {
     /// Answers that came before their turn was put aside.
     early: RefCell<HashMap<TurnId, CardSettled>>,
     /// Who was shown which card.
-    cards: RefCell<HashMap<String, Vec<Rc<dyn Ear>>>>,
+    cards: RefCell<HashMap<String, Vec<Rc<dyn NoteSink>>>>,
     /// What mind says of the models, as last heard.
     models: RefCell<models::Models>,
     /// Where the door listens, or why it does not.
@@ -94,7 +94,7 @@ pub struct Door {
     /// Who wants to hear that somebody is a stranger again.
     revocations: RefCell<Vec<OnRevoked>>,
     /// Who passes on what the owner must know.
-    owners_news: RefCell<Vec<OnNews>>,
+    owners_news: RefCell<Vec<OnNotice>>,
     /// Who shows the owner what others ask for.
     owners_cards: RefCell<Vec<OnCard>>,
     /// How the bot does, in a line; empty when there is none.
@@ -109,7 +109,7 @@ pub struct Door {
     /// Set when the daemon is to end: no further turn is opened.
     is_draining: Cell<bool>,
     /// Who hears turns of a door before this one, by channel.
-    adopts: RefCell<BTreeMap<Channel, back::Adopts>>,
+    adopts: RefCell<BTreeMap<Channel, reattach::Reattach>>,
     /// Whether it is known which there are.
     found: watch::Sender<bool>,
     turn_within_ms: u64,
@@ -119,7 +119,7 @@ pub struct Door {
 type OnRevoked = Box<dyn Fn(&str)>;
 
 /// Hears what the owner must know.
-type OnNews = Box<dyn Fn(&OwnerNotice)>;
+type OnNotice = Box<dyn Fn(&OwnerNotice)>;
 
 /// Hears of a card that is the owner's to decide.
 type OnCard = Box<dyn Fn(&OwnersCard)>;
@@ -351,7 +351,7 @@ impl Door {
 }
 
 /// What the door itself says, in the person's language.
-pub(crate) mod says {
+pub(crate) mod phrases {
     use metnos_texts::{Key, say, tell};
 
     use super::Lang;

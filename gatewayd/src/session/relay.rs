@@ -14,8 +14,8 @@ use metnos_proto::msg::policyd::CardWaits;
 use metnos_proto::payload::{MAX_PAYLOAD, Sealed};
 use tokio::sync::{Notify, mpsc};
 
-use super::voice::{Ear, Told};
-use super::{Door, says};
+use super::speaker::{NoteSink, TurnNote};
+use super::{Door, phrases};
 
 /// The most notes of one turn that wait for its session.
 pub const MAX_QUEUED: usize = 1024;
@@ -48,12 +48,12 @@ pub(super) struct Parked {
     pub session: u64,
     pub trace: TraceId,
     pub lang: Lang,
-    pub ear: Option<Rc<dyn Ear>>,
+    pub sink: Option<Rc<dyn NoteSink>>,
     pub said: String,
 }
 
 /// Why the door itself ends a turn, as soon as it does.
-type Cut = Rc<(RefCell<Option<String>>, Notify)>;
+type EndSignal = Rc<(RefCell<Option<String>>, Notify)>;
 
 /// The door's hold on an open turn.
 pub(super) struct Handle {
@@ -64,14 +64,14 @@ pub(super) struct Handle {
     /// Bytes of text taken so far.
     pub said: Cell<usize>,
     queue: mpsc::Sender<Item>,
-    cut: Cut,
+    cut: EndSignal,
 }
 
 impl Handle {
     /// A hold on a turn of a session, and what its relay listens to.
-    pub fn new(session: u64, lang: Lang) -> (Self, mpsc::Receiver<Item>, Cut) {
+    pub fn new(session: u64, lang: Lang) -> (Self, mpsc::Receiver<Item>, EndSignal) {
         let (sender, queue) = mpsc::channel(MAX_QUEUED);
-        let cut = Cut::default();
+        let cut = EndSignal::default();
         let handle = Self { session, generation: 0, lang, said: Cell::new(0), queue: sender, cut: Rc::clone(&cut) };
         (handle, queue, cut)
     }
@@ -95,10 +95,10 @@ pub(super) struct Relay {
     pub trace: TraceId,
     pub lang: Lang,
     /// Where it goes; nowhere but into the journal, when the session is not known any more.
-    pub ear: Option<Rc<dyn Ear>>,
+    pub sink: Option<Rc<dyn NoteSink>>,
     number: u64,
     queue: mpsc::Receiver<Item>,
-    cut: Cut,
+    cut: EndSignal,
     /// What was passed on so far.
     said: String,
 }
@@ -109,11 +109,11 @@ impl Relay {
         door: &Rc<Door>,
         session: u64,
         (turn, trace, lang): (TurnId, TraceId, Lang),
-        ear: Option<Rc<dyn Ear>>,
+        sink: Option<Rc<dyn NoteSink>>,
         said: String,
     ) -> (Self, Handle) {
         let (handle, queue, cut) = Handle::new(session, lang);
-        let relay = Self { door: Rc::clone(door), turn, trace, lang, ear, number: session, queue, cut, said };
+        let relay = Self { door: Rc::clone(door), turn, trace, lang, sink, number: session, queue, cut, said };
         (relay, handle)
     }
 
@@ -133,14 +133,14 @@ impl Relay {
         }
         if let Err(error) = self.journal(&done).await {
             tracing::error!(turn = %self.turn, %error, "an answer could not be journalled");
-            let why = says::not_recorded(self.lang, &error.into_refusal());
+            let why = phrases::not_recorded(self.lang, &error.into_refusal());
             done = TurnDone { turn: self.turn, end: TurnEnd::Broken, why };
         } else {
             self.door.release_turn(self.turn);
         }
         let taken = self.door.leave(self.turn);
         self.door.held.set(self.door.held.get().saturating_sub(taken));
-        self.send(Told::TurnDone(done)).await;
+        self.send(TurnNote::TurnDone(done)).await;
     }
 
     /// The turn waits for the answer to a card: what was said is kept for the journal, and nobody is kept waiting.
@@ -148,11 +148,11 @@ impl Relay {
         let taken = self.door.leave(self.turn);
         self.door.held.set(self.door.held.get().saturating_sub(taken));
         let said = metnos_reflex::answer::shorten(&self.said, MAX_PARKED_SAID).to_owned();
-        let parked = Parked { session: self.number, trace: self.trace, lang: self.lang, ear: self.ear.clone(), said };
+        let parked = Parked { session: self.number, trace: self.trace, lang: self.lang, sink: self.sink.clone(), said };
         if self.door.parked.borrow().len() < MAX_PARKED {
             self.door.parked.borrow_mut().insert(self.turn, parked);
         }
-        self.send(Told::TurnDone(done)).await;
+        self.send(TurnNote::TurnDone(done)).await;
         self.door.wake(self.turn);
     }
 
@@ -172,17 +172,17 @@ impl Relay {
                     }
                     Item::Text(text) => {
                         self.said.push_str(&text.text);
-                        self.send(Told::Text(text)).await;
+                        self.send(TurnNote::Text(text)).await;
                     }
-                    Item::Call(call) => self.send(Told::Call(call)).await,
-                    Item::Progress(progress) => self.send(Told::Progress(progress)).await,
+                    Item::Call(call) => self.send(TurnNote::Call(call)).await,
+                    Item::Progress(progress) => self.send(TurnNote::Progress(progress)).await,
                     Item::Card(card) => self.show(card).await,
                 },
                 () = self.cut.1.notified() => {
                     let cut = self.cut.0.borrow().clone();
                     break cut.unwrap_or_default();
                 }
-                () = &mut deadline => break says::too_long(self.lang).to_owned(),
+                () = &mut deadline => break phrases::too_long(self.lang).to_owned(),
             }
         };
         self.door.cancel(self.turn);
@@ -191,10 +191,10 @@ impl Relay {
     }
 
     async fn show(&self, card: CardWaits) {
-        if let Some(ear) = &self.ear {
-            self.door.was_shown(&card.id, Rc::clone(ear));
+        if let Some(sink) = &self.sink {
+            self.door.was_shown(&card.id, Rc::clone(sink));
         }
-        self.send(Told::CardWaits(card)).await;
+        self.send(TurnNote::CardWaits(card)).await;
     }
 
     /// Shows the cards that this turn waits for, when the planner's last word was read before them.
@@ -222,9 +222,9 @@ impl Relay {
     }
 
     /// One who is gone is noticed elsewhere; the turn goes on to its end, for the journal.
-    pub(super) async fn send(&self, told: Told) {
-        if let Some(ear) = &self.ear
-            && !ear.tell(told).await
+    pub(super) async fn send(&self, told: TurnNote) {
+        if let Some(sink) = &self.sink
+            && !sink.tell(told).await
         {
             tracing::debug!(turn = %self.turn, "nobody hears this turn any more");
         }
@@ -276,7 +276,7 @@ impl Door {
         }
         let held = self.held.get() + said_bytes;
         if held > MAX_HELD || handle.queue.try_send(item).is_err() {
-            handle.cut(says::too_much(handle.lang));
+            handle.cut(phrases::too_much(handle.lang));
         } else {
             self.held.set(held);
             handle.said.set(handle.said.get() + said_bytes);

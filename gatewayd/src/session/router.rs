@@ -11,7 +11,7 @@ use metnos_proto::msg::planner::MAX_TEXT;
 
 use super::models::Models;
 use super::relay::{Item, MAX_ANSWER};
-use super::{Door, says};
+use super::{Door, phrases};
 
 /// The most stray notes of one planner that are recorded; further ones are only dropped.
 pub const MAX_STRAYS: u32 = 8;
@@ -54,7 +54,7 @@ impl Door {
         let turns = self.turns.borrow();
         let Some(handle) = turns.get(&turn) else { return Some(turn) };
         if said_bytes > MAX_TEXT || handle.said.get() + said_bytes > MAX_ANSWER {
-            handle.cut(says::too_much(handle.lang));
+            handle.cut(phrases::too_much(handle.lang));
             return None;
         }
         let item = match note {
@@ -85,7 +85,7 @@ impl Door {
     fn end_turns_of_other_planners(&self, generation: u32) {
         for handle in self.turns.borrow().values() {
             if handle.generation != 0 && handle.generation != generation {
-                handle.cut(says::planner_gone(handle.lang));
+                handle.cut(phrases::planner_gone(handle.lang));
             }
         }
     }

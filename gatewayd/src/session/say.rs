@@ -19,8 +19,8 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::relay::Relay;
-use super::voice::{Speaker, Voice};
-use super::{Door, MAX_TURNS_PER_SESSION, says};
+use super::speaker::{Speaker, SpeakerSession};
+use super::{Door, MAX_TURNS_PER_SESSION, phrases};
 
 /// The longest text that can be a code, in bytes.
 const MAX_CODE: usize = 16;
@@ -64,7 +64,7 @@ impl Door {
     ///
     /// # Errors
     /// When there is no room, the words are none, or a peer that is needed says no. Nothing was taken then.
-    pub async fn say(self: &Rc<Self>, voice: &Voice, words: Sealed) -> Result<Taken, Refusal> {
+    pub async fn say(self: &Rc<Self>, voice: &SpeakerSession, words: Sealed) -> Result<Taken, Refusal> {
         let opening = self.take_room(voice)?;
         // Checked before anybody else is asked; the words themselves are not looked at here.
         let said = request::read(&words)?;
@@ -77,7 +77,7 @@ impl Door {
         drop(said);
         let (registered, words) = self.register((&voice.speaker, &voice.mark), &who, words).await?;
         drop(opening);
-        voice.ear.opens(registered.turn);
+        voice.sink.opens(registered.turn);
         match undo {
             Some(_) => self.undo_as_turn(voice, who.lang, &registered),
             None => self.open(voice, who.lang, &registered, words, None).await,
@@ -90,7 +90,7 @@ impl Door {
     ///
     /// # Errors
     /// When it was not set up, there is no room, or a peer that is needed says no. Nothing was done then.
-    pub async fn fire(self: &Rc<Self>, voice: &Voice, data: Option<Sealed>) -> Result<TurnId, Refusal> {
+    pub async fn fire(self: &Rc<Self>, voice: &SpeakerSession, data: Option<Sealed>) -> Result<TurnId, Refusal> {
         let opening = self.take_room(voice)?;
         let Speaker { channel, sender, .. } = voice.speaker.clone();
         let fire = Fire { channel, sender, has_data: data.is_some() };
@@ -113,7 +113,7 @@ impl Door {
             self.journal_data(&fired, data).await?;
         }
         drop(opening);
-        voice.ear.opens(fired.turn);
+        voice.sink.opens(fired.turn);
         let registered = PromptRegistered { turn: fired.turn, trace: fired.trace };
         self.open(voice, fired.lang, &registered, words, data).await;
         Ok(fired.turn)
@@ -215,7 +215,7 @@ impl Door {
     }
 
     /// Counts the turn from here on, so that many asks at once open no more turns than one after the other.
-    fn take_room<'a>(&self, voice: &'a Voice) -> Result<Opening<'a>, Refusal> {
+    fn take_room<'a>(&self, voice: &'a SpeakerSession) -> Result<Opening<'a>, Refusal> {
         let busy = |rule, why: String| Refusal::new(RefusalCode::Busy, rule, why);
         if self.is_draining.get() {
             return Err(busy("door.draining", "Metnos is stopping".to_owned()));
@@ -267,15 +267,15 @@ impl Door {
     /// the end of the turn, told and journalled like any other.
     async fn open(
         self: &Rc<Self>,
-        voice: &Voice,
+        voice: &SpeakerSession,
         lang: Lang,
         registered: &PromptRegistered,
         words: Sealed,
         data: Option<Sealed>,
     ) {
         let PromptRegistered { turn, trace } = *registered;
-        let ear = Some(Rc::clone(&voice.ear));
-        let (relay, handle) = Relay::new(self, voice.number, (turn, trace, lang), ear, String::new());
+        let sink = Some(Rc::clone(&voice.sink));
+        let (relay, handle) = Relay::new(self, voice.number, (turn, trace, lang), sink, String::new());
         self.enter(turn, handle);
         tokio::task::spawn_local(relay.run());
         let planner = &self.peers.planner;
@@ -290,14 +290,14 @@ impl Door {
         self.set_generation(turn, now);
         let why = match opened {
             Ok(_) if generation() == now => None,
-            Ok(_) => Some(says::planner_gone(lang).to_owned()),
+            Ok(_) => Some(phrases::planner_gone(lang).to_owned()),
             Err(error) => Some(speech::broken(&error, lang)),
         };
         if let (Some(why), Some(handle)) = (why, self.turns.borrow().get(&turn)) {
             handle.cut(why);
         }
         // He may have gone while this was under way: nobody else would cancel the turn then.
-        if !voice.ear.is_open() {
+        if !voice.sink.is_open() {
             self.cancel(turn);
         }
     }

@@ -18,7 +18,7 @@ use metnos_proto::payload::Sealed;
 use zeroize::Zeroizing;
 
 use super::say::Taken;
-use super::voice::{Speaker, Voice};
+use super::speaker::{Speaker, SpeakerSession};
 use super::{MAX_SESSIONS, Session};
 use crate::telegram::api::is_token;
 
@@ -99,8 +99,10 @@ impl ctl_door::Serve for Session {
 
     async fn fire_timer(self: Rc<Self>, cx: Cx<CtlDoor>, ask: FireTimer, []: [Sealed; 0]) -> Served<Said, 0> {
         self.only_owner(&cx, "timers are the owner's")?;
-        let voice =
-            Voice { speaker: Speaker { channel: Channel::Timer, sender: ask.name, lang: None }, ..self.voice(&cx)? };
+        let voice = SpeakerSession {
+            speaker: Speaker { channel: Channel::Timer, sender: ask.name, lang: None },
+            ..self.voice(&cx)?
+        };
         Ok((Said { turn: self.door.fire(&voice, None).await? }, []))
     }
 
@@ -125,13 +127,13 @@ impl Session {
     }
 
     /// Who speaks here, as the supervisor vouches for him.
-    fn voice(&self, cx: &Cx<CtlDoor>) -> Result<Voice, ServeError> {
+    fn voice(&self, cx: &Cx<CtlDoor>) -> Result<SpeakerSession, ServeError> {
         let Some(peer) = cx.peer else {
             return Err(ServeError::Violation("a session without a vouched-for user".to_owned()));
         };
         let speaker = Speaker { channel: Channel::Cli, sender: format!("uid:{}", peer.uid), lang: None };
-        let (ear, opening) = (Rc::new(cx.notes()), Rc::clone(&self.opening));
-        Ok(Voice { speaker, number: self.number, ear, mark: String::new(), opening })
+        let (sink, opening) = (Rc::new(cx.notes()), Rc::clone(&self.opening));
+        Ok(SpeakerSession { speaker, number: self.number, sink, mark: String::new(), opening })
     }
 }
 

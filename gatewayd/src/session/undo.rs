@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::Door;
 use super::relay::{Item, Relay};
-use super::voice::{Speaker, Voice};
+use super::speaker::{Speaker, SpeakerSession};
 
 /// The rule of policyd by which there is nothing to take back.
 const NOTHING: &str = "undo.nothing";
@@ -35,10 +35,10 @@ impl Door {
     }
 
     /// The same as a turn that was registered: its answer goes to the ear of whoever has said so, and into the journal.
-    pub(super) fn undo_as_turn(self: &Rc<Self>, voice: &Voice, lang: Lang, registered: &PromptRegistered) {
+    pub(super) fn undo_as_turn(self: &Rc<Self>, voice: &SpeakerSession, lang: Lang, registered: &PromptRegistered) {
         let PromptRegistered { turn, trace } = *registered;
-        let ear = Some(Rc::clone(&voice.ear));
-        let (relay, handle) = Relay::new(self, voice.number, (turn, trace, lang), ear, String::new());
+        let sink = Some(Rc::clone(&voice.sink));
+        let (relay, handle) = Relay::new(self, voice.number, (turn, trace, lang), sink, String::new());
         self.enter(turn, handle);
         tokio::task::spawn_local(relay.run());
         let (door, speaker) = (Rc::clone(self), voice.speaker.clone());

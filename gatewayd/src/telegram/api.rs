@@ -8,8 +8,8 @@ use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use super::backoff::{self, TRIES};
 use super::card::Button;
-use super::pace::{self, TRIES};
 use super::update::{self, KINDS, MAX_REPLY, Reply, Update};
 use crate::chance::Chance;
 
@@ -21,10 +21,10 @@ pub const ANSWER_WITHIN_MS: u64 = 15_000;
 pub const MAX_BATCH: usize = 100;
 /// Why a word did not get through. No variant holds an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ApiError {
     /// The servers say no, and would again.
     #[error("Telegram says no ({code}): {why}")]
-    No {
+    Rejected {
         /// As in HTTP.
         code: u16,
         /// In their words.
@@ -32,10 +32,10 @@ pub enum Fault {
     },
     /// They cannot be reached, are in trouble, or want to be left alone.
     #[error("Telegram cannot be reached: {0}")]
-    Away(&'static str),
+    Unreachable(&'static str),
     /// They want to be left alone.
     #[error("Telegram wants to be left alone for {0} s")]
-    Later(u64),
+    RetryAfter(u64),
 }
 
 /// A bot at its servers.
@@ -128,70 +128,72 @@ impl Api {
         method: &str,
         body: (HeaderValue, reqwest::Body),
         within: Duration,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, ApiError> {
         let url = Zeroizing::new(format!("{}/{method}", self.base.as_str()));
         let request = self.client.post(url.as_str()).header(CONTENT_TYPE, body.0).body(body.1);
         let asked = async {
-            let mut answer = request.send().await.map_err(|error| Fault::Away(class(&error)))?;
+            let mut answer = request.send().await.map_err(|error| ApiError::Unreachable(class(&error)))?;
             let status = answer.status();
             let mut bytes = Vec::new();
-            while let Some(chunk) = answer.chunk().await.map_err(|error| Fault::Away(class(&error)))? {
+            while let Some(chunk) = answer.chunk().await.map_err(|error| ApiError::Unreachable(class(&error)))? {
                 if bytes.len() + chunk.len() > MAX_REPLY {
-                    return Err(Fault::Away("its answer is larger than an answer may be"));
+                    return Err(ApiError::Unreachable("its answer is larger than an answer may be"));
                 }
                 bytes.extend_from_slice(&chunk);
             }
             match update::reply(&bytes) {
-                Some(Reply::Ok(_)) if !status.is_success() => Err(Fault::Away("its answer contradicts itself")),
+                Some(Reply::Ok(_)) if !status.is_success() => {
+                    Err(ApiError::Unreachable("its answer contradicts itself"))
+                }
                 Some(Reply::Ok(value)) => Ok(value),
-                Some(Reply::No { retry_after: Some(seconds), .. }) => Err(Fault::Later(seconds)),
-                Some(Reply::No { code: 429, .. }) => Err(Fault::Later(1)),
+                Some(Reply::No { retry_after: Some(seconds), .. }) => Err(ApiError::RetryAfter(seconds)),
+                Some(Reply::No { code: 429, .. }) => Err(ApiError::RetryAfter(1)),
                 Some(Reply::No { code, .. }) if code >= 500 || status.is_server_error() => {
-                    Err(Fault::Away("its servers are in trouble"))
+                    Err(ApiError::Unreachable("its servers are in trouble"))
                 }
                 Some(Reply::No { code, why, .. }) => {
-                    Err(Fault::No { code: if code == 0 { status.as_u16() } else { code }, why })
+                    Err(ApiError::Rejected { code: if code == 0 { status.as_u16() } else { code }, why })
                 }
                 None if status.is_client_error() => {
-                    Err(Fault::No { code: status.as_u16(), why: "it says no more".to_owned() })
+                    Err(ApiError::Rejected { code: status.as_u16(), why: "it says no more".to_owned() })
                 }
-                None => Err(Fault::Away("its answer is none")),
+                None => Err(ApiError::Unreachable("its answer is none")),
             }
         };
-        tokio::time::timeout(within, asked).await.unwrap_or(Err(Fault::Away("it did not answer in time")))
+        tokio::time::timeout(within, asked).await.unwrap_or(Err(ApiError::Unreachable("it did not answer in time")))
     }
 
     /// Says one word until it gets through, a bounded number of times.
-    async fn call(&self, method: &str, kind: HeaderValue, body: Vec<u8>) -> Result<Value, Fault> {
+    async fn call(&self, method: &str, kind: HeaderValue, body: Vec<u8>) -> Result<Value, ApiError> {
         let mut tried = 0;
         loop {
             let within = Duration::from_millis(ANSWER_WITHIN_MS);
             let fault = match self.once(method, (kind.clone(), body.clone().into()), within).await {
                 Ok(value) => return Ok(value),
-                Err(no @ Fault::No { .. }) => return Err(no),
-                Err(fault @ (Fault::Away(_) | Fault::Later(_))) => fault,
+                Err(no @ ApiError::Rejected { .. }) => return Err(no),
+                Err(fault @ (ApiError::Unreachable(_) | ApiError::RetryAfter(_))) => fault,
             };
             tried += 1;
             if tried >= TRIES {
                 return Err(fault);
             }
             let wish = match fault {
-                Fault::Later(seconds) => Some(seconds),
-                Fault::Away(_) | Fault::No { .. } => None,
+                ApiError::RetryAfter(seconds) => Some(seconds),
+                ApiError::Unreachable(_) | ApiError::Rejected { .. } => None,
             };
-            tokio::time::sleep(pace::pause(tried, wish, self.chance())).await;
+            tokio::time::sleep(backoff::pause(tried, wish, self.chance())).await;
         }
     }
 
-    pub(super) async fn say(&self, method: &str, body: &Value) -> Result<Value, Fault> {
+    pub(super) async fn say(&self, method: &str, body: &Value) -> Result<Value, ApiError> {
         self.call(method, HeaderValue::from_static("application/json"), body.to_string().into_bytes()).await
     }
 
     /// Who the bot is: its name.
     ///
     /// # Errors
-    /// As all of these: [`Fault`].
-    pub async fn me(&self) -> Result<String, Fault> {
+    /// As all of these: [`ApiError`].
+    pub async fn me(&self) -> Result<String, ApiError> {
         let me = self
             .once(
                 "getMe",
@@ -206,8 +208,8 @@ impl Api {
     /// What has happened from `floor` on; waits at the server when nothing has. Tried once.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub async fn updates(&self, floor: u64, seconds: u64) -> Result<Vec<Update>, Fault> {
+    /// [`ApiError`].
+    pub async fn updates(&self, floor: u64, seconds: u64) -> Result<Vec<Update>, ApiError> {
         let mut body = json!({"timeout": seconds, "limit": MAX_BATCH, "allowed_updates": KINDS});
         if floor > 0 {
             body["offset"] = json!(floor);
@@ -221,11 +223,13 @@ impl Api {
     /// Sends a message; gives its number. One whose marks are not understood is sent without them.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub async fn send(&self, chat: i64, out: &Outgoing) -> Result<i64, Fault> {
+    /// [`ApiError`].
+    pub async fn send(&self, chat: i64, out: &Outgoing) -> Result<i64, ApiError> {
         let body = json!({"chat_id": chat});
         let sent = match self.say("sendMessage", &out.fill(body.clone())).await {
-            Err(Fault::No { why, .. }) if is_about_marks(&why) => self.say("sendMessage", &out.bare(body)).await?,
+            Err(ApiError::Rejected { why, .. }) if is_about_marks(&why) => {
+                self.say("sendMessage", &out.bare(body)).await?
+            }
             sent => sent?,
         };
         Ok(sent["message_id"].as_i64().unwrap_or(0))
@@ -234,16 +238,18 @@ impl Api {
     /// Puts another text in the place of a message. One that stands there already is no fault.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub async fn edit(&self, chat: i64, message: i64, out: &Outgoing) -> Result<(), Fault> {
+    /// [`ApiError`].
+    pub async fn edit(&self, chat: i64, message: i64, out: &Outgoing) -> Result<(), ApiError> {
         let body = json!({"chat_id": chat, "message_id": message});
         let edited = match self.say("editMessageText", &out.fill(body.clone())).await {
-            Err(Fault::No { why, .. }) if is_about_marks(&why) => self.say("editMessageText", &out.bare(body)).await,
+            Err(ApiError::Rejected { why, .. }) if is_about_marks(&why) => {
+                self.say("editMessageText", &out.bare(body)).await
+            }
             edited => edited,
         };
         match edited {
             Ok(_) => Ok(()),
-            Err(Fault::No { why, .. }) if why.contains("not modified") => Ok(()),
+            Err(ApiError::Rejected { why, .. }) if why.contains("not modified") => Ok(()),
             Err(fault) => Err(fault),
         }
     }
@@ -252,11 +258,11 @@ impl Api {
     /// read is lost. Gives the number of what stands there now.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub async fn put(&self, chat: i64, message: i64, out: &Outgoing) -> Result<i64, Fault> {
+    /// [`ApiError`].
+    pub async fn put(&self, chat: i64, message: i64, out: &Outgoing) -> Result<i64, ApiError> {
         match self.edit(chat, message, out).await {
             Ok(()) => Ok(message),
-            Err(Fault::No { code: 400 | 404, .. }) => self.send(chat, out).await,
+            Err(ApiError::Rejected { code: 400 | 404, .. }) => self.send(chat, out).await,
             Err(fault) => Err(fault),
         }
     }
@@ -264,13 +270,13 @@ impl Api {
     /// Takes the buttons away below a message.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub async fn bare(&self, chat: i64, message: i64) -> Result<(), Fault> {
+    /// [`ApiError`].
+    pub async fn bare(&self, chat: i64, message: i64) -> Result<(), ApiError> {
         let none: [Value; 0] = [];
         let body = json!({"chat_id": chat, "message_id": message, "reply_markup": {"inline_keyboard": none}});
         match self.say("editMessageReplyMarkup", &body).await {
             Ok(_) => Ok(()),
-            Err(Fault::No { why, .. }) if why.contains("message is not modified") => Ok(()),
+            Err(ApiError::Rejected { why, .. }) if why.contains("message is not modified") => Ok(()),
             Err(fault) => Err(fault),
         }
     }
@@ -278,16 +284,16 @@ impl Api {
     /// Acknowledges a press.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub async fn acknowledge(&self, query: &str, text: &str) -> Result<(), Fault> {
+    /// [`ApiError`].
+    pub async fn acknowledge(&self, query: &str, text: &str) -> Result<(), ApiError> {
         self.say("answerCallbackQuery", &json!({"callback_query_id": query, "text": text})).await.map(|_| ())
     }
 
     /// Has the commands shown, and takes nothing from another way of hearing: a bot that polls has no webhook.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub async fn introduce(&self, sets: &[Commands<'_>]) -> Result<(), Fault> {
+    /// [`ApiError`].
+    pub async fn introduce(&self, sets: &[Commands<'_>]) -> Result<(), ApiError> {
         self.optional("deleteWebhook", &json!({"drop_pending_updates": false})).await?;
         for (language, commands) in sets {
             let commands: Value =
@@ -302,10 +308,10 @@ impl Api {
     }
 
     /// Says a word without which the bot still hears: a server that does not know it is none the worse.
-    async fn optional(&self, method: &str, body: &Value) -> Result<(), Fault> {
+    async fn optional(&self, method: &str, body: &Value) -> Result<(), ApiError> {
         match self.say(method, body).await {
             Ok(_) => Ok(()),
-            Err(Fault::No { code, why }) if code != 401 => {
+            Err(ApiError::Rejected { code, why }) if code != 401 => {
                 tracing::info!(code, why, method, "the bot's server does not do this");
                 Ok(())
             }
@@ -349,8 +355,11 @@ mod tests {
 
     #[test]
     fn no_fault_has_room_for_an_address() {
-        for fault in [Fault::Away("no connection"), Fault::Later(3), Fault::No { code: 400, why: "Bad Request".into() }]
-        {
+        for fault in [
+            ApiError::Unreachable("no connection"),
+            ApiError::RetryAfter(3),
+            ApiError::Rejected { code: 400, why: "Bad Request".into() },
+        ] {
             assert!(!format!("{fault} {fault:?}").contains("bot"));
         }
     }

@@ -17,20 +17,20 @@ use metnos_proto::payload::Sealed;
 use tokio::sync::{Mutex, Notify, oneshot};
 use tokio::time::Instant;
 
-use super::api::{Api, Fault, Outgoing, POLL_SECONDS};
+use super::api::{Api, ApiError, Outgoing, POLL_SECONDS};
+use super::backoff::{self, StrangerLimit};
 use super::commands::parse::{self, Command};
-use super::lanes::{Lanes, Own};
-use super::pace::{self, Strangers};
-use super::says;
-use super::scribe::Scribe;
-use super::sent::Sent;
+use super::file_queue::{FileQueue, PersonFiles};
+use super::message_editor::MessageEditor;
+use super::phrases;
+use super::sent::SentLog;
 use super::sequence::Sequence;
 use super::text::{MAX_UNITS, escape, spans, split};
 use super::update::{Kind, Message, Update};
 use super::view::View;
 use crate::session::Door;
 use crate::session::say::{Taken, has_the_form_of_a_code};
-use crate::session::voice::{Speaker, Voice};
+use crate::session::speaker::{Speaker, SpeakerSession};
 
 /// How long until Telegram is asked again while something is being dealt with, in milliseconds.
 pub const ASK_AGAIN_MS: u64 = 1_000;
@@ -49,11 +49,11 @@ pub const FORGET_AFTER_SECONDS: u64 = 86_400;
 
 /// One chat with one person.
 pub(super) struct Chat {
-    pub(super) voice: Voice,
+    pub(super) voice: SpeakerSession,
     /// One message after the other.
     turn: Mutex<()>,
     waiting: Cell<usize>,
-    pub(super) files: Own,
+    pub(super) files: PersonFiles,
 }
 
 /// See the module.
@@ -65,11 +65,11 @@ pub struct Bot {
     lang: Lang,
     chats: RefCell<BTreeMap<i64, Rc<Chat>>>,
     sequence: RefCell<Sequence>,
-    pub(super) sent: Sent,
+    pub(super) sent: SentLog,
     /// Files that are under way.
-    pub(super) lanes: Lanes,
+    pub(super) lanes: FileQueue,
     wake: Notify,
-    strangers: RefCell<Strangers>,
+    strangers: RefCell<StrangerLimit>,
     groups: RefCell<BTreeSet<i64>>,
     /// Where the owner is shown others' cards, by chat and card.
     pub(super) owners_views: RefCell<BTreeMap<(i64, String), Weak<View>>>,
@@ -79,7 +79,7 @@ pub struct Bot {
 impl Bot {
     /// A bot that hears nothing yet.
     #[must_use]
-    pub fn new(door: Rc<Door>, api: Rc<Api>, number: &str, lang: Lang, sent: Sent) -> Rc<Self> {
+    pub fn new(door: Rc<Door>, api: Rc<Api>, number: &str, lang: Lang, sent: SentLog) -> Rc<Self> {
         Rc::new(Self {
             door,
             api,
@@ -88,7 +88,7 @@ impl Bot {
             chats: RefCell::default(),
             sequence: RefCell::default(),
             sent,
-            lanes: Lanes::default(),
+            lanes: FileQueue::default(),
             wake: Notify::new(),
             strangers: RefCell::default(),
             groups: RefCell::default(),
@@ -110,13 +110,13 @@ impl Bot {
                 Err(fault) => fault,
             };
             self.is_refused(&fault);
-            tokio::time::sleep(pace::refused(refused, self.api.chance())).await;
+            tokio::time::sleep(backoff::refused(refused, self.api.chance())).await;
             refused = refused.saturating_add(1);
         }
     }
 
     /// Hears until Telegram says that the token is none.
-    async fn hears(self: &Rc<Self>, name: &str) -> Fault {
+    async fn hears(self: &Rc<Self>, name: &str) -> ApiError {
         let says = if name.is_empty() { "hears".to_owned() } else { format!("@{name} hears") };
         self.door.telegram_is(&says);
         tracing::info!("the bot {says}");
@@ -143,7 +143,7 @@ impl Bot {
                         heard = Instant::now();
                     }
                 }
-                Err(Fault::No { code: 401 | 404, why }) => return Fault::No { code: 401, why },
+                Err(ApiError::Rejected { code: 401 | 404, why }) => return ApiError::Rejected { code: 401, why },
                 Err(fault) => self.rest(&fault, &mut tried).await,
             }
             if self.sequence.borrow().open() > 0 {
@@ -156,53 +156,53 @@ impl Bot {
     }
 
     /// Learns the bot's name and shows its commands, however long it takes to reach Telegram.
-    async fn begin(&self) -> Result<String, Fault> {
+    async fn begin(&self) -> Result<String, ApiError> {
         let mut tried = 0;
         loop {
             let begun = async {
                 let name = match self.api.me().await {
                     // A server that does not tell names: the poll says whether there is a bot at all.
-                    Err(Fault::No { code, .. }) if code != 401 => String::new(),
+                    Err(ApiError::Rejected { code, .. }) if code != 401 => String::new(),
                     name => name?,
                 };
                 let (mine, other, code) = match self.lang {
                     Lang::En => (Lang::En, Lang::It, "it"),
                     Lang::It => (Lang::It, Lang::En, "en"),
                 };
-                let (mine, other) = (says::commands(mine), says::commands(other));
+                let (mine, other) = (phrases::commands(mine), phrases::commands(other));
                 self.api.introduce(&[(None, &mine), (Some(code), &other)]).await?;
-                Ok::<_, Fault>(name)
+                Ok::<_, ApiError>(name)
             };
             match begun.await {
                 Ok(name) => return Ok(name),
-                Err(no @ Fault::No { code: 401 | 404, .. }) => return Err(no),
+                Err(no @ ApiError::Rejected { code: 401 | 404, .. }) => return Err(no),
                 Err(fault) => self.rest(&fault, &mut tried).await,
             }
         }
     }
 
-    fn is_refused(&self, fault: &Fault) {
+    fn is_refused(&self, fault: &ApiError) {
         let line = format!("is not served: {fault}; it is tried again. `metnosctl telegram token` gives another token");
         tracing::error!("the bot {line}");
         self.door.telegram_is(&line);
     }
 
-    async fn rest(&self, fault: &Fault, tried: &mut u32) {
+    async fn rest(&self, fault: &ApiError, tried: &mut u32) {
         let wish = match fault {
-            Fault::Later(seconds) => Some(*seconds),
-            Fault::Away(_) | Fault::No { .. } => None,
+            ApiError::RetryAfter(seconds) => Some(*seconds),
+            ApiError::Unreachable(_) | ApiError::Rejected { .. } => None,
         };
         let line = match fault {
-            Fault::No { code: 409, .. } => {
+            ApiError::Rejected { code: 409, .. } => {
                 "another program hears this bot, too: end it, or make a bot of its own".to_owned()
             }
-            Fault::No { .. } | Fault::Away(_) | Fault::Later(_) => fault.to_string(),
+            ApiError::Rejected { .. } | ApiError::Unreachable(_) | ApiError::RetryAfter(_) => fault.to_string(),
         };
         if *tried == 0 {
             tracing::warn!("the bot does not hear: {line}");
         }
         self.door.telegram_is(&format!("does not hear: {line}"));
-        let pause = pace::pause(*tried, wish, self.api.chance());
+        let pause = backoff::pause(*tried, wish, self.api.chance());
         *tried = tried.saturating_add(1);
         tokio::time::sleep(pause).await;
     }
@@ -246,12 +246,12 @@ impl Bot {
             if who.standing != Standing::Owner {
                 continue;
             }
-            let text = says::notice(who.lang, &told.notice);
+            let text = phrases::notice(who.lang, &told.notice);
             for tried in 0..SAY_TRIES {
                 if self.say(chat, &text).await {
                     break;
                 }
-                tokio::time::sleep(pace::pause(tried, None, self.api.chance())).await;
+                tokio::time::sleep(backoff::pause(tried, None, self.api.chance())).await;
             }
         }
     }
@@ -265,7 +265,7 @@ impl Bot {
             let fresh =
                 known && self.groups.borrow().len() < MAX_CHATS && self.groups.borrow_mut().insert(message.chat);
             if fresh {
-                self.say(message.chat, &says::private_only(who.lang)).await;
+                self.say(message.chat, &phrases::private_only(who.lang)).await;
             }
             return;
         }
@@ -281,9 +281,9 @@ impl Bot {
             }
         }
         if message.passed_on {
-            self.say(from, &says::passed_on(who.lang)).await;
+            self.say(from, &phrases::passed_on(who.lang)).await;
         } else if (message.attached && message.file.is_none()) || message.text.trim().is_empty() {
-            self.say(from, &says::no_files(who.lang)).await;
+            self.say(from, &phrases::no_files(who.lang)).await;
         } else {
             self.words(update, from, &speaker, &who, &message.text).await;
         }
@@ -296,7 +296,7 @@ impl Bot {
             match self.door.identify(speaker).await {
                 Ok(who) => return Some(who),
                 Err(refusal) if tried + 1 < SAY_TRIES && may_pass(&refusal) => {
-                    tokio::time::sleep(pace::pause(tried, None, self.api.chance())).await;
+                    tokio::time::sleep(backoff::pause(tried, None, self.api.chance())).await;
                     tried += 1;
                 }
                 Err(refusal) => {
@@ -315,8 +315,8 @@ impl Bot {
             return;
         }
         let line = match self.door.pair(speaker, text).await {
-            Ok(Paired::Code(code)) => says::stranger(lang, &code.code, code.seconds),
-            Ok(Paired::Known) => says::known(lang),
+            Ok(Paired::Code(code)) => phrases::stranger(lang, &code.code, code.seconds),
+            Ok(Paired::Known) => phrases::known(lang),
             Ok(Paired::Silence) => return,
             Err(refusal) => {
                 tracing::debug!(%refusal, "a stranger could not be paired");
@@ -333,8 +333,8 @@ impl Bot {
             chats.retain(|_, chat| Rc::strong_count(chat) > 1);
         }
         let fresh = || {
-            let voice = Voice::new(speaker.clone(), self.door.number(), Rc::new(View::new(self.lang)));
-            Rc::new(Chat { voice, turn: Mutex::new(()), waiting: Cell::new(0), files: Own::default() })
+            let voice = SpeakerSession::new(speaker.clone(), self.door.number(), Rc::new(View::new(self.lang)));
+            Rc::new(Chat { voice, turn: Mutex::new(()), waiting: Cell::new(0), files: PersonFiles::default() })
         };
         Rc::clone(chats.entry(from).or_insert_with(fresh))
     }
@@ -347,7 +347,7 @@ impl Bot {
         }
         let chat = self.chat(from, speaker);
         if chat.waiting.get() >= MAX_WAITING {
-            self.say(from, &says::too_many(who.lang)).await;
+            self.say(from, &phrases::too_many(who.lang)).await;
             return;
         }
         chat.waiting.set(chat.waiting.get() + 1);
@@ -359,7 +359,7 @@ impl Bot {
                 return;
             }
         } else {
-            self.say(from, &says::interrupted(who.lang)).await;
+            self.say(from, &phrases::interrupted(who.lang)).await;
             return;
         }
         match command {
@@ -380,7 +380,7 @@ impl Bot {
             match memoryd.marked(TraceId::NONE, ask(), []).await {
                 Ok((known, [answer])) => break (known, answer),
                 Err(_) if tried + 1 < SAY_TRIES => {
-                    tokio::time::sleep(pace::pause(tried, None, self.api.chance())).await;
+                    tokio::time::sleep(backoff::pause(tried, None, self.api.chance())).await;
                     tried += 1;
                 }
                 Err(error) => {
@@ -412,7 +412,7 @@ impl Bot {
         if !acted {
             return Some(true);
         }
-        let text = says::interrupted(who.lang);
+        let text = phrases::interrupted(who.lang);
         self.delivered(update, from, (turn, trace), TurnEnd::Broken, &text).await;
         Some(false)
     }
@@ -445,8 +445,8 @@ impl Bot {
         let mut tried = 0;
         let (view, words) = loop {
             let view = Rc::new(View::new(who.lang));
-            let ear: Rc<dyn crate::session::voice::Ear> = Rc::clone(&view) as _;
-            let voice = chat.voice.with_ear(ear).with_mark(mark.clone());
+            let sink: Rc<dyn crate::session::speaker::NoteSink> = Rc::clone(&view) as _;
+            let voice = chat.voice.with_sink(sink).with_mark(mark.clone());
             let taken = match Sealed::new(text.as_bytes()) {
                 Ok(words) => self.door.say(&voice, words).await,
                 Err(error) => Err(Refusal::new(RefusalCode::Internal, "words.share", error.to_string())),
@@ -454,7 +454,7 @@ impl Bot {
             match taken {
                 Ok(taken) => break (view, taken),
                 Err(refusal) if tried + 1 < SAY_TRIES && may_pass(&refusal) => {
-                    tokio::time::sleep(pace::pause(tried, None, self.api.chance())).await;
+                    tokio::time::sleep(backoff::pause(tried, None, self.api.chance())).await;
                     tried += 1;
                 }
                 Err(refusal) => {
@@ -466,7 +466,7 @@ impl Bot {
         match words {
             Taken::Opened(_) => {
                 let (first, done) = oneshot::channel();
-                tokio::task::spawn_local(Scribe::new(Rc::clone(&self.api), from, who.lang, view).run(first));
+                tokio::task::spawn_local(MessageEditor::new(Rc::clone(&self.api), from, who.lang, view).run(first));
                 if done.await == Ok(true) {
                     self.sent.note(update);
                 }

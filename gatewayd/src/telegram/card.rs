@@ -6,7 +6,7 @@ use metnos_proto::msg::policyd::Answer;
 use metnos_texts::card::{self, Field};
 use serde_json::Value;
 
-use super::says;
+use super::phrases;
 use super::text::{Span, Style};
 
 /// The most bytes that a button carries (Bot API, `InlineKeyboardButton`).
@@ -71,7 +71,7 @@ pub fn buttons(shown: &Value, id: &str, digest: &str, lang: Lang) -> Vec<Vec<But
         return Vec::new();
     }
     let button = |text, letter| (text, Pressed::data(id, digest, letter));
-    let [yes, turn, no] = says::buttons(lang);
+    let [yes, turn, no] = phrases::buttons(lang);
     if shown["others"] == true {
         // What others ask for is decided one at a time.
         return vec![vec![button(yes, 'y'), button(no, 'n')]];

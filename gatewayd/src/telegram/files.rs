@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::bot::{Bot, Chat, SAY_TRIES, may_pass};
 use super::transfer::Fetched;
-use super::{pace, update};
-use crate::session::voice::Speaker;
+use super::{backoff, update};
+use crate::session::speaker::Speaker;
 
 /// What the bot says a file is: nobody has looked at it.
 const BYTES: &str = "application/octet-stream";
@@ -29,7 +29,7 @@ impl Bot {
         from: i64,
         speaker: &Speaker,
         who: &Identified,
-        file: &update::Sent,
+        file: &update::SentFile,
     ) {
         let chat = self.chat(from, speaker);
         let text = match self.lanes.enter(&chat.files, who.standing).await {
@@ -98,7 +98,7 @@ impl Bot {
             if tried >= SAY_TRIES || !may_pass(&refusal) {
                 return Err(not_sent(&metnos_texts::refusal(lang, &refusal)));
             }
-            tokio::time::sleep(pace::pause(tried, None, self.api.chance())).await;
+            tokio::time::sleep(backoff::pause(tried, None, self.api.chance())).await;
         };
         let ran = match run.acted {
             Acted::Denied(refusal) => return Err(not_sent(&metnos_texts::refusal(lang, &refusal))),
@@ -123,7 +123,7 @@ impl Bot {
         }
     }
 
-    async fn kept(&self, speaker: &Speaker, lang: Lang, file: &update::Sent) -> String {
+    async fn kept(&self, speaker: &Speaker, lang: Lang, file: &update::SentFile) -> String {
         if file.bytes.is_some_and(|bytes| bytes > MOST) {
             return too_large(file.bytes, lang);
         }
@@ -148,7 +148,7 @@ impl Bot {
             if tried >= SAY_TRIES || !may_pass(&refusal) {
                 return tell(lang, Key::FileNotKept, &[("why", (&metnos_texts::refusal(lang, &refusal)).into())]);
             }
-            tokio::time::sleep(pace::pause(tried, None, self.api.chance())).await;
+            tokio::time::sleep(backoff::pause(tried, None, self.api.chance())).await;
         }
     }
 }

@@ -6,14 +6,14 @@
 //! what was said. It must never let the token out, nor take a word for a sender's that he did not type himself.
 
 pub mod api;
+pub mod backoff;
 pub mod bot;
 pub mod card;
 pub mod commands;
+pub mod file_queue;
 mod files;
-pub mod lanes;
-pub mod pace;
-pub mod says;
-pub mod scribe;
+pub mod message_editor;
+pub mod phrases;
 pub mod sent;
 pub mod sequence;
 pub mod text;
@@ -53,7 +53,7 @@ struct Parts {
     /// The number that its token begins with.
     number: String,
     lang: Lang,
-    sent: sent::Sent,
+    sent: sent::SentLog,
     ports: Vec<u16>,
 }
 
@@ -120,7 +120,7 @@ impl Parts {
         let net = Net::open(&start.settings.net, servers);
         let client = net.client(&server, PLACES)?;
         let sent =
-            sent::Sent::open(folder).map_err(|error| format!("{}: {error}", folder.join(sent::FILE).display()))?;
+            sent::SentLog::open(folder).map_err(|error| format!("{}: {error}", folder.join(sent::FILE).display()))?;
         let number = token.reveal().split(':').next().unwrap_or_default().to_owned();
         let api = api::Api::new(client, &server.url(), token, Box::new(chance::draw));
         Ok(Self { api, number, lang: start.settings.lang, sent, ports: net.ports(servers) })

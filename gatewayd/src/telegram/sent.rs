@@ -16,12 +16,12 @@ const SLOT: usize = size_of::<u64>();
 
 /// See the module.
 #[derive(Debug)]
-pub struct Sent {
+pub struct SentLog {
     file: File,
     slots: RefCell<[u64; SLOTS]>,
 }
 
-impl Sent {
+impl SentLog {
     /// Opens the file, empty when there was none.
     ///
     /// # Errors
@@ -72,15 +72,15 @@ mod tests {
     #[test]
     fn sent_marks_survive_a_restart_of_the_door() {
         let folder = tempfile::tempdir().unwrap();
-        let sent = Sent::open(folder.path()).unwrap();
+        let sent = SentLog::open(folder.path()).unwrap();
         assert!(!sent.has(70) && !sent.has(6));
         sent.note(70);
         sent.note(3);
-        let again = Sent::open(folder.path()).unwrap();
+        let again = SentLog::open(folder.path()).unwrap();
         assert!(again.has(70) && again.has(3) && !again.has(6) && !again.has(71));
         again.note(70 + SLOTS as u64);
-        assert!(!Sent::open(folder.path()).unwrap().has(70));
+        assert!(!SentLog::open(folder.path()).unwrap().has(70));
         std::fs::write(folder.path().join(FILE), b"torn").unwrap();
-        assert!(!Sent::open(folder.path()).unwrap().has(70));
+        assert!(!SentLog::open(folder.path()).unwrap().has(70));
     }
 }

@@ -11,8 +11,8 @@ use reqwest::header::HeaderValue;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::api::{ANSWER_WITHIN_MS, Api, Fault, class};
-use super::pace::{self, TRIES};
+use super::api::{ANSWER_WITHIN_MS, Api, ApiError, class};
+use super::backoff::{self, TRIES};
 
 /// How long a file may be under way, with all tries, in milliseconds; nothing may come for [`ANSWER_WITHIN_MS`].
 pub const FILE_WITHIN_MS: u64 = 300_000;
@@ -38,16 +38,16 @@ impl Api {
     /// The bytes of a file that a person has sent, of at most `most`.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub async fn fetch(&self, id: &str, most: usize) -> Result<Fetched, Fault> {
+    /// [`ApiError`].
+    pub async fn fetch(&self, id: &str, most: usize) -> Result<Fetched, ApiError> {
         let fetched = self.fetch_anyhow_long(id, most);
         let within = Duration::from_millis(FILE_WITHIN_MS);
-        tokio::time::timeout(within, fetched).await.unwrap_or(Err(Fault::Away("the file took too long")))
+        tokio::time::timeout(within, fetched).await.unwrap_or(Err(ApiError::Unreachable("the file took too long")))
     }
 
-    async fn fetch_anyhow_long(&self, id: &str, most: usize) -> Result<Fetched, Fault> {
+    async fn fetch_anyhow_long(&self, id: &str, most: usize) -> Result<Fetched, ApiError> {
         let found = match self.say("getFile", &json!({"file_id": id})).await {
-            Err(Fault::No { why, .. }) if why.contains("too big") => return Ok(Fetched::TooLarge(None)),
+            Err(ApiError::Rejected { why, .. }) if why.contains("too big") => return Ok(Fetched::TooLarge(None)),
             found => found?,
         };
         let told = found["file_size"].as_u64();
@@ -55,32 +55,36 @@ impl Api {
             return Ok(Fetched::TooLarge(told));
         }
         let path = found["file_path"].as_str().filter(|path| is_place(path));
-        let url = Zeroizing::new(format!("{}/{}", self.files.as_str(), path.ok_or(Fault::Away("it names no place"))?));
+        let url = Zeroizing::new(format!(
+            "{}/{}",
+            self.files.as_str(),
+            path.ok_or(ApiError::Unreachable("it names no place"))?
+        ));
         let mut tried = 0;
         loop {
             let fault = match self.bytes(&url, most, told).await {
-                Err(fault @ Fault::Away(_)) => fault,
+                Err(fault @ ApiError::Unreachable(_)) => fault,
                 came => return came,
             };
             tried += 1;
             if tried >= TRIES {
                 return Err(fault);
             }
-            tokio::time::sleep(pace::pause(tried, None, self.chance())).await;
+            tokio::time::sleep(backoff::pause(tried, None, self.chance())).await;
         }
     }
 
-    async fn bytes(&self, url: &Zeroizing<String>, most: usize, told: Option<u64>) -> Result<Fetched, Fault> {
-        let away = |error: reqwest::Error| Fault::Away(class(&error));
+    async fn bytes(&self, url: &Zeroizing<String>, most: usize, told: Option<u64>) -> Result<Fetched, ApiError> {
+        let away = |error: reqwest::Error| ApiError::Unreachable(class(&error));
         let mut answer = in_time(self.client.get(url.as_str()).send()).await?.map_err(away)?;
         let status = answer.status();
         if status.is_client_error() {
-            return Err(Fault::No { code: status.as_u16(), why: "there is no such file".to_owned() });
+            return Err(ApiError::Rejected { code: status.as_u16(), why: "there is no such file".to_owned() });
         }
         if !status.is_success() {
-            return Err(Fault::Away("its servers are in trouble"));
+            return Err(ApiError::Unreachable("its servers are in trouble"));
         }
-        let no_memory = |_| Fault::Away("there is no memory for the file");
+        let no_memory = |_| ApiError::Unreachable("there is no memory for the file");
         let mut filling = Filling::new(most).map_err(no_memory)?;
         while let Some(chunk) = in_time(answer.chunk()).await?.map_err(away)? {
             if filling.len().saturating_add(chunk.len()) > most {
@@ -90,7 +94,7 @@ impl Api {
         }
         // A connection that ends early may look like the end of the file.
         if told.is_some_and(|told| told > filling.len() as u64) {
-            return Err(Fault::Away("the connection broke"));
+            return Err(ApiError::Unreachable("the connection broke"));
         }
         Ok(Fetched::File(filling.seal().map_err(no_memory)?))
     }
@@ -98,14 +102,14 @@ impl Api {
     /// Sends a file: its name, what it is, what stands below it, its bytes. Of the name, what could end it early is left out.
     ///
     /// # Errors
-    /// [`Fault`].
+    /// [`ApiError`].
     pub async fn send_file(
         &self,
         chat: i64,
         (name, is): (&str, &str),
         caption: &str,
         file: &Sealed,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ApiError> {
         let kind = HeaderValue::from_static("multipart/form-data; boundary=metnos-part-5b1d8c0e7f3a4296");
         let mut head = String::new();
         let chat = chat.to_string();
@@ -122,32 +126,32 @@ impl Api {
         let sent = async {
             let mut tried = 0;
             loop {
-                let file = file.share().map_err(|_| Fault::Away("there is no memory for the file"))?;
+                let file = file.share().map_err(|_| ApiError::Unreachable("there is no memory for the file"))?;
                 let body = reqwest::Body::wrap(Upload::new(head.clone().into(), file, tail.clone().into()));
                 let fault = match self.once("sendDocument", (kind.clone(), body), within).await {
                     Ok(_) => return Ok(()),
-                    Err(no @ Fault::No { .. }) => return Err(no),
-                    Err(fault @ (Fault::Away(_) | Fault::Later(_))) => fault,
+                    Err(no @ ApiError::Rejected { .. }) => return Err(no),
+                    Err(fault @ (ApiError::Unreachable(_) | ApiError::RetryAfter(_))) => fault,
                 };
                 tried += 1;
                 if tried >= TRIES {
                     return Err(fault);
                 }
                 let wish = match fault {
-                    Fault::Later(seconds) => Some(seconds),
-                    Fault::Away(_) | Fault::No { .. } => None,
+                    ApiError::RetryAfter(seconds) => Some(seconds),
+                    ApiError::Unreachable(_) | ApiError::Rejected { .. } => None,
                 };
-                tokio::time::sleep(pace::pause(tried, wish, self.chance())).await;
+                tokio::time::sleep(backoff::pause(tried, wish, self.chance())).await;
             }
         };
-        tokio::time::timeout(within, sent).await.unwrap_or(Err(Fault::Away("the file took too long")))
+        tokio::time::timeout(within, sent).await.unwrap_or(Err(ApiError::Unreachable("the file took too long")))
     }
 }
 
 /// What comes in the time that an answer may take.
-async fn in_time<T>(coming: impl Future<Output = T>) -> Result<T, Fault> {
+async fn in_time<T>(coming: impl Future<Output = T>) -> Result<T, ApiError> {
     let within = Duration::from_millis(ANSWER_WITHIN_MS);
-    tokio::time::timeout(within, coming).await.map_err(|_| Fault::Away("it did not answer in time"))
+    tokio::time::timeout(within, coming).await.map_err(|_| ApiError::Unreachable("it did not answer in time"))
 }
 
 /// A file between what stands before and behind it, read a piece at a time.

@@ -55,14 +55,14 @@ pub struct Message {
     /// Whether something is attached.
     pub attached: bool,
     /// What is attached, where it is a file.
-    pub file: Option<Sent>,
+    pub file: Option<SentFile>,
     /// The language that his program speaks to him.
     pub lang: Option<Lang>,
 }
 
 /// A file that somebody has sent; what it is called is his text, made harmless.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentFile {
     /// Names it at the servers.
     pub id: String,
     /// Under which name it is kept: one part of a path that hides nothing.
@@ -231,7 +231,7 @@ fn press(value: &Value) -> Option<Press> {
 }
 
 /// The file of a message, if it has one; of a picture in several sizes the largest.
-fn sent(message: &Value) -> Option<Sent> {
+fn sent(message: &Value) -> Option<SentFile> {
     const KINDS: [(&str, &str); 7] = [
         ("document", "bin"),
         ("photo", "jpg"),
@@ -252,7 +252,7 @@ fn sent(message: &Value) -> Option<Sent> {
     let given = file["file_name"].as_str().map(harmless).unwrap_or_default();
     let number = message["message_id"].as_u64().unwrap_or(0);
     let name = if given.is_empty() { format!("{kind}-{number}.{ending}") } else { given };
-    Some(Sent { id: id.to_owned(), name, bytes: file["file_size"].as_u64() })
+    Some(SentFile { id: id.to_owned(), name, bytes: file["file_size"].as_u64() })
 }
 
 /// A name that leads nowhere, hides nothing and turns no reading direction; empty when nothing is left of it.
@@ -356,11 +356,11 @@ mod tests {
             "document": {"file_id": "F", "file_name": "../../etc/.passwd\u{202e}\n", "file_size": 9}}));
         assert_eq!(
             (file.unwrap(), text.as_str()),
-            (Sent { id: "F".into(), name: "passwd".into(), bytes: Some(9) }, "look")
+            (SentFile { id: "F".into(), name: "passwd".into(), bytes: Some(9) }, "look")
         );
         let sizes = json!([{"file_id": "s", "file_size": 1}, {"file_id": "L", "file_size": 9}, {"file_id": "m", "file_size": 5}]);
         let (file, ..) = of(json!({"chat": chat, "photo": sizes, "message_id": 7}));
-        assert_eq!(file.unwrap(), Sent { id: "L".into(), name: "photo-7.jpg".into(), bytes: Some(9) });
+        assert_eq!(file.unwrap(), SentFile { id: "L".into(), name: "photo-7.jpg".into(), bytes: Some(9) });
         let (file, ..) = of(
             json!({"chat": chat, "message_id": 7, "document": {"file_id": "F", "file_name": "x".repeat(300) + ".pdf"}}),
         );

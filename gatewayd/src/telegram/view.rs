@@ -9,9 +9,9 @@ use metnos_proto::msg::planner::{CallState, TurnDone};
 use metnos_proto::msg::policyd::{CardSettled, CardWaits};
 use tokio::sync::Notify;
 
-use super::says;
+use super::phrases;
 use crate::session::relay::MAX_ANSWER;
-use crate::session::voice::{Ear, Telling, Told};
+use crate::session::speaker::{NoteDelivery, NoteSink, TurnNote};
 
 /// The most events of one turn that wait to be shown.
 pub const MAX_EVENTS: usize = 64;
@@ -81,7 +81,7 @@ impl View {
     pub fn draft(&self) -> String {
         let text = self.text.borrow();
         if text.trim().is_empty() {
-            format!("{} …{}", says::working(self.lang), self.doing.borrow())
+            format!("{} …{}", phrases::working(self.lang), self.doing.borrow())
         } else {
             text.clone()
         }
@@ -92,28 +92,28 @@ impl View {
         self.closed.set(true);
     }
 
-    fn take_in(&self, told: Told) {
+    fn take_in(&self, told: TurnNote) {
         match told {
-            Told::Text(text) => {
+            TurnNote::Text(text) => {
                 let mut all = self.text.borrow_mut();
                 // The door itself passes no more on than this.
                 if all.len() + text.text.len() <= MAX_ANSWER {
                     all.push_str(&text.text);
                 }
             }
-            Told::Call(call) => match call.state {
+            TurnNote::Call(call) => match call.state {
                 CallState::Started => *self.doing.borrow_mut() = format!("\n{}", call.executor),
                 CallState::Succeeded | CallState::Unsuccessful | CallState::Denied | CallState::Waits => {}
             },
-            Told::Progress(progress) => {
+            TurnNote::Progress(progress) => {
                 let mut doing = self.doing.borrow_mut();
                 let name = doing.lines().nth(1).unwrap_or_default().split(' ').next().unwrap_or_default().to_owned();
                 let of = if progress.total == 0 { String::new() } else { format!("/{}", progress.total) };
                 *doing = format!("\n{name} {}{of}", progress.done);
             }
-            Told::CardWaits(card) => self.push(Event::Card(card)),
-            Told::CardSettled(settled) => self.push(Event::Settled(settled)),
-            Told::TurnDone(done) => self.push(Event::Done(done)),
+            TurnNote::CardWaits(card) => self.push(Event::Card(card)),
+            TurnNote::CardSettled(settled) => self.push(Event::Settled(settled)),
+            TurnNote::TurnDone(done) => self.push(Event::Done(done)),
         }
     }
 
@@ -126,8 +126,8 @@ impl View {
     }
 }
 
-impl Ear for View {
-    fn tell(&self, told: Told) -> Telling<'_> {
+impl NoteSink for View {
+    fn tell(&self, told: TurnNote) -> NoteDelivery<'_> {
         if !self.closed.get() {
             self.take_in(told);
             self.changed.notify_one();
@@ -162,14 +162,14 @@ mod tests {
             state: CallState::Started,
             detail: "x".into(),
         };
-        view.take_in(Told::Call(call));
+        view.take_in(TurnNote::Call(call));
         assert_eq!(view.draft(), "Working on it …\nfs_find");
         for (done, total, shown) in [(3, 0, "fs_find 3"), (4, 9, "fs_find 4/9")] {
-            view.take_in(Told::Progress(Progress { turn: TURN, call: CallRef(1), done, total }));
+            view.take_in(TurnNote::Progress(Progress { turn: TURN, call: CallRef(1), done, total }));
             assert_eq!(view.draft(), format!("Working on it …\n{shown}"));
         }
         for text in ["one ", "two"] {
-            view.take_in(Told::Text(Text { turn: TURN, text: text.into() }));
+            view.take_in(TurnNote::Text(Text { turn: TURN, text: text.into() }));
         }
         assert_eq!(
             (view.draft().as_str(), view.take().as_str(), view.draft().as_str()),
@@ -182,15 +182,15 @@ mod tests {
         let view = View::new(Lang::It);
         let piece = "x".repeat(32 << 10);
         for _ in 0..(MAX_ANSWER >> 15) + 9 {
-            view.take_in(Told::Text(Text { turn: TURN, text: piece.clone() }));
+            view.take_in(TurnNote::Text(Text { turn: TURN, text: piece.clone() }));
         }
         assert!(view.take().len() <= MAX_ANSWER);
         for _ in 0..MAX_EVENTS + 5 {
-            view.take_in(Told::TurnDone(TurnDone { turn: TURN, end: TurnEnd::Answered, why: String::new() }));
+            view.take_in(TurnNote::TurnDone(TurnDone { turn: TURN, end: TurnEnd::Answered, why: String::new() }));
         }
         assert_eq!(std::iter::from_fn(|| view.event()).count(), MAX_EVENTS);
         view.close();
-        let _told = view.tell(Told::Text(Text { turn: TURN, text: "late".into() }));
+        let _told = view.tell(TurnNote::Text(Text { turn: TURN, text: "late".into() }));
         assert!(!view.is_open() && view.take().is_empty());
     }
 }

@@ -343,7 +343,7 @@ mod tests {
     use metnos_proto::ids::TurnId;
 
     use super::*;
-    use crate::http::request::route::{Lost, find};
+    use crate::http::request::route::{NoRoute, find};
 
     #[test]
     fn described_operations_match_the_routes() {
@@ -358,7 +358,7 @@ mod tests {
                 let found = find(method, &path);
                 assert_eq!(found.is_ok(), described, "{method} {path}");
                 if let Err(lost) = found {
-                    assert!(matches!(lost, Lost::Method(_)), "{method} {path}");
+                    assert!(matches!(lost, NoRoute::Method(_)), "{method} {path}");
                 }
             }
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::http::documents::Tell;
 use crate::http::limits::bounds::AGAIN_MS;
-use crate::http::turns::record::{Heard, value};
+use crate::http::turns::record::{ReadPosition, value};
 
 fn message(tell: &Tell) -> Bytes {
     Bytes::from(value(tell).to_string())
@@ -15,7 +15,7 @@ fn message(tell: &Tell) -> Bytes {
 
 /// An event as a message.
 #[must_use]
-pub(in crate::http) fn event(name: &'static str, at: Heard, data: Value) -> Bytes {
+pub(in crate::http) fn event(name: &'static str, at: ReadPosition, data: Value) -> Bytes {
     message(&Tell { event: name, id: Some(at.to_string()), reference: None, status: None, data })
 }
 

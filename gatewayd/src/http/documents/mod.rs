@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A document of a request, with what each of its fields is to be, for a client that sent another.
-pub trait Asked: serde::de::DeserializeOwned {
+pub trait RequestDocument: serde::de::DeserializeOwned {
     /// Fields and what is expected of them.
     const EXPECTED: &'static [(&'static str, &'static str)];
 }
@@ -37,7 +37,7 @@ pub struct Pair {
     pub cookie: bool,
 }
 
-impl Asked for Pair {
+impl RequestDocument for Pair {
     const EXPECTED: &'static [(&'static str, &'static str)] = &[("code", CODE), ("cookie", "true or false")];
 }
 
@@ -50,7 +50,7 @@ pub struct Say {
     pub text: String,
 }
 
-impl Asked for Say {
+impl RequestDocument for Say {
     const EXPECTED: &'static [(&'static str, &'static str)] = &[("text", WORDS)];
 }
 
@@ -67,7 +67,7 @@ pub struct Answer {
     pub code: String,
 }
 
-impl Asked for Answer {
+impl RequestDocument for Answer {
     const EXPECTED: &'static [(&'static str, &'static str)] =
         &[("digest", "the digest that the card was shown with"), ("answer", ANSWERS), ("code", "a one-time code")];
 }
@@ -110,7 +110,7 @@ pub struct Chat {
     pub n: Option<u32>,
 }
 
-impl Asked for Chat {
+impl RequestDocument for Chat {
     const EXPECTED: &'static [(&'static str, &'static str)] = &[
         ("model", "\"metnos\""),
         ("messages", "a list of messages, the last of which has the role user and a text"),
@@ -747,7 +747,7 @@ impl Do {
     }
 }
 
-impl Asked for Do {
+impl RequestDocument for Do {
     const EXPECTED: &'static [(&'static str, &'static str)] = &[
         ("do", "say, listen, stop, answer or cards"),
         ("text", WORDS),

@@ -10,7 +10,7 @@ use hyper::http::request::Parts;
 use metnos_proto::json::{Limits, parse_object};
 use serde_json::{Map, Value};
 
-use crate::http::documents::Asked;
+use crate::http::documents::RequestDocument;
 use crate::http::documents::media::JSON;
 use crate::http::documents::problem::Problem;
 use crate::http::limits::bounds::{BODY_WITHIN, MAX_BODY, MAX_DEPTH, MAX_DISCARDED};
@@ -76,7 +76,7 @@ pub(in crate::http) async fn discard(body: &mut Incoming) {
 }
 
 /// Reads a document, and names the field that does not fit.
-pub(in crate::http) fn read<T: Asked>(object: &Map<String, Value>) -> Result<T, Problem> {
+pub(in crate::http) fn read<T: RequestDocument>(object: &Map<String, Value>) -> Result<T, Problem> {
     serde_path_to_error::deserialize(Value::Object(object.clone())).map_err(|error| {
         let said = error.inner().to_string();
         // Of a field that is missing or unknown the path does not speak, but the message does.

@@ -16,7 +16,7 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Under which names this door is asked.
 #[derive(Debug, Clone)]
-pub struct Names {
+pub struct HostNames {
     hosts: Vec<String>,
     /// The name of the cookie: ports of one machine share cookies, so it names the port.
     cookie: String,
@@ -59,7 +59,7 @@ impl Token {
 
 /// How a client says who it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shown {
+pub enum Credentials {
     /// Not at all.
     Nothing,
     /// In a header, which no page of another site can have a browser send.
@@ -68,7 +68,7 @@ pub enum Shown {
     Cookie(Token),
 }
 
-impl Names {
+impl HostNames {
     /// The names of a door that listens at this port of the loopback.
     #[must_use]
     pub fn new(port: u16) -> Self {
@@ -136,28 +136,28 @@ impl Names {
         Ok(ours)
     }
 
-    /// Who a request says that it comes from. `from_page`: what [`Names::origin`] has found.
+    /// Who a request says that it comes from. `from_page`: what [`HostNames::origin`] has found.
     ///
     /// # Errors
     /// When a cookie would change something and no page of this door asks for it.
-    pub fn shown(&self, method: &Method, headers: &HeaderMap, from_page: bool) -> Result<Shown, Problem> {
+    pub fn shown(&self, method: &Method, headers: &HeaderMap, from_page: bool) -> Result<Credentials, Problem> {
         let mut given = headers.get_all(AUTHORIZATION).iter();
         match (given.next(), given.next()) {
             (Some(one), None) => {
                 let text = one.to_str().unwrap_or_default();
                 let token = text.split_once(' ').filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
                 let token = token.and_then(|(_, token)| Token::parse(token.trim()));
-                return token.map(Shown::Bearer).ok_or_else(Problem::stranger);
+                return token.map(Credentials::Bearer).ok_or_else(Problem::stranger);
             }
             (Some(_), Some(_)) => return Err(Problem::stranger()),
             (None, _) => {}
         }
-        let Some(token) = self.cookie(headers) else { return Ok(Shown::Nothing) };
+        let Some(token) = self.cookie(headers) else { return Ok(Credentials::Nothing) };
         if *method != Method::GET && !from_page {
             let why = "a cookie alone changes nothing: the browser must say that a page of this door asks";
             return Err(Problem::new(StatusCode::FORBIDDEN, "http.csrf", why));
         }
-        Ok(Shown::Cookie(token))
+        Ok(Credentials::Cookie(token))
     }
 
     fn cookie(&self, headers: &HeaderMap) -> Option<Token> {
@@ -189,8 +189,8 @@ mod tests {
         headers
     }
 
-    fn names() -> Names {
-        Names::new(PORT)
+    fn names() -> HostNames {
+        HostNames::new(PORT)
     }
 
     #[test]
@@ -246,15 +246,15 @@ mod tests {
         let cookie = format!("other=1; metnos-42618={}", token.show());
         let with = headers(&[("cookie", &cookie)]);
         let shown = |method, page| names().shown(&method, &with, page);
-        assert_eq!(shown(Method::GET, false).unwrap(), Shown::Cookie(token.clone()));
-        assert_eq!(shown(Method::POST, true).unwrap(), Shown::Cookie(token.clone()));
+        assert_eq!(shown(Method::GET, false).unwrap(), Credentials::Cookie(token.clone()));
+        assert_eq!(shown(Method::POST, true).unwrap(), Credentials::Cookie(token.clone()));
         assert_eq!(shown(Method::POST, false).unwrap_err().rule, "http.csrf");
         assert_eq!(shown(Method::DELETE, false).unwrap_err().rule, "http.csrf");
         let twice = headers(&[("cookie", &cookie), ("cookie", &cookie)]);
-        assert_eq!(names().shown(&Method::GET, &twice, true).unwrap(), Shown::Nothing);
+        assert_eq!(names().shown(&Method::GET, &twice, true).unwrap(), Credentials::Nothing);
         let bearer = format!("Bearer {}", token.show());
         let both = headers(&[("authorization", &bearer)]);
-        assert_eq!(names().shown(&Method::POST, &both, false).unwrap(), Shown::Bearer(token));
+        assert_eq!(names().shown(&Method::POST, &both, false).unwrap(), Credentials::Bearer(token));
         for wrong in ["Bearer", "Bearer x", "Basic YTpi", "Bearer 00"] {
             assert_eq!(
                 names().shown(&Method::GET, &headers(&[("authorization", wrong)]), true).unwrap_err().rule,

@@ -18,7 +18,7 @@ const CHUNK: usize = 4096;
 
 /// The connection below, whose first head is judged before it is passed on.
 #[derive(Debug)]
-pub struct Judged<I> {
+pub struct HeadFilter<I> {
     io: I,
     state: State,
 }
@@ -35,7 +35,7 @@ enum State {
     Closed,
 }
 
-impl<I> Judged<I> {
+impl<I> HeadFilter<I> {
     /// A connection of which nothing was read.
     pub const fn new(io: I) -> Self {
         Self { io, state: State::Head(Vec::new()) }
@@ -99,7 +99,7 @@ fn judged(bytes: Vec<u8>, is_end: bool) -> Result<State, Vec<u8>> {
     }
 }
 
-impl<I: Read + Unpin> Read for Judged<I> {
+impl<I: Read + Unpin> Read for HeadFilter<I> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, mut out: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         loop {
             let this = &mut *self;
@@ -142,7 +142,7 @@ impl<I: Read + Unpin> Read for Judged<I> {
     }
 }
 
-impl<I: Write + Unpin> Write for Judged<I> {
+impl<I: Write + Unpin> Write for HeadFilter<I> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.io).poll_write(cx, buf)
     }

@@ -59,7 +59,7 @@ impl Route {
 
 /// Why there is no route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lost {
+pub enum NoRoute {
     /// Nothing is at that address.
     Path,
     /// Something is, for these methods.
@@ -70,9 +70,9 @@ pub enum Lost {
 ///
 /// # Errors
 /// When they mean nothing.
-pub fn find(method: &Method, path: &str) -> Result<Route, Lost> {
+pub fn find(method: &Method, path: &str) -> Result<Route, NoRoute> {
     let only = |wanted: Method, allow: &'static str, route: Route| {
-        if *method == wanted { Ok(route) } else { Err(Lost::Method(allow)) }
+        if *method == wanted { Ok(route) } else { Err(NoRoute::Method(allow)) }
     };
     match path {
         "/healthz" => only(Method::GET, "GET", Route::Health),
@@ -90,15 +90,15 @@ pub fn find(method: &Method, path: &str) -> Result<Route, Lost> {
         "/v1/models" => only(Method::GET, "GET", Route::Models),
         "/v1/chat/completions" => only(Method::POST, "POST", Route::Chat),
         _ => match (path.strip_prefix("/v1/turns/"), path.strip_prefix("/v1/approvals/")) {
-            (Some(name), _) => match (turn(name).ok_or(Lost::Path)?, method) {
+            (Some(name), _) => match (turn(name).ok_or(NoRoute::Path)?, method) {
                 (turn, &Method::GET) => Ok(Route::Turn(turn)),
                 (turn, &Method::DELETE) => Ok(Route::Stop(turn)),
-                _ => Err(Lost::Method("GET, DELETE")),
+                _ => Err(NoRoute::Method("GET, DELETE")),
             },
             (None, Some(name)) if is_card(name) => only(Method::POST, "POST", Route::Answer(name.to_owned())),
             (None, _) => match path.strip_prefix("/hooks/") {
                 Some(name) if is_name(name) => only(Method::POST, "POST", Route::Hook(name.to_owned())),
-                _ => Err(Lost::Path),
+                _ => Err(NoRoute::Path),
             },
         },
     }
@@ -137,9 +137,9 @@ mod tests {
         for (method, path, route) in &all {
             assert_eq!(find(&method.parse().unwrap(), path).as_ref(), Ok(route));
         }
-        assert_eq!(find(&Method::PUT, "/v1/turns"), Err(Lost::Method("POST")));
-        assert_eq!(find(&Method::OPTIONS, "/v1/status"), Err(Lost::Method("GET")));
-        assert_eq!(find(&Method::HEAD, "/healthz"), Err(Lost::Method("GET")));
+        assert_eq!(find(&Method::PUT, "/v1/turns"), Err(NoRoute::Method("POST")));
+        assert_eq!(find(&Method::OPTIONS, "/v1/status"), Err(NoRoute::Method("GET")));
+        assert_eq!(find(&Method::HEAD, "/healthz"), Err(NoRoute::Method("GET")));
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
             &format!("/v1/turns/{}", turn.to_lowercase()),
             &format!("/v1/turns/{turn}/"),
         ] {
-            assert_eq!(find(&Method::GET, path), Err(Lost::Path), "{path}");
+            assert_eq!(find(&Method::GET, path), Err(NoRoute::Path), "{path}");
         }
     }
 

@@ -18,8 +18,8 @@ use serde_json::Value;
 
 use crate::http::documents::problem::Problem;
 use crate::http::documents::{CardShown, Cards, Choice, Settled, Stopped, WORDS};
-use crate::http::turns::record::{Heard, Record, Stand};
-use crate::http::turns::stream::{Counted, Listening, Words};
+use crate::http::turns::record::{ReadPosition, Record, TurnStanding};
+use crate::http::turns::stream::{CountGuard, Subscription, Words};
 use crate::http::{Caller, Http};
 use crate::session::say::Taken;
 
@@ -36,7 +36,7 @@ pub(in crate::http) async fn open(
     let sealed = Sealed::new(words.as_bytes())
         .map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "words.seal", error.to_string()))?;
     let record = Record::new(caller.digest.clone(), caller.voice.number, Rc::clone(&http.kept));
-    let voice = caller.voice.with_ear(Rc::new(Rc::clone(&record)));
+    let voice = caller.voice.with_sink(Rc::new(Rc::clone(&record)));
     match http.door.say(&voice, sealed).await? {
         Taken::Opened(turn) => {
             http.keep(turn, &record);
@@ -57,10 +57,10 @@ pub(in crate::http) fn has_room(caller: &Caller) -> Result<(), Problem> {
 }
 
 /// One more stream of the client, which follows this turn.
-pub(in crate::http) fn listening(caller: &Caller, turn: TurnId, heard: Heard, words: Words) -> Listening {
+pub(in crate::http) fn listening(caller: &Caller, turn: TurnId, heard: ReadPosition, words: Words) -> Subscription {
     let gone = caller.gone.borrow().subscribe();
-    let streams = Counted::new(&caller.streams);
-    Listening { turn, principal: caller.principal.clone(), heard, words, gone, streams }
+    let streams = CountGuard::new(&caller.streams);
+    Subscription { turn, principal: caller.principal.clone(), heard, words, gone, streams }
 }
 
 /// What was kept of a turn of this client, also when another door had opened it.
@@ -73,9 +73,9 @@ pub(in crate::http) async fn found(http: &Rc<Http>, turn: TurnId, caller: &Rc<Ca
 }
 
 /// How far a client says that it has heard, in this field.
-pub(in crate::http) fn heard(field: &str, id: &str) -> Result<Heard, Problem> {
+pub(in crate::http) fn heard(field: &str, id: &str) -> Result<ReadPosition, Problem> {
     let expected = "the id of an event of this turn, such as 12.345";
-    Heard::parse(id).ok_or_else(|| Problem::field(field, "something else", expected))
+    ReadPosition::parse(id).ok_or_else(|| Problem::field(field, "something else", expected))
 }
 
 /// What was kept of a turn for a client that comes back to it; `None` when it has heard all of it.
@@ -83,12 +83,12 @@ pub(in crate::http) async fn come_back(
     http: &Rc<Http>,
     caller: &Rc<Caller>,
     turn: TurnId,
-    heard: Heard,
+    heard: ReadPosition,
 ) -> Result<Option<Option<Rc<Record>>>, Problem> {
     has_room(caller)?;
     let record = found(http, turn, caller).await;
     let is_told = match &record {
-        Some(record) => matches!(record.stand(), Stand::Done(_)) && !record.is_torn() && !record.has_more(heard),
+        Some(record) => matches!(record.stand(), TurnStanding::Done(_)) && !record.is_torn() && !record.has_more(heard),
         None => {
             // Asked here, so that a turn that there is not is one at once.
             let (end, text) = journalled(http, turn, &caller.principal).await?;

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::http::documents::messages;
 use crate::http::turns::record::shown;
 use crate::http::{Caller, Http};
-use crate::session::voice::{Ear, Telling, Told};
+use crate::session::speaker::{NoteDelivery, NoteSink, TurnNote};
 
 /// The ways to a client's open sockets.
 #[derive(Debug, Default)]
@@ -40,11 +40,11 @@ impl Sockets {
 }
 
 /// Hears what becomes of a card, for somebody's sockets.
-struct Hears(Rc<Caller>);
+struct CardListener(Rc<Caller>);
 
-impl Ear for Hears {
-    fn tell(&self, told: Told) -> Telling<'_> {
-        if let (Told::CardSettled(_), Some((name, data))) = (&told, shown(&told)) {
+impl NoteSink for CardListener {
+    fn tell(&self, told: TurnNote) -> NoteDelivery<'_> {
+        if let (TurnNote::CardSettled(_), Some((name, data))) = (&told, shown(&told)) {
             self.0.sockets.tell(&messages::told(name, data));
         }
         Box::pin(std::future::ready(true))
@@ -64,9 +64,9 @@ impl Http {
             card.to.iter().filter_map(|name| known.get(name.strip_prefix(&prefix)?).cloned()).collect()
         };
         for caller in callers.into_iter().filter(|caller| caller.sockets.is_open()) {
-            let ear: Rc<dyn Ear> = Rc::new(Hears(Rc::clone(&caller)));
+            let sink: Rc<dyn NoteSink> = Rc::new(CardListener(Rc::clone(&caller)));
             // Before it is asked for: one that is decided meanwhile is heard of.
-            self.door.was_shown(&card.id, ear);
+            self.door.was_shown(&card.id, sink);
             let cards = match self.door.cards_of(&caller.voice.speaker).await {
                 Ok(cards) => cards,
                 Err(refusal) => {
@@ -78,7 +78,7 @@ impl Http {
             let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
             let turn = text("turn").parse().unwrap_or(TurnId::NONE);
             let waits = CardWaits { turn, id: card.id.clone(), digest: text("digest"), shown: found.to_string() };
-            if let Some((name, data)) = shown(&Told::CardWaits(waits)) {
+            if let Some((name, data)) = shown(&TurnNote::CardWaits(waits)) {
                 caller.sockets.tell(&messages::told(name, data));
             }
         }

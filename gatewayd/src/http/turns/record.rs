@@ -16,13 +16,13 @@ use tokio::sync::watch;
 
 use crate::http::documents::{self, CallEvent, CardEvent, DoneEvent, End, ProgressEvent, TextEvent};
 use crate::http::limits::bounds::{EVENT_BYTES, MAX_KEPT};
-use crate::session::voice::{Ear, Telling, Told};
+use crate::session::speaker::{NoteDelivery, NoteSink, TurnNote};
 
 /// How far a client has heard: the number of the event, how many bytes of the answer came with it and before it, and the
 /// last card that was told. The first number means the same to a door that was started anew, which hears from the planner
 /// what it had told; the second to the journal, which knows no events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct ReadPosition {
     /// The event's number, from 1. A card has that of the event before it: it comes from policyd, and no planner knows
     /// when it was told.
     pub event: u64,
@@ -32,7 +32,7 @@ pub struct Heard {
     pub card: u32,
 }
 
-impl Heard {
+impl ReadPosition {
     /// Reads what [`std::fmt::Display`] writes.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -44,7 +44,7 @@ impl Heard {
     }
 }
 
-impl std::fmt::Display for Heard {
+impl std::fmt::Display for ReadPosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}", self.event, self.said)?;
         if self.card == 0 { Ok(()) } else { write!(f, ".{:08x}", self.card) }
@@ -53,14 +53,14 @@ impl std::fmt::Display for Heard {
 
 /// Where somebody reads in a record.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct RecordCursor {
     next: usize,
     /// How far he has heard the turn at a door before this one. What that one told comes here again, perhaps later.
-    before: Option<Heard>,
+    before: Option<ReadPosition>,
 }
 
 /// Whether somebody who has heard so far at another door has heard this.
-fn was_heard(heard: Heard, at: Heard, told: &Told) -> bool {
+fn was_heard(heard: ReadPosition, at: ReadPosition, told: &TurnNote) -> bool {
     match card_of(told) {
         Some(card) => card == heard.card || at.event < heard.event,
         None => at.event <= heard.event,
@@ -68,11 +68,11 @@ fn was_heard(heard: Heard, at: Heard, told: &Told) -> bool {
 }
 
 /// What a card that stands so is known by; none for what is no card.
-fn card_of(told: &Told) -> Option<u32> {
+fn card_of(told: &TurnNote) -> Option<u32> {
     let name = match told {
-        Told::CardWaits(card) => format!("{} {}", card.id, card.digest),
-        Told::CardSettled(settled) => format!("{} {}", settled.id, settled.state),
-        Told::Text(_) | Told::Call(_) | Told::Progress(_) | Told::TurnDone(_) => return None,
+        TurnNote::CardWaits(card) => format!("{} {}", card.id, card.digest),
+        TurnNote::CardSettled(settled) => format!("{} {}", settled.id, settled.state),
+        TurnNote::Text(_) | TurnNote::Call(_) | TurnNote::Progress(_) | TurnNote::TurnDone(_) => return None,
     };
     let digest = Blake3::of(name.as_bytes()).0;
     Some(u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]).max(1))
@@ -80,7 +80,7 @@ fn card_of(told: &Told) -> Option<u32> {
 
 /// How a turn stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stand {
+pub enum TurnStanding {
     /// It is under way.
     Open,
     /// It waits for the answer to a card.
@@ -89,7 +89,7 @@ pub enum Stand {
     Done(TurnEnd),
 }
 
-impl Stand {
+impl TurnStanding {
     /// As documents have it.
     #[must_use]
     pub const fn state(&self) -> documents::State {
@@ -108,10 +108,10 @@ pub struct Record {
     pub owner: String,
     /// The session that it is stopped by.
     pub number: u64,
-    told: RefCell<VecDeque<(Heard, Told)>>,
+    told: RefCell<VecDeque<(ReadPosition, TurnNote)>>,
     bytes: Cell<usize>,
-    last: Cell<Heard>,
-    stand: RefCell<Stand>,
+    last: Cell<ReadPosition>,
+    stand: RefCell<TurnStanding>,
     /// Whether something was dropped.
     is_torn: Cell<bool>,
     /// Changes with each event.
@@ -130,7 +130,7 @@ impl Record {
             told: RefCell::default(),
             bytes: Cell::new(0),
             last: Cell::default(),
-            stand: RefCell::new(Stand::Open),
+            stand: RefCell::new(TurnStanding::Open),
             is_torn: Cell::new(false),
             changed: watch::Sender::new(0),
             kept,
@@ -139,17 +139,17 @@ impl Record {
 
     /// Where somebody who has heard so far reads on.
     #[must_use]
-    pub fn place(&self, heard: Heard) -> Place {
+    pub fn place(&self, heard: ReadPosition) -> RecordCursor {
         let told = self.told.borrow();
         match told.iter().position(|(at, _)| *at == heard) {
-            Some(at) => Place { next: at + 1, before: None },
-            None => Place { next: 0, before: Some(heard) },
+            Some(at) => RecordCursor { next: at + 1, before: None },
+            None => RecordCursor { next: 0, before: Some(heard) },
         }
     }
 
     /// The next event there that was not heard.
     #[must_use]
-    pub fn next(&self, place: &mut Place) -> Option<(Heard, Told)> {
+    pub fn next(&self, place: &mut RecordCursor) -> Option<(ReadPosition, TurnNote)> {
         let told = self.told.borrow();
         loop {
             let (at, one) = told.get(place.next)?;
@@ -162,13 +162,13 @@ impl Record {
 
     /// Whether something is there that was not heard.
     #[must_use]
-    pub fn has_more(&self, heard: Heard) -> bool {
+    pub fn has_more(&self, heard: ReadPosition) -> bool {
         self.next(&mut self.place(heard)).is_some()
     }
 
     /// How it stands.
     #[must_use]
-    pub fn stand(&self) -> Stand {
+    pub fn stand(&self) -> TurnStanding {
         self.stand.borrow().clone()
     }
 
@@ -189,7 +189,7 @@ impl Record {
     pub fn text(&self) -> String {
         let told = self.told.borrow();
         let texts =
-            told.iter().filter_map(|(_, told)| if let Told::Text(text) = told { Some(&*text.text) } else { None });
+            told.iter().filter_map(|(_, told)| if let TurnNote::Text(text) = told { Some(&*text.text) } else { None });
         texts.collect()
     }
 
@@ -198,9 +198,9 @@ impl Record {
     pub fn cards(&self) -> Vec<CardWaits> {
         let told = self.told.borrow();
         let is_settled =
-            |id: &str| told.iter().any(|(_, told)| matches!(told, Told::CardSettled(settled) if settled.id == id));
+            |id: &str| told.iter().any(|(_, told)| matches!(told, TurnNote::CardSettled(settled) if settled.id == id));
         let waits =
-            told.iter().filter_map(|(_, told)| if let Told::CardWaits(card) = told { Some(card) } else { None });
+            told.iter().filter_map(|(_, told)| if let TurnNote::CardWaits(card) = told { Some(card) } else { None });
         waits.filter(|card| !is_settled(&card.id)).cloned().collect()
     }
 
@@ -209,11 +209,11 @@ impl Record {
     pub fn why(&self) -> String {
         let told = self.told.borrow();
         let done =
-            told.iter().rev().find_map(|(_, told)| if let Told::TurnDone(done) = told { Some(done) } else { None });
+            told.iter().rev().find_map(|(_, told)| if let TurnNote::TurnDone(done) = told { Some(done) } else { None });
         done.map(|done| done.why.clone()).unwrap_or_default()
     }
 
-    fn take(&self, told: Told) {
+    fn take(&self, told: TurnNote) {
         let mut heard = self.last.get();
         match card_of(&told) {
             // It stands as it was told last.
@@ -221,16 +221,22 @@ impl Record {
             Some(card) => heard.card = card,
             None => heard.event += 1,
         }
-        if let Told::Text(text) = &told {
+        if let TurnNote::Text(text) = &told {
             heard.said += text.text.len();
         }
         match &told {
-            Told::TurnDone(TurnDone { end: TurnEnd::Suspended, .. }) => *self.stand.borrow_mut() = Stand::Suspended,
-            Told::TurnDone(done) => *self.stand.borrow_mut() = Stand::Done(done.end.clone()),
-            Told::Text(_) | Told::Call(_) | Told::Progress(_) | Told::CardWaits(_) | Told::CardSettled(_) => {
+            TurnNote::TurnDone(TurnDone { end: TurnEnd::Suspended, .. }) => {
+                *self.stand.borrow_mut() = TurnStanding::Suspended
+            }
+            TurnNote::TurnDone(done) => *self.stand.borrow_mut() = TurnStanding::Done(done.end.clone()),
+            TurnNote::Text(_)
+            | TurnNote::Call(_)
+            | TurnNote::Progress(_)
+            | TurnNote::CardWaits(_)
+            | TurnNote::CardSettled(_) => {
                 let mut stand = self.stand.borrow_mut();
-                if *stand == Stand::Suspended && !matches!(told, Told::CardSettled(_)) {
-                    *stand = Stand::Open;
+                if *stand == TurnStanding::Suspended && !matches!(told, TurnNote::CardSettled(_)) {
+                    *stand = TurnStanding::Open;
                 }
             }
         }
@@ -259,20 +265,20 @@ impl Drop for Record {
     }
 }
 
-fn weight(told: &Told) -> usize {
+fn weight(told: &TurnNote) -> usize {
     EVENT_BYTES
         + match told {
-            Told::Text(text) => text.text.len(),
-            Told::Call(call) => call.executor.len() + call.detail.len(),
-            Told::Progress(_) => 0,
-            Told::CardWaits(card) => card.shown.len(),
-            Told::CardSettled(settled) => settled.by.len(),
-            Told::TurnDone(done) => done.why.len(),
+            TurnNote::Text(text) => text.text.len(),
+            TurnNote::Call(call) => call.executor.len() + call.detail.len(),
+            TurnNote::Progress(_) => 0,
+            TurnNote::CardWaits(card) => card.shown.len(),
+            TurnNote::CardSettled(settled) => settled.by.len(),
+            TurnNote::TurnDone(done) => done.why.len(),
         }
 }
 
-impl Ear for Rc<Record> {
-    fn tell(&self, told: Told) -> Telling<'_> {
+impl NoteSink for Rc<Record> {
+    fn tell(&self, told: TurnNote) -> NoteDelivery<'_> {
         self.take(told);
         Box::pin(std::future::ready(true))
     }
@@ -285,11 +291,11 @@ impl Ear for Rc<Record> {
 
 /// An event's name and its document; none for what a client has no use for.
 #[must_use]
-pub fn shown(told: &Told) -> Option<(&'static str, Value)> {
+pub fn shown(told: &TurnNote) -> Option<(&'static str, Value)> {
     let of = |turn: &TurnId| turn.to_string();
     Some(match told {
-        Told::Text(text) => ("text", value(&TextEvent { turn: of(&text.turn), text: text.text.clone() })),
-        Told::Call(call) => (
+        TurnNote::Text(text) => ("text", value(&TextEvent { turn: of(&text.turn), text: text.text.clone() })),
+        TurnNote::Call(call) => (
             "call",
             value(&CallEvent {
                 turn: of(&call.turn),
@@ -299,11 +305,11 @@ pub fn shown(told: &Told) -> Option<(&'static str, Value)> {
                 detail: call.detail.clone(),
             }),
         ),
-        Told::Progress(progress) => {
+        TurnNote::Progress(progress) => {
             let (turn, call) = (of(&progress.turn), progress.call.to_string());
             ("progress", value(&ProgressEvent { turn, call, done: progress.done, total: progress.total }))
         }
-        Told::CardWaits(waits) => {
+        TurnNote::CardWaits(waits) => {
             let shown: Value = serde_json::from_str(&waits.shown).unwrap_or(Value::Null);
             let face = card::face(&shown, &waits.id, card::lang(&shown));
             let mut shown = shown;
@@ -320,7 +326,7 @@ pub fn shown(told: &Told) -> Option<(&'static str, Value)> {
             };
             ("card", value(&event))
         }
-        Told::CardSettled(settled) => (
+        TurnNote::CardSettled(settled) => (
             "card",
             value(&CardEvent {
                 turn: of(&settled.turn),
@@ -334,8 +340,8 @@ pub fn shown(told: &Told) -> Option<(&'static str, Value)> {
             }),
         ),
         // It goes on: the card has said what it waits for.
-        Told::TurnDone(TurnDone { end: TurnEnd::Suspended, .. }) => return None,
-        Told::TurnDone(done) => {
+        TurnNote::TurnDone(TurnDone { end: TurnEnd::Suspended, .. }) => return None,
+        TurnNote::TurnDone(done) => {
             let end = End(done.end.name().to_owned());
             ("done", value(&DoneEvent { turn: of(&done.turn), end, why: done.why.clone() }))
         }
@@ -354,12 +360,12 @@ mod tests {
 
     use super::*;
 
-    fn text(text: &str) -> Told {
-        Told::Text(Text { turn: TurnId::NONE, text: text.to_owned() })
+    fn text(text: &str) -> TurnNote {
+        TurnNote::Text(Text { turn: TurnId::NONE, text: text.to_owned() })
     }
 
-    fn done(end: TurnEnd) -> Told {
-        Told::TurnDone(TurnDone { turn: TurnId::NONE, end, why: String::new() })
+    fn done(end: TurnEnd) -> TurnNote {
+        TurnNote::TurnDone(TurnDone { turn: TurnId::NONE, end, why: String::new() })
     }
 
     #[test]
@@ -370,39 +376,44 @@ mod tests {
         }
         record.take(done(TurnEnd::Answered));
         for from in 0..=4 {
-            let (mut heard, mut said) = (Heard { event: from, ..Heard::default() }, String::new());
+            let (mut heard, mut said) = (ReadPosition { event: from, ..ReadPosition::default() }, String::new());
             let mut place = record.place(heard);
             while let Some((at, told)) = record.next(&mut place) {
                 assert_eq!(at.event, heard.event + 1);
                 heard = at;
-                if let Told::Text(text) = told {
+                if let TurnNote::Text(text) = told {
                     said.push_str(&text.text);
                 }
             }
             let whole: String = ["one ", "two ", "three"].into_iter().skip(usize::try_from(from).unwrap()).collect();
             assert_eq!(said, whole);
-            assert!(from > 3 || heard == Heard { event: 4, said: 13, card: 0 });
+            assert!(from > 3 || heard == ReadPosition { event: 4, said: 13, card: 0 });
         }
-        assert_eq!((record.stand(), record.text().as_str()), (Stand::Done(TurnEnd::Answered), "one two three"));
+        assert_eq!((record.stand(), record.text().as_str()), (TurnStanding::Done(TurnEnd::Answered), "one two three"));
     }
 
-    fn card(id: &str, digest: &str) -> Told {
+    fn card(id: &str, digest: &str) -> TurnNote {
         let (id, digest) = (id.to_owned(), digest.to_owned());
-        Told::CardWaits(metnos_proto::msg::policyd::CardWaits { turn: TurnId::NONE, id, digest, shown: "{}".into() })
+        TurnNote::CardWaits(metnos_proto::msg::policyd::CardWaits {
+            turn: TurnId::NONE,
+            id,
+            digest,
+            shown: "{}".into(),
+        })
     }
 
-    fn rest(record: &Record, place: &mut Place) -> Vec<String> {
+    fn rest(record: &Record, place: &mut RecordCursor) -> Vec<String> {
         let told = std::iter::from_fn(|| record.next(place)).map(|(_, told)| match told {
-            Told::Text(text) => text.text,
-            Told::CardWaits(card) => card.digest,
-            other @ (Told::Call(_) | Told::Progress(_) | Told::TurnDone(_) | Told::CardSettled(_)) => {
+            TurnNote::Text(text) => text.text,
+            TurnNote::CardWaits(card) => card.digest,
+            other @ (TurnNote::Call(_) | TurnNote::Progress(_) | TurnNote::TurnDone(_) | TurnNote::CardSettled(_)) => {
                 panic!("{other:?}")
             }
         });
         told.collect()
     }
 
-    fn all(record: &Record, heard: Heard) -> Vec<String> {
+    fn all(record: &Record, heard: ReadPosition) -> Vec<String> {
         rest(record, &mut record.place(heard))
     }
 
@@ -412,14 +423,14 @@ mod tests {
         for one in [text("one "), card("a", "x"), text("two ")] {
             before.take(one);
         }
-        let mut place = before.place(Heard::default());
-        let heard: Vec<Heard> = std::iter::from_fn(|| before.next(&mut place)).map(|(at, _)| at).collect();
+        let mut place = before.place(ReadPosition::default());
+        let heard: Vec<ReadPosition> = std::iter::from_fn(|| before.next(&mut place)).map(|(at, _)| at).collect();
         let mut early = later.place(heard[2]);
         assert!(later.next(&mut early).is_none());
         for one in [text("one "), text("two "), text("three"), card("a", "x")] {
             later.take(one);
         }
-        assert_eq!(all(&later, Heard::default()), ["one ", "two ", "three", "x"]);
+        assert_eq!(all(&later, ReadPosition::default()), ["one ", "two ", "three", "x"]);
         assert_eq!(all(&later, heard[0]), ["two ", "three", "x"]);
         assert_eq!(all(&later, heard[1]), ["two ", "three"]);
         assert_eq!(all(&later, heard[2]), ["three"]);
@@ -435,9 +446,9 @@ mod tests {
     fn a_turn_that_waits_for_a_card_is_not_over() {
         let record = Record::new("me".into(), 1, Rc::default());
         record.take(done(TurnEnd::Suspended));
-        assert_eq!(record.stand(), Stand::Suspended);
+        assert_eq!(record.stand(), TurnStanding::Suspended);
         record.take(text("goes on"));
-        assert_eq!(record.stand(), Stand::Open);
+        assert_eq!(record.stand(), TurnStanding::Open);
     }
 
     #[test]
@@ -449,7 +460,7 @@ mod tests {
         other.take(text("x"));
         assert_eq!((kept.get(), other.is_torn()), (MAX_KEPT, false));
         other.take(text(""));
-        assert!(other.is_torn() && !one.is_torn() && !other.has_more(Heard::default()));
+        assert!(other.is_torn() && !one.is_torn() && !other.has_more(ReadPosition::default()));
         assert_eq!(kept.get(), MAX_KEPT - EVENT_BYTES - 1);
         drop((one, other));
         assert_eq!(kept.get(), 0);
@@ -458,9 +469,9 @@ mod tests {
     proptest! {
         #[test]
         fn event_position_round_trips(event: u64, said: usize, card: u32, other in "[0-9a-f.+ -]{0,12}") {
-            let heard = Heard { event, said, card };
-            prop_assert_eq!(Heard::parse(&heard.to_string()), Some(heard));
-            if let Some(heard) = Heard::parse(&other) {
+            let heard = ReadPosition { event, said, card };
+            prop_assert_eq!(ReadPosition::parse(&heard.to_string()), Some(heard));
+            if let Some(heard) = ReadPosition::parse(&other) {
                 prop_assert_eq!(heard.to_string(), other);
             }
         }

@@ -18,8 +18,8 @@ use crate::http::chat;
 use crate::http::documents::messages;
 use crate::http::documents::{End, Turn};
 use crate::http::limits::bounds::{AGAIN_MS, ALIVE_EVERY, MAX_PIECES};
-use crate::http::turns::record::{Heard, Record, Stand, shown, value};
-use crate::session::voice::Told;
+use crate::http::turns::record::{ReadPosition, Record, TurnStanding, shown, value};
+use crate::session::speaker::TurnNote;
 
 /// What is written back.
 #[derive(Debug)]
@@ -73,25 +73,25 @@ pub enum Words {
 }
 
 /// Who listens to which turn, and from where on.
-pub struct Listening {
+pub struct Subscription {
     /// The turn.
     pub turn: TurnId,
     /// Whose it is, as policyd names him.
     pub principal: String,
     /// How far he has heard it.
-    pub heard: Heard,
+    pub heard: ReadPosition,
     /// In which words.
     pub words: Words,
     /// True once he is a stranger, or nobody can say any more who he is.
     pub gone: watch::Receiver<bool>,
     /// Counts his streams.
-    pub streams: Counted,
+    pub streams: CountGuard,
 }
 
 /// One of something that is counted, until it is dropped.
-pub struct Counted(Rc<Cell<usize>>);
+pub struct CountGuard(Rc<Cell<usize>>);
 
-impl Counted {
+impl CountGuard {
     /// One more.
     #[must_use]
     pub fn new(count: &Rc<Cell<usize>>) -> Self {
@@ -100,19 +100,19 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountGuard {
     fn drop(&mut self) {
         self.0.set(self.0.get().saturating_sub(1));
     }
 }
 
 /// One event as a stream has it.
-fn event(name: &str, id: Heard, document: &Value) -> Bytes {
+fn event(name: &str, id: ReadPosition, document: &Value) -> Bytes {
     Bytes::from(format!("event: {name}\nid: {id}\ndata: {document}\n\n"))
 }
 
 impl Words {
-    fn piece(&self, at: Heard, told: &Told) -> Option<Bytes> {
+    fn piece(&self, at: ReadPosition, told: &TurnNote) -> Option<Bytes> {
         match self {
             Self::Events => shown(told).map(|(name, document)| event(name, at, &document)),
             Self::Chunks(id) => chat::chunk(id, told),
@@ -137,16 +137,16 @@ impl Words {
     }
 
     /// Whether the stream ends here.
-    fn ends(&self, stand: &Stand) -> bool {
+    fn ends(&self, stand: &TurnStanding) -> bool {
         match (self, stand) {
-            (_, Stand::Done(_)) | (Self::Chunks(_), Stand::Suspended) => true,
-            (_, Stand::Open) | (Self::Events | Self::Messages, Stand::Suspended) => false,
+            (_, TurnStanding::Done(_)) | (Self::Chunks(_), TurnStanding::Suspended) => true,
+            (_, TurnStanding::Open) | (Self::Events | Self::Messages, TurnStanding::Suspended) => false,
         }
     }
 }
 
 /// Follows a turn: `record` is what was kept of it, if anything was.
-pub fn follow(http: &Rc<Http>, record: Option<Rc<Record>>, listening: Listening) -> Out {
+pub fn follow(http: &Rc<Http>, record: Option<Rc<Record>>, listening: Subscription) -> Out {
     let (pieces, out) = mpsc::channel(MAX_PIECES);
     tell(http, record, listening, pieces);
     Out::Stream(out)
@@ -156,7 +156,7 @@ pub fn follow(http: &Rc<Http>, record: Option<Rc<Record>>, listening: Listening)
 pub(in crate::http) fn tell(
     http: &Rc<Http>,
     record: Option<Rc<Record>>,
-    listening: Listening,
+    listening: Subscription,
     pieces: mpsc::Sender<Bytes>,
 ) {
     let http = Rc::clone(http);
@@ -171,7 +171,7 @@ pub(in crate::http) fn tell(
     });
 }
 
-async fn told(http: &Rc<Http>, record: Option<Rc<Record>>, mut listening: Listening, pieces: &mpsc::Sender<Bytes>) {
+async fn told(http: &Rc<Http>, record: Option<Rc<Record>>, mut listening: Subscription, pieces: &mpsc::Sender<Bytes>) {
     if let Some(record) = record {
         let mut changes = record.changes();
         let mut place = record.place(listening.heard);
@@ -189,7 +189,7 @@ async fn told(http: &Rc<Http>, record: Option<Rc<Record>>, mut listening: Listen
             if listening.words.ends(&stand) && !record.is_torn() {
                 return;
             }
-            if record.is_torn() && matches!(stand, Stand::Done(_)) {
+            if record.is_torn() && matches!(stand, TurnStanding::Done(_)) {
                 break;
             }
             tokio::select! {
@@ -208,7 +208,7 @@ async fn told(http: &Rc<Http>, record: Option<Rc<Record>>, mut listening: Listen
 }
 
 /// What the journal has of the answer beyond what was heard.
-async fn from_journal(http: &Rc<Http>, listening: &Listening, pieces: &mpsc::Sender<Bytes>) {
+async fn from_journal(http: &Rc<Http>, listening: &Subscription, pieces: &mpsc::Sender<Bytes>) {
     let found = http.door.answer_of(listening.turn, &listening.principal).await;
     let Ok((Some(end), text)) = found else {
         // Under way elsewhere, or nobody can say now: the client asks again.
@@ -219,15 +219,15 @@ async fn from_journal(http: &Rc<Http>, listening: &Listening, pieces: &mpsc::Sen
     let rest = text.get(listening.heard.said.min(text.len())..).unwrap_or_default().to_owned();
     let mut at = listening.heard;
     if !rest.is_empty() {
-        at = Heard { event: at.event + 1, said: text.len(), ..at };
-        let told = Told::Text(metnos_proto::msg::planner::Text { turn, text: rest });
+        at = ReadPosition { event: at.event + 1, said: text.len(), ..at };
+        let told = TurnNote::Text(metnos_proto::msg::planner::Text { turn, text: rest });
         let Some(piece) = listening.words.piece(at, &told) else { return };
         if pieces.send(piece).await.is_err() {
             return;
         }
     }
     let done = metnos_proto::msg::planner::TurnDone { turn, end, why: String::new() };
-    let last = listening.words.piece(Heard { event: at.event + 1, ..at }, &Told::TurnDone(done));
+    let last = listening.words.piece(ReadPosition { event: at.event + 1, ..at }, &TurnNote::TurnDone(done));
     if let Some(last) = last {
         let _ = pieces.send(last).await;
     }
@@ -241,10 +241,10 @@ pub fn document(document: &impl Serialize) -> Out {
 
 /// What a turn is, in one document.
 #[must_use]
-pub fn of_turn(turn: TurnId, stand: &Stand, text: String, why: String) -> Turn {
+pub fn of_turn(turn: TurnId, stand: &TurnStanding, text: String, why: String) -> Turn {
     let (end, why) = match stand {
-        Stand::Done(end) => (Some(End(end.name().to_owned())), Some(why)),
-        Stand::Open | Stand::Suspended => (None, None),
+        TurnStanding::Done(end) => (Some(End(end.name().to_owned())), Some(why)),
+        TurnStanding::Open | TurnStanding::Suspended => (None, None),
     };
     Turn { turn: turn.to_string(), state: stand.state(), text: Some(text), end, why }
 }

@@ -15,11 +15,11 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use self::parse::Command;
-use crate::session::voice::{Ear, Speaker, Told};
+use crate::session::speaker::{NoteSink, Speaker, TurnNote};
 use crate::telegram::bot::{Bot, MAX_OWNERS_VIEWS, line};
 use crate::telegram::card::{self, Pressed};
-use crate::telegram::says;
-use crate::telegram::scribe::{Scribe, outgoing};
+use crate::telegram::message_editor::{MessageEditor, outgoing};
+use crate::telegram::phrases;
 use crate::telegram::update::Press;
 use crate::telegram::view::View;
 
@@ -45,9 +45,9 @@ impl Bot {
         let waiting = self.door.cards_of(speaker).await.map_or(0, |cards| cards.len());
         let report = self.door.report();
         match who.standing {
-            Standing::Owner => says::status(who.lang, report.turns, waiting, Some(&self.door.models_in(who.lang))),
+            Standing::Owner => phrases::status(who.lang, report.turns, waiting, Some(&self.door.models_in(who.lang))),
             // How the house is, only the owner hears.
-            Standing::Guest | Standing::Stranger => says::status(who.lang, 0, waiting, None),
+            Standing::Guest | Standing::Stranger => phrases::status(who.lang, 0, waiting, None),
         }
     }
 
@@ -56,13 +56,13 @@ impl Bot {
             Standing::Owner => {
                 let ask = PanicHere { channel: Channel::Telegram, sender: speaker.sender.clone() };
                 match self.door.peers().policyd.panic_here(TraceId::NONE, ask, []).await {
-                    Ok((panicked, [])) => says::stopped(who.lang, panicked.killed),
+                    Ok((panicked, [])) => phrases::stopped(who.lang, panicked.killed),
                     Err(error) => told(&error.into_refusal(), who.lang),
                 }
             }
             Standing::Guest | Standing::Stranger => {
                 self.door.cancel_turns_of(self.chat(from, speaker).voice.number);
-                says::own_stopped(who.lang)
+                phrases::own_stopped(who.lang)
             }
         }
     }
@@ -76,7 +76,7 @@ impl Bot {
             }
         };
         if watched.is_empty() {
-            self.say(from, &says::nothing_waits(who.lang)).await;
+            self.say(from, &phrases::nothing_waits(who.lang)).await;
         }
         for (shown, view) in watched {
             self.show_card(from, who.lang, &shown, view).await;
@@ -109,7 +109,7 @@ impl Bot {
             let Some(shown) = waits(self.door.cards_of(speaker).await?) else { return Ok(()) };
             let digest = shown["digest"].as_str().unwrap_or_default().to_owned();
             let card = CardWaits { turn: TurnId::NONE, id: id.to_owned(), digest, shown: shown.to_string() };
-            view.tell(Told::CardWaits(card)).await;
+            view.tell(TurnNote::CardWaits(card)).await;
             return Ok(());
         }
         // It hears what becomes of the card before policyd is asked how it stands.
@@ -208,7 +208,7 @@ impl Bot {
             (None, _) | (_, None) => None,
         };
         let (Some((_, message)), Some(wanted), Some(shown)) = (own, wanted, found) else {
-            let says = if who.standing == Standing::Stranger { String::new() } else { says::stale(who.lang) };
+            let says = if who.standing == Standing::Stranger { String::new() } else { phrases::stale(who.lang) };
             self.acknowledge(&press.query, &says).await;
             if let Some((chat, message)) = own
                 && let Err(fault) = self.api.bare(chat, message).await
@@ -217,7 +217,7 @@ impl Bot {
             }
             return;
         };
-        self.acknowledge(&press.query, &says::heard(who.lang)).await;
+        self.acknowledge(&press.query, &phrases::heard(who.lang)).await;
         // A card from before this door: nobody watches the message under which it was pressed.
         if !self.door.is_shown(&wanted.id)
             && let Some(view) = self.view_of(&wanted.id, who.lang)
@@ -243,22 +243,22 @@ impl Bot {
     /// A view that hears what becomes of this card; none when too many listen to it.
     fn view_of(&self, id: &str, lang: Lang) -> Option<Rc<View>> {
         let view = Rc::new(View::new(lang));
-        self.door.was_shown(id, Rc::clone(&view) as Rc<dyn Ear>).then_some(view)
+        self.door.was_shown(id, Rc::clone(&view) as Rc<dyn NoteSink>).then_some(view)
     }
 
     /// Has the message below which a card stands edited when the view hears that it was decided, wherever that was.
     fn watch(&self, chat: i64, message: i64, shown: &Value, id: &str, view: Rc<View>) {
         let lang = view.lang();
-        let scribe = Scribe::new(Rc::clone(&self.api), chat, lang, view);
+        let scribe = MessageEditor::new(Rc::clone(&self.api), chat, lang, view);
         let (first, _) = oneshot::channel();
         tokio::task::spawn_local(scribe.with_card(id, message, card::spans(shown, id, lang)).run(first));
     }
 }
 
 fn help(lang: Lang) -> String {
-    let mut text = says::help(lang);
+    let mut text = phrases::help(lang);
     text.push('\n');
-    for (command, says) in says::commands(lang) {
+    for (command, says) in phrases::commands(lang) {
         text.push_str(&format!("\n/{command} – {says}"));
     }
     text
@@ -272,7 +272,7 @@ mod tests {
     fn the_help_names_every_command_in_both_languages() {
         for lang in [Lang::En, Lang::It] {
             let text = help(lang);
-            assert!(says::commands(lang).iter().all(|(command, _)| text.contains(&format!("/{command}"))), "{text}");
+            assert!(phrases::commands(lang).iter().all(|(command, _)| text.contains(&format!("/{command}"))), "{text}");
         }
     }
 }

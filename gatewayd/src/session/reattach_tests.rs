@@ -11,21 +11,21 @@ use metnos_proto::msg::memoryd::TurnOwner;
 use metnos_proto::msg::planner::{CallState, TurnEnd};
 use metnos_proto::turn_log::Entry;
 
+use super::speaker::{NoteDelivery, NoteSink, TurnNote};
 use super::stage::Stage;
-use super::voice::{Ear, Telling, Told};
 use crate::testing::{run, until};
 
 /// Writes down what it hears.
 #[derive(Default)]
-struct Heard(RefCell<Vec<String>>);
+struct Recorder(RefCell<Vec<String>>);
 
-impl Ear for Rc<Heard> {
-    fn tell(&self, told: Told) -> Telling<'_> {
+impl NoteSink for Rc<Recorder> {
+    fn tell(&self, told: TurnNote) -> NoteDelivery<'_> {
         self.0.borrow_mut().push(match told {
-            Told::Text(text) => text.text,
-            Told::Call(call) => format!("call {}", call.call),
-            Told::TurnDone(done) => format!("done {}", done.end.name()),
-            Told::Progress(_) | Told::CardWaits(_) | Told::CardSettled(_) => "other".to_owned(),
+            TurnNote::Text(text) => text.text,
+            TurnNote::Call(call) => format!("call {}", call.call),
+            TurnNote::TurnDone(done) => format!("done {}", done.end.name()),
+            TurnNote::Progress(_) | TurnNote::CardWaits(_) | TurnNote::CardSettled(_) => "other".to_owned(),
         });
         Box::pin(std::future::ready(true))
     }
@@ -46,14 +46,14 @@ fn half() -> Vec<Entry> {
 }
 
 /// A door that hears turns of the channel HTTP there.
-fn after(kept: Vec<(TurnId, TurnOwner, Vec<Entry>)>) -> (Stage, Rc<Heard>) {
-    let (stage, heard) = (Stage::after(kept), Rc::new(Heard::default()));
-    let ear = Rc::clone(&heard);
+fn after(kept: Vec<(TurnId, TurnOwner, Vec<Entry>)>) -> (Stage, Rc<Recorder>) {
+    let (stage, heard) = (Stage::after(kept), Rc::new(Recorder::default()));
+    let sink = Rc::clone(&heard);
     stage.door.adopts(
         Channel::Http,
         Box::new(move |_, speaker| {
             assert_eq!(speaker.sender, "k1");
-            Some((7, Rc::new(Rc::clone(&ear)) as Rc<dyn Ear>))
+            Some((7, Rc::new(Rc::clone(&sink)) as Rc<dyn NoteSink>))
         }),
     );
     (stage, heard)
@@ -118,7 +118,7 @@ fn the_turn_of_a_stranger_is_stopped_and_heard_by_nobody() {
     run(async {
         let turn = TurnId::new();
         let whose = TurnOwner { principal: "http:somebody-else".into(), ..is(Channel::Http, false) };
-        let (stage, heard) = (Stage::after(vec![(turn, whose, half())]), Rc::new(Heard::default()));
+        let (stage, heard) = (Stage::after(vec![(turn, whose, half())]), Rc::new(Recorder::default()));
         until(|| !stage.script.asked("cancel_turn").is_empty()).await;
         stage.planner_ends(turn, TurnEnd::Cancelled).await;
         until(|| !stage.script.asked("delivered").is_empty()).await;

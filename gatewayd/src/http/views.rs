@@ -23,7 +23,7 @@ const PAGE: u32 = 50;
 
 /// Which page is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct PageRequest {
     /// Where it begins: 0, or what the page before said.
     pub cursor: u64,
     /// How many lines it has at most.
@@ -34,7 +34,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// When it says anything else.
-pub fn page(query: Option<&str>) -> Result<Wanted, Problem> {
+pub fn page(query: Option<&str>) -> Result<PageRequest, Problem> {
     let mut wanted = (None, None);
     let expected = format!("cursor, as the page before has it, and limit, from 1 to {MAX_PAGE}");
     let odd = |found: &str| Problem::field("the query", found, &expected);
@@ -52,10 +52,15 @@ pub fn page(query: Option<&str>) -> Result<Wanted, Problem> {
         }
     }
     let limit = wanted.1.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(PAGE);
-    Ok(Wanted { cursor: wanted.0.unwrap_or(0), limit })
+    Ok(PageRequest { cursor: wanted.0.unwrap_or(0), limit })
 }
 
-async fn look(http: &Http, caller: &Caller, at: LookAt, wanted: Wanted) -> Result<(Vec<Value>, Option<u64>), Problem> {
+async fn look(
+    http: &Http,
+    caller: &Caller,
+    at: LookAt,
+    wanted: PageRequest,
+) -> Result<(Vec<Value>, Option<u64>), Problem> {
     let (channel, sender) = (caller.voice.speaker.channel, caller.digest.clone());
     let ask = LookHere { channel, sender, at, from: wanted.cursor, lines: wanted.limit };
     let (lines, next) = http.door.look(ask).await?;
@@ -63,19 +68,19 @@ async fn look(http: &Http, caller: &Caller, at: LookAt, wanted: Wanted) -> Resul
 }
 
 /// What can be called.
-pub(super) async fn executors(http: &Http, caller: &Caller, wanted: Wanted) -> Result<ExecutorsPage, Problem> {
+pub(super) async fn executors(http: &Http, caller: &Caller, wanted: PageRequest) -> Result<ExecutorsPage, Problem> {
     let (executors, next) = look(http, caller, LookAt::Executors, wanted).await?;
     Ok(ExecutorsPage { executors: objects(executors), next })
 }
 
 /// The graph of use.
-pub(super) async fn mnests(http: &Http, caller: &Caller, wanted: Wanted) -> Result<MnestsPage, Problem> {
+pub(super) async fn mnests(http: &Http, caller: &Caller, wanted: PageRequest) -> Result<MnestsPage, Problem> {
     let (mnests, next) = look(http, caller, LookAt::Mnests, wanted).await?;
     Ok(MnestsPage { mnests: objects(mnests), next })
 }
 
 /// What happened.
-pub(super) async fn audit(http: &Http, caller: &Caller, wanted: Wanted) -> Result<AuditPage, Problem> {
+pub(super) async fn audit(http: &Http, caller: &Caller, wanted: PageRequest) -> Result<AuditPage, Problem> {
     let (lines, next) = look(http, caller, LookAt::Audit, wanted).await?;
     Ok(AuditPage { lines: objects(lines), next })
 }
@@ -96,7 +101,7 @@ pub(super) async fn hook(
     head: &Parts,
     incoming: &mut Incoming,
     name: &str,
-    unheard: &super::Unheard,
+    unheard: &super::Unauthenticated,
 ) -> Result<HookTaken, Problem> {
     let data = body::within(incoming, MAX_DATA).await?;
     let header = |name: &str| one(&head.headers, name).unwrap_or_default();
@@ -147,8 +152,8 @@ mod tests {
 
     #[test]
     fn a_page_is_named_in_one_way_only() {
-        assert_eq!(page(None).unwrap(), Wanted { cursor: 0, limit: PAGE });
-        assert_eq!(page(Some("limit=1&cursor=7")).unwrap(), Wanted { cursor: 7, limit: 1 });
+        assert_eq!(page(None).unwrap(), PageRequest { cursor: 0, limit: PAGE });
+        assert_eq!(page(Some("limit=1&cursor=7")).unwrap(), PageRequest { cursor: 7, limit: 1 });
         for odd in [
             "",
             "limit=0",

@@ -64,13 +64,13 @@ impl Secret {
 
 /// The secrets by name, and their file.
 #[derive(Debug)]
-pub struct Kept {
+pub struct HookSecrets {
     file: File,
     secrets: BTreeMap<String, Secret>,
     number: u64,
 }
 
-impl Kept {
+impl HookSecrets {
     /// Opens the file in the door's folder, before the lock.
     ///
     /// # Errors
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn secrets_are_kept_changed_and_forgotten_across_restarts() {
         let folder = tempfile::tempdir().unwrap();
-        let open = || Kept::open(folder.path()).unwrap();
+        let open = || HookSecrets::open(folder.path()).unwrap();
         let (one, other) = (Secret::fresh().unwrap(), Secret::fresh().unwrap());
         open().put("mail", Some(&one)).unwrap();
         open().put("door", Some(&other)).unwrap();
@@ -211,26 +211,26 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
         let secret = Secret::fresh().unwrap();
-        Kept::open(folder.path()).unwrap().put("mail", Some(&secret)).unwrap();
+        HookSecrets::open(folder.path()).unwrap().put("mail", Some(&secret)).unwrap();
         let whole = std::fs::read(&path).unwrap();
         for place in [0, PLACE] {
             for at in [0, 10, 70, 100, PLACE - 1] {
                 let mut torn = whole.clone();
                 torn[place + at..place + PLACE].fill(b'x');
                 std::fs::write(&path, &torn).unwrap();
-                assert_eq!(Kept::open(folder.path()).unwrap().get("mail"), Some(&secret), "{place} {at}");
+                assert_eq!(HookSecrets::open(folder.path()).unwrap().get("mail"), Some(&secret), "{place} {at}");
             }
         }
         std::fs::write(&path, vec![b'x'; 2 * PLACE]).unwrap();
-        assert!(Kept::open(folder.path()).is_err());
+        assert!(HookSecrets::open(folder.path()).is_err());
     }
 
     #[test]
     fn a_file_that_others_may_read_is_refused() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        drop(Kept::open(folder.path()).unwrap());
+        drop(HookSecrets::open(folder.path()).unwrap());
         std::fs::set_permissions(folder.path().join(FILE), std::fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(Kept::open(folder.path()).is_err());
+        assert!(HookSecrets::open(folder.path()).is_err());
     }
 }

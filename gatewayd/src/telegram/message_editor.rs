@@ -13,10 +13,10 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
-use super::api::{Api, Fault, Outgoing};
+use super::api::{Api, ApiError, Outgoing};
 use super::text::{MAX_UNITS, Piece, Span, Style, spans, split};
 use super::view::{Event, View};
-use super::{card, says};
+use super::{card, phrases};
 
 /// What an answer is as a file.
 const PLAIN: &str = "text/plain; charset=utf-8";
@@ -32,7 +32,7 @@ pub const MAX_MESSAGES: usize = 8;
 pub const WATCH_MS: u64 = 600_000 + crate::session::TURN_WITHIN_MS;
 
 /// One turn's way into its chat.
-pub struct Scribe {
+pub struct MessageEditor {
     /// The servers.
     pub api: Rc<Api>,
     /// Where.
@@ -47,14 +47,14 @@ pub struct Scribe {
     cards: BTreeMap<String, (i64, Vec<Span>)>,
 }
 
-impl Scribe {
+impl MessageEditor {
     /// For a turn of which nothing is shown yet.
     #[must_use]
     pub fn new(api: Rc<Api>, chat: i64, lang: Lang, view: Rc<View>) -> Self {
         Self { api, chat, lang, view, draft: None, cards: BTreeMap::new() }
     }
 
-    /// As [`Scribe::new`], of a turn whose card stands there from before this door.
+    /// As [`MessageEditor::new`], of a turn whose card stands there from before this door.
     #[must_use]
     pub fn with_card(mut self, id: &str, message: i64, shown: Vec<Span>) -> Self {
         self.cards.insert(id.to_owned(), (message, shown));
@@ -112,7 +112,7 @@ impl Scribe {
     }
 
     /// Puts what there is into the one message.
-    async fn sketch(&mut self, draft: String) -> Result<(), Fault> {
+    async fn sketch(&mut self, draft: String) -> Result<(), ApiError> {
         let Some(piece) = split(&spans(&draft), MAX_UNITS).into_iter().next() else { return Ok(()) };
         let out = Outgoing { html: piece.html, buttons: Vec::new() };
         match &mut self.draft {
@@ -129,7 +129,7 @@ impl Scribe {
     }
 
     /// The whole text, the first piece in the place of the one message, if there is one.
-    async fn write(&mut self, text: &str) -> Result<(), Fault> {
+    async fn write(&mut self, text: &str) -> Result<(), ApiError> {
         let pieces = split(&spans(text), MAX_UNITS);
         let as_file = pieces.len() > MAX_MESSAGES;
         let shown = if as_file { 1 } else { pieces.len() };
@@ -142,13 +142,14 @@ impl Scribe {
             }
         }
         if as_file {
-            let file = Sealed::new(text.as_bytes()).map_err(|_| Fault::Away("there is no memory for the file"))?;
-            self.api.send_file(self.chat, ("answer.txt", PLAIN), &says::as_a_file(self.lang), &file).await?;
+            let file =
+                Sealed::new(text.as_bytes()).map_err(|_| ApiError::Unreachable("there is no memory for the file"))?;
+            self.api.send_file(self.chat, ("answer.txt", PLAIN), &phrases::as_a_file(self.lang), &file).await?;
         }
         Ok(())
     }
 
-    async fn done(&mut self, done: &TurnDone) -> Result<(), Fault> {
+    async fn done(&mut self, done: &TurnDone) -> Result<(), ApiError> {
         let mut text = self.view.take();
         if done.end == TurnEnd::Suspended {
             // The card says what is to be said; a message that only says that something is being done goes on later.
@@ -161,12 +162,12 @@ impl Scribe {
             text.push_str(&done.why);
         }
         if text.trim().is_empty() {
-            text = says::nothing_said(self.lang);
+            text = phrases::nothing_said(self.lang);
         }
         self.write(&text).await
     }
 
-    async fn card(&mut self, waits: CardWaits) -> Result<(), Fault> {
+    async fn card(&mut self, waits: CardWaits) -> Result<(), ApiError> {
         let shown: Value = serde_json::from_str(&waits.shown).unwrap_or(Value::Null);
         let spans = card::spans(&shown, &waits.id, self.lang);
         let out = outgoing(&spans, card::buttons(&shown, &waits.id, &waits.digest, self.lang));
@@ -180,7 +181,7 @@ impl Scribe {
     }
 
     /// A decided card says so, and has no buttons any more.
-    async fn settled(&mut self, settled: CardSettled) -> Result<(), Fault> {
+    async fn settled(&mut self, settled: CardSettled) -> Result<(), ApiError> {
         let Some((message, mut spans)) = self.cards.remove(&settled.id) else { return Ok(()) };
         let line = metnos_texts::card::settled(self.lang, &settled.state, &settled.by, settled.ran);
         spans.insert(0, Span::new(Style::Bold, format!("{line}\n\n")));

@@ -45,9 +45,9 @@ pub fn refused(times: u32, chance: &Chance) -> Duration {
 
 /// Who was told a line lately.
 #[derive(Debug, Default)]
-pub struct Strangers(BTreeMap<i64, (u64, u32, bool)>);
+pub struct StrangerLimit(BTreeMap<i64, (u64, u32, bool)>);
 
-impl Strangers {
+impl StrangerLimit {
     /// Whether policyd is to be asked for this stranger now: for a line once a minute, for a code a few times.
     pub fn may(&mut self, who: i64, shows_code: bool, now_ms: u64) -> bool {
         self.0.retain(|_, (since, ..)| now_ms < *since + STRANGER_EVERY_MS);
@@ -89,11 +89,11 @@ mod tests {
 
     #[test]
     fn replies_to_strangers_are_limited_per_sender_and_in_total() {
-        let mut it = Strangers::default();
+        let mut it = StrangerLimit::default();
         assert!(it.may(1, false, 0) && !it.may(1, false, 59_999) && it.may(2, false, 1));
         assert!((0..MAX_CODES).all(|_| it.may(1, true, 5)) && !it.may(1, true, 6));
         assert!(it.may(1, false, 60_000) && it.may(1, true, 60_001));
-        let mut many = Strangers::default();
+        let mut many = StrangerLimit::default();
         let told = (0..10_000).filter(|who| many.may(*who, false, 3)).count();
         assert_eq!(told, MAX_STRANGERS);
         assert!(many.may(20_000, false, 3 + STRANGER_EVERY_MS));

@@ -13,12 +13,12 @@ use crate::http::limits::bounds::WRITE_WITHIN;
 
 /// The connection below, and since when it takes nothing.
 #[derive(Debug)]
-pub struct Patient<I> {
+pub struct WriteTimeout<I> {
     io: I,
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<I: Unpin> Patient<I> {
+impl<I: Unpin> WriteTimeout<I> {
     /// A connection that has not stalled yet.
     pub fn new(io: I) -> Self {
         Self { io, stalled: None }
@@ -37,13 +37,13 @@ impl<I: Unpin> Patient<I> {
     }
 }
 
-impl<I: Read + Unpin> Read for Patient<I> {
+impl<I: Read + Unpin> Read for WriteTimeout<I> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.io).poll_read(cx, buf)
     }
 }
 
-impl<I: Write + Unpin> Write for Patient<I> {
+impl<I: Write + Unpin> Write for WriteTimeout<I> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.io).poll_write(cx, buf);
         self.judge(cx, polled)

@@ -7,11 +7,11 @@ use std::rc::Rc;
 use metnos_proto::control::HttpSettings;
 
 use super::Http;
-use super::place::Place;
+use super::late_bind::PendingBind;
 use crate::session::Door;
 
 /// See the module.
-pub struct Listening {
+pub struct HttpListener {
     place: Taken,
     per_minute: u32,
 }
@@ -24,10 +24,10 @@ enum Taken {
     /// The address is taken.
     Yes(SocketAddr, TcpListener),
     /// Another process has the address; what `status` says of that.
-    NotYet(Place, String),
+    NotYet(PendingBind, String),
 }
 
-impl Listening {
+impl HttpListener {
     /// Takes the address. Without it the other channels are served all the same, and `status` says why.
     #[must_use]
     pub fn open(settings: &HttpSettings) -> Self {
@@ -72,7 +72,7 @@ fn take(listen: &str) -> Taken {
     if listen.is_empty() {
         return Taken::Off;
     }
-    let mut place = match listen.parse().map_err(std::io::Error::other).and_then(Place::new) {
+    let mut place = match listen.parse().map_err(std::io::Error::other).and_then(PendingBind::new) {
         Ok(place) => place,
         Err(error) => return Taken::Never(format!("not on {listen}: {error}")),
     };

@@ -12,15 +12,15 @@ use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{Channel, Lang};
 
 /// What the door tells whoever opened a turn.
-pub type Told = ctl_door::Note;
+pub type TurnNote = ctl_door::Note;
 
 /// Telling somebody: gives whether he was still there.
-pub type Telling<'a> = Pin<Box<dyn Future<Output = bool> + 'a>>;
+pub type NoteDelivery<'a> = Pin<Box<dyn Future<Output = bool> + 'a>>;
 
 /// The way back to somebody. It must bound what it keeps for one who does not listen.
-pub trait Ear {
+pub trait NoteSink {
     /// Tells him; waits no longer than the channel allows to one who does not listen.
-    fn tell(&self, told: Told) -> Telling<'_>;
+    fn tell(&self, told: TurnNote) -> NoteDelivery<'_>;
 
     /// Whether he is still there. Once he is not, he never is again.
     fn is_open(&self) -> bool;
@@ -30,8 +30,8 @@ pub trait Ear {
     fn opens(&self, _turn: TurnId) {}
 }
 
-impl Ear for Notes<CtlDoor> {
-    fn tell(&self, told: Told) -> Telling<'_> {
+impl NoteSink for Notes<CtlDoor> {
+    fn tell(&self, told: TurnNote) -> NoteDelivery<'_> {
         Box::pin(async move { self.send(told).await.is_ok() })
     }
 
@@ -53,24 +53,24 @@ pub struct Speaker {
 
 /// Somebody who speaks, with the way back to him.
 #[derive(Clone)]
-pub struct Voice {
+pub struct SpeakerSession {
     /// Who it is.
     pub speaker: Speaker,
     /// His session: turns are counted, stopped and cancelled by it. From [`super::Door::number`].
     pub number: u64,
     /// Where notes of his turns go.
-    pub ear: Rc<dyn Ear>,
+    pub sink: Rc<dyn NoteSink>,
     /// What the channel calls his next words, where it may say them twice; else empty.
     pub mark: String,
     /// Turns of this session that are being opened.
     pub(super) opening: Rc<Cell<usize>>,
 }
 
-impl Voice {
+impl SpeakerSession {
     /// A voice that has said nothing yet.
     #[must_use]
-    pub fn new(speaker: Speaker, number: u64, ear: Rc<dyn Ear>) -> Self {
-        Self { speaker, number, ear, mark: String::new(), opening: Rc::default() }
+    pub fn new(speaker: Speaker, number: u64, sink: Rc<dyn NoteSink>) -> Self {
+        Self { speaker, number, sink, mark: String::new(), opening: Rc::default() }
     }
 
     /// The same voice, saying what its channel calls so.
@@ -81,12 +81,12 @@ impl Voice {
 
     /// The same voice of the same session, with another ear: for a channel on which each turn is heard by itself.
     #[must_use]
-    pub fn with_ear(&self, ear: Rc<dyn Ear>) -> Self {
-        Self { ear, ..self.clone() }
+    pub fn with_sink(&self, sink: Rc<dyn NoteSink>) -> Self {
+        Self { sink, ..self.clone() }
     }
 }
 
-impl std::fmt::Debug for Voice {
+impl std::fmt::Debug for SpeakerSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Voice").field("speaker", &self.speaker).field("number", &self.number).finish_non_exhaustive()
     }

@@ -13,8 +13,8 @@ use metnos_proto::msg::policyd::CardWaits;
 use metnos_proto::turn_log::{self, Entry};
 
 use super::relay::{Handle, Relay};
-use super::voice::{Ear, Speaker, Told};
-use super::{Door, says};
+use super::speaker::{NoteSink, Speaker, TurnNote};
+use super::{Door, phrases};
 
 /// How long whoever comes back to a turn waits for the door to have found those of the door before it.
 pub const FOUND_WITHIN: Duration = Duration::from_secs(5);
@@ -22,21 +22,21 @@ pub const FOUND_WITHIN: Duration = Duration::from_secs(5);
 const WHOSE_TRIES: u32 = 3;
 
 /// A session and an ear for a turn of this sender on a channel, where somebody can come back to it.
-pub type Adopts = Box<dyn Fn(TurnId, &Speaker) -> Option<(u64, Rc<dyn Ear>)>>;
+pub type Reattach = Box<dyn Fn(TurnId, &Speaker) -> Option<(u64, Rc<dyn NoteSink>)>>;
 
 /// Whoever hears a turn that this door has not opened.
-pub(super) struct Heir {
+pub(super) struct Recipient {
     pub is: TurnOwner,
     pub speaker: Speaker,
     /// Whether he is a stranger now: nothing further is done for him.
     pub is_stranger: bool,
     pub session: u64,
-    pub ear: Option<Rc<dyn Ear>>,
+    pub sink: Option<Rc<dyn NoteSink>>,
 }
 
 impl Door {
     /// Who hears turns of this channel that were opened at a door before this one.
-    pub fn adopts(&self, channel: Channel, adopts: Adopts) {
+    pub fn adopts(&self, channel: Channel, adopts: Reattach) {
         self.adopts.borrow_mut().insert(channel, adopts);
     }
 
@@ -81,7 +81,7 @@ impl Door {
             return self.release_turn(turn);
         }
         let (trace, lang) = (heir.is.trace, heir.is.lang);
-        let (relay, handle) = Relay::new(self, heir.session, (turn, trace, lang), heir.ear.clone(), String::new());
+        let (relay, handle) = Relay::new(self, heir.session, (turn, trace, lang), heir.sink.clone(), String::new());
         // Entered before: what comes next may come before the answer to this.
         self.enter(turn, handle);
         self.set_generation(turn, *self.peers.planner.generations().borrow());
@@ -102,20 +102,20 @@ impl Door {
     }
 
     /// Tells the heir what was told before, then the card that it waits for, then what comes.
-    pub(super) async fn go_on(self: Rc<Self>, mut relay: Relay, told: Vec<Entry>, heir: &Heir) {
+    pub(super) async fn go_on(self: Rc<Self>, mut relay: Relay, told: Vec<Entry>, heir: &Recipient) {
         let turn = relay.turn;
         let done = relay.catch_up(told, true).await;
         if heir.is_stranger {
             self.cancel(turn);
         }
-        if let Some(ear) = &heir.ear {
-            self.show_what_waits(turn, &heir.speaker, ear).await;
+        if let Some(sink) = &heir.sink {
+            self.show_what_waits(turn, &heir.speaker, sink).await;
         }
         relay.run_from(done).await;
     }
 
     /// The cards of this turn that wait, to whoever comes back to it.
-    async fn show_what_waits(&self, turn: TurnId, speaker: &Speaker, ear: &Rc<dyn Ear>) {
+    async fn show_what_waits(&self, turn: TurnId, speaker: &Speaker, sink: &Rc<dyn NoteSink>) {
         let cards = match self.cards_of(speaker).await {
             Ok(cards) => cards,
             Err(refusal) => {
@@ -127,13 +127,13 @@ impl Door {
         for shown in cards.into_iter().filter(|card| card["turn"] == name.as_str()) {
             let text = |key: &str| shown[key].as_str().unwrap_or_default().to_owned();
             let (id, digest) = (text("id"), text("digest"));
-            self.was_shown(&id, Rc::clone(ear));
-            ear.tell(Told::CardWaits(CardWaits { turn, id, digest, shown: shown.to_string() })).await;
+            self.was_shown(&id, Rc::clone(sink));
+            sink.tell(TurnNote::CardWaits(CardWaits { turn, id, digest, shown: shown.to_string() })).await;
         }
     }
 
     /// Who hears this turn; nobody when the journal does not say whose it is.
-    pub(super) async fn heir(&self, turn: TurnId) -> Option<Heir> {
+    pub(super) async fn heir(&self, turn: TurnId) -> Option<Recipient> {
         let mut asked = self.peers.memoryd.whose_turn(TraceId::NONE, WhoseTurn { turn }, []).await;
         for _ in 1..WHOSE_TRIES {
             let Err(RpcError::Gone(_)) = asked else { break };
@@ -159,8 +159,8 @@ impl Door {
         };
         let adopts = self.adopts.borrow();
         let adopted = adopts.get(&is.channel).filter(|_| !is_stranger).and_then(|adopts| adopts(turn, &speaker));
-        let (session, ear) = adopted.map_or((u64::MAX, None), |(session, ear)| (session, Some(ear)));
-        Some(Heir { is, speaker, is_stranger, session, ear })
+        let (session, sink) = adopted.map_or((u64::MAX, None), |(session, sink)| (session, Some(sink)));
+        Some(Recipient { is, speaker, is_stranger, session, sink })
     }
 
     /// Nothing of this turn needs to be kept any more.
@@ -179,21 +179,21 @@ impl Relay {
     pub(super) async fn catch_up(&mut self, told: Vec<Entry>, tells: bool) -> Option<TurnDone> {
         let last = told.len();
         for (at, piece) in told.into_iter().enumerate() {
-            let told: Told = match piece.note(self.turn) {
+            let told: TurnNote = match piece.note(self.turn) {
                 metnos_proto::edges::door_planner::Note::Text(text) => {
                     if !self.take(&text.text) {
                         return Some(self.too_much());
                     }
-                    Told::Text(text)
+                    TurnNote::Text(text)
                 }
-                metnos_proto::edges::door_planner::Note::Call(call) => Told::Call(call),
-                metnos_proto::edges::door_planner::Note::Progress(progress) => Told::Progress(progress),
+                metnos_proto::edges::door_planner::Note::Call(call) => TurnNote::Call(call),
+                metnos_proto::edges::door_planner::Note::Progress(progress) => TurnNote::Progress(progress),
                 metnos_proto::edges::door_planner::Note::TurnDone(done) => {
                     // What comes after an end that is none is told like the rest.
                     if at + 1 == last || done.end != TurnEnd::Suspended {
                         return Some(done);
                     }
-                    Told::TurnDone(done)
+                    TurnNote::TurnDone(done)
                 }
             };
             if tells {
@@ -205,7 +205,7 @@ impl Relay {
 
     fn too_much(&self) -> TurnDone {
         self.door.cancel(self.turn);
-        TurnDone { turn: self.turn, end: TurnEnd::Broken, why: says::too_much(self.lang) }
+        TurnDone { turn: self.turn, end: TurnEnd::Broken, why: phrases::too_much(self.lang) }
     }
 }
 

@@ -15,14 +15,14 @@ const GUESTS: usize = 2;
 
 /// One person's files.
 #[derive(Debug, Default)]
-pub struct Own {
+pub struct PersonFiles {
     one: Mutex<()>,
     waiting: Cell<usize>,
 }
 
 /// See the module.
 #[derive(Debug)]
-pub struct Lanes {
+pub struct FileQueue {
     owner: Semaphore,
     guests: Semaphore,
     guests_waiting: Cell<usize>,
@@ -30,47 +30,47 @@ pub struct Lanes {
 
 /// A file that is under way, until it is dropped.
 #[derive(Debug)]
-pub struct Lane<'a> {
+pub struct FileSlot<'a> {
     _place: SemaphorePermit<'a>,
     _one: MutexGuard<'a, ()>,
-    _counted: [Counted<'a>; 2],
+    _counted: [CountGuard<'a>; 2],
 }
 
 /// One more, until it is dropped.
 #[derive(Debug)]
-struct Counted<'a>(&'a Cell<usize>, usize);
+struct CountGuard<'a>(&'a Cell<usize>, usize);
 
-impl<'a> Counted<'a> {
+impl<'a> CountGuard<'a> {
     fn new(count: &'a Cell<usize>, by: usize) -> Self {
         count.set(count.get().saturating_add(by));
         Self(count, by)
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for CountGuard<'_> {
     fn drop(&mut self) {
         self.0.set(self.0.get().saturating_sub(self.1));
     }
 }
 
-impl Default for Lanes {
+impl Default for FileQueue {
     fn default() -> Self {
         Self { owner: Semaphore::new(1), guests: Semaphore::new(GUESTS), guests_waiting: Cell::new(0) }
     }
 }
 
-impl Lanes {
+impl FileQueue {
     /// Waits until a file of this person may be under way; `None` when too many wait.
-    pub async fn enter<'a>(&'a self, own: &'a Own, standing: Standing) -> Option<Lane<'a>> {
+    pub async fn enter<'a>(&'a self, own: &'a PersonFiles, standing: Standing) -> Option<FileSlot<'a>> {
         let is_owner = standing == Standing::Owner;
         if own.waiting.get() >= MAX_OF_ONE || (!is_owner && self.guests_waiting.get() >= MAX_OF_GUESTS) {
             return None;
         }
-        let counted = [Counted::new(&own.waiting, 1), Counted::new(&self.guests_waiting, usize::from(!is_owner))];
+        let counted = [CountGuard::new(&own.waiting, 1), CountGuard::new(&self.guests_waiting, usize::from(!is_owner))];
         let one = own.one.lock().await;
         let places = if is_owner { &self.owner } else { &self.guests };
         let place = places.acquire().await.ok()?;
-        Some(Lane { _place: place, _one: one, _counted: counted })
+        Some(FileSlot { _place: place, _one: one, _counted: counted })
     }
 }
 
@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn downloads_are_limited_to_one_per_person_and_two_for_guests() {
-        let lanes = Lanes::default();
-        let people: Vec<Own> = (0..4).map(|_| Own::default()).collect();
+        let lanes = FileQueue::default();
+        let people: Vec<PersonFiles> = (0..4).map(|_| PersonFiles::default()).collect();
         let first = lanes.enter(&people[0], Standing::Guest).now_or_never().flatten().unwrap();
         assert!(lanes.enter(&people[0], Standing::Guest).now_or_never().is_none(), "his second waits");
         let _second = lanes.enter(&people[1], Standing::Guest).now_or_never().flatten().unwrap();
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn a_flood_of_files_is_refused_at_once_and_the_owner_is_not() {
-        let lanes = Lanes::default();
-        let people: Vec<Own> = (0..3).map(|_| Own::default()).collect();
+        let lanes = FileQueue::default();
+        let people: Vec<PersonFiles> = (0..3).map(|_| PersonFiles::default()).collect();
         let mut waiting = Vec::new();
         for own in &people[..2] {
             for _ in 0..MAX_OF_ONE {

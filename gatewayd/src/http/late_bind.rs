@@ -17,7 +17,7 @@ const FIRST_PAUSE_MS: u64 = 500;
 const LONGEST_PAUSE_MS: u64 = 30_000;
 
 /// See the module.
-pub struct Place {
+pub struct PendingBind {
     socket: Option<OwnedFd>,
     address: SocketAddr,
     /// Whether the address is the socket's already, and only listening at it failed.
@@ -31,7 +31,7 @@ fn pause(tried: u32, chance: &Chance) -> Duration {
     Duration::from_millis(doubled / 2 + chance(doubled / 2 + 1))
 }
 
-impl Place {
+impl PendingBind {
     /// A socket for this address, which has no place yet. Port 0 takes any that is free.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ mod tests {
     async fn a_place_that_somebody_has_is_taken_once_it_is_free() {
         let theirs = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = theirs.local_addr().unwrap();
-        let mut place = Place::new(address).unwrap();
+        let mut place = PendingBind::new(address).unwrap();
         assert_eq!(place.take().unwrap_err().kind(), io::ErrorKind::AddrInUse);
         let said = RefCell::new(Vec::new());
         let theirs = RefCell::new(Some(theirs));
