@@ -6,7 +6,7 @@ use std::path::Path;
 use metnos_proto::envelope::{Candidate, Envelope};
 use metnos_proto::executor::{Manifest, Schema};
 use metnos_proto::msg::common::{Channel, Lang};
-use metnos_rank::order::{Context, Shelf};
+use metnos_rank::order::{Context, RankedContracts};
 use metnos_reflex::Repertoire;
 use serde_json::Value;
 
@@ -101,7 +101,7 @@ pub fn measure(table: &mut Table) {
         format!("{} utterances", words.len()),
         "≤ 2 ms p99",
     );
-    let shelf = Shelf::of(many());
+    let shelf = RankedContracts::of(many());
     let mut times = Times::default();
     for words in &words {
         let _ = times.time(|| shelf.ranked(words, &Context::default(), SHOWN, 0));

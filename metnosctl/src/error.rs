@@ -11,7 +11,7 @@ use metnos_proto::role::RoleName;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::truth::False;
+use crate::json_constant::ConstFalse;
 
 /// How `metnosctl` exits (design: interfaces §1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,7 +178,7 @@ impl CtlError {
     /// What a command prints that was not done.
     #[must_use]
     pub fn report(&self) -> ErrorReport {
-        ErrorReport { ok: False, error: self.document() }
+        ErrorReport { ok: ConstFalse, error: self.document() }
     }
 }
 
@@ -201,7 +201,7 @@ pub struct ErrorDocument {
 #[schemars(rename = "Error")]
 pub struct ErrorReport {
     /// It was not done.
-    ok: False,
+    ok: ConstFalse,
     /// Why.
     error: ErrorDocument,
 }

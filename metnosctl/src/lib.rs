@@ -27,13 +27,13 @@ pub mod error;
 pub mod executors;
 pub mod health;
 pub mod instance;
+pub mod json_constant;
 pub mod memory;
 pub mod models;
 pub mod people;
 pub mod policy;
 pub mod schema;
 pub mod screen;
-pub mod truth;
 pub mod turns;
 
 use clap::Parser;

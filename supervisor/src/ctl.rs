@@ -21,7 +21,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use crate::event::{Asked, Event, Reply};
+use crate::event::{CtlRequest, Event, Reply};
 
 /// The name of the socket in the instance's `run` directory.
 pub const SOCKET: &str = "control.sock";
@@ -77,7 +77,7 @@ pub async fn serve(listener: AsyncFd<OwnedFd>, owner_uid: u32, events: mpsc::Sen
     let places = Arc::new(Semaphore::new(MAX_CLIENTS));
     let others = Arc::new(Semaphore::new(MAX_OTHERS));
     let refusals = Arc::new(Semaphore::new(MAX_CLIENTS));
-    let mut knocks = Knocks::default();
+    let mut knocks = ConnectionRate::default();
     let began = std::time::Instant::now();
     let refuse = |client: OwnedFd, refusal: Refusal| {
         // Whoever is refused while as many others are is left without a word.
@@ -149,9 +149,9 @@ fn for_everybody(ask: &CtlAsk, uid: u32) -> Result<(), Refusal> {
 
 /// How often users that are not the owner have come of late.
 #[derive(Debug, Default)]
-struct Knocks(BTreeMap<u32, (u32, u64)>);
+struct ConnectionRate(BTreeMap<u32, (u32, u64)>);
 
-impl Knocks {
+impl ConnectionRate {
     fn admit(&mut self, uid: u32, now: Duration) -> bool {
         let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         let left = |(count, at): (u32, u64)| {
@@ -212,7 +212,7 @@ async fn converse(
             return control::send(client.get_ref().as_fd(), &CtlAnswer::Refused(refusal), None);
         }
         let (reply, answer) = oneshot::channel();
-        if events.send(Event::Asked(Asked { peer, ask, reply })).await.is_err() {
+        if events.send(Event::Request(CtlRequest { peer, ask, reply })).await.is_err() {
             return Ok(());
         }
         let reply = match tokio::time::timeout(Duration::from_millis(ANSWER_WITHIN_MS), answer).await {
@@ -253,12 +253,12 @@ mod tests {
 
     #[test]
     fn knocks_are_counted_per_user_and_forgotten_with_time() {
-        let mut knocks = Knocks::default();
+        let mut knocks = ConnectionRate::default();
         let at = Duration::from_millis;
         assert!((0..KNOCKS).all(|_| knocks.admit(1, at(5))));
         assert!(!knocks.admit(1, at(5)) && knocks.admit(2, at(5)));
         assert!(knocks.admit(1, at(5 + KNOCK_MS)) && !knocks.admit(1, at(5 + KNOCK_MS)));
-        let mut knocks = Knocks::default();
+        let mut knocks = ConnectionRate::default();
         let many = u32::try_from(MAX_USERS).unwrap_or(u32::MAX);
         assert!((0..many).all(|uid| knocks.admit(uid, at(0))));
         assert!(!knocks.admit(many, at(0)), "and no map grows with those who knock");

@@ -43,7 +43,7 @@ pub enum Event {
         incarnation: u32,
     },
     /// `metnosctl` asks.
-    Asked(Asked),
+    Request(CtlRequest),
     /// A daemon has ended, or a signal has stopped or continued one.
     Children,
     /// The supervisor was told to stop, by this signal.
@@ -61,7 +61,7 @@ pub struct Reply {
 
 /// A question of `metnosctl`.
 #[derive(Debug)]
-pub struct Asked {
+pub struct CtlRequest {
     /// Who asks, says the kernel.
     pub peer: PeerCred,
     /// What.

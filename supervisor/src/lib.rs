@@ -7,7 +7,7 @@
 //! a broken channel anew · [`set::stop`] the order of the end · [`set::alarms`] · [`config`] `metnos.toml` · [`process::ids`] as whom.
 //!
 //! What acts: [`set`] the one loop (with `heard`, what it makes of reports, and `asks`, its answers to `metnosctl`) ·
-//! [`set::front`] what a way of running daemons must be able to do · [`process::spawn`] the first: children · [`process::line`] a daemon's
+//! [`set::launcher`] what a way of running daemons must be able to do · [`process::spawn`] the first: children · [`process::control_line`] a daemon's
 //! control line · [`event`] what the loop receives of all of them · [`ctl`] the socket of `metnosctl` · [`instance`] the directory · [`process::notify`] systemd and whoever
 //! waits for readiness · [`mod@run`] all of it in order.
 //!
@@ -26,5 +26,5 @@ pub mod run;
 pub mod set;
 pub mod zone;
 
-pub use set::asks::{RESTART_WITHIN_MS, SURVEY_WITHIN_MS};
 pub use set::events::{MAX_LOCK_LINE_BYTES, MAX_LOCK_LINES};
+pub use set::requests::{RESTART_WITHIN_MS, SURVEY_WITHIN_MS};

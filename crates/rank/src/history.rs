@@ -26,12 +26,12 @@ pub struct Past {
 
 /// A request as likeness sees it.
 #[derive(Debug)]
-struct Heard {
+struct RequestTerms {
     stems: BTreeSet<String>,
     runs: BTreeSet<[char; 3]>,
 }
 
-impl Heard {
+impl RequestTerms {
     fn of(text: &str) -> Self {
         let heard = words(text);
         let says = |word: &&String| !lexicon::is_stop(word);
@@ -51,7 +51,7 @@ impl Heard {
 /// Earlier requests, read once.
 #[derive(Debug, Default)]
 pub struct History {
-    past: Vec<(Heard, Vec<String>)>,
+    past: Vec<(RequestTerms, Vec<String>)>,
     /// In how many of them each stem stands.
     with: HashMap<String, usize>,
 }
@@ -75,7 +75,7 @@ impl History {
                 }
             }
         }
-        let heard = Heard::of(&one.asked);
+        let heard = RequestTerms::of(&one.asked);
         for stem in &heard.stems {
             *self.with.entry(stem.clone()).or_default() += 1;
         }
@@ -91,7 +91,7 @@ impl History {
 
     /// How alike two requests are, in [0, 1].
     #[allow(clippy::cast_precision_loss, reason = "numbers of letters")]
-    fn likeness(&self, one: &Heard, other: &Heard) -> f64 {
+    fn likeness(&self, one: &RequestTerms, other: &RequestTerms) -> f64 {
         let shared = self.mass(one.stems.intersection(&other.stems));
         let both = self.mass(one.stems.iter()) * self.mass(other.stems.iter());
         let stems = if both > 0.0 { shared / both.sqrt() } else { 0.0 };
@@ -104,7 +104,7 @@ impl History {
     /// What each of `names` was used for requests like this one, in [0, 1]; the less the most similar one resembles, the faster it fades.
     #[must_use]
     pub fn scores(&self, asked: &str, names: &[&str]) -> Vec<f64> {
-        let asked = Heard::of(asked);
+        let asked = RequestTerms::of(asked);
         let mut alike: Vec<(f64, &Vec<String>)> = self
             .past
             .iter()

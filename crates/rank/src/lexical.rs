@@ -282,7 +282,7 @@ impl Catalogue {
     pub fn scores(&self, asked: &str) -> Vec<f64> {
         let mut heard = words(asked);
         heard.truncate(MAX_ASKED);
-        let asked: Vec<Asked> = telling(&heard).into_iter().map(|word| self.asked(word)).collect();
+        let asked: Vec<QueryTerm> = telling(&heard).into_iter().map(|word| self.asked(word)).collect();
         let mut runs = letters(heard.iter());
         for (run, weight) in &mut runs {
             *weight = (1.0 + weight.ln()) * self.rarity.get(run).copied().unwrap_or_else(|| rarity(self.len(), 0));
@@ -292,17 +292,17 @@ impl Catalogue {
         self.entries.iter().map(|entry| self.score(entry, &asked, all, &runs)).collect()
     }
 
-    fn asked(&self, word: &str) -> Asked {
+    fn asked(&self, word: &str) -> QueryTerm {
         let meant = self.meant(word);
         let best = meant.values().copied().fold(0.0, f64::max);
         let sure: Vec<usize> = meant.iter().filter(|(_, how)| **how >= 0.6 * best).map(|(number, _)| *number).collect();
         let with =
             self.entries.iter().filter(|entry| sure.iter().any(|number| entry.terms.contains_key(number))).count();
         let light = if lexicon::is_light(word) { LIGHT } else { 1.0 };
-        Asked { meant, weight: light * rarity(self.len(), with) }
+        QueryTerm { meant, weight: light * rarity(self.len(), with) }
     }
 
-    fn score(&self, entry: &Entry, asked: &[Asked], all: f64, runs: &Letters) -> f64 {
+    fn score(&self, entry: &Entry, asked: &[QueryTerm], all: f64, runs: &Letters) -> f64 {
         let mut found = 0.0;
         for word in asked {
             let worth = word.meant.iter().filter_map(|(number, how)| Some(how * entry.terms.get(number)?));
@@ -318,7 +318,7 @@ impl Catalogue {
     }
 
     /// How much of some words of a contract was asked for; with `all`, relative to what was asked as well.
-    fn covered(&self, words: &[Vec<usize>], asked: &[Asked], all: Option<f64>) -> f64 {
+    fn covered(&self, words: &[Vec<usize>], asked: &[QueryTerm], all: Option<f64>) -> f64 {
         let (mut mass, mut shared) = (0.0, 0.0);
         for terms in words {
             let with = terms.iter().map(|number| self.with[*number]).max().unwrap_or(0);
@@ -333,7 +333,7 @@ impl Catalogue {
 }
 
 /// A word that was asked, as a catalogue hears it.
-struct Asked {
+struct QueryTerm {
     /// The terms it may mean, and how surely.
     meant: BTreeMap<usize, f64>,
     /// How much it tells.

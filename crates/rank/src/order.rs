@@ -79,12 +79,12 @@ pub fn picked(order: &[usize], limit: usize, draw: u64) -> Vec<usize> {
 
 /// Contracts that may be shown to a planner, read once.
 #[derive(Debug, Default)]
-pub struct Shelf {
+pub struct RankedContracts {
     candidates: Vec<Candidate>,
     catalogue: Catalogue,
 }
 
-impl Shelf {
+impl RankedContracts {
     /// Reads contracts.
     #[must_use]
     pub fn of(candidates: Vec<Candidate>) -> Self {
@@ -198,8 +198,8 @@ mod tests {
         }
     }
 
-    fn shelf() -> Shelf {
-        Shelf::of(vec![
+    fn shelf() -> RankedContracts {
+        RankedContracts::of(vec![
             candidate("fs_list", "List a folder of the workspace.", &["list notes", "elenca la cartella notes"]),
             candidate(
                 "fs_read",
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn an_italian_request_finds_a_contract_that_is_english_alone() {
-        let shelf = Shelf::of(vec![
+        let shelf = RankedContracts::of(vec![
             candidate("pay_bill", "Pay an invoice.", &[]),
             candidate("get_weather", "Return the forecast.", &[]),
             candidate("play_music", "Play a song.", &[]),
@@ -287,8 +287,10 @@ mod tests {
     #[test]
     fn a_name_is_read_as_its_words() {
         assert_eq!(spaced("getStockInfo_v2"), "get Stock Info_v2");
-        let shelf =
-            Shelf::of(vec![candidate("closeTicket", "Ends it.", &[]), candidate("getStockInfo", "Looks it up.", &[])]);
+        let shelf = RankedContracts::of(vec![
+            candidate("closeTicket", "Ends it.", &[]),
+            candidate("getStockInfo", "Looks it up.", &[]),
+        ]);
         assert_eq!(shelf.ranked("what is the stock at", &Context::default(), 2, 0)[0].name, "getStockInfo");
     }
 
@@ -310,7 +312,7 @@ mod tests {
     proptest! {
         #[test]
         fn ranking_is_a_permutation_of_the_contracts(asked in "\\PC{0,80}", name in "\\PC{0,20}", summary in "\\PC{0,60}") {
-            let shelf = Shelf::of(vec![candidate(&name, &summary, &[&asked]), candidate("b", "", &[]), candidate("c", &asked, &[])]);
+            let shelf = RankedContracts::of(vec![candidate(&name, &summary, &[&asked]), candidate("b", "", &[]), candidate("c", &asked, &[])]);
             let names: Vec<&str> = shelf.candidates().iter().map(|one| one.name.as_str()).collect();
             let mut order = order(&asked, &shelf.catalogue, &names, &Context::default());
             order.sort_unstable();

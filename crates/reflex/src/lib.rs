@@ -4,7 +4,7 @@
 //! It never guesses a call that does more than read.
 
 pub mod answer;
-mod house;
+mod instance_questions;
 pub mod matching;
 pub mod schedule;
 pub mod undo;
@@ -192,13 +192,13 @@ impl Reflex<'_> {
 
     /// Greetings, thanks, help, and what is about the house itself, when there is nothing else in the words.
     fn small_talk(&self, tokens: &[Token<'_>]) -> Option<String> {
-        if let Some((about, lang)) = house::about(self.text) {
+        if let Some((about, lang)) = instance_questions::about(self.text) {
             return Some(match about {
-                house::About::Itself => answer::speech::how_it_is(lang, self.abilities.len()),
-                house::About::Waiting => answer::speech::what_waits(lang),
-                house::About::Approving => answer::speech::words_approve_nothing(lang),
-                house::About::Butler => answer::speech::who_it_is(lang, &self.envelope.home),
-                house::About::Person => answer::speech::who_you_are(lang, &self.envelope.home),
+                instance_questions::InstanceQuestion::Itself => answer::speech::how_it_is(lang, self.abilities.len()),
+                instance_questions::InstanceQuestion::Waiting => answer::speech::what_waits(lang),
+                instance_questions::InstanceQuestion::Approving => answer::speech::words_approve_nothing(lang),
+                instance_questions::InstanceQuestion::Butler => answer::speech::who_it_is(lang, &self.envelope.home),
+                instance_questions::InstanceQuestion::Person => answer::speech::who_you_are(lang, &self.envelope.home),
             });
         }
         let says = |concept: &'static str| tokens.iter().any(|token| token.mark == Mark::Concept(concept));

@@ -54,8 +54,8 @@ fn answers_contain_no_raw_field_names() {
         let Reply::Plan(plan) = plan(words, &envelope) else { panic!("{words}") };
         let call = plan.calls.last().unwrap();
         match call.template.tell(result.to_string().as_bytes()) {
-            answer::Told::Answer(text) => text,
-            answer::Told::Trouble(text) => panic!("{text}"),
+            answer::Rendered::Answer(text) => text,
+            answer::Rendered::Trouble(text) => panic!("{text}"),
         }
     };
     let time = json!({

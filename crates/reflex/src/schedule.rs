@@ -6,7 +6,7 @@ use crate::words::when;
 
 /// What is asked for again and again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Again {
+pub struct Recurrence {
     /// Minute, hour, day, month and weekday, as cron has them, by the machine's own time.
     pub cron: String,
     /// When, in the person's words.
@@ -17,7 +17,7 @@ pub struct Again {
 
 /// How often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Often {
+enum Interval {
     /// Every so many minutes.
     Minutes(u32),
     /// Every so many hours.
@@ -27,23 +27,23 @@ enum Often {
 }
 
 /// What stands behind "every" and behind "ogni", and "daily" and the like by themselves.
-const OFTEN: &[(&str, Often)] = &[
-    ("hour ora hourly", Often::Hours(1)),
-    ("minute minuto", Often::Minutes(1)),
-    ("day giorno daily giornalmente quotidianamente", Often::Days("*", "*", 8)),
-    ("morning mattina mattino", Often::Days("*", "*", 8)),
-    ("afternoon pomeriggio", Often::Days("*", "*", 15)),
-    ("evening sera", Often::Days("*", "*", 20)),
-    ("night notte", Often::Days("*", "*", 22)),
-    ("weekday", Often::Days("*", "1-5", 8)),
-    ("week settimana weekly settimanalmente monday lunedì lunedi", Often::Days("*", "1", 8)),
-    ("tuesday martedì martedi", Often::Days("*", "2", 8)),
-    ("wednesday mercoledì mercoledi", Often::Days("*", "3", 8)),
-    ("thursday giovedì giovedi", Often::Days("*", "4", 8)),
-    ("friday venerdì venerdi", Often::Days("*", "5", 8)),
-    ("saturday sabato", Often::Days("*", "6", 8)),
-    ("sunday domenica", Often::Days("*", "0", 8)),
-    ("month mese monthly mensilmente", Often::Days("1", "*", 8)),
+const OFTEN: &[(&str, Interval)] = &[
+    ("hour ora hourly", Interval::Hours(1)),
+    ("minute minuto", Interval::Minutes(1)),
+    ("day giorno daily giornalmente quotidianamente", Interval::Days("*", "*", 8)),
+    ("morning mattina mattino", Interval::Days("*", "*", 8)),
+    ("afternoon pomeriggio", Interval::Days("*", "*", 15)),
+    ("evening sera", Interval::Days("*", "*", 20)),
+    ("night notte", Interval::Days("*", "*", 22)),
+    ("weekday", Interval::Days("*", "1-5", 8)),
+    ("week settimana weekly settimanalmente monday lunedì lunedi", Interval::Days("*", "1", 8)),
+    ("tuesday martedì martedi", Interval::Days("*", "2", 8)),
+    ("wednesday mercoledì mercoledi", Interval::Days("*", "3", 8)),
+    ("thursday giovedì giovedi", Interval::Days("*", "4", 8)),
+    ("friday venerdì venerdi", Interval::Days("*", "5", 8)),
+    ("saturday sabato", Interval::Days("*", "6", 8)),
+    ("sunday domenica", Interval::Days("*", "0", 8)),
+    ("month mese monthly mensilmente", Interval::Days("1", "*", 8)),
 ];
 /// Those of them that need no "every" before them.
 const ALONE: &str = "hourly daily giornalmente quotidianamente weekly settimanalmente monthly mensilmente";
@@ -56,7 +56,7 @@ fn is_one_of(token: Option<&Token<'_>>, words: &str) -> bool {
 }
 
 /// How often, when such words stand at `at`, and where they end.
-fn often(tokens: &[Token<'_>], at: usize) -> Option<(Often, usize)> {
+fn often(tokens: &[Token<'_>], at: usize) -> Option<(Interval, usize)> {
     let named = |at: usize| OFTEN.iter().find(|(words, _)| is_one_of(tokens.get(at), words)).map(|(_, often)| *often);
     if is_one_of(tokens.get(at), ALONE) {
         return named(at).map(|often| (often, at + 1));
@@ -72,10 +72,10 @@ fn often(tokens: &[Token<'_>], at: usize) -> Option<(Often, usize)> {
     // cron begins anew with each hour and each day: only what divides them evenly is what was asked for.
     let even = |count: u32, of: u32| count > 0 && of.is_multiple_of(count);
     if is_one_of(tokens.get(at + 2), "minutes minuti") && even(count, 60) {
-        return Some((if count == 60 { Often::Hours(1) } else { Often::Minutes(count) }, at + 3));
+        return Some((if count == 60 { Interval::Hours(1) } else { Interval::Minutes(count) }, at + 3));
     }
     if is_one_of(tokens.get(at + 2), "hours ore") && even(count, 24) {
-        return Some((if count == 24 { Often::Days("*", "*", 0) } else { Often::Hours(count) }, at + 3));
+        return Some((if count == 24 { Interval::Days("*", "*", 0) } else { Interval::Hours(count) }, at + 3));
     }
     None
 }
@@ -112,7 +112,7 @@ fn hour(tokens: &[Token<'_>], at: usize) -> Option<((u32, u32), usize)> {
 
 /// What the words ask for again and again, when they say so before `until`: a text that is told there is nobody's schedule.
 #[must_use]
-pub fn again(text: &str, tokens: &[Token<'_>], until: Option<usize>) -> Option<Again> {
+pub fn again(text: &str, tokens: &[Token<'_>], until: Option<usize>) -> Option<Recurrence> {
     let looked = until.unwrap_or(tokens.len()).min(tokens.len());
     let (begin, (often, mut end)) = (0..looked).find_map(|at| Some((at, often(tokens, at)?)))?;
     let mut begin = begin;
@@ -125,15 +125,15 @@ pub fn again(text: &str, tokens: &[Token<'_>], until: Option<usize>) -> Option<A
         (at_hour, begin) = (Some(found), from);
     }
     let cron = match (often, at_hour) {
-        (Often::Minutes(1), None) => "* * * * *".to_owned(),
-        (Often::Minutes(count), None) => format!("*/{count} * * * *"),
-        (Often::Hours(1), None) => "0 * * * *".to_owned(),
-        (Often::Hours(count), None) => format!("0 */{count} * * *"),
-        (Often::Days(day, weekday, usual), at) => {
+        (Interval::Minutes(1), None) => "* * * * *".to_owned(),
+        (Interval::Minutes(count), None) => format!("*/{count} * * * *"),
+        (Interval::Hours(1), None) => "0 * * * *".to_owned(),
+        (Interval::Hours(count), None) => format!("0 */{count} * * *"),
+        (Interval::Days(day, weekday, usual), at) => {
             let (hour, minute) = at.unwrap_or((usual, 0));
             format!("{minute} {hour} {day} * {weekday}")
         }
-        (Often::Minutes(_) | Often::Hours(_), Some(_)) => return None,
+        (Interval::Minutes(_) | Interval::Hours(_), Some(_)) => return None,
     };
     let (first, last) = (tokens.get(begin)?, tokens.get(end.checked_sub(1)?)?);
     let edge = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':');
@@ -141,7 +141,7 @@ pub fn again(text: &str, tokens: &[Token<'_>], until: Option<usize>) -> Option<A
     let after = text.get(last.start + last.text.len()..)?.trim_matches(edge);
     let request = [before, after].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     let when = text.get(first.start..last.start + last.text.len())?.to_owned();
-    (!request.is_empty()).then_some(Again { cron, when, request })
+    (!request.is_empty()).then_some(Recurrence { cron, when, request })
 }
 
 #[cfg(test)]
@@ -153,7 +153,7 @@ mod tests {
     use crate::words::grammar;
     use crate::words::token;
 
-    fn heard(text: &str) -> Option<Again> {
+    fn heard(text: &str) -> Option<Recurrence> {
         let tokens = token::tokens(text)?;
         again(text, &tokens, grammar::told_from(&tokens))
     }

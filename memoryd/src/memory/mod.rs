@@ -51,7 +51,7 @@ use metnos_proto::edge::ServeError;
 use metnos_proto::ids::{SessionId, TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Trust};
 use metnos_proto::role::RoleName;
-use metnos_rank::order::Shelf;
+use metnos_rank::order::RankedContracts;
 
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::{Event, EventType};
@@ -101,7 +101,7 @@ pub struct Memory {
     recall: Store,
     rehearsal: Option<Rehearsal>,
     /// The contracts of the executors that may be called, as ranking reads them, and the number of that pool; 0 before.
-    shelf: (u64, Shelf),
+    shelf: (u64, RankedContracts),
     ledger: Ledger,
     medium: Medium,
     aside: suspended::Aside,

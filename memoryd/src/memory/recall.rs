@@ -9,7 +9,7 @@ use metnos_proto::msg::memoryd::{
     AgerProposal, AgerProposalList, AgerProposals, BeginTurn, Gap, GapList, MAX_AGER_PROPOSALS, MAX_AGER_TEXT,
     MAX_GAPS, MAX_TAIL, MAX_WHY, MemoryReport, MnestCount, Tail, Tailed, TurnBegun,
 };
-use metnos_rank::order::Shelf;
+use metnos_rank::order::RankedContracts;
 
 use super::late::{shown_done, shown_earlier};
 use super::record::{clean, refused};
@@ -173,7 +173,7 @@ impl Memory {
                 .collect::<Result<_, _>>()
                 .map_err(|error| refused(RefusalCode::Internal, "envelope.contract", error.to_string()))?;
             let candidates = candidates.into_iter().filter(|candidate| candidate.offered).collect();
-            self.shelf = (pool, Shelf::of(candidates));
+            self.shelf = (pool, RankedContracts::of(candidates));
         }
         Ok(())
     }

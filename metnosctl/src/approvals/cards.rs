@@ -65,12 +65,12 @@ pub fn answered(
         let word = asked(screen, door, interrupt, &card.id, &mut settled);
         interrupt.disarm();
         let answer = match word? {
-            Word::Said(answer) => answer,
-            Word::Settled => {
+            Decision::Said(answer) => answer,
+            Decision::Settled => {
                 given += 1;
                 continue;
             }
-            Word::NotNow => {
+            Decision::NotNow => {
                 exit = Exit::Waiting;
                 screen.aside(Ink::Dim, &tell(screen.lang(), Key::CardLater, &[("card", (&card.id).into())]))?;
                 continue;
@@ -94,7 +94,7 @@ pub fn answered(
 }
 
 /// What became of a question.
-enum Word {
+enum Decision {
     /// It was answered here.
     Said(Answer),
     /// It was answered elsewhere.
@@ -110,23 +110,23 @@ fn asked(
     interrupt: &Interrupt,
     id: &str,
     settled: &mut BTreeSet<String>,
-) -> Result<Word, CtlError> {
+) -> Result<Decision, CtlError> {
     loop {
         if interrupt.was_pressed() {
-            return Ok(Word::NotNow);
+            return Ok(Decision::NotNow);
         }
         if is_typed()? {
             let mut line = String::new();
             let read = std::io::stdin().lock().read_line(&mut line);
             read.map_err(|error| CtlError::failed("standard input cannot be read", error, ""))?;
-            return Ok(answer(&line).map_or(Word::NotNow, Word::Said));
+            return Ok(answer(&line).map_or(Decision::NotNow, Decision::Said));
         }
         if let Some(Note::CardSettled(told)) = door.next_note(Duration::from_millis(LOOK_MS))? {
             let CardSettled { id: which, state, by, ran, .. } = &told;
             screen.aside(Ink::Dim, &settled_line(screen.lang(), which, state, by, *ran))?;
             settled.insert(which.clone());
             if which == id {
-                return Ok(Word::Settled);
+                return Ok(Decision::Settled);
             }
         }
     }

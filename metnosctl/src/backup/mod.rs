@@ -22,9 +22,9 @@ use crate::audit::witness::{Follower, Signed};
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
+use crate::json_constant::ConstTrue;
 use crate::screen::human::{counted, now_ms};
 use crate::screen::{Ink, Screen};
-use crate::truth::True;
 
 /// What a backup's list says that it is.
 const FORMAT: &str = "metnos-backup-v1";
@@ -74,7 +74,7 @@ struct Entry {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BackedUp {
     /// It was done.
-    ok: True,
+    ok: ConstTrue,
     /// Where it is.
     folder: String,
     /// How many files it holds.
@@ -93,7 +93,7 @@ pub struct BackedUp {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Restored {
     /// It was done.
-    ok: True,
+    ok: ConstTrue,
     /// The directory of the instance.
     instance: String,
     /// How many files were restored.
@@ -276,7 +276,7 @@ pub fn backup(screen: &mut Screen, instance: &Instance, to: Option<&Path>) -> Re
     if screen.json() {
         let (folder, anchors) = (named.display().to_string(), list.anchors.len());
         let head_seq = list.head_seq;
-        screen.document(&BackedUp { ok: True, folder, files, bytes, head_seq, anchors, skipped })?;
+        screen.document(&BackedUp { ok: ConstTrue, folder, files, bytes, head_seq, anchors, skipped })?;
     } else {
         let count = counted(files, "file", "files");
         screen.line(&format!(
@@ -460,7 +460,7 @@ pub fn restore(screen: &mut Screen, instance: &Instance, from: &Path) -> Result<
     if screen.json() {
         let instance = base.display().to_string();
         let (head_seq, head_hash) = (list.head_seq, list.head_hash.clone());
-        screen.document(&Restored { ok: True, instance, files, head_seq, head_hash })?;
+        screen.document(&Restored { ok: ConstTrue, instance, files, head_seq, head_hash })?;
     } else {
         let count = counted(files, "file", "files");
         screen.line(&format!("{}: {count}, the chronicle up to line {}.", base.display(), list.head_seq))?;

@@ -41,7 +41,7 @@ struct Utterance {
 
 /// How a file of utterances went.
 #[derive(Debug, Default)]
-struct Heard {
+struct ReflexScore {
     utterances: usize,
     right: usize,
     right_executor: usize,
@@ -55,7 +55,7 @@ struct Heard {
     told: Vec<String>,
 }
 
-impl Heard {
+impl ReflexScore {
     fn point(&self, percent: usize) -> f64 {
         let mut sorted = self.nanoseconds.clone();
         sorted.sort_unstable();
@@ -85,7 +85,7 @@ pub fn reflex(screen: &mut Screen, file: &Path, catalog: Option<&Path>) -> Resul
     let mut repertoire = Repertoire::default();
     // Contracts are read once for many turns; that is not what is measured.
     let _ = repertoire.plan("", &envelope);
-    let mut heard = Heard::default();
+    let mut heard = ReflexScore::default();
     lines(file, |number, text| {
         let one: Utterance = serde_json::from_str(text).map_err(|error| malformed(file, number, error))?;
         envelope.lang = if one.lang == "it" { Lang::It } else { Lang::En };
@@ -98,7 +98,7 @@ pub fn reflex(screen: &mut Screen, file: &Path, catalog: Option<&Path>) -> Resul
     tell_reflex(screen, &heard, effects.len())
 }
 
-fn mark(heard: &mut Heard, one: &Utterance, reply: &Reply, effects: &HashMap<String, bool>) {
+fn mark(heard: &mut ReflexScore, one: &Utterance, reply: &Reply, effects: &HashMap<String, bool>) {
     heard.utterances += 1;
     let Reply::Plan(plan) = reply else {
         heard.abstained += 1;
@@ -152,7 +152,7 @@ fn fits(wanted: &[(String, Map<String, Value>)], calls: &[(&str, &Value)]) -> bo
         && wanted.iter().zip(calls).all(|((name, wanted), (called, made))| name == called && same(wanted, made))
 }
 
-fn tell_reflex(screen: &mut Screen, heard: &Heard, executors: usize) -> Result<Exit, CtlError> {
+fn tell_reflex(screen: &mut Screen, heard: &ReflexScore, executors: usize) -> Result<Exit, CtlError> {
     let document = json!({
         "ok": true,
         "utterances": heard.utterances,
@@ -276,7 +276,7 @@ fn envelope(candidates: Vec<Candidate>) -> Envelope {
 
 /// A line of `bench route`: a catalogue, a query, or both.
 #[derive(Debug, Deserialize)]
-struct Line {
+struct RouteLine {
     #[serde(default)]
     query: Option<String>,
     #[serde(default)]
@@ -299,12 +299,12 @@ struct Tool {
 }
 
 /// Tools, read once.
-struct Offer {
+struct ToolSet {
     names: Vec<String>,
     catalogue: Catalogue,
 }
 
-impl Offer {
+impl ToolSet {
     fn of(tools: &[Tool]) -> Self {
         let told: Vec<String> = tools.iter().map(|tool| arguments(&tool.schema)).collect();
         let fields: Vec<Fields<'_>> = tools
@@ -323,14 +323,14 @@ impl Offer {
 
 /// How a file of queries went: recall at 1, 5 and 16, and the reciprocal rank of the first that is relevant.
 #[derive(Debug, Default)]
-struct Routed {
+struct RouteScore {
     queries: usize,
     /// Queries without anything relevant among their tools.
     skipped: usize,
     sums: [f64; 4],
 }
 
-impl Routed {
+impl RouteScore {
     #[allow(clippy::cast_precision_loss, reason = "numbers of tools")]
     fn add(&mut self, found: &[&str], relevant: &[&String]) {
         self.queries += 1;
@@ -355,15 +355,15 @@ impl Routed {
 /// # Errors
 /// When the file is not of its form, or names a catalogue that no line before has defined.
 pub fn route(screen: &mut Screen, file: &Path, learn: bool) -> Result<Exit, CtlError> {
-    let mut offers: BTreeMap<String, Offer> = BTreeMap::new();
+    let mut offers: BTreeMap<String, ToolSet> = BTreeMap::new();
     // The past of each catalogue is its own: names of one say nothing of another's.
     let mut pasts: BTreeMap<String, Context> = BTreeMap::new();
-    let mut routed = Routed::default();
+    let mut routed = RouteScore::default();
     lines(file, |number, text| {
-        let line: Line = serde_json::from_str(text).map_err(|error| malformed(file, number, error))?;
+        let line: RouteLine = serde_json::from_str(text).map_err(|error| malformed(file, number, error))?;
         let id = line.catalog.as_ref().map(crate::bench::spelled).unwrap_or_default();
         if let Some(tools) = &line.tools {
-            offers.insert(id.clone(), Offer::of(tools));
+            offers.insert(id.clone(), ToolSet::of(tools));
         }
         let Some(query) = &line.query else { return Ok(()) };
         let unknown =

@@ -215,7 +215,7 @@ pub struct AnswersGiven {
 
 /// An answer that cannot be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
+pub struct InvalidAnswer {
     /// To which question; its key, or what stands in its place.
     pub key: String,
     /// What was answered.
@@ -224,7 +224,7 @@ pub struct Wrong {
     pub near: Option<String>,
 }
 
-impl Wrong {
+impl InvalidAnswer {
     fn new(field: Field, value: &str) -> Self {
         Self { key: field.key().to_owned(), value: crate::screen::human::shortened(value, 120), near: None }
     }
@@ -250,10 +250,10 @@ impl Wrong {
 /// The answer as it is kept, if it can be taken.
 ///
 /// # Errors
-/// [`Wrong`], with what could have been meant.
-pub fn check(machine: &Machine, field: Field, given: &str, answers: &Answers) -> Result<String, Wrong> {
+/// [`InvalidAnswer`], with what could have been meant.
+pub fn check(machine: &Machine, field: Field, given: &str, answers: &Answers) -> Result<String, InvalidAnswer> {
     let text = given.trim();
-    let wrong = || Wrong::new(field, given);
+    let wrong = || InvalidAnswer::new(field, given);
     let plain = |text: &str| !text.chars().any(|c| c.is_control() || escape::line(&c.to_string()) != c.to_string());
     let taken = match field {
         Field::Language => ["en", "it"].contains(&text).then(|| text.to_owned()),
@@ -269,7 +269,7 @@ pub fn check(machine: &Machine, field: Field, given: &str, answers: &Answers) ->
             // What was taken before comes back with its rule.
             let place = text.split_once(" (").map_or(text, |(place, _)| place);
             if !machine.has_zone(place) {
-                return Err(Wrong { near: machine.near_zone(place), ..wrong() });
+                return Err(InvalidAnswer { near: machine.near_zone(place), ..wrong() });
             }
             Some(machine.rule(place).map_or_else(|| place.to_owned(), |rule| format!("{place} ({rule})")))
         }
@@ -293,7 +293,7 @@ pub fn check(machine: &Machine, field: Field, given: &str, answers: &Answers) ->
     };
     taken.ok_or_else(|| {
         let near = (field == Field::Language).then(|| metnos_texts::of_tag(&text.to_lowercase())).flatten();
-        Wrong { near: near.map(|lang| if lang == Lang::It { "it" } else { "en" }.to_owned()), ..wrong() }
+        InvalidAnswer { near: near.map(|lang| if lang == Lang::It { "it" } else { "en" }.to_owned()), ..wrong() }
     })
 }
 
@@ -363,7 +363,9 @@ pub fn parse(machine: &Machine, text: &str, lang: Lang) -> Result<Answers, Strin
     let lang = spoken(&table).unwrap_or(lang);
     if let Some(unknown) = table.keys().find(|key| Field::of(key).is_none()) {
         let near = nearest(unknown, Field::ALL.iter().map(|field| field.key()));
-        return Err(Wrong { key: crate::screen::human::shortened(unknown, 60), value: String::new(), near }.told(lang));
+        return Err(
+            InvalidAnswer { key: crate::screen::human::shortened(unknown, 60), value: String::new(), near }.told(lang)
+        );
     }
     let mut answers = Answers::default();
     for field in Field::ALL {
@@ -382,7 +384,7 @@ pub fn parse(machine: &Machine, text: &str, lang: Lang) -> Result<Answers, Strin
             (_, toml::Value::String(text)) => Some(text.clone()),
             _ => None,
         };
-        let given = given.ok_or_else(|| Wrong::new(field, &shown).told(lang))?;
+        let given = given.ok_or_else(|| InvalidAnswer::new(field, &shown).told(lang))?;
         let taken = check(machine, field, &given, &answers).map_err(|wrong| wrong.told(lang))?;
         answers.0.insert(field, taken);
     }
@@ -396,7 +398,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn taken(field: Field, text: &str) -> Result<String, Wrong> {
+    fn taken(field: Field, text: &str) -> Result<String, InvalidAnswer> {
         let (_dir, machine) = machine();
         let mut answers = Answers::default();
         answers.0.insert(Field::ModelServer, "local ollama http://127.0.0.1:11434".to_owned());

@@ -7,16 +7,16 @@ use metnos_texts::{Key, say, tell};
 use rustyline::error::ReadlineError;
 use rustyline::{Config, DefaultEditor};
 
-use super::answers::{Answers, DIRECTORY, Field, LISTEN, NONE, Wrong, check};
+use super::answers::{Answers, DIRECTORY, Field, InvalidAnswer, LISTEN, NONE, check};
 use super::machine::{Machine, nearest};
 use super::plan::METNOS;
-use super::{Kept, apply, next, save, show_steps, steps, told};
+use super::{InterviewState, apply, next, save, show_steps, steps, told};
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::{Ink, Screen};
 
 /// What was said to a question.
-enum Said {
+enum Reply {
     /// These words; none takes what is proposed.
     Words(String),
     /// Ctrl-C or Ctrl-D.
@@ -31,7 +31,7 @@ pub(super) fn hold(
     screen: &mut Screen,
     instance: &Instance,
     machine: &Machine,
-    mut kept: Kept,
+    mut kept: InterviewState,
 ) -> Result<Exit, CtlError> {
     let config = Config::builder().max_history_size(0).map_err(gone)?.build();
     let mut editor = DefaultEditor::with_config(config).map_err(gone)?;
@@ -57,10 +57,10 @@ pub(super) fn hold(
         screen.flush()?;
         screen.aside(Ink::Dim, &say(screen.lang(), Key::BirthConfirm))?;
         match said(&mut editor, "› ")? {
-            Said::Stop => return stopped(screen),
-            Said::Words(words) if words.is_empty() => break,
-            Said::Words(words) if words == "n" || words == "no" => return stopped(screen),
-            Said::Words(words) => match Field::of(&words) {
+            Reply::Stop => return stopped(screen),
+            Reply::Words(words) if words.is_empty() => break,
+            Reply::Words(words) if words == "n" || words == "no" => return stopped(screen),
+            Reply::Words(words) => match Field::of(&words) {
                 Some(field) => {
                     let proposed = kept.known().get(field).unwrap_or_default().replace('\n', "; ");
                     // Whoever answers anew is shown what that replaces before it is done.
@@ -86,13 +86,13 @@ fn gone(error: ReadlineError) -> CtlError {
 
 fn unknown(screen: &Screen, words: String) -> String {
     let near = nearest(&words, Field::ALL.iter().map(|field| field.key()));
-    Wrong { key: crate::screen::human::shortened(&words, 60), value: String::new(), near }.told(screen.lang())
+    InvalidAnswer { key: crate::screen::human::shortened(&words, 60), value: String::new(), near }.told(screen.lang())
 }
 
-fn said(editor: &mut DefaultEditor, prompt: &str) -> Result<Said, CtlError> {
+fn said(editor: &mut DefaultEditor, prompt: &str) -> Result<Reply, CtlError> {
     match editor.readline(prompt) {
-        Ok(words) => Ok(Said::Words(words.trim().to_owned())),
-        Err(ReadlineError::Interrupted | ReadlineError::Eof) => Ok(Said::Stop),
+        Ok(words) => Ok(Reply::Words(words.trim().to_owned())),
+        Err(ReadlineError::Interrupted | ReadlineError::Eof) => Ok(Reply::Stop),
         Err(error) => Err(gone(error)),
     }
 }
@@ -103,7 +103,7 @@ fn ask(
     editor: &mut DefaultEditor,
     instance: &Instance,
     machine: &Machine,
-    kept: &mut Kept,
+    kept: &mut InterviewState,
     (field, proposed): (Field, &str),
 ) -> Result<Option<()>, CtlError> {
     screen.aside(Ink::Plain, &tell(screen.lang(), Key::BirthQuestion, &[("field", field.key().into())]))?;
@@ -112,9 +112,9 @@ fn ask(
     loop {
         screen.flush()?;
         let words = match said(editor, &prompt)? {
-            Said::Stop => return Ok(None),
-            Said::Words(words) if words.is_empty() => proposed.to_owned(),
-            Said::Words(words) => words,
+            Reply::Stop => return Ok(None),
+            Reply::Words(words) if words.is_empty() => proposed.to_owned(),
+            Reply::Words(words) => words,
         };
         // Ends are typed on one line, and kept one a line.
         let given = if field == Field::Telos { words.replace(';', "\n") } else { words };

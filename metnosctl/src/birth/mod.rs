@@ -25,13 +25,13 @@ use crate::error::{CtlError, Exit};
 use crate::instance::atomic_file;
 use crate::instance::create;
 use crate::instance::{BIRTH, CONFIG, Content, Instance, MAX_CONFIG};
+use crate::json_constant::ConstTrue;
 use crate::screen::Screen;
 use crate::screen::escape;
-use crate::truth::True;
 
 use answers::{Answers, AnswersGiven, Field, MAX_ANSWERS};
 use machine::Machine;
-use plan::{FILES, House, Step, Way};
+use plan::{EditKind, FILES, FileTexts, Step};
 
 /// See [`crate::command_line::cli::Command::Birth`].
 #[derive(Debug, Default, Args)]
@@ -47,7 +47,7 @@ pub struct Birth {
 
 /// What is known before anything is asked, and what is answered.
 #[derive(Debug, Default, Clone)]
-pub struct Kept {
+pub struct InterviewState {
     /// The answers, which are kept.
     pub answers: Answers,
     /// What stands in the files because of them, by the field's key.
@@ -60,7 +60,7 @@ pub struct Kept {
     pub replace: BTreeSet<Field>,
 }
 
-impl Kept {
+impl InterviewState {
     /// What is known: the answers, before what the instance says by itself.
     #[must_use]
     pub fn known(&self) -> Answers {
@@ -188,8 +188,8 @@ fn read_answers(file: &Path, lang: Lang) -> Result<String, CtlError> {
 }
 
 /// What was kept of an earlier interview, and what the instance says of itself.
-fn load(instance: &Instance, machine: &Machine) -> Result<Kept, CtlError> {
-    let mut kept = Kept::default();
+fn load(instance: &Instance, machine: &Machine) -> Result<InterviewState, CtlError> {
+    let mut kept = InterviewState::default();
     for (field, text) in plan::adopted(&house(instance)?).map_err(|why| refused(CONFIG, why))?.0 {
         match answers::check(machine, field, &text, &kept.found) {
             Ok(answer) => drop(kept.found.0.insert(field, answer)),
@@ -208,7 +208,7 @@ fn load(instance: &Instance, machine: &Machine) -> Result<Kept, CtlError> {
 }
 
 /// Keeps what was answered so far; the folder of an instance is made for it where there is none.
-pub(crate) fn save(instance: &Instance, kept: &Kept) -> Result<(), CtlError> {
+pub(crate) fn save(instance: &Instance, kept: &InterviewState) -> Result<(), CtlError> {
     let directory = instance.directory();
     let failed = |error: std::io::Error| {
         let what = format!("what was answered cannot be kept in {}", directory.display());
@@ -224,8 +224,8 @@ pub(crate) fn save(instance: &Instance, kept: &Kept) -> Result<(), CtlError> {
 }
 
 /// The files as they are, or as a new instance has them.
-fn house(instance: &Instance) -> Result<House, CtlError> {
-    let mut house = House::new();
+fn house(instance: &Instance) -> Result<FileTexts, CtlError> {
+    let mut house = FileTexts::new();
     let is_new = instance.content().ok() == Some(Content::Nothing);
     for file in FILES {
         let read =
@@ -241,26 +241,26 @@ fn house(instance: &Instance) -> Result<House, CtlError> {
 }
 
 /// What the answers would change.
-pub(crate) fn steps(instance: &Instance, kept: &Kept) -> Result<(Vec<Step>, House), CtlError> {
+pub(crate) fn steps(instance: &Instance, kept: &InterviewState) -> Result<(Vec<Step>, FileTexts), CtlError> {
     let replace = |field: Field| kept.replace.contains(&field);
     plan::plan(&kept.answers, &house(instance)?, &kept.written, &replace).map_err(|why| refused(CONFIG, why))
 }
 
 /// Does it. Killed in between, it is taken up where it was by doing it again.
-fn apply(instance: &Instance, kept: &mut Kept) -> Result<Done, CtlError> {
+fn apply(instance: &Instance, kept: &mut InterviewState) -> Result<Done, CtlError> {
     let created = create::create(instance)?;
     let (steps, texts) = steps(instance, kept)?;
     if !kept.answers.0.is_empty() {
         save(instance, kept)?;
     }
     for file in FILES {
-        if steps.iter().any(|step| step.spot.file == file && step.way != Way::Kept) {
+        if steps.iter().any(|step| step.spot.file == file && step.way != EditKind::Kept) {
             let text = texts.get(file).map(String::as_str).unwrap_or_default();
             atomic_file::replace(&instance.directory().join(file), text, 0o640)
                 .map_err(|error| refused(file, error))?;
         }
     }
-    for step in steps.iter().filter(|step| step.way != Way::Kept) {
+    for step in steps.iter().filter(|step| step.way != EditKind::Kept) {
         kept.written.insert(step.spot.field.key().to_owned(), step.after.clone());
     }
     if !kept.answers.0.is_empty() {
@@ -270,9 +270,9 @@ fn apply(instance: &Instance, kept: &mut Kept) -> Result<Done, CtlError> {
 }
 
 /// What is still to be done by hand: the command, and what it is for.
-fn next(instance: &Instance, kept: &Kept, done: &Done) -> Vec<(&'static str, String)> {
+fn next(instance: &Instance, kept: &InterviewState, done: &Done) -> Vec<(&'static str, String)> {
     let (mut next, answers) = (Vec::new(), &kept.answers);
-    let configured = done.steps.iter().any(|step| step.spot.file == CONFIG && step.way != Way::Kept);
+    let configured = done.steps.iter().any(|step| step.spot.file == CONFIG && step.way != EditKind::Kept);
     match Connection::to(instance) {
         Err(_) => next.push(("start", "metnosctl up --detach".to_owned())),
         Ok(_) if configured => next.push(("restart", "metnosctl down && metnosctl up --detach".to_owned())),
@@ -297,7 +297,7 @@ fn next(instance: &Instance, kept: &Kept, done: &Done) -> Vec<(&'static str, Str
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BirthDone {
     /// It was done.
-    ok: True,
+    ok: ConstTrue,
     /// The directory of the instance.
     instance: String,
     /// Whether it was created.
@@ -338,7 +338,7 @@ pub struct NextStep {
 
 fn document(instance: &Instance, answers: &Answers, done: &Done, next: &[(&str, String)]) -> BirthDone {
     let of = |kept: bool| {
-        let steps = done.steps.iter().filter(|step| (step.way == Way::Kept) == kept);
+        let steps = done.steps.iter().filter(|step| (step.way == EditKind::Kept) == kept);
         let one = |step: &Step| Written {
             key: step.spot.field.key().to_owned(),
             file: step.spot.file.to_owned(),
@@ -350,7 +350,7 @@ fn document(instance: &Instance, answers: &Answers, done: &Done, next: &[(&str, 
     };
     let next = next.iter().map(|(why, command)| NextStep { why: (*why).to_owned(), command: command.clone() });
     BirthDone {
-        ok: True,
+        ok: ConstTrue,
         instance: instance.directory().display().to_string(),
         created: done.created,
         answers: answers.given(),
@@ -390,9 +390,11 @@ pub(crate) fn show_steps(screen: &mut Screen, steps: &[Step]) -> Result<(), CtlE
         let (before, after) = (shown(&step.before), shown(&step.after));
         let (place, after) = (("place", (&place).into()), ("after", (&after).into()));
         let text = match step.way {
-            Way::Set => tell(screen.lang(), Key::BirthSet, &[place, after]),
-            Way::Kept => tell(screen.lang(), Key::BirthKept, &[place, ("before", (&before).into()), after]),
-            Way::Replaced => tell(screen.lang(), Key::BirthReplaced, &[place, ("before", (&before).into()), after]),
+            EditKind::Set => tell(screen.lang(), Key::BirthSet, &[place, after]),
+            EditKind::Kept => tell(screen.lang(), Key::BirthKept, &[place, ("before", (&before).into()), after]),
+            EditKind::Replaced => {
+                tell(screen.lang(), Key::BirthReplaced, &[place, ("before", (&before).into()), after])
+            }
         };
         screen.line(&format!("  {text}"))?;
     }

@@ -18,11 +18,11 @@ const THE_BUTLER: &str = ", the butler of this household.";
 pub const METNOS: &str = "Metnos";
 
 /// The texts of [`FILES`] by name; a file that is not there has none.
-pub type House = BTreeMap<&'static str, String>;
+pub type FileTexts = BTreeMap<&'static str, String>;
 
 /// A place in a file that an answer goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spot {
+pub struct EditTarget {
     /// Whose answer.
     pub field: Field,
     /// In which file.
@@ -31,12 +31,12 @@ pub struct Spot {
     pub what: &'static str,
 }
 
-const fn spot(field: Field, file: usize, what: &'static str) -> Spot {
-    Spot { field, file: FILES[file], what }
+const fn spot(field: Field, file: usize, what: &'static str) -> EditTarget {
+    EditTarget { field, file: FILES[file], what }
 }
 
 /// All of them; `telegram` has none, its token is a command's.
-pub const SPOTS: [Spot; 9] = [
+pub const EDIT_TARGETS: [EditTarget; 9] = [
     spot(Field::Language, 0, "instance.lang"),
     spot(Field::OwnerUser, 0, "instance.owner_uid"),
     spot(Field::ModelServer, 0, "models.substrates"),
@@ -50,7 +50,7 @@ pub const SPOTS: [Spot; 9] = [
 
 /// What becomes of a spot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum EditKind {
     /// It says what nobody has written there: it is set.
     Set,
     /// The owner has written something else there: that stays.
@@ -63,18 +63,18 @@ pub enum Way {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Where.
-    pub spot: Spot,
+    pub spot: EditTarget,
     /// What stands there; empty where nothing does.
     pub before: String,
     /// What was answered.
     pub after: String,
     /// What becomes of it.
-    pub way: Way,
+    pub way: EditKind,
 }
 
 /// What stands at a spot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum CurrentText {
     /// What a new instance has there.
     Shipped(String),
     /// Something else.
@@ -90,29 +90,29 @@ pub enum Found {
 /// When the configuration is no TOML.
 pub fn plan(
     answers: &Answers,
-    house: &House,
+    house: &FileTexts,
     written: &BTreeMap<String, String>,
     replace: &dyn Fn(Field) -> bool,
-) -> Result<(Vec<Step>, House), String> {
+) -> Result<(Vec<Step>, FileTexts), String> {
     let (mut steps, mut texts) = (Vec::new(), house.clone());
-    for spot in SPOTS {
+    for spot in EDIT_TARGETS {
         let Some(answer) = answers.get(spot.field).and_then(|answer| wanted(spot.field, answer)) else { continue };
         let (found, answer) = match found(spot, &texts, &answer)? {
             // A server is put beside those that there are.
-            Found::Own(servers) if spot.field == Field::ModelServer && !has_name(&servers, &answer) => {
-                (Found::Shipped(String::new()), format!("{servers}\n{answer}"))
+            CurrentText::Own(servers) if spot.field == Field::ModelServer && !has_name(&servers, &answer) => {
+                (CurrentText::Shipped(String::new()), format!("{servers}\n{answer}"))
             }
-            found @ (Found::Shipped(_) | Found::Own(_) | Found::Gone) => (found, answer),
+            found @ (CurrentText::Shipped(_) | CurrentText::Own(_) | CurrentText::Gone) => (found, answer),
         };
         let (before, way) = match found {
-            Found::Shipped(before) | Found::Own(before) if before == answer => continue,
-            Found::Shipped(before) => (before, Way::Set),
-            Found::Own(before) if written.get(spot.field.key()) == Some(&before) => (before, Way::Set),
-            Found::Own(before) if replace(spot.field) => (before, Way::Replaced),
-            Found::Own(before) => (before, Way::Kept),
-            Found::Gone => (String::new(), Way::Kept),
+            CurrentText::Shipped(before) | CurrentText::Own(before) if before == answer => continue,
+            CurrentText::Shipped(before) => (before, EditKind::Set),
+            CurrentText::Own(before) if written.get(spot.field.key()) == Some(&before) => (before, EditKind::Set),
+            CurrentText::Own(before) if replace(spot.field) => (before, EditKind::Replaced),
+            CurrentText::Own(before) => (before, EditKind::Kept),
+            CurrentText::Gone => (String::new(), EditKind::Kept),
         };
-        if way != Way::Kept
+        if way != EditKind::Kept
             && let Some(text) = texts.get_mut(spot.file)
         {
             *text = put(spot, text, &answer)?;
@@ -126,13 +126,13 @@ pub fn plan(
 ///
 /// # Errors
 /// When the configuration is no TOML.
-pub fn adopted(house: &House) -> Result<Answers, String> {
+pub fn adopted(house: &FileTexts) -> Result<Answers, String> {
     let mut answers = Answers::default();
-    for spot in SPOTS {
+    for spot in EDIT_TARGETS {
         let answer = match (spot.field, found(spot, house, "")?) {
             // As it stands there: the answer to keep it.
-            (Field::Telos, Found::Own(_) | Found::Gone) => String::new(),
-            (_, Found::Own(text)) => match spot.field {
+            (Field::Telos, CurrentText::Own(_) | CurrentText::Gone) => String::new(),
+            (_, CurrentText::Own(text)) => match spot.field {
                 Field::Http if text.is_empty() => OFF.to_owned(),
                 Field::ModelServer => text.lines().next().unwrap_or_default().to_owned(),
                 Field::Model => text.lines().next().unwrap_or_default().to_owned(),
@@ -145,7 +145,7 @@ pub fn adopted(house: &House) -> Result<Answers, String> {
                 | Field::Http
                 | Field::Telegram => text,
             },
-            (_, Found::Shipped(_) | Found::Gone) => continue,
+            (_, CurrentText::Shipped(_) | CurrentText::Gone) => continue,
         };
         answers.0.insert(spot.field, answer);
     }
@@ -167,16 +167,16 @@ fn has_name(servers: &str, answer: &str) -> bool {
     servers.lines().any(|line| name(line) == name(answer))
 }
 
-fn found(spot: Spot, house: &House, answer: &str) -> Result<Found, String> {
-    let Some(text) = house.get(spot.file) else { return Ok(Found::Gone) };
+fn found(spot: EditTarget, house: &FileTexts, answer: &str) -> Result<CurrentText, String> {
+    let Some(text) = house.get(spot.file) else { return Ok(CurrentText::Gone) };
     let line = |shipped: &str| match line_of(text, spot) {
-        Some((_, text)) if text != shipped => Found::Own(text),
-        Some(_) => Found::Shipped(shipped.to_owned()),
-        None => Found::Gone,
+        Some((_, text)) if text != shipped => CurrentText::Own(text),
+        Some(_) => CurrentText::Shipped(shipped.to_owned()),
+        None => CurrentText::Gone,
     };
     // A key that is set is the owner's, whatever it is set to.
-    let key = |shipped: &str| -> Result<Found, String> {
-        Ok(key_of(text, spot.what)?.map_or_else(|| Found::Shipped(shipped.to_owned()), Found::Own))
+    let key = |shipped: &str| -> Result<CurrentText, String> {
+        Ok(key_of(text, spot.what)?.map_or_else(|| CurrentText::Shipped(shipped.to_owned()), CurrentText::Own))
     };
     Ok(match spot.field {
         Field::Language => key("en")?,
@@ -184,12 +184,12 @@ fn found(spot: Spot, house: &House, answer: &str) -> Result<Found, String> {
         Field::Http => key(LISTEN)?,
         Field::Model => key("")?,
         Field::ModelServer => match key("")? {
-            Found::Own(servers) => {
+            CurrentText::Own(servers) => {
                 // Of several servers the one of the same name is meant.
                 let same = servers.lines().find(|line| !answer.is_empty() && has_name(line, answer)).map(str::to_owned);
-                Found::Own(same.unwrap_or(servers))
+                CurrentText::Own(same.unwrap_or(servers))
             }
-            found @ (Found::Shipped(_) | Found::Gone) => found,
+            found @ (CurrentText::Shipped(_) | CurrentText::Gone) => found,
         },
         Field::Name => line(METNOS),
         Field::Owner | Field::TimeZone => line(""),
@@ -198,15 +198,15 @@ fn found(spot: Spot, house: &House, answer: &str) -> Result<Found, String> {
             let phrases = ends.unwrap_or_default().join("\n");
             let ours = rendered(&phrases.lines().collect::<Vec<_>>()) == *text;
             if text == shipped(spot.file) {
-                Found::Shipped(phrases)
+                CurrentText::Shipped(phrases)
             } else if ours {
-                Found::Own(phrases)
+                CurrentText::Own(phrases)
             } else {
                 // Whoever has set weights of his own has a text of his own, whatever its ends are.
-                Found::Own(text.clone())
+                CurrentText::Own(text.clone())
             }
         }
-        Field::Telegram => Found::Gone,
+        Field::Telegram => CurrentText::Gone,
     })
 }
 
@@ -220,7 +220,7 @@ pub fn shipped(file: &str) -> &'static str {
 }
 
 /// The line of a spot in a text file: which, counted from 0, and what stands in it.
-fn line_of(text: &str, spot: Spot) -> Option<(usize, String)> {
+fn line_of(text: &str, spot: EditTarget) -> Option<(usize, String)> {
     text.lines().enumerate().find_map(|(at, line)| {
         let line = line.trim();
         let value = if spot.field == Field::Name {
@@ -237,7 +237,7 @@ fn line_of(text: &str, spot: Spot) -> Option<(usize, String)> {
     })
 }
 
-fn put(spot: Spot, text: &str, answer: &str) -> Result<String, String> {
+fn put(spot: EditTarget, text: &str, answer: &str) -> Result<String, String> {
     Ok(match spot.field {
         Field::Telos => rendered(&answer.lines().collect::<Vec<_>>()),
         Field::Name => with_line(text, spot, &format!("{I_AM}{answer}{THE_BUTLER}")),
@@ -272,7 +272,7 @@ fn put(spot: Spot, text: &str, answer: &str) -> Result<String, String> {
 }
 
 /// The text with this line in the place of the spot's, or at its end.
-fn with_line(text: &str, spot: Spot, line: &str) -> String {
+fn with_line(text: &str, spot: EditTarget, line: &str) -> String {
     let at = line_of(text, spot).map(|(at, _)| at);
     let mut lines: Vec<&str> = text.lines().collect();
     match at {
@@ -317,7 +317,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn fresh() -> House {
+    fn fresh() -> FileTexts {
         FILES.into_iter().map(|file| (file, shipped(file).to_owned())).collect()
     }
 
@@ -325,7 +325,7 @@ mod tests {
         Answers(pairs.iter().map(|(field, text)| (*field, (*text).to_owned())).collect())
     }
 
-    fn ways(steps: &[Step]) -> Vec<(Field, Way)> {
+    fn ways(steps: &[Step]) -> Vec<(Field, EditKind)> {
         steps.iter().map(|step| (step.spot.field, step.way)).collect()
     }
 
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn every_answer_goes_to_its_place_and_a_second_time_nothing_is_left_to_do() {
         let (steps, texts) = plan(&answers(&ALL), &fresh(), &BTreeMap::new(), &|_| false).unwrap();
-        assert!(steps.len() == 9 && steps.iter().all(|step| step.way == Way::Set), "{steps:?}");
+        assert!(steps.len() == 9 && steps.iter().all(|step| step.way == EditKind::Set), "{steps:?}");
         let config: toml::Table = texts[CONFIG].parse().unwrap();
         assert_eq!(config["instance"]["lang"].as_str(), Some("it"));
         assert_eq!(config["instance"]["owner_uid"].as_integer(), Some(1004));
@@ -388,10 +388,10 @@ mod tests {
         texts.remove(FILES[1]);
         let (steps, same) = plan(&answers(&ALL), &texts, &BTreeMap::new(), &|_| false).unwrap();
         let fields = [Field::Language, Field::Model, Field::Name, Field::Owner, Field::Telos];
-        assert_eq!(ways(&steps), fields.map(|field| (field, Way::Kept)));
+        assert_eq!(ways(&steps), fields.map(|field| (field, EditKind::Kept)));
         assert!(same[FILES[2]].contains("name: Bobby") && same[FILES[3]].contains("weight: 3"));
         let (steps, new) = plan(&answers(&ALL), &texts, &BTreeMap::new(), &|_| true).unwrap();
-        assert_eq!(steps.iter().filter(|step| step.way == Way::Replaced).count(), 4, "{steps:?}");
+        assert_eq!(steps.iter().filter(|step| step.way == EditKind::Replaced).count(), 4, "{steps:?}");
         assert!(new[FILES[2]].contains("- Name: Roberta\n") && !new[FILES[3]].contains("weight: 3"));
         assert!(new[CONFIG].contains("lang = \"it\""));
         assert!(!new.contains_key(FILES[1]), "what the owner removed stays removed");
@@ -408,7 +408,7 @@ mod tests {
             (Field::Model, "local/b"),
         ]);
         let (steps, new) = plan(&other, &texts, &written, &|_| false).unwrap();
-        assert!(steps.len() == 3 && steps.iter().all(|step| step.way == Way::Set), "{steps:?}");
+        assert!(steps.len() == 3 && steps.iter().all(|step| step.way == EditKind::Set), "{steps:?}");
         assert!(new[FILES[1]].contains("I am Gina,"));
     }
 
@@ -426,11 +426,11 @@ mod tests {
         let beside = "a openai http://127.0.0.1:1\nb ollama http://127.0.0.1:2";
         assert_eq!(
             new("b ollama http://127.0.0.1:2", false),
-            (vec![(Field::ModelServer, Way::Set)], beside.to_owned())
+            (vec![(Field::ModelServer, EditKind::Set)], beside.to_owned())
         );
-        let kept = (vec![(Field::ModelServer, Way::Kept)], "a openai http://127.0.0.1:1".to_owned());
+        let kept = (vec![(Field::ModelServer, EditKind::Kept)], "a openai http://127.0.0.1:1".to_owned());
         assert_eq!(new("a ollama http://127.0.0.1:2", false), kept);
-        let replaced = (vec![(Field::ModelServer, Way::Replaced)], "a ollama http://127.0.0.1:2".to_owned());
+        let replaced = (vec![(Field::ModelServer, EditKind::Replaced)], "a ollama http://127.0.0.1:2".to_owned());
         assert_eq!(new("a ollama http://127.0.0.1:2", true), replaced);
     }
 

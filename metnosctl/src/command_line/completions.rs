@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use crate::command_line::cli::Cli;
 use crate::error::{CtlError, Exit};
+use crate::json_constant::ConstTrue;
 use crate::screen::Screen;
 use crate::screen::escape;
-use crate::truth::True;
 
 /// What completes commands in a shell.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -26,7 +26,7 @@ pub struct Completions {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ManPages {
     /// It was done.
-    ok: True,
+    ok: ConstTrue,
     /// Where they are.
     folder: String,
     /// The name of each file.
@@ -67,7 +67,7 @@ pub fn man(screen: &mut Screen, folder: &Path) -> Result<Exit, CtlError> {
     }
     if screen.json() {
         let names = pages.iter().map(|(name, _)| name.clone()).collect();
-        screen.document(&ManPages { ok: True, folder: folder.display().to_string(), pages: names })?;
+        screen.document(&ManPages { ok: ConstTrue, folder: folder.display().to_string(), pages: names })?;
     } else {
         let (count, place) = (pages.len(), escape::line(&folder.display().to_string()));
         screen.line(&format!("{count} pages are in {place}; to read one: man {place}/metnosctl.1"))?;

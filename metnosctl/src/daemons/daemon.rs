@@ -11,15 +11,15 @@ use crate::daemons::connection::Connection;
 use crate::daemons::survey::{self, DaemonReport};
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
+use crate::json_constant::ConstTrue;
 use crate::screen::Screen;
 use crate::screen::human::now_ms;
-use crate::truth::True;
 
 /// A daemon was started anew.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DaemonRestarted {
     /// It was done.
-    ok: True,
+    ok: ConstTrue,
     /// How long that took.
     within_ms: u64,
     /// The new one.
@@ -56,7 +56,7 @@ fn restart(screen: &mut Screen, reach: &mut Connection, role: RoleName) -> Resul
     let row = survey.daemons.iter().find(|row| row.role == role);
     let row = row.ok_or_else(|| CtlError::supervisor(format!("it does not name the daemon {role}")))?;
     if screen.json() {
-        screen.document(&DaemonRestarted { ok: True, within_ms, daemon: row.into() })?;
+        screen.document(&DaemonRestarted { ok: ConstTrue, within_ms, daemon: row.into() })?;
     } else {
         screen.line(&format!("{role} is ready again after {within_ms} ms, as process {}.", row.pid))?;
     }

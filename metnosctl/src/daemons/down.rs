@@ -11,8 +11,8 @@ use serde::Serialize;
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
+use crate::json_constant::ConstTrue;
 use crate::screen::Screen;
-use crate::truth::True;
 
 /// How long the supervisor has to stop, in milliseconds: it gives its daemons 5 s.
 pub const STOP_WITHIN_MS: u64 = 6_000;
@@ -57,7 +57,7 @@ pub fn down(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Stopped {
     /// It was done.
-    ok: True,
+    ok: ConstTrue,
     /// The directory of the instance.
     instance: String,
     /// Whether it was running.
@@ -69,7 +69,7 @@ pub struct Stopped {
 fn told(screen: &mut Screen, instance: &Instance, was_running: bool, within_ms: u64) -> Result<(), CtlError> {
     let directory = instance.directory().display().to_string();
     if screen.json() {
-        return screen.document(&Stopped { ok: True, instance: directory, was_running, within_ms });
+        return screen.document(&Stopped { ok: ConstTrue, instance: directory, was_running, within_ms });
     }
     let directory = crate::screen::escape::line(&directory);
     if was_running {

@@ -19,8 +19,8 @@ use crate::daemons::down::ready_until;
 use crate::error::{CtlError, Exit};
 use crate::health::host;
 use crate::instance::Instance;
+use crate::json_constant::ConstTrue;
 use crate::screen::{Ink, Screen};
-use crate::truth::True;
 
 /// The name of the program beside this one.
 pub const SUPERVISOR: &str = "metnos-supervisor";
@@ -76,7 +76,7 @@ fn place(instance: &Instance) -> String {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Started {
     /// It was done.
-    ok: True,
+    ok: ConstTrue,
     /// The directory of the instance.
     instance: String,
     /// Whether it was started.
@@ -109,7 +109,7 @@ fn document(
     ready_after_ms: Option<u64>,
 ) -> Started {
     let instance = instance.directory().display().to_string();
-    Started { ok: True, instance, state, created, pid, ready_after_ms }
+    Started { ok: ConstTrue, instance, state, created, pid, ready_after_ms }
 }
 
 /// Says that it is running, if it is; one that is just starting is waited for, where that is wanted.

@@ -10,14 +10,14 @@ use serde::Serialize;
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
+use crate::json_constant::ConstTrue;
 use crate::screen::Screen;
-use crate::truth::True;
 
 /// Everything is stopped.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PanicDone {
     /// It was done.
-    ok: True,
+    ok: ConstTrue,
     /// Whether everything is stopped now.
     stopped: bool,
     /// How many calls were ended.
@@ -28,7 +28,7 @@ pub struct PanicDone {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ResumeDone {
     /// It was done.
-    ok: True,
+    ok: ConstTrue,
     /// Whether everything is stopped now.
     stopped: bool,
     /// Whether it was before.
@@ -39,7 +39,7 @@ pub struct ResumeDone {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExecutorSwitched {
     /// It was done.
-    ok: True,
+    ok: ConstTrue,
     /// Its name.
     executor: String,
     /// Whether it can be called now.
@@ -55,7 +55,7 @@ pub struct ExecutorSwitched {
 pub fn panic(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
     let (panicked, []) = Connection::to(instance)?.open::<CtlPolicyd>()?.panic(TraceId::NONE, Panic {}, [])?;
     if screen.json() {
-        screen.document(&PanicDone { ok: True, stopped: true, killed: panicked.killed })?;
+        screen.document(&PanicDone { ok: ConstTrue, stopped: true, killed: panicked.killed })?;
     } else {
         let ended = match panicked.killed {
             0 => "nothing was running".to_owned(),
@@ -74,7 +74,7 @@ pub fn panic(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError>
 pub fn resume(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
     let (switched, []) = Connection::to(instance)?.open::<CtlPolicyd>()?.resume(TraceId::NONE, Resume {}, [])?;
     if screen.json() {
-        screen.document(&ResumeDone { ok: True, stopped: false, changed: switched.changed })?;
+        screen.document(&ResumeDone { ok: ConstTrue, stopped: false, changed: switched.changed })?;
     } else if switched.changed {
         screen.line("Calls can happen again.")?;
     } else {
@@ -92,7 +92,7 @@ pub fn executor(screen: &mut Screen, reach: &mut Connection, name: &str, on: boo
     let (switched, []) = reach.open::<CtlPolicyd>()?.switch_executor(TraceId::NONE, ask, [])?;
     if screen.json() {
         let (executor, changed) = (name.to_owned(), switched.changed);
-        screen.document(&ExecutorSwitched { ok: True, executor, enabled: on, changed })?;
+        screen.document(&ExecutorSwitched { ok: ConstTrue, executor, enabled: on, changed })?;
         return Ok(Exit::Done);
     }
     let is = if on { "on" } else { "off" };

@@ -14,15 +14,15 @@ use crate::screen::escape;
 use crate::screen::human;
 
 /// Whom it is about: one by its name, or all.
-pub(crate) type Whom<'a> = Option<&'a str>;
+pub(crate) type Selection<'a> = Option<&'a str>;
 
 /// One that is set aside, with what is different in its sandbox.
-struct One {
+struct QuarantinedExecutor {
     told: Value,
     changes: Vec<Change>,
 }
 
-impl One {
+impl QuarantinedExecutor {
     /// A text of others, harmless for a terminal.
     fn text(&self, key: &str) -> String {
         escape::line(self.told[key].as_str().unwrap_or_default())
@@ -36,7 +36,7 @@ impl One {
 pub(crate) fn readmit(
     screen: &mut Screen,
     reach: &mut Connection,
-    whom: Whom<'_>,
+    whom: Selection<'_>,
     relock: bool,
     confirm: Option<&str>,
 ) -> Result<Exit, CtlError> {
@@ -52,11 +52,11 @@ pub(crate) fn readmit(
         screen.document(&answer)?;
         return Ok(exit);
     }
-    let all: Vec<One> = answer["executors"]
+    let all: Vec<QuarantinedExecutor> = answer["executors"]
         .as_array()
         .into_iter()
         .flatten()
-        .map(|told| Ok(One { told: told.clone(), changes: changes(reach, told)? }))
+        .map(|told| Ok(QuarantinedExecutor { told: told.clone(), changes: changes(reach, told)? }))
         .collect::<Result<_, CtlError>>()?;
     show(screen, &answer, &all, relock)?;
     let digest = answer["digest"].as_str().unwrap_or_default();
@@ -89,7 +89,7 @@ fn exit_of(answer: &Value) -> Exit {
     }
 }
 
-fn show(screen: &mut Screen, answer: &Value, all: &[One], relock: bool) -> Result<(), CtlError> {
+fn show(screen: &mut Screen, answer: &Value, all: &[QuarantinedExecutor], relock: bool) -> Result<(), CtlError> {
     if all.is_empty() {
         return screen.line("Nothing of that name is in quarantine.");
     }
@@ -130,7 +130,7 @@ fn show(screen: &mut Screen, answer: &Value, all: &[One], relock: bool) -> Resul
     Ok(())
 }
 
-fn sandbox(screen: &mut Screen, one: &One) -> Result<(), CtlError> {
+fn sandbox(screen: &mut Screen, one: &QuarantinedExecutor) -> Result<(), CtlError> {
     if one.changes.is_empty() {
         return screen.line(&format!(
             "  Its files are what was signed; its sandbox is {} now, and was {}, of which only the digest was kept.",

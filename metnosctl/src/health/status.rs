@@ -29,7 +29,7 @@ use crate::screen::{Ink, Screen};
 
 /// What is known of everything.
 #[derive(Debug)]
-pub struct Whole {
+pub struct FullStatus {
     survey: Surveyed,
     door: Option<DoorReport>,
     policy: Option<PolicyReport>,
@@ -69,7 +69,7 @@ fn heard<T>(role: RoleName, answer: Result<T, CtlError>, unreachable: &mut Vec<(
         .ok()
 }
 
-fn ask(reach: &mut Connection) -> Result<Whole, CtlError> {
+fn ask(reach: &mut Connection) -> Result<FullStatus, CtlError> {
     let survey = reach.survey()?;
     // All channels first: while one daemon is asked, the others greet.
     let door = reach.open_now::<CtlDoor>();
@@ -98,7 +98,7 @@ fn ask(reach: &mut Connection) -> Result<Whole, CtlError> {
     let mind = heard(RoleName::Mind, mind, &mut away);
     let memory = memoryd.and_then(|mut memoryd| Ok(memoryd.memory_status(none, MemoryStatus {}, [])?.0));
     let memory = heard(RoleName::Memoryd, memory, &mut away);
-    Ok(Whole { survey, door, policy, levels, executors, sandbox, mind, memory, disk: None, unreachable: away })
+    Ok(FullStatus { survey, door, policy, levels, executors, sandbox, mind, memory, disk: None, unreachable: away })
 }
 
 fn count(rows: &[ExecutorRow], state: &ExecutorState) -> usize {
@@ -340,7 +340,7 @@ pub struct Unreachable {
     why: String,
 }
 
-fn document(whole: &Whole) -> Status {
+fn document(whole: &FullStatus) -> Status {
     let survey = &whole.survey;
     let alarm = |alarm: &Alarm| AlarmReport {
         at_ms: alarm.at_ms,
@@ -460,7 +460,7 @@ const fn disk_room(room: &Room) -> DiskRoom {
     }
 }
 
-fn show(screen: &mut Screen, whole: &Whole, now_ms: u64) -> Result<(), CtlError> {
+fn show(screen: &mut Screen, whole: &FullStatus, now_ms: u64) -> Result<(), CtlError> {
     let survey = &whole.survey;
     let colour = screen.colour();
     let instance = escape::line(&survey.instance);
@@ -511,7 +511,7 @@ const fn kind(kind: &NoticeKind) -> NoticeName {
 }
 
 /// One line a subject; what could not be asked is missing, and named below.
-fn facts(whole: &Whole) -> Vec<(&'static str, String)> {
+fn facts(whole: &FullStatus) -> Vec<(&'static str, String)> {
     let survey = &whole.survey;
     let up = survey.edges.iter().filter(|edge| edge.up).count();
     let down: Vec<String> = survey
@@ -660,7 +660,7 @@ mod tests {
     use metnos_proto::ids::Sha256;
     use metnos_proto::msg::memoryd::Recorded;
 
-    fn value(whole: &Whole) -> Value {
+    fn value(whole: &FullStatus) -> Value {
         serde_json::to_value(document(whole)).unwrap()
     }
 
@@ -668,8 +668,8 @@ mod tests {
         PrincipalLevel { principal: principal.into(), standing, level, raised_until_ms }
     }
 
-    fn whole() -> Whole {
-        Whole {
+    fn whole() -> FullStatus {
+        FullStatus {
             survey: well(),
             door: Some(DoorReport {
                 sessions: 1,
@@ -779,7 +779,7 @@ mod tests {
 
     #[test]
     fn the_document_has_the_same_keys_whoever_is_away() {
-        let keys = |whole: &Whole| {
+        let keys = |whole: &FullStatus| {
             let mut keys: Vec<String> = value(whole).as_object().unwrap().keys().cloned().collect();
             keys.sort();
             keys

@@ -135,7 +135,7 @@ pub(crate) fn typed(screen: &mut Screen, what: &str, most: usize) -> Result<Zero
     let mut value = Zeroizing::new(Vec::with_capacity(most + 2));
     if stdin.is_terminal() {
         screen.aside(Ink::Dim, &format!("{what} (it is not shown):"))?;
-        let quiet = Quiet::begin().map_err(unread)?;
+        let quiet = HiddenInput::begin().map_err(unread)?;
         stdin.lock().take(most as u64 + 2).read_until(b'\n', &mut value).map_err(unread)?;
         drop(quiet);
     } else {
@@ -148,9 +148,9 @@ pub(crate) fn typed(screen: &mut Screen, what: &str, most: usize) -> Result<Zero
 }
 
 /// A terminal that does not show what is typed, until this is dropped.
-struct Quiet(rustix::termios::Termios);
+struct HiddenInput(rustix::termios::Termios);
 
-impl Quiet {
+impl HiddenInput {
     fn begin() -> std::io::Result<Self> {
         let stdin = rustix::stdio::stdin();
         let before = tcgetattr(stdin)?;
@@ -161,7 +161,7 @@ impl Quiet {
     }
 }
 
-impl Drop for Quiet {
+impl Drop for HiddenInput {
     fn drop(&mut self) {
         // A terminal that is gone needs no echo.
         let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Flush, &self.0);

@@ -21,7 +21,7 @@ use crate::instance::Instance;
 use crate::screen::{Ink, Screen};
 use crate::turns::ask::streamed;
 use crate::turns::interrupt::Interrupt;
-use crate::turns::lines::{Lines, joined};
+use crate::turns::line_editor::{LineHelper, joined};
 use crate::turns::turn::{greeted, turn};
 
 /// The most lines that are remembered.
@@ -57,7 +57,7 @@ struct Talk<'a> {
     all_answered: bool,
 }
 
-type Typing = Editor<Lines, FileHistory>;
+type Typing = Editor<LineHelper, FileHistory>;
 
 impl Talk<'_> {
     fn with_a_person(&mut self, screen: &mut Screen) -> Result<(), CtlError> {
@@ -218,7 +218,7 @@ fn editor() -> Result<Typing, CtlError> {
     let config = Config::builder().max_history_size(MAX_HISTORY).map_err(no_line)?;
     let config = config.history_ignore_dups(true).map_err(no_line)?.history_ignore_space(true).build();
     let mut editor = Typing::with_config(config).map_err(no_line)?;
-    editor.set_helper(Some(Lines));
+    editor.set_helper(Some(LineHelper));
     Ok(editor)
 }
 

@@ -4,7 +4,7 @@ pub mod ask;
 pub(crate) mod chat;
 mod input;
 pub mod interrupt;
-pub mod lines;
+pub mod line_editor;
 pub mod run;
 pub(crate) mod show;
 pub mod turn;

@@ -21,7 +21,7 @@ use metnos_reflex::Plan;
 use metnos_reflex::PlannedCall;
 use metnos_reflex::Reply;
 use metnos_reflex::answer::speech;
-use metnos_reflex::answer::{MAX_ANSWER, Told, pieces, shorten};
+use metnos_reflex::answer::{MAX_ANSWER, Rendered, pieces, shorten};
 use metnos_reflex::language_of;
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -333,7 +333,7 @@ impl Turn {
         for place in &told {
             let Some((call, state)) = progress.get(*place) else { continue };
             match self.tell_result(call, state).await? {
-                Told::Answer(text) => {
+                Rendered::Answer(text) => {
                     let text = if told.len() > 1 { with_heading(call, &text) } else { text };
                     if text.len() > room {
                         troubles.push(speech::truncated(None, None, self.lang));
@@ -342,8 +342,8 @@ impl Turn {
                     room -= text.len();
                     self.say(&text).await?;
                 }
-                Told::Trouble(why) if !troubles.contains(&why) => troubles.push(why),
-                Told::Trouble(_) => {}
+                Rendered::Trouble(why) if !troubles.contains(&why) => troubles.push(why),
+                Rendered::Trouble(_) => {}
             }
         }
         let end = match progress.end() {
@@ -359,15 +359,15 @@ impl Turn {
         Ok(Ended::new(end, troubles.join("\n")))
     }
 
-    async fn tell_result(&self, call: &PlannedCall, state: &State) -> Result<Told, RpcError> {
+    async fn tell_result(&self, call: &PlannedCall, state: &State) -> Result<Rendered, RpcError> {
         match state {
             State::Ran { handle, outcome } => match speech::outcome(&call.executor, *outcome, self.lang) {
-                Some(why) => Ok(Told::Trouble(why)),
+                Some(why) => Ok(Rendered::Trouble(why)),
                 None => Ok(call.template.tell(&self.release(*handle).await?)),
             },
-            State::Denied(refusal) => Ok(Told::Trouble(metnos_texts::refusal(self.lang, refusal))),
+            State::Denied(refusal) => Ok(Rendered::Trouble(metnos_texts::refusal(self.lang, refusal))),
             State::Waiting | State::Running | State::Skipped => {
-                Ok(Told::Trouble(speech::unreadable(&call.executor, self.lang)))
+                Ok(Rendered::Trouble(speech::unreadable(&call.executor, self.lang)))
             }
         }
     }

@@ -215,7 +215,7 @@ impl Instance {
         let as_root = ids.separate();
         let mode = if as_root { 0o711 } else { 0o700 };
         rustix::fs::fchmod(&self.fd, Mode::from(mode)).map_err(at(&self.path))?;
-        let mut giving = Giving { seen: 0, left: 0, left_alone: Vec::new(), has_no_lists: false };
+        let mut giving = OwnershipWalk { seen: 0, left: 0, left_alone: Vec::new(), has_no_lists: false };
         for part in PARTS {
             let fd = self.dir(part.path)?;
             if !as_root {
@@ -229,7 +229,7 @@ impl Instance {
             let stat = rustix::fs::fstat(&fd).map_err(at(&path))?;
             let shared = part.path == "workspace" && owner_uid != 0 && owner_uid != uid;
             let sharing = shared.then_some(Sharing { keeper: uid, owner: owner_uid, before: stat.st_uid });
-            let give = Give { uid, gid, dir_mode: part.dir_mode, file_mode: part.file_mode, sharing };
+            let give = Ownership { uid, gid, dir_mode: part.dir_mode, file_mode: part.file_mode, sharing };
             giving.directory(&give, fd.as_fd(), &stat).map_err(at(&path))?;
             if part.file_mode.is_some() {
                 giving.tree(&fd, &path, &give, stat.st_dev, 0)?;
@@ -268,7 +268,7 @@ impl Instance {
 }
 
 /// To whom, and with which rights.
-struct Give {
+struct Ownership {
     uid: u32,
     gid: Option<u32>,
     dir_mode: u32,
@@ -277,7 +277,7 @@ struct Give {
     sharing: Option<Sharing>,
 }
 
-impl Give {
+impl Ownership {
     fn apply(&self, fd: BorrowedFd<'_>, stat: &Stat, mode: u32) -> Result<(), Errno> {
         if !self.owned(stat) {
             rustix::fs::fchown(fd, Some(Uid::from_raw(self.uid)), self.gid.map(Gid::from_raw))?;
@@ -301,7 +301,7 @@ impl Give {
 }
 
 /// A walk through one part.
-struct Giving {
+struct OwnershipWalk {
     seen: usize,
     left: usize,
     left_alone: Vec<String>,
@@ -309,8 +309,8 @@ struct Giving {
     has_no_lists: bool,
 }
 
-impl Giving {
-    fn directory(&mut self, give: &Give, fd: BorrowedFd<'_>, stat: &Stat) -> Result<(), Errno> {
+impl OwnershipWalk {
+    fn directory(&mut self, give: &Ownership, fd: BorrowedFd<'_>, stat: &Stat) -> Result<(), Errno> {
         self.apply(give, fd, stat, give.dir_mode, |sharing| sharing.folder(fd))
     }
 
@@ -318,7 +318,7 @@ impl Giving {
     /// who are named may at most.
     fn apply(
         &mut self,
-        give: &Give,
+        give: &Ownership,
         fd: BorrowedFd<'_>,
         stat: &Stat,
         mode: u32,
@@ -341,7 +341,7 @@ impl Giving {
         &mut self,
         dir: &OwnedFd,
         path: &Path,
-        give: &Give,
+        give: &Ownership,
         device: u64,
         depth: usize,
     ) -> Result<(), InstanceError> {
@@ -370,7 +370,7 @@ impl Giving {
         dir: &OwnedFd,
         name: &std::ffi::CStr,
         path: &Path,
-        give: &Give,
+        give: &Ownership,
         device: u64,
         depth: usize,
     ) -> Result<(), InstanceError> {
@@ -409,7 +409,7 @@ impl Giving {
         dir: &OwnedFd,
         name: &std::ffi::CStr,
         path: &Path,
-        give: &Give,
+        give: &Ownership,
         stat: &Stat,
     ) -> Result<(), InstanceError> {
         if give.sharing.is_none() && give.owned(stat) && stat.st_mode & 0o7777 == give.file_mode(stat) {

@@ -20,7 +20,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions};
 
 use crate::process::ids::Ids;
-use crate::set::front::{Arrival, Front, FrontError, Process};
+use crate::set::launcher::{Arrival, LaunchError, Launcher, Process};
 
 /// Where systemd says that credentials are.
 const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
@@ -186,7 +186,7 @@ fn watched(child: &Child, uid: u32) -> io::Result<Process> {
     Process::new(child.id(), uid, pidfd)
 }
 
-impl Front for Spawn {
+impl Launcher for Spawn {
     fn mode(&self) -> &'static str {
         "spawn"
     }
@@ -195,7 +195,7 @@ impl Front for Spawn {
         self.ids.separate()
     }
 
-    fn bring(&mut self, role: RoleName) -> Result<Option<Arrival>, FrontError> {
+    fn bring(&mut self, role: RoleName) -> Result<Option<Arrival>, LaunchError> {
         match self.start(role) {
             Ok(arrival) => Ok(Some(arrival)),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -203,9 +203,9 @@ impl Front for Spawn {
                     "its user may not execute {}: {error}; the program and all it needs must be readable for everybody",
                     self.programs.join(program(role)).display()
                 );
-                Err(FrontError { role, why })
+                Err(LaunchError { role, why })
             }
-            Err(error) => Err(FrontError { role, why: error.to_string() }),
+            Err(error) => Err(LaunchError { role, why: error.to_string() }),
         }
     }
 

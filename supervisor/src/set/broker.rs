@@ -5,7 +5,7 @@
 //! [`Broker`] is fed with what happened (daemons have a control line: [`Broker::arrived`]; a daemon is gone:
 //! [`Broker::gone`]; a channel was closed by a breach: [`Broker::broken`]) and answers with the pairs to make
 //! now, as [`Wire`]s. [`wire`] is the only place where a pair is made: it hands each end over a control line
-//! ([`Lines`]) and closes it here at once. How a daemon came by its control line is no business of either:
+//! ([`ControlLines`]) and closes it here at once. How a daemon came by its control line is no business of either:
 //!
 //! * spawn mode ([`crate::process::spawn`]) starts the daemon with the line as descriptor 0, so it *arrives* when it is
 //!   started;
@@ -148,18 +148,18 @@ impl Broker {
 }
 
 /// The control lines to the daemons, as a front end has them.
-pub trait Lines {
+pub trait ControlLines {
     /// Hands an end to a daemon. The descriptor is closed here whether it went or not.
     ///
     /// # Errors
     /// When the daemon is gone or does not read: it must then be ended, since it lacks an end.
-    fn hand(&mut self, to: RoleName, end: EdgeEnd, fd: OwnedFd) -> Result<(), HandError>;
+    fn hand(&mut self, to: RoleName, end: EdgeEnd, fd: OwnedFd) -> Result<(), HandoverError>;
 }
 
 /// Why an end could not be made or handed over.
 #[derive(Debug, thiserror::Error)]
 #[error("no end of {edge:?} for {role}: {why}")]
-pub struct HandError {
+pub struct HandoverError {
     /// Who lacks it.
     pub role: RoleName,
     /// Of which edge.
@@ -170,7 +170,7 @@ pub struct HandError {
 
 /// Makes these pairs and hands both ends over. Each failure names the daemon that now lacks an end.
 #[must_use]
-pub fn wire(wires: &[Wire], lines: &mut impl Lines) -> Vec<HandError> {
+pub fn wire(wires: &[Wire], lines: &mut impl ControlLines) -> Vec<HandoverError> {
     let mut failures = Vec::new();
     for wire in wires {
         match pair(wire.edge, wire.edge.answerer()) {
@@ -192,14 +192,14 @@ pub fn wire(wires: &[Wire], lines: &mut impl Lines) -> Vec<HandError> {
 ///
 /// # Errors
 /// When there is no descriptor left, or the daemon could not be handed its end.
-pub fn connect(wire: Wire, peer: PeerCred, lines: &mut impl Lines) -> Result<(EdgeEnd, OwnedFd), HandError> {
+pub fn connect(wire: Wire, peer: PeerCred, lines: &mut impl ControlLines) -> Result<(EdgeEnd, OwnedFd), HandoverError> {
     let (asker, answerer) = pair(wire.edge, wire.edge.answerer())?;
     lines.hand(wire.edge.answerer(), end(wire, Side::Answerer, Some(peer)), answerer)?;
     Ok((end(wire, Side::Asker, None), asker))
 }
 
-fn pair(edge: EdgeId, role: RoleName) -> Result<(OwnedFd, OwnedFd), HandError> {
-    metnos_proto::socket::pair_for(edge).map_err(|error| HandError { role, edge, why: error.to_string() })
+fn pair(edge: EdgeId, role: RoleName) -> Result<(OwnedFd, OwnedFd), HandoverError> {
+    metnos_proto::socket::pair_for(edge).map_err(|error| HandoverError { role, edge, why: error.to_string() })
 }
 
 fn end(wire: Wire, side: Side, peer: Option<PeerCred>) -> EdgeEnd {

@@ -16,8 +16,8 @@ struct World {
     newest: HashMap<EdgeId, u32>,
 }
 
-impl Lines for World {
-    fn hand(&mut self, to: RoleName, end: EdgeEnd, fd: OwnedFd) -> Result<(), HandError> {
+impl ControlLines for World {
+    fn hand(&mut self, to: RoleName, end: EdgeEnd, fd: OwnedFd) -> Result<(), HandoverError> {
         let last = self.newest.entry(end.edge).or_default();
         match end.side {
             Side::Asker => assert!(end.generation > *last, "a generation came twice"),

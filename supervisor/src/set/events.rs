@@ -6,8 +6,8 @@ use metnos_proto::role::RoleName;
 
 use crate::event::Event;
 use crate::set::alarms::clean;
-use crate::set::front::Front;
 use crate::set::health::Phase;
+use crate::set::launcher::Launcher;
 use crate::set::{MAX_EXIT_BYTES, Set, chance, epoch_ms};
 
 /// The most lines of a lock report that are kept, and the bytes of one.
@@ -15,7 +15,7 @@ pub const MAX_LOCK_LINES: usize = 32;
 /// See [`MAX_LOCK_LINES`].
 pub const MAX_LOCK_LINE_BYTES: usize = 160;
 
-impl<F: Front> Set<F> {
+impl<F: Launcher> Set<F> {
     pub(crate) fn heard(&mut self, event: Event) {
         match event {
             Event::Reported { role, incarnation, report } if self.is_current(role, incarnation) => {
@@ -40,7 +40,7 @@ impl<F: Front> Set<F> {
             }
             // An earlier process of that daemon; it has been dealt with.
             Event::Reported { .. } | Event::Broke { .. } | Event::Closed { .. } | Event::Ended { .. } => {}
-            Event::Asked(asked) => self.asked(asked),
+            Event::Request(asked) => self.asked(asked),
             Event::Children => self.look_for_halted(),
             Event::Signal(name) => {
                 tracing::info!("{name}: stopping");

@@ -3,12 +3,12 @@
 //! in its one `select!`.
 
 pub mod alarms;
-pub(crate) mod asks;
 pub mod broker;
 pub(crate) mod events;
-pub mod front;
 pub mod health;
+pub mod launcher;
 pub mod reconnect_backoff;
+pub(crate) mod requests;
 pub mod stop;
 
 use std::collections::BTreeMap;
@@ -23,14 +23,14 @@ use tokio::sync::mpsc;
 
 use crate::event::Event;
 use crate::instance::host_folders::Opened;
-use crate::process::line;
+use crate::process::control_line;
 use crate::process::notify::Notify;
 use crate::set::alarms::{Alarms, clean};
-use crate::set::asks::Pending;
-use crate::set::broker::{Broker, HandError, Lines};
-use crate::set::front::{Arrival, Front, Process};
+use crate::set::broker::{Broker, ControlLines, HandoverError};
 use crate::set::health::{Due, Health, Phase, READY_WITHIN_MS};
-use crate::set::reconnect_backoff::Mending;
+use crate::set::launcher::{Arrival, Launcher, Process};
+use crate::set::reconnect_backoff::ReconnectBackoff;
+use crate::set::requests::Pending;
 use crate::set::stop::{Next, Stop};
 
 /// How many events may wait for the loop; who has more to say waits.
@@ -76,12 +76,12 @@ pub type Reload = Box<dyn Fn() -> Result<Settings, String>>;
 pub type Ended = Result<(), String>;
 
 /// The set.
-pub struct Set<F: Front> {
+pub struct Set<F: Launcher> {
     pub(crate) front: F,
     pub(crate) broker: Broker,
     pub(crate) daemons: BTreeMap<RoleName, Daemon>,
     pub(crate) alarms: Alarms,
-    pub(crate) mending: Mending,
+    pub(crate) mending: ReconnectBackoff,
     pub(crate) pending: Pending,
     pub(crate) instance: String,
     pub(crate) settings: Settings,
@@ -99,25 +99,25 @@ pub struct Set<F: Front> {
     events: mpsc::Sender<Event>,
 }
 
-impl<F: Front> std::fmt::Debug for Set<F> {
+impl<F: Launcher> std::fmt::Debug for Set<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Set").field("instance", &self.instance).finish_non_exhaustive()
     }
 }
 
-struct LinesOf<'a>(&'a BTreeMap<RoleName, Daemon>);
+struct DaemonLines<'a>(&'a BTreeMap<RoleName, Daemon>);
 
-impl Lines for LinesOf<'_> {
-    fn hand(&mut self, to: RoleName, end: EdgeEnd, fd: OwnedFd) -> Result<(), HandError> {
+impl ControlLines for DaemonLines<'_> {
+    fn hand(&mut self, to: RoleName, end: EdgeEnd, fd: OwnedFd) -> Result<(), HandoverError> {
         let edge = end.edge;
-        let failed = |why: String| HandError { role: to, edge, why };
+        let failed = |why: String| HandoverError { role: to, edge, why };
         let live = self.0.get(&to).and_then(|daemon| daemon.live.as_ref());
         let live = live.ok_or_else(|| failed("it is gone".to_owned()))?;
         control::send_owned(live.line.get_ref(), &Order::Edge(end), Some(fd)).map_err(|error| failed(error.to_string()))
     }
 }
 
-impl<F: Front> Set<F> {
+impl<F: Launcher> Set<F> {
     /// A set of which nothing runs yet. `began` is when the supervisor started. What the daemons say comes over
     /// `events`.
     pub fn new(
@@ -133,7 +133,7 @@ impl<F: Front> Set<F> {
             broker: Broker::default(),
             daemons: RoleName::daemons().map(|role| (role, Daemon::default())).collect(),
             alarms: Alarms::default(),
-            mending: Mending::default(),
+            mending: ReconnectBackoff::default(),
             pending: Pending::default(),
             instance,
             settings,
@@ -317,12 +317,12 @@ impl<F: Front> Set<F> {
         };
         daemon.health.started(now);
         tracing::info!(%role, pid = process.pid, uid = process.uid, "started");
-        tokio::task::spawn_local(line::listen(role, incarnation, line, process, self.events.clone()));
+        tokio::task::spawn_local(control_line::listen(role, incarnation, line, process, self.events.clone()));
         Ok(())
     }
 
     pub(crate) fn wire(&mut self, wires: &[broker::Wire]) {
-        for failure in broker::wire(wires, &mut LinesOf(&self.daemons)) {
+        for failure in broker::wire(wires, &mut DaemonLines(&self.daemons)) {
             // Without its end it would be deaf on that edge for ever.
             self.kill(failure.role, &failure.to_string());
         }
@@ -332,8 +332,8 @@ impl<F: Front> Set<F> {
         &mut self,
         wire: broker::Wire,
         peer: metnos_proto::edge::PeerCred,
-    ) -> Result<(EdgeEnd, OwnedFd), HandError> {
-        broker::connect(wire, peer, &mut LinesOf(&self.daemons))
+    ) -> Result<(EdgeEnd, OwnedFd), HandoverError> {
+        broker::connect(wire, peer, &mut DaemonLines(&self.daemons))
     }
 
     /// Tells a daemon something. One that cannot be told is ended.

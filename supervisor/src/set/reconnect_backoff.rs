@@ -20,9 +20,9 @@ struct Breach {
 
 /// The channels that were closed by a breach.
 #[derive(Debug, Default)]
-pub struct Mending(BTreeMap<EdgeId, Breach>);
+pub struct ReconnectBackoff(BTreeMap<EdgeId, Breach>);
 
-impl Mending {
+impl ReconnectBackoff {
     /// This channel was closed by a breach.
     pub fn broken(&mut self, edge: EdgeId, now_ms: u64, chance: u64) {
         let breach = self.0.entry(edge).or_default();
@@ -41,7 +41,7 @@ impl Mending {
         Some(*edge)
     }
 
-    /// When [`Mending::due`] is to be asked again.
+    /// When [`ReconnectBackoff::due`] is to be asked again.
     #[must_use]
     pub fn next_ms(&self) -> Option<u64> {
         self.0.values().filter_map(|breach| breach.mend_at_ms).min()
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn each_breach_doubles_the_pause_and_a_quiet_minute_forgets() {
-        let mut mending = Mending::default();
+        let mut mending = ReconnectBackoff::default();
         let mut now = 0;
         let mut pauses = Vec::new();
         for _ in 0..11 {

@@ -50,7 +50,7 @@ pub struct Template {
 
 /// A result in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum Rendered {
     /// What was asked for.
     Answer(String),
     /// Why it could not be done.
@@ -103,14 +103,14 @@ impl Template {
 
     /// Tells the result; whatever the bytes are, there is an answer.
     #[must_use]
-    pub fn tell(&self, result: &[u8]) -> Told {
+    pub fn tell(&self, result: &[u8]) -> Rendered {
         let Ok(object) = json::parse_object(result, Limits::result(MAX_ANSWER)) else {
-            return Told::Trouble(speech::unreadable(&self.executor, self.lang));
+            return Rendered::Trouble(speech::unreadable(&self.executor, self.lang));
         };
         match object.get("ok") {
-            Some(Value::Bool(true)) => Told::Answer(self.success(&object)),
-            Some(Value::Bool(false)) => Told::Trouble(self.error(&object)),
-            _ => Told::Trouble(speech::unreadable(&self.executor, self.lang)),
+            Some(Value::Bool(true)) => Rendered::Answer(self.success(&object)),
+            Some(Value::Bool(false)) => Rendered::Trouble(self.error(&object)),
+            _ => Rendered::Trouble(speech::unreadable(&self.executor, self.lang)),
         }
     }
 
@@ -159,7 +159,7 @@ impl Template {
     /// A sentence of the executor's own.
     fn sentence(&self, entry: Option<&Map<String, Value>>, object: &Map<String, Value>, text: &str) -> Option<String> {
         let from = [entry, Some(object), Some(&self.arguments)];
-        sentence::Told { from, lang: self.lang, zone: &self.zone }.tell(text)
+        sentence::SentenceScope { from, lang: self.lang, zone: &self.zone }.tell(text)
     }
 
     fn list(&self, list: &[Value], object: &Map<String, Value>) -> String {
@@ -306,8 +306,8 @@ mod tests {
 
     fn answer(template: &Template, result: &Value) -> String {
         match template.tell(result.to_string().as_bytes()) {
-            Told::Answer(text) => text,
-            Told::Trouble(text) => panic!("{text}"),
+            Rendered::Answer(text) => text,
+            Rendered::Trouble(text) => panic!("{text}"),
         }
     }
 
@@ -363,7 +363,7 @@ mod tests {
     fn an_error_is_told_with_its_class_in_the_persons_language() {
         let error = json!({"ok": false, "error": {"class": "NotFound", "message": "notes/x.md does not exist"}});
         let told = template(json!({}), None, Lang::It).tell(error.to_string().as_bytes());
-        assert_eq!(told, Told::Trouble("non trovato: notes/x.md does not exist".into()));
+        assert_eq!(told, Rendered::Trouble("non trovato: notes/x.md does not exist".into()));
     }
 
     #[test]
@@ -371,9 +371,9 @@ mod tests {
         let error =
             json!({"ok": false, "error": {"class": "NotFound", "message": "there is no notes/x.md in the workspace"}});
         let told = template(json!({}), Some("notes/x.md"), Lang::It).tell(error.to_string().as_bytes());
-        assert_eq!(told, Told::Trouble("non trovato: notes/x.md".into()));
+        assert_eq!(told, Rendered::Trouble("non trovato: notes/x.md".into()));
         let other = template(json!({}), Some("notes/y.md"), Lang::It).tell(error.to_string().as_bytes());
-        assert_eq!(other, Told::Trouble("non trovato: there is no notes/x.md in the workspace".into()));
+        assert_eq!(other, Rendered::Trouble("non trovato: there is no notes/x.md in the workspace".into()));
     }
 
     #[test]
@@ -382,7 +382,7 @@ mod tests {
         for (bytes, kept) in [(MAX_MESSAGE, MAX_MESSAGE), (MAX_MESSAGE + 1, MAX_MESSAGE)] {
             let error = json!({"ok": false, "error": {"class": "Odd", "message": "m".repeat(bytes)}});
             let told = template.tell(error.to_string().as_bytes());
-            assert_eq!(told, Told::Trouble(format!("Odd: {}", "m".repeat(kept))));
+            assert_eq!(told, Rendered::Trouble(format!("Odd: {}", "m".repeat(kept))));
         }
     }
 
@@ -391,7 +391,7 @@ mod tests {
         let template = template(json!({}), None, Lang::En);
         for bytes in [&b""[..], b"[]", b"{}", b"{\"ok\":1}", b"{\"ok\":false}", b"\xff", b"{\"ok\":true,\"ok\":false}"]
         {
-            assert!(matches!(template.tell(bytes), Told::Trouble(_)), "{bytes:?}");
+            assert!(matches!(template.tell(bytes), Rendered::Trouble(_)), "{bytes:?}");
         }
     }
 

@@ -15,7 +15,7 @@ use crate::words::when;
 const MAX_VALUE: usize = 400;
 
 /// What a sentence is told of.
-pub(super) struct Told<'a> {
+pub(super) struct SentenceScope<'a> {
     /// An entry of a list, the result, the arguments: the first that has a value gives it.
     pub(super) from: [Option<&'a Map<String, Value>>; 3],
     /// The language.
@@ -24,7 +24,7 @@ pub(super) struct Told<'a> {
     pub(super) zone: &'a Zone,
 }
 
-impl Told<'_> {
+impl SentenceScope<'_> {
     /// The sentence with its values; `None` when it is empty or one of them is missing.
     pub(super) fn tell(&self, sentence: &str) -> Option<String> {
         let mut text = String::new();
@@ -99,7 +99,7 @@ mod tests {
 
     fn told(sentence: &str, result: Value, arguments: Value, lang: Lang) -> Option<String> {
         let zone = Zone::read("Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)").unwrap();
-        Told { from: [None, result.as_object(), arguments.as_object()], lang, zone: &zone }.tell(sentence)
+        SentenceScope { from: [None, result.as_object(), arguments.as_object()], lang, zone: &zone }.tell(sentence)
     }
 
     #[test]

@@ -6,7 +6,7 @@ use metnos_proto::envelope::Home;
 use metnos_proto::msg::common::{Lang, Outcome};
 use metnos_texts::{Key, say, tell};
 
-use crate::schedule::Again;
+use crate::schedule::Recurrence;
 
 /// The longest name of a timer that is proposed, in characters.
 const MAX_TIMER: usize = 32;
@@ -103,7 +103,7 @@ pub fn not_understood(lang: Lang, why: Doubt, examples: &[&str]) -> String {
 
 /// How what is asked for again and again is set up: by a timer here, which the machine's cron fires.
 #[must_use]
-pub fn again(lang: Lang, again: &Again) -> String {
+pub fn again(lang: Lang, again: &Recurrence) -> String {
     let mut text = tell(lang, Key::Again, &[("when", (&again.when).into()), ("request", (&again.request).into())]);
     text.push('\n');
     let name = named(&again.when);

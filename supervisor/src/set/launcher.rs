@@ -3,7 +3,7 @@
 //! it brings control lines, the rest is the broker's.
 //!
 //! The difference between the two is only when a daemon *arrives*, which is to say, has a control line: in spawn
-//! mode [`Front::bring`] returns the arrival at once; where the service manager starts daemons, it returns `None`,
+//! mode [`Launcher::bring`] returns the arrival at once; where the service manager starts daemons, it returns `None`,
 //! and the arrival comes later, from the rendezvous, through [`crate::set::Set::arrived`].
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -73,7 +73,7 @@ impl Process {
 /// A daemon that could not be brought to life.
 #[derive(Debug, thiserror::Error)]
 #[error("{role} cannot be started: {why}")]
-pub struct FrontError {
+pub struct LaunchError {
     /// Which.
     pub role: RoleName,
     /// Why, and what to do.
@@ -81,7 +81,7 @@ pub struct FrontError {
 }
 
 /// A way of running the daemons.
-pub trait Front {
+pub trait Launcher {
     /// `spawn` or `systemd`, as `status` shows it.
     fn mode(&self) -> &'static str;
 
@@ -92,7 +92,7 @@ pub trait Front {
     ///
     /// # Errors
     /// When it cannot be started; it is tried again later.
-    fn bring(&mut self, role: RoleName) -> Result<Option<Arrival>, FrontError>;
+    fn bring(&mut self, role: RoleName) -> Result<Option<Arrival>, LaunchError>;
 
     /// Whether a signal has stopped this process since this was asked last (`true`), or it goes on again (`false`).
     fn halted(&mut self, process: &Process) -> Option<bool>;

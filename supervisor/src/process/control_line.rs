@@ -13,7 +13,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 
 use crate::event::Event;
-use crate::set::front::Process;
+use crate::set::launcher::Process;
 
 /// How many reports are read after a daemon's end.
 const MAX_LAST_REPORTS: usize = 64;

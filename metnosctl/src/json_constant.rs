@@ -7,11 +7,11 @@ use serde::{Serialize, Serializer};
 
 /// Is always true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct True;
+pub struct ConstTrue;
 
 /// Is always false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct False;
+pub struct ConstFalse;
 
 macro_rules! constant {
     ($Type:ident, $value:literal) => {
@@ -37,5 +37,5 @@ macro_rules! constant {
     };
 }
 
-constant!(True, true);
-constant!(False, false);
+constant!(ConstTrue, true);
+constant!(ConstFalse, false);

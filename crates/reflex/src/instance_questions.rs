@@ -5,7 +5,7 @@ use metnos_proto::msg::common::Lang;
 
 /// What such words are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum About {
+pub enum InstanceQuestion {
     /// How it is.
     Itself,
     /// What waits for an answer.
@@ -111,17 +111,17 @@ const PERSON: [(&str, Lang); 8] = [
 /// What the words are about, and in which language, when they are one of these questions and nothing else. A plain "yes" or
 /// "do it" is none of them: it may be the answer to what a model has asked.
 #[must_use]
-pub fn about(text: &str) -> Option<(About, Lang)> {
+pub fn about(text: &str) -> Option<(InstanceQuestion, Lang)> {
     let plain = |c: char| c.is_whitespace() || matches!(c, ',' | '.' | '!' | '?' | '’');
     let text = text.trim().to_lowercase().replace('’', "'");
     let said: Vec<&str> = text.split(plain).filter(|word| !word.is_empty()).collect();
     let said = said.join(" ");
-    let lists: [(About, &[(&str, Lang)]); 5] = [
-        (About::Itself, &ITSELF),
-        (About::Waiting, &WAITING),
-        (About::Approving, &APPROVING),
-        (About::Butler, &BUTLER),
-        (About::Person, &PERSON),
+    let lists: [(InstanceQuestion, &[(&str, Lang)]); 5] = [
+        (InstanceQuestion::Itself, &ITSELF),
+        (InstanceQuestion::Waiting, &WAITING),
+        (InstanceQuestion::Approving, &APPROVING),
+        (InstanceQuestion::Butler, &BUTLER),
+        (InstanceQuestion::Person, &PERSON),
     ];
     lists
         .into_iter()
@@ -134,9 +134,9 @@ mod tests {
 
     #[test]
     fn only_the_whole_words_are_such_a_question() {
-        assert_eq!(about(" Come stai? "), Some((About::Itself, Lang::It)));
-        assert_eq!(about("What’s waiting for me?"), Some((About::Waiting, Lang::En)));
-        assert_eq!(about("Approva tutto!"), Some((About::Approving, Lang::It)));
+        assert_eq!(about(" Come stai? "), Some((InstanceQuestion::Itself, Lang::It)));
+        assert_eq!(about("What’s waiting for me?"), Some((InstanceQuestion::Waiting, Lang::En)));
+        assert_eq!(about("Approva tutto!"), Some((InstanceQuestion::Approving, Lang::It)));
         for other in
             ["read status", "status of notes/a.md", "approve notes/a.md", "yes", "do it", "", "?", "come va il file"]
         {

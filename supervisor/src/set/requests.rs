@@ -12,10 +12,10 @@ use metnos_proto::role::RoleName;
 use tokio::sync::oneshot;
 
 use crate::ctl::{MAX_CLIENTS, refused};
-use crate::event::{Asked, Reply};
+use crate::event::{CtlRequest, Reply};
 use crate::set::alarms::clean;
-use crate::set::front::Front;
 use crate::set::health::{DRAIN_WITHIN_MS, Phase, READY_WITHIN_MS};
+use crate::set::launcher::Launcher;
 use crate::set::{Daemon, Set};
 
 /// How long a survey waits for the daemons' pongs, in milliseconds.
@@ -90,8 +90,8 @@ fn answer(to: To, reply: Reply) {
     drop(to.send(reply));
 }
 
-impl<F: Front> Set<F> {
-    pub(crate) fn asked(&mut self, Asked { peer, ask, reply }: Asked) {
+impl<F: Launcher> Set<F> {
+    pub(crate) fn asked(&mut self, CtlRequest { peer, ask, reply }: CtlRequest) {
         if self.pending.surveys.len() + self.pending.restarts.len() >= MAX_PENDING {
             return answer(
                 reply,

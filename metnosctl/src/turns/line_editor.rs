@@ -13,7 +13,7 @@ const WORDS: [&str; 3] = ["/approvals", "/help", "/quit"];
 
 /// See the module.
 #[derive(Debug)]
-pub struct Lines;
+pub struct LineHelper;
 
 /// Whether the message goes on: its last line ends with a backslash, or a block is open.
 #[must_use]
@@ -38,13 +38,13 @@ pub fn joined(input: &str) -> String {
     lines.join("\n")
 }
 
-impl Validator for Lines {
+impl Validator for LineHelper {
     fn validate(&self, typed: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         Ok(if goes_on(typed.input()) { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
     }
 }
 
-impl Completer for Lines {
+impl Completer for LineHelper {
     type Candidate = String;
 
     fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
@@ -54,13 +54,13 @@ impl Completer for Lines {
     }
 }
 
-impl Hinter for Lines {
+impl Hinter for LineHelper {
     type Hint = String;
 }
 
-impl Highlighter for Lines {}
+impl Highlighter for LineHelper {}
 
-impl Helper for Lines {}
+impl Helper for LineHelper {}
 
 #[cfg(test)]
 mod tests {
