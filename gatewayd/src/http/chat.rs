@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use crate::http::documents::problem::Problem;
 use crate::http::documents::{
-    Chat, ChatAnswer, ChatChoice, ChatError, ChatProblem, ChatRequest as _, Chunk, ChunkChoice, Completion, Content,
-    Delta, Model, Models,
+    Chat, ChatAnswer, ChatChoice, ChatError, ChatProblem, Chunk, ChunkChoice, Completion, Content, Delta, Model,
+    Models, RequestDocument as _,
 };
 use crate::http::request::body;
 use crate::http::turns::record::value;

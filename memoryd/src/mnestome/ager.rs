@@ -10,7 +10,7 @@ use super::graph::{Mnestome, number, signed};
 use super::weight::{DECAYING_BELOW, FUSION_USES, SYNTHESIS_FROM, SYNTHESIS_USES, archival_due, decayed, use_days};
 use crate::error::{During, Result};
 use metnos_rank::lexicon;
-use metnos_rank::words::{stemmed, tongue, words};
+use metnos_rank::words::{language, stemmed, words};
 
 /// The most mnests that one pass looks at because they have crossed a threshold; the others wait for the next, so that a
 /// pass takes no longer when much crosses at once. A mnest that waits is decaying all the same: that is a question of
@@ -98,8 +98,8 @@ const MOST_BESIDE: u32 = 64;
 
 fn stems(text: &str) -> BTreeSet<String> {
     let heard = words(text);
-    let tongue = tongue(&heard);
-    heard.iter().filter(|word| !lexicon::is_stop(word)).map(|word| stemmed(word, tongue)).collect()
+    let language = language(&heard);
+    heard.iter().filter(|word| !lexicon::is_stop(word)).map(|word| stemmed(word, language)).collect()
 }
 
 /// How much of all their stems two texts share, in [0, 1].

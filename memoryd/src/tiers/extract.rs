@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::rc::Rc;
 
 use metnos_rank::lexicon;
-use metnos_rank::words::{stemmed, tongue, words};
+use metnos_rank::words::{language, stemmed, words};
 
 /// The longest sentence that is taken, in characters; a longer one is cut.
 pub const MAX_SENTENCE_CHARS: usize = 240;
@@ -40,8 +40,8 @@ impl Stems {
             Some(stems) => Rc::clone(stems),
             None => {
                 let heard = words(sentence);
-                let tongue = tongue(&heard);
-                let told = heard.iter().filter(|word| !lexicon::is_stop(word)).map(|word| stemmed(word, tongue));
+                let language = language(&heard);
+                let told = heard.iter().filter(|word| !lexicon::is_stop(word)).map(|word| stemmed(word, language));
                 let stems: Rc<[usize]> =
                     told.collect::<BTreeSet<String>>().into_iter().map(|s| self.number(s)).collect();
                 self.known.insert(sentence.to_owned(), Rc::clone(&stems));

@@ -197,7 +197,7 @@ impl Turn {
             "suspend-much" => vec![self.suspend(self.id, &"x".repeat(MAX_SUSPENDED_BYTES + 1)).await],
             "take-up-foreign" => vec![self.take_up(TurnId::new()).await],
             "take-up-nothing" => vec![self.take_up(self.id).await],
-            "asked-foreign" => vec![self.asked(TurnId::new()).await],
+            "asked-foreign" => vec![self.model_asked(TurnId::new()).await],
             "act-after-end" => self.act_after_end().await,
             "flood" => self.flood().await,
             "hold" => self.hold().await,
