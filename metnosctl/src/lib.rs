@@ -12,8 +12,8 @@
 //! directory · [`daemons::connection`] the way to the daemons · `up`, [`birth`], `down`, `status`, `daemon`, `doctor`,
 //! `ask`, `chat`, `run`, `executor` (and its [`executors::record`]), [`executors::switches`], `audit` (its [`audit::search`] and
 //! [`audit::proof`], and [`audit::witness`], which checks by itself), `mnest` (and [`memory::mnest_list`]),
-//! [`approvals::approval`], [`policy::check`], [`policy::replay`], [`policy::vaglio`], [`policy::constitution`], [`people`], [`people::secret`], [`models`], [`people::telegram`], [`people::automation`], [`policy::budget`], `memory`, `trace`, `bench` (and its [`bench::measure`]
-//! and [`bench::ephemeral`]), `spend`, `completions`, [`mod@schema`] the commands; [`backup`] alone reads an instance's files, as the
+//! [`approvals::approval`], [`policy::check`], [`policy::replay`], [`policy::vaglio`], [`policy::constitution`], [`people`], [`people::secret`], [`models`], [`people::telegram`], [`people::automation`], [`policy::budget`], `memory`, `trace`, [`mod@bench`],
+//! `spend`, `completions`, [`mod@schema`] the commands; [`backup`] alone reads an instance's files, as the
 //! owner who may.
 
 pub mod approvals;

@@ -10,8 +10,11 @@ use metnos_proto::doc::people::{
 };
 use metnos_proto::doc::vaglio::{ConstitutionReport, Proposal, TelosReport};
 use metnos_proto::doc::vault::{SecretGranted, SecretRemoved, SecretRow, SecretVersion, SecretWithdrawn};
+use metnos_quality::{NextFound, RecallFound, ReflexFound, RouteFound};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
+
+use crate::bench::Measured;
 
 /// A command, and the type of what it prints.
 pub struct Typed {
@@ -87,6 +90,10 @@ pub const TYPED: &[Typed] = &[
     document::<BudgetRestored>("budget restore"),
     document::<Vec<PrincipalLevel>>("autonomy show"),
     document::<LevelSet>("autonomy set"),
+    document::<Measured<RecallFound>>("bench recall"),
+    document::<Measured<NextFound>>("bench next"),
+    document::<Measured<ReflexFound>>("bench reflex"),
+    document::<Measured<RouteFound>>("bench route"),
 ];
 
 /// The schema of an error.

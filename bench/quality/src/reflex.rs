@@ -1,29 +1,26 @@
-//! `bench reflex` and `bench route`: how well words become calls, and how well they find the executors that fit, measured in this very
-//! process through the code that planner and memoryd use. They need no daemon, start none and touch no instance.
+//! `bench reflex`: how well words become calls, measured in this very process through the code that the planner uses.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::Instant;
 
 use metnos_proto::envelope::{Candidate, Envelope};
 use metnos_proto::executor::{Manifest, Schema};
 use metnos_proto::msg::common::{Channel, Lang};
-use metnos_rank::history::Past;
-use metnos_rank::lexical::{Catalogue, Fields};
-use metnos_rank::order::{Context, arguments, order};
 use metnos_reflex::{Repertoire, Reply};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::bench::{lines, malformed};
-use crate::error::{CtlError, Exit};
-use crate::instance::seeds::EXECUTORS;
-use crate::screen::Screen;
-use crate::screen::table::{Table, cell};
+use crate::file::{lines, malformed};
+use crate::{Failure, Report, three};
+
+/// An executor of a release: its name, and its files by path.
+pub type Executor = (&'static str, &'static [(&'static str, &'static [u8])]);
 
 /// The class of what changes nothing here.
 const READS: [&str; 2] = ["read", "net_read"];
-/// How many calls that went wrong are shown.
+/// How many calls that went wrong are shown to a person.
 const SHOWN: usize = 20;
 
 /// A line of `bench reflex`.
@@ -70,13 +67,47 @@ impl ReflexScore {
     }
 }
 
-/// `bench reflex`.
+/// How the reflex did.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReflexFound {
+    /// How many were read.
+    utterances: usize,
+    /// Among how many executors.
+    executors: usize,
+    /// The share that became the right calls, or rightly none.
+    accuracy: f64,
+    /// The share whose executor was right, whatever its arguments.
+    executor_accuracy: f64,
+    /// Called, though abstaining was right, or another executor was, or other arguments.
+    wrong_calls: usize,
+    /// Those of them that change something.
+    wrong_calls_with_effects: usize,
+    /// How many became no call.
+    abstentions: usize,
+    /// Those of them that there was something to call for.
+    missed: usize,
+    /// How long an utterance took, in microseconds.
+    latency_us: ReflexLatency,
+    /// What went wrong, a sentence each.
+    told: Vec<String>,
+}
+
+/// How long an utterance took, in microseconds.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReflexLatency {
+    /// Half of them took less.
+    p50: f64,
+    /// 99 of 100 took less.
+    p99: f64,
+}
+
+/// Measures the reflex on a file of utterances, among the executors in a folder, or else those of this release.
 ///
 /// # Errors
 /// When a file is not of its form.
-pub fn reflex(screen: &mut Screen, file: &Path, catalog: Option<&Path>) -> Result<Exit, CtlError> {
+pub fn reflex(file: &Path, catalog: Option<&Path>, release: &[Executor]) -> Result<Report<ReflexFound>, Failure> {
     let candidates = match catalog {
-        None => shipped()?,
+        None => shipped(release)?,
         Some(folder) => of_folder(folder)?,
     };
     let effects: HashMap<String, bool> =
@@ -95,7 +126,42 @@ pub fn reflex(screen: &mut Screen, file: &Path, catalog: Option<&Path>) -> Resul
         mark(&mut heard, &one, &reply, &effects);
         Ok(())
     })?;
-    tell_reflex(screen, &heard, effects.len())
+    Ok(report(heard, effects.len()))
+}
+
+fn report(heard: ReflexScore, executors: usize) -> Report<ReflexFound> {
+    let document = ReflexFound {
+        utterances: heard.utterances,
+        executors,
+        accuracy: heard.share(heard.right),
+        executor_accuracy: heard.share(heard.right_executor),
+        wrong_calls: heard.wrong,
+        wrong_calls_with_effects: heard.wrong_effects,
+        abstentions: heard.abstained,
+        missed: heard.missed,
+        latency_us: ReflexLatency { p50: heard.point(50), p99: heard.point(99) },
+        told: heard.told,
+    };
+    let ReflexLatency { p50, p99 } = &document.latency_us;
+    let mut notes = vec![format!("an utterance took {p50} µs (median), {p99} µs (99 %) among {executors} executors")];
+    notes.extend(document.told.iter().take(SHOWN).cloned());
+    if document.told.len() > SHOWN {
+        notes.push(format!("… and {} more; `--json` has them all", document.told.len() - SHOWN));
+    }
+    Report {
+        heading: &["UTTERANCES", "ACCURACY", "EXECUTOR", "WRONG", "WITH EFFECTS", "ABSTAINED", "MISSED"],
+        rows: vec![vec![
+            document.utterances.to_string(),
+            three(document.accuracy),
+            three(document.executor_accuracy),
+            document.wrong_calls.to_string(),
+            document.wrong_calls_with_effects.to_string(),
+            document.abstentions.to_string(),
+            document.missed.to_string(),
+        ]],
+        notes,
+        document,
+    }
 }
 
 fn mark(heard: &mut ReflexScore, one: &Utterance, reply: &Reply, effects: &HashMap<String, bool>) {
@@ -152,49 +218,6 @@ fn fits(wanted: &[(String, Map<String, Value>)], calls: &[(&str, &Value)]) -> bo
         && wanted.iter().zip(calls).all(|((name, wanted), (called, made))| name == called && same(wanted, made))
 }
 
-fn tell_reflex(screen: &mut Screen, heard: &ReflexScore, executors: usize) -> Result<Exit, CtlError> {
-    let document = json!({
-        "ok": true,
-        "utterances": heard.utterances,
-        "executors": executors,
-        "accuracy": heard.share(heard.right),
-        "executor_accuracy": heard.share(heard.right_executor),
-        "wrong_calls": heard.wrong,
-        "wrong_calls_with_effects": heard.wrong_effects,
-        "abstentions": heard.abstained,
-        "missed": heard.missed,
-        "latency_us": { "p50": heard.point(50), "p99": heard.point(99) },
-        "told": heard.told,
-    });
-    if screen.json() {
-        screen.document(&document)?;
-        return Ok(Exit::Done);
-    }
-    let mut table = Table::new(&["UTTERANCES", "ACCURACY", "EXECUTOR", "WRONG", "WITH EFFECTS", "ABSTAINED", "MISSED"]);
-    table.row(vec![
-        cell(heard.utterances.to_string()),
-        cell(format!("{:.3}", heard.share(heard.right))),
-        cell(format!("{:.3}", heard.share(heard.right_executor))),
-        cell(heard.wrong.to_string()),
-        cell(heard.wrong_effects.to_string()),
-        cell(heard.abstained.to_string()),
-        cell(heard.missed.to_string()),
-    ]);
-    table.show(screen, 0)?;
-    screen.line(&format!(
-        "an utterance took {} µs (median), {} µs (99 %) among {executors} executors",
-        heard.point(50),
-        heard.point(99)
-    ))?;
-    for one in heard.told.iter().take(SHOWN) {
-        screen.line(&crate::screen::escape::line(one))?;
-    }
-    if heard.told.len() > SHOWN {
-        screen.line(&format!("… and {} more; `--json` has them all", heard.told.len() - SHOWN))?;
-    }
-    Ok(Exit::Done)
-}
-
 /// What a planner is shown of an executor.
 fn candidate(manifest: &[u8], schema: &[u8]) -> Result<Candidate, String> {
     let manifest = Manifest::parse(manifest).map_err(|error| error.to_string())?;
@@ -216,22 +239,20 @@ fn candidate(manifest: &[u8], schema: &[u8]) -> Result<Candidate, String> {
 }
 
 /// The executors of this release that planners are offered.
-fn shipped() -> Result<Vec<Candidate>, CtlError> {
-    let broken = |name: &str, why: String| {
-        CtlError::failed(format!("the executor {name} of this release"), why, "install Metnos anew")
-    };
-    let of = |(name, parts): &(&str, &[(&str, &[u8])])| {
+fn shipped(release: &[Executor]) -> Result<Vec<Candidate>, Failure> {
+    let of = |(name, parts): &Executor| {
         let part = |wanted: &str| parts.iter().find(|(path, _)| *path == wanted).map_or(&[][..], |(_, bytes)| *bytes);
-        candidate(part("manifest.toml"), part("schema.json")).map_err(|why| broken(name, why))
+        candidate(part("manifest.toml"), part("schema.json"))
+            .map_err(|why| Failure::new(format!("the executor {name} of this release"), why, "install Metnos anew"))
     };
-    let all: Vec<Candidate> = EXECUTORS.iter().map(of).collect::<Result<_, _>>()?;
+    let all: Vec<Candidate> = release.iter().map(of).collect::<Result<_, _>>()?;
     Ok(all.into_iter().filter(|one| one.offered).collect())
 }
 
 /// The executors in the folders of a folder that planners are offered.
-fn of_folder(folder: &Path) -> Result<Vec<Candidate>, CtlError> {
+fn of_folder(folder: &Path) -> Result<Vec<Candidate>, Failure> {
     let unreadable = |place: &Path, why: String| {
-        CtlError::failed(
+        Failure::new(
             format!("reading {}", place.display()),
             why,
             "name a folder of executors: NAME/manifest.toml and NAME/schema.json",
@@ -272,136 +293,4 @@ fn envelope(candidates: Vec<Candidate>) -> Envelope {
         named: Vec::new(),
         home: metnos_proto::envelope::Home::default(),
     }
-}
-
-/// A line of `bench route`: a catalogue, a query, or both.
-#[derive(Debug, Deserialize)]
-struct RouteLine {
-    #[serde(default)]
-    query: Option<String>,
-    #[serde(default)]
-    catalog: Option<Value>,
-    #[serde(default)]
-    tools: Option<Vec<Tool>>,
-    #[serde(default)]
-    relevant: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Tool {
-    name: String,
-    #[serde(default)]
-    description: String,
-    #[serde(default)]
-    examples: Vec<String>,
-    #[serde(default)]
-    schema: Value,
-}
-
-/// Tools, read once.
-struct ToolSet {
-    names: Vec<String>,
-    catalogue: Catalogue,
-}
-
-impl ToolSet {
-    fn of(tools: &[Tool]) -> Self {
-        let told: Vec<String> = tools.iter().map(|tool| arguments(&tool.schema)).collect();
-        let fields: Vec<Fields<'_>> = tools
-            .iter()
-            .zip(&told)
-            .map(|(tool, arguments)| Fields {
-                name: &tool.name,
-                summary: &tool.description,
-                examples: &tool.examples,
-                arguments,
-            })
-            .collect();
-        Self { names: tools.iter().map(|tool| tool.name.clone()).collect(), catalogue: Catalogue::of(&fields) }
-    }
-}
-
-/// How a file of queries went: recall at 1, 5 and 16, and the reciprocal rank of the first that is relevant.
-#[derive(Debug, Default)]
-struct RouteScore {
-    queries: usize,
-    /// Queries without anything relevant among their tools.
-    skipped: usize,
-    sums: [f64; 4],
-}
-
-impl RouteScore {
-    #[allow(clippy::cast_precision_loss, reason = "numbers of tools")]
-    fn add(&mut self, found: &[&str], relevant: &[&String]) {
-        self.queries += 1;
-        let hits = |depth: usize| {
-            relevant.iter().filter(|name| found.iter().take(depth).any(|one| *one == name.as_str())).count() as f64
-        };
-        for (sum, depth) in self.sums.iter_mut().zip([1, 5, 16]) {
-            *sum += hits(depth) / relevant.len() as f64;
-        }
-        let first = found.iter().position(|one| relevant.iter().any(|name| name.as_str() == *one));
-        self.sums[3] += first.map_or(0.0, |place| 1.0 / (place as f64 + 1.0));
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "numbers of queries")]
-    fn means(&self) -> [f64; 4] {
-        self.sums.map(|sum| sum / self.queries.max(1) as f64)
-    }
-}
-
-/// `bench route`.
-///
-/// # Errors
-/// When the file is not of its form, or names a catalogue that no line before has defined.
-pub fn route(screen: &mut Screen, file: &Path, learn: bool) -> Result<Exit, CtlError> {
-    let mut offers: BTreeMap<String, ToolSet> = BTreeMap::new();
-    // The past of each catalogue is its own: names of one say nothing of another's.
-    let mut pasts: BTreeMap<String, Context> = BTreeMap::new();
-    let mut routed = RouteScore::default();
-    lines(file, |number, text| {
-        let line: RouteLine = serde_json::from_str(text).map_err(|error| malformed(file, number, error))?;
-        let id = line.catalog.as_ref().map(crate::bench::spelled).unwrap_or_default();
-        if let Some(tools) = &line.tools {
-            offers.insert(id.clone(), ToolSet::of(tools));
-        }
-        let Some(query) = &line.query else { return Ok(()) };
-        let unknown =
-            || malformed(file, number, format!("no line before it has defined the catalogue `{id}` with its `tools`"));
-        let offer = offers.get(&id).ok_or_else(unknown)?;
-        let names: Vec<&str> = offer.names.iter().map(String::as_str).collect();
-        let relevant: Vec<&String> = line.relevant.iter().filter(|name| names.contains(&name.as_str())).collect();
-        if relevant.is_empty() {
-            routed.skipped += 1;
-            return Ok(());
-        }
-        let context = pasts.entry(id).or_default();
-        let found: Vec<&str> =
-            order(query, &offer.catalogue, &names, context).into_iter().map(|at| names[at]).collect();
-        routed.add(&found, &relevant);
-        if learn {
-            context.past.add(&Past { asked: query.clone(), used: line.relevant.clone() });
-        }
-        Ok(())
-    })?;
-    let [at_1, at_5, at_16, rank] = routed.means();
-    if screen.json() {
-        screen.document(&json!({
-            "ok": true, "queries": routed.queries, "skipped": routed.skipped, "learn": learn, "recall_at_1": at_1,
-            "recall_at_5": at_5, "recall_at_16": at_16, "mrr": rank,
-        }))?;
-        return Ok(Exit::Done);
-    }
-    let mut table = Table::new(&["QUERIES", "RECALL@1", "RECALL@5", "RECALL@16", "MRR"]);
-    let mut row = vec![cell(routed.queries.to_string())];
-    row.extend([at_1, at_5, at_16, rank].map(|mean| cell(format!("{mean:.3}"))));
-    table.row(row);
-    table.show(screen, 0)?;
-    if routed.skipped > 0 {
-        screen.line(&format!(
-            "{} queries have nothing relevant among their tools and were not counted",
-            routed.skipped
-        ))?;
-    }
-    Ok(Exit::Done)
 }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::bench::spelled;
+use crate::file::spelled;
 
 /// How one question went: recall@5, recall@10, session hit@5, P@1, nDCG@10.
 pub type Marks = [f64; 5];
-/// Their names in a document.
-const NAMES: [&str; 5] = ["recall_at_5", "recall_at_10", "session_hit_at_5", "precision_at_1", "ndcg_at_10"];
 
 /// The turns of a conversation, as marking needs them.
 #[derive(Debug)]
@@ -61,11 +61,28 @@ impl Recall {
     }
 }
 
-/// The marks of a category.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Tally {
-    /// Questions asked.
+/// The means of some questions.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Recall")]
+pub struct RecallMeans {
+    /// How many.
     pub questions: usize,
+    /// The share of the evidence among the first five.
+    pub recall_at_5: f64,
+    /// The share of the evidence among the first ten.
+    pub recall_at_10: f64,
+    /// Whether one of the first five is of a session of the evidence.
+    pub session_hit_at_5: f64,
+    /// Whether the first is evidence.
+    pub precision_at_1: f64,
+    /// The normalised discounted cumulative gain of the first ten.
+    pub ndcg_at_10: f64,
+}
+
+/// The marks of a category.
+#[derive(Debug, Default)]
+struct Tally {
+    questions: usize,
     sums: Marks,
 }
 
@@ -77,19 +94,12 @@ impl Tally {
         }
     }
 
-    /// The means.
-    #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "numbers of questions")]
-    pub fn means(&self) -> Marks {
-        self.sums.map(|sum| sum / self.questions.max(1) as f64)
-    }
-
-    fn document(&self) -> Value {
-        let mut document = json!({ "questions": self.questions });
-        for (name, mean) in NAMES.iter().zip(self.means()) {
-            document[*name] = json!(mean);
-        }
-        document
+    fn means(&self) -> RecallMeans {
+        let [recall_at_5, recall_at_10, session_hit_at_5, precision_at_1, ndcg_at_10] =
+            self.sums.map(|sum| sum / self.questions.max(1) as f64);
+        let questions = self.questions;
+        RecallMeans { questions, recall_at_5, recall_at_10, session_hit_at_5, precision_at_1, ndcg_at_10 }
     }
 }
 
@@ -119,28 +129,15 @@ impl Quality {
         self.overall.questions
     }
 
-    /// Each category, then all.
-    #[must_use]
-    pub fn rows(&self) -> Vec<(&str, Tally)> {
-        let categories = self.categories.iter().map(|(name, tally)| (name.as_str(), *tally));
-        categories.chain([("overall", self.overall)]).collect()
+    /// The means of each category, by its name.
+    pub fn categories(&self) -> impl Iterator<Item = (&str, RecallMeans)> {
+        self.categories.iter().map(|(name, tally)| (name.as_str(), tally.means()))
     }
 
-    /// For programs.
+    /// The means of all questions.
     #[must_use]
-    pub fn document(&self, latency: &Latency) -> Value {
-        let categories: serde_json::Map<String, Value> =
-            self.categories.iter().map(|(name, tally)| (name.clone(), tally.document())).collect();
-        let [p50, p95, most] = latency.points();
-        json!({
-            "ok": true,
-            "conversations": self.conversations,
-            "turns": self.turns,
-            "skipped": self.skipped,
-            "overall": self.overall.document(),
-            "categories": categories,
-            "latency_us": { "p50": p50, "p95": p95, "max": most },
-        })
+    pub fn overall(&self) -> RecallMeans {
+        self.overall.means()
     }
 }
 
@@ -224,6 +221,7 @@ impl Next {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
@@ -250,18 +248,6 @@ mod tests {
         assert!((ndcg - (1.0 + 1.0 / 7_f64.log2()) / (1.0 + 1.0 / 3_f64.log2())).abs() < 1e-12);
         assert_eq!(of.marks(&names(&["c", "a"]), &of.evidence(&[json!("b")])), [0.0, 0.0, 1.0, 0.0, 0.0]);
         assert_eq!(of.marks(&[], &evidence), [0.0; 5]);
-    }
-
-    #[test]
-    fn means_are_told_by_category_and_over_all_questions() {
-        let mut quality = Quality::default();
-        quality.add("1", [1.0; 5]);
-        quality.add("1", [0.0; 5]);
-        quality.add("2", [1.0; 5]);
-        let document = quality.document(&Latency::default());
-        assert_eq!(document["categories"]["1"]["recall_at_5"], 0.5);
-        assert!((document["overall"]["ndcg_at_10"].as_f64().unwrap_or(0.0) - 2.0 / 3.0).abs() < 1e-12);
-        assert_eq!(quality.rows().last().map(|(name, tally)| (*name, tally.questions)), Some(("overall", 3)));
     }
 
     #[test]

@@ -8,17 +8,20 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use metnos_proto::control::{self, Drain, EdgeEnd, Go, Order, Report, Settings, Start};
 use metnos_proto::edge::{AskerEnd, Edge, PeerCred, RawEnd, Side};
 use metnos_proto::edges::CtlMemoryd;
+use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::memoryd::Rehearse;
+use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
 use metnos_proto::socket;
 
-use crate::error::CtlError;
+use crate::Failure;
 
 /// The daemon's program, beside this one.
 const PROGRAM: &str = "metnos-memoryd";
@@ -29,9 +32,39 @@ const WITHIN_MS: u64 = 10_000;
 /// As many calls as make a use-day unless configured otherwise.
 const CALLS_PER_USE_DAY: u32 = 50;
 
+/// memoryd's end for the time of a measurement.
+pub struct Memory {
+    client: BlockingClient<CtlMemoryd>,
+    _process: Ephemeral,
+}
+
+impl Memory {
+    /// Starts one.
+    ///
+    /// # Errors
+    /// When it does not become ready.
+    pub fn start() -> Result<Self, Failure> {
+        let process = Ephemeral::start()?;
+        Ok(Self { client: process.connect()?, _process: process })
+    }
+
+    /// Asks it, with what goes beside the word.
+    ///
+    /// # Errors
+    /// When it refuses, or its answer is no `T`.
+    pub fn ask<T: serde::de::DeserializeOwned>(&mut self, ask: Rehearse, beside: &[u8]) -> Result<T, Failure> {
+        let unreadable =
+            |why: String| Failure::new("the measurement", why, "a line may be too large: 16 MiB go at once");
+        let beside = Sealed::new(beside).map_err(|error| unreadable(error.to_string()))?;
+        let (_, [found]) = self.client.rehearse(TraceId::NONE, ask, [beside])?;
+        let bytes = found.read().map_err(|error| unreadable(error.to_string()))?;
+        serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))
+    }
+}
+
 /// The process and its folder.
 #[derive(Debug)]
-pub struct Ephemeral {
+struct Ephemeral {
     control: OwnedFd,
     child: Child,
     folder: Folder,
@@ -48,14 +81,15 @@ impl Drop for Folder {
     }
 }
 
-fn failed(why: impl ToString) -> CtlError {
+fn failed(why: impl ToString) -> Failure {
     let remedy = "metnosctl and the daemons belong into one directory; TMPDIR names a folder in which programs may run";
-    CtlError::failed("memoryd cannot be started for a measurement", why, remedy)
+    Failure::new("memoryd cannot be started for a measurement", why, remedy)
 }
 
 impl Folder {
     fn new(id: Option<u32>) -> io::Result<Self> {
-        let name = format!("metnos-bench-{}-{}", std::process::id(), crate::screen::human::now_ms());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let name = format!("metnos-bench-{}-{now}", std::process::id());
         let path = std::fs::canonicalize(std::env::temp_dir())?.join(name);
         // Fails where something lies there already, whatever it is.
         DirBuilder::new().mode(0o700).create(&path)?;
@@ -91,7 +125,7 @@ impl Ephemeral {
     /// # Errors
     /// When the program is missing, cannot be executed, or does not become ready.
     #[expect(clippy::wildcard_enum_match_arm, reason = "a build without attempts has one report fewer")]
-    pub fn start() -> Result<Self, CtlError> {
+    fn start() -> Result<Self, Failure> {
         let id = rustix::process::geteuid().is_root().then_some(UID);
         let folder = Folder::new(id).map_err(failed)?;
         let own = std::env::current_exe().map_err(failed)?;
@@ -112,7 +146,7 @@ impl Ephemeral {
         }
     }
 
-    fn start_word(&self) -> Result<Start, CtlError> {
+    fn start_word(&self) -> Result<Start, Failure> {
         let instance =
             self.folder.0.to_str().ok_or_else(|| failed("the folder for temporary files has an odd name"))?;
         Ok(Start {
@@ -138,11 +172,11 @@ impl Ephemeral {
         })
     }
 
-    fn tell(&self, order: &Order, fd: Option<OwnedFd>) -> Result<(), CtlError> {
+    fn tell(&self, order: &Order, fd: Option<OwnedFd>) -> Result<(), Failure> {
         control::send_owned(&self.control, order, fd).map_err(failed)
     }
 
-    fn hear(&self) -> Result<Report, CtlError> {
+    fn hear(&self) -> Result<Report, Failure> {
         let mut buffer = socket::buffer();
         let within = Duration::from_millis(WITHIN_MS);
         match control::receive_within::<Report>(self.control.as_fd(), &mut buffer, within).map_err(failed)? {
@@ -155,7 +189,7 @@ impl Ephemeral {
     ///
     /// # Errors
     /// When it is gone.
-    pub fn connect(&self) -> Result<BlockingClient<CtlMemoryd>, CtlError> {
+    fn connect(&self) -> Result<BlockingClient<CtlMemoryd>, Failure> {
         let (ours, theirs) = socket::pair().map_err(failed)?;
         let peer = Some(PeerCred { pid: std::process::id(), uid: rustix::process::getuid().as_raw() });
         let edge = CtlMemoryd::ID;
