@@ -12,7 +12,7 @@
 //! - [`perimeter`]: files, folders and programs that a call names
 //! - [`budget`]: what may be used up; [`vault`]: secrets; [`undo`]: the way back of an act; [`vaglio`]: proposals
 //! - [`chronicle`]: the signed heads; [`store`]: `policy.sqlite`
-//! - [`serve`]: the edges
+//! - [`serve`]: the edges; [`daemon`]: what is opened, and the order of the process
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
@@ -27,6 +27,7 @@ pub mod budget;
 pub mod calls;
 pub mod chronicle;
 pub mod clock;
+pub mod daemon;
 pub mod executors;
 pub mod house;
 pub mod key;

@@ -373,6 +373,18 @@ impl Policy {
         }
     }
 
+    /// Begins what goes on beside all asks, as long as policyd runs.
+    pub fn start_tasks(self: &Rc<Self>) {
+        let of = || Rc::clone(self);
+        tokio::task::spawn_local(of().keep_chain());
+        tokio::task::spawn_local(of().keep_sandbox());
+        tokio::task::spawn_local(of().keep_memory());
+        tokio::task::spawn_local(of().hear_sandbox());
+        tokio::task::spawn_local(of().keep_constitution());
+        tokio::task::spawn_local(of().keep_mind());
+        tokio::task::spawn_local(of().hear_mind());
+    }
+
     /// No call is begun any more; returns when none runs, or after `within`.
     pub async fn drain(&self, within: Duration) {
         self.draining.set(true);
@@ -386,7 +398,6 @@ impl Policy {
             }
         };
         let _ = tokio::time::timeout(within, quiet).await;
-        self.keep_all_used().await;
     }
 
     /// For `status`.

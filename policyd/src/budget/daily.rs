@@ -204,7 +204,7 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_count_is_there_at_the_next_start_and_does_not_go_down() {
         let folder = tempfile::tempdir().unwrap();
-        let opened = crate::store::Opened::open(folder.path(), &[1; 32]).unwrap();
+        let mut opened = crate::store::Opened::open(folder.path(), &[1; 32]).unwrap();
         assert!(opened.house.daily.borrow().0.is_empty());
         let store = opened.start().unwrap();
         let written = |calls, bytes| Written { day: 7, calls, bytes };

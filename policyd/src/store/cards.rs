@@ -258,7 +258,7 @@ mod tests {
         store.card(card("b"), 0).await.unwrap();
         assert!(store.card(card("a"), 0).await.is_err(), "a name is used once");
         drop(store);
-        let opened = reopened(folder.path());
+        let mut opened = reopened(folder.path());
         assert_eq!(opened.words.cards, [card("a"), card("b")]);
         let store = opened.start().unwrap();
         let digest = card("a").digest().to_string();
@@ -316,7 +316,7 @@ mod tests {
         let codes = Enrolled { wrong: 3, ..Enrolled::new(vec![7; 20]) };
         store.codes(Some(codes.clone())).await.unwrap();
         drop(store);
-        let opened = reopened(folder.path());
+        let mut opened = reopened(folder.path());
         assert_eq!((opened.words.grants.clone(), opened.words.codes.clone()), (vec![grant], Some(codes)));
         let store = opened.start().unwrap();
         assert!(store.revoke("a".into()).await.unwrap());

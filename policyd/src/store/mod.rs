@@ -197,7 +197,8 @@ pub struct Store {
 /// The database, opened and checked, before its thread is started.
 #[derive(Debug)]
 pub struct Opened {
-    connection: Connection,
+    /// Until the thread has it.
+    connection: Option<Connection>,
     /// Every executor in it, by name and version.
     pub rows: Vec<Row>,
     /// The cards, stored words and codes in it.
@@ -231,18 +232,18 @@ impl Opened {
         let (switches, strikes) = (switches::load(&connection)?, failure_limit::load(&connection)?);
         let last_anchor = heads::last(&connection)?;
         let house = House::load(&connection, &key::kept(folder, vault::KEY_FILE)?)?;
-        Ok(Self { connection, rows, words, switches, strikes, last_anchor, house })
+        Ok(Self { connection: Some(connection), rows, words, switches, strikes, last_anchor, house })
     }
 
     /// Starts the thread, and waits until it runs: what a thread needs to begin, a filter that comes
     /// afterwards may forbid. Call it where new threads inherit the rest of the lock.
     ///
     /// # Errors
-    /// [`StoreError::Gone`] when there is no thread to be had.
-    pub fn start(self) -> Result<Store, StoreError> {
+    /// [`StoreError::Gone`] when there is no thread to be had, or it was started before.
+    pub fn start(&mut self) -> Result<Store, StoreError> {
         let (work, mut waiting) = mpsc::channel::<Work>(MAX_WAITING);
         let (begun, beginning) = std::sync::mpsc::sync_channel::<()>(1);
-        let mut connection = self.connection;
+        let mut connection = self.connection.take().ok_or(StoreError::Gone)?;
         let thread = std::thread::Builder::new().name("registry".to_owned()).spawn(move || {
             let _ = begun.send(());
             while let Some(task) = waiting.blocking_recv() {

@@ -161,7 +161,7 @@ mod tests {
     fn reopened(folder: &std::path::Path) -> Store {
         for _ in 0..200 {
             match Opened::open(folder, &KEY) {
-                Ok(opened) => return opened.start().unwrap(),
+                Ok(mut opened) => return opened.start().unwrap(),
                 Err(_) => std::thread::sleep(std::time::Duration::from_millis(5)),
             }
         }

@@ -133,6 +133,7 @@ fn an_orderly_end_gives_back_what_was_only_written_down_ahead() {
             ran(read(&owner).await);
         }
         world.policy.drain(std::time::Duration::from_secs(1)).await;
+        world.policy.keep_all_used().await;
     });
     run(async {
         let world = world(folder.path()).await;

@@ -106,6 +106,7 @@ impl World {
         house.open_files(&workspace).unwrap();
         let (rows, words, last_anchor) = (opened.rows.clone(), opened.words.clone(), opened.last_anchor);
         let switches = (opened.switches.clone(), opened.strikes.clone());
+        let store = opened.start().unwrap();
         let setting = Setting {
             places: Places::of_instance(INSTANCE),
             owner_uid: OWNER,
@@ -126,7 +127,7 @@ impl World {
         let policy = Policy::new(
             setting,
             key,
-            opened.start().unwrap(),
+            store,
             rows,
             Box::new(StillClock(Rc::clone(&clock))),
             Peers {
@@ -168,13 +169,7 @@ impl World {
 
     /// What the daemon does of its own accord.
     pub fn keep(&self) {
-        tokio::task::spawn_local(Rc::clone(&self.policy).keep_chain());
-        tokio::task::spawn_local(Rc::clone(&self.policy).keep_sandbox());
-        tokio::task::spawn_local(Rc::clone(&self.policy).keep_memory());
-        tokio::task::spawn_local(Rc::clone(&self.policy).hear_sandbox());
-        tokio::task::spawn_local(Rc::clone(&self.policy).keep_constitution());
-        tokio::task::spawn_local(Rc::clone(&self.policy).keep_mind());
-        tokio::task::spawn_local(Rc::clone(&self.policy).hear_mind());
+        self.policy.start_tasks();
     }
 
     pub async fn start_memory(&self, generation: u32) {
