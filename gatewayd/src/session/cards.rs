@@ -22,10 +22,6 @@ use super::{Door, reattach};
 
 /// How often the planner is asked to go on with a turn, when it went away over it.
 pub const RESUME_TRIES: u32 = 3;
-/// The most cards for which it is remembered who was shown them.
-pub const MAX_CARDS: usize = 64;
-/// In how many places one card is shown at most, so that all of them hear what became of it.
-pub const MAX_PLACES: usize = 8;
 /// How long a turn that is put aside waits for what policyd has said before it.
 pub const HEARD_OUT: Duration = Duration::from_secs(1);
 
@@ -37,24 +33,17 @@ impl Door {
             match note {
                 door_policyd::Note::CardWaits(card) => self.card_waits(card),
                 door_policyd::Note::CardSettled(settled) => self.card_settled(settled),
-                door_policyd::Note::Revoked(revoked) => {
-                    self.revocations.borrow().iter().for_each(|hear| hear(&revoked.principal));
-                }
-                door_policyd::Note::OwnersCard(card) => {
-                    self.owners_cards.borrow().iter().for_each(|hear| hear(&card));
-                }
-                door_policyd::Note::OwnerNotice(told) => {
-                    self.owners_news.borrow().iter().for_each(|hear| hear(&told));
-                }
+                door_policyd::Note::Revoked(revoked) => self.listeners.revoked(&revoked),
+                door_policyd::Note::OwnersCard(card) => self.listeners.owners_card(&card),
+                door_policyd::Note::OwnerNotice(told) => self.listeners.news(&told),
             }
         }
     }
 
     /// Only the session that opened the turn sees its card; a turn that is not open here has none.
     fn card_waits(&self, card: CardWaits) {
-        if let Some(handle) = self.turns.borrow().get(&card.turn) {
-            self.queue(handle, 0, Item::Card(card));
-        }
+        let turn = card.turn;
+        self.turns.with(turn, |handle| self.turns.queue(handle, 0, Item::Card(card)));
     }
 
     /// The cards of somebody that wait for an answer, as policyd shows them.
@@ -72,33 +61,16 @@ impl Door {
 
     /// Remembers who was shown a card, so that he hears what became of it; whether there was room for one more.
     pub(crate) fn was_shown(&self, id: &str, sink: Rc<dyn NoteSink>) -> bool {
-        let mut cards = self.cards.borrow_mut();
-        cards.retain(|_, ears| {
-            ears.retain(|sink| sink.is_open());
-            !ears.is_empty()
-        });
-        if cards.len() >= MAX_CARDS && !cards.contains_key(id) {
-            return false;
-        }
-        let ears = cards.entry(id.to_owned()).or_default();
-        // A card that was added to is shown to the same ear again.
-        if ears.iter().any(|other| Rc::ptr_eq(other, &sink)) {
-            return true;
-        }
-        let has_room = ears.len() < MAX_PLACES;
-        if has_room {
-            ears.push(sink);
-        }
-        has_room
+        self.shown.add(id, sink)
     }
 
     /// Whether somebody who is still there was shown this card.
     pub(crate) fn is_shown(&self, id: &str) -> bool {
-        self.cards.borrow().get(id).is_some_and(|ears| ears.iter().any(|sink| sink.is_open()))
+        self.shown.has(id)
     }
 
     fn card_settled(self: &Rc<Self>, settled: CardSettled) {
-        let ears = self.cards.borrow_mut().remove(&settled.id).unwrap_or_default();
+        let ears = self.shown.take(&settled.id);
         let door = Rc::clone(self);
         tokio::task::spawn_local(async move {
             for sink in &ears {
@@ -125,7 +97,7 @@ impl Door {
     }
 
     async fn greet_policyd(&self) {
-        let sender = format!("uid:{}", self.owner_uid.get().unwrap_or(0));
+        let sender = format!("uid:{}", self.sessions.owner_uid().unwrap_or(0));
         let identify = Identify { channel: Channel::Cli, sender, lang: None, spoke: None };
         if let Err(error) = self.peers.policyd.identify(TraceId::NONE, identify, []).await {
             tracing::debug!(%error, "policyd did not hear that the door is there");
@@ -146,10 +118,10 @@ impl Door {
     /// Has the planner go on with the turn that waited for this card, if one did.
     pub(super) async fn resume(self: Rc<Self>, settled: CardSettled, shown: Option<Rc<dyn NoteSink>>) {
         let turn = settled.turn;
-        if self.turns.borrow().contains_key(&turn) {
-            return self.is_early(settled);
+        if self.turns.is_open(turn) {
+            return self.turns.keep_early(settled);
         }
-        let parked = self.parked.borrow_mut().remove(&turn);
+        let parked = self.turns.take_parked(turn);
         // Of a turn that another door has put aside, the journal says who had opened it.
         let heir = match &parked {
             Some(_) => None,
@@ -157,7 +129,7 @@ impl Door {
         };
         // It may have been taken back meanwhile.
         if self.has_turn(turn) {
-            self.is_early(settled);
+            self.turns.keep_early(settled);
             return self.wake(turn);
         }
         let parked = parked.unwrap_or_else(|| Parked {
@@ -170,7 +142,7 @@ impl Door {
         });
         let Parked { session, trace, lang, sink, said } = parked;
         let (relay, handle) = Relay::new(&self, session, (turn, trace, lang), sink, said);
-        self.enter(turn, handle);
+        self.turns.enter(turn, handle);
         let planner = &self.peers.planner;
         let mut resumed = planner.resume_turn(trace, ResumeTurn { turn, acts: settled.acts.clone() }, []).await;
         for _ in 1..RESUME_TRIES {
@@ -180,29 +152,19 @@ impl Door {
         }
         match resumed {
             Ok((_, [told])) => {
-                self.set_generation(turn, *planner.generations().borrow());
+                self.turns.set_generation(turn, *planner.generations().borrow());
                 self.resumed(relay, &told, heir).await;
             }
             Err(error) => {
                 tracing::info!(%turn, %error, "no turn goes on after this card");
-                self.leave(turn);
+                self.turns.leave(turn);
             }
         }
     }
 
-    /// It was answered before the turn was put aside; a turn that ends otherwise has no use for it.
-    fn is_early(&self, settled: CardSettled) {
-        let mut early = self.early.borrow_mut();
-        early.retain(|turn, _| self.turns.borrow().contains_key(turn));
-        early.insert(settled.turn, settled);
-    }
-
     /// Goes on with a turn that is put aside, if the answer to its card has come.
     pub(super) fn wake(self: &Rc<Self>, turn: TurnId) {
-        if !self.parked.borrow().contains_key(&turn) && self.turns.borrow().contains_key(&turn) {
-            return;
-        }
-        let Some(settled) = self.early.borrow_mut().remove(&turn) else { return };
+        let Some(settled) = self.turns.take_early(turn) else { return };
         let door = Rc::clone(self);
         let resumed: std::pin::Pin<Box<dyn Future<Output = ()>>> =
             Box::pin(async move { door.resume(settled, None).await });

@@ -5,27 +5,26 @@
 //! [`voice`] is what the door needs to know of a channel, [`say`] what is the same on all of them, and [`serve`] the
 //! channel of the terminal.
 
-pub mod cards;
-mod models;
 pub mod reattach;
+pub mod cards;
+mod health;
+mod listeners;
 pub mod relay;
 pub mod router;
 pub mod say;
 pub mod serve;
-pub mod speaker;
+mod sessions;
+mod shown;
+mod turns;
 mod undo;
+pub mod speaker;
 
-#[cfg(test)]
-mod cards_tests;
-#[cfg(test)]
-mod reattach_tests;
 #[cfg(test)]
 pub(crate) mod stage;
 #[cfg(test)]
 mod tests;
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::rc::Rc;
 
@@ -34,15 +33,18 @@ use metnos_proto::edge::AnswererEnd;
 use metnos_proto::edges::{CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolicyd, ctl_door};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::{Client, Closed};
-use metnos_proto::msg::common::{Channel, Lang};
+use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::door::DoorReport;
 use metnos_proto::msg::planner::CancelTurn;
-use metnos_proto::msg::policyd::{CardSettled, OwnerNotice, OwnersCard};
-use tokio::sync::watch;
+use metnos_proto::msg::policyd::{OwnerNotice, OwnersCard};
 
 use crate::hooks::registry::Hooks;
-use relay::Handle;
-use speaker::NoteSink;
+use reattach::Takeover;
+use health::Health;
+use listeners::Listeners;
+use sessions::Sessions;
+use shown::ShownCards;
+use turns::Turns;
 
 /// The most sessions of users that are not the owner, together and of one.
 pub const MAX_OTHERS: u32 = 32;
@@ -70,59 +72,20 @@ pub struct Peers {
     pub mind: Rc<Client<DoorMind>>,
 }
 
-/// The door.
+/// The door: it only sequences its parts.
 pub struct Door {
     peers: Peers,
-    turns: RefCell<HashMap<TurnId, Handle>>,
-    /// How many turns are open, for whoever waits for the last.
-    count: watch::Sender<usize>,
-    turns_total: Cell<u64>,
-    sessions: Cell<u32>,
-    next_session: Cell<u64>,
-    /// Bytes of answers that wait for their sessions or for the journal.
-    held: Cell<usize>,
-    /// Turns that wait for the answer to a card.
-    parked: RefCell<HashMap<TurnId, relay::Parked>>,
-    /// Answers that came before their turn was put aside.
-    early: RefCell<HashMap<TurnId, CardSettled>>,
-    /// Who was shown which card.
-    cards: RefCell<HashMap<String, Vec<Rc<dyn NoteSink>>>>,
-    /// What mind says of the models, as last heard.
-    models: RefCell<models::Models>,
-    /// Where the door listens, or why it does not.
-    http: RefCell<String>,
-    /// Who wants to hear that somebody is a stranger again.
-    revocations: RefCell<Vec<OnRevoked>>,
-    /// Who passes on what the owner must know.
-    owners_news: RefCell<Vec<OnNotice>>,
-    /// Who shows the owner what others ask for.
-    owners_cards: RefCell<Vec<OnCard>>,
-    /// How the bot does, in a line; empty when there is none.
-    telegram: RefCell<String>,
+    turns: Turns,
+    sessions: Sessions,
+    shown: ShownCards,
+    listeners: Listeners,
+    health: Health,
+    takeover: Takeover,
     /// Where the bot's token is kept.
     token: RefCell<Result<SecretFile, String>>,
     /// What fires without a person.
     hooks: RefCell<Rc<Hooks>>,
-    /// Whose instance it is, and how many sessions each other user has.
-    owner_uid: Cell<Option<u32>>,
-    others: RefCell<BTreeMap<u32, u32>>,
-    /// Set when the daemon is to end: no further turn is opened.
-    is_draining: Cell<bool>,
-    /// Who hears turns of a door before this one, by channel.
-    adopts: RefCell<BTreeMap<Channel, reattach::Reattach>>,
-    /// Whether it is known which there are.
-    found: watch::Sender<bool>,
-    turn_within_ms: u64,
 }
-
-/// Hears that a principal is a stranger again.
-type OnRevoked = Box<dyn Fn(&str)>;
-
-/// Hears what the owner must know.
-type OnNotice = Box<dyn Fn(&OwnerNotice)>;
-
-/// Hears of a card that is the owner's to decide.
-type OnCard = Box<dyn Fn(&OwnersCard)>;
 
 /// One session at the terminal.
 pub struct Session {
@@ -140,73 +103,40 @@ impl Door {
     pub fn new(peers: Peers, turn_within_ms: u64) -> Rc<Self> {
         Rc::new(Self {
             peers,
-            turns: RefCell::default(),
-            count: watch::Sender::new(0),
-            turns_total: Cell::new(0),
-            sessions: Cell::new(0),
-            next_session: Cell::new(0),
-            held: Cell::new(0),
-            parked: RefCell::default(),
-            early: RefCell::default(),
-            cards: RefCell::default(),
-            models: RefCell::default(),
-            http: RefCell::new("off".to_owned()),
-            revocations: RefCell::default(),
-            owners_news: RefCell::default(),
-            owners_cards: RefCell::default(),
-            telegram: RefCell::default(),
+            turns: Turns::new(turn_within_ms),
+            sessions: Sessions::default(),
+            shown: ShownCards::default(),
+            listeners: Listeners::default(),
+            health: Health::default(),
+            takeover: Takeover::default(),
             token: RefCell::new(Err("the door has no file for it".to_owned())),
             hooks: RefCell::new(Rc::new(Hooks::new(Err("the door has no folder for secrets".to_owned())))),
-            is_draining: Cell::new(false),
-            adopts: RefCell::default(),
-            found: watch::Sender::new(false),
-            owner_uid: Cell::new(None),
-            others: RefCell::default(),
-            turn_within_ms,
         })
     }
 
     /// Sessions of this user and of root are the owner's; all others together have few places, and none of his.
     pub fn belongs_to(&self, uid: u32) {
-        self.owner_uid.set(Some(uid));
-    }
-
-    fn take_place_of(&self, uid: u32) -> bool {
-        let mut others = self.others.borrow_mut();
-        let (all, his) = (others.values().sum::<u32>(), others.get(&uid).copied().unwrap_or(0));
-        let has_room = all < MAX_OTHERS && his < MAX_OF_ONE;
-        if has_room {
-            others.insert(uid, his + 1);
-        }
-        has_room
-    }
-
-    fn leave_place_of(&self, uid: u32) {
-        let mut others = self.others.borrow_mut();
-        match others.get_mut(&uid) {
-            Some(his) if *his > 1 => *his -= 1,
-            Some(_) | None => drop(others.remove(&uid)),
-        }
+        self.sessions.belong_to(uid);
     }
 
     /// Has `hear` called with each principal that is a stranger again: a channel tells him nothing more.
     pub fn on_revoked(&self, hear: impl Fn(&str) + 'static) {
-        self.revocations.borrow_mut().push(Box::new(hear));
+        self.listeners.on_revoked(hear);
     }
 
     /// Has `hear` called with what the owner must know, and the names under which he is to hear it.
     pub fn on_news(&self, hear: impl Fn(&OwnerNotice) + 'static) {
-        self.owners_news.borrow_mut().push(Box::new(hear));
+        self.listeners.on_news(hear);
     }
 
     /// Has `show` called with each card of somebody else's that is the owner's to decide.
     pub fn on_owners_card(&self, show: impl Fn(&OwnersCard) + 'static) {
-        self.owners_cards.borrow_mut().push(Box::new(show));
+        self.listeners.on_owners_card(show);
     }
 
     /// Notes where the door listens, or why it does not, for `status`.
     pub fn listens(&self, where_or_why: String) {
-        *self.http.borrow_mut() = where_or_why;
+        self.health.http_is(where_or_why);
     }
 
     /// Starts what runs beside the sessions: routing the planner's notes, and asking mind for its health
@@ -222,29 +152,16 @@ impl Door {
     /// Serves one session until it is gone; its turns are cancelled then.
     pub fn session(self: &Rc<Self>, end: AnswererEnd<CtlDoor>) -> impl Future<Output = Closed> + use<> {
         let door = Rc::clone(self);
-        let count = door.sessions.get();
-        let uid = end.peer().map(|peer| peer.uid);
-        let other = uid.filter(|uid| self.owner_uid.get().is_some_and(|owner| owner != *uid && *uid != 0));
-        let room_of_others = other.is_none_or(|uid| door.take_place_of(uid));
-        let has_room = room_of_others && count < MAX_SESSIONS + MAX_TURNED_AWAY;
-        if has_room {
-            door.sessions.set(count + 1);
-        }
+        let place = self.sessions.enter(end.peer().map(|peer| peer.uid));
         async move {
-            if !has_room {
-                if let (Some(uid), true) = (other, room_of_others) {
-                    door.leave_place_of(uid);
-                }
+            let Some(place) = place else {
                 tracing::warn!("a session was closed unheard: there are too many");
                 return Closed::Gone;
-            }
-            let (number, is_turned_away) = (door.number(), count >= MAX_SESSIONS);
+            };
+            let (number, is_turned_away) = (door.number(), place.is_turned_away);
             let session = Rc::new(Session { door: Rc::clone(&door), number, is_turned_away, opening: Rc::default() });
             let closed = ctl_door::serve(end, session).await;
-            door.sessions.set(door.sessions.get().saturating_sub(1));
-            if let Some(uid) = other {
-                door.leave_place_of(uid);
-            }
+            door.sessions.leave(&place);
             door.cancel_turns_of(number);
             closed
         }
@@ -253,13 +170,14 @@ impl Door {
     /// What it is doing.
     #[must_use]
     pub fn report(&self) -> DoorReport {
+        let (turns, turns_total) = self.turns.numbers();
         DoorReport {
-            sessions: self.sessions.get(),
-            turns: u32::try_from(self.turns.borrow().len()).unwrap_or(u32::MAX),
-            turns_total: self.turns_total.get(),
+            sessions: self.sessions.count(),
+            turns,
+            turns_total,
             models: self.models_in(Lang::En),
-            http: self.http.borrow().clone(),
-            telegram: self.telegram.borrow().clone(),
+            http: self.health.http(),
+            telegram: self.health.telegram(),
         }
     }
 
@@ -270,7 +188,7 @@ impl Door {
 
     /// Notes how the bot does, in a line.
     pub fn telegram_is(&self, line: &str) {
-        line.clone_into(&mut self.telegram.borrow_mut());
+        self.health.telegram_is(line);
     }
 
     /// Keeps the secrets of the webhooks; one that is not set up any more loses its own.
@@ -297,24 +215,23 @@ impl Door {
 
     /// Opens no further turn, and waits until the last one has ended.
     pub async fn drain(&self) {
-        self.is_draining.set(true);
-        let mut count = self.count.subscribe();
-        // The sender lives in `self`, so this cannot fail.
-        let _ = count.wait_for(|count| *count == 0).await;
+        self.turns.drain().await;
     }
 
     /// Whether this turn goes on at this door, or waits here for a card.
     pub fn has_turn(&self, turn: TurnId) -> bool {
-        self.turns.borrow().contains_key(&turn) || self.parked.borrow().contains_key(&turn)
+        self.turns.has(turn)
     }
 
-    fn turns_of(&self, session: u64) -> Vec<TurnId> {
-        self.turns.borrow().iter().filter(|(_, handle)| handle.session == session).map(|(turn, _)| *turn).collect()
+    /// How the models do, in that language.
+    #[must_use]
+    pub fn models_in(&self, lang: Lang) -> String {
+        self.health.models_in(lang)
     }
 
     /// Cancels what is open of a session: nobody hears it any more.
     pub fn cancel_turns_of(self: &Rc<Self>, session: u64) {
-        for turn in self.turns_of(session) {
+        for turn in self.turns.of(session) {
             self.cancel(turn);
         }
     }
@@ -327,26 +244,6 @@ impl Door {
                 tracing::debug!(%turn, %error, "the planner could not be told to stop");
             }
         });
-    }
-
-    fn enter(&self, turn: TurnId, handle: Handle) {
-        self.turns.borrow_mut().insert(turn, handle);
-        self.turns_total.set(self.turns_total.get().saturating_add(1));
-        self.count.send_modify(|count| *count += 1);
-    }
-
-    /// Forgets a turn; gives back how many bytes of text were taken for it.
-    fn leave(&self, turn: TurnId) -> usize {
-        let Some(handle) = self.turns.borrow_mut().remove(&turn) else { return 0 };
-        self.count.send_modify(|count| *count = count.saturating_sub(1));
-        handle.said.get()
-    }
-
-    /// Notes which planner was asked to open the turn.
-    fn set_generation(&self, turn: TurnId, generation: u32) {
-        if let Some(handle) = self.turns.borrow_mut().get_mut(&turn) {
-            handle.generation = generation;
-        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Turns that another door had opened, taken back by this one. Which there are, the planner says; whose they are, only the
 //! journal: nobody hears a turn that he has not opened. A channel gives the ear, where somebody can come back on it.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,8 +13,9 @@ use metnos_proto::msg::memoryd::{TurnOwner, WhoseTurn};
 use metnos_proto::msg::planner::{AttachTurn, DetachedTurns, ReleaseTurn, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::CardWaits;
 use metnos_proto::turn_log::{self, Entry};
+use tokio::sync::watch;
 
-use super::relay::{Handle, Relay};
+use super::relay::Relay;
 use super::speaker::{NoteSink, Speaker, TurnNote};
 use super::{Door, phrases};
 
@@ -23,6 +26,15 @@ const WHOSE_TRIES: u32 = 3;
 
 /// A session and an ear for a turn of this sender on a channel, where somebody can come back to it.
 pub type Reattach = Box<dyn Fn(TurnId, &Speaker) -> Option<(u64, Rc<dyn NoteSink>)>>;
+
+/// What is known of the turns of a door before this one.
+#[derive(Default)]
+pub(super) struct Takeover {
+    /// Who hears them, by channel.
+    adopts: RefCell<BTreeMap<Channel, Reattach>>,
+    /// Whether it is known which there are.
+    found: watch::Sender<bool>,
+}
 
 /// Whoever hears a turn that this door has not opened.
 pub(super) struct Recipient {
@@ -37,12 +49,12 @@ pub(super) struct Recipient {
 impl Door {
     /// Who hears turns of this channel that were opened at a door before this one.
     pub fn adopts(&self, channel: Channel, adopts: Reattach) {
-        self.adopts.borrow_mut().insert(channel, adopts);
+        self.takeover.adopts.borrow_mut().insert(channel, adopts);
     }
 
     /// Waits until what the planner has kept was found, for a moment.
     pub async fn has_found(&self) {
-        let mut found = self.found.subscribe();
+        let mut found = self.takeover.found.subscribe();
         // Whoever waits in vain hears what the journal says.
         let _ = tokio::time::timeout(FOUND_WITHIN, found.wait_for(|found| *found)).await;
     }
@@ -60,7 +72,7 @@ impl Door {
                     }
                     Err(error) => tracing::debug!(%error, "the planner did not say what it has kept"),
                 }
-                self.found.send_replace(true);
+                self.takeover.found.send_replace(true);
             }
             if generations.changed().await.is_err() {
                 return;
@@ -74,7 +86,7 @@ impl Door {
         }
         let Some(heir) = self.heir(turn).await else { return };
         // A card may have been answered meanwhile, and the turn goes on.
-        if self.turns.borrow().contains_key(&turn) {
+        if self.turns.is_open(turn) {
             return;
         }
         if heir.is.is_delivered {
@@ -83,8 +95,8 @@ impl Door {
         let (trace, lang) = (heir.is.trace, heir.is.lang);
         let (relay, handle) = Relay::new(self, heir.session, (turn, trace, lang), heir.sink.clone(), String::new());
         // Entered before: what comes next may come before the answer to this.
-        self.enter(turn, handle);
-        self.set_generation(turn, *self.peers.planner.generations().borrow());
+        self.turns.enter(turn, handle);
+        self.turns.set_generation(turn, *self.peers.planner.generations().borrow());
         let taken = self.peers.planner.attach_turn(trace, AttachTurn { turn }, []).await;
         let told = taken.map_err(|error| error.to_string()).and_then(|(_, [told])| turn_log::read(&told));
         match told {
@@ -96,7 +108,7 @@ impl Door {
             Err(error) => {
                 tracing::warn!(%turn, error, "a turn of the door before cannot be taken back");
                 self.cancel(turn);
-                self.leave(turn);
+                self.turns.leave(turn);
             }
         }
     }
@@ -157,7 +169,7 @@ impl Door {
             Ok(who) => who.standing == Standing::Stranger || who.principal != is.principal,
             Err(_) => true,
         };
-        let adopts = self.adopts.borrow();
+        let adopts = self.takeover.adopts.borrow();
         let adopted = adopts.get(&is.channel).filter(|_| !is_stranger).and_then(|adopts| adopts(turn, &speaker));
         let (session, sink) = adopted.map_or((u64::MAX, None), |(session, sink)| (session, Some(sink)));
         Some(Recipient { is, speaker, is_stranger, session, sink })
@@ -206,12 +218,5 @@ impl Relay {
     fn too_much(&self) -> TurnDone {
         self.door.cancel(self.turn);
         TurnDone { turn: self.turn, end: TurnEnd::Broken, why: phrases::too_much(self.lang) }
-    }
-}
-
-impl Handle {
-    /// Counts text that was told before.
-    pub(super) fn count(&self, bytes: usize) {
-        self.said.set(self.said.get() + bytes);
     }
 }

@@ -3,7 +3,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::Duration;
 
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
@@ -82,6 +81,16 @@ impl Handle {
         self.cut.1.notify_one();
     }
 
+    /// Puts a note on its way; whether there was room for it.
+    pub fn send(&self, item: Item) -> bool {
+        self.queue.try_send(item).is_ok()
+    }
+
+    /// Counts text that was taken.
+    pub fn count(&self, bytes: usize) {
+        self.said.set(self.said.get() + bytes);
+    }
+
     /// Whether nothing more is taken for it.
     pub fn is_cut(&self) -> bool {
         self.cut.0.borrow().is_some()
@@ -138,26 +147,22 @@ impl Relay {
         } else {
             self.door.release_turn(self.turn);
         }
-        let taken = self.door.leave(self.turn);
-        self.door.held.set(self.door.held.get().saturating_sub(taken));
+        self.door.turns.leave(self.turn);
         self.send(TurnNote::TurnDone(done)).await;
     }
 
     /// The turn waits for the answer to a card: what was said is kept for the journal, and nobody is kept waiting.
     async fn park(self, done: TurnDone) {
-        let taken = self.door.leave(self.turn);
-        self.door.held.set(self.door.held.get().saturating_sub(taken));
+        self.door.turns.leave(self.turn);
         let said = metnos_reflex::answer::shorten(&self.said, MAX_PARKED_SAID).to_owned();
         let parked = Parked { session: self.number, trace: self.trace, lang: self.lang, sink: self.sink.clone(), said };
-        if self.door.parked.borrow().len() < MAX_PARKED {
-            self.door.parked.borrow_mut().insert(self.turn, parked);
-        }
+        self.door.turns.park(self.turn, parked);
         self.send(TurnNote::TurnDone(done)).await;
         self.door.wake(self.turn);
     }
 
     async fn pass_on(&mut self) -> TurnDone {
-        let deadline = tokio::time::sleep(Duration::from_millis(self.door.turn_within_ms));
+        let deadline = tokio::time::sleep(self.door.turns.within);
         tokio::pin!(deadline);
         let why = loop {
             tokio::select! {
@@ -209,16 +214,11 @@ impl Relay {
 
     /// Takes text that was told before this relay was there; whether there is room for it.
     pub(super) fn take(&mut self, text: &str) -> bool {
-        let held = self.door.held.get() + text.len();
-        if held > MAX_HELD || self.said.len() + text.len() > MAX_ANSWER {
-            return false;
+        let has_room = self.door.turns.hold(self.turn, self.said.len(), text.len());
+        if has_room {
+            self.said.push_str(text);
         }
-        let turns = self.door.turns.borrow();
-        let Some(handle) = turns.get(&self.turn) else { return false };
-        self.door.held.set(held);
-        handle.count(text.len());
-        self.said.push_str(text);
-        true
+        has_room
     }
 
     /// One who is gone is noticed elsewhere; the turn goes on to its end, for the journal.
@@ -265,21 +265,5 @@ const fn may_wait_for_a_card(end: &TurnEnd) -> bool {
         | TurnEnd::Cancelled
         | TurnEnd::Broken => true,
         TurnEnd::Answered => false,
-    }
-}
-
-impl Door {
-    /// Puts a note of the planner on its way to the session of its turn, and to no other.
-    pub(super) fn queue(&self, handle: &Handle, said_bytes: usize, item: Item) {
-        if handle.is_cut() {
-            return;
-        }
-        let held = self.held.get() + said_bytes;
-        if held > MAX_HELD || handle.queue.try_send(item).is_err() {
-            handle.cut(phrases::too_much(handle.lang));
-        } else {
-            self.held.set(held);
-            handle.said.set(handle.said.get() + said_bytes);
-        }
     }
 }

@@ -9,7 +9,7 @@ use metnos_proto::msg::memoryd::SystemEvent;
 use metnos_proto::msg::mind::MindHealth;
 use metnos_proto::msg::planner::MAX_TEXT;
 
-use super::models::Models;
+use super::health::Models;
 use super::relay::{Item, MAX_ANSWER};
 use super::{Door, phrases};
 
@@ -37,7 +37,7 @@ impl Door {
                         return;
                     }
                     strays = 0;
-                    self.end_turns_of_other_planners(*generations.borrow_and_update());
+                    self.turns.cut_those_of_other_planners(*generations.borrow_and_update());
                 }
             }
         }
@@ -51,20 +51,20 @@ impl Door {
             Note::Progress(progress) => (progress.turn, 0),
             Note::TurnDone(done) => (done.turn, 0),
         };
-        let turns = self.turns.borrow();
-        let Some(handle) = turns.get(&turn) else { return Some(turn) };
-        if said_bytes > MAX_TEXT || handle.said.get() + said_bytes > MAX_ANSWER {
-            handle.cut(phrases::too_much(handle.lang));
-            return None;
-        }
         let item = match note {
             Note::Text(text) => Item::Text(text),
             Note::Call(call) => Item::Call(call),
             Note::Progress(progress) => Item::Progress(progress),
             Note::TurnDone(done) => Item::Done(done),
         };
-        self.queue(handle, said_bytes, item);
-        None
+        let is_open = self.turns.with(turn, |handle| {
+            if said_bytes > MAX_TEXT || handle.said.get() + said_bytes > MAX_ANSWER {
+                handle.cut(phrases::too_much(handle.lang));
+            } else {
+                self.turns.queue(handle, said_bytes, item);
+            }
+        });
+        (!is_open).then_some(turn)
     }
 
     fn record_stray(self: &Rc<Self>, turn: TurnId, strays: u32) {
@@ -82,14 +82,6 @@ impl Door {
         });
     }
 
-    fn end_turns_of_other_planners(&self, generation: u32) {
-        for handle in self.turns.borrow().values() {
-            if handle.generation != 0 && handle.generation != generation {
-                handle.cut(phrases::planner_gone(handle.lang));
-            }
-        }
-    }
-
     /// Asks mind once per link which models can be called.
     pub(super) async fn ask_for_health(self: Rc<Self>) {
         let mut generations = self.peers.mind.generations();
@@ -102,7 +94,7 @@ impl Door {
                     Err(error) => Models::Unsaid(error.into_refusal()),
                 }
             };
-            *self.models.borrow_mut() = models;
+            self.health.models_are(models);
             if generations.changed().await.is_err() {
                 return;
             }

@@ -55,9 +55,7 @@ impl Drop for Opening<'_> {
 impl Door {
     /// A number for a new session.
     pub fn number(&self) -> u64 {
-        let number = self.next_session.get();
-        self.next_session.set(number + 1);
-        number
+        self.sessions.number()
     }
 
     /// Takes what somebody says: from here on his turn is durable, and its notes go to his ear.
@@ -136,7 +134,7 @@ impl Door {
     /// # Errors
     /// When the planner cannot be told.
     pub async fn stop(&self, number: u64, turn: TurnId) -> Result<Cancelled, Refusal> {
-        if !self.turns_of(number).contains(&turn) {
+        if !self.turns.of(number).contains(&turn) {
             return Ok(Cancelled { was_open: false });
         }
         let stopped = self.peers.planner.cancel_turn(TraceId::NONE, CancelTurn { turn }, []).await;
@@ -217,10 +215,10 @@ impl Door {
     /// Counts the turn from here on, so that many asks at once open no more turns than one after the other.
     fn take_room<'a>(&self, voice: &'a SpeakerSession) -> Result<Opening<'a>, Refusal> {
         let busy = |rule, why: String| Refusal::new(RefusalCode::Busy, rule, why);
-        if self.is_draining.get() {
+        if self.turns.is_draining() {
             return Err(busy("door.draining", "Metnos is stopping".to_owned()));
         }
-        if voice.opening.get() + self.turns_of(voice.number).len() >= MAX_TURNS_PER_SESSION {
+        if voice.opening.get() + self.turns.of(voice.number).len() >= MAX_TURNS_PER_SESSION {
             let why = format!("this session has {MAX_TURNS_PER_SESSION} turns under way already");
             return Err(busy("door.turns", why).remedy("wait for one to end, or stop it"));
         }
@@ -276,7 +274,7 @@ impl Door {
         let PromptRegistered { turn, trace } = *registered;
         let sink = Some(Rc::clone(&voice.sink));
         let (relay, handle) = Relay::new(self, voice.number, (turn, trace, lang), sink, String::new());
-        self.enter(turn, handle);
+        self.turns.enter(turn, handle);
         tokio::task::spawn_local(relay.run());
         let planner = &self.peers.planner;
         let generation = || *planner.generations().borrow();
@@ -287,14 +285,14 @@ impl Door {
             Some(data) => planner.open_fired(trace, OpenFired { open }, [words, data]).await,
         };
         let now = if before == 0 { generation() } else { before };
-        self.set_generation(turn, now);
+        self.turns.set_generation(turn, now);
         let why = match opened {
             Ok(_) if generation() == now => None,
             Ok(_) => Some(phrases::planner_gone(lang).to_owned()),
             Err(error) => Some(speech::broken(&error, lang)),
         };
-        if let (Some(why), Some(handle)) = (why, self.turns.borrow().get(&turn)) {
-            handle.cut(why);
+        if let Some(why) = why {
+            self.turns.cut(turn, why);
         }
         // He may have gone while this was under way: nobody else would cancel the turn then.
         if !voice.sink.is_open() {

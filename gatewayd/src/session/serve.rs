@@ -119,8 +119,7 @@ impl ctl_door::Serve for Session {
 
 impl Session {
     fn only_owner(&self, cx: &Cx<CtlDoor>, why: &str) -> Result<(), Refusal> {
-        let mine = |uid| uid == 0 || self.door.owner_uid.get().is_none_or(|owner| owner == uid);
-        if cx.peer.is_some_and(|peer| mine(peer.uid)) {
+        if cx.peer.is_some_and(|peer| self.door.sessions.is_owner(peer.uid)) {
             return Ok(());
         }
         Err(Refusal::new(RefusalCode::Denied, "door.owner", why))

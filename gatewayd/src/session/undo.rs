@@ -39,21 +39,21 @@ impl Door {
         let PromptRegistered { turn, trace } = *registered;
         let sink = Some(Rc::clone(&voice.sink));
         let (relay, handle) = Relay::new(self, voice.number, (turn, trace, lang), sink, String::new());
-        self.enter(turn, handle);
+        self.turns.enter(turn, handle);
         tokio::task::spawn_local(relay.run());
         let (door, speaker) = (Rc::clone(self), voice.speaker.clone());
         tokio::task::spawn_local(async move {
             let (end, said) = door.undo(&speaker, trace, lang).await;
-            let turns = door.turns.borrow();
-            let Some(handle) = turns.get(&turn) else { return };
-            let why = if end == TurnEnd::Answered {
-                let text = said + "\n";
-                door.queue(handle, text.len(), Item::Text(Text { turn, text }));
-                String::new()
-            } else {
-                said
-            };
-            door.queue(handle, 0, Item::Done(TurnDone { turn, end, why }));
+            door.turns.with(turn, |handle| {
+                let why = if end == TurnEnd::Answered {
+                    let text = said + "\n";
+                    door.turns.queue(handle, text.len(), Item::Text(Text { turn, text }));
+                    String::new()
+                } else {
+                    said
+                };
+                door.turns.queue(handle, 0, Item::Done(TurnDone { turn, end, why }));
+            });
         });
     }
 }

@@ -17,8 +17,7 @@ const LONG_MAIN: [&str; 0] = [];
 const MAX_FIELDS: usize = 12;
 const MAX_METHOD_FILES: usize = 3;
 /// Structs that do too much still, by crate and name.
-const GOD_OBJECTS: &[(&str, &str)] =
-    &[("metnos-gatewayd", "Door"), ("metnos-memoryd", "Memory"), ("metnos-policyd", "Policy")];
+const GOD_OBJECTS: &[(&str, &str)] = &[("metnos-memoryd", "Memory"), ("metnos-policyd", "Policy")];
 
 /// How often `json!` stands in a crate, tests aside. What a daemon answers has a type in `proto/src/doc/`.
 const UNTYPED: &[(&str, usize)] = &[

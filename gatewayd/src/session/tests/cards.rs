@@ -7,7 +7,7 @@ use metnos_proto::msg::door::AnswerHere;
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::msg::policyd::{Answer, CardSettled, CardWaits};
 
-use super::stage::Stage;
+use super::super::stage::Stage;
 use crate::testing::{run, until};
 
 #[test]
@@ -69,7 +69,7 @@ fn an_answer_that_comes_before_the_turn_was_put_aside_is_not_lost() {
         let settled =
             CardSettled { turn, id: "ab".into(), state: "denied".into(), by: "me".into(), ran: 0, acts: Vec::new() };
         policyd.send(door_policyd::Note::CardSettled(settled)).await.unwrap();
-        until(|| !stage.door.early.borrow().is_empty()).await;
+        until(|| stage.door.turns.early() != 0).await;
         stage.planner_ends(turn, TurnEnd::Suspended).await;
         until(|| !stage.script.asked("resume_turn").is_empty()).await;
         stage.planner_ends(turn, TurnEnd::Answered).await;

@@ -1,10 +1,10 @@
-//! What the door knows of the models, and how it says so to whoever may hear it.
+//! How what is beside the door does: the models, the HTTP channel and the bot, and how the door says so.
+
+use std::cell::RefCell;
 
 use metnos_proto::msg::common::{Lang, Refusal};
 use metnos_proto::msg::mind::MindReport;
 use metnos_texts::{Key, say, tell};
-
-use super::Door;
 
 /// What mind said of the models, as last heard.
 #[derive(Debug, Default)]
@@ -43,11 +43,44 @@ impl Models {
     }
 }
 
-impl Door {
-    /// How the models do, in that language.
-    #[must_use]
+/// How the rest does, as last heard.
+pub(super) struct Health {
+    models: RefCell<Models>,
+    /// Where the door listens, or why it does not.
+    http: RefCell<String>,
+    /// How the bot does, in a line; empty when there is none.
+    telegram: RefCell<String>,
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Self { models: RefCell::default(), http: RefCell::new("off".to_owned()), telegram: RefCell::default() }
+    }
+}
+
+impl Health {
+    pub fn models_are(&self, models: Models) {
+        *self.models.borrow_mut() = models;
+    }
+
     pub fn models_in(&self, lang: Lang) -> String {
         self.models.borrow().told(lang)
+    }
+
+    pub fn http_is(&self, where_or_why: String) {
+        *self.http.borrow_mut() = where_or_why;
+    }
+
+    pub fn http(&self) -> String {
+        self.http.borrow().clone()
+    }
+
+    pub fn telegram_is(&self, line: &str) {
+        line.clone_into(&mut self.telegram.borrow_mut());
+    }
+
+    pub fn telegram(&self) -> String {
+        self.telegram.borrow().clone()
     }
 }
 

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod cards;
+mod reattach;
+
 use std::rc::Rc;
 
 use metnos_proto::edge::RpcError;
@@ -31,10 +34,10 @@ fn request_is_identified_registered_and_journalled_before_planning() {
         stage.planner_ends(turn, TurnEnd::Answered).await;
         let (said, done) = person.listen().await;
         assert_eq!((said.as_str(), done.end), ("the file\n", TurnEnd::Answered));
-        until(|| !stage.script.asked("release_turn").is_empty()).await;
+        until(|| !stage.script.asked("let_go").is_empty()).await;
         let mut asked = stage.script.asked.borrow().clone();
         // Once it is on the disk, the planner needs to keep nothing.
-        assert_eq!(asked.pop(), Some(format!("release_turn {turn}")));
+        assert_eq!(asked.pop(), Some(format!("let_go {turn}")));
         assert_eq!(
             asked,
             [
@@ -212,7 +215,7 @@ fn answer_at_size_limit_is_delivered_and_larger_is_cut_off() {
             assert_eq!((said.len() <= MAX_ANSWER, done.end), (true, end));
             assert_eq!(said.len() == MAX_ANSWER, extra == 0);
             speaking.await.unwrap();
-            assert_eq!(stage.door.held.get(), 0);
+            assert_eq!(stage.door.turns.held(), 0);
         }
     });
 }
@@ -328,7 +331,7 @@ fn sessions_beyond_the_limit_are_told_so_and_further_ones_are_closed() {
         assert!(matches!(closed.link.await, Ok(Closed::Gone)));
         // Room that was given back is given again.
         people.into_iter().for_each(Person::hang_up);
-        until(|| stage.door.sessions.get() == 0).await;
+        until(|| stage.door.sessions.count() == 0).await;
         stage.person(1000).say(b"hello").await.unwrap();
     });
 }
@@ -354,7 +357,7 @@ fn a_door_that_is_to_end_opens_no_turn_and_waits_for_those_it_has() {
         let turn = person.say(b"hello").await.unwrap();
         let door = Rc::clone(&stage.door);
         let draining = tokio::task::spawn_local(async move { door.drain().await });
-        until(|| stage.door.is_draining.get()).await;
+        until(|| stage.door.turns.is_draining()).await;
         assert_eq!(refusal(person.say(b"hello").await).rule, "door.draining");
         assert!(!draining.is_finished());
         stage.planner_ends(turn, TurnEnd::Answered).await;
@@ -370,10 +373,10 @@ fn session_queue_beyond_note_limit_is_cut() {
         let (handle, _queue, _cut) = Handle::new(1, Lang::En);
         let progress = || Item::Progress(Progress { turn: TurnId::NONE, call: CallRef(1), done: 1, total: 2 });
         for _ in 0..MAX_QUEUED {
-            stage.door.queue(&handle, 0, progress());
+            stage.door.turns.queue(&handle, 0, progress());
         }
         assert!(!handle.is_cut());
-        stage.door.queue(&handle, 0, progress());
+        stage.door.turns.queue(&handle, 0, progress());
         assert!(handle.is_cut());
     });
 }
@@ -385,11 +388,11 @@ fn session_queue_beyond_total_byte_limit_is_cut() {
         let (first, _queue, _cut) = Handle::new(1, Lang::En);
         let (second, _other_queue, _other_cut) = Handle::new(2, Lang::En);
         let text = || Item::Text(Text { turn: TurnId::NONE, text: String::new() });
-        stage.door.queue(&first, MAX_HELD, text());
+        stage.door.turns.queue(&first, MAX_HELD, text());
         assert!(!first.is_cut());
-        stage.door.queue(&second, 1, text());
+        stage.door.turns.queue(&second, 1, text());
         assert!(second.is_cut() && !first.is_cut());
-        assert_eq!(stage.door.held.get(), MAX_HELD);
+        assert_eq!(stage.door.turns.held(), MAX_HELD);
     });
 }
 

@@ -11,15 +11,15 @@ use metnos_proto::msg::memoryd::TurnOwner;
 use metnos_proto::msg::planner::{CallState, TurnEnd};
 use metnos_proto::turn_log::Entry;
 
-use super::speaker::{NoteDelivery, NoteSink, TurnNote};
-use super::stage::Stage;
+use super::super::speaker::{NoteDelivery, NoteSink, TurnNote};
+use super::super::stage::Stage;
 use crate::testing::{run, until};
 
 /// Writes down what it hears.
 #[derive(Default)]
-struct Recorder(RefCell<Vec<String>>);
+struct Heard(RefCell<Vec<String>>);
 
-impl NoteSink for Rc<Recorder> {
+impl NoteSink for Rc<Heard> {
     fn tell(&self, told: TurnNote) -> NoteDelivery<'_> {
         self.0.borrow_mut().push(match told {
             TurnNote::Text(text) => text.text,
@@ -46,8 +46,8 @@ fn half() -> Vec<Entry> {
 }
 
 /// A door that hears turns of the channel HTTP there.
-fn after(kept: Vec<(TurnId, TurnOwner, Vec<Entry>)>) -> (Stage, Rc<Recorder>) {
-    let (stage, heard) = (Stage::after(kept), Rc::new(Recorder::default()));
+fn after(kept: Vec<(TurnId, TurnOwner, Vec<Entry>)>) -> (Stage, Rc<Heard>) {
+    let (stage, heard) = (Stage::after(kept), Rc::new(Heard::default()));
     let sink = Rc::clone(&heard);
     stage.door.adopts(
         Channel::Http,
@@ -66,12 +66,12 @@ fn turn_of_previous_door_resumes_and_is_journalled_in_full() {
         let (stage, heard) = after(vec![(turn, is(Channel::Http, false), half())]);
         until(|| heard.0.borrow().len() == 2).await;
         stage.planner_says(turn, "two").await;
-        assert_eq!(stage.door.turns_of(7), [turn], "it is stopped by whoever had opened it");
+        assert_eq!(stage.door.turns.of(7), [turn], "it is stopped by whoever had opened it");
         stage.planner_ends(turn, TurnEnd::Answered).await;
-        until(|| !stage.script.asked("release_turn").is_empty()).await;
+        until(|| !stage.script.asked("let_go").is_empty()).await;
         assert_eq!(*heard.0.borrow(), [&format!("call {}", CallRef(1)), "one ", "two", "done answered"]);
         assert_eq!(stage.script.asked("delivered"), ["delivered answered one two"]);
-        assert_eq!((stage.door.held.get(), stage.door.turns.borrow().len()), (0, 0));
+        assert_eq!((stage.door.turns.held(), stage.door.turns.numbers().0), (0, 0));
     });
 }
 
@@ -92,8 +92,8 @@ fn already_delivered_turn_is_released_without_repeat() {
     run(async {
         let turn = TurnId::new();
         let (stage, heard) = after(vec![(turn, is(Channel::Http, true), half())]);
-        until(|| !stage.script.asked("release_turn").is_empty()).await;
-        assert!(heard.0.borrow().is_empty() && stage.script.asked("attach_turn").is_empty());
+        until(|| !stage.script.asked("let_go").is_empty()).await;
+        assert!(heard.0.borrow().is_empty() && stage.script.asked("take_back").is_empty());
     });
 }
 
@@ -104,12 +104,11 @@ fn a_turn_that_waits_is_put_aside_again_and_goes_on_with_its_card() {
         let mut told = half();
         told.push(Entry::Done(TurnEnd::Suspended, "it waits".into()));
         let (stage, heard) = after(vec![(turn, is(Channel::Http, false), told)]);
-        until(|| stage.door.parked.borrow().contains_key(&turn)).await;
+        until(|| stage.door.turns.parked(turn).is_some()).await;
         assert_eq!(heard.0.borrow().last().unwrap(), "done suspended");
         assert_eq!(stage.script.asked("cards_here"), ["cards_here k1"]);
         assert!(stage.script.asked("delivered").is_empty());
-        let parked = stage.door.parked.borrow();
-        assert_eq!((parked[&turn].said.as_str(), parked[&turn].session), ("one ", 7));
+        assert_eq!(stage.door.turns.parked(turn), Some((7, "one ".to_owned())));
     });
 }
 
@@ -118,7 +117,7 @@ fn the_turn_of_a_stranger_is_stopped_and_heard_by_nobody() {
     run(async {
         let turn = TurnId::new();
         let whose = TurnOwner { principal: "http:somebody-else".into(), ..is(Channel::Http, false) };
-        let (stage, heard) = (Stage::after(vec![(turn, whose, half())]), Rc::new(Recorder::default()));
+        let (stage, heard) = (Stage::after(vec![(turn, whose, half())]), Rc::new(Heard::default()));
         until(|| !stage.script.asked("cancel_turn").is_empty()).await;
         stage.planner_ends(turn, TurnEnd::Cancelled).await;
         until(|| !stage.script.asked("delivered").is_empty()).await;
@@ -134,6 +133,6 @@ fn a_turn_that_the_journal_does_not_know_is_not_taken_back() {
         stage.script.kept.borrow_mut().insert(turn, half());
         until(|| !stage.script.asked("whose_turn").is_empty()).await;
         stage.door.has_found().await;
-        assert!(stage.script.asked("attach_turn").is_empty() && stage.door.turns.borrow().is_empty());
+        assert!(stage.script.asked("take_back").is_empty() && stage.door.turns.numbers().0 == 0);
     });
 }
