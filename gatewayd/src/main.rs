@@ -61,7 +61,7 @@ impl Served for Channels {
         let sessions = Rc::clone(&door);
         daemon.answers::<CtlDoor, _, _>(move |end| sessions.session(end))?;
         door.start();
-        door.keeps_hooks(self.hooks);
+        door.set_hooks(self.hooks);
         self.http.begin(&door);
         self.telegram.begin(&door);
         Ok(Serving(door))

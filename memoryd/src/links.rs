@@ -251,7 +251,7 @@ impl Link for OwnersLink {
                 ctl_memoryd::Ask::Tail(_)
                 | ctl_memoryd::Ask::Recollect(_)
                 | ctl_memoryd::Ask::Rehearse(_)
-                | ctl_memoryd::Ask::Look(_)
+                | ctl_memoryd::Ask::Query(_)
                 | ctl_memoryd::Ask::OwnersAct(_)
                 | ctl_memoryd::Ask::Mnests(_)
                 | ctl_memoryd::Ask::MemoryStatus(_) => {

@@ -12,8 +12,8 @@ use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
     AgerProposalList, AgerProposals, Anchored, AnswerFound, AnswerOf, BeginTurn, ChainHead, CloseTurn,
     ConstitutionModified, Cost, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost,
-    GapList, Gaps, Look, LookFor, Looked, MarkState, Marked, MemoryReport, MemoryStatus, MnestCount, Mnests,
-    ModelAsked, OwnersAct, Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started,
+    GapList, Gaps, MarkState, Marked, MemoryReport, MemoryStatus, MnestCount, Mnests, ModelAsked, OwnersAct, PageQuery,
+    Query, QueryResult, Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started,
     SuspendTurn, SystemEvent, Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed, TurnOwner, TurnTakenUp, Verify,
     VerifyReport, WhoseTurn,
 };
@@ -223,14 +223,14 @@ impl syntd_memoryd::ServeBlocking for Service<'_> {
 }
 
 impl policyd_memoryd::ServeBlocking for Service<'_> {
-    fn look_for(
+    fn query_page(
         &mut self,
         _: &BlockingServer<PolicydMemoryd>,
         _: TraceId,
-        ask: LookFor,
+        ask: PageQuery,
         []: [Sealed; 0],
-    ) -> Served<Looked, 1> {
-        let (looked, page) = self.memory.look_for(&ask)?;
+    ) -> Served<QueryResult, 1> {
+        let (looked, page) = self.memory.query_page(&ask)?;
         Ok((looked, [seal(&page)?]))
     }
 
@@ -417,7 +417,13 @@ impl ctl_memoryd::ServeBlocking for Service<'_> {
         Ok((verify.run(self.memory.chronicle()).map_err(|error: Error| ServeError::from(error))?, []))
     }
 
-    fn look(&mut self, _: &BlockingServer<CtlMemoryd>, _: TraceId, ask: Look, []: [Sealed; 0]) -> Served<Looked, 1> {
+    fn query(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        ask: Query,
+        []: [Sealed; 0],
+    ) -> Served<QueryResult, 1> {
         let (looked, text) = self.memory.look(&ask)?;
         Ok((looked, [seal(&text)?]))
     }

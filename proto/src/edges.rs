@@ -69,7 +69,7 @@ crate::edges! {
         ask identify(Identify, 0) -> (Identified, 0) within 5_000;
         ask register_prompt(RegisterPrompt, 1) -> (PromptRegistered, 0) within 5_000;
         ask fire(Fire, 0) -> (Fired, 1) within 5_000;
-        ask look_here(LookHere, 0) -> (Looked, 1) within 15_000;
+        ask view(ViewRequest, 0) -> (QueryResult, 1) within 15_000;
         ask pair(Pair, 0) -> (Paired, 0) within 10_000;
         ask answer_card(AnswerCard, 0) -> (Answered, 1) within 110_000;
         ask cards_here(CardsHere, 0) -> (Done, 1) within 5_000;
@@ -161,7 +161,7 @@ crate::edges! {
         ask pool(Pool, 0) -> (PoolListing, 0) within 30_000;
         ask birth(Birth, 0) -> (Born, 1) within 120_000;
         ask install(Install, 0) -> (Done, 0) within 10_000;
-        ask pardon(Pardon, 0) -> (Done, 0) within 10_000;
+        ask clear_findings(ClearFindings, 0) -> (Done, 0) within 10_000;
         ask revoke_texts(RevokeTexts, 0) -> (Done, 0) within 10_000;
         ask try_birth(TryBirth, 0) -> (Born, 1) within 120_000;
         ask stage(Stage, 1) -> (Done, 0) within 10_000;
@@ -210,7 +210,7 @@ crate::edges! {
         ask model_asked(ModelAsked, 1) -> (Recorded, 0) within 10_000;
         ask cost(Cost, 0) -> (Recorded, 0) within 10_000;
         ask spending(Spending, 0) -> (Spent, 0) within 10_000;
-        ask look_for(LookFor, 0) -> (Looked, 1) within 10_000;
+        ask query_page(PageQuery, 0) -> (QueryResult, 1) within 10_000;
         note ChainHead;
     }
 
@@ -254,7 +254,7 @@ crate::edges! {
         ask panic(Panic, 0) -> (Panicked, 0) within 10_000;
         ask resume(Resume, 0) -> (Switched, 0) within 10_000;
         ask switch_executor(SwitchExecutor, 0) -> (Switched, 0) within 10_000;
-        ask readmit(Readmit, 0) -> (Done, 1) within 300_000;
+        ask lift_quarantine(LiftQuarantine, 0) -> (Done, 1) within 300_000;
         ask life(LifecycleAsk, 0) -> (Done, 1) within 300_000;
         ask import_executor(ImportExecutor, 1) -> (Done, 1) within 30_000;
         ask anchors(Anchors, 0) -> (AnchorList, 1) within 30_000;
@@ -288,7 +288,7 @@ crate::edges! {
     CtlMemoryd in ctl_memoryd = 19: Ctl => Memoryd, phase VerifyPhase {
         ask tail(Tail, 0) -> (Tailed, 1) within 30_000;
         ask verify(Verify, 1) -> (VerifyReport, 0) within 600_000;
-        ask look(Look, 0) -> (Looked, 1) within 60_000;
+        ask query(Query, 0) -> (QueryResult, 1) within 60_000;
         ask decide(OwnersAct, 0) -> (Recorded, 0) within 60_000;
         ask mnests(Mnests, 0) -> (MnestCount, 1) within 30_000;
         ask recollect(Recollect, 1) -> (Recollected, 1) within 30_000;

@@ -229,7 +229,7 @@ impl Machine for TrustPhase {
                 Ask::Pool(_)
                 | Ask::Birth(_)
                 | Ask::Install(_)
-                | Ask::Pardon(_)
+                | Ask::ClearFindings(_)
                 | Ask::RevokeTexts(_)
                 | Ask::TryBirth(_)
                 | Ask::Stage(_)
@@ -340,7 +340,7 @@ impl Machine for VerifyPhase {
             (
                 Self::Free | Self::Verifying,
                 Ask::Tail(_)
-                | Ask::Look(_)
+                | Ask::Query(_)
                 | Ask::OwnersAct(_)
                 | Ask::Mnests(_)
                 | Ask::Recollect(_)

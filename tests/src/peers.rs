@@ -17,9 +17,9 @@ use metnos_proto::msg::memoryd::{
     ExecutorLost, ModelAsked, Recorded, Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
 };
 use metnos_proto::msg::sandboxd::{
-    Birth, Born, Decided, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing, Resolve,
-    Resolved, Run, RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile, RunWithSecrets,
-    TrustKey,
+    Birth, Born, ClearFindings, Decided, Fill, Forget, Install, Kill, KilledCount, Pool, PoolEntry, PoolListing,
+    Resolve, Resolved, Run, RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile,
+    RunWithSecrets, TrustKey,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{Phases, TrustPhase};
@@ -113,13 +113,13 @@ impl Memory {
 type FromPolicyd = BlockingServer<PolicydMemoryd>;
 
 impl policyd_memoryd::ServeBlocking for Memory {
-    fn look_for(
+    fn query_page(
         &mut self,
         _: &FromPolicyd,
         _: TraceId,
-        _: metnos_proto::msg::memoryd::LookFor,
+        _: metnos_proto::msg::memoryd::PageQuery,
         []: [Sealed; 0],
-    ) -> Served<metnos_proto::msg::memoryd::Looked, 1> {
+    ) -> Served<metnos_proto::msg::memoryd::QueryResult, 1> {
         Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
             .into())
     }
@@ -285,7 +285,7 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
         Ok((Done {}, []))
     }
 
-    fn pardon(&mut self, _: &ToSandboxd, _: TraceId, _: Pardon, []: [Sealed; 0]) -> Served<Done, 0> {
+    fn clear_findings(&mut self, _: &ToSandboxd, _: TraceId, _: ClearFindings, []: [Sealed; 0]) -> Served<Done, 0> {
         Ok((Done {}, []))
     }
 

@@ -24,7 +24,7 @@ pub const MAX_DATA: usize = 64 * 1024;
 struct NoListener;
 
 impl NoteSink for NoListener {
-    fn tell(&self, _: TurnNote) -> NoteDelivery<'_> {
+    fn deliver(&self, _: TurnNote) -> NoteDelivery<'_> {
         Box::pin(std::future::ready(true))
     }
 

@@ -303,13 +303,13 @@ impl Unauthenticated {
     }
 
     /// It has shown who it is.
-    pub fn is_heard(&self) {
+    pub fn is_authenticated(&self) {
         self.queue.borrow_mut().retain(|one| !Rc::ptr_eq(one, &self.cut));
     }
 }
 
 impl Drop for Unauthenticated {
     fn drop(&mut self) {
-        self.is_heard();
+        self.is_authenticated();
     }
 }

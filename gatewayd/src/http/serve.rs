@@ -31,7 +31,9 @@ use crate::http::request::guard::{Credentials, Token};
 use crate::http::request::route::{self, NoRoute, Route};
 use crate::http::turns::record::{ReadPosition, TurnStanding};
 use crate::http::turns::stream::{Out, Words, document, follow, of_turn};
-use crate::http::turns::{cards, come_back, found, has_room, heard, journalled, listening, open, settle, stop};
+use crate::http::turns::{
+    cards, found, has_room, journalled, listening, open, read_position, resume_stream, settle, stop,
+};
 use crate::session::say::has_the_form_of_a_code;
 use crate::session::speaker::Speaker;
 
@@ -150,7 +152,7 @@ async fn answer(
         | Route::Chat => {}
     }
     let (caller, who) = known(http, head, from_page).await?;
-    unheard.is_heard();
+    unheard.is_authenticated();
     match route {
         Route::Health | Route::Metrics | Route::OpenApi | Route::Pair | Route::Hook(_) => Err(Problem::nothing_here()),
         Route::Status => ok(&status(http, &who)),
@@ -319,9 +321,9 @@ async fn show(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, turn: TurnId) 
     }
     let heard = match head.headers.get(LAST_EVENT_ID) {
         None => ReadPosition::default(),
-        Some(id) => heard("Last-Event-ID", id.to_str().unwrap_or_default())?,
+        Some(id) => read_position("Last-Event-ID", id.to_str().unwrap_or_default())?,
     };
-    match come_back(http, caller, turn, heard).await? {
+    match resume_stream(http, caller, turn, heard).await? {
         // What browsers take for: do not come back.
         None => Ok(of(StatusCode::NO_CONTENT, EVENTS, Out::Whole(None))),
         Some(record) => {

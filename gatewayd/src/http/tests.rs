@@ -335,7 +335,7 @@ fn record_one(scene: &Scene, n: usize, end: Option<TurnEnd>) -> metnos_proto::id
     let turn = metnos_proto::ids::TurnId::from_bytes(u128::try_from(n + 1).unwrap().to_be_bytes());
     let record = super::Record::new("me".into(), 1, Rc::clone(&scene.http.kept));
     if let Some(end) = end {
-        drop(record.tell(TurnNote::TurnDone(TurnDone { turn, end, why: String::new() })));
+        drop(record.deliver(TurnNote::TurnDone(TurnDone { turn, end, why: String::new() })));
     }
     scene.http.keep(turn, &record);
     turn

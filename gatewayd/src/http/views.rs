@@ -8,7 +8,7 @@ use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
-use metnos_proto::msg::people::{LookAt, LookHere, MAX_PAGE};
+use metnos_proto::msg::people::{MAX_PAGE, ViewRequest, ViewSubject};
 use serde_json::Value;
 
 use super::{Caller, Http};
@@ -58,30 +58,30 @@ pub fn page(query: Option<&str>) -> Result<PageRequest, Problem> {
 async fn look(
     http: &Http,
     caller: &Caller,
-    at: LookAt,
+    at: ViewSubject,
     wanted: PageRequest,
 ) -> Result<(Vec<Value>, Option<u64>), Problem> {
     let (channel, sender) = (caller.voice.speaker.channel, caller.digest.clone());
-    let ask = LookHere { channel, sender, at, from: wanted.cursor, lines: wanted.limit };
+    let ask = ViewRequest { channel, sender, at, from: wanted.cursor, lines: wanted.limit };
     let (lines, next) = http.door.look(ask).await?;
     Ok((lines, (next != 0).then_some(next)))
 }
 
 /// What can be called.
 pub(super) async fn executors(http: &Http, caller: &Caller, wanted: PageRequest) -> Result<ExecutorsPage, Problem> {
-    let (executors, next) = look(http, caller, LookAt::Executors, wanted).await?;
+    let (executors, next) = look(http, caller, ViewSubject::Executors, wanted).await?;
     Ok(ExecutorsPage { executors: objects(executors), next })
 }
 
 /// The graph of use.
 pub(super) async fn mnests(http: &Http, caller: &Caller, wanted: PageRequest) -> Result<MnestsPage, Problem> {
-    let (mnests, next) = look(http, caller, LookAt::Mnests, wanted).await?;
+    let (mnests, next) = look(http, caller, ViewSubject::Mnests, wanted).await?;
     Ok(MnestsPage { mnests: objects(mnests), next })
 }
 
 /// What happened.
 pub(super) async fn audit(http: &Http, caller: &Caller, wanted: PageRequest) -> Result<AuditPage, Problem> {
-    let (lines, next) = look(http, caller, LookAt::Audit, wanted).await?;
+    let (lines, next) = look(http, caller, ViewSubject::Audit, wanted).await?;
     Ok(AuditPage { lines: objects(lines), next })
 }
 
@@ -121,7 +121,7 @@ pub(super) async fn hook(
         return Err(Problem::new(StatusCode::UNAUTHORIZED, "hook.signature", why)
             .remedy("sign as Standard Webhooks has it, with the secret that `metnosctl hook add` has shown"));
     }
-    unheard.is_heard();
+    unheard.is_authenticated();
     if std::str::from_utf8(&data).is_err() {
         return Err(Problem::field("the body", "something else", "a text in UTF-8"));
     }

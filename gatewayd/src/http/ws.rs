@@ -257,8 +257,8 @@ async fn act(http: &Rc<Http>, caller: &Rc<Caller>, said: Do) -> Result<Done, Pro
         }
         Do::Listen { turn, after, .. } => {
             let turn = named(&turn)?;
-            let heard = if after.is_empty() { ReadPosition::default() } else { turns::heard("after", &after)? };
-            let found = turns::come_back(http, caller, turn, heard).await?;
+            let heard = if after.is_empty() { ReadPosition::default() } else { turns::read_position("after", &after)? };
+            let found = turns::resume_stream(http, caller, turn, heard).await?;
             let data = serde_json::json!({"turn": turn.to_string()});
             Ok(match found {
                 None => (StatusCode::NO_CONTENT, data, None),

@@ -27,7 +27,7 @@ pub const HEARD_OUT: Duration = Duration::from_secs(1);
 
 impl Door {
     /// Passes on what policyd says of cards, for as long as the daemon lives.
-    pub(super) async fn hear_cards(self: Rc<Self>) {
+    pub(super) async fn receive_card_notes(self: Rc<Self>) {
         let Some(mut notes) = self.peers.policyd.take_notes() else { return };
         while let Some(note) = notes.recv().await {
             match note {
@@ -74,7 +74,7 @@ impl Door {
         let door = Rc::clone(self);
         tokio::task::spawn_local(async move {
             for sink in &ears {
-                if !sink.tell(TurnNote::CardSettled(settled.clone())).await {
+                if !sink.deliver(TurnNote::CardSettled(settled.clone())).await {
                     tracing::debug!("somebody who was shown a card was gone when it was answered");
                 }
             }
@@ -107,7 +107,7 @@ impl Door {
     /// Waits until what policyd has said so far is on its way to its turns. It tells of a card before it answers the
     /// planner; but the planner's last word comes by another socket, and may be read before the card. An answer of
     /// policyd to a question that is asked now comes behind the card.
-    pub(super) async fn hear_policyd_out(&self) {
+    pub(super) async fn drain_policyd_notes(&self) {
         if tokio::time::timeout(HEARD_OUT, self.greet_policyd()).await.is_err() {
             tracing::warn!("policyd does not answer: a card may be shown late");
         }

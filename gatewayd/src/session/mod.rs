@@ -5,19 +5,19 @@
 //! [`voice`] is what the door needs to know of a channel, [`say`] what is the same on all of them, and [`serve`] the
 //! channel of the terminal.
 
-pub mod reattach;
 pub mod cards;
 mod health;
 mod listeners;
+pub mod reattach;
 pub mod relay;
 pub mod router;
 pub mod say;
 pub mod serve;
 mod sessions;
 mod shown;
+pub mod speaker;
 mod turns;
 mod undo;
-pub mod speaker;
 
 #[cfg(test)]
 pub(crate) mod stage;
@@ -39,9 +39,9 @@ use metnos_proto::msg::planner::CancelTurn;
 use metnos_proto::msg::policyd::{OwnerNotice, OwnersCard};
 
 use crate::hooks::registry::Hooks;
-use reattach::Takeover;
 use health::Health;
 use listeners::Listeners;
+use reattach::Takeover;
 use sessions::Sessions;
 use shown::ShownCards;
 use turns::Turns;
@@ -143,7 +143,7 @@ impl Door {
     /// once per link. Must run inside a [`tokio::task::LocalSet`].
     pub fn start(self: &Rc<Self>) {
         tokio::task::spawn_local(Rc::clone(self).route());
-        tokio::task::spawn_local(Rc::clone(self).hear_cards());
+        tokio::task::spawn_local(Rc::clone(self).receive_card_notes());
         tokio::task::spawn_local(Rc::clone(self).listen());
         tokio::task::spawn_local(Rc::clone(self).take_back_turns());
         tokio::task::spawn_local(Rc::clone(self).ask_for_health());
@@ -192,7 +192,7 @@ impl Door {
     }
 
     /// Keeps the secrets of the webhooks; one that is not set up any more loses its own.
-    pub fn keeps_hooks(self: &Rc<Self>, hooks: Hooks) {
+    pub fn set_hooks(self: &Rc<Self>, hooks: Hooks) {
         let hooks = Rc::new(hooks);
         *self.hooks.borrow_mut() = Rc::clone(&hooks);
         self.on_revoked(move |principal| {
@@ -209,7 +209,7 @@ impl Door {
     }
 
     /// Keeps the file of the bot's token, for when the owner gives one.
-    pub fn keeps_token(&self, token: Result<SecretFile, String>) {
+    pub fn set_token(&self, token: Result<SecretFile, String>) {
         *self.token.borrow_mut() = token;
     }
 

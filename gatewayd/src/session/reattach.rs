@@ -140,7 +140,7 @@ impl Door {
             let text = |key: &str| shown[key].as_str().unwrap_or_default().to_owned();
             let (id, digest) = (text("id"), text("digest"));
             self.was_shown(&id, Rc::clone(sink));
-            sink.tell(TurnNote::CardWaits(CardWaits { turn, id, digest, shown: shown.to_string() })).await;
+            sink.deliver(TurnNote::CardWaits(CardWaits { turn, id, digest, shown: shown.to_string() })).await;
         }
     }
 

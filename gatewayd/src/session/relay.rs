@@ -204,7 +204,7 @@ impl Relay {
 
     /// Shows the cards that this turn waits for, when the planner's last word was read before them.
     async fn late_cards(&mut self) {
-        self.door.hear_policyd_out().await;
+        self.door.drain_policyd_notes().await;
         while let Ok(item) = self.queue.try_recv() {
             if let Item::Card(card) = item {
                 self.show(card).await;
@@ -224,7 +224,7 @@ impl Relay {
     /// One who is gone is noticed elsewhere; the turn goes on to its end, for the journal.
     pub(super) async fn send(&self, told: TurnNote) {
         if let Some(sink) = &self.sink
-            && !sink.tell(told).await
+            && !sink.deliver(told).await
         {
             tracing::debug!(turn = %self.turn, "nobody hears this turn any more");
         }

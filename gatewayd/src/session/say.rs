@@ -9,7 +9,7 @@ use metnos_proto::ids::{Blake3, TraceId, TurnId};
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::AnswerHere;
 use metnos_proto::msg::memoryd::{AnswerOf, MAX_EVENT_TEXT, Received, SystemEvent};
-use metnos_proto::msg::people::{Fire, Fired, LookHere, Pair, Paired};
+use metnos_proto::msg::people::{Fire, Fired, Pair, Paired, ViewRequest};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenFired, OpenTurn, TurnEnd};
 use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
 use metnos_proto::payload::Sealed;
@@ -186,8 +186,8 @@ impl Door {
     ///
     /// # Errors
     /// When it is not for him, or a peer that is needed does not answer.
-    pub async fn look(&self, ask: LookHere) -> Result<(Vec<Value>, u64), Refusal> {
-        let asked = self.peers.policyd.look_here(TraceId::NONE, ask, []).await;
+    pub async fn look(&self, ask: ViewRequest) -> Result<(Vec<Value>, u64), Refusal> {
+        let asked = self.peers.policyd.view(TraceId::NONE, ask, []).await;
         let (looked, [page]) = asked.map_err(RpcError::into_refusal)?;
         let internal = |why: String| Refusal::new(RefusalCode::Internal, "door.look", why);
         let bytes = page.read().map_err(|error| internal(error.to_string()))?;

@@ -20,7 +20,7 @@ pub type NoteDelivery<'a> = Pin<Box<dyn Future<Output = bool> + 'a>>;
 /// The way back to somebody. It must bound what it keeps for one who does not listen.
 pub trait NoteSink {
     /// Tells him; waits no longer than the channel allows to one who does not listen.
-    fn tell(&self, told: TurnNote) -> NoteDelivery<'_>;
+    fn deliver(&self, told: TurnNote) -> NoteDelivery<'_>;
 
     /// Whether he is still there. Once he is not, he never is again.
     fn is_open(&self) -> bool;
@@ -31,7 +31,7 @@ pub trait NoteSink {
 }
 
 impl NoteSink for Notes<CtlDoor> {
-    fn tell(&self, told: TurnNote) -> NoteDelivery<'_> {
+    fn deliver(&self, told: TurnNote) -> NoteDelivery<'_> {
         Box::pin(async move { self.send(told).await.is_ok() })
     }
 

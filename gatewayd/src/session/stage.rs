@@ -94,14 +94,14 @@ impl door_policyd::Serve for Script {
         Ok((fired, [sealed(b"read notes/a.md")]))
     }
 
-    async fn look_here(
+    async fn view(
         self: Rc<Self>,
         _: Cx<DoorPolicyd>,
-        ask: metnos_proto::msg::people::LookHere,
+        ask: metnos_proto::msg::people::ViewRequest,
         []: [Sealed; 0],
-    ) -> Served<metnos_proto::msg::memoryd::Looked, 1> {
-        self.note(format!("look_here {:?} {} {}", ask.at, ask.from, ask.lines));
-        Ok((metnos_proto::msg::memoryd::Looked { lines: 1, next: 7 }, [sealed(b"{\"name\":\"x\"}\n")]))
+    ) -> Served<metnos_proto::msg::memoryd::QueryResult, 1> {
+        self.note(format!("view {:?} {} {}", ask.at, ask.from, ask.lines));
+        Ok((metnos_proto::msg::memoryd::QueryResult { lines: 1, next: 7 }, [sealed(b"{\"name\":\"x\"}\n")]))
     }
 
     async fn identify(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {

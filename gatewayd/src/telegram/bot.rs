@@ -105,7 +105,7 @@ impl Bot {
             let fault = match self.begin().await {
                 Ok(name) => {
                     refused = 0;
-                    self.hears(&name).await
+                    self.poll_updates(&name).await
                 }
                 Err(fault) => fault,
             };
@@ -116,7 +116,7 @@ impl Bot {
     }
 
     /// Hears until Telegram says that the token is none.
-    async fn hears(self: &Rc<Self>, name: &str) -> ApiError {
+    async fn poll_updates(self: &Rc<Self>, name: &str) -> ApiError {
         let says = if name.is_empty() { "hears".to_owned() } else { format!("@{name} hears") };
         self.door.telegram_is(&says);
         tracing::info!("the bot {says}");
@@ -238,7 +238,7 @@ impl Bot {
     }
 
     /// Tells the owner in each of his chats, in the language of that chat; nobody who is not him any more.
-    pub(super) async fn owner_told(self: Rc<Self>, told: OwnerNotice) {
+    pub(super) async fn notify_owner(self: Rc<Self>, told: OwnerNotice) {
         let chats = told.to.iter().filter_map(|name| name.strip_prefix("telegram:")?.parse::<i64>().ok());
         for chat in chats {
             let speaker = Speaker { channel: Channel::Telegram, sender: chat.to_string(), lang: None };

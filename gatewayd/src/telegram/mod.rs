@@ -90,7 +90,7 @@ impl Opened {
     /// Has the bot begin.
     pub fn begin(self, door: &Rc<Door>) {
         if let Some(token) = self.token {
-            door.keeps_token(token);
+            door.set_token(token);
         }
         match self.bot {
             Ok(Some(parts)) => parts.begin(door),
@@ -131,7 +131,7 @@ impl Parts {
         door.telegram_is("has not reached Telegram yet");
         let teller = Rc::clone(&bot);
         door.on_news(move |told| {
-            tokio::task::spawn_local(Rc::clone(&teller).owner_told(told.clone()));
+            tokio::task::spawn_local(Rc::clone(&teller).notify_owner(told.clone()));
         });
         let shows = Rc::clone(&bot);
         door.on_owners_card(move |card| {

@@ -120,7 +120,7 @@ pub fn reply(bytes: &[u8]) -> Option<Reply> {
             let asked = value["parameters"]["retry_after"].as_f64().filter(|seconds| *seconds >= 0.0);
             Some(Reply::No {
                 code: value["error_code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(0),
-                retry_after: asked.map_or_else(|| told_to_wait(&why), |seconds| Some(whole_seconds(seconds))),
+                retry_after: asked.map_or_else(|| retry_after_of(&why), |seconds| Some(whole_seconds(seconds))),
                 why,
             })
         }
@@ -139,7 +139,7 @@ fn whole_seconds(seconds: f64) -> u64 {
 }
 
 /// For how long they want to be left alone, where only the words say so: `Too Many Requests: retry after 3`.
-fn told_to_wait(why: &str) -> Option<u64> {
+fn retry_after_of(why: &str) -> Option<u64> {
     let rest = why.to_ascii_lowercase();
     let rest = rest.split("retry after ").nth(1)?;
     rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()

@@ -127,7 +127,7 @@ impl View {
 }
 
 impl NoteSink for View {
-    fn tell(&self, told: TurnNote) -> NoteDelivery<'_> {
+    fn deliver(&self, told: TurnNote) -> NoteDelivery<'_> {
         if !self.closed.get() {
             self.take_in(told);
             self.changed.notify_one();
@@ -190,7 +190,7 @@ mod tests {
         }
         assert_eq!(std::iter::from_fn(|| view.event()).count(), MAX_EVENTS);
         view.close();
-        let _told = view.tell(TurnNote::Text(Text { turn: TURN, text: "late".into() }));
+        let _told = view.deliver(TurnNote::Text(Text { turn: TURN, text: "late".into() }));
         assert!(!view.is_open() && view.take().is_empty());
     }
 }

@@ -4,7 +4,7 @@
 use metnos_proto::ids::{CallId, TurnId};
 use metnos_proto::msg::common::{ExecutorId, Outcome};
 use metnos_proto::msg::memoryd::{
-    DirectTurnDone, ExecutorLost, Look, OwnersAct, SystemEvent, TurnJudged, UNDONE, Verdict,
+    DirectTurnDone, ExecutorLost, OwnersAct, Query, SystemEvent, TurnJudged, UNDONE, Verdict,
 };
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::role::RoleName;
@@ -273,7 +273,7 @@ fn fitness_report_has_one_document_per_executor() {
     let instance = instance();
     let mut memory = instance.open();
     house(&mut memory);
-    let (looked, text) = memory.look(&Look::Fitness).unwrap();
+    let (looked, text) = memory.look(&Query::Fitness).unwrap();
     assert_eq!((looked.lines, looked.next), (4, 0));
     let first: serde_json::Value = serde_json::from_slice(text.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
     let expected = serde_json::json!({

@@ -6,7 +6,7 @@ use metnos_proto::chain::{ANCHOR_EVERY, ANCHOR_WITHIN_MS, Anchor, Link};
 use metnos_proto::ids::Sha256;
 use metnos_proto::merkle::root_of;
 use metnos_proto::msg::memoryd::{
-    Anchored, ChainHead, LinesWanted, Look, MAX_WHY, MnestsWanted, ProofWanted, Redact, SearchWanted,
+    Anchored, ChainHead, LinesWanted, MAX_WHY, MnestsWanted, ProofWanted, Query, Redact, SearchWanted,
 };
 use metnos_proto::role::RoleName;
 use proptest::prelude::*;
@@ -318,7 +318,7 @@ fn secret_shaped_text_is_kept_out_of_chronicle_and_leaks_are_found() {
     memory.flush().unwrap();
     assert!(!holds(&instance, &secret));
     clean(&memory);
-    let look = |memory: &mut Memory| memory.look(&Look::Secrets(1)).unwrap().0.lines;
+    let look = |memory: &mut Memory| memory.look(&Query::Secrets(1)).unwrap().0.lines;
     assert_eq!(look(&mut memory), 0);
     let event = metnos_proto::msg::memoryd::SystemEvent {
         kind: "note".into(),
@@ -330,7 +330,7 @@ fn secret_shaped_text_is_kept_out_of_chronicle_and_leaks_are_found() {
     assert_eq!(look(&mut memory), 0);
 }
 
-fn page(memory: &mut Memory, look: &Look) -> (Vec<serde_json::Value>, u64) {
+fn page(memory: &mut Memory, look: &Query) -> (Vec<serde_json::Value>, u64) {
     let (looked, bytes) = memory.look(look).unwrap();
     let all: Vec<serde_json::Value> = bytes
         .split(|byte| *byte == b'\n')
@@ -365,7 +365,7 @@ fn a_search_gives_what_meets_everything_that_is_asked_for_newest_first() {
     instance.clock.set(noon);
     memory.count_words(2);
     let mut seqs = |wanted: SearchWanted| -> Vec<u64> {
-        page(&mut memory, &Look::Search(wanted)).0.iter().map(|line| line["seq"].as_u64().unwrap()).collect()
+        page(&mut memory, &Query::Search(wanted)).0.iter().map(|line| line["seq"].as_u64().unwrap()).collect()
     };
     assert_eq!(seqs(SearchWanted { text: "HOW MANY".into(), ..wanted() }), [11, 1]);
     assert_eq!(seqs(SearchWanted { event_type: "turn_close".into(), ..wanted() }), [20, 10]);
@@ -375,9 +375,9 @@ fn a_search_gives_what_meets_everything_that_is_asked_for_newest_first() {
     assert_eq!(seqs(SearchWanted { peer: PEER.into(), ..wanted() }).len(), 20);
     let turn = super::testing::turn(2).to_string();
     assert_eq!(seqs(SearchWanted { turn: turn[20..].to_owned(), text: "42 words".into(), ..wanted() }), [19]);
-    let (first, next) = page(&mut memory, &Look::Search(SearchWanted { lines: 3, ..wanted() }));
+    let (first, next) = page(&mut memory, &Query::Search(SearchWanted { lines: 3, ..wanted() }));
     assert_eq!((first.len(), next), (3, 18));
-    let (rest, next) = page(&mut memory, &Look::Search(SearchWanted { before: next, ..wanted() }));
+    let (rest, next) = page(&mut memory, &Query::Search(SearchWanted { before: next, ..wanted() }));
     assert_eq!((rest.len(), next), (17, 0));
 }
 
@@ -386,14 +386,14 @@ fn lines_come_as_they_stand_in_the_files() {
     let instance = Instance::new();
     let mut memory = instance.open();
     memory.count_words(1);
-    let (looked, bytes) = memory.look(&Look::Lines(LinesWanted { from: 3, upto: 5 })).unwrap();
+    let (looked, bytes) = memory.look(&Query::Lines(LinesWanted { from: 3, upto: 5 })).unwrap();
     let file = std::fs::read_to_string(instance.dir.path().join(DAY)).unwrap();
     let expected: String = file.split_inclusive('\n').skip(2).take(3).collect();
     assert_eq!((looked.lines, looked.next, String::from_utf8(bytes).unwrap()), (3, 0, expected));
-    assert_eq!(memory.look(&Look::Lines(LinesWanted { from: 11, upto: 99 })).unwrap().0.lines, 0);
-    let heaviest = Look::Mnests(MnestsWanted { from: "fs_read".into(), lines: 5 });
+    assert_eq!(memory.look(&Query::Lines(LinesWanted { from: 11, upto: 99 })).unwrap().0.lines, 0);
+    let heaviest = Query::Mnests(MnestsWanted { from: "fs_read".into(), lines: 5 });
     assert_eq!(page(&mut memory, &heaviest).0[0]["dst_executor"], "text_stats");
-    let none = Look::Mnests(MnestsWanted { from: "text_stats".into(), lines: 5 });
+    let none = Query::Mnests(MnestsWanted { from: "text_stats".into(), lines: 5 });
     assert!(page(&mut memory, &none).0.is_empty());
 }
 
@@ -414,14 +414,14 @@ proptest! {
         let head = memory.chain_head().unwrap();
         let seq = at.index(head.seq as usize) as u64 + 1;
         memory.count_words(turns + 1);
-        let (found, _) = page(&mut memory, &Look::Proof(ProofWanted { seq, size: head.seq }));
+        let (found, _) = page(&mut memory, &Query::Proof(ProofWanted { seq, size: head.seq }));
         let proof = &found[0];
         let path: Vec<Sha256> = proof["path"].as_array().unwrap().iter().map(|one| Sha256::parse(one.as_str().unwrap()).unwrap()).collect();
         let link = Link::read(proof["line"].as_str().unwrap().as_bytes()).unwrap();
         prop_assert_eq!(link.seq, seq);
         prop_assert_eq!(root_of(&link.hash, seq - 1, head.seq, &path), Some(head.root));
         for (seq, size) in [(0, head.seq), (head.seq + 1, head.seq), (1, head.seq + 99)] {
-            let refused = memory.look(&Look::Proof(ProofWanted { seq, size })).is_err();
+            let refused = memory.look(&Query::Proof(ProofWanted { seq, size })).is_err();
             prop_assert!(refused);
         }
     }

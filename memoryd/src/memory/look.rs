@@ -2,7 +2,7 @@
 //! go on; nothing is changed by it.
 
 use metnos_proto::msg::common::RefusalCode;
-use metnos_proto::msg::memoryd::{LinesWanted, Look, Looked, MAX_TAIL, MnestsWanted, ProofWanted, SearchWanted};
+use metnos_proto::msg::memoryd::{LinesWanted, MAX_TAIL, MnestsWanted, ProofWanted, Query, QueryResult, SearchWanted};
 use serde::Serialize;
 use serde_json::json;
 
@@ -33,8 +33,8 @@ pub(super) struct Page {
 
 impl Page {
     /// As it is told.
-    pub(super) fn told(self) -> (Looked, Vec<u8>) {
-        (Looked { lines: self.lines, next: self.next }, self.text)
+    pub(super) fn told(self) -> (QueryResult, Vec<u8>) {
+        (QueryResult { lines: self.lines, next: self.next }, self.text)
     }
 
     /// Adds one document.
@@ -65,17 +65,17 @@ impl Memory {
     ///
     /// # Errors
     /// When it is not there, or cannot be read.
-    pub fn look(&mut self, look: &Look) -> Told<(Looked, Vec<u8>)> {
+    pub fn look(&mut self, look: &Query) -> Told<(QueryResult, Vec<u8>)> {
         let page = match look {
-            Look::Lines(wanted) => self.lines(wanted)?,
-            Look::Search(wanted) => self.sift(wanted)?,
-            Look::Proof(wanted) => self.proof(wanted)?,
-            Look::Secrets(from) => self.secrets(*from)?,
-            Look::Mnests(wanted) => self.heaviest(wanted)?,
-            Look::Proposals => list(self.proposals()?)?,
-            Look::Snapshots => list(self.mnestome.snapshots()?)?,
-            Look::Ledger => self.spent()?,
-            Look::Fitness => list(self.mnestome.fitness()?)?,
+            Query::Lines(wanted) => self.lines(wanted)?,
+            Query::Search(wanted) => self.sift(wanted)?,
+            Query::Proof(wanted) => self.proof(wanted)?,
+            Query::Secrets(from) => self.secrets(*from)?,
+            Query::Mnests(wanted) => self.heaviest(wanted)?,
+            Query::Proposals => list(self.proposals()?)?,
+            Query::Snapshots => list(self.mnestome.snapshots()?)?,
+            Query::Ledger => self.spent()?,
+            Query::Fitness => list(self.mnestome.fitness()?)?,
         };
         Ok(page.told())
     }

@@ -1,7 +1,7 @@
 //! Pages for people on a channel: what happened, without what was said or done in it. The words stay where their own
 //! conversation is; the whole stays at the machine.
 
-use metnos_proto::msg::memoryd::{LookFor, Looked, PageOf};
+use metnos_proto::msg::memoryd::{PageOf, PageQuery, QueryResult};
 use serde_json::json;
 
 use super::look::Page;
@@ -21,10 +21,10 @@ impl Memory {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn look_for(&mut self, wanted: &LookFor) -> Told<(Looked, Vec<u8>)> {
+    pub fn query_page(&mut self, wanted: &PageQuery) -> Told<(QueryResult, Vec<u8>)> {
         let page = match wanted {
-            LookFor::Audit(wanted) => self.happened(wanted)?,
-            LookFor::Mnests(wanted) => self.used(wanted)?,
+            PageQuery::Audit(wanted) => self.happened(wanted)?,
+            PageQuery::Mnests(wanted) => self.used(wanted)?,
         };
         Ok(page.told())
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use ed25519_dalek::VerifyingKey;
 use metnos_proto::edges::{CtlMemoryd, CtlPolicyd};
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::memoryd::{Finding, LinesWanted, Look, MemoryStatus, ProofWanted};
+use metnos_proto::msg::memoryd::{Finding, LinesWanted, MemoryStatus, ProofWanted, Query};
 use metnos_proto::msg::policyd::{Anchors, PolicyStatus, RedactPayload};
 use serde_json::{Value, json};
 
@@ -145,7 +145,7 @@ pub fn export(
     let mut next = from;
     let mut wrong = None;
     while next != 0 && next <= upto && wrong.is_none() {
-        let (bytes, after) = page(reach, Look::Lines(LinesWanted { from: next, upto }))?;
+        let (bytes, after) = page(reach, Query::Lines(LinesWanted { from: next, upto }))?;
         next = after;
         match &mut out {
             Some((path, file)) => file.write_all(&bytes).map_err(|error| told(path, error))?,
@@ -187,7 +187,7 @@ pub fn prove(screen: &mut Screen, reach: &mut Connection, seq: u64) -> Result<Ex
         return Err(CtlError::failed(format!("line {seq}"), why, "heads are signed every minute: try again in one"));
     };
     let wanted = ProofWanted { seq, size: signed.anchor.seq };
-    let (bytes, _) = page(reach, Look::Proof(wanted))?;
+    let (bytes, _) = page(reach, Query::Proof(wanted))?;
     let refused =
         |why: String| CtlError::failed(format!("the proof of line {seq}"), why, "`metnosctl audit verify` says more");
     let proof = documents(&bytes).map_err(refused)?.pop().ok_or_else(|| refused("there is none".to_owned()))?;

@@ -2,7 +2,7 @@
 
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::memoryd::{LinesWanted, Look, MAX_TAIL, SearchWanted};
+use metnos_proto::msg::memoryd::{LinesWanted, MAX_TAIL, Query, SearchWanted};
 use serde_json::Value;
 
 use crate::audit::{documents, list};
@@ -21,8 +21,8 @@ fn unreadable(why: impl ToString) -> CtlError {
 ///
 /// # Errors
 /// When memoryd refuses or cannot be reached.
-pub fn page(reach: &mut Connection, look: Look) -> Result<(Vec<u8>, u64), CtlError> {
-    let (looked, [text]) = reach.open::<CtlMemoryd>()?.look(TraceId::NONE, look, [])?;
+pub fn page(reach: &mut Connection, look: Query) -> Result<(Vec<u8>, u64), CtlError> {
+    let (looked, [text]) = reach.open::<CtlMemoryd>()?.query(TraceId::NONE, look, [])?;
     Ok((text.read().map_err(unreadable)?, looked.next))
 }
 
@@ -44,7 +44,7 @@ pub fn turn_lines(reach: &mut Connection, turn: &str) -> Result<Vec<Value>, CtlE
     };
     let mut found: Vec<Value> = Vec::new();
     loop {
-        let (bytes, next) = page(reach, Look::Search(wanted.clone()))?;
+        let (bytes, next) = page(reach, Query::Search(wanted.clone()))?;
         found.extend(documents(&bytes).map_err(unreadable)?);
         if next == 0 {
             break;
@@ -73,7 +73,7 @@ pub fn search(screen: &mut Screen, reach: &mut Connection, search: &Search) -> R
     };
     let mut found: Vec<Value> = Vec::new();
     loop {
-        let (bytes, next) = page(reach, Look::Search(wanted.clone()))?;
+        let (bytes, next) = page(reach, Query::Search(wanted.clone()))?;
         found.extend(documents(&bytes).map_err(unreadable)?);
         wanted.before = next;
         wanted.lines = search.lines.saturating_sub(u32::try_from(found.len()).unwrap_or(u32::MAX));
@@ -96,7 +96,7 @@ pub fn search(screen: &mut Screen, reach: &mut Connection, search: &Search) -> R
 /// # Errors
 /// When there is no such line, memoryd refuses or cannot be reached.
 pub fn show(screen: &mut Screen, reach: &mut Connection, seq: u64) -> Result<Exit, CtlError> {
-    let (bytes, _) = page(reach, Look::Lines(LinesWanted { from: seq, upto: seq }))?;
+    let (bytes, _) = page(reach, Query::Lines(LinesWanted { from: seq, upto: seq }))?;
     let Some(event) = documents(&bytes).map_err(unreadable)?.pop() else {
         return Err(CtlError::failed(
             format!("line {seq}"),
@@ -120,7 +120,7 @@ pub fn scan(screen: &mut Screen, reach: &mut Connection) -> Result<Exit, CtlErro
     let mut found: Vec<Value> = Vec::new();
     let mut from = 1;
     while from != 0 {
-        let (bytes, next) = page(reach, Look::Secrets(from))?;
+        let (bytes, next) = page(reach, Query::Secrets(from))?;
         found.extend(documents(&bytes).map_err(unreadable)?);
         from = next;
     }

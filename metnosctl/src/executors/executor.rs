@@ -40,10 +40,10 @@ pub fn executor(screen: &mut Screen, instance: &Instance, command: &ExecutorComm
         ExecutorCommand::Disable { name } => switches::executor(screen, &mut reach, name, false),
         ExecutorCommand::Enable { name } => switches::executor(screen, &mut reach, name, true),
         ExecutorCommand::Lift { name, confirm } => {
-            unquarantine::readmit(screen, &mut reach, Some(name), false, confirm.as_deref())
+            unquarantine::lift_quarantine(screen, &mut reach, Some(name), false, confirm.as_deref())
         }
         ExecutorCommand::Relock { name, all: _, confirm } => {
-            unquarantine::readmit(screen, &mut reach, name.as_deref(), true, confirm.as_deref())
+            unquarantine::lift_quarantine(screen, &mut reach, name.as_deref(), true, confirm.as_deref())
         }
         ExecutorCommand::Archive { name, reason } => archive::archive(screen, &mut reach, name, reason.as_deref()),
         ExecutorCommand::Restore { name, reason } => archive::restore(screen, &mut reach, name, reason),
@@ -152,7 +152,7 @@ impl Checked {
 
     /// Whether the owner himself has taken it out of use, so that nothing about it needs mending.
     #[must_use]
-    pub const fn is_laid_aside(&self) -> bool {
+    pub const fn is_inactive(&self) -> bool {
         matches!(self.state, Some(ExecutorState::Archived | ExecutorState::Revoked))
     }
 

@@ -2,7 +2,7 @@
 //! active that planners are not shown it: no word of its makes anything active.
 
 use metnos_proto::ids::TurnId;
-use metnos_proto::msg::memoryd::{Look, OwnersAct, TurnJudged};
+use metnos_proto::msg::memoryd::{OwnersAct, Query, TurnJudged};
 use serde_json::{Value, json};
 
 use crate::audit::documents;
@@ -25,7 +25,7 @@ pub struct Standings(Vec<Value>);
 impl Standings {
     /// Asks memoryd. Without it nothing is known of this: the registry can be looked at all the same.
     pub fn ask(reach: &mut Connection) -> Self {
-        let told = page(reach, Look::Fitness).ok().and_then(|(bytes, _)| documents(&bytes).ok());
+        let told = page(reach, Query::Fitness).ok().and_then(|(bytes, _)| documents(&bytes).ok());
         Self(told.unwrap_or_default())
     }
 

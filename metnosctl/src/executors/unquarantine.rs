@@ -3,7 +3,7 @@
 
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::policyd::Readmit;
+use metnos_proto::msg::policyd::LiftQuarantine;
 use serde_json::Value;
 
 use crate::daemons::connection::{Connection, document};
@@ -33,15 +33,15 @@ impl QuarantinedExecutor {
 ///
 /// # Errors
 /// When policyd refuses or cannot be reached.
-pub(crate) fn readmit(
+pub(crate) fn lift_quarantine(
     screen: &mut Screen,
     reach: &mut Connection,
     whom: Selection<'_>,
     relock: bool,
     confirm: Option<&str>,
 ) -> Result<Exit, CtlError> {
-    let ask = Readmit { name: whom.map(str::to_owned), relock, confirm: confirm.unwrap_or_default().to_owned() };
-    let (_, [answer]) = reach.open::<CtlPolicyd>()?.readmit(TraceId::NONE, ask, [])?;
+    let ask = LiftQuarantine { name: whom.map(str::to_owned), relock, confirm: confirm.unwrap_or_default().to_owned() };
+    let (_, [answer]) = reach.open::<CtlPolicyd>()?.lift_quarantine(TraceId::NONE, ask, [])?;
     let mut answer = document(&answer)?;
     let exit = exit_of(&answer);
     if screen.json() {

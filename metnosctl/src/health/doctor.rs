@@ -296,7 +296,7 @@ fn executors(checked: Result<Vec<Checked>, CtlError>) -> Finding {
     };
     let bad: Vec<String> = checked
         .iter()
-        .filter(|one| !one.holds() && !one.is_laid_aside())
+        .filter(|one| !one.holds() && !one.is_inactive())
         .take(MAX_NAMED)
         .map(|one| format!("{}: {}", one.entry.id, one.why()))
         .collect();

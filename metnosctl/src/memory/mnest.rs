@@ -2,7 +2,7 @@
 
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::memoryd::{Look, Mnests, OwnersAct, Reasoned, Tagged};
+use metnos_proto::msg::memoryd::{Mnests, OwnersAct, Query, Reasoned, Tagged};
 use serde_json::Value;
 
 use crate::command_line::cli::MnestCommand;
@@ -31,11 +31,11 @@ pub fn mnest(screen: &mut Screen, instance: &Instance, command: &MnestCommand) -
         MnestCommand::Graph { svg, .. } => mnest_list::graph(screen, reach, *svg),
         MnestCommand::Proposals => {
             let columns = ["id", "kind", "mnest", "state", "why"];
-            mnest_list::table(screen, reach, Look::Proposals, &columns, "The ager proposes nothing.")
+            mnest_list::table(screen, reach, Query::Proposals, &columns, "The ager proposes nothing.")
         }
         MnestCommand::Snapshots => {
             let columns = ["name", "ts_ms", "at_seq", "why"];
-            mnest_list::table(screen, reach, Look::Snapshots, &columns, "Nothing was kept yet.")
+            mnest_list::table(screen, reach, Query::Snapshots, &columns, "Nothing was kept yet.")
         }
         MnestCommand::Tag { id, word, remove } => {
             let tagged = Tagged { id: whole_id(reach, id)?, tag: word.clone() };

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::memoryd::{Look, MnestsWanted, OwnersAct};
+use metnos_proto::msg::memoryd::{MnestsWanted, OwnersAct, Query};
 use serde_json::{Value, json};
 
 use crate::audit::documents;
@@ -23,7 +23,7 @@ fn unreadable(why: impl ToString) -> CtlError {
     CtlError::failed("the mnests", why, "look at `metnosctl doctor`")
 }
 
-fn all(reach: &mut Connection, look: Look) -> Result<Vec<Value>, CtlError> {
+fn all(reach: &mut Connection, look: Query) -> Result<Vec<Value>, CtlError> {
     let (bytes, _) = page(reach, look)?;
     documents(&bytes).map_err(unreadable)
 }
@@ -33,7 +33,7 @@ fn all(reach: &mut Connection, look: Look) -> Result<Vec<Value>, CtlError> {
 /// # Errors
 /// When memoryd refuses or cannot be reached.
 pub fn heaviest(reach: &mut Connection, from: &str, lines: u32) -> Result<Vec<Value>, CtlError> {
-    all(reach, Look::Mnests(MnestsWanted { from: from.to_owned(), lines }))
+    all(reach, Query::Mnests(MnestsWanted { from: from.to_owned(), lines }))
 }
 
 /// The one mnest whose name ends like this.
@@ -74,7 +74,7 @@ pub fn show(screen: &mut Screen, reach: &mut Connection, end: &str) -> Result<Ex
 pub fn table(
     screen: &mut Screen,
     reach: &mut Connection,
-    look: Look,
+    look: Query,
     columns: &[&str],
     none: &str,
 ) -> Result<Exit, CtlError> {

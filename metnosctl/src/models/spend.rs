@@ -1,6 +1,6 @@
 //! `spend`: the ledger as memoryd keeps it, and what an active day costs.
 
-use metnos_proto::msg::memoryd::Look;
+use metnos_proto::msg::memoryd::Query;
 use serde_json::{Value, json};
 
 use crate::audit::documents;
@@ -22,7 +22,7 @@ pub(crate) fn money(micro: u64) -> String {
 /// # Errors
 /// When memoryd refuses or cannot be reached.
 pub fn spend(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
-    let (bytes, _) = page(&mut Connection::to(instance)?, Look::Ledger)?;
+    let (bytes, _) = page(&mut Connection::to(instance)?, Query::Ledger)?;
     let unreadable = |why: String| CtlError::failed("the ledger", why, "look at `metnosctl doctor`");
     let mut rows = documents(&bytes).map_err(unreadable)?;
     let forecast = if rows.is_empty() { json!({}) } else { rows.remove(0) };

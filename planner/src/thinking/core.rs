@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::calls::{Calls, RunResult, State};
 use super::data;
 use super::prompt::{Frame, size};
-use super::reply::{ParsedReply, ResultRequest, hear};
+use super::reply::{ParsedReply, ResultRequest, parse_reply};
 use super::speech::{self, EndReason};
 use super::{
     BYTES_PER_TOKEN, FUND_TOKENS, MAX_PROMPT, MAX_SAID, MAX_THOUGHTS, MAX_TOKENS, MAX_USELESS, REPLY_TOKENS, Wish,
@@ -344,7 +344,7 @@ impl ModelLoop {
     fn has_thought(&mut self, reply: &Reply, tokens: u64) -> Vec<Ask> {
         self.used = self.used.saturating_add(tokens.max(1));
         self.begged = false;
-        let heard = hear(reply, &self.frame);
+        let heard = parse_reply(reply, &self.frame);
         let mut asks = Vec::new();
         if !heard.text.is_empty() {
             self.said = self.said.saturating_add(heard.text.len());

@@ -57,7 +57,7 @@ impl RedactStream {
 
 /// The same for a text that is there whole.
 #[must_use]
-pub fn unveiled(text: &str) -> String {
+pub fn redacted(text: &str) -> String {
     let mut veil = RedactStream::default();
     let shown = veil.shown(text);
     shown + &veil.rest()
@@ -80,7 +80,7 @@ mod tests {
             ),
             ("a<lattice_update></lattice_updat</lattice_update>b", "ab"),
         ] {
-            assert_eq!(unveiled(text), shown, "{text}");
+            assert_eq!(redacted(text), shown, "{text}");
         }
     }
 
@@ -97,7 +97,7 @@ mod tests {
             let mut veil = RedactStream::default();
             let mut shown: String = at.windows(2).map(|cut| veil.shown(&text[cut[0]..cut[1]])).collect();
             shown.push_str(&veil.rest());
-            prop_assert_eq!(shown, unveiled(&text));
+            prop_assert_eq!(shown, redacted(&text));
         }
     }
 }

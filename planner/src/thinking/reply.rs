@@ -94,7 +94,7 @@ pub struct Plan {
 
 /// Reads a reply.
 #[must_use]
-pub fn hear(reply: &Reply, frame: &Frame) -> ParsedReply {
+pub fn parse_reply(reply: &Reply, frame: &Frame) -> ParsedReply {
     let heard = if frame.native { native(reply, frame) } else { as_json(reply, frame) };
     let mut heard = match heard {
         Ok(heard) => heard,

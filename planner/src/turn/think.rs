@@ -172,18 +172,14 @@ impl Turn {
                     or_no(released, |no| Event::NotReleased(place, no))
                 });
             }
-            Ask::Suspend => return self.put_aside(turn, under_way).await,
+            Ask::Suspend => return self.suspend(turn, under_way).await,
             Ask::End { end, why, wish } => return Ok(Some(Ended { end, why, wish })),
         }
         Ok(None)
     }
 
     /// Has memoryd keep the turn until somebody has answered. Where that is not possible, it goes on without.
-    async fn put_aside(
-        &self,
-        turn: &ModelLoop,
-        under_way: &mut JoinSet<StepResult>,
-    ) -> Result<Option<Ended>, RpcError> {
+    async fn suspend(&self, turn: &ModelLoop, under_way: &mut JoinSet<StepResult>) -> Result<Option<Ended>, RpcError> {
         let why = speech::waits(self.lang).to_owned();
         let mut told = self.door.told();
         told.push(Entry::Done(TurnEnd::Suspended, why.clone()));

@@ -10,7 +10,7 @@ use metnos_proto::ids::TraceId;
 use metnos_proto::json;
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::lifecycle::{LifecycleAsk, LifecycleTarget, MAX_REASON, Revocation, RevokeTexts};
-use metnos_proto::msg::sandboxd::{Pardon, Pool};
+use metnos_proto::msg::sandboxd::{ClearFindings, Pool};
 use metnos_proto::payload::Sealed;
 use rusqlite::params;
 use serde_json::{Value, json};
@@ -216,8 +216,10 @@ impl Policy {
                 return Err(denied("restore.altered", why, "put its files back as they were signed, from a backup"));
             }
         }
-        let pardon = Pardon { id: row.id.clone(), digests: row.digests.clone() };
-        self.ask_sandbox(self.sandbox.pardon(TraceId::NONE, pardon, [])).await.map_err(RpcError::into_refusal)?;
+        let clear_findings = ClearFindings { id: row.id.clone(), digests: row.digests.clone() };
+        self.ask_sandbox(self.sandbox.clear_findings(TraceId::NONE, clear_findings, []))
+            .await
+            .map_err(RpcError::into_refusal)?;
         // Without its line it stays where it is.
         self.chronicled("executor_restored", &says).await?;
         let back = Row { state: RowState::Signed, why: String::new(), ..row };

@@ -10,8 +10,8 @@ use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{Blake3, TraceId};
 use metnos_proto::json;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
-use metnos_proto::msg::policyd::Readmit;
-use metnos_proto::msg::sandboxd::{Birth, Pardon, Pool, PoolEntry};
+use metnos_proto::msg::policyd::LiftQuarantine;
+use metnos_proto::msg::sandboxd::{Birth, ClearFindings, Pool, PoolEntry};
 use rusqlite::params;
 use serde_json::{Value, json};
 
@@ -124,7 +124,11 @@ impl Policy {
     ///
     /// # Errors
     /// When nothing of that name is in quarantine, or what was confirmed is not what there is.
-    pub(crate) async fn readmit(self: &Rc<Self>, principal: &Principal, ask: Readmit) -> Result<Value, Refusal> {
+    pub(crate) async fn lift_quarantine(
+        self: &Rc<Self>,
+        principal: &Principal,
+        ask: LiftQuarantine,
+    ) -> Result<Value, Refusal> {
         let found = self.set_aside(ask.name.as_deref()).await?;
         let fitting: Vec<&Found> = found.iter().filter(|one| one.fits(ask.relock)).collect();
         let digest = json::digest(&Value::Array(fitting.iter().map(|one| one.document()).collect())).to_string();
@@ -170,8 +174,10 @@ impl Policy {
     /// One executor that the owner lets back. It is in quarantine until all of it is done.
     async fn let_back(self: &Rc<Self>, principal: &Principal, one: &Found) -> Result<(), Refusal> {
         let id = &one.row.id;
-        let pardon = Pardon { id: id.clone(), digests: one.now.clone() };
-        self.ask_sandbox(self.sandbox.pardon(TraceId::NONE, pardon, [])).await.map_err(RpcError::into_refusal)?;
+        let clear_findings = ClearFindings { id: id.clone(), digests: one.now.clone() };
+        self.ask_sandbox(self.sandbox.clear_findings(TraceId::NONE, clear_findings, []))
+            .await
+            .map_err(RpcError::into_refusal)?;
         let signature = match one.way {
             Way::Relock => self.signed_anew(one).await?,
             Way::Lift | Way::None(_) => one.row.signature.clone(),

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
-use metnos_proto::msg::memoryd::{LookFor, Looked, PageOf};
-use metnos_proto::msg::people::{LookAt, LookHere, MAX_PAGE};
+use metnos_proto::msg::memoryd::{PageOf, PageQuery, QueryResult};
+use metnos_proto::msg::people::{MAX_PAGE, ViewRequest, ViewSubject};
 use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState};
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ impl Policy {
     ///
     /// # Errors
     /// When he is a stranger, it is not for him, or memoryd does not answer.
-    pub(crate) async fn look_here(self: &Rc<Self>, ask: &LookHere) -> Result<(Looked, Sealed), Refusal> {
+    pub(crate) async fn view(self: &Rc<Self>, ask: &ViewRequest) -> Result<(QueryResult, Sealed), Refusal> {
         let principal = self.who(ask.channel, &ask.sender)?;
         let is_owner = match principal.standing {
             Standing::Owner => true,
@@ -30,20 +30,21 @@ impl Policy {
         let lines = ask.lines.clamp(1, MAX_PAGE);
         let page = |principal: String| PageOf { principal, from: ask.from, lines };
         let wanted = match ask.at {
-            LookAt::Executors => return self.executors_of(is_owner, ask.from, lines),
-            LookAt::Mnests if is_owner => LookFor::Mnests(page(String::new())),
-            LookAt::Mnests => {
+            ViewSubject::Executors => return self.executors_of(is_owner, ask.from, lines),
+            ViewSubject::Mnests if is_owner => PageQuery::Mnests(page(String::new())),
+            ViewSubject::Mnests => {
                 let why = "what the house has learnt from use, only its owner sees";
                 return Err(Refusal::new(RefusalCode::Denied, "house.owner", why));
             }
-            LookAt::Audit if is_owner => LookFor::Audit(page(String::new())),
-            LookAt::Audit => LookFor::Audit(page(principal.name)),
+            ViewSubject::Audit if is_owner => PageQuery::Audit(page(String::new())),
+            ViewSubject::Audit => PageQuery::Audit(page(principal.name)),
         };
-        let (looked, [page]) = self.memory.look_for(TraceId::NONE, wanted, []).await.map_err(RpcError::into_refusal)?;
+        let (looked, [page]) =
+            self.memory.query_page(TraceId::NONE, wanted, []).await.map_err(RpcError::into_refusal)?;
         Ok((looked, page))
     }
 
-    fn executors_of(&self, is_owner: bool, from: u64, lines: u32) -> Result<(Looked, Sealed), Refusal> {
+    fn executors_of(&self, is_owner: bool, from: u64, lines: u32) -> Result<(QueryResult, Sealed), Refusal> {
         let is_at_work = |row: &ExecutorRow| matches!(row.state, ExecutorState::Active);
         // What was made for this house may say what the house is about: a guest sees the seeds.
         let may_see = |row: &ExecutorRow| is_owner || is_at_work(row) && self.is_seed(&row.id.name);
@@ -55,7 +56,7 @@ impl Policy {
         let next = if end < all.len() { end as u64 } else { 0 };
         let sealed = Sealed::new(page.as_bytes())
             .map_err(|error| Refusal::new(RefusalCode::Internal, "look.page", error.to_string()))?;
-        Ok((Looked { lines: u32::try_from(end - begin).unwrap_or(u32::MAX), next }, sealed))
+        Ok((QueryResult { lines: u32::try_from(end - begin).unwrap_or(u32::MAX), next }, sealed))
     }
 
     fn is_seed(&self, name: &str) -> bool {

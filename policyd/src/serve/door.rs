@@ -8,8 +8,8 @@ use metnos_proto::edges::{DoorPolicyd, door_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Done, Refusal, RefusalCode, Standing};
-use metnos_proto::msg::memoryd::Looked;
-use metnos_proto::msg::people::{Fire, Fired, LookHere, Pair, Paired};
+use metnos_proto::msg::memoryd::QueryResult;
+use metnos_proto::msg::people::{Fire, Fired, Pair, Paired, ViewRequest};
 use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
     RegisterPrompt, SendFile, UndoHere,
@@ -71,8 +71,8 @@ impl door_policyd::Serve for Policy {
         Ok((fired, [says]))
     }
 
-    async fn look_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: LookHere, []: [Sealed; 0]) -> Served<Looked, 1> {
-        let (looked, page) = Policy::look_here(&self, &ask).await?;
+    async fn view(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: ViewRequest, []: [Sealed; 0]) -> Served<QueryResult, 1> {
+        let (looked, page) = Policy::view(&self, &ask).await?;
         Ok((looked, [page]))
     }
 

@@ -23,8 +23,8 @@ use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk};
 use metnos_proto::msg::policyd::{
     Act, Acted, AnchorList, Anchors, Answered, Approvals, CallRun, CheckPolicy, CodesConfirm, CodesEnrol,
     CodesEnrolled, CodesRemove, CopyRegistry, Decide, DraftsFunded, EndDrafts, EndTurn, ExecutorList, Executors,
-    FundDrafts, FundTurn, Grants, GrowthLeft, GrowthQuota, Intent, IntentFrozen, MAX_ANCHORS, Panic, Panicked,
-    PolicyCanaried, PolicyCanaries, PolicyReport, PolicyStatus, Readmit, RedactPayload, Redacted, Release, Released,
+    FundDrafts, FundTurn, Grants, GrowthLeft, GrowthQuota, Intent, IntentFrozen, LiftQuarantine, MAX_ANCHORS, Panic,
+    Panicked, PolicyCanaried, PolicyCanaries, PolicyReport, PolicyStatus, RedactPayload, Redacted, Release, Released,
     Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, TurnFunded, Undo, Undoable,
 };
 use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
@@ -270,9 +270,14 @@ impl ctl_policyd::Serve for Policy {
         Ok((Switched { changed: self.set_executor(&principal, &ask.name, ask.on).await? }, []))
     }
 
-    async fn readmit(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Readmit, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn lift_quarantine(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: LiftQuarantine,
+        []: [Sealed; 0],
+    ) -> Served<Done, 1> {
         let principal = self.at_the_machine(&cx)?;
-        Ok((Done {}, [sealed(&Policy::readmit(&self, &principal, ask).await?)?]))
+        Ok((Done {}, [sealed(&Policy::lift_quarantine(&self, &principal, ask).await?)?]))
     }
 
     async fn life(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: LifecycleAsk, []: [Sealed; 0]) -> Served<Done, 1> {

@@ -11,7 +11,7 @@ use metnos_proto::edges::door_policyd;
 use metnos_proto::edges::policyd_sandboxd::Note;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Channel, ExecutorId};
-use metnos_proto::msg::policyd::{Executors, Identify, NoticeKind, Readmit};
+use metnos_proto::msg::policyd::{Executors, Identify, LiftQuarantine, NoticeKind};
 use metnos_proto::msg::sandboxd::{Alarmed, Quarantined};
 use serde_json::{Value, json};
 
@@ -193,9 +193,9 @@ fn changed_file_quarantines_executor_across_restarts_and_repairs() {
 }
 
 /// What the owner hears of what is in quarantine; with a digest, his word that it comes back.
-async fn readmit(world: &World, relock: bool, confirm: &str) -> Result<Value, String> {
-    let ask = Readmit { name: None, relock, confirm: confirm.to_owned() };
-    document(world.owner(0).await.readmit(NO, ask, []).await)
+async fn lift_quarantine(world: &World, relock: bool, confirm: &str) -> Result<Value, String> {
+    let ask = LiftQuarantine { name: None, relock, confirm: confirm.to_owned() };
+    document(world.owner(0).await.lift_quarantine(NO, ask, []).await)
 }
 
 fn digest_of(looked: &Value) -> String {
@@ -215,22 +215,22 @@ fn executor_quarantined_by_upgrade_is_resigned_only_by_owner() {
         let (state, why) = standing(&world, "fs_read").await;
         assert!(state == "quarantined" && why.contains("the sandbox it would run in"), "{state}: {why}");
         // Nothing is to be signed anew by a mere lift, and nothing at all by another word than the one that was shown.
-        assert_eq!(readmit(&world, false, "").await.unwrap()["digest"], "");
-        let looked = readmit(&world, true, "").await.unwrap();
+        assert_eq!(lift_quarantine(&world, false, "").await.unwrap()["digest"], "");
+        let looked = lift_quarantine(&world, true, "").await.unwrap();
         let told = &looked["executors"][0];
         assert_eq!((told["way"].as_str(), told["signed"].as_str()), (Some("relock"), Some(&*before.to_string())));
         for other in ["blake3:00", "x"] {
-            assert_eq!(readmit(&world, true, other).await.unwrap_err(), "readmit.altered");
+            assert_eq!(lift_quarantine(&world, true, other).await.unwrap_err(), "readmit.altered");
         }
         assert_eq!(standing(&world, "fs_read").await.0, "quarantined");
         assert!(world.took().iter().all(|line| line == "pool"), "only looked");
-        let done = readmit(&world, true, &digest_of(&looked)).await.unwrap();
+        let done = lift_quarantine(&world, true, &digest_of(&looked)).await.unwrap();
         assert_eq!(done["done"], true, "{done:#}");
         let took: Vec<String> = world.took().into_iter().filter(|line| !line.starts_with("event")).collect();
         assert_eq!(took, ["pool", "pardon fs_read", "birth fs_read", "install fs_read", "born fs_read"]);
         assert_eq!(standing(&world, "fs_read").await.0, "active");
         // One word is good once.
-        assert_eq!(readmit(&world, true, &digest_of(&looked)).await.unwrap_err(), "readmit.altered");
+        assert_eq!(lift_quarantine(&world, true, &digest_of(&looked)).await.unwrap_err(), "readmit.altered");
         world.sandbox.executors.borrow().clone()
     });
     run(async {
@@ -250,9 +250,9 @@ fn executor_failing_in_new_sandbox_stays_in_quarantine() {
         pool[0].profile = "another sandbox".to_owned();
         run(async {
             let world = World::settled(folder.path(), pool, &[&reader()]).await;
-            let looked = readmit(&world, true, "").await.unwrap();
+            let looked = lift_quarantine(&world, true, "").await.unwrap();
             world.sandbox.lie.set(lie);
-            let tried = readmit(&world, true, &digest_of(&looked)).await.unwrap();
+            let tried = lift_quarantine(&world, true, &digest_of(&looked)).await.unwrap();
             let error = tried["executors"][0]["error"].as_str().unwrap();
             assert!(tried["done"] == false && error.contains(reason), "{tried:#}");
             assert_eq!(standing(&world, "fs_read").await.0, "quarantined");
@@ -269,24 +269,24 @@ fn a_quarantine_is_lifted_only_when_every_byte_is_back() {
     changed[0].code.push(' ');
     run(async {
         let world = World::settled(folder.path(), changed, &[&reader()]).await;
-        let looked = readmit(&world, false, "").await.unwrap();
+        let looked = lift_quarantine(&world, false, "").await.unwrap();
         let told = &looked["executors"][0];
         assert_eq!((told["way"].as_str(), looked["digest"].as_str()), (Some("none"), Some("")), "{looked:#}");
         assert!(told["fault"].as_str().unwrap().contains("main.py"));
-        assert_eq!(readmit(&world, false, "blake3:00").await.unwrap_err(), "readmit.altered");
+        assert_eq!(lift_quarantine(&world, false, "blake3:00").await.unwrap_err(), "readmit.altered");
         // As it was signed; and changed again behind the owner's back, between his look and his word.
         *world.sandbox.executors.borrow_mut() = pool.clone();
-        let looked = readmit(&world, false, "").await.unwrap();
+        let looked = lift_quarantine(&world, false, "").await.unwrap();
         world.sandbox.executors.borrow_mut()[0].code.push(' ');
-        assert_eq!(readmit(&world, false, &digest_of(&looked)).await.unwrap_err(), "readmit.altered");
+        assert_eq!(lift_quarantine(&world, false, &digest_of(&looked)).await.unwrap_err(), "readmit.altered");
         *world.sandbox.executors.borrow_mut() = pool.clone();
         // Without its line in the chronicle it stays where it is.
         world.memory.mood.set(Mood::Refuses);
-        assert_eq!(readmit(&world, false, &digest_of(&looked)).await.unwrap()["done"], false);
+        assert_eq!(lift_quarantine(&world, false, &digest_of(&looked)).await.unwrap()["done"], false);
         assert_eq!(standing(&world, "fs_read").await.0, "quarantined");
         world.memory.mood.set(Mood::Honest);
         world.took();
-        assert_eq!(readmit(&world, false, &digest_of(&looked)).await.unwrap()["done"], true);
+        assert_eq!(lift_quarantine(&world, false, &digest_of(&looked)).await.unwrap()["done"], true);
         let took: Vec<String> = world.took().into_iter().filter(|line| !line.starts_with("event")).collect();
         assert_eq!(took, ["pool", "pardon fs_read", "install fs_read", "born fs_read"], "nothing is signed anew");
         assert_eq!(standing(&world, "fs_read").await.0, "active");
@@ -300,10 +300,10 @@ fn only_owner_lifts_a_quarantine() {
     pool[0].signed = false;
     run(async {
         let world = World::settled(folder.path(), pool, &[&reader()]).await;
-        let ask = Readmit { name: None, relock: false, confirm: String::new() };
-        assert!(world.owner(crate::peers::OWNER + 1).await.readmit(NO, ask.clone(), []).await.is_err());
-        let unknown = Readmit { name: Some("nothing".to_owned()), ..ask };
-        match world.owner(0).await.readmit(NO, unknown, []).await {
+        let ask = LiftQuarantine { name: None, relock: false, confirm: String::new() };
+        assert!(world.owner(crate::peers::OWNER + 1).await.lift_quarantine(NO, ask.clone(), []).await.is_err());
+        let unknown = LiftQuarantine { name: Some("nothing".to_owned()), ..ask };
+        match world.owner(0).await.lift_quarantine(NO, unknown, []).await {
             Err(RpcError::Refused(refusal)) => assert_eq!(refusal.rule, "executor.unknown"),
             other => panic!("{other:?}"),
         }

@@ -7,7 +7,7 @@ use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::Outcome;
 use metnos_proto::msg::policyd::{
-    Acted, Panic, PolicyCanaries, PolicyReport, PolicyStatus, Readmit, Resume, RunCall, SwitchExecutor,
+    Acted, LiftQuarantine, Panic, PolicyCanaries, PolicyReport, PolicyStatus, Resume, RunCall, SwitchExecutor,
 };
 use serde_json::{Value, json};
 
@@ -19,9 +19,9 @@ async fn read(owner: &Client<CtlPolicyd>, executor: &str) -> Acted {
 }
 
 /// Looks at `fs_read` in quarantine, or lets it back.
-async fn readmit(owner: &Client<CtlPolicyd>, confirm: &str) -> Value {
-    let ask = Readmit { name: Some("fs_read".into()), relock: false, confirm: confirm.to_owned() };
-    let (_, [document]) = owner.readmit(NO, ask, []).await.unwrap();
+async fn lift_quarantine(owner: &Client<CtlPolicyd>, confirm: &str) -> Value {
+    let ask = LiftQuarantine { name: Some("fs_read".into()), relock: false, confirm: confirm.to_owned() };
+    let (_, [document]) = owner.lift_quarantine(NO, ask, []).await.unwrap();
     serde_json::from_slice(&document.read().unwrap()).unwrap()
 }
 
@@ -152,12 +152,12 @@ fn three_failures_a_day_quarantine_executor_until_owner_restores_it() {
         assert_eq!(denied(read(&owner, "fs_read").await), "executor.quarantined");
         world.until("lost fs_read").await;
         ran(read(&owner, "fs_list").await);
-        let looked = readmit(&owner, "").await;
+        let looked = lift_quarantine(&owner, "").await;
         assert!(looked["executors"][0]["why"].as_str().unwrap().contains("output_too_large"), "{looked:#}");
-        let mut done = readmit(&owner, looked["digest"].as_str().unwrap()).await;
+        let mut done = lift_quarantine(&owner, looked["digest"].as_str().unwrap()).await;
         // That memoryd has heard of the loss may still be on its way into the registry; then nothing is done, and one looks again.
         while done["executors"][0]["error"].as_str().is_some_and(|why| why.contains("in this very moment")) {
-            done = readmit(&owner, looked["digest"].as_str().unwrap()).await;
+            done = lift_quarantine(&owner, looked["digest"].as_str().unwrap()).await;
         }
         assert_eq!(done["done"], true, "{done:#}");
         world.sandbox.outcome.set(Some(Outcome::Crashed));

@@ -500,7 +500,7 @@ words! {
     }
 
     /// The owner looks at something; what is found comes beside the answer, as JSON, one document a line.
-    pub enum Look {
+    pub enum Query {
         /// Lines of the chronicle, as they stand in the files.
         Lines(LinesWanted),
         /// Lines that meet all that is asked for, newest first.
@@ -521,7 +521,7 @@ words! {
         Fitness,
     }
 
-    /// See [`Look::Lines`].
+    /// See [`Query::Lines`].
     pub struct LinesWanted {
         /// The first.
         pub from: u64,
@@ -529,7 +529,7 @@ words! {
         pub upto: u64,
     }
 
-    /// See [`Look::Search`]; what is empty or 0 is not asked for.
+    /// See [`Query::Search`]; what is empty or 0 is not asked for.
     pub struct SearchWanted {
         /// A text that the payload contains, capitals or not.
         pub text: String,
@@ -551,7 +551,7 @@ words! {
         pub lines: u32,
     }
 
-    /// See [`Look::Proof`].
+    /// See [`Query::Proof`].
     pub struct ProofWanted {
         /// The line.
         pub seq: u64,
@@ -560,14 +560,14 @@ words! {
     }
 
     /// policyd: a page for somebody on a channel.
-    pub enum LookFor {
+    pub enum PageQuery {
         /// What happened, without what was said or done in it, newest first.
         Audit(PageOf),
         /// The heaviest mnests.
         Mnests(PageOf),
     }
 
-    /// See [`LookFor`].
+    /// See [`PageQuery`].
     pub struct PageOf {
         /// Only what this principal has caused; empty for everything.
         pub principal: String,
@@ -577,7 +577,7 @@ words! {
         pub lines: u32,
     }
 
-    /// See [`Look::Mnests`].
+    /// See [`Query::Mnests`].
     pub struct MnestsWanted {
         /// Only those that lead from this executor; empty for all.
         pub from: String,
@@ -586,7 +586,7 @@ words! {
     }
 
     /// How much came.
-    pub struct Looked {
+    pub struct QueryResult {
         /// Documents beside it.
         pub lines: u32,
         /// Where to go on: the next line to be asked for, or the line to search before; 0 when that was all.

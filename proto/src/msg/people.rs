@@ -139,21 +139,21 @@ words! {
     }
 
     /// What somebody may see of the house, on his channel. Documents come beside the answer, one a line.
-    pub struct LookHere {
+    pub struct ViewRequest {
         /// As in [`crate::msg::policyd::Identify`].
         pub channel: Channel,
         /// As in [`crate::msg::policyd::Identify`].
         pub sender: String,
         /// At what.
-        pub at: LookAt,
+        pub at: ViewSubject,
         /// Where the page begins: 0, or what the page before said.
         pub from: u64,
         /// How many at most; capped at [`MAX_PAGE`].
         pub lines: u32,
     }
 
-    /// See [`LookHere`].
-    pub enum LookAt {
+    /// See [`ViewRequest`].
+    pub enum ViewSubject {
         /// What can be called: all of it for the owner, else only what is at work.
         Executors,
         /// The graph of use; the owner's only.

@@ -451,7 +451,7 @@ words! {
     }
 
     /// What is in quarantine, why, and whether it can be let back; or the owner's word that it is let back.
-    pub struct Readmit {
+    pub struct LiftQuarantine {
         /// Which executor; `None` for all in quarantine.
         pub name: Option<String>,
         /// Those whose sandbox has changed since they were signed, to be tested in it and signed anew; else those for

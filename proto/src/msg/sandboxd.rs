@@ -69,7 +69,7 @@ words! {
 
     /// The owner lets an executor back: what this process has found about it before is forgotten, as long as its files
     /// and its sandbox are exactly these.
-    pub struct Pardon {
+    pub struct ClearFindings {
         /// Which.
         pub id: ExecutorId,
         /// What policyd has looked at; a mismatch refuses.

@@ -276,13 +276,13 @@ impl door_policyd::ServeBlocking for Doorman {
             .into())
     }
 
-    fn look_here(
+    fn view(
         &mut self,
         _: &metnos_proto::link::BlockingServer<metnos_proto::edges::DoorPolicyd>,
         _: metnos_proto::ids::TraceId,
-        _: metnos_proto::msg::people::LookHere,
+        _: metnos_proto::msg::people::ViewRequest,
         []: [Sealed; 0],
-    ) -> Served<metnos_proto::msg::memoryd::Looked, 1> {
+    ) -> Served<metnos_proto::msg::memoryd::QueryResult, 1> {
         Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
             .into())
     }

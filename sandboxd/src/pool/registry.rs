@@ -349,7 +349,7 @@ impl Registry {
     ///
     /// # Errors
     /// The refusal; it stays set aside then.
-    pub fn pardon(&mut self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(), Refusal> {
+    pub fn clear_findings(&mut self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(), Refusal> {
         self.trusted().map_err(|denial| denial.refusal(id))?;
         self.candidate(id, digests)?;
         self.quarantined.remove(&key_of(id));

@@ -11,8 +11,9 @@ use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::sandboxd::{
-    Birth, Born, Decided, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolListing, Resolve, Resolved, Run,
-    RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile, RunWithSecrets, TrustKey,
+    Birth, Born, ClearFindings, Decided, Fill, Forget, Install, Kill, KilledCount, Pool, PoolListing, Resolve,
+    Resolved, Run, RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile, RunWithSecrets,
+    TrustKey,
 };
 use metnos_proto::parcel::{MAX_PARCEL_BYTES, Texts};
 use metnos_proto::payload::Sealed;
@@ -89,8 +90,13 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         Ok((Done {}, []))
     }
 
-    async fn pardon(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Pardon, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.service.registry.borrow_mut().pardon(&ask.id, &ask.digests)?;
+    async fn clear_findings(
+        self: Rc<Self>,
+        _cx: Cx<PolicydSandboxd>,
+        ask: ClearFindings,
+        []: [Sealed; 0],
+    ) -> Served<Done, 0> {
+        self.service.registry.borrow_mut().clear_findings(&ask.id, &ask.digests)?;
         tracing::info!(id = %ask.id, "the owner lets it back");
         Ok((Done {}, []))
     }

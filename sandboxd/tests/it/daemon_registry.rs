@@ -92,13 +92,13 @@ fn quarantine_is_lifted_only_for_the_files_the_owner_was_shown() {
     let right = std::fs::read(&path).unwrap();
     flip(&path, 10);
     found(registry.for_run(&id, &digests).unwrap_err());
-    assert_eq!(registry.pardon(&id, &digests).unwrap_err().rule, "birth.changed");
+    assert_eq!(registry.clear_findings(&id, &digests).unwrap_err().rule, "birth.changed");
     std::fs::write(&path, right).unwrap();
     let other = ExecutorDigests { profile: Blake3::of(b"other"), ..digests.clone() };
-    assert_eq!(registry.pardon(&id, &other).unwrap_err().rule, "birth.changed");
+    assert_eq!(registry.clear_findings(&id, &other).unwrap_err().rule, "birth.changed");
     assert!(matches!(registry.for_run(&id, &digests).unwrap_err(), Denial::Known(_)), "it stays set aside");
-    assert!(pool.registry().pardon(&id, &digests).is_err(), "not before a key is trusted");
-    registry.pardon(&id, &digests).unwrap();
+    assert!(pool.registry().clear_findings(&id, &digests).is_err(), "not before a key is trusted");
+    registry.clear_findings(&id, &digests).unwrap();
     registry.for_run(&id, &digests).unwrap();
     // What is wrong again is set aside again.
     flip(&path, 10);
@@ -119,7 +119,7 @@ fn revoked_executor_stays_blocked_with_valid_signature() {
     for digests in [&digests, &relocked] {
         assert_eq!(registry.for_run(&id, digests).unwrap_err(), Denial::Revoked);
         assert_eq!(registry.for_birth(&id, digests).unwrap_err().rule, "executor.revoked");
-        assert_eq!(registry.pardon(&id, digests).unwrap_err().rule, "executor.revoked");
+        assert_eq!(registry.clear_findings(&id, digests).unwrap_err().rule, "executor.revoked");
         assert_eq!(registry.install(&id, digests, &[7; 64]).unwrap_err().rule, "executor.revoked");
     }
     let looked = registry.look(&id).unwrap();

@@ -29,7 +29,7 @@ pub async fn listen(
     let mut buffer = socket::buffer();
     loop {
         tokio::select! {
-            heard = hear(&line, &mut buffer) => {
+            heard = receive_report(&line, &mut buffer) => {
                 let (event, goes_on) = match heard {
                     Ok(report) => (Event::Reported { role, incarnation, report }, true),
                     Err(ControlError::Gone) => (Event::Closed { role, incarnation }, false),
@@ -54,7 +54,7 @@ pub async fn listen(
     let _ = events.send(Event::Ended { role, incarnation }).await;
 }
 
-async fn hear(line: &AsyncFd<OwnedFd>, buffer: &mut [u8]) -> Result<Report, ControlError> {
+async fn receive_report(line: &AsyncFd<OwnedFd>, buffer: &mut [u8]) -> Result<Report, ControlError> {
     line.async_io(Interest::READABLE, |fd| match control::receive::<Report>(fd.as_fd(), buffer) {
         Ok(Some((report, _))) => Ok(Ok(report)),
         Ok(None) => Err(io::ErrorKind::WouldBlock.into()),

@@ -48,7 +48,7 @@ impl Address {
 
 /// Whether `words` hold this address, or all of its parts.
 #[must_use]
-pub fn is_spelled(words: &str, url: &str) -> bool {
+pub fn is_address_typed(words: &str, url: &str) -> bool {
     let Some(wanted) = Address::parse(url) else { return false };
     let tokens: Vec<&str> = tokens(words).collect();
     let typed = |token: &&str| Address::parse(token).filter(|typed| wanted.is_at(typed));
@@ -64,7 +64,7 @@ pub fn is_spelled(words: &str, url: &str) -> bool {
 
 /// Whether every part of this path stands in `words`.
 #[must_use]
-pub fn is_path_spelled(words: &str, path: &str) -> bool {
+pub fn is_path_typed(words: &str, path: &str) -> bool {
     are_parts(path, tokens(words))
 }
 
@@ -114,7 +114,7 @@ mod tests {
             ("the weather in Rome on wttr.in", "https://wttr.in/weather/rome"),
             ("fetch http://10.0.0.7:8080/state", "http://10.0.0.7:8080/state"),
         ] {
-            assert!(is_spelled(words, url), "{url} in {words}");
+            assert!(is_address_typed(words, url), "{url} in {words}");
         }
         for (words, url) in [
             ("read https://a.example/x", "https://a.example/y"),
@@ -137,7 +137,7 @@ mod tests {
             ("read a.example", "https://a.example\\@evil.net"),
             ("read a.example", "https://a.example/%2e"),
         ] {
-            assert!(!is_spelled(words, url), "{url} in {words}");
+            assert!(!is_address_typed(words, url), "{url} in {words}");
         }
     }
 
@@ -155,14 +155,14 @@ mod tests {
             prop_assume!(!words.contains(&secret));
             for url in [format!("https://a.example/{secret}"), format!("https://{secret}.a.example/"), format!("https://a.example/?{secret}")] {
                 let words = format!("read a.example {words}");
-                prop_assert!(!is_spelled(&words, &url), "{} in {}", url, words);
+                prop_assert!(!is_address_typed(&words, &url), "{} in {}", url, words);
             }
         }
 
         #[test]
         fn garbage_never_panics(words in "\\PC{0,80}", url in "\\PC{0,60}") {
-            let _ = is_spelled(&words, &url);
-            let _ = is_path_spelled(&words, &url);
+            let _ = is_address_typed(&words, &url);
+            let _ = is_path_typed(&words, &url);
             let _ = origin(&url);
         }
     }

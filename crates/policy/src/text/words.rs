@@ -86,13 +86,13 @@ impl Words {
     /// Whether the person has typed this address, or every part of it, see [`crate::text::addresses`].
     #[must_use]
     pub fn spell(&self, url: &str) -> bool {
-        self.prompts.iter().any(|prompt| crate::text::addresses::is_spelled(&prompt.plain, url))
+        self.prompts.iter().any(|prompt| crate::text::addresses::is_address_typed(&prompt.plain, url))
     }
 
     /// Whether every part of this path of an address stands in the words.
     #[must_use]
     pub fn spell_path(&self, path: &str) -> bool {
-        self.prompts.iter().any(|prompt| crate::text::addresses::is_path_spelled(&prompt.plain, path))
+        self.prompts.iter().any(|prompt| crate::text::addresses::is_path_typed(&prompt.plain, path))
     }
 
     /// Whether a part of a result with this digest is called by its name in the words.

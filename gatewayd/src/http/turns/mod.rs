@@ -73,13 +73,13 @@ pub(in crate::http) async fn found(http: &Rc<Http>, turn: TurnId, caller: &Rc<Ca
 }
 
 /// How far a client says that it has heard, in this field.
-pub(in crate::http) fn heard(field: &str, id: &str) -> Result<ReadPosition, Problem> {
+pub(in crate::http) fn read_position(field: &str, id: &str) -> Result<ReadPosition, Problem> {
     let expected = "the id of an event of this turn, such as 12.345";
     ReadPosition::parse(id).ok_or_else(|| Problem::field(field, "something else", expected))
 }
 
 /// What was kept of a turn for a client that comes back to it; `None` when it has heard all of it.
-pub(in crate::http) async fn come_back(
+pub(in crate::http) async fn resume_stream(
     http: &Rc<Http>,
     caller: &Rc<Caller>,
     turn: TurnId,

@@ -28,7 +28,7 @@ impl Sockets {
     }
 
     /// Tells each that is there. One that does not read misses it: the card stands in the list.
-    fn tell(&self, piece: &Bytes) {
+    fn deliver(&self, piece: &Bytes) {
         for way in self.0.borrow().iter().filter_map(mpsc::WeakSender::upgrade) {
             let _ = way.try_send(piece.clone());
         }
@@ -43,9 +43,9 @@ impl Sockets {
 struct CardListener(Rc<Caller>);
 
 impl NoteSink for CardListener {
-    fn tell(&self, told: TurnNote) -> NoteDelivery<'_> {
+    fn deliver(&self, told: TurnNote) -> NoteDelivery<'_> {
         if let (TurnNote::CardSettled(_), Some((name, data))) = (&told, shown(&told)) {
-            self.0.sockets.tell(&messages::told(name, data));
+            self.0.sockets.deliver(&messages::told(name, data));
         }
         Box::pin(std::future::ready(true))
     }
@@ -79,7 +79,7 @@ impl Http {
             let turn = text("turn").parse().unwrap_or(TurnId::NONE);
             let waits = CardWaits { turn, id: card.id.clone(), digest: text("digest"), shown: found.to_string() };
             if let Some((name, data)) = shown(&TurnNote::CardWaits(waits)) {
-                caller.sockets.tell(&messages::told(name, data));
+                caller.sockets.deliver(&messages::told(name, data));
             }
         }
     }

@@ -278,7 +278,7 @@ fn weight(told: &TurnNote) -> usize {
 }
 
 impl NoteSink for Rc<Record> {
-    fn tell(&self, told: TurnNote) -> NoteDelivery<'_> {
+    fn deliver(&self, told: TurnNote) -> NoteDelivery<'_> {
         self.take(told);
         Box::pin(std::future::ready(true))
     }

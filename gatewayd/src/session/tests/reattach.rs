@@ -20,7 +20,7 @@ use crate::testing::{run, until};
 struct Heard(RefCell<Vec<String>>);
 
 impl NoteSink for Rc<Heard> {
-    fn tell(&self, told: TurnNote) -> NoteDelivery<'_> {
+    fn deliver(&self, told: TurnNote) -> NoteDelivery<'_> {
         self.0.borrow_mut().push(match told {
             TurnNote::Text(text) => text.text,
             TurnNote::Call(call) => format!("call {}", call.call),

@@ -109,7 +109,7 @@ impl Bot {
             let Some(shown) = waits(self.door.cards_of(speaker).await?) else { return Ok(()) };
             let digest = shown["digest"].as_str().unwrap_or_default().to_owned();
             let card = CardWaits { turn: TurnId::NONE, id: id.to_owned(), digest, shown: shown.to_string() };
-            view.tell(TurnNote::CardWaits(card)).await;
+            view.deliver(TurnNote::CardWaits(card)).await;
             return Ok(());
         }
         // It hears what becomes of the card before policyd is asked how it stands.

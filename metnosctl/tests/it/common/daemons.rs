@@ -339,15 +339,21 @@ impl ctl_memoryd::ServeBlocking for Daemon {
         Ok((VerifyReport { lines: 7, head, findings_total: findings.len() as u64, findings }, []))
     }
 
-    fn look(&mut self, _: &BlockingServer<CtlMemoryd>, _: TraceId, ask: Look, _: [Sealed; 0]) -> Served<Looked, 1> {
+    fn query(
+        &mut self,
+        _: &BlockingServer<CtlMemoryd>,
+        _: TraceId,
+        ask: Query,
+        _: [Sealed; 0],
+    ) -> Served<QueryResult, 1> {
         self.heard(format!("look {ask:?}"));
         let found = match ask {
-            Look::Lines(_) | Look::Search(_) => self.lines().tail,
-            Look::Mnests(_) => self.lines().mnests,
-            Look::Fitness => FITNESS.to_owned(),
-            Look::Proof(_) | Look::Secrets(_) | Look::Proposals | Look::Snapshots | Look::Ledger => String::new(),
+            Query::Lines(_) | Query::Search(_) => self.lines().tail,
+            Query::Mnests(_) => self.lines().mnests,
+            Query::Fitness => FITNESS.to_owned(),
+            Query::Proof(_) | Query::Secrets(_) | Query::Proposals | Query::Snapshots | Query::Ledger => String::new(),
         };
-        Ok((Looked { lines: 1, next: 0 }, [sealed(&found)]))
+        Ok((QueryResult { lines: 1, next: 0 }, [sealed(&found)]))
     }
 
     fn decide(

@@ -329,7 +329,13 @@ impl ctl_policyd::ServeBlocking for Daemon {
         Ok((Switched { changed: true }, []))
     }
 
-    fn readmit(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: Readmit, _: [Sealed; 0]) -> Served<Done, 1> {
+    fn lift_quarantine(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: LiftQuarantine,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
         self.heard(format!("readmit {:?} {} {}", ask.name, ask.relock, ask.confirm));
         let set_aside = json!({
             "name": "fs_read", "version": "1.0.0", "why": "main.py\u{1b}[2J", "since_ms": 1, "way": "lift", "fault": "",

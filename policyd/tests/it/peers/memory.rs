@@ -98,12 +98,12 @@ impl FakeMemory {
 }
 
 impl Serve for FakeMemory {
-    async fn look_for(
+    async fn query_page(
         self: std::rc::Rc<Self>,
         _: metnos_proto::link_async::Cx<metnos_proto::edges::PolicydMemoryd>,
-        _: metnos_proto::msg::memoryd::LookFor,
+        _: metnos_proto::msg::memoryd::PageQuery,
         []: [Sealed; 0],
-    ) -> Served<metnos_proto::msg::memoryd::Looked, 1> {
+    ) -> Served<metnos_proto::msg::memoryd::QueryResult, 1> {
         Err(metnos_proto::msg::common::Refusal::new(
             metnos_proto::msg::common::RefusalCode::Denied,
             "test",

@@ -16,8 +16,8 @@ use metnos_proto::msg::common::{
 };
 use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::sandboxd::{
-    Birth, BirthCase, Born, Decided, Fill, Forget, Install, Kill, KilledCount, Pardon, Pool, PoolEntry, PoolListing,
-    Resolve, Resolved, Run, RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile,
+    Birth, BirthCase, Born, ClearFindings, Decided, Fill, Forget, Install, Kill, KilledCount, Pool, PoolEntry,
+    PoolListing, Resolve, Resolved, Run, RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile,
     RunWithSecrets, TrustKey,
 };
 use metnos_proto::payload::Sealed;
@@ -225,7 +225,12 @@ impl Serve for FakeSandbox {
         Ok((Done {}, []))
     }
 
-    async fn pardon(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: Pardon, []: [Sealed; 0]) -> Served<Done, 0> {
+    async fn clear_findings(
+        self: Rc<Self>,
+        _: Cx<PolicydSandboxd>,
+        ask: ClearFindings,
+        []: [Sealed; 0],
+    ) -> Served<Done, 0> {
         self.note(format!("pardon {}", ask.id.name));
         if self.find(&ask.id).digests() != ask.digests {
             return Err(Refusal::new(RefusalCode::Denied, "birth.changed", "they changed in between").into());
