@@ -82,7 +82,7 @@ fn counted(times: &Times) -> String {
     format!("{} turns of {}, no error", times.count(), RATE * FOR.as_secs())
 }
 
-/// A set that hears its clients as often as they ask, and whose model never answers.
+/// A set that receives its clients as often as they ask, and whose model never answers.
 fn start() -> (Instance, Web) {
     let server = Liar::start(|_, request, stream| {
         use std::io::{ErrorKind, Read, Write};

@@ -21,7 +21,7 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::stats::{Table, Times, text};
 
-/// The argument by which this program is told that it is the process of its own.
+/// The argument by which this program learns that it is the process of its own.
 pub const INSIDE: &str = "layers-inside";
 /// Rounds of each kind.
 const ROUNDS: usize = 60;

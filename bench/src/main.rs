@@ -1,5 +1,5 @@
 //! What the design states as a number, measured on this machine beside something that everybody has, in
-//! one run. It asserts nothing: it prints a table in Markdown, and whoever reads it compares.
+//! one run. It asserts nothing: it prints a table in Markdown, and anyone who reads it compares.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot be made ends with the reason")]
 
 mod call;

@@ -11,7 +11,7 @@ use crate::stats::{Table, Times};
 
 /// Python and what it is to do: nothing.
 const PYTHON: [&str; 5] = ["/usr/bin/python3", "-I", "-S", "-c", "pass"];
-/// What `srt` is told to allow: nothing is written and no host is reached, as for an executor without a grant.
+/// What `srt` is ordered to allow: nothing is written and no host is reached, as for an executor without a grant.
 const SRT_SETTINGS: &str = r#"{
   "filesystem": { "denyRead": [], "allowWrite": [], "denyWrite": [] },
   "network": { "allowedDomains": [], "deniedDomains": [] }
@@ -23,7 +23,7 @@ pub const NONO: &str = "nono";
 /// without a network (`net`) with flags alone, not with a manifest that blocks the network already.
 pub const NONO_FLAGS: [&str; 7] =
     ["--silent", "run", "--isolate", "ipc,uts", "--no-audit", "--no-rollback", "--no-diagnostics"];
-/// Whoever takes longer than half a second is tried in every so manieth round only; the others take part in each.
+/// Anyone who takes longer than half a second is tried in every so manieth round only; the others take part in each.
 const SLOW_EVERY: usize = 5;
 /// The longest reason of another program that is repeated.
 const MAX_WHY: usize = 120;
@@ -113,7 +113,7 @@ fn all(srt_settings: &Path, nono_manifest: &Path) -> Vec<Way> {
     ]
 }
 
-/// What `nono` is told to allow (`--config`): the system's programs and libraries and the harmless devices, as the flags of `bwrap`
+/// What `nono` is ordered to allow (`--config`): the system's programs and libraries and the harmless devices, as the flags of `bwrap`
 /// show them, and the folders that are `granted`, each with whether it may be written. It allows nothing else.
 pub fn nono_manifest(granted: &[(String, bool)]) -> String {
     let grant = |path: &str, access: &str, kind: &str| json!({"path": path, "access": access, "type": kind});

@@ -24,7 +24,7 @@ pub fn measure(table: &mut Table) {
 }
 
 /// The supervisor's own measure: from its start until all daemons were first ready. The first start also
-/// creates the instance and tests the executors at birth, so it is told apart.
+/// creates the instance and tests the executors at birth, so it is distinguished.
 fn starts(table: &mut Table) -> Instance {
     let mut set = Plan::new().start();
     let ready_after = |set: &Instance| {

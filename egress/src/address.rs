@@ -1,4 +1,4 @@
-//! Which addresses a name on the net must not lead to: this machine, this house, whoever shares the provider's
+//! Which addresses a name on the net must not lead to: this machine, this network, no matter who shares the provider's
 //! network, the services of a cloud, and what is no place at all. What is not known to be public is refused.
 //! Sources: the registries of special-purpose addresses (RFC 6890 and its updates, IANA).
 

@@ -1,7 +1,7 @@
 //! The egress helper (design: sandbox §2): what dials for an executor that has no network of its own. It must never
 //! dial a name that this call was not granted, nor an address that a granted name should not lead to.
 //!
-//! Two kinds of process. The *nursery* is forked from sandboxd before that one locks itself; it hears orders from
+//! Two kinds of process. The *nursery* is forked from sandboxd before that one locks itself; it receives orders from
 //! sandboxd alone and forks a *helper* for each. A helper knows one call's names and nothing else: it holds one end of
 //! a few socket pairs, whose other ends the executor holds, and ends with them.
 //!

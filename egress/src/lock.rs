@@ -76,7 +76,7 @@ fn fence(without_landlock: bool, made: Made) -> Result<(), String> {
 }
 
 /// It reads below `/etc` and where the file about servers of names really lies, which is replaced as a whole when the
-/// network changes. It never hears an executor, so that nobody can ask it for anything else there.
+/// network changes. It never listens to an executor, so that nobody can ask it for anything else there.
 fn nursery_fence(resolv_conf: &Path) -> Made {
     let folders: BTreeSet<&Path> = [Some(Path::new("/etc")), resolv_conf.parent()].into_iter().flatten().collect();
     let mut ruleset =

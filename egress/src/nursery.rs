@@ -1,4 +1,4 @@
-//! The parent of the helpers. It hears sandboxd and nobody else, never touches a byte of an executor or of the net,
+//! The parent of the helpers. It listens to sandboxd and nobody else, never touches a byte of an executor or of the net,
 //! and forks a helper for each order.
 
 use std::io;
@@ -166,7 +166,7 @@ fn serve_orders(sandboxd: &OwnedFd, without_landlock: bool) {
         match sys::fork() {
             Ok(Forked::Parent) => alive += 1,
             Ok(Forked::Child) => {
-                // A helper hears what its executor and the net say, and must not hear the orders of others.
+                // A helper learns what its executor and the net say, and must not receive the orders of others.
                 sys::close(sandboxd.as_raw_fd());
                 help(order, resolvers, fds, without_landlock)
             }

@@ -1,4 +1,4 @@
-//! What sandboxd orders for one call, and what it hears of it.
+//! What sandboxd orders for one call, and what it learns of it.
 
 use std::net::SocketAddr;
 

@@ -46,7 +46,7 @@ pub async fn serve(order: Order, resolvers: Vec<SocketAddr>, connections: Vec<Un
             }
         }
     });
-    // What is still open when the time is over is not told of; sandboxd ends a call no later than that.
+    // What is still open when the time is over is not reported; sandboxd ends a call no later than that.
     let _ = tokio::time::timeout(life, work).await;
 }
 

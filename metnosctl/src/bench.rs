@@ -43,7 +43,7 @@ pub fn bench(screen: &mut Screen, command: &BenchCommand) -> Result<Exit, CtlErr
 }
 
 fn show_progress(screen: &mut Screen, text: &str) {
-    // Whoever watched has gone; what was asked for is measured all the same.
+    // Anyone who watched has gone; what was asked for is measured all the same.
     let _gone = screen.progress(text);
 }
 

@@ -4,7 +4,7 @@
 //! has said who is asking ([`daemons::connection`]), and what comes over that end is data of others, never
 //! trusted with the terminal ([`screen`]). It must never open the chronicle, the keys or the
 //! databases itself, and never change a file of an instance that exists; but for the one line of `metnos.toml` that
-//! `models set` is for, and those lines of the owner's files that `birth` was told to write ([`instance::atomic_file`]).
+//! `models set` is for, and those lines of the owner's files that `birth` was ordered to write ([`instance::atomic_file`]).
 //!
 //! # Map
 //! [`command_line::cli`] and [`command_line::nouns`] the commands as clap sees them · [`error`] what went wrong, and the exit codes ·

@@ -1,4 +1,4 @@
-//! The only speaker to language models (design: mind §1). It answers whoever has an end to it and asks nobody; it alone
+//! The only speaker to language models (design: mind §1). It answers anyone who has an end to it and asks nobody; it alone
 //! holds the keys of models' servers, and connects to the configured ones only. Where no model is configured it says
 //! so, and never makes an answer up; where one is, no other answers in its place unless the owner has written that down.
 //!

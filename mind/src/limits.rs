@@ -50,7 +50,7 @@ pub(crate) fn exhausted(headers: &HeaderMap, now: SystemTime) -> Option<Duration
     pauses.flatten().max()
 }
 
-/// `6m0s`, `1.5s`, `120ms`, `2h`, or seconds without a word.
+/// `6m0s`, `1.5s`, `120ms`, `2h`, or seconds without a unit.
 fn length(text: &str) -> Option<Duration> {
     if let Ok(number) = text.parse::<f64>() {
         return seconds(number);

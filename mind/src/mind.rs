@@ -30,7 +30,7 @@ pub type ThoughtKey = (Thinker, TurnId, u32);
 /// The thoughts under way, each with its stop.
 pub type Open = HashMap<ThoughtKey, watch::Sender<bool>>;
 
-/// policyd, as far as it is told things.
+/// policyd, as far as it is shown things.
 #[derive(Debug, Default)]
 struct UsageNotifier {
     generation: u32,

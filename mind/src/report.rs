@@ -1,4 +1,4 @@
-//! What is told of the models: to the door and the planner in words of the wire, to the owner in documents.
+//! What is said of the models: to the door and the planner in words of the wire, to the owner in documents.
 
 use std::time::{Duration, Instant};
 

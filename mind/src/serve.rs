@@ -136,7 +136,7 @@ impl policyd_mind::Serve for Mind {
     async fn fund(self: Rc<Self>, cx: Cx<PolicydMind>, ask: Fund, []: [Sealed; 0]) -> Served<Funded, 0> {
         self.heard(&cx).await;
         if ask.drafts {
-            // Nothing is set aside for drafts that nobody can write.
+            // Nothing is suspended for drafts that nobody can write.
             self.models_of(DRAFTS_ROLE)?;
         }
         Ok((self.funds.borrow_mut().fund(&ask)?, []))

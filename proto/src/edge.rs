@@ -24,7 +24,7 @@ pub const fn key<Ask: Schema, Answer: Schema, Note: Schema>(line: &str) -> [u8; 
     (ask ^ answer.rotate_left(21) ^ note.rotate_left(42)).to_le_bytes()
 }
 
-/// What a service makes of an ask: an answer with its descriptors, or a no.
+/// What a service makes of an ask: an answer with its descriptors, or a refusal.
 pub type Served<A, const N: usize> = Result<(A, [Sealed; N]), ServeError>;
 
 /// Evaluated by the compiler for every edge, so that no cycle of waiting can be built.

@@ -47,7 +47,7 @@ crate::edges! {
         note CardSettled;
     }
 
-    /// The door opens turns at the planner and hears how they go.
+    /// The door opens turns at the planner and learns how they go.
     DoorPlanner in door_planner = 2: Gatewayd => Planner, phase OpenPhase {
         ask open_turn(OpenTurn, 1) -> (TurnOpened, 0) within 10_000;
         ask open_fired(OpenFired, 2) -> (TurnOpened, 0) within 10_000;
@@ -121,7 +121,7 @@ crate::edges! {
         note ThoughtDelta;
     }
 
-    /// The planner hears what is remembered, and says when a turn is over.
+    /// The planner learns what is remembered, and says when a turn is over.
     PlannerMemoryd in planner_memoryd = 8: Planner => Memoryd, phase RecallPhase {
         ask begin_turn(BeginTurn, 0) -> (TurnBegun, 1) within 10_000;
         ask model_asked(ModelAsked, 1) -> (Recorded, 0) within 10_000;
@@ -147,7 +147,7 @@ crate::edges! {
         ask draft(Draft, 1) -> (Thought, 2) within 300_000;
     }
 
-    /// syntd hears what was missing.
+    /// syntd learns what was missing.
     SyntdMemoryd in syntd_memoryd = 11: Syntd => Memoryd, phase none("both words only read") {
         ask gaps(Gaps, 0) -> (GapList, 0) within 10_000;
         ask ager_proposals(AgerProposals, 0) -> (AgerProposalList, 0) within 10_000;
@@ -182,8 +182,8 @@ crate::edges! {
         note Alarmed;
     }
 
-    /// policyd has spontaneous proposals judged, where their author cannot hear it, has thought about the arguments of
-    /// calls whose executors need that, says how much others may think, and hears what it took.
+    /// policyd has spontaneous proposals judged, where their author cannot receive it, has thought about the arguments of
+    /// calls whose executors need that, says how much others may think, and learns what it took.
     PolicydMind in policyd_mind = 13: Policyd => Mind, phase none(
         "a fund may be raised, used and ended in any order, and what is not there counts as nothing"
     ) {

@@ -123,7 +123,7 @@ pub struct Manifest {
     /// A file that comes with a call, or out of one, beside the arguments and the result. Missing means none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FileTransfer>,
-    /// How its results are told to people. Missing means by the schema.
+    /// How its results are shown to people. Missing means by the schema.
     #[serde(default, skip_serializing_if = "answer::Answer::is_empty")]
     pub answer: answer::Answer,
     /// How it is recorded.

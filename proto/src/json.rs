@@ -5,7 +5,7 @@
 //! **Canonical form** ([`canonical`]): no white space; object keys in ascending order of
 //! their UTF-8 bytes; strings and numbers as `serde_json` writes them (shortest escapes,
 //! shortest digits that read back as the same number). Digests of values are digests of
-//! these bytes. An integer outside 64 bits is read as the nearest double, so whoever passes
+//! these bytes. An integer outside 64 bits is read as the nearest double, so anyone who passes
 //! a value on passes on its canonical form, never the bytes it was read from.
 
 use std::fmt;

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// What is shown in the place of a hidden value.
 pub const HIDDEN: &str = "***";
 
-/// What parameters of addresses are called whose values let somebody in. A name that holds one of these counts.
+/// What parameters of addresses are called whose values grant access. A name that holds one of these counts.
 const NAMES: &[&str] = &[
     "token",
     "key",
@@ -105,7 +105,7 @@ fn in_address(piece: &str, at: usize, found: &mut Vec<(usize, usize)>) {
     }
 }
 
-/// Whether a parameter of this name lets somebody in.
+/// Whether a parameter of this name grants access.
 fn is_key(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace("%5f", "_").replace("%2d", "-");
     NAMES.iter().any(|word| {

@@ -1,6 +1,6 @@
 //! An executor on its way from one instance to another: its four texts, where they come from, and the exporter's signature over
 //! all of it. One canonical JSON document, so that nothing in it has a path, a link or a second spelling. Reading one proves
-//! nothing but its form: whose signature it is and whether that counts is for whoever imports it.
+//! nothing but its form: whose signature it is and whether that counts is for anyone who imports it.
 
 use serde_json::{Map, Value, json};
 

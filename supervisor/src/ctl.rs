@@ -80,7 +80,7 @@ pub async fn serve(listener: AsyncFd<OwnedFd>, owner_uid: u32, events: mpsc::Sen
     let mut knocks = ConnectionRate::default();
     let began = std::time::Instant::now();
     let refuse = |client: OwnedFd, refusal: Refusal| {
-        // Whoever is refused while as many others are is left without a word.
+        // Anyone who is refused while as many others are is left silently.
         if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
             tokio::task::spawn_local(refuse(client, refusal, place));
         }
@@ -107,7 +107,7 @@ pub async fn serve(listener: AsyncFd<OwnedFd>, owner_uid: u32, events: mpsc::Sen
         };
         let is_owner = peer.uid == 0 || peer.uid == owner_uid;
         if !is_owner && !knocks.admit(peer.uid, began.elapsed()) {
-            // Whoever comes this often hears nothing at all.
+            // Anyone who comes this often learns nothing at all.
             continue;
         }
         let room = if is_owner { &places } else { &others };
@@ -134,7 +134,7 @@ fn who(client: &OwnedFd) -> Result<PeerCred, Refusal> {
     Ok(PeerCred { pid: u32::try_from(cred.pid.as_raw_nonzero().get()).unwrap_or(0), uid: cred.uid.as_raw() })
 }
 
-/// What somebody who is not the owner may ask: a way to the door, which asks policyd who he is. Nothing else.
+/// What a person who is not the owner may ask: a way to the door, which asks policyd who he is. Nothing else.
 fn for_everybody(ask: &CtlAsk, uid: u32) -> Result<(), Refusal> {
     match ask {
         CtlAsk::Connect(Connect { role: RoleName::Gatewayd }) => Ok(()),

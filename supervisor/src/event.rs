@@ -46,7 +46,7 @@ pub enum Event {
     Request(CtlRequest),
     /// A daemon has ended, or a signal has stopped or continued one.
     Children,
-    /// The supervisor was told to stop, by this signal.
+    /// The supervisor was ordered to stop, by this signal.
     Signal(&'static str),
 }
 

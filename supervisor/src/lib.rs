@@ -14,7 +14,7 @@
 //! # Its own rights
 //! Started by an ordinary user it has his. Started as root it has to stay root, because every restart needs the
 //! right to become another user; it therefore empties its bounding set of capabilities before the first daemon and
-//! sets `no_new_privs` (no program it starts can ever gain one), is not dumpable, and hears nothing but two kinds of
+//! sets `no_new_privs` (no program it starts can ever gain one), is not dumpable, and receives nothing but two kinds of
 //! fixed words: its daemons' reports and the questions of the owner.
 
 pub mod config;

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whoever has closed the other end of the pipe does not want the rest.
+/// Anyone who has closed the other end of the pipe does not want the rest.
 fn show(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }

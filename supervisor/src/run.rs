@@ -1,4 +1,4 @@
-//! From the command line to the running set, in order; each step may say no, and then nothing was started.
+//! From the command line to the running set, in order; each step may refuse, and then nothing was started.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -132,7 +132,7 @@ fn os(what: &str) -> impl FnOnce(std::io::Error) -> RunError {
     move |error| RunError::Os(what, error)
 }
 
-/// Runs until told to stop. `began` is when the process started. Whoever waits for readiness is told, whatever
+/// Runs until ordered to stop. `began` is when the process started. Anyone who waits for readiness is told, whatever
 /// happens.
 ///
 /// # Errors
@@ -235,7 +235,7 @@ fn detach(log: &OwnedFd) -> Result<(), RunError> {
         Ok(rustix::stdio::dup2_stderr(log)?)
     });
     moved.map_err(os("the log"))?;
-    // Whoever leads a group already has left it.
+    // Anyone who leads a group already has left it.
     let _ = rustix::process::setsid();
     Ok(())
 }

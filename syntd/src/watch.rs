@@ -17,7 +17,7 @@ use crate::proposal;
 
 /// The most proposals that are carried to policyd at once (it takes no more than two hundred a day).
 pub const MOST_AT_ONCE: usize = 200;
-/// How long after policyd has refused to hear proposals they are brought again.
+/// How long after policyd has refused to receive proposals they are brought again.
 pub const AGAIN_AFTER: Duration = Duration::from_secs(3_600);
 
 /// The need for growth, as last heard.
@@ -103,7 +103,7 @@ impl Watch {
 
 impl Watch {
     /// Carries what the ager proposes to policyd: when both can be reached, when the ager has come, and again after a
-    /// while when policyd would not hear it. A policyd or memoryd that was started anew is told everything again: the
+    /// while when policyd would not receive it. A policyd or memoryd that was started anew is told everything again: the
     /// one knows what it knows, and the other may have forgotten what it derived.
     async fn follow_ager(self: Rc<Self>, memoryd: Rc<Client<SyntdMemoryd>>, policyd: Rc<Client<SyntdPolicyd>>) {
         let Some(mut notes) = memoryd.take_notes() else { return };
@@ -192,7 +192,7 @@ mod tests {
         seen: RefCell<Vec<AgerProposal>>,
         /// What reached policyd.
         heard: RefCell<Vec<Propose>>,
-        /// Whether policyd hears nothing.
+        /// Whether policyd learns nothing.
         deaf: Cell<bool>,
         notes: RefCell<Option<metnos_proto::link_async::Notes<SyntdMemoryd>>>,
     }
@@ -338,7 +338,7 @@ mod tests {
             notes.send(syntd_memoryd::Note::AgerProposed(AgerProposed {})).await.unwrap();
             until(|| peer.heard.borrow().len() == 4).await;
 
-            // A policyd that will not hear it is told later; the clock of this test goes on by itself.
+            // A policyd that will not receive it is told later; the clock of this test goes on by itself.
             peer.deaf.set(true);
             peer.ager_sees(13, "e");
             notes.send(syntd_memoryd::Note::AgerProposed(AgerProposed {})).await.unwrap();

@@ -110,7 +110,7 @@ pub struct Liar {
 }
 
 impl Liar {
-    /// Answers each request with the lie, which is told how many there were before it.
+    /// Answers each request with the lie, which learns how many there were before it.
     ///
     /// # Panics
     /// When there is no port left.

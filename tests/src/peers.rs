@@ -71,7 +71,7 @@ macro_rules! serving {
                     match server.receive(&mut buffer) {
                         Ok(Some(incoming)) => {
                             let outgoing = $module::dispatch(&server, incoming, &mut service).expect("an honest asker");
-                            // Whoever has gone meanwhile needs no answer.
+                            // Anyone who has gone meanwhile needs no answer.
                             let _sent = server.answer(outgoing);
                         }
                         Ok(None) => {

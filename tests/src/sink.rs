@@ -99,7 +99,7 @@ fn answer_names(socket: &UdpSocket, arrived: &Mutex<Vec<Arrival>>) {
         if wants_address {
             answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1]);
         }
-        // Who does not hear it asks again.
+        // Who does not receive it asks again.
         let _sent = socket.send_to(&answer, peer);
     }
 }

@@ -35,7 +35,7 @@ pub struct Setup {
     pub ids: Option<u32>,
     /// Layers to waive.
     pub waive: Vec<String>,
-    /// The models that it is told of.
+    /// The models that it is said of.
     pub models: ModelSettings,
 }
 

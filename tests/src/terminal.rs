@@ -150,7 +150,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // Without its reader the program hears a hang-up.
+        // Without its reader the program receives a hang-up.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

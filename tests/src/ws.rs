@@ -89,7 +89,7 @@ impl Socket {
 
     /// Sends these bytes, whatever they are.
     pub fn send(&mut self, bytes: &[u8]) {
-        // Whoever is cut off while he sends may still hear why.
+        // Anyone who is cut off while he sends may still learn why.
         let _ = self.stream.write_all(bytes);
     }
 

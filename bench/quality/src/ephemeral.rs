@@ -76,7 +76,7 @@ struct Folder(PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed lies below the folder for temporary files, where somebody sweeps.
+        // What cannot be removed lies below the folder for temporary files, where a person sweeps.
         let _swept = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,5 +1,5 @@
 //! What came of an attempt in a sandbox that is not Metnos's. The suite's own rule is the measure: an answer that is a refusal, or
-//! an error by which the case says it is stopped, was held. Any other error is told apart from what was done: the kernel looked into
+//! an error by which the case says it is stopped, was held. Any other error is distinguished from what was done: the kernel looked into
 //! the call and failed it for its arguments.
 
 use metnos_sandboxd::selftest::escape::{Case, REFUSALS};

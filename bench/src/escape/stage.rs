@@ -209,7 +209,7 @@ impl Stage {
     }
 }
 
-/// What `nono` is told to allow: the grant, and what the flags of `bwrap` show besides.
+/// What `nono` is ordered to allow: the grant, and what the flags of `bwrap` show besides.
 fn granted_to_nono(case: &Case) -> Vec<(String, bool)> {
     let mut granted = grants(case);
     granted.push(("/tmp".to_owned(), true));

@@ -74,7 +74,7 @@ impl Delegated {
     }
 
     /// Gives sandboxd's part to its user: making groups, and moving processes between them. Its bounds as a whole stay
-    /// with whoever delegated.
+    /// with the one that delegated.
     ///
     /// # Errors
     /// In a sentence, what the kernel says.

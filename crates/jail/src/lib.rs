@@ -7,7 +7,7 @@
 //! resource limits → capabilities → `no_new_privs` → not dumpable → Landlock →
 //! seccomp, then the lock is read back from the kernel and compared with what was
 //! intended. The order stands in one place, [`Step::ORDER`]. User ids are dropped
-//! earlier, by whoever starts the daemon; a daemon that runs as uid 0 is refused.
+//! earlier, by the process that starts the daemon; a daemon that runs as uid 0 is refused.
 //!
 //! # Use
 //! A daemon with one thread:

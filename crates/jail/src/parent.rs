@@ -1,4 +1,4 @@
-//! The bond between a daemon and whoever started it; it must never leave an orphan.
+//! The bond between a daemon and the process that started it; it must never leave an orphan.
 
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 

@@ -172,7 +172,7 @@ async fn look_up(resolvers: &[SocketAddr], host: &str) -> Result<Vec<IpAddr>, St
     if addresses.is_empty() { Err(format!("there is no {host}")) } else { Ok(addresses) }
 }
 
-/// Whether a secret may go there: encrypted, or to an address of this house that the owner wrote down himself.
+/// Whether a secret may go there: encrypted, or to an address of this network that the owner wrote down himself.
 #[must_use]
 pub fn takes_key(line: &ServerAddress) -> bool {
     match line.host {

@@ -1,5 +1,5 @@
 //! Places that all share, and how many of them one may have: nobody but the owner gets at the last ones, and no guest at
-//! more than his own share. So whoever floods is refused, and the owner is served (design: policy §8).
+//! more than his own share. So anyone who floods is refused, and the owner is served (design: policy §8).
 
 use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
 
@@ -21,7 +21,7 @@ pub struct Taken {
     pub all: usize,
     /// By everybody but the owner together.
     pub others: usize,
-    /// By whoever asks.
+    /// By the caller.
     pub own: usize,
 }
 
@@ -44,7 +44,7 @@ pub const WAITING_BYTES: Share = Share { all: 100 << 20, others: 60 << 20, one: 
 pub const RATES: Share = Share { all: 64, others: 48, one: 1 };
 
 impl Share {
-    /// How many there may be for whoever asks, when `taken` are: nothing when there is room, the bound otherwise.
+    /// How many there may be for the caller, when `taken` are: nothing when there is room, the bound otherwise.
     #[must_use]
     pub const fn full(self, standing: Standing, taken: Taken) -> Option<usize> {
         let owner = matches!(standing, Standing::Owner);
@@ -61,7 +61,7 @@ impl Share {
         }
     }
 
-    /// Refuses whoever has his share, or comes when the others have theirs.
+    /// Refuses anyone who has his share, or comes when the others have theirs.
     ///
     /// # Errors
     /// [`RefusalCode::Busy`] by this rule, in the words of what there are too many of.

@@ -165,7 +165,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What is the same to whoever receives it: case and white space aside, a number as a number.
+/// What is the same to anyone who receives it: case and white space aside, a number as a number.
 fn same(one: &Value, other: &Value) -> bool {
     let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
     let folded = |value: &Value| {
@@ -292,7 +292,7 @@ impl<'a> Talk<'a> {
         let event = json!({"type": "call", "seq": self.seq, "executor": executor, "args": args, "refs": refs});
         let verdict = self.say(&event).unwrap()["verdict"].as_str().unwrap().to_owned();
         if verdict == "ask" {
-            // The owner sees where it comes from, and says no.
+            // The owner sees where it comes from, and refuses.
             self.say(&json!({"type": "human", "seq": self.seq, "answer": "deny"}));
         }
         verdict

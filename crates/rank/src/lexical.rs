@@ -332,7 +332,7 @@ impl Catalogue {
     }
 }
 
-/// A word that was asked, as a catalogue hears it.
+/// A word that was asked, as a catalogue reads it.
 struct QueryTerm {
     /// The terms it may mean, and how surely.
     meant: BTreeMap<usize, f64>,

@@ -138,7 +138,7 @@ pub fn arguments(schema: &Value) -> String {
     let target = schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
     let schema = target.and_then(|pointer| schema.pointer(pointer)).unwrap_or(schema);
     let mut text = String::new();
-    // The arguments themselves, also where somebody has left out the schema around them.
+    // The arguments themselves, also where a person has left out the schema around them.
     let properties = schema.get("properties").unwrap_or(schema).as_object();
     for (name, property) in properties.into_iter().flatten().take(MAX_ARGUMENTS) {
         text.push_str(name);

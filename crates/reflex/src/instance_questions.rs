@@ -1,4 +1,4 @@
-//! Questions about the house itself: how it is, what waits for a word, and words that would approve something. They are
+//! Questions about the instance itself: how it is, what waits for a word, and words that would approve something. They are
 //! known by their whole text and nothing less, so that no request for something else is ever taken for one of them.
 
 use metnos_proto::msg::common::Lang;
@@ -14,7 +14,7 @@ pub enum InstanceQuestion {
     Approving,
     /// Who Metnos is.
     Butler,
-    /// Who whoever speaks is.
+    /// Who the caller is.
     Person,
 }
 

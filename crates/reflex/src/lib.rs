@@ -80,7 +80,7 @@ pub struct PlannedCall {
     pub literals: Vec<Literal>,
     /// The earlier calls whose results it uses.
     pub needs: Vec<CallRef>,
-    /// How its result is told, when it is part of the answer or when it is an error.
+    /// How its result is rendered, when it is part of the answer or when it is an error.
     pub template: answer::Template,
 }
 
@@ -190,7 +190,7 @@ impl Reflex<'_> {
         }
     }
 
-    /// Greetings, thanks, help, and what is about the house itself, when there is nothing else in the words.
+    /// Greetings, thanks, help, and what is about the instance itself, when there is nothing else in the words.
     fn small_talk(&self, tokens: &[Token<'_>]) -> Option<String> {
         if let Some((about, lang)) = instance_questions::about(self.text) {
             return Some(match about {
@@ -414,10 +414,10 @@ fn greets_in_the_middle(tokens: &[Token<'_>]) -> bool {
     greeting.is_some_and(|at| tokens[..at].iter().any(|token| token.is_value() || token.mark.weight() > 0.0))
 }
 
-/// How the argument `offset` is described that says how far the clock of the house is ahead of UTC.
+/// How the argument `offset` is described that says how far the clock of the instance is ahead of UTC.
 const OFFSET: &str = "^[+-][0-9]{2}:[0-9]{2}$";
 
-/// Gives a call that can be told a time zone, or how far a clock is ahead of UTC, those of the house, where nothing else was
+/// Gives a call that can be told a time zone, or how far a clock is ahead of UTC, those of the instance, where nothing else was
 /// said. They stand in nobody's words.
 pub fn at_home(arguments: &mut Map<String, Value>, input: &Value, zone: &str, offset: &str) {
     let takes_zone = properties(input).is_some_and(|all| all["zone"]["type"] == "string");
@@ -428,7 +428,7 @@ pub fn at_home(arguments: &mut Map<String, Value>, input: &Value, zone: &str, of
     }
 }
 
-/// Whether a call has an argument for how far the clock of the house is ahead of UTC: nobody else gives it.
+/// Whether a call has an argument for how far the clock of the instance is ahead of UTC: nobody else gives it.
 #[must_use]
 pub fn takes_offset(input: &Value) -> bool {
     properties(input).is_some_and(|all| all["offset"]["type"] == "string" && all["offset"]["pattern"] == OFFSET)

@@ -83,7 +83,7 @@ pub struct Face {
     pub id: String,
     /// The question.
     pub asks: String,
-    /// How it stands, in words; empty where that is not told.
+    /// How it stands, in words; empty where that is not shown.
     pub state: String,
     /// How many acts it has.
     pub acts: usize,

@@ -53,7 +53,7 @@ pub fn of_tag(tags: &str) -> Option<Lang> {
         .map(|(_, lang)| lang)
 }
 
-/// Why somebody was told no, and what to do: as the language has it for that rule, else in the words of the daemon that said it.
+/// Why a person was told no, and what to do: as the language has it for that rule, else in the words of the daemon that said it.
 #[must_use]
 pub fn refusal(lang: Lang, refusal: &Refusal) -> String {
     let rule = refusal.rule.replace('.', "-");

@@ -25,7 +25,7 @@ pub fn value(value: &Value, lang: Lang) -> String {
     }
 }
 
-/// A text on one line, with what is invisible marked, what lets somebody in hidden, and the middle of a long one left out.
+/// A text on one line, with what is invisible marked, what grants access hidden, and the middle of a long one left out.
 #[must_use]
 pub fn line(text: &str, lang: Lang) -> String {
     let safe = masked(text);

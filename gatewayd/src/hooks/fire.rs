@@ -50,7 +50,7 @@ impl Hooks {
     /// door was lost over it, is done when its sender comes again.
     ///
     /// # Errors
-    /// When the hook is gone, or a peer that is needed says no. Nothing was done then.
+    /// When the hook is gone, or a peer that is needed refuses. Nothing was done then.
     pub async fn fire(&self, door: &Rc<Door>, name: &str, mark: &str, data: &[u8]) -> Result<Firing, Refusal> {
         let speaker = Speaker { channel: Channel::Hook, sender: name.to_owned(), lang: None };
         let hook = {

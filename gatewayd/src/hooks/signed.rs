@@ -1,4 +1,4 @@
-//! Whether a request was made by whoever holds the secret, as Standard Webhooks has it: HMAC-SHA256 over the name of the
+//! Whether a request was made by anyone who holds the secret, as Standard Webhooks has it: HMAC-SHA256 over the name of the
 //! firing, its time and its body. Pure.
 
 use data_encoding::BASE64;

@@ -31,7 +31,7 @@ const NAME: &str = "chatcmpl-";
 pub struct ChatRequest {
     /// The last thing that its user says.
     pub words: String,
-    /// Whether it wants to hear the answer as it comes.
+    /// Whether it wants to receive the answer as it comes.
     pub stream: bool,
 }
 
@@ -81,7 +81,7 @@ fn created(id: &str) -> u64 {
     turn.map_or(0, |turn| (u128::from_be_bytes(turn.to_bytes()) >> 80) as u64 / 1_000)
 }
 
-/// A whole answer. What it took is not told: the ledger has it, and whoever asks here does not pay it.
+/// A whole answer. What it took is not shown: the ledger has it, and the caller here does not pay it.
 #[must_use]
 pub fn completion(id: &str, text: &str) -> Completion {
     let message = ChatAnswer { role: "assistant", content: text.to_owned(), refusal: None };

@@ -1,4 +1,4 @@
-//! The door's place on the loopback. Its socket is made before the lock; when somebody else has the place, it is taken once
+//! The door's place on the loopback. Its socket is made before the lock; when someone else has the place, it is taken once
 //! it is free: another program ends, or the door before this one has gone at last.
 
 use std::io;
@@ -53,7 +53,7 @@ impl PendingBind {
         self.address
     }
 
-    /// What `status` says as long as somebody else has it.
+    /// What `status` says as long as someone else has it.
     #[must_use]
     pub fn not_yet(&self, error: &io::Error) -> String {
         format!("not on {}: {error}; it is tried again", self.address)

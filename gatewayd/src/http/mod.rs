@@ -1,11 +1,11 @@
-//! The door's channel for programs and pages of this machine: HTTP on the loopback. It keeps no token: whoever speaks
+//! The door's channel for programs and pages of this machine: HTTP on the loopback. It keeps no token: the caller
 //! is known by a digest, which policyd is asked about at each request. It must never take a word under a name that it
 //! was not shown the token of, nor hold more for a client than [`limits::bounds`] says.
 //!
 //! A connection carries one request and is closed, or becomes a WebSocket: there is no second request that something
 //! could be smuggled into.
 //! [`request::route`] says what there is, [`request::guard`] who may ask at all, [`serve`] does it, [`turns::stream`], [`ws`]
-//! and [`turns::record`] tell a turn to whoever comes back; [`documents`] are what is read and written, as
+//! and [`turns::record`] tell a turn to anyone who comes back; [`documents`] are what is read and written, as
 //! [`documents::describe`] says.
 
 pub mod chat;
@@ -94,7 +94,7 @@ impl Records {
     }
 }
 
-/// Somebody whose token policyd knows.
+/// A person whose token policyd knows.
 pub struct Caller {
     /// What his token is known by.
     pub digest: String,
@@ -105,13 +105,13 @@ pub struct Caller {
     /// How many streams he may have at once.
     most_streams: Cell<usize>,
     streams: Rc<Cell<usize>>,
-    /// True once nothing more is told on streams that were opened before.
+    /// True once nothing more is sent on streams that were opened before.
     gone: RefCell<watch::Sender<bool>>,
     sockets: owners::Sockets,
 }
 
 impl Http {
-    /// The channel of a door that listens at this port, and hears each client so often in a minute.
+    /// The channel of a door that listens at this port, and serves each client so often in a minute.
     #[must_use]
     pub fn new(door: &Rc<Door>, port: u16, per_minute: u32) -> Rc<Self> {
         let http = Rc::new(Self {
@@ -202,7 +202,7 @@ impl Http {
         }
     }
 
-    /// Whoever is known by this digest as that principal.
+    /// Anyone who is known by this digest as that principal.
     fn caller(&self, digest: &str, principal: &str) -> Option<Rc<Caller>> {
         let mut callers = self.callers.borrow_mut();
         if let Some(caller) = callers.get(digest) {
@@ -229,11 +229,11 @@ impl Http {
         Some(caller)
     }
 
-    /// A turn of this client that was opened at a door before this one: his session, and what keeps what is told in it.
+    /// A turn of this client that was opened at a door before this one: his session, and what keeps what is sent in it.
     fn adopt(&self, turn: TurnId, digest: &str) -> Option<(u64, Rc<dyn NoteSink>)> {
         let principal = format!("{}:{digest}", Channel::Http.name());
         let caller = self.caller(digest, &principal)?;
-        // Asked twice, where a card is answered while its turn is taken back: both hear the same.
+        // Asked twice, where a card is answered while its turn is taken back: both receive the same.
         let record = self.record(turn, &caller).unwrap_or_else(|| {
             let record = Record::new(digest.to_owned(), caller.voice.number, Rc::clone(&self.kept));
             self.keep(turn, &record);
@@ -255,7 +255,7 @@ impl Http {
         order.retain(|turn| of.contains_key(turn));
     }
 
-    /// What a policyd that went away said of somebody nobody can say now: streams end, and whoever comes back is asked
+    /// What a policyd that went away said of a person nobody can say now: streams end, and anyone who comes back is asked
     /// for anew.
     async fn watch_policyd(self: Rc<Self>) {
         let mut generations = self.door.policyd_generations();
@@ -266,7 +266,7 @@ impl Http {
         }
     }
 
-    /// Keeps what is told in a turn, for whoever comes back.
+    /// Keeps what is sent in a turn, for anyone who comes back.
     fn keep(&self, turn: TurnId, record: &Rc<Record>) {
         let mut records = self.records.borrow_mut();
         while records.of.len() >= MAX_RECORDS {
@@ -277,7 +277,7 @@ impl Http {
         records.of.insert(turn, Rc::clone(record));
     }
 
-    /// What was kept of a turn of this caller. Somebody else's looks like one that there is not.
+    /// What was kept of a turn of this caller. Another principal's looks like one that there is not.
     fn record(&self, turn: TurnId, caller: &Caller) -> Option<Rc<Record>> {
         self.records.borrow().of.get(&turn).filter(|record| record.owner == caller.digest).cloned()
     }

@@ -205,7 +205,7 @@ async fn known(http: &Http, head: &Parts, from_page: bool) -> Result<(Rc<Caller>
         Credentials::Bearer(token) | Credentials::Cookie(token) => token,
     };
     let digest = token.digest();
-    // Before policyd is asked: whoever asks too often makes no work for it.
+    // Before policyd is asked: anyone who asks too often makes no work for it.
     let known = http.callers.borrow().get(&digest).cloned();
     match &known {
         Some(caller) => caller.bucket.take().map_err(|again| Problem::too_often("http.rate", again))?,
@@ -268,7 +268,7 @@ async fn pair(http: &Rc<Http>, (from_page, source): (bool, Source), Pair { code,
     Ok(response)
 }
 
-/// Who asks; how the door is, only the owner hears.
+/// Who asks; how the door is, only the owner learns.
 fn status(http: &Http, who: &Identified) -> Status {
     let door = match who.standing {
         Standing::Owner => {

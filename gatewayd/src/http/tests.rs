@@ -1,5 +1,5 @@
 //! The channel on connections in memory, with a clock that only moves when nothing else can: how long anybody waits for
-//! a client, how often one may ask, and what happens to whoever is revoked.
+//! a client, how often one may ask, and what happens to anyone who is revoked.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! What somebody may see of the house, page by page, and webhooks on their way in. policyd says who sees what; here it is
+//! What a person may see of the instance, page by page, and webhooks on their way in. policyd says who sees what; here it is
 //! only asked for and passed on.
 
 use std::rc::Rc;
@@ -95,7 +95,7 @@ fn objects(lines: Vec<Value>) -> Vec<serde_json::Map<String, Value>> {
     lines.into_iter().filter_map(|line| if let Value::Object(line) = line { Some(line) } else { None }).collect()
 }
 
-/// A webhook: whoever holds its secret has what was set up done. An unknown hook and a wrong signature look the same.
+/// A webhook: anyone who holds its secret has what was set up done. An unknown hook and a wrong signature look the same.
 pub(super) async fn hook(
     http: &Rc<Http>,
     head: &Parts,

@@ -1,6 +1,6 @@
-//! The same turns over a WebSocket (RFC 6455): a client says what it would otherwise ask by requests, and hears the events
+//! The same turns over a WebSocket (RFC 6455): a client says what it would otherwise ask by requests, and receives the events
 //! of a stream. It opens with the same guard as every request; a cookie opens it for a page of this door only. Frames are
-//! a library's work; here stand their bounds, and who is let go.
+//! a library's work; here stand their bounds, and who is released.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -110,7 +110,7 @@ fn is_key(key: &str) -> bool {
     key.len() == KEY_DIGITS && key.strip_suffix("==").is_some_and(|digits| digits.bytes().all(is_digit))
 }
 
-/// Opens a socket for somebody who is known.
+/// Opens a socket for a person who is known.
 pub(super) fn open(http: &Rc<Http>, caller: &Rc<Caller>, accept: HeaderValue, upgrade: OnUpgrade) -> Response<Out> {
     let gone = caller.gone.borrow().subscribe();
     let socket = Socket {
@@ -166,7 +166,7 @@ impl Socket {
         let _ = tokio::time::timeout(CLOSE_WITHIN, parting).await;
     }
 
-    /// Until it ends; why, when the client is still there to hear it.
+    /// Until it ends; why, when the client is still there to receive it.
     async fn follow(&self, stream: &mut Stream, mut gone: watch::Receiver<bool>) -> Option<CloseReason> {
         let (pieces, mut out) = mpsc::channel::<Bytes>(MAX_PIECES);
         self.caller.sockets.add(&pieces);
@@ -281,7 +281,7 @@ fn named(turn: &str) -> Result<TurnId, Problem> {
     route::turn(turn).ok_or_else(|| Problem::field("turn", turn, "the name of a turn"))
 }
 
-/// What a client is told that does not keep to the frames; nothing where nobody hears it.
+/// What a client learns that does not keep to the frames; nothing where nobody receives it.
 fn parting(fault: &Fault) -> Option<CloseReason> {
     tracing::debug!(%fault, "a socket ends");
     match fault {
@@ -300,7 +300,7 @@ fn parting(fault: &Fault) -> Option<CloseReason> {
     }
 }
 
-/// Reads on for a moment: a client that is cut off while it sends does not hear why.
+/// Reads on for a moment: a client that is cut off while it sends does not learn why.
 async fn discard(io: &mut TokioIo<Upgraded>) {
     let mut left = MAX_DISCARDED;
     let mut piece = [0; READ_AT_ONCE];

@@ -22,7 +22,7 @@ use super::{Door, reattach};
 
 /// How often the planner is asked to go on with a turn, when it went away over it.
 pub const RESUME_TRIES: u32 = 3;
-/// How long a turn that is put aside waits for what policyd has said before it.
+/// How long a turn that is suspended waits for what policyd has said before it.
 pub const HEARD_OUT: Duration = Duration::from_secs(1);
 
 impl Door {
@@ -46,7 +46,7 @@ impl Door {
         self.turns.with(turn, |handle| self.turns.queue(handle, 0, Item::Card(card)));
     }
 
-    /// The cards of somebody that wait for an answer, as policyd shows them.
+    /// The cards of a person that wait for an answer, as policyd shows them.
     ///
     /// # Errors
     /// When policyd does not know him, or does not answer.
@@ -59,12 +59,12 @@ impl Door {
         serde_json::from_slice(&bytes).map_err(|error| unread(error.to_string()))
     }
 
-    /// Remembers who was shown a card, so that he hears what became of it; whether there was room for one more.
+    /// Remembers who was shown a card, so that he learns what became of it; whether there was room for one more.
     pub(crate) fn was_shown(&self, id: &str, sink: Rc<dyn NoteSink>) -> bool {
         self.shown.add(id, sink)
     }
 
-    /// Whether somebody who is still there was shown this card.
+    /// Whether a person who is still there was shown this card.
     pub(crate) fn is_shown(&self, id: &str) -> bool {
         self.shown.has(id)
     }
@@ -82,7 +82,7 @@ impl Door {
         });
     }
 
-    /// Has policyd know who is to hear of cards, also before anybody has said a word: a turn may wait from before this
+    /// Has policyd know who is to learn of cards, also before anybody has said a word: a turn may wait from before this
     /// door was started.
     pub(super) async fn listen(self: Rc<Self>) {
         let mut generations = self.peers.policyd.generations();
@@ -122,7 +122,7 @@ impl Door {
             return self.turns.keep_early(settled);
         }
         let parked = self.turns.take_parked(turn);
-        // Of a turn that another door has put aside, the journal says who had opened it.
+        // Of a turn that another door has suspended, the journal says who had opened it.
         let heir = match &parked {
             Some(_) => None,
             None => self.heir(turn).await,
@@ -136,7 +136,7 @@ impl Door {
             session: heir.as_ref().map_or(u64::MAX, |heir| heir.session),
             trace: heir.as_ref().map_or(TraceId::NONE, |heir| heir.is.trace),
             lang: heir.as_ref().map_or(Lang::En, |heir| heir.is.lang),
-            // When nobody comes back to it, whoever was shown the card hears what follows.
+            // When nobody comes back to it, no matter who was shown the card learns what follows.
             sink: heir.as_ref().and_then(|heir| heir.sink.clone()).or(shown),
             said: String::new(),
         });
@@ -162,7 +162,7 @@ impl Door {
         }
     }
 
-    /// Goes on with a turn that is put aside, if the answer to its card has come.
+    /// Goes on with a turn that is suspended, if the answer to its card has come.
     pub(super) fn wake(self: &Rc<Self>, turn: TurnId) {
         let Some(settled) = self.turns.take_early(turn) else { return };
         let door = Rc::clone(self);
@@ -171,7 +171,7 @@ impl Door {
         tokio::task::spawn_local(resumed);
     }
 
-    /// The turn goes on: with what was told in it before, when this door was not there.
+    /// The turn goes on: with what was sent in it before, when this door was not there.
     async fn resumed(self: Rc<Self>, mut relay: Relay, told: &Sealed, heir: Option<reattach::Recipient>) {
         let Some(heir) = heir else { return relay.run().await };
         let tells = heir.sink.is_some();

@@ -39,7 +39,7 @@ impl Listeners {
         self.owners_news.borrow().iter().for_each(|hear| hear(told));
     }
 
-    /// A card of somebody else's is the owner's to decide.
+    /// A card of another principal's is the owner's to decide.
     pub fn owners_card(&self, card: &OwnersCard) {
         self.owners_cards.borrow().iter().for_each(|show| show(card));
     }

@@ -52,7 +52,7 @@ pub const MAX_OTHERS: u32 = 32;
 pub const MAX_OF_ONE: u32 = 8;
 /// The most sessions at once: as many as the planner has turns.
 pub const MAX_SESSIONS: u32 = 128;
-/// The most sessions beyond that which are told so; further ones are closed unheard.
+/// The most sessions beyond that which are notified; further ones are closed unheard.
 pub const MAX_TURNED_AWAY: u32 = 16;
 /// The most turns of one session at once.
 pub const MAX_TURNS_PER_SESSION: usize = 4;
@@ -62,7 +62,7 @@ pub const TURN_WITHIN_MS: u64 = 660_000;
 
 /// The peers that the door asks.
 pub struct Peers {
-    /// Who somebody is, and what he said.
+    /// Who a person is, and what he said.
     pub policyd: Rc<Client<DoorPolicyd>>,
     /// The journal.
     pub memoryd: Rc<Client<DoorMemoryd>>,
@@ -91,7 +91,7 @@ pub struct Door {
 pub struct Session {
     door: Rc<Door>,
     number: u64,
-    /// Whether there was no room for it: it is told so at each ask.
+    /// Whether there was no room for it: it is notified at each ask.
     is_turned_away: bool,
     /// Turns that are being opened.
     opening: Rc<Cell<usize>>,
@@ -124,12 +124,12 @@ impl Door {
         self.listeners.on_revoked(hear);
     }
 
-    /// Has `hear` called with what the owner must know, and the names under which he is to hear it.
+    /// Has `hear` called with what the owner must know, and the names under which he is to receive it.
     pub fn on_news(&self, hear: impl Fn(&OwnerNotice) + 'static) {
         self.listeners.on_news(hear);
     }
 
-    /// Has `show` called with each card of somebody else's that is the owner's to decide.
+    /// Has `show` called with each card of another principal's that is the owner's to decide.
     pub fn on_owners_card(&self, show: impl Fn(&OwnersCard) + 'static) {
         self.listeners.on_owners_card(show);
     }
@@ -229,7 +229,7 @@ impl Door {
         self.health.models_in(lang)
     }
 
-    /// Cancels what is open of a session: nobody hears it any more.
+    /// Cancels what is open of a session: nobody receives it any more.
     pub fn cancel_turns_of(self: &Rc<Self>, session: u64) {
         for turn in self.turns.of(session) {
             self.cancel(turn);

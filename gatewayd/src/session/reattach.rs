@@ -1,5 +1,5 @@
 //! Turns that another door had opened, taken back by this one. Which there are, the planner says; whose they are, only the
-//! journal: nobody hears a turn that he has not opened. A channel gives the ear, where somebody can come back on it.
+//! journal: nobody receives a turn that he has not opened. A channel gives the ear, where a person can come back on it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,24 +19,24 @@ use super::relay::Relay;
 use super::speaker::{NoteSink, Speaker, TurnNote};
 use super::{Door, phrases};
 
-/// How long whoever comes back to a turn waits for the door to have found those of the door before it.
+/// How long anyone who comes back to a turn waits for the door to have found those of the door before it.
 pub const FOUND_WITHIN: Duration = Duration::from_secs(5);
 /// How often the journal is asked whose turn it is.
 const WHOSE_TRIES: u32 = 3;
 
-/// A session and an ear for a turn of this sender on a channel, where somebody can come back to it.
+/// A session and an ear for a turn of this sender on a channel, where a person can come back to it.
 pub type Reattach = Box<dyn Fn(TurnId, &Speaker) -> Option<(u64, Rc<dyn NoteSink>)>>;
 
 /// What is known of the turns of a door before this one.
 #[derive(Default)]
 pub(super) struct Takeover {
-    /// Who hears them, by channel.
+    /// Who receives them, by channel.
     adopts: RefCell<BTreeMap<Channel, Reattach>>,
     /// Whether it is known which there are.
     found: watch::Sender<bool>,
 }
 
-/// Whoever hears a turn that this door has not opened.
+/// Anyone who receives a turn that this door has not opened.
 pub(super) struct Recipient {
     pub is: TurnOwner,
     pub speaker: Speaker,
@@ -47,7 +47,7 @@ pub(super) struct Recipient {
 }
 
 impl Door {
-    /// Who hears turns of this channel that were opened at a door before this one.
+    /// Who receives turns of this channel that were opened at a door before this one.
     pub fn adopts(&self, channel: Channel, adopts: Reattach) {
         self.takeover.adopts.borrow_mut().insert(channel, adopts);
     }
@@ -55,7 +55,7 @@ impl Door {
     /// Waits until what the planner has kept was found, for a moment.
     pub async fn has_found(&self) {
         let mut found = self.takeover.found.subscribe();
-        // Whoever waits in vain hears what the journal says.
+        // Anyone who waits in vain learns what the journal says.
         let _ = tokio::time::timeout(FOUND_WITHIN, found.wait_for(|found| *found)).await;
     }
 
@@ -126,7 +126,7 @@ impl Door {
         relay.run_from(done).await;
     }
 
-    /// The cards of this turn that wait, to whoever comes back to it.
+    /// The cards of this turn that wait, to anyone who comes back to it.
     async fn show_what_waits(&self, turn: TurnId, speaker: &Speaker, sink: &Rc<dyn NoteSink>) {
         let cards = match self.cards_of(speaker).await {
             Ok(cards) => cards,
@@ -144,7 +144,7 @@ impl Door {
         }
     }
 
-    /// Who hears this turn; nobody when the journal does not say whose it is.
+    /// Who receives this turn; nobody when the journal does not say whose it is.
     pub(super) async fn heir(&self, turn: TurnId) -> Option<Recipient> {
         let mut asked = self.peers.memoryd.whose_turn(TraceId::NONE, WhoseTurn { turn }, []).await;
         for _ in 1..WHOSE_TRIES {
@@ -153,7 +153,7 @@ impl Door {
         }
         let is = match asked {
             Ok((is, [])) => is,
-            // Nobody said a word in it: a call that somebody made himself.
+            // Nobody said a word in it: a call that a person made himself.
             Err(RpcError::Refused(refusal)) => {
                 tracing::debug!(%turn, %refusal, "nobody hears this turn");
                 return None;

@@ -58,10 +58,10 @@ impl Door {
         self.sessions.number()
     }
 
-    /// Takes what somebody says: from here on his turn is durable, and its notes go to his ear.
+    /// Takes what a person says: from here on his turn is durable, and its notes go to his ear.
     ///
     /// # Errors
-    /// When there is no room, the words are none, or a peer that is needed says no. Nothing was taken then.
+    /// When there is no room, the words are none, or a peer that is needed refuses. Nothing was taken then.
     pub async fn say(self: &Rc<Self>, voice: &SpeakerSession, words: Sealed) -> Result<Taken, Refusal> {
         let opening = self.take_room(voice)?;
         // Checked before anybody else is asked; the words themselves are not looked at here.
@@ -87,7 +87,7 @@ impl Door {
     /// journal has his words, and of the rest the digest and the beginning.
     ///
     /// # Errors
-    /// When it was not set up, there is no room, or a peer that is needed says no. Nothing was done then.
+    /// When it was not set up, there is no room, or a peer that is needed refuses. Nothing was done then.
     pub async fn fire(self: &Rc<Self>, voice: &SpeakerSession, data: Option<Sealed>) -> Result<TurnId, Refusal> {
         let opening = self.take_room(voice)?;
         let Speaker { channel, sender, .. } = voice.speaker.clone();
@@ -129,7 +129,7 @@ impl Door {
         told.map(|_| ()).map_err(RpcError::into_refusal)
     }
 
-    /// Stops a turn of this session. Somebody else's turn looks exactly like one that does not exist.
+    /// Stops a turn of this session. Another principal's turn looks exactly like one that does not exist.
     ///
     /// # Errors
     /// When the planner cannot be told.
@@ -141,7 +141,7 @@ impl Door {
         stopped.map(|(cancelled, [])| cancelled).map_err(RpcError::into_refusal)
     }
 
-    /// Hands on what somebody answers to a card, under his own name: policyd says whether it counts.
+    /// Hands on what a person answers to a card, under his own name: policyd says whether it counts.
     ///
     /// # Errors
     /// When it does not count.
@@ -152,7 +152,7 @@ impl Door {
         self.peers.policyd.answer_card(TraceId::NONE, answer, []).await.map_err(RpcError::into_refusal)
     }
 
-    /// Who somebody is: only policyd knows, and it is asked each time.
+    /// Who a person is: only policyd knows, and it is asked each time.
     ///
     /// # Errors
     /// When policyd does not say.
@@ -160,7 +160,7 @@ impl Door {
         self.identify_by(speaker, None).await
     }
 
-    /// The same for somebody whose words are in this language, as far as they tell: he is answered in it, and a card
+    /// The same for a person whose words are in this language, as far as they tell: he is answered in it, and a card
     /// that they lead to is shown in it.
     async fn identify_by(&self, speaker: &Speaker, spoke: Option<Lang>) -> Result<Identified, Refusal> {
         let Speaker { channel, sender, lang } = speaker.clone();
@@ -182,7 +182,7 @@ impl Door {
         Ok((found.end, String::from_utf8(text).map_err(|error| internal(error.to_string()))?))
     }
 
-    /// A page of what somebody may see of the house, and where the next begins; policyd says what that is.
+    /// A page of what a person may see of the instance, and where the next begins; policyd says what that is.
     ///
     /// # Errors
     /// When it is not for him, or a peer that is needed does not answer.
@@ -196,7 +196,7 @@ impl Door {
         Ok((documents.map_err(|error| internal(error.to_string()))?, looked.next))
     }
 
-    /// Every change of the link to policyd: what was said of somebody counts no longer than that.
+    /// Every change of the link to policyd: what was said of a person counts no longer than that.
     pub fn policyd_generations(&self) -> watch::Receiver<u32> {
         self.peers.policyd.generations()
     }
@@ -229,7 +229,7 @@ impl Door {
     /// Fixes the words with policyd, and has them journalled; what is acknowledged later is durable now.
     ///
     /// # Errors
-    /// When a peer that is needed says no.
+    /// When a peer that is needed refuses.
     pub(crate) async fn register(
         &self,
         (speaker, mark): (&Speaker, &str),

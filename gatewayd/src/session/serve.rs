@@ -136,7 +136,7 @@ impl Session {
     }
 }
 
-/// What a stranger at the terminal hears: a code for the owner, or that his own was good.
+/// What a stranger at the terminal receives: a code for the owner, or that his own was good.
 fn stranger(speaker: &Speaker, paired: Paired) -> Refusal {
     let sender = &speaker.sender;
     let why = format!("{sender} is not known to this instance, so nothing that it says is taken");

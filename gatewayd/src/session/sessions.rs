@@ -19,7 +19,7 @@ pub(super) struct Sessions {
 pub(super) struct Place {
     /// Its user, when it is not the owner.
     other: Option<u32>,
-    /// Whether there was no room for it: it is told so at each ask.
+    /// Whether there was no room for it: it is notified at each ask.
     pub is_turned_away: bool,
 }
 

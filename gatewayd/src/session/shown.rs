@@ -8,7 +8,7 @@ use super::speaker::NoteSink;
 
 /// The most cards for which it is remembered who was shown them.
 pub const MAX_CARDS: usize = 64;
-/// In how many places one card is shown at most, so that all of them hear what became of it.
+/// In how many places one card is shown at most, so that all of them learn what became of it.
 pub const MAX_PLACES: usize = 8;
 
 /// The cards that were shown and are not settled.
@@ -38,7 +38,7 @@ impl ShownCards {
         has_room
     }
 
-    /// Whether somebody who is still there was shown it.
+    /// Whether a person who is still there was shown it.
     pub fn has(&self, id: &str) -> bool {
         self.0.borrow().get(id).is_some_and(|ears| ears.iter().any(|sink| sink.is_open()))
     }

@@ -11,13 +11,13 @@ use metnos_proto::ids::TurnId;
 use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{Channel, Lang};
 
-/// What the door tells whoever opened a turn.
+/// What the door tells anyone who opened a turn.
 pub type TurnNote = ctl_door::Note;
 
-/// Telling somebody: gives whether he was still there.
+/// Telling a person: gives whether he was still there.
 pub type NoteDelivery<'a> = Pin<Box<dyn Future<Output = bool> + 'a>>;
 
-/// The way back to somebody. It must bound what it keeps for one who does not listen.
+/// The way back to a person. It must bound what it keeps for one who does not listen.
 pub trait NoteSink {
     /// Tells him; waits no longer than the channel allows to one who does not listen.
     fn deliver(&self, told: TurnNote) -> NoteDelivery<'_>;
@@ -51,7 +51,7 @@ pub struct Speaker {
     pub lang: Option<Lang>,
 }
 
-/// Somebody who speaks, with the way back to him.
+/// A person who speaks, with the way back to him.
 #[derive(Clone)]
 pub struct SpeakerSession {
     /// Who it is.
@@ -79,7 +79,7 @@ impl SpeakerSession {
         Self { mark, ..self }
     }
 
-    /// The same voice of the same session, with another ear: for a channel on which each turn is heard by itself.
+    /// The same voice of the same session, with another ear: for a channel on which each turn is received by itself.
     #[must_use]
     pub fn with_sink(&self, sink: Rc<dyn NoteSink>) -> Self {
         Self { sink, ..self.clone() }

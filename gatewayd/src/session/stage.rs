@@ -343,7 +343,7 @@ impl Person {
         }
     }
 
-    /// Closes the session: a client lets go of its end when it is given another.
+    /// Closes the session: a client releases its end when it is given another.
     pub(crate) fn hang_up(self) {
         self.door.attach(ends::<CtlDoor>(2, None).0).unwrap();
     }

@@ -15,14 +15,14 @@ use super::relay::{Handle, Item, MAX_ANSWER, MAX_HELD, MAX_PARKED, Parked};
 /// The turns of a door.
 pub(super) struct Turns {
     open: RefCell<HashMap<TurnId, Handle>>,
-    /// How many are open, for whoever waits for the last.
+    /// How many are open, for anyone who waits for the last.
     count: watch::Sender<usize>,
     total: Cell<u64>,
     /// Bytes of answers that wait for their sessions or for the journal.
     held: Cell<usize>,
     /// Turns that wait for the answer to a card.
     parked: RefCell<HashMap<TurnId, Parked>>,
-    /// Answers that came before their turn was put aside.
+    /// Answers that came before their turn was suspended.
     early: RefCell<HashMap<TurnId, CardSettled>>,
     /// Set when the daemon is to end: no further turn is opened.
     is_draining: Cell<bool>,
@@ -155,14 +155,14 @@ impl Turns {
         self.parked.borrow_mut().remove(&turn)
     }
 
-    /// Keeps an answer that came before its turn was put aside; a turn that ends otherwise has no use for it.
+    /// Keeps an answer that came before its turn was suspended; a turn that ends otherwise has no use for it.
     pub fn keep_early(&self, settled: CardSettled) {
         let mut early = self.early.borrow_mut();
         early.retain(|turn, _| self.is_open(*turn));
         early.insert(settled.turn, settled);
     }
 
-    /// The answer with which a turn that was put aside can go on, if it has come.
+    /// The answer with which a turn that was suspended can go on, if it has come.
     pub fn take_early(&self, turn: TurnId) -> Option<CardSettled> {
         if self.is_open(turn) && !self.parked.borrow().contains_key(&turn) {
             return None;

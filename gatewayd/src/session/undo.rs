@@ -1,5 +1,5 @@
-//! "Undo" in words, on every channel: the door itself has the last thing of whoever says so taken back, under the name that
-//! policyd knows him by, and no planner hears of it. It says in a sentence what was taken back, or that there is nothing.
+//! "Undo" in words, on every channel: the door itself has the last thing of anyone who says so taken back, under the name that
+//! policyd knows him by, and no planner learns of it. It says in a sentence what was taken back, or that there is nothing.
 
 use std::rc::Rc;
 
@@ -34,7 +34,7 @@ impl Door {
         }
     }
 
-    /// The same as a turn that was registered: its answer goes to the ear of whoever has said so, and into the journal.
+    /// The same as a turn that was registered: its answer goes to the ear of anyone who has said so, and into the journal.
     pub(super) fn undo_as_turn(self: &Rc<Self>, voice: &SpeakerSession, lang: Lang, registered: &PromptRegistered) {
         let PromptRegistered { turn, trace } = *registered;
         let sink = Some(Rc::clone(&voice.sink));

@@ -22,7 +22,7 @@ pub const MAX_BATCH: usize = 100;
 /// Why a word did not get through. No variant holds an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
-    /// The servers say no, and would again.
+    /// The servers refuse, and would again.
     #[error("Telegram says no ({code}): {why}")]
     Rejected {
         /// As in HTTP.
@@ -66,7 +66,7 @@ pub fn is_token(text: &str) -> bool {
     })
 }
 
-/// The commands in a language, or for whoever speaks none of those that are named: each with what it does.
+/// The commands in a language, or for anyone who speaks none of those that are named: each with what it does.
 pub type Commands<'a> = (Option<&'a str>, &'a [(&'a str, String)]);
 
 /// What a message is sent with.
@@ -307,7 +307,7 @@ impl Api {
         Ok(())
     }
 
-    /// Says a word without which the bot still hears: a server that does not know it is none the worse.
+    /// Says a word without which the bot still receives: a server that does not know it is none the worse.
     async fn optional(&self, method: &str, body: &Value) -> Result<(), ApiError> {
         match self.say(method, body).await {
             Ok(_) => Ok(()),

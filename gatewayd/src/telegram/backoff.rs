@@ -16,7 +16,7 @@ pub const LONGEST_PAUSE_MS: u64 = 30_000;
 pub const FIRST_REFUSED_MS: u64 = 2_000;
 /// See [`FIRST_REFUSED_MS`].
 pub const LONGEST_REFUSED_MS: u64 = 600_000;
-/// The longest time that Telegram's wish to be left alone is heard within a request, in seconds.
+/// The longest time that Telegram's wish to be left alone is received within a request, in seconds.
 pub const MAX_RETRY_AFTER: u64 = 300;
 /// How often a stranger is told a line, in milliseconds (design: interfaces §4).
 pub const STRANGER_EVERY_MS: u64 = 60_000;

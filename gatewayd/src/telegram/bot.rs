@@ -77,7 +77,7 @@ pub struct Bot {
 }
 
 impl Bot {
-    /// A bot that hears nothing yet.
+    /// A bot that learns nothing yet.
     #[must_use]
     pub fn new(door: Rc<Door>, api: Rc<Api>, number: &str, lang: Lang, sent: SentLog) -> Rc<Self> {
         Rc::new(Self {
@@ -97,7 +97,7 @@ impl Bot {
         })
     }
 
-    /// Hears for as long as the daemon lives. A token that Telegram refuses is shown to it again, ever more seldom: what it
+    /// Receives for as long as the daemon lives. A token that Telegram refuses is shown to it again, ever more seldom: what it
     /// took for none an hour ago may be one.
     pub async fn run(self: Rc<Self>) {
         let mut refused = 0_u32;
@@ -115,7 +115,7 @@ impl Bot {
         }
     }
 
-    /// Hears until Telegram says that the token is none.
+    /// Receives until Telegram says that the token is none.
     async fn poll_updates(self: &Rc<Self>, name: &str) -> ApiError {
         let says = if name.is_empty() { "hears".to_owned() } else { format!("@{name} hears") };
         self.door.telegram_is(&says);
@@ -272,7 +272,7 @@ impl Bot {
         if !known {
             return self.stranger(&speaker, from, &message.text, who.lang).await;
         }
-        // What stands below a file that was passed on is somebody else's, as the file may be.
+        // What stands below a file that was passed on is another principal's, as the file may be.
         let is_alone = message.passed_on || message.text.trim().is_empty();
         if let Some(file) = &message.file {
             self.keep(is_alone.then_some(update), from, &speaker, &who, file).await;
@@ -326,7 +326,7 @@ impl Bot {
         self.say(from, &line).await;
     }
 
-    /// The session of somebody who is known.
+    /// The session of a person who is known.
     pub(super) fn chat(&self, from: i64, speaker: &Speaker) -> Rc<Chat> {
         let mut chats = self.chats.borrow_mut();
         if chats.len() >= MAX_CHATS && !chats.contains_key(&from) {

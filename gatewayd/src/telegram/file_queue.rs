@@ -1,5 +1,5 @@
 //! How many files are under way at once, and how many wait: one of each person, two of all guests, and one of the owner whatever
-//! the guests do. A person who sends more than may wait hears so at once, and no message waits for it.
+//! the guests do. A person who sends more than may wait receives so at once, and no message waits for it.
 
 use std::cell::Cell;
 

@@ -61,7 +61,7 @@ impl MessageEditor {
         self
     }
 
-    /// Shows everything until the turn is over. `first` hears when it is done, or put aside, for the first time; it hears
+    /// Shows everything until the turn is over. `first` receives when it is done, or suspended, for the first time; it receives
     /// whether all that was to be shown was.
     pub async fn run(mut self, first: oneshot::Sender<bool>) {
         let end = Instant::now() + Duration::from_millis(WATCH_MS);

@@ -93,7 +93,7 @@ pub fn private_only(lang: Lang) -> String {
     say(lang, Key::ChatPrivateOnly)
 }
 
-/// Text that somebody else wrote.
+/// Text that someone else wrote.
 #[must_use]
 pub fn passed_on(lang: Lang) -> String {
     say(lang, Key::ChatPassedOn)
@@ -117,7 +117,7 @@ pub fn interrupted(lang: Lang) -> String {
     say(lang, Key::ChatInterrupted)
 }
 
-/// An answer without a word.
+/// An answer silently.
 #[must_use]
 pub fn nothing_said(lang: Lang) -> String {
     say(lang, Key::ChatNothingSaid)

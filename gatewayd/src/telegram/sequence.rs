@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 pub const MAX_OPEN: usize = 64;
 
 /// How many later updates are dealt with before an older one that goes on is confirmed all the same: a poll gives no more
-/// than a hundred, and whoever writes much must not keep the others from being heard.
+/// than a hundred, and anyone who writes much must not keep the others from being heard.
 pub const MAX_AHEAD: usize = 80;
 
 /// How many that were dealt with are remembered by their numbers.

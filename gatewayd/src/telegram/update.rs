@@ -31,9 +31,9 @@ pub struct Update {
 /// See [`Update::kind`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Somebody wrote.
+    /// A person wrote.
     Message(Message),
-    /// Somebody pressed a button.
+    /// A person pressed a button.
     Press(Press),
     /// Nothing that is of use here.
     Other,
@@ -50,7 +50,7 @@ pub struct Message {
     pub from: Option<i64>,
     /// What was written; empty where nothing was.
     pub text: String,
-    /// Whether it is somebody else's text, passed on: forwarded, or made by another bot.
+    /// Whether it is another principal's text, passed on: forwarded, or made by another bot.
     pub passed_on: bool,
     /// Whether something is attached.
     pub attached: bool,
@@ -60,7 +60,7 @@ pub struct Message {
     pub lang: Option<Lang>,
 }
 
-/// A file that somebody has sent; what it is called is his text, made harmless.
+/// A file that a person has sent; what it is called is his text, made harmless.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentFile {
     /// Names it at the servers.
@@ -91,7 +91,7 @@ pub struct Press {
 pub enum Reply {
     /// The result.
     Ok(Value),
-    /// They say no.
+    /// They refuse.
     No {
         /// As in HTTP.
         code: u16,

@@ -23,7 +23,7 @@ pub enum Event {
     Card(CardWaits),
     /// A card was answered.
     Settled(CardSettled),
-    /// The turn is done, or put aside.
+    /// The turn is done, or suspended.
     Done(TurnDone),
 }
 

@@ -183,7 +183,7 @@ fn list_cards(screen: &mut Screen, cards: &Value) -> Result<Exit, CtlError> {
     Ok(Exit::Done)
 }
 
-/// The card as it is shown on every channel, and behind it what only somebody at the machine asks for: together, everything
+/// The card as it is shown on every channel, and behind it what only a person at the machine asks for: together, everything
 /// that the card's digest covers.
 ///
 /// # Errors
@@ -236,7 +236,7 @@ pub(crate) fn show_face(screen: &mut Screen, shown: &Value) -> Result<(), CtlErr
     Ok(())
 }
 
-/// A document as it is printed: nothing in an address of it that lets somebody in.
+/// A document as it is printed: nothing in an address of it that grants access.
 pub(crate) fn without_keys(mut document: Value) -> Value {
     mask(&mut document);
     document

@@ -25,7 +25,7 @@ use crate::turns::interrupt::Interrupt;
 /// How long to look for a typed line before looking for what the door says, in milliseconds, and the other way round.
 const LOOK_MS: u64 = 100;
 
-/// Shows the cards of a turn and has them answered, if somebody is there who can; how many were, here or elsewhere.
+/// Shows the cards of a turn and has them answered, if a person is there who can; how many were, here or elsewhere.
 ///
 /// # Errors
 /// When the output is gone, or the door.
@@ -103,7 +103,7 @@ enum Decision {
     NotNow,
 }
 
-/// Waits for a typed line, and hears meanwhile when the card is answered elsewhere.
+/// Waits for a typed line, and receives meanwhile when the card is answered elsewhere.
 fn asked(
     screen: &mut Screen,
     door: &mut BlockingClient<CtlDoor>,
@@ -145,13 +145,13 @@ fn is_typed() -> Result<bool, CtlError> {
     let moment = Timespec { tv_sec: 0, tv_nsec: i64::try_from(LOOK_MS).unwrap_or(100) * 1_000_000 };
     match poll(&mut polled, Some(&moment)) {
         Ok(ready) => Ok(ready > 0),
-        // Ctrl-C: whoever asks looks at that first.
+        // Ctrl-C: the caller looks at that first.
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(error) => Err(CtlError::failed("standard input cannot be waited for", error, "")),
     }
 }
 
-/// What somebody has typed; nothing for everything that is no clear answer.
+/// What a person has typed; nothing for everything that is no clear answer.
 fn answer(line: &str) -> Option<Answer> {
     match line.trim().to_lowercase().as_str() {
         "y" | "yes" | "s" | "sì" | "si" => Some(Answer::Once),

@@ -38,7 +38,7 @@ pub(crate) fn cards(policyd: &mut BlockingClient<CtlPolicyd>) -> Result<Vec<Valu
     Ok(cards.into_iter().filter(|card| card["state"] == "waiting").collect())
 }
 
-/// Whether somebody else asks for this.
+/// Whether someone else asks for this.
 pub(crate) fn is_others(card: &Value) -> bool {
     card["others"] == true
 }
@@ -88,7 +88,7 @@ fn text(shown: &Value, lang: Lang) -> String {
     format!("{}\n", lines.join("\n"))
 }
 
-/// Asks the owner, who sits at a terminal, about one card of somebody else's.
+/// Asks the owner, who sits at a terminal, about one card of another principal's.
 ///
 /// # Errors
 /// When the output is gone.

@@ -472,7 +472,7 @@ pub fn restore(screen: &mut Screen, instance: &Instance, from: &Path) -> Result<
     Ok(Exit::Done)
 }
 
-/// The mode that an entry may come back with: a list is a plain file, and nothing in an instance runs as somebody else.
+/// The mode that an entry may come back with: a list is a plain file, and nothing in an instance runs as someone else.
 const fn allowed_mode(entry: &Entry) -> u32 {
     entry.mode & if entry.folder { 0o3777 } else { 0o777 }
 }

@@ -18,13 +18,13 @@ use crate::screen::escape;
 
 /// The largest file of answers, in bytes.
 pub const MAX_ANSWERS: u64 = 64 * 1024;
-/// Where the door listens unless somebody says otherwise.
+/// Where the door listens unless a person says otherwise.
 pub const LISTEN: &str = "127.0.0.1:42618";
 /// The word for a door that does not listen to programs.
 pub const OFF: &str = "off";
 /// The word for no server of models.
 pub const NONE: &str = "none";
-/// The word for: whoever owns the directory.
+/// The word for: anyone who owns the directory.
 pub const DIRECTORY: &str = "directory";
 
 /// One question.
@@ -32,7 +32,7 @@ pub const DIRECTORY: &str = "directory";
 pub enum Field {
     /// In which language people are spoken to.
     Language,
-    /// What Metnos is called in this house.
+    /// What Metnos is called in this instance.
     Name,
     /// What the owner is called.
     Owner,
@@ -229,7 +229,7 @@ impl InvalidAnswer {
         Self { key: field.key().to_owned(), value: crate::screen::human::shortened(value, 120), near: None }
     }
 
-    /// In words, for whoever answered.
+    /// In words, for anyone who answered.
     #[must_use]
     pub fn told(&self, lang: Lang) -> String {
         let (field, value) = (("field", (&self.key).into()), ("value", (&self.value).into()));

@@ -63,7 +63,7 @@ pub(super) fn hold(
             Reply::Words(words) => match Field::of(&words) {
                 Some(field) => {
                     let proposed = kept.known().get(field).unwrap_or_default().replace('\n', "; ");
-                    // Whoever answers anew is shown what that replaces before it is done.
+                    // Anyone who answers anew is shown what that replaces before it is done.
                     kept.replace.insert(field);
                     let Some(()) = ask(screen, &mut editor, instance, machine, &mut kept, (field, &proposed))? else {
                         return stopped(screen);

@@ -1,6 +1,6 @@
 //! `birth`: the first interview. It asks what was not answered yet, keeps each answer as it is given, shows what it will
 //! do, and does it: a line of the configuration here, a line of the owner's files there. It must never replace what the
-//! owner has written unless he says so, and never hear a secret.
+//! owner has written unless he says so, and never receive a secret.
 //!
 //! [`answers`] what is asked and what may be answered, held against this [`machine`] · [`plan`] what that makes of the files, purely · [`interview`]
 //! the asking · here: what is kept, and the doing.
@@ -127,7 +127,7 @@ pub fn birth(screen: &mut Screen, instance: &Instance, asked: &Birth) -> Result<
     Ok(Exit::Done)
 }
 
-/// What `up` does where there is no instance: asks, when somebody sits there, else takes what was answered before and the
+/// What `up` does where there is no instance: asks, when a person sits there, else takes what was answered before and the
 /// defaults. Whether there is an instance now, and whether it is new.
 ///
 /// # Errors
@@ -155,7 +155,7 @@ fn is_attended(screen: &Screen) -> bool {
     std::io::stdin().is_terminal() && screen.watched() && screen.out_is_terminal()
 }
 
-/// The language of whoever calls, as his shell has it.
+/// The language of anyone who calls, as his shell has it.
 fn environment() -> Lang {
     let var = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
     let said = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(var);

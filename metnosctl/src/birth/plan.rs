@@ -14,7 +14,7 @@ use crate::instance::seeds::WORKSPACE as SHIPPED;
 pub const FILES: [&str; 4] = [CONFIG, "workspace/IDENTITY.md", "workspace/USER.md", "workspace/TELOS.md"];
 const I_AM: &str = "I am ";
 const THE_BUTLER: &str = ", the butler of this household.";
-/// What Metnos is called unless somebody says otherwise.
+/// What Metnos is called unless a person says otherwise.
 pub const METNOS: &str = "Metnos";
 
 /// The texts of [`FILES`] by name; a file that is not there has none.
@@ -202,7 +202,7 @@ fn found(spot: EditTarget, house: &FileTexts, answer: &str) -> Result<CurrentTex
             } else if ours {
                 CurrentText::Own(phrases)
             } else {
-                // Whoever has set weights of his own has a text of his own, whatever its ends are.
+                // Anyone who has set weights of his own has a text of his own, whatever its ends are.
                 CurrentText::Own(text.clone())
             }
         }

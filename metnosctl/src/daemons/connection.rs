@@ -61,7 +61,7 @@ impl Connection {
         let sent = control::send(self.fd.as_fd(), ask, None);
         let answer = sent.and_then(|()| control::receive_within(self.fd.as_fd(), &mut self.buffer, within));
         let answer = match answer {
-            // Whoever is refused at the door is told so and shown out at once: his word is the last one in the line.
+            // Anyone who is refused at the door is notified and shown out at once: his word is the last one in the line.
             Err(ControlError::Gone) => match control::receive::<CtlAnswer>(self.fd.as_fd(), &mut self.buffer) {
                 Ok(Some(answer)) => Ok(Some(answer)),
                 Ok(None) | Err(_) => Err(ControlError::Gone),

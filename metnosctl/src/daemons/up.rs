@@ -238,7 +238,7 @@ fn detached(
             Ok(Exit::Done)
         }
         Some(why) => {
-            // Somebody else may have been a moment faster.
+            // Someone else may have been a moment faster.
             if let Ok(Some(exit)) = already(screen, instance, true) {
                 return Ok(exit);
             }

@@ -16,7 +16,7 @@ use crate::screen::human;
 /// Whom it is about: one by its name, or all.
 pub(crate) type Selection<'a> = Option<&'a str>;
 
-/// One that is set aside, with what is different in its sandbox.
+/// One that is quarantined, with what is different in its sandbox.
 struct QuarantinedExecutor {
     told: Value,
     changes: Vec<Change>,
@@ -29,7 +29,7 @@ impl QuarantinedExecutor {
     }
 }
 
-/// Shows what is set aside; with `confirm`, lets back what that digest is about.
+/// Shows what is quarantined; with `confirm`, lets back what that digest is about.
 ///
 /// # Errors
 /// When policyd refuses or cannot be reached.

@@ -1,5 +1,5 @@
-//! Whether the door hears on the channels that it was given: HTTP's place may be somebody else's, Telegram may refuse the
-//! token. `doctor` finds it, `status` marks it, and whoever begins a conversation at a terminal is told.
+//! Whether the door receives on the channels that it was given: HTTP's place may be another principal's, Telegram may refuse the
+//! token. `doctor` finds it, `status` marks it, and anyone who begins a conversation at a terminal is told.
 
 use std::net::SocketAddr;
 
@@ -22,7 +22,7 @@ pub fn http_trouble(report: &DoorReport) -> Option<&str> {
     (!well).then_some(report.http.as_str())
 }
 
-/// Why the bot does not hear, where there is one.
+/// Why the bot does not receive, where there is one.
 #[must_use]
 pub fn telegram_trouble(report: &DoorReport) -> Option<&str> {
     let well = report.telegram.is_empty() || report.telegram == "hears" || report.telegram.ends_with(" hears");
@@ -61,8 +61,8 @@ fn of_report(report: &DoorReport) -> Vec<Finding> {
     vec![http, telegram]
 }
 
-/// Tells the owner who begins a conversation which channel does not hear. Nobody else is told, and a door that does not say
-/// is told of elsewhere.
+/// Tells the owner who begins a conversation which channel does not receive. Nobody else is told, and a door that does not say
+/// learns of elsewhere.
 ///
 /// # Errors
 /// Only when the output is gone.

@@ -101,7 +101,7 @@ fn read(path: &str) -> Option<String> {
 /// The highest version of Landlock that both the kernel and this program know; 0 for none.
 #[expect(clippy::wildcard_enum_match_arm, reason = "landlock's ABI grows with the kernel")]
 fn highest_abi() -> u8 {
-    // Version 7 has no right that version 6 has not, so that it cannot be told apart by asking for rights.
+    // Version 7 has no right that version 6 has not, so that it cannot be distinguished by asking for rights.
     let versions = [(6, ABI::V6), (5, ABI::V5), (4, ABI::V4), (3, ABI::V3), (2, ABI::V2), (1, ABI::V1)];
     let known = |abi: ABI| {
         let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);

@@ -78,7 +78,7 @@ fn fill(directory: &Path, new: &Path, files: &[(PathBuf, Vec<u8>)]) -> io::Resul
         Ok(()) | Err(rustix::io::Errno::EXIST) => {}
         Err(error) => return Err(error.into()),
     }
-    // Replaces an empty directory at most: a workspace that somebody else has made meanwhile stays.
+    // Replaces an empty directory at most: a workspace that someone else has made meanwhile stays.
     match rustix::fs::rename(&workspace, directory.join(WORKSPACE)) {
         Ok(()) => {}
         Err(rustix::io::Errno::NOTEMPTY | rustix::io::Errno::EXIST) => return Ok(false),

@@ -144,7 +144,7 @@ impl Instance {
         for entry in entries {
             let name = entry?.file_name().to_string_lossy().into_owned();
             if name == WORKSPACE {
-                // An empty one is none: somebody made the directory and not its content.
+                // An empty one is none: a person made the directory and not its content.
                 let holds = std::fs::read_dir(self.directory.join(WORKSPACE)).map(|mut inside| inside.next().is_some());
                 match holds {
                     Ok(false) => {}

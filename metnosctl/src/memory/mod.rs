@@ -94,7 +94,7 @@ fn found_list(screen: &mut Screen, found: &Value) -> Result<Exit, CtlError> {
     Ok(Exit::Done)
 }
 
-/// What is told of older talk, then of late, then what was done; each line of it names lines of the chronicle.
+/// What is said of older talk, then of late, then what was done; each line of it names lines of the chronicle.
 fn of_late(screen: &mut Screen, found: &Value) -> Result<Exit, CtlError> {
     if screen.json() {
         screen.document(found)?;

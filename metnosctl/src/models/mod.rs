@@ -231,7 +231,7 @@ fn with_role(text: &str, role: &str, models: &[String]) -> Result<String, String
 }
 
 fn key(screen: &mut Screen, instance: &Instance, substrate: &str) -> Result<Exit, CtlError> {
-    // Before anything is typed: is there somebody to give it to?
+    // Before anything is typed: is there a person to give it to?
     let mut mind = Connection::to(instance)?.open::<CtlMind>()?;
     let known = opened(mind.list_models(TraceId::NONE, ListModels {}, [])?)?;
     if !known.substrates.iter().any(|one| one.name == substrate) {

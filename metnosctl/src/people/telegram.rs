@@ -44,7 +44,7 @@ pub fn telegram(screen: &mut Screen, instance: &Instance, command: &TelegramComm
 }
 
 fn token(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
-    // Before anything is typed: is there somebody to give it to?
+    // Before anything is typed: is there a person to give it to?
     let mut door = Connection::to(instance)?.open::<CtlDoor>()?;
     let value = typed(screen, "the token of the bot; nothing takes it away", MAX_TOKEN)?;
     let given = !value.trim_ascii().is_empty();

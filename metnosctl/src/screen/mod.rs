@@ -25,7 +25,7 @@ pub enum Ink {
     Dim,
     /// As it should be.
     Good,
-    /// Somebody should look.
+    /// A person should look.
     Warn,
     /// Not as it should be.
     Bad,
@@ -69,7 +69,7 @@ pub struct Screen {
     flow: escape::Flow,
     /// How many columns standard output has, where a person reads it.
     width: Option<usize>,
-    /// In which language whoever sits there is spoken to.
+    /// In which language the person who sits there is spoken to.
     lang: Lang,
 }
 
@@ -126,13 +126,13 @@ impl Screen {
         self.width
     }
 
-    /// The language of whoever sits there.
+    /// The language of the person who sits there.
     #[must_use]
     pub const fn lang(&self) -> Lang {
         self.lang
     }
 
-    /// From now on whoever sits there is spoken to in this language.
+    /// From now on the person who sits there is spoken to in this language.
     pub const fn speak(&mut self, lang: Lang) {
         self.lang = lang;
     }
@@ -233,7 +233,7 @@ impl Screen {
         Ok(())
     }
 
-    /// A word on the way, for whoever watches. Others' text in it is made harmless.
+    /// A word on the way, for anyone who watches. Others' text in it is made harmless.
     ///
     /// # Errors
     /// When the output is gone.

@@ -194,7 +194,7 @@ impl Talk<'_> {
         };
         let exit = turn(screen, &mut door, &self.interrupt, words)?;
         self.door = Some(door);
-        // Answers in a pipe are told apart by a line's end; a terminal has had it.
+        // Answers in a pipe are distinguished by a line's end; a terminal has had it.
         if !screen.out_is_terminal() && !screen.json() {
             screen.end_text(true)?;
         }
@@ -227,7 +227,7 @@ fn is_command(word: &str) -> bool {
     word.strip_prefix('/').is_some_and(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase()))
 }
 
-/// Writes down what was typed, for nobody but whoever typed it; whether that works.
+/// Writes down what was typed, for nobody but anyone who typed it; whether that works.
 fn save(editor: &mut Typing, file: &Path, screen: &mut Screen) -> Result<bool, CtlError> {
     let folder = |folder: &Path| std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     let made = file.parent().map_or(Ok(()), folder).map_err(ReadlineError::from);

@@ -33,7 +33,7 @@ const LOOK_UP_MS: u64 = 200;
 const MAX_BAR: usize = 40;
 const MIN_BAR: usize = 5;
 
-/// The door's end, which has said in which language whoever sits here is spoken to.
+/// The door's end, which has said in which language the person who sits here is spoken to.
 ///
 /// # Errors
 /// When the door cannot be reached.
@@ -54,7 +54,7 @@ pub fn turn(
     interrupt: &Interrupt,
     words: &str,
 ) -> Result<Exit, CtlError> {
-    // Whoever speaks Italian is answered in it, also by the terminal itself.
+    // Anyone who speaks Italian is answered in it, also by the terminal itself.
     screen.speak(metnos_reflex::language_of(words, screen.lang()));
     follow(screen, door, interrupt, |screen, door| say(screen, door, words))
 }
@@ -185,7 +185,7 @@ impl View<'_> {
             Note::Progress(progress) if progress.turn == self.turn => self.progress(&progress)?,
             Note::TurnDone(done) if done.turn == self.turn => return self.done(&done).map(Some),
             Note::CardWaits(card) if card.turn == self.turn => self.card(card)?,
-            // Also of a turn before this one: the door tells only whoever had asked.
+            // Also of a turn before this one: the door tells only anyone who had asked.
             Note::CardSettled(settled) => self.settled(&settled)?,
             Note::Text(_) | Note::Call(_) | Note::Progress(_) | Note::CardWaits(_) | Note::TurnDone(_) => {}
         }

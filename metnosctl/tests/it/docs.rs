@@ -62,7 +62,7 @@ fn is_placeholder(word: &str) -> bool {
 #[expect(clippy::wildcard_enum_match_arm, reason = "clap's ErrorKind is not ours")]
 fn misunderstood(documented: &Documented) -> Option<String> {
     let all = words(&documented.line);
-    // What stands behind an ellipsis or in brackets is left to whoever reads it.
+    // What stands behind an ellipsis or in brackets is left to anyone who reads it.
     let shown: Vec<&String> = all.iter().take_while(|word| !word.starts_with(['…', '['])).collect();
     let error = Cli::try_parse_from(&shown).err()?;
     let is_form = all.iter().any(|word| is_placeholder(word));

@@ -9,7 +9,7 @@ use crate::error::CompletionError;
 /// How deep values may be nested.
 pub const MAX_DEPTH: u8 = 32;
 
-/// The value of a whole text, whose length is bounded by whoever has read it.
+/// The value of a whole text, whose length is bounded by anyone who has read it.
 ///
 /// # Errors
 /// [`Class::Broken`](crate::error::Class::Broken), without the text.

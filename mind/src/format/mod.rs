@@ -56,7 +56,7 @@ pub const fn think_path(tongue: Dialect) -> &'static str {
     }
 }
 
-/// Where it is told which models there are.
+/// Where it learns which models there are.
 #[must_use]
 pub const fn models_path(tongue: Dialect) -> &'static str {
     match tongue {

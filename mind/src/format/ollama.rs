@@ -9,7 +9,7 @@ use crate::format::accumulator::Accumulator;
 
 pub(super) fn request(prompt: &Prompt, asked: RequestOptions<'_>) -> Value {
     let mut options = json!({ "num_predict": asked.max_tokens });
-    // Left to itself the server cuts a long prompt without a word.
+    // Left to itself the server cuts a long prompt silently.
     if let Some(context) = asked.context {
         options["num_ctx"] = context.into();
     }

@@ -103,7 +103,7 @@ pub struct Completion {
     pub sent: Vec<u8>,
 }
 
-/// Hears the pieces of a thought.
+/// Receives the pieces of a thought.
 pub trait StreamListener {
     /// The next piece of the text.
     fn piece(&self, text: &str) -> impl Future<Output = ()>;

@@ -23,7 +23,7 @@ pub enum State {
     Ran(RunResult),
     /// It was refused; the reason, and what to do about it.
     Denied(String),
-    /// It waits for somebody's word.
+    /// It waits for a person's word.
     Waits(String),
     /// It was not started, because it could not be; why.
     Skipped(String),
@@ -114,7 +114,7 @@ impl Calls {
                 | State::Waits(_)
                 | State::Skipped(_) => None,
             });
-            // What is left of a turn that was put aside has the words alone.
+            // What is left of a turn that was suspended has the words alone.
             let plain = || Refusal::new(RefusalCode::Denied, "", why.unwrap_or_default());
             return Err(CallRejection::Repeated(self.refused.get(&identity).cloned().unwrap_or_else(plain)));
         }
@@ -214,7 +214,7 @@ impl Calls {
         self.set(place, State::Denied(refusal.to_string()));
     }
 
-    /// A call waits for somebody's word.
+    /// A call waits for a person's word.
     pub fn waits(&mut self, place: CallRef, refusal: &Refusal) {
         self.set(place, State::Waits(refusal.to_string()));
     }

@@ -19,7 +19,7 @@ use super::{
     BYTES_PER_TOKEN, FUND_TOKENS, MAX_PROMPT, MAX_SAID, MAX_THOUGHTS, MAX_TOKENS, MAX_USELESS, REPLY_TOKENS, Wish,
 };
 
-/// The rule of policyd's that says a call waits for somebody's word.
+/// The rule of policyd's that says a call waits for a person's word.
 pub const WAITING: &str = "approval.waiting";
 /// How mind's rules begin by which a thought is refused for want of funds; also when a new mind knows of none.
 const FUNDS: &str = "mind.fund";
@@ -47,7 +47,7 @@ pub enum Event {
     NotReleased(CallRef, Refusal),
     /// The cards of this turn were answered: what became of the calls that waited, in their order.
     Settled(Vec<Settled>),
-    /// The turn cannot be put aside: it goes on without those calls.
+    /// The turn cannot be suspended: it goes on without those calls.
     NotSuspended,
 }
 
@@ -82,7 +82,7 @@ pub enum Ask {
     Act(CallRef),
     /// A result is to be released.
     Release(CallRef, HandleId),
-    /// The turn is to be put aside until somebody has answered.
+    /// The turn is to be suspended until a person has answered.
     Suspend,
     /// The turn is over.
     End {
@@ -181,7 +181,7 @@ impl ModelLoop {
         }
     }
 
-    /// The calls, for whoever carries out an ask.
+    /// The calls, for anyone who carries out an ask.
     #[must_use]
     pub const fn calls(&self) -> &Calls {
         &self.calls
@@ -193,7 +193,7 @@ impl ModelLoop {
         self.frame.native
     }
 
-    /// The executors of the calls that wait for somebody's word.
+    /// The executors of the calls that wait for a person's word.
     pub fn waiting(&self) -> impl Iterator<Item = &str> {
         self.calls.each().filter(|one| matches!(one.state, State::Waits(_))).map(|one| one.executor.as_str())
     }

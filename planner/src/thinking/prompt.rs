@@ -49,13 +49,13 @@ pub struct Frame {
     pub nonce: String,
     /// The language of the person.
     pub lang: Lang,
-    /// Where the clock of the house stands.
+    /// Where the clock of the instance stands.
     #[serde(default)]
     pub zone: String,
     /// How far it is ahead of UTC.
     #[serde(default)]
     pub offset: String,
-    /// The executors that are told so.
+    /// The executors that are notified.
     #[serde(default)]
     pub told_offset: Vec<String>,
 }

@@ -237,7 +237,7 @@ fn want(name: &str, arguments: Map<String, Value>, frame: &Frame) -> Result<Tool
     }
 }
 
-/// A call, made or foreseen, with where the house is.
+/// A call, made or foreseen, with where the instance is.
 fn call(executor: &str, mut arguments: Map<String, Value>, frame: &Frame) -> Result<Draft, String> {
     if let Some(tool) = frame.tools.iter().find(|tool| tool.name == executor) {
         metnos_reflex::at_home(&mut arguments, &tool.input, &frame.zone, "");

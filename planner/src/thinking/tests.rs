@@ -46,7 +46,7 @@ impl Went {
         self.order.iter().filter_map(|what| what.strip_prefix("act ")).collect()
     }
 
-    /// Everything that the model was told in its last prompt.
+    /// Everything that the model was sent in its last prompt.
     fn told(&self) -> String {
         json!(self.prompts.last().unwrap().messages).to_string()
     }

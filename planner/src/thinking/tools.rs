@@ -56,7 +56,7 @@ fn tool(candidate: &Candidate) -> Tool {
         description.push_str("\nResult: ");
         description.push_str(&places.join(", "));
     }
-    // Examples are what an executor was found by; whoever reads its summary needs none.
+    // Examples are what an executor was found by; anyone who reads its summary needs none.
     let mut input = inlined(lean(&root(&candidate.input)));
     // Metnos gives it itself: no model need know of it.
     if metnos_reflex::takes_offset(&candidate.input)
@@ -168,7 +168,7 @@ fn place(schema: &mut Value, pointer: &str, definition: &Value) {
     }
 }
 
-/// A schema without what is only of use to whoever checks arguments, which is done whatever a model has been told: how
+/// A schema without what is only of use to anyone who checks arguments, which is done whatever a model has been told: how
 /// long texts and lists may be, that numbers are not negative, that nothing else is an argument, and how a text is written
 /// whose format has a name. Nor with what is so anyway: that what is not said is not so.
 fn lean(schema: &Value) -> Value {

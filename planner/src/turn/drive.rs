@@ -92,7 +92,7 @@ impl Planner {
         self.finish(&turn, has_begun, ended).await;
     }
 
-    /// Goes on with a turn that was put aside.
+    /// Goes on with a turn that was suspended.
     pub(super) async fn run_on(
         self: Rc<Self>,
         (turn, trace): (TurnId, TraceId),
@@ -227,7 +227,7 @@ impl Turn {
         }
     }
 
-    /// Has mind stop a thought that nobody waits for any more. mind hears of the turn's end anyway.
+    /// Has mind stop a thought that nobody waits for any more. mind learns of the turn's end anyway.
     async fn stop_thinking(&self) {
         let thought = self.thinks.replace(0);
         if thought != 0
@@ -390,7 +390,7 @@ impl Turn {
     }
 }
 
-/// How a call stands that was refused: what only waits for somebody's word was not denied.
+/// How a call stands that was refused: what only waits for a person's word was not denied.
 pub(super) fn refused(refusal: &Refusal) -> CallState {
     if refusal.rule == WAITING { CallState::Waits } else { CallState::Denied }
 }

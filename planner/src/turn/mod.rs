@@ -71,7 +71,7 @@ pub struct Planner {
     turns: RefCell<HashMap<TurnId, Open>>,
     /// Turns that wait or have ended, for a door that comes later.
     shelf: Rc<DetachedStore>,
-    /// How many turns are under way, for whoever waits for the last.
+    /// How many turns are under way, for anyone who waits for the last.
     count: watch::Sender<usize>,
     /// Places for thoughts: fewer than the link to mind takes at once, so that a stop never waits behind them.
     places: Rc<Semaphore>,

@@ -73,7 +73,7 @@ impl door_planner::Serve for Planner {
             return Err(busy(format!("{MAX_TURNS} turns are under way already")).into());
         }
         let cancel = Rc::new(Notify::new());
-        // Whoever said yes did not do it for a door: what goes on outlives one.
+        // Anyone who said yes did not do it for a door: what goes on outlives one.
         let line = TurnNotes::new(ask.turn, true, cx.notes(), &self.shelf);
         // Entered before anybody else is asked, so that of two answers only one finds it.
         let pieces = self.enter(ask.turn, &line, &cancel);

@@ -56,7 +56,7 @@ pub(super) struct Script {
     recalling: Phases<RecallPhase>,
     pub(super) closes: Cell<bool>,
     pub(super) reason: RefCell<String>,
-    /// What was put aside.
+    /// What was suspended.
     pub(super) aside: RefCell<HashMap<TurnId, Vec<u8>>>,
     /// The model, when there is one.
     pub(super) model: RefCell<Option<Model>>,

@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 use crate::thinking::calls::RunResult;
 use crate::thinking::core::{ModelLoop, Settled};
 
-/// A turn that is put aside, as memoryd keeps it for the planner.
+/// A turn that is suspended, as memoryd keeps it for the planner.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SuspendedTurn {
     pub(super) turn: ModelLoop,
     pub(super) lang: Lang,
     /// Whether what was said so far ends inside a line.
     pub(super) open_line: bool,
-    /// What was told in it, the end that says that it waits included; nothing, where that is too much.
+    /// What was sent in it, the end that says that it waits included; nothing, where that is too much.
     #[serde(default)]
     pub(super) told: Vec<Entry>,
 }
 
-/// What became of the acts of a card, as the loop hears it.
+/// What became of the acts of a card, as the loop receives it.
 pub(super) fn settled(acts: Vec<SettledAct>) -> Vec<Settled> {
     let one = |act: SettledAct| {
         let left = RunResult { handle: act.handle, outcome: act.outcome, label: act.label, bytes: act.bytes };

@@ -178,7 +178,7 @@ impl Turn {
         Ok(None)
     }
 
-    /// Has memoryd keep the turn until somebody has answered. Where that is not possible, it goes on without.
+    /// Has memoryd keep the turn until a person has answered. Where that is not possible, it goes on without.
     async fn suspend(&self, turn: &ModelLoop, under_way: &mut JoinSet<StepResult>) -> Result<Option<Ended>, RpcError> {
         let why = speech::waits(self.lang).to_owned();
         let mut told = self.door.told();

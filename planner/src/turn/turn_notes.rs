@@ -21,7 +21,7 @@ pub const MAX_DETACHED: usize = 256;
 /// The most bytes that are kept of all turns together.
 pub const MAX_LOG_TOTAL: usize = 32 * 1024 * 1024;
 
-/// Whether a turn of this channel is of use to somebody when the door that had opened it is gone: a client comes back to
+/// Whether a turn of this channel is of use to a person when the door that had opened it is gone: a client comes back to
 /// it, or nobody listened from the start. A terminal's session ends with its door, and a chat says its words again.
 #[must_use]
 pub const fn outlives_its_door(channel: Channel) -> bool {
@@ -31,7 +31,7 @@ pub const fn outlives_its_door(channel: Channel) -> bool {
     }
 }
 
-/// Turns that are not under way and were not let go, oldest first, and how much is kept of all turns.
+/// Turns that are not under way and were not released, oldest first, and how much is kept of all turns.
 #[derive(Debug, Default)]
 pub(super) struct DetachedStore {
     lines: RefCell<VecDeque<Rc<TurnNotes>>>,

@@ -1,5 +1,5 @@
 //! How a line of the chronicle is hashed, and what an anchor is: the two facts that must be read
-//! alike by whoever writes the chronicle, signs its head, or checks both. It opens nothing.
+//! alike by anyone who writes the chronicle, signs its head, or checks both. It opens nothing.
 //!
 //! memoryd writes lines with its own writer; [`Link::read`] is a second reader, built on another
 //! parser, so that `metnosctl` can check a chain without believing memoryd.

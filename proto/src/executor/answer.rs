@@ -1,4 +1,4 @@
-//! `[answer]`: how the result of an executor is told to people, per language (design: understanding §2).
+//! `[answer]`: how the result of an executor is shown to people, per language (design: understanding §2).
 //!
 //! In a sentence `{name}` stands for a value of the result, else of the arguments. `{name:count}` is a number with what it
 //! counts ("3 files"), `{name:whole}` a text of several lines as it stands; any other text is told on one line.
@@ -13,7 +13,7 @@ pub const MAX_SENTENCE: usize = 240;
 /// The longest name in one, in characters.
 const MAX_VALUE: usize = 64;
 
-/// How a result is told.
+/// How a result is rendered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Answer {
@@ -28,7 +28,7 @@ pub struct Answer {
     pub it: Wording,
 }
 
-/// The sentences of one language. Without one, the result is told by its schema.
+/// The sentences of one language. Without one, the result is rendered by its schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Wording {

@@ -1,6 +1,6 @@
 //! What can be said about a manifest and its schema before anybody signs them (design:
 //! policy §7, linter). It finds promises that cannot be kept; it never weakens a rule, and
-//! whoever signs refuses as long as there is a finding.
+//! anyone who signs refuses as long as there is a finding.
 
 use serde_json::Value;
 

@@ -56,10 +56,10 @@ named! {
         SelfModify = "self_modify",
         /// Removes something.
         Destroy = "destroy",
-        /// Sends a message to somebody.
+        /// Sends a message to a person.
         #[default]
         Send = "send",
-        /// Gives somebody access to something.
+        /// Gives a person access to something.
         Share = "share",
         /// Gives everybody access to something.
         Publish = "publish",

@@ -97,7 +97,7 @@ pub fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
-/// Why nothing of the folder at `path`, absolute, can be shown to any executor, whoever lists it; `None` when the text is
+/// Why nothing of the folder at `path`, absolute, can be shown to any executor, no matter who lists it; `None` when the text is
 /// against nothing.
 #[must_use]
 pub fn closed(path: &str) -> Option<String> {

@@ -1,5 +1,5 @@
 //! References between results: where in a call's arguments the result of an earlier call of
-//! the same turn belongs. Found here and nowhere else, so that whoever decides and whoever
+//! the same turn belongs. Found here and nowhere else, so that the one who decides and the one who
 //! executes see the same ones; nothing may be a reference to one and a value to the other.
 
 use serde_json::{Map, Value};

@@ -76,9 +76,9 @@ pub enum Level {
 pub enum Standing {
     /// The owner of the instance.
     Owner,
-    /// Somebody the owner has paired.
+    /// A person the owner has paired.
     Guest,
-    /// Nobody known: is heard by nobody but the pairing.
+    /// Nobody known: is received by nobody but the pairing.
     Stranger,
 }
 
@@ -233,7 +233,7 @@ impl Outcome {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
 
-    /// Whether it is a failure of the executor's own making. What the caller asked wrongly, what was stopped, and what this
+    /// Whether it is a failure of the executor itself. What the caller asked wrongly, what was stopped, and what this
     /// machine could not do are none.
     #[must_use]
     pub const fn is_its_own_failure(self) -> bool {
@@ -305,7 +305,7 @@ impl Carrier {
     }
 }
 
-/// The most visits that are told of one call.
+/// The most visits that are said of one call.
 pub const MAX_VISITS: usize = 16;
 
 impl Resources {
@@ -322,7 +322,7 @@ impl Resources {
 }
 
 words! {
-    /// The answer that says no. Every ask may be answered with it.
+    /// The answer that refuses. Every ask may be answered with it.
     pub struct Refusal {
         /// What kind of no.
         pub code: RefusalCode,

@@ -20,7 +20,7 @@ words! {
 
     /// See [`Greet`].
     pub struct Greeted {
-        /// The language of whoever sits there.
+        /// The language of the person who sits there.
         pub lang: Lang,
     }
 

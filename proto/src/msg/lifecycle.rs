@@ -1,4 +1,4 @@
-//! The owner's word on the life of an executor (design: executor §4): put away, brought back, disowned.
+//! The owner's word on the life of an executor (design: executor §4): archived, restored, revoked.
 
 use crate::msg::common::{ExecutorDigests, ExecutorId};
 use crate::words;
@@ -11,7 +11,7 @@ words! {
     pub enum LifecycleAsk {
         /// Put it away: not offered, not callable, and nothing of it deleted.
         Archive(LifecycleTarget),
-        /// Bring back what was put away, once it was verified.
+        /// Bring back what was archived, once it was verified.
         Restore(LifecycleTarget),
         /// Its signature counts no more, and nothing ever lets that version be called again.
         Revoke(Revocation),
@@ -26,7 +26,7 @@ words! {
     pub struct LifecycleTarget {
         /// Its name.
         pub name: String,
-        /// Why, in at most [`MAX_REASON`] bytes; only what is put away needs none.
+        /// Why, in at most [`MAX_REASON`] bytes; only what is archived needs none.
         pub reason: String,
     }
 

@@ -1,4 +1,4 @@
-//! What memoryd is told to remember, and asked to recall. It asks nobody.
+//! What memoryd is ordered to remember, and asked to recall. It asks nobody.
 
 use crate::ids::{Blake3, CallId, Sha256, TraceId, TurnId};
 use crate::msg::common::{CallRef, Channel, ExecutorDigests, ExecutorId, InputRef, Lang, Outcome, Resources, Standing};
@@ -62,7 +62,7 @@ words! {
         pub trace: TraceId,
         /// Whether a call was decided in it.
         pub acted: bool,
-        /// Whether it was put aside until somebody answers.
+        /// Whether it was suspended until a person answers.
         pub aside: bool,
         /// Whether its answer was delivered.
         pub delivered: bool,
@@ -76,7 +76,7 @@ words! {
         pub end: TurnEnd,
     }
 
-    /// What was answered in a turn, for whoever had opened it and comes back. Somebody else's turn is unknown.
+    /// What was answered in a turn, for anyone who had opened it and comes back. Another principal's turn is unknown.
     pub struct AnswerOf {
         /// The turn.
         pub turn: TurnId,
@@ -165,20 +165,20 @@ words! {
         pub model: String,
     }
 
-    /// Put a turn aside until somebody has answered: what is needed to go on comes beside it, and is interpreted by
+    /// Suspend a turn until a person has answered: what is needed to go on comes beside it, and is interpreted by
     /// nobody here. At most [`MAX_SUSPENDED_BYTES`].
     pub struct SuspendTurn {
         /// Which.
         pub turn: TurnId,
     }
 
-    /// Hand over what was put aside for a turn. Once: it goes on from there, or not at all.
+    /// Hand over what was suspended for a turn. Once: it goes on from there, or not at all.
     pub struct TakeUpTurn {
         /// Which.
         pub turn: TurnId,
     }
 
-    /// What was put aside comes beside it.
+    /// What was suspended comes beside it.
     pub struct TurnTakenUp {
         /// The turn's trace.
         pub trace: TraceId,
@@ -280,7 +280,7 @@ words! {
         Allow,
         /// It may not.
         Deny,
-        /// It may, if somebody says so.
+        /// It may, if a person says so.
         Ask,
     }
 
@@ -331,7 +331,7 @@ words! {
         pub root: Sha256,
         /// The last line that memoryd found in the files when it opened them, before it wrote any itself.
         pub opened: u64,
-        /// memoryd has been told to end and writes no line after this one.
+        /// memoryd has been ordered to end and writes no line after this one.
         pub closed: bool,
     }
 
@@ -559,7 +559,7 @@ words! {
         pub size: u64,
     }
 
-    /// policyd: a page for somebody on a channel.
+    /// policyd: a page for a person on a channel.
     pub enum PageQuery {
         /// What happened, without what was said or done in it, newest first.
         Audit(PageOf),
@@ -752,7 +752,7 @@ pub const MAX_WHY: usize = 1024;
 pub const VERIFYING: &str = "chronicle.verifying";
 /// The longest tag, in bytes.
 pub const MAX_TAG: usize = 64;
-/// The most bytes of what is put aside for one turn.
+/// The most bytes of what is suspended for one turn.
 pub const MAX_SUSPENDED_BYTES: usize = 4 << 20;
 /// The most inputs, outputs and errors of something wished for that are kept, each.
 pub const MAX_WISHED: usize = 12;

@@ -42,7 +42,7 @@ words! {
         Silence,
     }
 
-    /// Note to the door: somebody is a stranger again from now on, so nothing more is told to him.
+    /// Note to the door: a person is a stranger again from now on, so nothing more is shown to him.
     pub struct Revoked {
         /// `channel:sender`.
         pub principal: String,
@@ -62,7 +62,7 @@ words! {
         List,
         /// This stranger's code is good.
         Approve(ApprovePairing),
-        /// A code that whoever shows it on that channel becomes known by, once.
+        /// A code that anyone who shows it on that channel becomes known by, once.
         Invite(Invite),
         /// Whoever that is is a stranger again, at once: `channel:sender`.
         Revoke(String),
@@ -138,7 +138,7 @@ words! {
         pub lang: Lang,
     }
 
-    /// What somebody may see of the house, on his channel. Documents come beside the answer, one a line.
+    /// What a person may see of the instance, on his channel. Documents come beside the answer, one a line.
     pub struct ViewRequest {
         /// As in [`crate::msg::policyd::Identify`].
         pub channel: Channel,

@@ -27,7 +27,7 @@ words! {
     /// The turn has begun; notes follow.
     pub struct TurnOpened {}
 
-    /// Go on with a turn that was put aside: the card that it waits for was answered.
+    /// Go on with a turn that was suspended: the card that it waits for was answered.
     pub struct ResumeTurn {
         /// Which.
         pub turn: TurnId,
@@ -35,13 +35,13 @@ words! {
         pub acts: Vec<SettledAct>,
     }
 
-    /// It goes on; notes follow. What was told in it before stands beside it, for a door that was not there then.
+    /// It goes on; notes follow. What was sent in it before stands beside it, for a door that was not there then.
     pub struct TurnResumed {}
 
     /// Which turns of the door before this one are there?
     pub struct DetachedTurns {}
 
-    /// Turns that went on without a door, wait, or have ended and were not let go.
+    /// Turns that went on without a door, wait, or have ended and were not released.
     pub struct DetachedTurnList {
         /// At most [`MAX_DETACHED_TURNS`].
         pub turns: Vec<TurnId>,
@@ -142,7 +142,7 @@ words! {
         Denied,
         /// A call ran and did not succeed.
         Unsuccessful,
-        /// Somebody cancelled it.
+        /// A person cancelled it.
         Cancelled,
         /// It waits for the answer to a card, and goes on then: the only end that is none.
         Suspended,

@@ -79,7 +79,7 @@ words! {
         pub sender: String,
     }
 
-    /// Somebody has sent a file over a channel: it is kept below `inbox/`, as far as he may. Its bytes, at most
+    /// A person has sent a file over a channel: it is kept below `inbox/`, as far as he may. Its bytes, at most
     /// [`MAX_FILE`] of them, come beside it.
     pub struct KeepFile {
         /// As in [`Identify`].
@@ -90,7 +90,7 @@ words! {
         pub name: String,
     }
 
-    /// Somebody asks over a channel for a file of the workspace: it is fetched, as far as he may have it. Beside the answer
+    /// A person asks over a channel for a file of the workspace: it is fetched, as far as he may have it. Beside the answer
     /// come what the executor that fetches it says, and the file's bytes, at most [`MAX_FILE`]; none where it gave none.
     pub struct SendFile {
         /// As in [`Identify`].
@@ -554,7 +554,7 @@ words! {
         Alarm,
     }
 
-    /// Note to the door: the owner is to hear this where he is.
+    /// Note to the door: the owner is to receive this where he is.
     pub struct OwnerNotice {
         /// The names under which he speaks, `channel:sender`; at most [`MAX_NOTICES`].
         pub to: Vec<String>,
@@ -562,7 +562,7 @@ words! {
         pub notice: Notice,
     }
 
-    /// Note to the door: somebody else's card is the owner's to decide, and he is to see it where he is.
+    /// Note to the door: another principal's card is the owner's to decide, and he is to see it where he is.
     pub struct OwnersCard {
         /// The names under which he speaks, `channel:sender`; at most [`MAX_NOTICES`].
         pub to: Vec<String>,

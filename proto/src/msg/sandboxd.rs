@@ -130,12 +130,12 @@ words! {
         /// The folders that its manifest grants, as policyd saw them when it decided. What lies there when they are mounted
         /// must be these and no others; at most one for each grant.
         pub folders: Vec<SeenFolder>,
-        /// For somebody who may read a part of the workspace only: the folders of it that he may, by their names below it.
+        /// For a person who may read a part of the workspace only: the folders of it that he may, by their names below it.
         /// Nothing else of what the manifest grants is mounted into this call. See [`crate::executor::guests`].
         pub only: Option<Vec<String>>,
     }
 
-    /// A granted folder, told apart from every other that may stand in its place.
+    /// A granted folder, distinguished from every other that may stand in its place.
     pub struct SeenFolder {
         /// Its name below the workspace, empty for the workspace itself; or its absolute path, outside of it.
         pub below: String,
@@ -298,7 +298,7 @@ words! {
 
     /// Try a family of the escape suite, right now; or name the families.
     pub struct Selftest {
-        /// Which; empty to hear which there are.
+        /// Which; empty to learn which there are.
         pub family: String,
     }
 

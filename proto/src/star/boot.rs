@@ -1,4 +1,4 @@
-//! How a daemon comes to life: it is exec'd with its control end as descriptor 0, is told who
+//! How a daemon comes to life: it is exec'd with its control end as descriptor 0, learns who
 //! it is, receives its ends, and only then opens, locks and serves.
 //!
 //! Before the lock it reads nothing but this channel.
@@ -66,7 +66,7 @@ pub struct Boot<R: Role> {
 }
 
 impl<R: Role> Boot<R> {
-    /// Takes descriptor 0 for the control end and hears the supervisor out, up to [`Order::Go`].
+    /// Takes descriptor 0 for the control end and reads the supervisor's orders, up to [`Order::Go`].
     ///
     /// # Errors
     /// When descriptor 0 is no control channel, or the supervisor means another daemon.

@@ -400,7 +400,7 @@ words! {
         Ready,
         /// Ended; a new one is started in a moment.
         Waiting,
-        /// Failed five times within a minute; still started anew, but somebody should look.
+        /// Failed five times within a minute; still started anew, but a person should look.
         Degraded,
         /// Stopping.
         Stopping,

@@ -43,7 +43,7 @@ pub struct Envelope {
     /// Which executors' outputs have become whose inputs.
     pub mnests: Vec<Known>,
     /// Where the files lie that the owner's words call by their bare names or as lists, as paths below the workspace; of
-    /// somebody else's words, only the lists that everybody may read. For the reflex; no model is shown them.
+    /// another principal's words, only the lists that everybody may read. For the reflex; no model is shown them.
     #[serde(default)]
     pub named: Vec<String>,
     /// What the answers go by that the household was asked for in the first interview.
@@ -57,14 +57,14 @@ pub struct Envelope {
 pub struct Home {
     /// Where its clock stands, as [`metnos_calendar::zone`] has it; empty where nobody knows.
     pub zone: String,
-    /// How whoever speaks is addressed; empty where that is not known.
+    /// How the caller is addressed; empty where that is not known.
     pub person: String,
     /// What Metnos is called there; empty where it has no other name.
     pub butler: String,
     /// The folder of the workspace where new lists of this person go; empty where nobody has said so.
     #[serde(default)]
     pub lists: String,
-    /// How far the clock of the house is ahead of UTC at this moment, such as `+01:00`; empty where nobody has said so.
+    /// How far the clock of the instance is ahead of UTC at this moment, such as `+01:00`; empty where nobody has said so.
     #[serde(default)]
     pub offset: String,
 }
@@ -76,8 +76,8 @@ const OWNERS_LISTS: &str = "notes";
 const MAX_NAME: usize = 64;
 
 impl Home {
-    /// Reads the answers. `user` is empty in a turn of somebody else than the owner but for the zone, which is the same for
-    /// everybody in the house.
+    /// Reads the answers. `user` is empty in a turn of another user than the owner but for the zone, which is the same for
+    /// everybody in the household.
     #[must_use]
     pub fn read(user: &str, identity: &str, machine: &str, is_owner: bool) -> Self {
         let plain =
@@ -95,7 +95,7 @@ impl Home {
         Self { zone: zone::of_user(user, machine), person: person.to_owned(), butler, lists, offset: String::new() }
     }
 
-    /// The same with what the clock of the house says at this moment, in seconds since 1970.
+    /// The same with what the clock of the instance says at this moment, in seconds since 1970.
     #[must_use]
     pub fn at(mut self, now: i64) -> Self {
         self.offset = Zone::read(&self.zone).map_or_else(String::new, |zone| zone::offset_text(zone.ahead(now)));
@@ -186,11 +186,11 @@ pub struct Candidate {
     /// Whether a planner is shown it at all; what is not stands in no envelope. Missing means that it is.
     #[serde(default = "offered", skip_serializing_if = "is_offered")]
     pub offered: bool,
-    /// The digest of all this, as policyd has it from what was signed; empty where nobody has said so. Whoever has read a
+    /// The digest of all this, as policyd has it from what was signed; empty where nobody has said so. Anyone who has read a
     /// contract once need not read, nor compare, it again.
     #[serde(default)]
     pub contract: String,
-    /// How its results are told to people, by language.
+    /// How its results are shown to people, by language.
     #[serde(default, skip_serializing_if = "Answer::is_empty")]
     pub answer: Answer,
 }

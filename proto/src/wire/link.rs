@@ -42,7 +42,7 @@ impl Hello {
     }
 }
 
-/// What broke a link. Whoever meets it closes the link and records it.
+/// What broke a link. Anyone who meets it closes the link and records it.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// A packet that is none.
@@ -109,7 +109,7 @@ pub struct Outgoing<E: Edge> {
 }
 
 impl<E: Edge> Outgoing<E> {
-    /// The same place in the conversation, but a no.
+    /// The same place in the conversation, but a refusal.
     #[must_use]
     pub fn refuse(self, refusal: Refusal) -> Self {
         Self { answer: E::refused(refusal), fds: Vec::new(), ..self }

@@ -37,7 +37,7 @@ pub const ATTACH_WITHIN_MS: u64 = 3_000;
 pub enum Closed {
     /// The peer went away.
     Gone,
-    /// Somebody broke the protocol: to be recorded.
+    /// The peer broke the protocol: to be recorded.
     Violation(String),
 }
 
@@ -93,7 +93,7 @@ impl<E: Edge> Wire<E> {
 
     fn close(&self) {
         self.closed.send_replace(true);
-        // The peer must see the end now, not when the last task lets go of the descriptor.
+        // The peer must see the end now, not when the last task releases the descriptor.
         let _ = rustix::net::shutdown(self.fd.get_ref(), rustix::net::Shutdown::Both);
     }
 }
@@ -310,7 +310,7 @@ impl<E: Edge> Client<E> {
             .map_err(|error| RpcError::Unsendable(error.to_string()))?;
         let (answer, answered) = oneshot::channel();
         attached.pending.borrow_mut().insert(request, answer);
-        // Whoever stops waiting, for whatever reason, must not leave an entry behind.
+        // Anyone who stops waiting, for whatever reason, must not leave an entry behind.
         let _forget = Forget { attached: &attached, request };
         if let Err(error) = attached.wire.send(&packet, fds).await {
             attached.end(&error);

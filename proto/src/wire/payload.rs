@@ -1,7 +1,7 @@
 //! Free-form and large data: a memfd that nobody can change any more.
 //!
 //! Words are small and typed; arguments, results, prompts and envelopes travel beside
-//! them as sealed memory. Whoever receives one checks its seals and its size *before*
+//! them as sealed memory. Anyone who receives one checks its seals and its size *before*
 //! looking at a byte, so that what was checked is what is used.
 
 use std::io;

@@ -12,7 +12,7 @@ use metnos_proto::edges::EdgeId;
 use metnos_proto::socket;
 use rustix::event::{PollFd, PollFlags};
 
-/// What it was told to do.
+/// What it was ordered to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Act {
     Behave,
@@ -22,7 +22,7 @@ enum Act {
     Hang,
     /// Become ready, then exit at once.
     FailReady,
-    /// Go on after being told to finish.
+    /// Go on after being ordered to finish.
     Stubborn,
     /// Accuse the peer on each first channel of a breach.
     Accuse,

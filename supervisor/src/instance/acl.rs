@@ -1,6 +1,6 @@
 //! POSIX access lists of the workspace, where daemons have users of their own: they let the owner work in his own folder
 //! beside sandboxd, whose it is. Each folder's default list carries the same rights to whatever is made in it later, by the
-//! owner, by an executor, or by root who copies something in. What an owner has given somebody else by a list stays.
+//! owner, by an executor, or by root who copies something in. What an owner has given someone else by a list stays.
 
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
@@ -61,7 +61,7 @@ fn decoded(bytes: &[u8]) -> Option<List> {
 }
 
 impl Sharing {
-    /// The list with what is to hold in it, whoever else was named before: `user` is what the one whose it is and the
+    /// The list with what is to hold in it, no matter who else was named before: `user` is what the one whose it is and the
     /// named two may, `group` what the daemons that read may. Nobody else may anything.
     fn with(self, mut list: List, user: u16, group: u16, names_keeper: bool) -> List {
         list.remove(&(USER, self.before));

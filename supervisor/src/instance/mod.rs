@@ -24,7 +24,7 @@ pub const MAX_DEPTH: usize = 64;
 pub const MAX_ENTRIES: usize = 1_000_000;
 /// How many files that were left alone are named.
 const MAX_NAMED: usize = 16;
-/// A log that is larger than this at the start is put aside, in bytes.
+/// A log that is larger than this at the start is rotated, in bytes.
 pub const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Who a part of the instance belongs to.
@@ -112,7 +112,7 @@ impl Instance {
     /// Opens the directory, and makes it where there is none.
     ///
     /// # Errors
-    /// When it can be neither made nor opened, or belongs to somebody else.
+    /// When it can be neither made nor opened, or belongs to someone else.
     pub fn open(dir: &Path) -> Result<Self, InstanceError> {
         let error = |why: io::Error| InstanceError::At { path: dir.to_owned(), why: why.to_string() };
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(error)?;
@@ -295,7 +295,7 @@ impl Ownership {
 
     fn file_mode(&self, stat: &Stat) -> u32 {
         let mode = self.file_mode.unwrap_or(0o600);
-        // Whoever may read it may execute it, where its owner could.
+        // Anyone who may read it may execute it, where its owner could.
         if stat.st_mode & 0o100 == 0 { mode } else { mode | (mode & 0o440) >> 2 }
     }
 }
@@ -394,7 +394,7 @@ impl OwnershipWalk {
                 self.leave(path, "it has another name elsewhere, or lies on another file system");
                 Ok(())
             }
-            // Links, pipes, sockets and devices are nobody's business here; executors meet them and say no.
+            // Links, pipes, sockets and devices are nobody's business here; executors meet them and refuse.
             FileType::Symlink
             | FileType::Fifo
             | FileType::Socket
@@ -418,7 +418,7 @@ impl OwnershipWalk {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(dir, name, flags, Mode::empty()).map_err(at(path))?;
         let opened = rustix::fs::fstat(&fd).map_err(at(path))?;
-        // What was opened must be what was looked at: somebody may be exchanging files meanwhile.
+        // What was opened must be what was looked at: another process may be exchanging files meanwhile.
         if (opened.st_dev, opened.st_ino, opened.st_nlink) != (stat.st_dev, stat.st_ino, 1) {
             self.leave(path, "it changed while it was looked at");
             return Ok(());
@@ -442,7 +442,7 @@ fn read_small(fd: &OwnedFd) -> String {
     bytes[..length].iter().take_while(|byte| byte.is_ascii_digit()).map(|byte| char::from(*byte)).collect()
 }
 
-/// Opens a log for appending; one that has grown large is put aside first, under the name with `.1`.
+/// Opens a log for appending; one that has grown large is rotated first, under the name with `.1`.
 ///
 /// # Errors
 /// When it cannot be opened, or is no file with one name.

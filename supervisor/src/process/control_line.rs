@@ -1,5 +1,5 @@
-//! One daemon as the main loop hears it: what it reports over its control line, and its end. Must never act on what
-//! it hears, only pass it on, in order, and the end last.
+//! One daemon as the main loop receives it: what it reports over its control line, and its end. Must never act on what
+//! it receives, only pass it on, in order, and the end last.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

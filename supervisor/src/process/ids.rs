@@ -1,5 +1,5 @@
 //! As whom the daemons run: one uid each when started as root, the starter's own otherwise. Must never choose
-//! root, a user who exists for something else, or an id that somebody uses.
+//! root, a user who exists for something else, or an id in use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;

@@ -1,4 +1,4 @@
-//! Telling whoever started the supervisor how it goes: systemd over its notification socket, a program over an
+//! Telling the process that started the supervisor how it goes: systemd over its notification socket, a program over an
 //! inherited descriptor. Nothing here may stop the supervisor: an unheard word is logged, no more.
 
 use std::io::Write;
@@ -10,9 +10,9 @@ use sd_notify::NotifyState;
 /// Who is told.
 #[derive(Debug, Default)]
 pub struct Notify {
-    /// Hears `ready`, or why not, and then the end.
+    /// Receives `ready`, or why not, and then the end.
     ready: Option<std::fs::File>,
-    /// How often systemd wants to hear that the main loop turns, in milliseconds.
+    /// How often systemd wants to be notified that the main loop turns, in milliseconds.
     watchdog_ms: Option<u64>,
     next_ms: u64,
 }

@@ -1,5 +1,5 @@
 //! Spawn mode: the daemons are the supervisor's own children, exec'd afresh with their control end as descriptor 0,
-//! an empty environment (mind and the door are told where systemd's credentials are) and nothing else. Must never start one as root, nor leave one behind.
+//! an empty environment (mind and the door learn where systemd's credentials are) and nothing else. Must never start one as root, nor leave one behind.
 //!
 //! A daemon ends with the supervisor, however that ends: it asks the kernel for that itself, and the end of its
 //! control line says the same. The kernel ties it to the *thread* that started it, so daemons are started from the
@@ -41,7 +41,7 @@ pub struct Spawn {
     groups: Result<Delegated, String>,
 }
 
-/// The word by which sandboxd's program is told to be what dials for executors, and nothing else.
+/// The word by which sandboxd's program is ordered to be what dials for executors, and nothing else.
 const EGRESS: &CStr = c"egress";
 
 /// The name of a daemon's program.
@@ -125,7 +125,7 @@ impl Spawn {
         }
     }
 
-    /// Puts sandboxd into its own control group before it hears who it is, and with that before it starts anybody.
+    /// Puts sandboxd into its own control group before it learns who it is, and with that before it starts anybody.
     fn groups_of(&self, pid: u32) -> Result<OwnedFd, String> {
         let groups = self.groups.as_ref().map_err(Clone::clone)?;
         groups.place(pid)?;

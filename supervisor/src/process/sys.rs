@@ -18,7 +18,7 @@ pub fn keep_inherited_descriptors_to_ourselves() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Takes over a descriptor that whoever started us left open under this number.
+/// Takes over a descriptor that the process that started us left open under this number.
 ///
 /// # Errors
 /// When there is none, or it is one of the standard three, which belong to the standard library.

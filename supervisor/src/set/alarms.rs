@@ -14,7 +14,7 @@ pub const MAX_ALARM_BYTES: usize = 400;
 pub struct Alarms(VecDeque<Alarm>);
 
 impl Alarms {
-    /// Adds one. When there is no room, the oldest of whoever has most gives way.
+    /// Adds one. When there is no room, the oldest of the daemon that has most gives way.
     pub fn add(&mut self, at_ms: u64, role: RoleName, what: &str) {
         if self.0.len() >= MAX_ALARMS {
             let count = |role: RoleName| self.0.iter().filter(|alarm| alarm.role == role).count();

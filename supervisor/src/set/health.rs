@@ -45,7 +45,7 @@ pub enum Phase {
         /// Since when.
         since_ms: u64,
     },
-    /// It was told to finish, in order to be started anew.
+    /// It was ordered to finish, in order to be started anew.
     Draining {
         /// When it is killed.
         until_ms: u64,
@@ -176,7 +176,7 @@ impl Health {
         self.halted_until_ms = halted.then(|| self.halted_until_ms.unwrap_or(now_ms.saturating_add(HALTED_WITHIN_MS)));
     }
 
-    /// Somebody wants it started anew. True when it must now be told to finish; a daemon that waits for its start
+    /// A person wants it started anew. True when it must now be told to finish; a daemon that waits for its start
     /// has its pause cut short, one that starts or ends anyway is left to it.
     pub fn restart(&mut self, now_ms: u64) -> bool {
         match self.phase {

@@ -97,6 +97,6 @@ pub trait Launcher {
     /// Whether a signal has stopped this process since this was asked last (`true`), or it goes on again (`false`).
     fn halted(&mut self, process: &Process) -> Option<bool>;
 
-    /// How a process ended that is over, in words; lets go of it.
+    /// How a process ended that is over, in words; releases it.
     fn ended(&mut self, process: &Process) -> String;
 }

@@ -1,4 +1,4 @@
-//! The running set: one loop that hears what happened and does what the cores say is due. All state of the
+//! The running set: one loop that learns what happened and does what the cores say is due. All state of the
 //! supervisor is here, and none of it is an end of a channel between daemons. The loop never waits for anybody but
 //! in its one `select!`.
 
@@ -166,7 +166,7 @@ impl<F: Launcher> Set<F> {
         self
     }
 
-    /// Starts everything and goes on until it is told to stop, or the start fails. Must run inside a
+    /// Starts everything and goes on until it is ordered to stop, or the start fails. Must run inside a
     /// [`tokio::task::LocalSet`].
     ///
     /// # Errors
@@ -251,7 +251,7 @@ impl<F: Launcher> Set<F> {
         self.arrived(arrivals);
     }
 
-    /// These daemons have a control line: they are told who they are, get their ends, and may go.
+    /// These daemons have a control line: they learn who they are, get their ends, and may go.
     pub fn arrived(&mut self, arrivals: Vec<Arrival>) {
         let mut roles = Vec::new();
         for mut arrival in arrivals {

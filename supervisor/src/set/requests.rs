@@ -70,7 +70,7 @@ impl Pending {
         }
     }
 
-    /// Nobody will be ready any more; whoever waits for that is told so when his answer is dropped.
+    /// Nobody will be ready any more; anyone who waits for that is notified when his answer is dropped.
     pub(crate) fn stopping(&mut self) {
         self.restarts.clear();
     }

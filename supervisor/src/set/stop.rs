@@ -63,7 +63,7 @@ impl Stop {
         }
     }
 
-    /// Whoever stops us is out of patience: everybody is killed.
+    /// The process that stops us is out of patience: everybody is killed.
     pub fn hurry(&mut self) {
         self.at_once = true;
     }

@@ -1,4 +1,4 @@
-//! What must be true of every chronicle, whoever crashed, lied or was slow: [`Book`] takes its lines one by one and
+//! What must be true of every chronicle, no matter who crashed, lied or was slow: [`Book`] takes its lines one by one and
 //! names the first that cannot be. The same book stands in the model of the protocol (`tests/check.rs`), where every
 //! order of events is tried, and reads the recorded chronicles of the real daemons.
 

@@ -13,7 +13,7 @@ const CRASHES: u8 = 2;
 /// The rules that keep the promises. All of them hold in the code; a test takes each away in turn.
 #[derive(Debug, Clone, Copy)]
 struct Rules {
-    /// A decision is durable before sandboxd hears of it.
+    /// A decision is durable before sandboxd learns of it.
     decision_first: bool,
     /// sandboxd carries out a decision once, and memoryd takes a second start of it for no start.
     once: bool,
@@ -94,7 +94,7 @@ enum Step {
     Say(u8),
     /// A message arrives.
     Deliver(usize),
-    /// A message is repeated: its sender did not hear that it had arrived.
+    /// A message is repeated: its sender did not learn that it had arrived.
     Repeat(usize),
     /// The planner asks for a result, then gets the bytes.
     Release,

@@ -111,7 +111,7 @@ impl Web {
         Self { address, token: None }
     }
 
-    /// The same, as somebody whom the owner has invited.
+    /// The same, as a person whom the owner has invited.
     ///
     /// # Panics
     /// When the invitation does not hold.
@@ -156,7 +156,7 @@ impl Web {
     pub fn send(&self, bytes: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).expect("the door listens");
         stream.set_read_timeout(Some(WITHIN)).expect("a socket");
-        // Whoever is cut off while he sends may still hear why.
+        // Anyone who is cut off while he sends may still learn why.
         let _ = stream.write_all(bytes);
         stream
     }

@@ -25,7 +25,7 @@ pub fn copy_into(home: &Path, build: Build) {
     fs::write(home.join("metnos.toml"), own).expect("our own directory");
 }
 
-/// The template's directory. Whoever comes first makes it, and the others wait.
+/// The template's directory. Anyone who comes first makes it, and the others wait.
 fn ready(build: Build) -> PathBuf {
     let place = build.folder().parent().expect("a target directory").join("instances").join(key(build));
     fs::create_dir_all(&place).expect("the target directory can be written");

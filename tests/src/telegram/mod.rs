@@ -97,7 +97,7 @@ pub struct State {
     webhook: String,
     next_update: u64,
     next_message: i64,
-    /// Each poll that waits is another one; an older one is told so.
+    /// Each poll that waits is another one; an older one is notified.
     poll: u64,
     polling: usize,
     is_down: bool,
@@ -167,7 +167,7 @@ impl Emulator {
         assert!(given.wait().expect("our child").success(), "the door takes the token");
     }
 
-    /// Somebody shows an invitation to this set.
+    /// A person shows an invitation to this set.
     ///
     /// # Panics
     /// When none is given.
@@ -208,12 +208,12 @@ impl Emulator {
         }
     }
 
-    /// Somebody writes in private. Gives the update's number.
+    /// A person writes in private. Gives the update's number.
     pub fn say(&self, who: i64, text: &str) -> u64 {
         self.push(|id| message_update(id, who, who, "private", text))
     }
 
-    /// Somebody sends a file in private, with words below it; what it says of its size is the caller's.
+    /// A person sends a file in private, with words below it; what it says of its size is the caller's.
     pub fn send_file(&self, who: i64, name: &str, bytes: &[u8], caption: &str, told: Option<usize>) -> u64 {
         let id = self.with(|state| {
             let id = format!("sent-{}", state.files.len());
@@ -234,7 +234,7 @@ impl Emulator {
         })
     }
 
-    /// Somebody presses a button: who, in which chat, below which message. Gives the query's name.
+    /// A person presses a button: who, in which chat, below which message. Gives the query's name.
     pub fn press(&self, who: i64, chat: i64, message: i64, data: &str) -> String {
         let query = self.with(|state| {
             let query = format!("query-{}", state.queries.len());
@@ -440,7 +440,7 @@ fn number(body: &Map<String, Value>, key: &str) -> Option<i64> {
     body.get(key).and_then(|value| value.as_i64().or_else(|| value.as_str()?.parse().ok()))
 }
 
-/// A long poll: an offset confirms, an older poll that waits is told of the newer one.
+/// A long poll: an offset confirms, an older poll that waits learns of the newer one.
 fn updates(body: &Map<String, Value>, shared: &Shared) -> Option<(u16, Value)> {
     const CONFLICT: &str =
         "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running";

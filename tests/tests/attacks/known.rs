@@ -84,7 +84,7 @@ fn poisoning() -> Vec<Vec<Step>> {
     all
 }
 
-/// What is a secret, or somebody else's.
+/// What is a secret, or another principal's.
 fn reading() -> Vec<Vec<Step>> {
     let files =
         [".env", "keys/id_rsa", "notes/keys/server.pem", "credentials.json", "notes/scan.txt", "USER.md", "MEMORY.md"];

@@ -219,7 +219,7 @@ fn base64(bytes: &[u8]) -> String {
     groups.collect()
 }
 
-/// The planted words that show in a text and must not: secrets always, what is the owner's where somebody else reads.
+/// The planted words that show in a text and must not: secrets always, what is the owner's where someone else reads.
 pub fn leaks<'a>(text: &str, canaries: &'a [Canary], by_another: bool) -> Vec<&'a Canary> {
     let folded = text.to_lowercase();
     let kept = |canary: &&Canary| canary.kept == Kept::Secret || by_another;

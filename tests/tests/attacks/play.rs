@@ -1,4 +1,4 @@
-//! Carries an attack out, and keeps everything that the attacker and whoever spoke were told.
+//! Carries an attack out, and keeps everything that the attacker and anyone who spoke were told.
 
 use std::sync::mpsc::Receiver;
 

@@ -11,7 +11,7 @@ pub enum Who {
     Owner,
     Guest,
     Timer,
-    /// Whoever fires a webhook, with data of his own.
+    /// Anyone who fires a webhook, with data of his own.
     Hook,
 }
 

@@ -65,7 +65,7 @@ impl Entry {
         seen(self) != seen(other) || self.attributes != other.attributes
     }
 
-    /// What nothing here may have, whoever made it and with whose consent.
+    /// What nothing here may have, no matter who made it and with whose consent.
     pub fn fault(&self) -> Option<String> {
         let mode = format!("mode {:o}", self.mode);
         if self.mode & 0o6_000 != 0 {

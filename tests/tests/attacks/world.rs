@@ -25,7 +25,7 @@ use crate::snapshot::{Copies, Snapshot};
 const RELAY: &str = env!("CARGO_BIN_EXE_metnos-relay");
 /// As many cards as may wait before all are answered with no.
 const CARDS: usize = 12;
-/// How often somebody who is told to come back later does.
+/// How often a person who is ordered to come back later does.
 const PATIENCE: usize = 5;
 /// What a timer says; the only words that it has.
 pub const TIMER: &str = "read notes/welcome.md";
@@ -73,7 +73,7 @@ pub struct World {
     fired: AtomicUsize,
 }
 
-/// A turn that somebody has begun.
+/// A turn that a person has begun.
 pub enum Speech {
     Page(Listening),
     Timer(Child),
@@ -270,7 +270,7 @@ impl World {
             }
             canaries.push(canary);
         }
-        // Names are somebody's as well.
+        // Names are a person's as well.
         let named = Canary { place: "a name".into(), word: word(chance), kept: Kept::Private };
         put(&set, &format!("notes/private/{}.md", named.word), "nothing\n");
         canaries.push(named);
@@ -409,7 +409,7 @@ impl World {
 }
 
 impl Speech {
-    /// Everything that whoever spoke was told.
+    /// Everything that anyone who spoke was told.
     pub fn ended(self) -> String {
         match self {
             Self::Page(mut listening) => {

@@ -66,7 +66,7 @@ fn bench_reflex_classifies_utterances_and_flags_wrong_effects() {
         r#"{"text": "read notes/a.md", "lang": "en", "executor": "fs_read", "args": {"path": "notes/a.md"}}"#,
         r#"{"text": "quante parole ci sono in notes/a.md", "lang": "it", "executor": "text_stats", "args": {"$chain": {"fs_read": {"path": "notes/a.md"}}}}"#,
         r#"{"text": "sing for me", "lang": "en", "executor": null}"#,
-        // Said to be something else than what it is: what is measured is told apart.
+        // Said to be something else than what it is: what is measured is distinguished.
         r#"{"text": "read notes/b.md", "lang": "en", "executor": "fs_read", "args": {"path": "notes/other.md"}}"#,
         r#"{"text": "delete notes/b.md", "lang": "en", "executor": null}"#,
         r#"{"text": "sing for me again", "lang": "en", "executor": "fs_read", "args": {"path": "notes/a.md"}}"#,

@@ -50,7 +50,7 @@ fn an_interview_is_stopped_taken_up_again_and_done() {
     assert_eq!(kept["answers"]["name"].as_str(), Some("Alfredo"));
     assert!(kept["answers"].get("owner").is_none(), "what was not finished is no answer");
 
-    // Taken up by `up`, which asks where somebody sits there; only what is missing, and not what the configuration says.
+    // Taken up by `up`, which asks where a person sits there; only what is missing, and not what the configuration says.
     let mut terminal = Terminal::of_owner(&set, &["up", "--detach"], &[]);
     terminal.until("Ci sono già 3 risposte");
     terminal.until("owner: ");

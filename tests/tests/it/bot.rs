@@ -225,7 +225,7 @@ fn received_file_is_stored_below_inbox_only() {
     server.until("kept again", |state| {
         (state.messages.iter().filter(|one| one.text.contains("Kept as inbox/report")).count() == 2).then_some(())
     });
-    // The same once more is there once; another of that name gets a number; words below it are heard.
+    // The same once more is there once; another of that name gets a number; words below it are received.
     server.send_file(OWNER, "report \u{1f980}.pdf", &bytes, "", None);
     server.told(OWNER, "The very same file");
     server.send_file(OWNER, "report \u{1f980}.pdf", b"other", "read notes/shopping.md", None);
@@ -238,7 +238,7 @@ fn received_file_is_stored_below_inbox_only() {
         update
     });
     server.told(OWNER, "could not be fetched");
-    // What somebody else wrote below it is not taken for his words.
+    // What someone else wrote below it is not taken for his words.
     server.push(|id| {
         let mut update = message_update(id, OWNER, OWNER, "private", "");
         update["message"]["caption"] = json!("note: call the dentist");

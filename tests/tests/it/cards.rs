@@ -71,7 +71,7 @@ fn same_on_all(lang: &str, words_of_note: &str, asks: &str) {
             message.text
         );
     }
-    // And as it is asked where somebody sits: the very same lines.
+    // And as it is asked where a person sits: the very same lines.
     let mut terminal = Terminal::of(&set, &["chat"], 200, &[]);
     terminal.until("› ");
     terminal.says(words_of_note);

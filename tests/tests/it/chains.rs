@@ -10,7 +10,7 @@ use metnos_tests::minds::{Liar, plain, say};
 use metnos_tests::script::{Reply, openai};
 use serde_json::{Value, json};
 
-/// What nobody may hear.
+/// What nobody may receive.
 const PRIVATE: &str = "the-code-is-4711";
 /// Words in which nothing of the attack stands.
 const WORDS: &str =

@@ -1,5 +1,5 @@
 //! Many calls at once on the same files, through the whole running set: what was acknowledged is found, in its place or in the
-//! trash, nothing is replaced without a word, and what is taken back afterwards is said as it is.
+//! trash, nothing is replaced silently, and what is taken back afterwards is said as it is.
 
 use std::collections::BTreeMap;
 use std::path::Path;

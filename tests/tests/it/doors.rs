@@ -1,5 +1,5 @@
 //! The door goes away in the middle, killed, and another one comes: a client that comes back with the last id it has seen
-//! misses nothing and hears nothing twice, whether a model is speaking or a card waits; and what was stopped stays stopped.
+//! misses nothing and learns nothing twice, whether a model is speaking or a card waits; and what was stopped stays stopped.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -243,7 +243,7 @@ fn suspended_turn_resumes_at_next_door_with_each_event_once() {
         }
         kill_the_door(&set);
         let owner = owner.again(&set);
-        // Who has not heard of the card hears of it here, while this planner is the one that had put the turn aside.
+        // Who has not heard of the card learns of it here, while this planner is the one that had suspended the turn.
         if others.is_empty() {
             let mut early = events[..1].to_vec();
             follow(&owner, &turn, &mut early, |events| events.iter().any(|event| event.name == "card"));

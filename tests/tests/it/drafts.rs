@@ -1,4 +1,4 @@
-//! What syntd has drafted, through the whole set: written down before a model hears of it, paid by the owner's table from
+//! What syntd has drafted, through the whole set: written down before a model learns of it, paid by the owner's table from
 //! budgets of its own, and over when the owner says so. A stand-in has it drafted.
 
 use std::net::TcpStream;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 const FILES: [&str; 4] = ["manifest.toml", "main.py", "schema.json", "tests/birth.py"];
 
-/// The home of somebody who has pictures, albums and secrets, beside the instance.
+/// The home of a person who has pictures, albums and secrets, beside the instance.
 struct Person(PathBuf);
 
 impl Person {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 const OWNER: i64 = 5_001;
 const GUEST: i64 = 5_002;
-/// What the owner says, and nobody else may hear.
+/// What the owner says, and nobody else may receive.
 const SECRET: &str = "zanzibar-4711";
 
 /// A set with a model that tells everything it was shown, on two channels.
@@ -107,10 +107,10 @@ mod as_root {
     use metnos_tests::script::{Reply, openai};
     use serde_json::Value;
 
-    /// A way to say something and to hear the answer.
+    /// A way to say something and to receive the answer.
     type Route<'a> = &'a dyn Fn(&str) -> String;
 
-    /// Somebody with an account on the machine, whom the owner has let in as a guest.
+    /// A person with an account on the machine, whom the owner has let in as a guest.
     const NEIGHBOUR: u32 = 54_322;
     /// What a guest may read.
     const OPEN: &str = "the gate code of the garden is on the fridge";
@@ -130,7 +130,7 @@ mod as_root {
         serde_json::from_str(&plain).ok()
     }
 
-    /// A model that has whatever it is told to unearth read, and tells what it was shown.
+    /// A model that has whatever it is ordered to unearth read, and tells what it was shown.
     fn obliging() -> Liar {
         Liar::start(|number, request, stream| {
             if request.starts_with("GET ") {
@@ -317,7 +317,7 @@ mod as_root {
         set.verify();
     }
 
-    /// What is told of a call, without the path that was asked for.
+    /// What is said of a call, without the path that was asked for.
     fn told_of(events: &[Event], path: &str) -> Vec<String> {
         let calls = events.iter().filter(|event| event.name == "call");
         calls.map(|event| format!("{} {}", event.data["state"], event.data["detail"]).replace(path, "PATH")).collect()
@@ -342,7 +342,7 @@ mod as_root {
                 assert!(!told[0].is_empty(), "{tool}");
             }
         }
-        // An effect waits for the owner, whether something is there or not; how much it would touch, only he hears.
+        // An effect waits for the owner, whether something is there or not; how much it would touch, only he learns.
         let cards = ["notes", "nates"].map(|path| {
             let calls = [call("fs_delete", json!({ "path": path, "folder": true }))];
             let events = guest.say(&unearth(&calls)).until("card");

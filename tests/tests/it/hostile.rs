@@ -247,7 +247,7 @@ mod a_door {
         let (steps, _) = attack(&set, "invented-senders");
         assert_eq!(steps.len(), 10, "{steps:?}");
         for step in &steps {
-            // Root is the machine's owner, whoever says so at its terminal; no other name is anybody's.
+            // Root is the machine's owner, no matter who says so at its terminal; no other name is anybody's.
             assert!(!step.contains("Owner") || step == "uid:0 is Owner Supervised", "{step}");
         }
     }

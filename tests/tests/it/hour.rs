@@ -1,5 +1,5 @@
 //! The first hour of a household: what the interview asked is used, everybody is answered in his own language, a card that
-//! is declined is left at that, and a channel that does not hear is told of and recovers by itself.
+//! is declined is left at that, and a channel that does not receive learns of and recovers by itself.
 
 use std::net::TcpListener;
 use std::time::Duration;

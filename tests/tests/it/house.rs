@@ -1,4 +1,4 @@
-//! What the door shows of the house, page by page: to the owner all of it, to a guest what is his, and to nobody a word of
+//! What the door shows of the instance, page by page: to the owner all of it, to a guest what is his, and to nobody a word of
 //! what was said. With real daemons, on every address at once.
 
 use metnos_tests::http::Web;
@@ -97,7 +97,7 @@ fn no_address_shows_a_guest_a_word_of_the_owners() {
     let mut socket = Socket::open(&guest, "");
     socket.say(&json!({"do": "listen", "turn": turn}));
     assert_eq!(socket.next_document()["status"], 404);
-    // What he sees of what happened is his own; what the house has learnt, he is not shown.
+    // What he sees of what happened is his own; what the instance has learnt, he is not shown.
     let mine = principal(&guest);
     let lines = all(&guest, "/v1/audit", "lines", 100);
     assert!(!lines.is_empty() && lines.iter().all(|line| line["peer"] == mine.as_str()), "{lines:#?}");

@@ -1,4 +1,4 @@
-//! The door's HTTP channel with real daemons: how a client becomes known and ceases to be, a turn as it is told, a card,
+//! The door's HTTP channel with real daemons: how a client becomes known and ceases to be, a turn as it is shown, a card,
 //! what a guest does not see, and everything by which a page of another site, or a bad client, might get further.
 
 use std::io::{Read, Write};
@@ -115,7 +115,7 @@ fn an_invitation_is_good_once_and_wrong_codes_are_counted() {
     }
     assert_eq!(web.post("/v1/pair", &code).status, 201);
     assert_eq!(web.post("/v1/pair", &code).rule(), "door.pairing", "single use");
-    // Few tries a minute are left, whoever makes them.
+    // Few tries a minute are left, no matter who makes them.
     let tries = || web.post("/v1/pair", &json!({"code": "K7-DELTA-19"})).status;
     assert_eq!([tries(), tries(), tries()], [403, 403, 429]);
     set.verify();
@@ -239,7 +239,7 @@ fn a_card_is_answered_by_the_client_that_was_shown_it_and_by_no_other() {
     let settled = owner.post(&path, &answer(&digest, "once"));
     assert_eq!((settled.status, &settled.json()["state"]), (200, &json!("approved")), "{settled:?}");
     assert!(!set.workspace("old").exists());
-    // The stream that was open all the while hears the rest.
+    // The stream that was open all the while receives the rest.
     let rest = listening.until("done");
     assert!(said(&rest).contains("The folder old is gone."), "{rest:#?}");
     assert!(rest.iter().any(|event| event.name == "card" && event.data["state"] == "approved"), "{rest:#?}");
@@ -348,7 +348,7 @@ fn cross_site_rebound_host_and_cookie_only_requests_are_refused() {
     let owner = web.paired(&set, "owner");
     let port = web.address.rsplit(':').next().unwrap().to_owned();
     let before = set.chronicle().len();
-    // A name of somebody else that leads here.
+    // A name of another user that leads here.
     for host in [format!("evil.example:{port}"), "127.0.0.1".into(), format!("{}.evil.example", web.address)] {
         let request =
             format!("GET /v1/status HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {}\r\n\r\n", owner.token());

@@ -1,5 +1,5 @@
 //! What the door's HTTP channel makes of requests that are too large, too long, crooked or none, and of clients that
-//! stall: each is told why where that is possible, and the door serves on.
+//! stall: each learns why where that is possible, and the door serves on.
 
 use std::io::Read;
 use std::time::Duration;

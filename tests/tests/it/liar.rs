@@ -63,7 +63,7 @@ fn assert_greeted(solo: &mut Solo, edge: EdgeId) {
 }
 
 fn lies_on<E: Edge>(solo: &mut Solo, side: Side) {
-    // Whoever holds the answering end of an asker's channel lies with notes, the other with asks.
+    // Anyone who holds the answering end of an asker's channel lies with notes, the other with asks.
     let kind = match side {
         Side::Answerer => Kind::Ask,
         Side::Asker => Kind::Note,

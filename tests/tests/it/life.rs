@@ -1,4 +1,4 @@
-//! The life of an executor in a real set: put away and brought back, and disowned for ever.
+//! The life of an executor in a real set: archived and restored, and revoked for ever.
 
 use std::time::Duration;
 

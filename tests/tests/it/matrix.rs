@@ -41,7 +41,7 @@ fn names(set: &Instance) -> BTreeMap<u32, String> {
     names
 }
 
-/// The Unix sockets that somebody of the set holds, but for sandboxd's lines to its own children, which lead to no other
+/// The Unix sockets that a person of the set holds, but for sandboxd's lines to its own children, which lead to no other
 /// process of the set and to none outside.
 fn held(names: &BTreeMap<u32, String>) -> Vec<UnixSocket> {
     let all = sockets::unix();
@@ -115,7 +115,7 @@ fn assert_exactly_the_matrix(set: &Instance) {
     }
 }
 
-/// What the kernel must show of each daemon, whoever started it.
+/// What the kernel must show of each daemon, no matter who started it.
 fn assert_locked(set: &Instance) {
     for (name, pid) in set.pids() {
         let status = Status::of(pid).unwrap();
@@ -171,7 +171,7 @@ mod as_root {
             });
         }
         let _text = set.ask("how many words are in notes/welcome.md");
-        // Whoever has just answered may still be closing what was for that turn.
+        // Anyone who has just answered may still be closing what was for that turn.
         metnos_tests::until("no session left", std::time::Duration::from_secs(5), || {
             let names = names(&set);
             let ends =

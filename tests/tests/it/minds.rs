@@ -31,7 +31,7 @@ fn each_provider_is_one_config_line_and_streams_text_and_calls() {
     for (kind, line) in kinds(server.port) {
         let model = format!("{kind}/some-model");
         with_mind(settings(&[line], &[("interface", &[&model])]), &[], async |mind: Rc<Lone>| {
-            // Without its key the server says no, and the command is named.
+            // Without its key the server refuses, and the command is named.
             let refused = mind.say("hello").await.unwrap_err();
             assert_eq!(refused.rule, "mind.key", "{kind}: {refused:?}");
             assert!(refused.remedy.contains(&format!("metnosctl models key {kind}")), "{refused:?}");

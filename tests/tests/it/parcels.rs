@@ -37,7 +37,7 @@ fn file(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().unwrap().to_owned()
 }
 
-/// A folder that the owner of the instance may write, whoever runs the tests.
+/// A folder that the owner of the instance may write, no matter who runs the tests.
 fn open_folder() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::Builder::new().prefix("metnos-parcels-").tempdir().unwrap();

@@ -57,7 +57,7 @@ mod as_root {
         assert_eq!(code, 0);
         let (code, heard) = said(&set, &["ask", "read notes/welcome.md"]);
         assert!(code != 0 && heard.contains("not known"), "{code} {heard}");
-        // However often he knocks, the owner is heard.
+        // However often he knocks, the owner is received.
         for _ in 0..100 {
             drop(said(&set, &["status"]));
         }

@@ -287,7 +287,7 @@ fn suspended_turn_resumes_after_approval_and_daemon_restarts() {
         let ((code, done), _) = set.recording(|| set.json(&["approval", "approve", &card]));
         assert_eq!(code, 0, "{done:#}");
         assert!(!set.workspace("old").exists());
-        // The turn hears of it and answers.
+        // The turn learns of it and answers.
         metnos_tests::until("the turn has gone on", WITHIN, || {
             set.chronicle().iter().any(|line| line.payload("text") == "The folder old is gone.").then_some(())
         });
@@ -349,7 +349,7 @@ fn missing_executor_reported_by_model_becomes_wish_with_signature() {
     assert_eq!(wish["desired_signature"], signature);
     let shown = set.ctl(&["mnest", "list"]);
     assert!(String::from_utf8_lossy(&shown.stdout).contains("(path: string → text: string)"), "{shown:?}");
-    // What is about the house needs no model, and what is for later none that could do it.
+    // What is about the instance needs no model, and what is for later none that could do it.
     let before = server.asked();
     assert!(set.ask("what waits for me?").contains("metnosctl approval list"));
     assert!(set.ask("approva tutto").contains("non approvano nulla"));

@@ -97,7 +97,7 @@ fn program_list_changes_the_sandbox_and_missing_program_is_named() {
     is_in(&set, "quarantined");
     let refused = run(&set, &json!({"argv": ["wc", "notes/welcome.md"]}));
     assert_eq!((refused.0, rule(&refused)), (1, "executor.quarantined"), "{:#}", refused.1);
-    // Whoever runs no programs is as he was.
+    // Anyone who runs no programs is as he was.
     assert_eq!(set.run("fs_read", &["path=notes/welcome.md"]).0, 0);
     let (code, diff) = set.json(&["executor", "diff", "shell_run"]);
     let changes = diff[0]["changes"].as_array().unwrap();
@@ -128,7 +128,7 @@ fn unlistable_program_is_reported_at_start_and_unusable_later() {
         let said = String::from_utf8_lossy(&started.stderr).into_owned() + &String::from_utf8_lossy(&started.stdout);
         assert!(!started.status.success() && said.contains(part), "{programs}: {said}");
     }
-    // A link, what runs as somebody else, a script of what is not listed: the set runs without them, and says so.
+    // A link, what runs as someone else, a script of what is not listed: the set runs without them, and says so.
     list(&set, r#""/usr/bin/awk", "/usr/bin/passwd", "/usr/bin/ldd", "/usr/bin/wc""#);
     set.up();
     let status = status(&set);

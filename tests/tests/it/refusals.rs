@@ -9,7 +9,7 @@ use std::process::Command;
 use metnos_tests::chronicle::count;
 use metnos_tests::instance::{Instance, Plan};
 
-/// Who says no.
+/// Who refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
     /// policyd: nothing was started.

@@ -122,7 +122,7 @@ fn start() -> (Liar, Emulator, Instance) {
             let models = json!({ "object": "list", "data": [{ "id": "m", "object": "model" }] });
             return say(stream, &plain("200 OK", "", &models.to_string()));
         }
-        // The judge is told that everything fits; whoever else asks is told a word.
+        // The judge learns that everything fits; whoever else asks is told a word.
         let fits = json!({ "fits": { "order": 0.9, "attention": 0.9, "trust": 0.9 } }).to_string();
         let is_judge = request.contains("slug") && request.contains("attention");
         let _ = stream.write_all(STREAM.as_bytes());

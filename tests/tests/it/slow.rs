@@ -1,4 +1,4 @@
-//! Many turns whose model takes its time, on one planner: nobody starves, neither they nor whoever needs no model.
+//! Many turns whose model takes its time, on one planner: nobody starves, neither they nor anyone who needs no model.
 
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Condvar, Mutex};

@@ -34,7 +34,7 @@ fn served(config: &str) -> (Instance, Emulator) {
     (set, server)
 }
 
-/// Somebody becomes known by an invitation.
+/// A person becomes known by an invitation.
 fn paired(set: &Instance, server: &Emulator, who: i64, standing: &str) {
     server.knows(set, who, standing);
     server.told(who, "The code was good");
@@ -279,7 +279,7 @@ fn telegram_errors_are_retried_and_retry_after_is_obeyed() {
         (state.messages.iter().filter(|one| one.chat == OWNER && one.text.contains("latte")).count() == 2).then_some(())
     });
     server.settled();
-    // Another program hears the bot, too.
+    // Another program listens to the bot, too.
     server.with(|state| state.pending.clear());
     let url = format!("http://127.0.0.1:{}/bot{TOKEN}/getUpdates?timeout=0", server.port);
     let asked = Command::new("python3")

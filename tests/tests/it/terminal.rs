@@ -28,7 +28,7 @@ fn heard(set: &Instance) -> Vec<String> {
 /// How many pieces a model may say by now.
 type Gate = Arc<(Mutex<usize>, Condvar)>;
 
-/// A model that says one piece, and the rest when it is told to; and a set that asks it.
+/// A model that says one piece, and the rest when it is ordered to; and a set that asks it.
 fn slow(parts: &'static [&'static str]) -> (Instance, Gate, Arc<AtomicBool>) {
     let gate = Gate::default();
     let (inside, gone) = (Arc::clone(&gate), Arc::new(AtomicBool::new(false)));

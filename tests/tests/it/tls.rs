@@ -1,5 +1,5 @@
 //! The way to a model's server through a whole set: a server of names, servers behind TLS with certificates of an authority
-//! of the test's own, and what is refused of them: another's name, an old one, a stranger's, an address of the house.
+//! of the test's own, and what is refused of them: another's name, an old one, a stranger's, an address of the home network.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

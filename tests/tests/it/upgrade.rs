@@ -1,5 +1,5 @@
 //! A Metnos with another host script than the one under which the executors were locked: nothing runs in a sandbox that nobody
-//! has approved, the owner is told what differs and what to do, and on his word all works again. And the other way out of
+//! has approved, the owner learns what differs and what to do, and on his word all works again. And the other way out of
 //! quarantine: the bytes are right again.
 
 use metnos_proto::role::RoleName;

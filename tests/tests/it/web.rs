@@ -137,7 +137,7 @@ fn nothing_but_the_place_that_was_decided_on_is_reached() {
         (format!("http://[::1]:{http}/page"), "Forbidden"),
         (format!("http://none.example:{http}/"), "DnsError"),
         (format!("http://site.example:{}/", world.names), "Forbidden"),
-        // A redirect into the house, and one to another place: both are told and neither is followed.
+        // A redirect into the home network, and one to another place: both are told and neither is followed.
         (format!("http://site.example:{http}/home"), "Redirect"),
         (format!("http://site.example:{http}/away"), "Redirect"),
         (format!("http://site.example:{http}/round"), "Redirect"),

@@ -1,5 +1,5 @@
-//! The door's WebSocket with real daemons: a client says, hears, answers, stops and comes back over one socket; and what
-//! becomes of frames that are none, of floods, of pages of other sites, and of whoever is revoked.
+//! The door's WebSocket with real daemons: a client says, receives, answers, stops and comes back over one socket; and what
+//! becomes of frames that are none, of floods, of pages of other sites, and of anyone who is revoked.
 
 use metnos_tests::http::{WITHIN, Web};
 use metnos_tests::instance::{Instance, Plan};
@@ -36,7 +36,7 @@ fn a_client_says_hears_and_comes_back_over_one_socket_as_over_a_stream() {
     let over: Vec<(String, String, Value)> =
         told[1..].iter().map(|one| (text(&one["event"]), text(&one["id"]), one["data"].clone())).collect();
     assert_eq!(over, events);
-    // Whoever comes back, on another socket, after each of them hears the rest, and nothing twice.
+    // Anyone who comes back, on another socket, after each of them receives the rest, and nothing twice.
     let mut again = Socket::open(&owner, "");
     for (at, (_, id, _)) in events.iter().enumerate() {
         again.say(&json!({"do": "listen", "turn": turn, "after": id}));

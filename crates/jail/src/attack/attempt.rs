@@ -34,12 +34,12 @@ macro_rules! attempts {
 }
 
 attempts! {
-    /// Open a file of somebody else (aim: a path) for reading. Stopped by seccomp
+    /// Open a file of another user (aim: a path) for reading. Stopped by seccomp
     /// where the daemon opens nothing, else by Landlock.
     ReadFile = "read-file" by [Seccomp, Landlock];
-    /// List a folder of somebody else (aim: a path). As [`Attempt::ReadFile`].
+    /// List a folder of another user (aim: a path). As [`Attempt::ReadFile`].
     ListFolder = "list-folder" by [Seccomp, Landlock];
-    /// Create a file in a folder of somebody else (aim: the folder). As [`Attempt::ReadFile`].
+    /// Create a file in a folder of another user (aim: the folder). As [`Attempt::ReadFile`].
     MakeFile = "make-file" by [Seccomp, Landlock];
     /// Write the own memory through `/proc/self/mem`. Seccomp, Landlock, or that the process is not dumpable.
     WriteProcMem = "write-proc-mem" by [Seccomp, Landlock, Dumpable];

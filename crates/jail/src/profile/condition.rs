@@ -87,7 +87,7 @@ impl Check {
     }
 
     /// Whether these arguments of a call satisfy the check in the process `pid`: what the filter decides, for
-    /// whoever has only watched.
+    /// anyone who has only watched.
     #[must_use]
     pub fn holds(&self, pid: u32, arguments: &[u64; 6]) -> bool {
         self.0.iter().all(|term| term.holds(pid, arguments))

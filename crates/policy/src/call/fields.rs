@@ -26,7 +26,7 @@ pub struct Claim<'a> {
     pub leaf: String,
 }
 
-/// What is known of the files that a call names, on the word of whoever has looked at them, by pointer of the argument.
+/// What is known of the files that a call names, on the word of anyone who has looked at them, by pointer of the argument.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files {
     /// Something is there already, or nobody can say that nothing is.
@@ -75,7 +75,7 @@ pub enum Source {
     Designated,
     /// A file that the owner has called by its name without the ending, and nothing untrusted was read since.
     Called,
-    /// Somebody the owner has paired or written to.
+    /// A person the owner has paired or written to.
     Contact,
     /// A part of a result, digest compared.
     Result,

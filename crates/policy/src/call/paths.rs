@@ -1,6 +1,6 @@
 //! What a text may mean as a path: purely lexical, every reading of every trick of
 //! spelling. It opens nothing, and never decides that a text is harmless: it only
-//! lists what somebody further down the road could take it for.
+//! lists what a reader further down the road could take it for.
 
 /// How often percent signs are decoded before a text counts as obfuscated.
 pub const MAX_DECODINGS: usize = 6;
@@ -211,7 +211,7 @@ fn begin<'a>(text: &'a str, places: &'a Places) -> (String, &'a str, bool) {
         return match user {
             "root" => ("/root".to_owned(), rest, true),
             "" if !places.home.is_empty() => (places.home.clone(), rest, true),
-            // No user has such a name; a shell leaves it as it is, somebody lenient may take it for any home.
+            // No user has such a name; a shell leaves it as it is, a reader lenient may take it for any home.
             "" | "." | ".." => (format!("/home/{ANY_HOME}"), rest, true),
             user => (format!("/home/{user}"), rest, true),
         };

@@ -29,7 +29,7 @@ pub enum Confirm {
 pub enum Who {
     /// The owner, or a schedule that he has consented to.
     Owner,
-    /// Somebody he has paired.
+    /// A person he has paired.
     Guest,
     /// Nobody known.
     Unpaired,
@@ -91,7 +91,7 @@ impl World {
         }
     }
 
-    /// Whether nothing of the workspace is hidden, whoever asks.
+    /// Whether nothing of the workspace is hidden, no matter who asks.
     #[must_use]
     pub fn shows_everything(&self) -> bool {
         self.guest_folders.iter().any(String::is_empty)
@@ -119,9 +119,9 @@ pub struct Context {
     pub label: Label,
     /// What the owner typed.
     pub words: Words,
-    /// What somebody else typed: it endorses nothing, but an address that he has typed himself carries nothing of the owner's.
+    /// What someone else typed: it endorses nothing, but an address that he has typed himself carries nothing of the owner's.
     pub heard: Words,
-    /// Somebody waits for the answer: no hook, timer or schedule.
+    /// A person waits for the answer: no hook, timer or schedule.
     pub attended: bool,
     /// What was foreseen.
     pub intent: Intent,
@@ -169,7 +169,7 @@ impl Context {
         }
     }
 
-    /// The words of whoever is asking.
+    /// The words of the caller.
     #[must_use]
     pub const fn own_words(&self) -> &Words {
         match self.who {
@@ -178,7 +178,7 @@ impl Context {
         }
     }
 
-    /// Whether all of the workspace exists for whoever asks; for everybody else only what guests may read does.
+    /// Whether all of the workspace exists for the caller; for everybody else only what guests may read does.
     #[must_use]
     pub const fn reads_everything(&self) -> bool {
         match self.who {

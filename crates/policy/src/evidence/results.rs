@@ -17,7 +17,7 @@ pub struct Part {
     pub pointer: String,
     /// Digest of its canonical JSON.
     pub digest: Blake3,
-    /// Whether it is a bounded atom, on the word of whoever has looked at the bytes.
+    /// Whether it is a bounded atom, on the word of the process that read the bytes.
     pub atom: bool,
 }
 

@@ -107,7 +107,7 @@ fn self_create(case: &Case<'_>) -> Ruling {
     }
 }
 
-/// Whether something is there that would be replaced, or it is told to replace whatever is there.
+/// Whether something is there that would be replaced, or it is ordered to replace whatever is there.
 fn replaces(case: &Case<'_>) -> bool {
     let there = &case.asked.files.there;
     let places = || case.fields.of_roles(&[Role::Path, Role::Selector]);

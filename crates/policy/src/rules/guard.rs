@@ -90,7 +90,7 @@ fn core(path: &str, places: &Places) -> Option<String> {
     own.then(|| "Metnos's own state".to_owned())
 }
 
-/// A value made printable for a sentence: both ends of a long one, and nothing in an address that lets somebody in.
+/// A value made printable for a sentence: both ends of a long one, and nothing in an address that grants access.
 #[must_use]
 pub fn shown(value: &str) -> String {
     let safe = metnos_proto::masks::masked(value);

@@ -23,7 +23,7 @@ use crate::rules::guard::shown;
 pub enum Decision {
     /// It may happen.
     Allow,
-    /// It may, if somebody says so.
+    /// It may, if a person says so.
     Ask,
     /// It may not.
     Deny,
@@ -59,7 +59,7 @@ impl Ruling {
         Self { decision: Decision::Allow, rule, why: why.into() }
     }
 
-    /// Somebody must say so.
+    /// A person must say so.
     #[must_use]
     pub fn ask(rule: &'static str, why: impl Into<String>) -> Self {
         Self { decision: Decision::Ask, rule, why: why.into() }

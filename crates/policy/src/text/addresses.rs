@@ -1,4 +1,4 @@
-//! Addresses of the web in somebody's own words. A request carries its address out, so every part of it must have been
+//! Addresses of the web in a person's own words. A request carries its address out, so every part of it must have been
 //! typed: as one token, or the host and each part of the path as tokens of their own, in their order. A scheme that was not
 //! typed and a slash at the end carry nothing (design: policy §7, `net_read`).
 

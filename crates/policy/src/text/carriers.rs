@@ -1,4 +1,4 @@
-//! What in a text can lead somebody somewhere: links, addresses, account numbers, phones. It
+//! What in a text can lead a person somewhere: links, addresses, account numbers, phones. It
 //! only finds them; a text in which it finds nothing is not thereby trusted.
 
 use crate::text::words::Words;
@@ -18,7 +18,7 @@ fn as_read(text: &str) -> String {
     text.chars().filter(|c| !is_unseen(*c)).map(plain).collect()
 }
 
-/// Characters without a width: they break a word for whoever compares it, and for nobody who reads it.
+/// Characters without a width: they break a word for anyone who compares it, and for nobody who reads it.
 fn is_unseen(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
         | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')

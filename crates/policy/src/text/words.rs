@@ -1,4 +1,4 @@
-//! The owner's registered words, and whether a value stands in them. Only what somebody can
+//! The owner's registered words, and whether a value stands in them. Only what a person can
 //! have typed as a token of its own counts; a part of a path, an address or a number is not
 //! that path, address or number (design: policy §7).
 
@@ -27,7 +27,7 @@ const MIN_NAME: usize = 3;
 #[derive(Debug, Clone, Default)]
 pub struct Words {
     prompts: Vec<Prompt>,
-    /// Digests of what in the words can name a row of a result, once somebody has asked.
+    /// Digests of what in the words can name a row of a result, once a person has asked.
     names: OnceCell<HashSet<Blake3>>,
 }
 
@@ -174,7 +174,7 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Whether two values are the same to whoever typed one of them: numbers by value, texts letter case
+/// Whether two values are the same to anyone who typed one of them: numbers by value, texts letter case
 /// and white space aside.
 #[must_use]
 pub fn same(one: &Value, other: &Value) -> bool {

@@ -24,7 +24,7 @@ pub struct Shown<'a> {
 #[error("the judge has not judged: {0}")]
 pub struct JudgeError(pub String);
 
-/// Somebody who says how well a proposal fits each end.
+/// A person who says how well a proposal fits each end.
 pub trait Judge {
     /// Who judges, as the chronicle has it.
     fn name(&self) -> &'static str;

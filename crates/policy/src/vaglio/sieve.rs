@@ -54,7 +54,7 @@ pub struct Block {
 /// Where a proposal goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// It contradicts a Law. Nobody hears of it, and the judge has not.
+    /// It contradicts a Law. Nobody learns of it, and the judge has not.
     Blocked,
     /// Not worth the owner's attention now: into the register of what was not asked.
     Unasked,

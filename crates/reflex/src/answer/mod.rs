@@ -37,13 +37,13 @@ pub struct Template {
     subject: Option<String>,
     /// Names of the texts in the result, in order.
     texts: Vec<String>,
-    /// What was asked for, to be told first.
+    /// What was asked for, to be stated first.
     asked: Vec<Mark>,
     /// The executor's own sentences.
     answer: Answer,
     /// What it was called with.
     arguments: Map<String, Value>,
-    /// Where the clock of the house stands.
+    /// Where the clock of the instance stands.
     zone: Zone,
     lang: Lang,
 }
@@ -74,7 +74,7 @@ impl Template {
         }
     }
 
-    /// The same for a call with these arguments, in a house whose clock stands in this zone.
+    /// The same for a call with these arguments, in an instance whose clock stands in this zone.
     #[must_use]
     pub fn called(mut self, arguments: &Map<String, Value>, zone: &str) -> Self {
         self.arguments = arguments.clone();
@@ -83,13 +83,13 @@ impl Template {
     }
 
     /// Tells it as the answer to a request: `subject` is the path it was about, `asked` what was asked
-    /// for, which is told first.
+    /// for, which is stated first.
     pub fn tell_of(&mut self, subject: Option<&str>, asked: Vec<Mark>) {
         self.subject = subject.map(str::to_owned);
         self.asked = asked;
     }
 
-    /// Whether a success is told as text that nothing may be put around.
+    /// Whether a success is rendered as text that nothing may be put around.
     #[must_use]
     pub const fn is_text(&self) -> bool {
         !self.texts.is_empty()

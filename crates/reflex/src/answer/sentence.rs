@@ -1,5 +1,5 @@
 //! Results as the sentences of their executor's manifest: values put in as people read them. A sentence of which a value is
-//! missing is not told.
+//! missing is not shown.
 
 use metnos_calendar::Zone;
 use metnos_proto::executor::answer::{Part, parts};
@@ -14,13 +14,13 @@ use crate::words::when;
 /// The longest value that is told within a sentence, in bytes.
 const MAX_VALUE: usize = 400;
 
-/// What a sentence is told of.
+/// What a sentence is said of.
 pub(super) struct SentenceScope<'a> {
     /// An entry of a list, the result, the arguments: the first that has a value gives it.
     pub(super) from: [Option<&'a Map<String, Value>>; 3],
     /// The language.
     pub(super) lang: Lang,
-    /// Where the clock of the house stands.
+    /// Where the clock of the instance stands.
     pub(super) zone: &'a Zone,
 }
 

@@ -11,17 +11,17 @@ use crate::schedule::Recurrence;
 /// The longest name of a timer that is proposed, in characters.
 const MAX_TIMER: usize = 32;
 
-/// What Metnos is called in this house.
+/// What Metnos is called in this instance.
 fn butler(home: &Home) -> &str {
     if home.butler.is_empty() { "Metnos" } else { &home.butler }
 }
 
-/// How whoever speaks is called here; `none` where that is not known.
+/// How the caller is called here; `none` where that is not known.
 fn person(home: &Home) -> &str {
     if home.person.is_empty() { "none" } else { &home.person }
 }
 
-/// A greeting, by name where whoever speaks has one here.
+/// A greeting, by name where the caller has one here.
 #[must_use]
 pub fn greeting(lang: Lang, home: &Home, example: Option<&str>) -> String {
     let mut text = tell(lang, Key::Greeting, &[("person", person(home).into()), ("butler", butler(home).into())]);
@@ -63,7 +63,7 @@ pub fn who_it_is(lang: Lang, home: &Home) -> String {
     tell(lang, Key::WhoItIs, &[("butler", butler(home).into())]) + "\n"
 }
 
-/// What is known of the name of whoever asks.
+/// What is known of the name of the caller.
 #[must_use]
 pub fn who_you_are(lang: Lang, home: &Home) -> String {
     tell(lang, Key::WhoYouAre, &[("person", person(home).into())]) + "\n"
@@ -247,7 +247,7 @@ pub fn too_long(lang: Lang) -> String {
     say(lang, Key::TooLong)
 }
 
-/// That somebody cancelled.
+/// That a person cancelled.
 #[must_use]
 pub fn cancelled(lang: Lang) -> String {
     say(lang, Key::Cancelled)

@@ -47,7 +47,7 @@ impl Mark {
     #[must_use]
     pub fn likeness(&self, other: &Self) -> f32 {
         match (self, other) {
-            // Whoever says "show" may mean either; whoever says "list" does not mean "read".
+            // Anyone who says "show" may mean either; anyone who says "list" does not mean "read".
             (Self::Concept("show"), Self::Concept("read" | "list")) => 0.85,
             (Self::Concept(a), Self::Concept(b)) if a == b => 1.0,
             (Self::Stem(a), Self::Stem(b)) if a == b => 1.0,

@@ -12,7 +12,7 @@ const USUAL: &str = "notes";
 /// What stands before a thing without saying which.
 const ARTICLES: &str = "the a an some il lo la i gli le l un uno una del dello della dei degli delle dell";
 
-/// The lists of whoever speaks.
+/// The lists of the caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {
     /// Files that the words may call.
@@ -113,7 +113,7 @@ fn is_article(word: &str) -> bool {
     ARTICLES.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(word))
 }
 
-/// Whether words are Italian, as far as they tell; else whether that is the language of whoever speaks.
+/// Whether words are Italian, as far as they tell; else whether that is the language of the caller.
 #[must_use]
 pub fn is_italian(tokens: &[Token<'_>], usual: metnos_proto::msg::common::Lang) -> bool {
     token::language(tokens).unwrap_or(usual) == metnos_proto::msg::common::Lang::It

@@ -95,7 +95,7 @@ struct Operation {
     answers: &'static [(u16, &'static str, Option<Schema>)],
 }
 
-/// An address for whoever is known, without a body.
+/// An address for anyone who is known, without a body.
 const CLOSED: Operation =
     Operation { path: "", method: "get", summary: "", is_open: false, takes: None, with: &[], answers: &[] };
 

@@ -18,11 +18,11 @@ pub trait RequestDocument: serde::de::DeserializeOwned {
     const EXPECTED: &'static [(&'static str, &'static str)];
 }
 
-/// The form of a code, as it is told.
+/// The form of a code, as it is shown.
 const CODE: &str = "a code such as K7-DELTA-19, from `metnosctl pairing invite http`";
-/// The form of an answer to a card, as it is told.
+/// The form of an answer to a card, as it is shown.
 pub const ANSWERS: &str = "once, turn or no: what lasts longer is said at the machine";
-/// The form of words, as it is told.
+/// The form of words, as it is shown.
 pub const WORDS: &str = "what you say, as a text";
 
 /// A code is shown.
@@ -180,13 +180,13 @@ pub struct Problem {
     pub expected: Option<String>,
 }
 
-/// Who somebody is.
+/// Who a person is.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
     /// The owner.
     Owner,
-    /// Somebody he has paired.
+    /// A person he has paired.
     Guest,
     /// Nobody known.
     Stranger,
@@ -202,7 +202,7 @@ impl From<common::Standing> for Standing {
     }
 }
 
-/// How far somebody goes without asking.
+/// How far a person goes without asking.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -573,7 +573,7 @@ pub struct SchedulesPage {
 /// A webhook was heard.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct HookTaken {
-    /// The turn that does what was set up. What becomes of it, its sender is not told.
+    /// The turn that does what was set up. What becomes of it, its sender is not shown.
     pub turn: String,
 }
 
@@ -683,7 +683,7 @@ pub struct DoneEvent {
 #[derive(Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Do {
-    /// Says something, and hears the turn.
+    /// Says something, and receives the turn.
     Say {
         /// What you say.
         text: String,
@@ -691,7 +691,7 @@ pub enum Do {
         #[serde(default, rename = "ref")]
         reference: String,
     },
-    /// Hears a turn, from this event on.
+    /// Receives a turn, from this event on.
     Listen {
         /// The turn.
         turn: String,
@@ -761,7 +761,7 @@ impl RequestDocument for Do {
     ];
 }
 
-/// What is told over a WebSocket: one object a message. The events are those of a stream; a `reply` answers what the
+/// What is sent over a WebSocket: one object a message. The events are those of a stream; a `reply` answers what the
 /// client has said; after `again` it may listen to the turn once more.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Tell {

@@ -66,14 +66,14 @@ impl Problem {
             .remedy("have the owner type `metnosctl pairing invite http`, and show the code at POST /v1/pair")
     }
 
-    /// There is nothing here: also what is somebody else's.
+    /// There is nothing here: also what is another principal's.
     #[must_use]
     pub fn nothing_here() -> Self {
         Self::new(StatusCode::NOT_FOUND, "http.path", "there is nothing at this address")
             .remedy("GET /openapi.json says what there is")
     }
 
-    /// The same as somebody reads it who speaks this language. Which part of a request was wrong stands beside it as before.
+    /// The same as a person reads it who speaks this language. Which part of a request was wrong stands beside it as before.
     #[must_use]
     pub fn said_in(self, lang: Lang) -> Self {
         if lang == Lang::En {

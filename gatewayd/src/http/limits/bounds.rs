@@ -19,7 +19,7 @@ pub const MAX_HEADERS: usize = 64;
 pub const MAX_BODY: usize = 256 * 1024;
 /// How deep a body may be nested; a conversation of a chat client is four deep.
 pub const MAX_DEPTH: u8 = 16;
-/// How much of a body that is refused is still read, in bytes, so that the client hears why.
+/// How much of a body that is refused is still read, in bytes, so that the client learns why.
 pub const MAX_DISCARDED: usize = 1024 * 1024;
 /// How long the head of a request may take: it is one packet on a loopback.
 pub const HEAD_WITHIN: Duration = Duration::from_secs(10);
@@ -44,7 +44,7 @@ pub const MAX_REF: usize = 64;
 pub const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 /// Requests with a token that nobody knew before, of all clients together in a minute: policyd is asked about each.
 pub const UNKNOWN_PER_MINUTE: u32 = 60;
-/// Webhooks with a wrong signature that are told so, of all together in a minute; those with a good one are heard beside
+/// Webhooks with a wrong signature that are notified, of all together in a minute; those with a good one are heard beside
 /// them.
 pub const WRONG_PER_MINUTE: u32 = 60;
 /// Codes shown from one address in a minute.

@@ -61,7 +61,7 @@ async fn whole(body: &mut Incoming, most: usize) -> Result<Vec<u8>, Problem> {
     Ok(bytes)
 }
 
-/// Reads on for a moment: a client that is cut off while it sends does not hear why.
+/// Reads on for a moment: a client that is cut off while it sends does not learn why.
 pub(in crate::http) async fn discard(body: &mut Incoming) {
     let reading = async {
         let mut left = MAX_DISCARDED;

@@ -1,5 +1,5 @@
 //! Who may ask at all, before anybody knows who it is: a page of another site that has a browser ask, or a name that
-//! somebody made lead here (DNS rebinding), is turned away by what browsers say of themselves. Pure.
+//! a person made lead here (DNS rebinding), is turned away by what browsers say of themselves. Pure.
 
 use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::{Method, StatusCode, Uri};

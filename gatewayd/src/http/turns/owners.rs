@@ -39,7 +39,7 @@ impl Sockets {
     }
 }
 
-/// Hears what becomes of a card, for somebody's sockets.
+/// Receives what becomes of a card, for a person's sockets.
 struct CardListener(Rc<Caller>);
 
 impl NoteSink for CardListener {
@@ -56,7 +56,7 @@ impl NoteSink for CardListener {
 }
 
 impl Http {
-    /// Tells the owner's sockets of a card of somebody else's.
+    /// Tells the owner's sockets of a card of another principal's.
     pub(in crate::http) async fn owners_card(self: Rc<Self>, card: OwnersCard) {
         let prefix = format!("{}:", Channel::Http.name());
         let callers: Vec<Rc<Caller>> = {

@@ -1,4 +1,4 @@
-//! What was told in one turn, kept for a client that comes back. It never waits for anybody: what is more than can be
+//! What was sent in one turn, kept for a client that comes back. It never waits for anybody: what is more than can be
 //! kept is dropped, and the journal's copy is given in its place when the turn is over.
 
 use std::cell::{Cell, RefCell};
@@ -19,7 +19,7 @@ use crate::http::limits::bounds::{EVENT_BYTES, MAX_KEPT};
 use crate::session::speaker::{NoteDelivery, NoteSink, TurnNote};
 
 /// How far a client has heard: the number of the event, how many bytes of the answer came with it and before it, and the
-/// last card that was told. The first number means the same to a door that was started anew, which hears from the planner
+/// last card that was told. The first number means the same to a door that was started anew, which receives from the planner
 /// what it had told; the second to the journal, which knows no events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadPosition {
@@ -51,7 +51,7 @@ impl std::fmt::Display for ReadPosition {
     }
 }
 
-/// Where somebody reads in a record.
+/// Where a person reads in a record.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordCursor {
     next: usize,
@@ -59,7 +59,7 @@ pub struct RecordCursor {
     before: Option<ReadPosition>,
 }
 
-/// Whether somebody who has heard so far at another door has heard this.
+/// Whether a person who has heard so far at another door has heard this.
 fn was_heard(heard: ReadPosition, at: ReadPosition, told: &TurnNote) -> bool {
     match card_of(told) {
         Some(card) => card == heard.card || at.event < heard.event,
@@ -101,10 +101,10 @@ impl TurnStanding {
     }
 }
 
-/// What was told in one turn.
+/// What was sent in one turn.
 #[derive(Debug)]
 pub struct Record {
-    /// The digest of whoever had opened it.
+    /// The digest of anyone who had opened it.
     pub owner: String,
     /// The session that it is stopped by.
     pub number: u64,
@@ -137,7 +137,7 @@ impl Record {
         })
     }
 
-    /// Where somebody who has heard so far reads on.
+    /// Where a person who has heard so far reads on.
     #[must_use]
     pub fn place(&self, heard: ReadPosition) -> RecordCursor {
         let told = self.told.borrow();

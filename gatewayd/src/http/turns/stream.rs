@@ -152,7 +152,7 @@ pub fn follow(http: &Rc<Http>, record: Option<Rc<Record>>, listening: Subscripti
     Out::Stream(out)
 }
 
-/// The same, to whoever takes the pieces.
+/// The same, to anyone who takes the pieces.
 pub(in crate::http) fn tell(
     http: &Rc<Http>,
     record: Option<Rc<Record>>,

@@ -15,7 +15,7 @@ use super::super::speaker::{NoteDelivery, NoteSink, TurnNote};
 use super::super::stage::Stage;
 use crate::testing::{run, until};
 
-/// Writes down what it hears.
+/// Writes down what it receives.
 #[derive(Default)]
 struct Heard(RefCell<Vec<String>>);
 
@@ -36,7 +36,7 @@ impl NoteSink for Rc<Heard> {
 }
 
 fn is(channel: Channel, is_delivered: bool) -> TurnOwner {
-    // As the stage names whoever speaks.
+    // As the stage names the caller.
     let principal = "cli:k1".to_owned();
     TurnOwner { trace: TraceId::NONE, channel, principal, lang: Lang::En, is_delivered }
 }
@@ -45,7 +45,7 @@ fn half() -> Vec<Entry> {
     vec![Entry::Call(1, "fs_read".into(), CallState::Started, "{}".into()), Entry::Text("one ".into())]
 }
 
-/// A door that hears turns of the channel HTTP there.
+/// A door that receives turns of the channel HTTP there.
 fn after(kept: Vec<(TurnId, TurnOwner, Vec<Entry>)>) -> (Stage, Rc<Heard>) {
     let (stage, heard) = (Stage::after(kept), Rc::new(Heard::default()));
     let sink = Rc::clone(&heard);

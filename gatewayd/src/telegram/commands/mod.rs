@@ -46,7 +46,7 @@ impl Bot {
         let report = self.door.report();
         match who.standing {
             Standing::Owner => phrases::status(who.lang, report.turns, waiting, Some(&self.door.models_in(who.lang))),
-            // How the house is, only the owner hears.
+            // How the instance is, only the owner learns.
             Standing::Guest | Standing::Stranger => phrases::status(who.lang, 0, waiting, None),
         }
     }
@@ -83,7 +83,7 @@ impl Bot {
         }
     }
 
-    /// Shows the owner a card of somebody else's in each of his chats, with its buttons, in the language of that chat. One
+    /// Shows the owner a card of another principal's in each of his chats, with its buttons, in the language of that chat. One
     /// that was added to is shown anew in the place where it stands.
     pub(in crate::telegram) async fn owners_card(self: Rc<Self>, card: OwnersCard) {
         let chats = card.to.iter().filter_map(|name| name.strip_prefix("telegram:")?.parse::<i64>().ok());
@@ -112,7 +112,7 @@ impl Bot {
             view.deliver(TurnNote::CardWaits(card)).await;
             return Ok(());
         }
-        // It hears what becomes of the card before policyd is asked how it stands.
+        // It learns what becomes of the card before policyd is asked how it stands.
         let view = self.view_of(id, who.lang);
         let shown = self.door.cards_of(speaker).await.map(waits);
         let Ok(Some(shown)) = shown else {
@@ -143,7 +143,7 @@ impl Bot {
         }
     }
 
-    /// The cards that wait, each with a view that hears what becomes of it, if there was room for one. The views are there
+    /// The cards that wait, each with a view that learns what becomes of it, if there was room for one. The views are there
     /// before policyd is asked once more which cards still wait: one that is decided while its message is on the way is
     /// heard of, and one that was decided before is not shown.
     async fn watched_cards(&self, speaker: &Speaker, lang: Lang) -> Result<Vec<(Value, Option<Rc<View>>)>, Refusal> {
@@ -192,7 +192,7 @@ impl Bot {
         self.delivered(update, from, (registered.turn, registered.trace), end, &text).await;
     }
 
-    /// Somebody pressed a button. It counts where it stands in his own chat, under a card of his own, as it was shown.
+    /// A person pressed a button. It counts where it stands in his own chat, under a card of his own, as it was shown.
     pub(in crate::telegram) async fn pressed(self: &Rc<Self>, press: Press) {
         let speaker = Speaker { channel: Channel::Telegram, sender: press.from.to_string(), lang: press.lang };
         let Some(who) = self.identify(&speaker).await else { return };
@@ -240,13 +240,13 @@ impl Bot {
         }
     }
 
-    /// A view that hears what becomes of this card; none when too many listen to it.
+    /// A view that learns what becomes of this card; none when too many listen to it.
     fn view_of(&self, id: &str, lang: Lang) -> Option<Rc<View>> {
         let view = Rc::new(View::new(lang));
         self.door.was_shown(id, Rc::clone(&view) as Rc<dyn NoteSink>).then_some(view)
     }
 
-    /// Has the message below which a card stands edited when the view hears that it was decided, wherever that was.
+    /// Has the message below which a card stands edited when the view learns that it was decided, wherever that was.
     fn watch(&self, chat: i64, message: i64, shown: &Value, id: &str, view: Rc<View>) {
         let lang = view.lang();
         let scribe = MessageEditor::new(Rc::clone(&self.api), chat, lang, view);

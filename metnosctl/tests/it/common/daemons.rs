@@ -453,7 +453,7 @@ macro_rules! serve {
                         Ok(Some(incoming)) => {
                             let outgoing = $module::dispatch(&server, incoming, &mut daemon).unwrap();
                             server.answer(outgoing).unwrap();
-                            // Whoever speaks is greeted first.
+                            // The caller is greeted first.
                             answered += 1;
                             if daemon.lines().door_leaves && answered > 1 && EdgeId::$edge == EdgeId::CtlDoor {
                                 return;

@@ -1,4 +1,4 @@
-//! One round of a turn: the calls of one reply, what is shown of their results, and what the model is told of them.
+//! One round of a turn: the calls of one reply, what is shown of their results, and what the model learns of them.
 
 use metnos_proto::ids::HandleId;
 use metnos_proto::json::{self, Limits};
@@ -205,7 +205,7 @@ impl ModelLoop {
         matches!(state, Some(State::Ran(left)) if left.outcome == Outcome::Ok)
     }
 
-    /// What a model is told of a call without having its result released: nothing of that stands here.
+    /// What a model learns of a call without having its result released: nothing of that stands here.
     fn told(&self, place: CallRef) -> Option<String> {
         let one = self.calls.get(place)?;
         let name = &one.executor;

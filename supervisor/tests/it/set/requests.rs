@@ -107,7 +107,7 @@ fn control_client_neither_owner_nor_root_is_refused() {
     }
     let instance = rig.instance.clone();
     let answer = std::thread::spawn(move || {
-        // This thread alone becomes somebody else.
+        // This thread alone becomes someone else.
         rustix::thread::set_thread_uid(rustix::process::Uid::from_raw(SOMEBODY)).unwrap();
         ask_over(&rig::connect(&instance).unwrap(), &CtlAsk::Survey(Survey {}))
     });

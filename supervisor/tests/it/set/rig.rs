@@ -22,7 +22,7 @@ pub const SOMEBODY: u32 = 63_999;
 /// Who starts the supervisor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum As {
-    /// Whoever runs the tests.
+    /// Anyone who runs the tests.
     Starter,
     /// An ordinary user, who exists for this test only.
     Ordinary,
@@ -233,7 +233,7 @@ fn set_act(instance: &Path, role: RoleName, act: &str) {
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
 }
 
-/// Starts a supervisor and hears its first word.
+/// Starts a supervisor and reads its first word.
 fn launch(dir: &Path, instance: &Path, user: As, env: Vec<(&'static str, PathBuf)>) -> (Child, String) {
     let mut command = Command::new(dir.join("bin/metnos-supervisor"));
     if user == As::Ordinary && is_root() {

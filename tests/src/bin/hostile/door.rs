@@ -277,7 +277,7 @@ impl Hostile {
         said
     }
 
-    /// Somebody has told it the name of syntd's run: journals words for it, and has the planner work in it.
+    /// A person has told it the name of syntd's run: journals words for it, and has the planner work in it.
     async fn drafts(&self, uid: u32, run: &str) -> Vec<String> {
         let Ok(run) = run.parse::<TurnId>() else { return vec!["that is no run".to_owned()] };
         let journal = self.received(run, &format!("cli:uid:{uid}"), "compose a draft, and SPEND for it").await;

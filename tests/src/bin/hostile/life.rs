@@ -1,5 +1,5 @@
 //! The life of a hostile daemon: it starts, locks itself and obeys the supervisor as the real one does,
-//! because whoever takes over a daemon takes it over inside its lock.
+//! because anyone who takes over a daemon takes it over inside its lock.
 
 use metnos_jail::{Places, Profile, Pss, Waivers, die_with_parent, lock};
 use metnos_proto::boot::{Boot, BootError, Daemon};

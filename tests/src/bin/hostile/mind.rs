@@ -1,5 +1,5 @@
 //! A mind that is the attacker's: it has no edge to ask on, so it can only answer, and answers with what
-//! could hurt whoever believes it.
+//! could hurt anyone who believes it.
 
 use std::cell::RefCell;
 use std::rc::Rc;

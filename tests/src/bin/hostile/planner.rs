@@ -366,7 +366,7 @@ impl Turn {
                 said.push(outcome(stopped, |(stopped, [])| format!("stopped {}", stopped.was_open)));
             }
         }
-        // A flood, in which whoever waits behind this asker would wait long.
+        // A flood, in which anyone who waits behind this asker would wait long.
         let floods: Vec<_> = (0..FLOOD)
             .map(|thought| {
                 let hostile = Rc::clone(&self.hostile);
@@ -392,7 +392,7 @@ impl Turn {
 }
 
 impl Turn {
-    /// Somebody has told it the name of syntd's run: does all that it can about what is drafted there.
+    /// A person has told it the name of syntd's run: does all that it can about what is drafted there.
     async fn drafts(&self) -> Vec<String> {
         let Ok(run) = self.argument.parse::<TurnId>() else { return vec!["that is no run".to_owned()] };
         let policyd = &self.hostile.policyd;

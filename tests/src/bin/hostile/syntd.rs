@@ -53,7 +53,7 @@ async fn flood(
             urgency_milli: 1_000,
             confidence_milli: 1_000,
         };
-        // Nothing is heard before the owner's constitution stands.
+        // Nothing is received before the owner's constitution stands.
         for _ in 0..TIMES {
             let proposed = policyd.propose(TraceId::NONE, ask(), []).await;
             let said = outcome(proposed, |(proposed, [])| format!("proposed {:?}", proposed.way));

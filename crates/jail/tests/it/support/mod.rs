@@ -1,4 +1,4 @@
-//! Runs the locked program as somebody who is not root, and reads what it says. It
+//! Runs the locked program as a user who is not root, and reads what it says. It
 //! must never itself be locked: a lock cannot be taken off.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
