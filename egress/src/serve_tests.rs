@@ -245,7 +245,7 @@ fn an_answer_that_changes_is_asked_for_once_only() {
 }
 
 #[test]
-fn a_name_that_is_not_there_is_told_apart_from_one_that_is_forbidden() {
+fn missing_name_is_distinguished_from_forbidden_one() {
     run(async {
         let names = names_server(vec![vec![]]).await;
         let (read, _) = visiting(order("site.example", 443, &names, &[]), b"site.example 443\n").await;

@@ -57,7 +57,7 @@ fn a_locked_helper_serves_every_connection_of_its_call_and_ends_with_them() {
 }
 
 #[test]
-fn orders_that_are_none_harm_nobody() {
+fn invalid_orders_do_no_harm() {
     let nursery = nursery::start(false).unwrap();
     socket::send(nursery.as_fd(), b"nonsense", &[]).unwrap();
     let order_without_report = order("site.example", 443).write().unwrap();
@@ -94,7 +94,7 @@ mod as_root {
     }
 
     #[test]
-    fn a_helper_does_not_hear_the_orders_of_others() {
+    fn helper_does_not_receive_orders_of_others() {
         let nursery = nursery::start(false).unwrap();
         let (mut executor, _report) = ordered(&nursery, &order("site.example", 443));
         // It has answered, so it is there.

@@ -221,7 +221,7 @@ fn each_daemon_can_be_restarted_by_name_while_turns_go_on() {
 }
 
 #[test]
-fn a_call_whose_sandboxd_dies_is_told_as_interrupted_and_not_run_again() {
+fn call_whose_sandboxd_dies_is_interrupted_and_not_repeated() {
     let set = Instance::start();
     // What `re` searches for seconds: the kill meets the call in the middle, on any machine.
     std::fs::write(set.workspace("endless.txt"), format!("{}b\n", "a".repeat(60))).unwrap();

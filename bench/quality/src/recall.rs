@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_are_told_by_category_and_over_all_questions() {
+    fn means_are_reported_by_category_and_overall() {
         let mut quality = Quality::default();
         quality.add("1", [1.0; 5]);
         quality.add("1", [0.0; 5]);

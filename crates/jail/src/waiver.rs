@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_layer_that_nobody_waived_stops_the_start() {
+    fn missing_layer_without_waiver_stops_the_start() {
         let waivers = Waivers::from_names(&["seccomp"]).unwrap();
         let lacking = Some("ENOSYS".to_owned());
         assert!(matches!(

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_in_an_address_is_hidden_and_two_of_them_are_told_apart() {
+    fn token_in_address_is_hidden_and_two_are_distinguished() {
         let (one, other) = (en("https://h.example/?token=abcdef"), en("https://h.example/?token=abcdeg"));
         assert!(one.contains("token=***") && !one.contains("abcdef"), "{one}");
         assert_ne!(one, other);

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_firing_that_goes_on_is_let_go_on() {
+    fn firing_under_way_is_left_running() {
         run(async {
             let (stage, (_folder, hooks)) = (Stage::new(), hooks());
             let Firing::Opened(turn) = hooks.fire(&stage.door, "post", "one", b"x").await.unwrap() else { panic!() };

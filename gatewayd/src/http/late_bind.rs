@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_place_that_somebody_has_is_taken_once_it_is_free() {
+    async fn occupied_address_is_bound_once_it_is_free() {
         let theirs = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = theirs.local_addr().unwrap();
         let mut place = PendingBind::new(address).unwrap();

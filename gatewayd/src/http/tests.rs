@@ -126,7 +126,7 @@ fn slowly_sent_request_head_times_out_as_well() {
 }
 
 #[test]
-fn a_client_that_reads_nothing_is_let_go_and_its_turn_goes_on() {
+fn client_that_reads_nothing_is_dropped_and_its_turn_continues() {
     run(async {
         let scene = Scene::new();
         let mut stream = scene.connect(256);
@@ -174,7 +174,7 @@ fn identified_connection_is_never_evicted() {
 }
 
 #[test]
-fn a_client_asks_so_often_in_a_minute_and_others_are_not_kept_by_it() {
+fn rate_limit_of_one_client_does_not_delay_others() {
     run(async {
         let scene = Scene::new();
         // The first, with which nobody knew him yet, counts for all together.
@@ -221,7 +221,7 @@ fn a_guest_has_as_many_streams_as_the_limit_and_the_owner_more() {
 }
 
 #[test]
-fn tokens_that_nobody_knows_are_asked_about_so_often_and_known_ones_go_on() {
+fn unknown_tokens_are_rate_limited_and_known_ones_continue() {
     run(async {
         let scene = Scene::new();
         assert!(scene.get("/v1/status", 1).await.starts_with("HTTP/1.1 200"));

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_door_takes_back_by_itself_and_no_planner_hears_of_it() {
+    fn door_undoes_by_itself_without_the_planner() {
         run(async {
             let stage = Stage::new();
             let mut person = stage.person(1000);

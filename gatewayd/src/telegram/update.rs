@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_known_by_its_number_and_kept_under_a_name_that_leads_nowhere() {
+    fn sent_file_is_stored_under_a_harmless_name() {
         let of = |message: Value| match one(json!({"update_id": 1, "message": message})) {
             Kind::Message(message) => (message.file, message.text, message.attached),
             other @ (Kind::Press(_) | Kind::Other) => panic!("{other:?}"),

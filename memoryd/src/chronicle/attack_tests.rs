@@ -257,7 +257,7 @@ fn a_line_in_the_wrong_day_is_noticed() {
 }
 
 #[test]
-fn findings_are_counted_beyond_those_that_are_told() {
+fn findings_are_counted_beyond_those_listed() {
     let bench = clean(100);
     let lines: Vec<String> = bench.lines().iter().map(|line| line.replace("owner", "guest")).collect();
     bench.write_lines(&lines);

@@ -132,7 +132,7 @@ fn witnesses_that_disagree_are_a_finding_and_do_not_stop_everything() {
 }
 
 #[test]
-fn an_honest_memory_proves_itself_and_tells_its_head() {
+fn honest_memory_proves_itself_and_reports_its_head() {
     let instance = Instance::new();
     let mut memory = instance.open();
     let first = memory.anchored(&Anchored { seq: 0, hash: GENESIS, whole: false, closed: false }).unwrap();

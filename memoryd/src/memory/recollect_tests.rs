@@ -94,7 +94,7 @@ fn a_guest_is_shown_and_finds_nothing_of_the_owner() {
 }
 
 #[test]
-fn the_owner_finds_a_turn_and_is_told_why_and_where_it_stands() {
+fn owner_finds_a_turn_with_its_reason_and_place() {
     let (_instance, mut memory) = lived();
     let found = search(&mut memory, PEER, "Who mended the valve?");
     let best = &found[0];

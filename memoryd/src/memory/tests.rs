@@ -84,7 +84,7 @@ fn every_line_of_a_turn_names_its_turn_its_teller_and_its_cause() {
 }
 
 #[test]
-fn nothing_is_decided_that_nobody_asked_for_or_for_somebody_else() {
+fn unasked_and_foreign_calls_are_not_decided() {
     let instance = Instance::new();
     let mut memory = instance.open();
     let policyd = teller(RoleName::Policyd);

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_success_is_told_even_after_a_failure() {
+    fn last_success_is_reported_after_a_failure() {
         let records = [started(1, "a", &[]), ended(1, true), started(2, "b", &[1]), ended(2, false)];
         assert_eq!(last_success(&records), Some(id("a")));
         assert_eq!(last_success(&records[2..]), None);

@@ -67,7 +67,7 @@ fn a_peer_who_talks_without_end_has_bounded_messages_summaries_and_tasks() {
 }
 
 #[test]
-fn the_files_are_what_they_were_last_said_to_be_also_after_a_restart() {
+fn last_signed_files_hold_after_a_restart() {
     let (dir, mut medium) = medium();
     let files = |digest: &str| Entry::Files(vec![("SOUL.md".to_owned(), digest.to_owned())]);
     medium.apply(&[files("one")], 1).unwrap();

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_entries_are_looked_at_and_so_many_places_told() {
+    fn listing_is_bounded_in_entries_and_places() {
         let folder = tempfile::tempdir().unwrap();
         for n in 0..=MAX_FOUND {
             let below = folder.path().join(format!("f{n}"));

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_watch_tells_of_a_change_however_it_is_made_and_is_quiet_otherwise() {
+    fn watch_reports_every_change_and_nothing_else() {
         let (dir, workspace) = workspace();
         let moved = || {
             let mut fds =

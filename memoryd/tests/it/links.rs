@@ -155,7 +155,7 @@ fn call(
 }
 
 #[test]
-fn a_turn_told_by_all_its_witnesses_is_recorded_derived_and_verified() {
+fn turn_reported_by_all_witnesses_is_recorded_and_verified() {
     let mut running = Running::start(none);
     let mut door = running.connect::<DoorMemoryd>();
     let mut planner = running.connect::<PlannerMemoryd>();

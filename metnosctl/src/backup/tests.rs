@@ -67,7 +67,7 @@ fn backup_copies_nothing_outside_the_instance_through_links() {
 }
 
 #[test]
-fn a_list_cannot_make_a_file_that_runs_as_somebody_else() {
+fn backup_list_cannot_create_setuid_file() {
     let entry =
         |mode, folder| Entry { path: "a".to_owned(), bytes: 0, mode, uid: 0, gid: 0, sha256: String::new(), folder };
     assert_eq!(allowed_mode(&entry(0o7755, false)), 0o755);

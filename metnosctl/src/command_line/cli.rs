@@ -810,7 +810,7 @@ mod tests {
     }
 
     #[test]
-    fn every_daemon_and_nobody_else_can_be_restarted() {
+    fn only_daemons_can_be_restarted() {
         for role in RoleName::daemons() {
             let cli = parse(&["daemon", "restart", role.text()]).unwrap();
             assert!(matches!(cli.command, Command::Daemon(DaemonCommand::Restart { name }) if name == role));

@@ -244,7 +244,7 @@ mod tests {
     use crate::error::Exit;
 
     #[test]
-    fn no_instance_and_a_stopped_one_are_told_apart_and_both_are_unreachable() {
+    fn missing_and_stopped_instance_are_distinguished() {
         let dir = tempfile::tempdir().unwrap();
         let none = Instance::at(&dir.path().join("none")).unwrap();
         let error = Connection::to(&none).unwrap_err();

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn each_difference_is_told_at_its_place_and_nothing_else() {
+    fn each_difference_is_reported_at_its_place_only() {
         let before = json!({"limits": {"wall_s": 2, "cpu_s": 2}, "mounts": ["a", "b"], "old": 1});
         let now = json!({"limits": {"wall_s": 3, "cpu_s": 2}, "mounts": ["b", "c"], "new": 2});
         let expected = vec![
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_told_in_words_a_person_understands() {
+    fn plan_is_described_in_plain_words() {
         let plan = json!({
             "argv": ["/usr/bin/python3.11"], "tmp": {"bytes": 16 << 20}, "modes": ["warm", "execed"],
             "limits": {"wall_s": 2, "cpu_s": 1, "address_bytes": 64 << 20, "output_bytes": 4 << 20, "processes": 16, "open_files": 64},

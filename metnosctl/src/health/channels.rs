@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_that_does_not_hear_is_a_problem_with_a_remedy() {
+    fn channel_that_does_not_listen_is_a_problem_with_remedy() {
         for (http, telegram) in [("off", ""), ("127.0.0.1:42618", "@bot hears"), ("[::1]:1", "hears")] {
             assert!(of_report(&report(http, telegram)).iter().all(|one| one.ok && one.remedy.is_empty()), "{http}");
         }

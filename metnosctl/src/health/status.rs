@@ -778,7 +778,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_has_the_same_keys_whoever_is_away() {
+    fn document_has_the_same_keys_when_daemons_are_away() {
         let keys = |whole: &FullStatus| {
             let mut keys: Vec<String> = value(whole).as_object().unwrap().keys().cloned().collect();
             keys.sort();

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_for_the_terminal_is_told_from_a_path_and_from_words() {
+    fn terminal_command_is_distinguished_from_path_and_words() {
         assert!(["/quit", "/hlep", "/status"].into_iter().all(is_command));
         assert!(
             ["/", "/etc/passwd", "/Users", "read /tmp", "/1", "/quit now"].into_iter().all(|word| !is_command(word))

@@ -122,7 +122,7 @@ fn lifting_quarantine_shows_changes_first_and_needs_their_digest() {
 }
 
 #[test]
-fn a_selftest_tells_what_was_not_stopped_and_fails_for_it_alone() {
+fn selftest_reports_and_fails_only_for_what_was_not_stopped() {
     let scene = Scene::running(Plan { daemons: lines(), ..Plan::default() });
     let all = scene.ctl(&["sandbox", "selftest"]);
     assert!(all.code == Some(1) && all.out.contains("1 of 2 tries"), "{all:?}");
@@ -206,7 +206,7 @@ fn nothing_is_running_means_three_for_every_command_and_nought_for_down() {
 }
 
 #[test]
-fn a_stranger_hears_that_he_is_one() {
+fn stranger_learns_that_he_is_unknown() {
     let refusal =
         Refusal::new(RefusalCode::Denied, "supervisor.owner", "this instance belongs to uid 1000, and uid 7 asks");
     let scene = Scene::running(Plan { shut: Some(refusal), ..Plan::default() });
@@ -350,7 +350,7 @@ fn up_touches_nothing_in_a_directory_with_other_things() {
 }
 
 #[test]
-fn a_reader_that_leaves_ends_the_program_without_a_word() {
+fn closed_pipe_ends_the_program_silently() {
     let scene = well();
     let mut child = scene.command(&["status"]).spawn().unwrap();
     drop(child.stdout.take());

@@ -40,7 +40,7 @@ fn a_denied_turn_exits_with_one_and_says_why_on_standard_error() {
 }
 
 #[test]
-fn a_program_hears_the_turn_as_one_document_a_line() {
+fn program_receives_the_turn_as_one_document_a_line() {
     let scene = Scene::running(saying(&["a", "b"], TurnEnd::Unsuccessful, "no such file"));
     let ran = scene.ctl(&["--json", "ask", "x"]);
     let events = ran.json_lines();
@@ -109,7 +109,7 @@ fn arguments_arrive_as_the_schema_wants_them() {
 }
 
 #[test]
-fn wrong_usage_reaches_nobody() {
+fn wrong_usage_reaches_no_daemon() {
     let scene = Scene::running(Plan::default());
     for words in
         [&["run", "x", "novalue"][..], &["run", "x", "--args", "[]"], &["run", "x", "a=1", "a=2"], &["ask", " "]]

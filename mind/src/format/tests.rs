@@ -147,7 +147,7 @@ fn more_than_a_reply_may_be_is_cut_off() {
 }
 
 #[test]
-fn calls_without_numbers_or_ids_are_told_apart() {
+fn calls_without_numbers_or_ids_are_distinguished() {
     let text = concat!(
         "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"\",\"function\":{\"name\":\"a\",\"arguments\":{}}}]}}]}\n\n",
         "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"name\":\"b\",\"arguments\":\"\"}}]},\"finish_reason\":\"stop\"}]}\n\n",
@@ -189,7 +189,7 @@ fn asked() -> RequestOptions<'static> {
 }
 
 #[test]
-fn a_prompt_is_said_in_anthropics_words() {
+fn prompt_is_encoded_for_anthropic() {
     let body = request(Dialect::Anthropic, &prompt(), asked());
     assert_eq!(body["system"][0]["cache_control"]["type"], "ephemeral");
     assert!(body["system"][1].get("cache_control").is_none());
@@ -212,7 +212,7 @@ fn a_prompt_is_said_in_anthropics_words() {
 }
 
 #[test]
-fn a_prompt_is_said_in_openais_and_ollamas_words() {
+fn prompt_is_encoded_for_openai_and_ollama() {
     let body = request(Dialect::OpenAi, &prompt(), asked());
     assert_eq!(body["messages"][0]["content"], "be good\n\nsix files");
     assert_eq!((&body["max_tokens"], &body["stream_options"]["include_usage"]), (&json!(7), &json!(true)));

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_lane_that_is_full_makes_nobody_else_wait_and_its_queue_has_an_end() {
+    async fn full_lane_delays_no_other_and_its_queue_is_bounded() {
         assert_eq!(Lane::ALL.into_iter().map(Lane::places).sum::<usize>(), 160);
         let places = Arc::new(FairQueue::of_one(2));
         let mut taken = vec![places.take(Lane::Planner).await.unwrap(), places.take(Lane::Planner).await.unwrap()];

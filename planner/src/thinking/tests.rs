@@ -263,7 +263,7 @@ fn a_small_result_is_shown_at_once_when_reading_it_changes_nothing() {
 }
 
 #[test]
-fn a_refusal_is_told_once_and_the_same_again_ends_the_turn() {
+fn repeated_refused_call_ends_the_turn() {
     let fates = [("fs_read", Fate::Denied("that path is forbidden"))];
     let went = live(begin(true), script(vec![calls(&[read("/etc/shadow")])]), &fates);
     assert!(went.told().contains("that path is forbidden"));
@@ -462,7 +462,7 @@ fn denied_call_is_reported_and_not_repeated() {
 }
 
 #[test]
-fn a_turn_that_cannot_be_put_aside_goes_on_without_what_waits() {
+fn turn_that_cannot_be_suspended_continues_without_waiting_calls() {
     let mut turn = suspended().suspended.unwrap();
     let asks = turn.on(Event::NotSuspended);
     let went = on_funded(turn, asks);

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_told_of_arguments_and_of_nothing_that_is_only_checked() {
+    fn model_sees_arguments_but_no_validation_only_keywords() {
         let input = json!({
             "$ref": "#/definitions/Input",
             "definitions": {

@@ -53,7 +53,7 @@ fn a_chain_runs_by_reference_and_only_its_last_result_is_released() {
 }
 
 #[test]
-fn several_texts_are_told_apart() {
+fn several_texts_are_distinguished() {
     run(async {
         let mut stage = Stage::new(&[("fs_read", file("x"))]);
         let (text, _, done) = stage.ask("read notes/a.md and notes/b.md").await;
@@ -86,7 +86,7 @@ fn a_denied_call_is_asked_once_though_the_words_ask_twice() {
 }
 
 #[test]
-fn an_error_is_told_and_what_depends_on_it_does_not_run() {
+fn error_is_reported_and_dependent_calls_do_not_run() {
     run(async {
         let mut stage = Stage::new(&[("fs_read", Fate::Error("notes/x.md does not exist")), ("text_stats", stats())]);
         let (text, _, done) = stage.ask("how many words are in notes/x.md").await;
@@ -97,7 +97,7 @@ fn an_error_is_told_and_what_depends_on_it_does_not_run() {
 }
 
 #[test]
-fn a_run_without_a_result_is_told_without_a_release() {
+fn run_without_result_is_reported_without_release() {
     run(async {
         let mut stage = Stage::new(&[("fs_read", Fate::Ends(Outcome::Timeout))]);
         let (_, _, done) = stage.ask("read notes/x.md").await;

@@ -87,7 +87,7 @@ fn text_is_passed_on_before_the_thought_has_ended_and_never_twice() {
 }
 
 #[test]
-fn pieces_that_the_reply_does_not_bear_out_are_not_told_again() {
+fn pieces_missing_from_the_reply_are_not_repeated() {
     run(async {
         let mut stage = Stage::thinking(&[], vec![ScriptedThought::Lies(vec!["one"], "something else")]);
         until(|| !stage.script.asked("health").is_empty()).await;
@@ -121,7 +121,7 @@ fn refusing_garbled_or_lost_mind_ends_turn_with_a_sentence() {
 }
 
 #[test]
-fn a_refused_call_is_told_to_the_model_and_the_turn_goes_on() {
+fn refused_call_is_reported_to_the_model_and_the_turn_continues() {
     run(async {
         let thoughts =
             vec![ScriptedThought::Says(vec![], vec![("fs_read", json!({"path": "/etc/shadow"}))]), says("I may not.")];
@@ -155,7 +155,7 @@ fn independent_calls_run_in_parallel_and_plan_runs_without_new_thought() {
 }
 
 #[test]
-fn a_thought_that_does_not_end_is_broken_off_in_time_and_mind_hears_of_it() {
+fn endless_thought_is_stopped_in_time_and_mind_is_notified() {
     run(async {
         let mut stage = Stage::thinking(&[], vec![ScriptedThought::Hangs]);
         until(|| !stage.script.asked("health").is_empty()).await;

@@ -100,7 +100,7 @@ fn a_turn_ends_when_no_door_comes_in_time_and_one_of_a_terminal_at_once() {
 }
 
 #[test]
-fn a_turn_that_waits_is_told_whole_by_a_planner_that_was_started_anew() {
+fn waiting_turn_is_replayed_whole_by_a_restarted_planner() {
     run(async {
         let thoughts = vec![
             ScriptedThought::Says(vec!["I tidy up. "], vec![("fs_read", json!({"path": "notes/a.md"}))]),

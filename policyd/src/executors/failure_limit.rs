@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_third_within_a_day_sets_it_aside_and_a_slower_one_does_not() {
+    fn third_failure_within_a_day_quarantines_executor() {
         let mut strikes = FailureLimit::default();
         assert!(!strikes.strike(&id("1.0.0"), 0) && !strikes.strike(&id("1.0.0"), 1));
         assert!(strikes.clone().strike(&id("1.0.0"), WITHIN_MS - 1));

@@ -63,7 +63,7 @@ fn quarantine_is_not_left_and_no_older_version_steps_in() {
 }
 
 #[test]
-fn a_staged_version_does_not_push_a_signed_one_aside() {
+fn staged_version_does_not_displace_a_signed_one() {
     let mut registry = Registry::new(vec![row("1.0.0", RowState::Active)]);
     registry.stand(&id("1.0.0"), Standing::Active(signed()));
     registry.stand(&id("9.0.0"), Standing::Staged("nobody approved it".into()));
@@ -197,7 +197,7 @@ fn a_full_listing_fits_a_frame() {
 }
 
 #[test]
-fn showing_an_executor_tells_what_was_signed() {
+fn executor_show_reports_what_was_signed() {
     let mut registry = Registry::new(vec![row("1.0.0", RowState::Active)]);
     registry.stand(&id("1.0.0"), Standing::Active(signed()));
     let shown = registry.show("fs_read").unwrap();

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_listed_or_not_there_is_told_apart() {
+    fn unlisted_and_missing_folders_are_distinguished() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("a")).unwrap();
         let folders = folders(folder.path());

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn stored_proposal_without_the_time_it_was_told_was_not_told() {
+    fn stored_proposal_without_notice_time_was_not_announced() {
         let older = STORED.replace(r#""told_ms":0,"#, "");
         assert_eq!(Kept::parse(&older).unwrap().told_ms, 0);
         for needed in [r#""way":"digest","#, r#""urgency":0.6,"#, r#""id":"p1","#] {

@@ -164,7 +164,7 @@ fn altered_chronicle_stops_decisions_until_it_matches_signed_head() {
 }
 
 #[test]
-fn a_memoryd_that_tells_of_another_past_is_believed_no_more() {
+fn memoryd_with_a_rewritten_past_is_rejected() {
     // Another line where one was signed; and, asked for what was signed, one that knows no more than what was before.
     for (lie, answer) in [(head(70, 9), head(70, 2)), (head(69, 9), head(69, 9))] {
         let folder = tempfile::tempdir().unwrap();

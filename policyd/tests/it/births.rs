@@ -36,7 +36,7 @@ fn first_start(folder: &Path) -> (Vec<String>, Vec<FakeExecutor>) {
 }
 
 #[test]
-fn a_seed_is_tested_signed_installed_and_told_in_this_order() {
+fn seed_is_tested_signed_installed_and_recorded_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let (took, pool) = first_start(folder.path());
     assert_eq!(took, ["trust", "pool", "birth fs_read", "install fs_read", "born fs_read"]);
@@ -150,7 +150,7 @@ fn a_birth_that_memoryd_did_not_survive_is_finished_when_it_is_back() {
 }
 
 #[test]
-fn a_birth_that_nobody_survived_is_finished_at_the_next_start() {
+fn interrupted_birth_is_finished_at_the_next_start() {
     let folder = tempfile::tempdir().unwrap();
     let pool = run(async {
         let world = World::new(folder.path(), vec![reader()], &[&reader()]);
@@ -412,7 +412,7 @@ fn undelivered_notice_reaches_next_door_once_after_restart() {
 }
 
 #[test]
-fn a_loss_that_memoryd_did_not_hear_of_is_told_to_the_next_one() {
+fn unrecorded_loss_is_reported_to_the_next_memoryd() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::usual(folder.path()).await;
@@ -443,7 +443,7 @@ fn a_pool_that_cannot_be_compared_lets_nothing_be_called() {
 }
 
 #[test]
-fn an_executor_set_aside_in_the_middle_of_its_birth_is_never_callable() {
+fn executor_quarantined_during_birth_is_never_callable() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::new(folder.path(), vec![reader()], &[&reader()]);

@@ -78,7 +78,7 @@ fn call_refused_by_sandboxd_counts_as_not_run() {
 }
 
 #[test]
-fn a_refusal_tells_no_value_that_was_not_released() {
+fn refusal_reveals_no_unreleased_value() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::usual(folder.path()).await;
@@ -98,7 +98,7 @@ fn a_refusal_tells_no_value_that_was_not_released() {
 }
 
 #[test]
-fn notes_about_nobody_change_nothing_and_are_recorded_a_few_times() {
+fn notes_of_unknown_turns_change_nothing_and_are_recorded() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::usual(folder.path()).await;

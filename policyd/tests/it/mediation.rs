@@ -124,7 +124,7 @@ fn reading_a_result_raises_the_label_of_the_context_for_good() {
 }
 
 #[test]
-fn an_intent_counts_once_and_only_for_what_was_said() {
+fn intent_counts_once_and_only_for_registered_words() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::usual(folder.path()).await;
@@ -165,7 +165,7 @@ fn a_number_used_twice_closes_the_channel_and_is_recorded() {
 }
 
 #[test]
-fn a_long_run_holds_up_nobody_and_too_many_at_once_are_refused() {
+fn long_run_delays_no_other_and_too_many_at_once_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::usual(folder.path()).await;

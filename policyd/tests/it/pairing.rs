@@ -131,7 +131,7 @@ fn five_wrong_codes_lock_out_and_void() {
 }
 
 #[test]
-fn codes_are_told_once_a_minute_and_void_after_ten_and_after_a_restart() {
+fn codes_are_sent_once_a_minute_and_expire_after_ten() {
     let folder = tempfile::tempdir().unwrap();
     let second = run(async {
         let world = World::usual(folder.path()).await;

@@ -108,7 +108,7 @@ fn proposal_against_a_law_is_blocked_and_registered_without_judge() {
 }
 
 #[test]
-fn the_brake_falls_with_what_was_said_and_recovers_with_time() {
+fn brake_falls_with_each_proposal_and_recovers_with_time() {
     run(async {
         let folder = tempfile::tempdir().unwrap();
         let world = house(folder.path()).await;
@@ -160,7 +160,7 @@ fn answers_and_silence_teach_the_weights_and_survive_a_restart() {
 }
 
 #[test]
-fn a_malformed_telos_leaves_the_last_good_one_in_force_and_is_said_once() {
+fn malformed_telos_keeps_the_last_good_one_and_is_reported_once() {
     run(async {
         let folder = tempfile::tempdir().unwrap();
         let world = house(folder.path()).await;

@@ -244,7 +244,7 @@ fn over_the_channel_counts_only_who_asked_and_nothing_that_lasts() {
 }
 
 #[test]
-fn the_door_hears_of_a_card_from_policyd_and_of_what_became_of_it() {
+fn door_receives_cards_and_their_outcome_from_policyd() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         use metnos_proto::edges::door_policyd::Note;

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_that_cannot_be_told_is_refused() {
+    fn unrenderable_sentence_is_refused() {
         let answer =
             |done: &str| Answer { en: Wording { done: done.into(), ..Wording::default() }, ..Answer::default() };
         assert!(answer("Added {content} to {path}.").validate().is_ok() && Answer::default().validate().is_ok());

@@ -97,7 +97,7 @@ fn effects_that_are_silent_are_the_worst() {
 }
 
 #[test]
-fn a_field_nobody_knows_is_refused() {
+fn unknown_field_is_refused() {
     for (from, to) in [
         ("name = ", "colour = 1\nname = "),
         ("idempotent = true", "idempotent = true\nmaybe = 1"),
@@ -452,7 +452,7 @@ fn ordinary_owner_paths_are_not_closed() {
 }
 
 #[test]
-fn a_path_below_the_workspace_is_told_from_one_that_leaves_it() {
+fn path_below_workspace_is_distinguished_from_escaping_one() {
     let within = |path: &str| forbidden::within_workspace(path, &places());
     assert_eq!(within("./notes//a.md").as_deref(), Some("notes/a.md"));
     assert_eq!(within("notes/../a.md").as_deref(), Some("a.md"));

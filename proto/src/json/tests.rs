@@ -78,7 +78,7 @@ fn ambiguous_json_is_refused() {
 }
 
 #[test]
-fn an_object_is_told_from_other_values() {
+fn object_is_distinguished_from_other_values() {
     assert!(parse_object(b"{}", LIMITS).unwrap().is_empty());
     assert_eq!(parse_object(b"[]", LIMITS), Err(JsonError::NotAnObject { found: "array" }));
 }

@@ -150,7 +150,7 @@ fn a_breach_of_protocol_closes_the_link_without_an_answer() {
 }
 
 #[test]
-fn a_client_tells_of_a_lying_answerer_and_takes_a_fresh_end() {
+fn client_reports_lying_answerer_and_takes_a_fresh_end() {
     use std::os::fd::AsFd;
     on_tokio(async {
         let (asker, liar) = edge::pair::<DoorPlanner>(1, None).unwrap();

@@ -47,7 +47,7 @@ fn program_runner_may_execute_only_listed_programs_and_loader() {
 }
 
 #[test]
-fn an_older_kernel_is_told_only_what_it_knows() {
+fn older_kernel_receives_only_rights_it_knows() {
     let bytes = of_plan(&reader(), &filter(), Some(2), &[WORKSPACE]);
     let order = Order::read(&bytes).unwrap();
     assert_eq!((order.handled_ports, order.scopes), (0, 0));

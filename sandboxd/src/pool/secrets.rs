@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_that_tells_one_is_withheld_with_everything_else_that_was_said() {
+    fn result_containing_a_secret_is_withheld_with_all_output() {
         let secrets = Secrets::read(sealed(&json!({"a": "line one\nline \"two\""})), &names(&["a"])).unwrap();
         let finished = |result: &str, detail: &str| Finished {
             outcome: Outcome::Ok,

@@ -7,7 +7,7 @@ use metnos_proto::msg::sandboxd::{Birth, Canaries, Install, Kill, SandboxStatus,
 use serde_json::{Value, json};
 
 #[test]
-fn the_owner_looking_at_a_changed_executor_sets_it_aside_as_well() {
+fn changed_executor_is_quarantined_when_owner_verifies_it() {
     run(async {
         let pool = PoolOnDisk::new();
         let (id, digests) = pool.signed("fs_read");

@@ -247,7 +247,7 @@ fn a_whole_folder_of_another_executor_in_its_place_is_not_it() {
 }
 
 #[test]
-fn looking_at_what_was_verified_and_has_changed_sets_it_aside_once() {
+fn changed_executor_is_quarantined_once_when_listed() {
     let pool = PoolOnDisk::new();
     let (id, _) = pool.signed("fs_read");
     let mut registry = pool.trusting();

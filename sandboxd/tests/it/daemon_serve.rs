@@ -86,7 +86,7 @@ fn without_a_record_of_the_end_there_is_no_result() {
 }
 
 #[test]
-fn an_end_is_told_again_to_a_memoryd_that_was_started_anew_in_the_middle() {
+fn end_of_run_is_reported_again_to_restarted_memoryd() {
     run(async {
         let pool = PoolOnDisk::new();
         let (id, digests) = pool.signed("fs_read");

@@ -236,7 +236,7 @@ fn the_configuration_is_read_to_its_limit_and_never_through_a_link() {
 }
 
 #[test]
-fn a_large_log_is_put_aside_and_a_link_is_no_log() {
+fn large_log_is_rotated_and_link_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("supervisor.log");
     std::fs::write(&log, "old\n").unwrap();

@@ -146,7 +146,7 @@ fn all_daemons_together_make_each_edge_once() {
 }
 
 #[test]
-fn a_broken_channel_waits_for_its_pause_whoever_else_arrives() {
+fn broken_channel_waits_for_its_pause_when_others_arrive() {
     let mut broker = Broker::default();
     let _ = broker.arrived(&[RoleName::Planner, RoleName::Policyd]);
     broker.broken(EdgeId::PlannerPolicyd);

@@ -145,7 +145,7 @@ fn bench_route_ranks_inline_or_catalogue_tools_and_learns_history() {
 }
 
 #[test]
-fn a_file_that_is_none_is_told_by_its_line_and_a_missing_one_by_its_name() {
+fn malformed_file_is_named_by_line_and_missing_one_by_name() {
     let scratch = open_folder("metnos-bench-test-");
     let file = scratch.path().join("broken.jsonl");
     std::fs::write(&file, "\n{\"turns\": 3}\n").unwrap();

@@ -52,7 +52,7 @@ fn a_stopped_instance_starts_again_and_remembers() {
 }
 
 #[test]
-fn a_second_start_in_the_same_directory_disturbs_nobody() {
+fn second_start_in_same_directory_disturbs_no_daemon() {
     let set = Instance::start();
     let before = set.pids();
     for words in [&["up"][..], &["up", "--detach"]] {
@@ -179,7 +179,7 @@ mod as_root {
     }
 
     #[test]
-    fn the_files_belong_to_who_needs_them_and_to_nobody_else() {
+    fn files_belong_only_to_those_who_need_them() {
         let set = Plan::new().as_root().start();
         let pids = set.pids();
         let uid_of = |name: &str| Status::of(pids[name]).unwrap().ids("Uid")[0];

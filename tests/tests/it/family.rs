@@ -90,7 +90,7 @@ fn supervised_guest_writes_shared_files_and_undoes_his_own_act() {
 }
 
 #[test]
-fn times_are_told_on_the_clock_of_the_house_by_a_place_alone() {
+fn times_are_shown_on_the_instance_clock() {
     let set = Instance::start();
     set.is_grown();
     std::fs::write(set.workspace("USER.md"), "# User\n\n- Time zone: Kiritimati\n").unwrap();

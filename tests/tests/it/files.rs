@@ -120,7 +120,7 @@ fn a_download_that_breaks_in_the_middle_begins_anew() {
 }
 
 #[test]
-fn a_slow_download_holds_up_nobody_else() {
+fn slow_download_delays_no_other_sender() {
     let (set, server) = with_people();
     let slow = noise(2 * MIB, 4);
     server.fail("file", Fault::HalfThenRest);

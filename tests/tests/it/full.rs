@@ -164,12 +164,12 @@ fn pid(number: u32) -> rustix::process::Pid {
 }
 
 #[test]
-fn a_full_disk_ends_nobody_is_named_and_is_over_when_there_is_room() {
+fn full_disk_ends_no_daemon_is_reported_and_recovers() {
     fills_up(Kind::Memory);
 }
 
 #[test]
-fn a_full_ext4_ends_nobody_is_named_and_is_over_when_there_is_room() {
+fn full_ext4_ends_no_daemon_is_reported_and_recovers() {
     fills_up(Kind::Ext4);
 }
 

@@ -324,7 +324,7 @@ mod as_root {
     }
 
     #[test]
-    fn a_refusal_tells_a_guest_nothing_of_what_is_there() {
+    fn refusal_reveals_no_existing_file_to_a_guest() {
         let model = obliging();
         let set = house(&model, "");
         plant(&set);

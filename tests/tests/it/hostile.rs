@@ -168,7 +168,7 @@ mod a_planner {
     }
 
     #[test]
-    fn cannot_freeze_words_that_were_never_said_nor_an_intent_too_late() {
+    fn cannot_freeze_unregistered_words_nor_a_late_intent() {
         let set = planner();
         let (steps, _) = attack(&set, "invented-literal");
         assert_eq!(steps, ["frozen 0 ignored 1"]);
@@ -196,7 +196,7 @@ mod a_planner {
     }
 
     #[test]
-    fn cannot_put_aside_or_take_up_anothers_turn_or_more_than_is_kept() {
+    fn cannot_suspend_or_resume_anothers_turn_or_too_much() {
         let set = planner();
         for what in ["suspend-foreign", "suspend-much", "take-up-foreign", "take-up-nothing", "asked-foreign"] {
             let (steps, _) = attack(&set, what);
@@ -242,7 +242,7 @@ mod a_door {
     use super::*;
 
     #[test]
-    fn makes_nobody_an_owner_by_inventing_names() {
+    fn invented_name_makes_no_sender_an_owner() {
         let set = with(RoleName::Gatewayd);
         let (steps, _) = attack(&set, "invented-senders");
         assert_eq!(steps.len(), 10, "{steps:?}");
@@ -324,7 +324,7 @@ mod a_syntd {
     use super::*;
 
     #[test]
-    fn can_ask_as_often_as_it_likes_and_nobody_else_waits_for_it() {
+    fn flood_of_asks_delays_no_other_asker() {
         let set = with(RoleName::Syntd);
         let lines = set.chronicle().len();
         for _ in 0..5 {

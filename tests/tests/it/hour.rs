@@ -84,7 +84,7 @@ fn a_card_that_is_declined_is_left_at_that_and_nothing_was_denied_before() {
 }
 
 #[test]
-fn a_chat_client_is_told_which_card_waits_and_how_it_is_answered() {
+fn chat_client_learns_which_card_waits_and_how_to_answer() {
     let set = Plan::new().config(&format!("{DEAR}[http]\nlisten = \"127.0.0.1:0\"\n")).start();
     set.is_grown();
     let web = Web::of(&set).paired(&set, "owner");
@@ -100,7 +100,7 @@ fn a_chat_client_is_told_which_card_waits_and_how_it_is_answered() {
 }
 
 #[test]
-fn a_port_that_somebody_has_is_told_of_and_taken_once_it_is_free() {
+fn occupied_port_is_reported_and_bound_once_it_is_free() {
     let theirs = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = theirs.local_addr().unwrap().to_string();
     let set = Plan::new().config(&format!("[http]\nlisten = \"{address}\"\n")).start();
@@ -116,7 +116,7 @@ fn a_port_that_somebody_has_is_told_of_and_taken_once_it_is_free() {
 }
 
 #[test]
-fn a_token_that_telegram_refuses_is_told_of_and_tried_again() {
+fn token_refused_by_telegram_is_reported_and_retried() {
     let server = Emulator::start();
     let set = Plan::new().config(&server.config()).start();
     set.is_grown();

@@ -36,7 +36,7 @@ fn all(web: &Web, path: &str, key: &str, limit: u32) -> Vec<Value> {
 }
 
 #[test]
-fn the_owner_pages_through_the_house_and_every_line_is_there_once() {
+fn owner_pages_through_views_and_sees_every_line_once() {
     let (set, web) = start();
     let owner = web.paired(&set, "owner");
     for words in ["read notes/welcome.md", "how many words are in notes/welcome.md"] {

@@ -83,7 +83,7 @@ fn oversized_or_malformed_requests_are_refused_and_door_keeps_serving() {
 }
 
 #[test]
-fn a_body_whose_length_is_told_twice_is_no_request_and_opens_no_turn() {
+fn body_with_two_lengths_is_rejected_and_opens_no_turn() {
     let (set, web) = start();
     let owner = web.paired(&set, "owner");
     let body = json!({"text": "hello"}).to_string();
@@ -143,7 +143,7 @@ fn a_head_that_two_readers_would_read_differently_is_not_served() {
 }
 
 #[test]
-fn clients_that_stall_keep_nobody_out() {
+fn stalled_clients_keep_no_other_out() {
     let (set, web) = start();
     let owner = web.paired(&set, "owner");
     // More than may wait unheard, each with half a head: the oldest give way.

@@ -134,7 +134,7 @@ fn memoryd_closes_on_every_lie_and_lives() {
 }
 
 #[test]
-fn a_daemon_that_is_told_to_be_another_does_not_start() {
+fn daemon_ordered_to_be_another_does_not_start() {
     let set = stopped();
     let mut solo = Solo::spawn(&Setup {
         binary: Build::Shipped.binary(binary_of(RoleName::Mind)),

@@ -300,7 +300,7 @@ fn suspended_turn_resumes_after_approval_and_daemon_restarts() {
 }
 
 #[test]
-fn model_naming_executor_not_for_planners_is_told_so() {
+fn model_learns_that_an_executor_is_not_for_planners() {
     let restore = json!({ "of": "01M8", "path": "notes/welcome.md", "keep": "01M8" });
     let replies = vec![Reply::Calls(vec![("fs_restore", restore)]), Reply::Says("That is not for me to do.")];
     let server = server(openai, replies);

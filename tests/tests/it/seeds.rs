@@ -152,7 +152,7 @@ fn files_are_found_by_name_size_and_time_and_words_by_line() {
 }
 
 #[test]
-fn values_are_found_in_json_and_rows_in_csv_and_the_clock_tells_a_place() {
+fn values_are_found_in_json_rows_in_csv_and_zones_by_clock() {
     let set = Instance::start();
     let text = r#"{"items": [{"name": "a", "price": 5}, {"name": "b", "price": 50}]}"#;
     let found = good(&set, "json_query", &json!({"text": text, "query": "$.items[?@.price > 10].name"}));
@@ -207,7 +207,7 @@ fn note_is_filed_under_its_time_and_undo_removes_a_new_notebook() {
 /// What is made to take for ever, to break out or to confuse ends as an error that the contract names. More of each than would set an executor
 /// aside if it counted as its own failure: it is the caller's.
 #[test]
-fn hostile_arguments_end_as_errors_of_the_contract_and_set_nothing_aside() {
+fn hostile_arguments_end_as_contract_errors_without_quarantine() {
     let set = Instance::start();
     put(&set, "box/a.txt", &format!("{}!\n", "a".repeat(64)));
     put(&set, "box/bytes", "\0");

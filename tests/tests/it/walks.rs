@@ -51,7 +51,7 @@ fn deep(set: &Instance, top: &str, levels: usize, name: &str) {
 }
 
 #[test]
-fn a_tree_deeper_than_a_path_is_long_is_walked_deleted_and_brought_back() {
+fn tree_deeper_than_path_max_is_walked_deleted_and_restored() {
     let set = Plan::new().config(UNHURRIED).start();
     // Both are deeper than the descriptors of a call.
     for (top, levels, name) in [("low", 80, "d"), ("lower", 1600, "d")] {

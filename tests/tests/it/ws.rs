@@ -19,7 +19,7 @@ fn welcome(set: &Instance) -> String {
 }
 
 #[test]
-fn a_client_says_hears_and_comes_back_over_one_socket_as_over_a_stream() {
+fn socket_client_talks_and_resumes_as_over_a_stream() {
     let (set, web) = start();
     let owner = web.paired(&set, "owner");
     let mut socket = Socket::open(&owner, "");

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn name_of_one_architecture_is_told_from_a_common_one() {
+    fn architecture_specific_name_is_distinguished() {
         for (name, only) in [("open", true), ("fork", true), ("openat", false), ("newfstatat", false)] {
             assert_eq!(is_x86_64_only(name), only, "{name}");
         }

@@ -191,7 +191,7 @@ fn every_act_succeeds_when_all_the_layers_that_stop_it_are_off() {
 }
 
 #[test]
-fn each_layer_that_is_said_to_stop_an_act_stops_it_alone() {
+fn each_layer_named_for_an_act_stops_it_alone() {
     let targets = Targets::new();
     let abi = abi(&targets.ground);
     for act in Attempt::ALL.iter().copied() {

@@ -292,7 +292,7 @@ proptest! {
 }
 
 #[test]
-fn facts_that_nobody_gathered_deny() {
+fn missing_facts_deny() {
     let decision = decide(&Facts::default());
     assert_eq!(decision.verdict.decision, memory::Verdict::Deny);
     assert_eq!(decision.last(), Some(Step::Known));

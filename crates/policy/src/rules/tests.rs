@@ -66,7 +66,7 @@ impl Bench {
 use Decision::{Allow, Ask, Deny};
 
 #[test]
-fn a_guest_hears_one_answer_about_whatever_he_may_not_read() {
+fn guest_gets_one_answer_about_anything_he_may_not_read() {
     let mut bench = Bench::new("x", "read", json!({"/path": "path"}));
     bench.world.guest_folders = vec!["house/rules".into(), "shared".into()];
     let said = |bench: &Bench, path: &str| {

@@ -102,7 +102,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn an_address_is_spelled_when_every_part_of_it_was_typed() {
+    fn address_counts_as_typed_when_every_part_was_typed() {
         for (words, url) in [
             ("read https://a.example/x", "https://a.example/x"),
             ("what does a.example say?", "https://a.example/"),

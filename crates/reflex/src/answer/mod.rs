@@ -360,14 +360,14 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_told_with_its_class_in_the_persons_language() {
+    fn error_is_shown_with_its_class_in_the_persons_language() {
         let error = json!({"ok": false, "error": {"class": "NotFound", "message": "notes/x.md does not exist"}});
         let told = template(json!({}), None, Lang::It).tell(error.to_string().as_bytes());
         assert_eq!(told, Rendered::Trouble("non trovato: notes/x.md does not exist".into()));
     }
 
     #[test]
-    fn an_error_about_the_path_that_was_asked_for_is_told_in_one_language() {
+    fn error_about_requested_path_is_shown_in_one_language() {
         let error =
             json!({"ok": false, "error": {"class": "NotFound", "message": "there is no notes/x.md in the workspace"}});
         let told = template(json!({}), Some("notes/x.md"), Lang::It).tell(error.to_string().as_bytes());

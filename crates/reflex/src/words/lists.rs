@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn things_are_told_apart_and_their_articles_left_out() {
+    fn things_are_distinguished_and_articles_left_out() {
         for (text, lines) in [
             ("eggs", "- eggs"),
             ("eggs, milk and bread", "- eggs\n- milk\n- bread"),

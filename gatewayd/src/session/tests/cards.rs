@@ -60,7 +60,7 @@ fn suspended_turn_resumes_on_card_answer_and_is_journalled_once() {
 }
 
 #[test]
-fn an_answer_that_comes_before_the_turn_was_put_aside_is_not_lost() {
+fn answer_before_the_turn_is_suspended_is_not_lost() {
     run(async {
         let stage = Stage::new();
         let mut person = stage.person(1000);

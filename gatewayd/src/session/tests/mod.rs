@@ -317,7 +317,7 @@ fn request_at_size_limit_is_accepted_and_larger_or_non_utf8_is_refused() {
 }
 
 #[test]
-fn sessions_beyond_the_limit_are_told_so_and_further_ones_are_closed() {
+fn sessions_beyond_the_limit_are_notified_then_closed() {
     run(async {
         let stage = Stage::new();
         let mut people: Vec<Person> = (0..MAX_SESSIONS).map(|_| stage.person(1000)).collect();
@@ -337,7 +337,7 @@ fn sessions_beyond_the_limit_are_told_so_and_further_ones_are_closed() {
 }
 
 #[test]
-fn a_session_whose_user_nobody_vouched_for_is_closed() {
+fn session_without_vouched_user_is_closed() {
     run(async {
         let stage = Stage::new();
         let (asker, end) = ends::<CtlDoor>(1, None);

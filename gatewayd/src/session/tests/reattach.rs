@@ -98,7 +98,7 @@ fn already_delivered_turn_is_released_without_repeat() {
 }
 
 #[test]
-fn a_turn_that_waits_is_put_aside_again_and_goes_on_with_its_card() {
+fn waiting_turn_is_suspended_again_and_continues_with_its_card() {
     run(async {
         let turn = TurnId::new();
         let mut told = half();
@@ -113,7 +113,7 @@ fn a_turn_that_waits_is_put_aside_again_and_goes_on_with_its_card() {
 }
 
 #[test]
-fn the_turn_of_a_stranger_is_stopped_and_heard_by_nobody() {
+fn turn_of_a_revoked_principal_is_stopped_and_sent_to_no_one() {
     run(async {
         let turn = TurnId::new();
         let whose = TurnOwner { principal: "http:somebody-else".into(), ..is(Channel::Http, false) };

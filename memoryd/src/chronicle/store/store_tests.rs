@@ -98,7 +98,7 @@ fn all_that_share_a_flush_lie_in_one_file_even_at_midnight() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_never_takes_time_back_and_is_told_of_once() {
+fn clock_set_back_never_reverses_time_and_is_recorded_once() {
     let bench = Bench::new();
     bench.fill(1);
     let before = bench.open().head().ts_ms;
@@ -118,7 +118,7 @@ fn a_clock_that_is_set_back_never_takes_time_back_and_is_told_of_once() {
 }
 
 #[test]
-fn a_torn_last_line_is_set_aside_and_told_of() {
+fn torn_last_line_is_moved_and_reported() {
     for cut in [1, 40, 300] {
         let bench = Bench::new();
         bench.fill(3);
@@ -140,7 +140,7 @@ fn a_torn_last_line_is_set_aside_and_told_of() {
 }
 
 #[test]
-fn a_torn_line_whose_setting_aside_was_interrupted_is_set_aside_again() {
+fn torn_line_is_moved_again_after_interrupted_move() {
     let bench = Bench::new();
     bench.fill(2);
     let whole = std::fs::read(bench.day_file()).unwrap();
@@ -261,7 +261,7 @@ fn an_index_that_cannot_be_written_takes_nothing_back_and_is_caught_up() {
 }
 
 #[test]
-fn an_index_that_is_missing_or_damaged_is_rebuilt_and_told_of() {
+fn missing_or_damaged_index_is_rebuilt_and_reported() {
     for damage in [false, true] {
         let bench = Bench::new();
         bench.fill(20);

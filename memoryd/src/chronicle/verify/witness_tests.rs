@@ -203,7 +203,7 @@ fn a_decision_needs_words_before_it_or_the_owners_direct_call() {
 }
 
 #[test]
-fn each_type_is_told_by_its_daemon_and_by_no_other() {
+fn each_event_type_is_accepted_from_its_daemon_only() {
     for (honest, role) in [
         (words(), RoleName::Planner),
         (words(), RoleName::Memoryd),

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_hears_one_line_a_minute_and_the_same_code() {
+    fn stranger_gets_one_line_a_minute_and_the_same_code() {
         let mut book = Book::default();
         let first = knock(&mut book, "a", 1, 0);
         assert_eq!(knock(&mut book, "a", 2, LINE_EVERY_MS - 1), Heard::Silence);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invitation_is_good_once_for_whoever_shows_it() {
+    fn invitation_is_good_once_for_its_bearer() {
         let mut book = Book::default();
         let (good, _) = book.invite(ON, Standing::Guest, 0, || code(9)).unwrap();
         assert_eq!(book.knock(Channel::Http, "x", Some(good), 1, || None), Heard::Silence, "another channel");

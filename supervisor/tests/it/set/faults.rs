@@ -77,7 +77,7 @@ fn a_daemon_that_a_signal_has_stopped_is_killed_and_started_alone() {
 }
 
 #[test]
-fn a_daemon_that_says_what_nobody_asked_is_killed_for_it() {
+fn daemon_that_reports_unasked_is_killed() {
     let rig = Rig::start(As::Ordinary);
     rig.act(RoleName::Planner, "babble");
     rig.kill(RoleName::Planner);

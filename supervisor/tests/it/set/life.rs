@@ -79,7 +79,7 @@ fn a_supervisor_that_is_killed_leaves_no_orphan() {
 }
 
 #[test]
-fn told_to_stop_everything_ends_in_order() {
+fn ordered_stop_ends_everything_in_order() {
     let mut rig = Rig::start(As::Starter);
     let daemons: Vec<_> = rig.survey().daemons.iter().map(|daemon| pidfd(daemon.pid)).collect();
     rig::send(rig.child.id(), Signal::TERM);
@@ -113,7 +113,7 @@ fn a_daemon_that_does_not_obey_does_not_hold_up_the_end() {
 }
 
 #[test]
-fn told_twice_it_kills_at_once() {
+fn second_stop_order_kills_at_once() {
     let acts = RoleName::daemons().map(|role| (role, "stubborn")).collect();
     let mut rig = Rig::with(Plan { user: As::Ordinary, acts, ..Plan::default() });
     rig::send(rig.child.id(), Signal::TERM);
@@ -128,7 +128,7 @@ fn told_twice_it_kills_at_once() {
 }
 
 #[test]
-fn a_second_supervisor_of_an_instance_is_refused_and_told_by_whom() {
+fn second_supervisor_is_refused_and_learns_who_runs() {
     let rig = Rig::start(As::Starter);
     let second = std::process::Command::new(rig.dir.path().join("bin/metnos-supervisor"))
         .args(["--spawn", "--instance"])
@@ -153,7 +153,7 @@ fn after_a_crash_the_next_start_finds_nothing_in_its_way() {
 }
 
 #[test]
-fn systemd_hears_of_readiness_life_and_end() {
+fn systemd_is_notified_of_readiness_life_and_end() {
     let here = tempfile::tempdir().unwrap();
     let path = here.path().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();

@@ -13,7 +13,7 @@ use metnos_proto::socket;
 use super::rig::{self, As, Rig, SOMEBODY, ask_over, await_end, pidfd, row, skipped_without_root};
 
 #[test]
-fn the_survey_tells_how_everybody_is() {
+fn survey_reports_every_daemon() {
     let rig = Rig::start(As::Starter);
     let surveyed = rig.survey();
     assert_eq!(surveyed.instance, rig.instance.to_str().unwrap());
@@ -136,7 +136,7 @@ fn root_may_ask_an_ordinary_users_supervisor() {
 }
 
 #[test]
-fn control_client_beyond_the_limit_is_told_to_retry() {
+fn control_client_beyond_the_limit_gets_retry() {
     let rig = Rig::start(As::Ordinary);
     let clients: Vec<_> = (0..metnos_supervisor::ctl::MAX_CLIENTS).map(|_| rig.client()).collect();
     for client in &clients {
