@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use metnos_proto::control::NetSettings;
 use metnos_proto::executor::Manifest;
-use metnos_sandboxd::confine::approved::World;
+use metnos_sandboxd::confine::approved::GrantView;
 use metnos_sandboxd::confine::order::layout;
 use metnos_sandboxd::machine::interpreter::Interpreter;
 use metnos_sandboxd::plan::Plan;
@@ -112,7 +112,7 @@ async fn seal(kernel: &Kernel, plan: &Plan, child: &metnos_sandboxd::warm::Idle,
     let began = Instant::now();
     let mounts = without != "mounts";
     let granted = if mounts { plan.spec().mounts.as_slice() } else { &[] };
-    let grants = kernel.pool().grants(granted, World::ANY).await.unwrap();
+    let grants = kernel.pool().grants(granted, GrantView::ANY).await.unwrap();
     let places: Vec<&str> = grants.iter().map(|given| given.mount.target.as_str()).collect();
     let mut order = kernel.launcher().order(plan, &places);
     match without {

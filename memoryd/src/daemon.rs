@@ -8,17 +8,17 @@ use metnos_proto::edge::RawEnd;
 use metnos_proto::socket;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::company::Company;
 use crate::error::Error;
-use crate::links::{Ending, Link, Unasked, VERIFY_SLICE_BYTES, accept};
+use crate::group_commit::GroupCommit;
+use crate::links::{Link, LinkEnd, Notification, VERIFY_SLICE_BYTES, accept};
 use crate::memory::Memory;
 
 /// How many links there may be at once: every edge twice, while a peer is started anew, and the owner's.
 pub const MAX_LINKS: usize = 32;
 /// How many events may wait to be derived from while more come.
 pub const MAX_DUE: usize = 256;
-/// How soon the next thing must be said for what was said before to wait for it: what a process takes to hear an answer and to
-/// speak again, and about what a call takes between one of its lines and the next.
+/// How soon the next ask must come for the one before to wait for it: what a process takes to receive an answer and to
+/// ask again, and about what a call takes between one of its lines and the next.
 const MORE_WITHIN: Duration = Duration::from_millis(1);
 /// The longest description of a breach that is reported, in characters.
 const MAX_BREACH_CHARS: usize = 2_000;
@@ -26,10 +26,10 @@ const MAX_BREACH_CHARS: usize = 2_000;
 /// Why the daemon ends.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    /// The supervisor is gone, or speaks another language.
+    /// The supervisor is gone, or its messages cannot be read.
     #[error(transparent)]
     Control(#[from] ControlError),
-    /// The supervisor said something that has no place here.
+    /// The supervisor sent an order that is not valid here.
     #[error("out of order: {0}")]
     Protocol(String),
     /// The kernel.
@@ -47,7 +47,7 @@ pub struct Daemon {
     links: Vec<Box<dyn Link>>,
     buffer: Vec<u8>,
     pss_kib: Box<dyn Fn() -> u64>,
-    company: Company,
+    group_commit: GroupCommit,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -60,8 +60,14 @@ impl Daemon {
     /// Takes the control end, memory and the first ends.
     #[must_use]
     pub fn new(control: OwnedFd, memory: Memory, ends: Vec<RawEnd>, pss_kib: Box<dyn Fn() -> u64>) -> Self {
-        let mut daemon =
-            Self { control, memory, links: Vec::new(), buffer: socket::buffer(), pss_kib, company: Company::default() };
+        let mut daemon = Self {
+            control,
+            memory,
+            links: Vec::new(),
+            buffer: socket::buffer(),
+            pss_kib,
+            group_commit: GroupCommit::default(),
+        };
         for end in ends {
             daemon.add(end);
         }
@@ -77,7 +83,7 @@ impl Daemon {
             metnos_proto::boot::send_fault(self.control.as_fd(), &error.to_string());
             return Err(error);
         }
-        // Everything is closed before the supervisor is told: the next start finds it in order.
+        // Everything is closed before the supervisor is notified: the next start finds it in order.
         let Self { control, memory, links, .. } = self;
         drop((memory, links));
         Ok(control::send(control.as_fd(), &Report::Drained(Drained {}), None)?)
@@ -85,8 +91,8 @@ impl Daemon {
 
     fn serve(&mut self) -> Result<(), DaemonError> {
         let mut more_to_do = true;
-        // What was changed while nobody watched.
-        if let Err(error) = self.memory.look_at_files_at_start() {
+        // What was changed while memoryd was down.
+        if let Err(error) = self.memory.look_at_files() {
             tracing::error!(%error, "that the six files have changed was not recorded");
         }
         loop {
@@ -98,18 +104,18 @@ impl Daemon {
             self.round(&ready.links)?;
             if drain {
                 self.memory.settle()?;
-                self.tell_last();
+                self.send_last_head();
                 return Ok(());
             }
-            if !more_to_do && self.more_to_come()? {
-                // The head is told as often as ever: it needs nothing that is derived.
-                self.tell()?;
+            if !more_to_do && self.has_more()? {
+                // The head is sent as often as ever: it needs nothing that is derived.
+                self.notify()?;
                 continue;
             }
             if self.memory.due() > 0 {
                 recorded(self.memory.derive())?;
             }
-            self.tell()?;
+            self.notify()?;
             more_to_do = self.work();
             if !more_to_do && let Err(error) = self.memory.idle() {
                 tracing::error!(%error, "what is due once in a while was not done");
@@ -117,24 +123,24 @@ impl Daemon {
         }
     }
 
-    /// Whether what was just made durable may wait to be derived from, because somebody says the next thing at once: then
-    /// many events share what deriving costs, and whoever was answered does not wait for the processor meanwhile. Whoever
-    /// asks about any of it has it derived from first.
-    fn more_to_come(&mut self) -> Result<bool, DaemonError> {
+    /// Whether what was just made durable may wait to be derived from, because the next ask comes at once: then many
+    /// events share what deriving costs, and the answered client does not wait for the processor meanwhile. An ask about
+    /// any of it has it derived from first.
+    fn has_more(&mut self) -> Result<bool, DaemonError> {
         if self.memory.due() == 0 || self.memory.due() >= MAX_DUE {
             return Ok(false);
         }
         Ok(self.look(Some(MORE_WITHIN))?.links.contains(&true))
     }
 
-    /// Waits for somebody to say something; not at all when there is work to go on with.
+    /// Waits until a link is readable; not at all when there is work to go on with.
     fn wait(&self, more_to_do: bool) -> Result<Ready, DaemonError> {
         let due = [self.memory.head_wait_ms(), self.memory.files_wait_ms()].into_iter().flatten().min();
         let within_ms = if more_to_do { Some(0) } else { due };
         self.look(within_ms.map(Duration::from_millis))
     }
 
-    /// Who has something to say, within that time.
+    /// Which links become readable within that time.
     fn look(&self, within: Option<Duration>) -> Result<Ready, DaemonError> {
         let mut fds: Vec<PollFd<'_>> = vec![PollFd::new(&self.control, PollFlags::IN)];
         fds.extend(self.links.iter().map(|link| PollFd::from_borrowed_fd(link.as_fd(), PollFlags::IN)));
@@ -157,7 +163,7 @@ impl Daemon {
     fn round(&mut self, ready: &[bool]) -> Result<(), DaemonError> {
         let mut endings = Vec::new();
         self.take(ready, &mut endings);
-        self.wait_for_company(&mut endings)?;
+        self.wait_for_group(&mut endings)?;
         let (began, durable) = (Instant::now(), self.memory.waiting_bytes() > 0);
         let mut took = Duration::ZERO;
         let (holding, links) = (self.holding(), &mut self.links);
@@ -174,13 +180,13 @@ impl Daemon {
             }
         });
         recorded(flushed)?;
-        self.company.flushed(durable.then_some(took), holding);
+        self.group_commit.flushed(durable.then_some(took), holding);
         self.memory.answered();
         self.end(endings)
     }
 
     /// Takes from every link that has something.
-    fn take(&mut self, ready: &[bool], endings: &mut Vec<(usize, Ending)>) {
+    fn take(&mut self, ready: &[bool], endings: &mut Vec<(usize, LinkEnd)>) {
         for (at, link) in self.links.iter_mut().enumerate() {
             if ready.get(at).copied().unwrap_or(false)
                 && !endings.iter().any(|(ended, _)| *ended == at)
@@ -196,11 +202,11 @@ impl Daemon {
         self.links.iter().filter(|link| link.holds()).count()
     }
 
-    /// Those who were answered a moment ago have something to say again right away: waiting for them for a part of what
-    /// a sync takes lets them share the next one, instead of every other. Somebody alone never waits.
-    fn wait_for_company(&mut self, endings: &mut Vec<(usize, Ending)>) -> Result<(), DaemonError> {
+    /// Links that were answered a moment ago often ask again right away: waiting for them for a part of what a sync takes
+    /// lets them share the next one, instead of every other. A link alone never waits.
+    fn wait_for_group(&mut self, endings: &mut Vec<(usize, LinkEnd)>) -> Result<(), DaemonError> {
         let began = Instant::now();
-        while let Some(within) = self.company.wait(self.holding(), began.elapsed()) {
+        while let Some(within) = self.group_commit.wait(self.holding(), began.elapsed()) {
             let ready = self.look(Some(within))?;
             if ready.control || !ready.links.contains(&true) {
                 break;
@@ -214,42 +220,42 @@ impl Daemon {
         recorded(self.memory.flush())
     }
 
-    /// Has policyd told of the head of the chain when that is due, and syntd that the ager has proposed something.
+    /// Notifies policyd of the head of the chain when that is due, and syntd that the ager has proposed something.
     /// Without a policyd it stays due, and a new one asks first; without a syntd nothing is lost, for so does that.
-    fn tell(&mut self) -> Result<(), DaemonError> {
+    fn notify(&mut self) -> Result<(), DaemonError> {
         if let Some(head) = self.memory.head_due() {
-            if self.tell_all(&Unasked::Head(head.clone()))? {
-                self.memory.head_told(&head);
+            if self.notify_all(&Notification::Head(head.clone()))? {
+                self.memory.head_notified(&head);
             } else {
-                self.memory.head_untold();
+                self.memory.head_not_notified();
             }
         }
-        if self.memory.ager_has_proposed() {
-            self.tell_all(&Unasked::AgerProposed)?;
+        if self.memory.ager_proposed() {
+            self.notify_all(&Notification::AgerProposed)?;
         }
         Ok(())
     }
 
-    /// Has policyd told of the last head, so that no line can be added or cut off while nobody runs.
-    fn tell_last(&mut self) {
+    /// Notifies policyd of the last head, so that no line can be added or cut off while the daemons are down.
+    fn send_last_head(&mut self) {
         let Some(head) = self.memory.last_head() else { return };
-        let last = Unasked::Head(head);
+        let last = Notification::Head(head);
         // Whatever becomes of a link now is not recorded: no line may follow.
         let mut told = false;
         for link in &mut self.links {
-            told |= link.tell(&last).unwrap_or(false);
+            told |= link.notify(&last).unwrap_or(false);
         }
         if !told {
             tracing::info!("the last lines are not signed: policyd does not listen");
         }
     }
 
-    /// Tells whoever is to hear it; whether anybody was told.
-    fn tell_all(&mut self, unasked: &Unasked) -> Result<bool, DaemonError> {
+    /// Notifies the peers that it is for; whether any was notified.
+    fn notify_all(&mut self, unasked: &Notification) -> Result<bool, DaemonError> {
         let mut endings = Vec::new();
         let mut told = false;
         for (at, link) in self.links.iter_mut().enumerate() {
-            match link.tell(unasked) {
+            match link.notify(unasked) {
                 Ok(heard) => told |= heard,
                 Err(ending) => endings.push((at, ending)),
             }
@@ -259,7 +265,7 @@ impl Daemon {
     }
 
     /// Drops links that have ended, and records breaches.
-    fn end(&mut self, mut endings: Vec<(usize, Ending)>) -> Result<(), DaemonError> {
+    fn end(&mut self, mut endings: Vec<(usize, LinkEnd)>) -> Result<(), DaemonError> {
         if endings.is_empty() {
             return Ok(());
         }
@@ -267,8 +273,8 @@ impl Daemon {
         for (at, ending) in endings {
             let edge = self.links.remove(at).edge();
             match ending {
-                Ending::Gone(why) => tracing::debug!(?edge, %why, "a link has ended"),
-                Ending::Violation(what) => self.breach(edge, &what),
+                LinkEnd::Gone(why) => tracing::debug!(?edge, %why, "a link has ended"),
+                LinkEnd::Violation(what) => self.breach(edge, &what),
             }
         }
         self.flush()
@@ -305,7 +311,7 @@ impl Daemon {
         more
     }
 
-    /// Hears the supervisor out; `true` when the daemon is to end.
+    /// Carries out the supervisor's orders; `true` when the daemon is to end.
     fn orders(&mut self) -> Result<bool, DaemonError> {
         while let Some((order, fd)) = control::receive::<Order>(self.control.as_fd(), &mut self.buffer)? {
             match (order, fd) {
@@ -324,7 +330,7 @@ impl Daemon {
     }
 
     /// Takes a new end. An earlier link of the same edge stays until its peer is gone: what the
-    /// peer said last is still heard.
+    /// peer said last is still received.
     fn add(&mut self, end: RawEnd) {
         let edge = end.edge;
         if self.links.len() >= MAX_LINKS {
@@ -333,8 +339,8 @@ impl Daemon {
         }
         match accept(end) {
             Ok(link) => self.links.push(link),
-            Err(Ending::Gone(why)) => tracing::debug!(?edge, %why, "a link has ended before it began"),
-            Err(Ending::Violation(what)) => self.breach(edge, &what),
+            Err(LinkEnd::Gone(why)) => tracing::debug!(?edge, %why, "a link has ended before it began"),
+            Err(LinkEnd::Violation(what)) => self.breach(edge, &what),
         }
     }
 
@@ -349,7 +355,7 @@ impl Daemon {
     }
 }
 
-/// Whether the daemon can go on after a flush. The askers of a round that was not recorded are told; the loop goes on,
+/// Whether the daemon can go on after a flush. The askers of a round that was not recorded are refused; the loop goes on,
 /// since reading still works.
 fn recorded(flushed: crate::error::Result<()>) -> Result<(), DaemonError> {
     match flushed {
@@ -362,7 +368,7 @@ fn recorded(flushed: crate::error::Result<()>) -> Result<(), DaemonError> {
     }
 }
 
-/// Who has something to say.
+/// What is readable.
 struct Ready {
     control: bool,
     links: Vec<bool>,

@@ -1,4 +1,4 @@
-//! What can go wrong in memoryd, and how it is told; every error on the way to the disk stops the append.
+//! What can go wrong in memoryd, and how it is reported; every error on the way to the disk stops the append.
 
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 
@@ -77,7 +77,7 @@ impl Error {
         }
     }
 
-    /// The same as an answer to whoever asked.
+    /// The same as a refusal for the asker.
     #[must_use]
     pub fn to_refusal(&self) -> Refusal {
         match self {

@@ -8,7 +8,6 @@ use std::path::Path;
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::memoryd::Spent;
 use rusqlite::{Connection, Row, params};
-use serde::Serialize;
 
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::index::open_projection;
@@ -39,39 +38,7 @@ const TABLES: &str = "
     CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), applied INTEGER NOT NULL) STRICT;
     INSERT INTO progress VALUES (1, 0);";
 
-/// What was spent on one day by one principal on one thing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Total {
-    /// The day, in UTC.
-    pub day: String,
-    /// For whom.
-    pub principal: String,
-    /// The model's role; empty when it was an executor.
-    pub role: String,
-    /// The executor; empty when it was a model.
-    pub executor: String,
-    /// How much, in millionths.
-    pub micro: u64,
-    /// Tokens read and written.
-    pub tokens: u64,
-    /// How many entries.
-    pub entries: u64,
-    /// How many of them are not settled.
-    pub open: u64,
-}
-
-/// Where it leads: what an active day costs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Forecast {
-    /// The days it is made from: the last active ones before today, at most [`FORECAST_DAYS`].
-    pub active_days: usize,
-    /// The one in the middle.
-    pub median: u64,
-    /// The cheapest of them.
-    pub low: u64,
-    /// The dearest of them.
-    pub high: u64,
-}
+pub use metnos_proto::doc::chronicle::{DaySpending as Total, SpendingForecast as Forecast};
 
 /// The database.
 #[derive(Debug)]

@@ -1,17 +1,17 @@
 //! memoryd remembers: the chronicle, and everything that can be derived from it. It is the only
-//! writer of what it keeps, it asks nobody, it never acts, and it never rewrites what it has appended.
+//! writer of what it keeps, it asks no other daemon, it never acts, and it never rewrites what it has appended.
 //!
 //! Open [`chronicle`] first: the one log, in its final format. Everything else is a projection of it:
 //! the index and the executors' view ([`chronicle::index`], [`chronicle::view`]) the [`mnestome`] and the [`ledger`].
 //! [`memory`] puts them together in the words of the edges; [`tiers`] builds what a planner may read;
 //! [`serve`] answers the edges over [`links`]; [`daemon`] is the loop. Only these three know a socket.
 
-pub mod aside;
 pub mod chronicle;
-mod company;
 pub mod daemon;
+pub mod damaged_db;
 pub mod error;
 pub mod faults;
+mod group_commit;
 pub mod ledger;
 pub mod links;
 pub mod memory;

@@ -17,28 +17,28 @@ use crate::chronicle::verify::Verify;
 use crate::memory::Memory;
 use crate::serve::{Service, verification};
 
-/// How many asks of one link are taken in one round, so that nobody keeps the others out.
+/// How many asks of one link are taken in one round, so that no peer starves the others.
 pub const MAX_ASKS_PER_ROUND: usize = 64;
 /// How long an asker that does not read its answers may hold up the others, in milliseconds.
 pub const ANSWER_WITHIN_MS: u64 = 100;
 /// How many bytes of the chronicle are verified in one round.
 pub const VERIFY_SLICE_BYTES: u64 = 2 * 1024 * 1024;
 
-/// What is told without looking anything up, or looking only at what [`Memory`] sees to by itself, the turn and the call that
-/// it is about: all else is answered when everything that is durable has been derived from.
-const TOLD_BLIND: [&str; 7] =
+/// Words that need no look-up but those of their turn and call, which [`Memory`] brings up to date by itself. All others are
+/// answered when everything that is durable has been derived from.
+const WITHOUT_DERIVING: [&str; 7] =
     ["received", "system_event", "direct_turn", "decision", "started", "ended", "direct_turn_done"];
 
 /// Why a link ends.
 #[derive(Debug)]
-pub enum Ending {
+pub enum LinkEnd {
     /// The peer is gone, or does not read.
     Gone(String),
     /// The peer broke the protocol.
     Violation(String),
 }
 
-impl From<LinkError> for Ending {
+impl From<LinkError> for LinkEnd {
     fn from(error: LinkError) -> Self {
         match error {
             // What was too large to be received whole.
@@ -51,9 +51,9 @@ impl From<LinkError> for Ending {
     }
 }
 
-/// What a peer is told without having asked.
+/// What a peer receives without having asked.
 #[derive(Debug)]
-pub enum Unasked {
+pub enum Notification {
     /// The head of the chain, to policyd, which signs it.
     Head(ChainHead),
     /// That the ager has proposed something, to syntd, which carries it on.
@@ -69,7 +69,7 @@ pub trait Link: AsFd {
     ///
     /// # Errors
     /// When the link has ended.
-    fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), Ending>;
+    fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), LinkEnd>;
 
     /// Whether an answer is held until what it promises is on the disk.
     fn holds(&self) -> bool;
@@ -78,27 +78,27 @@ pub trait Link: AsFd {
     ///
     /// # Errors
     /// When the link has ended.
-    fn release(&mut self, memory: &Memory) -> Result<(), Ending>;
+    fn release(&mut self, memory: &Memory) -> Result<(), LinkEnd>;
 
-    /// Tells the peer something unasked, if it is the one that hears such things; whether it was told.
+    /// Sends the peer a notification, if it is for this edge; whether it was sent.
     ///
     /// # Errors
     /// When the link has ended.
-    fn tell(&mut self, unasked: &Unasked) -> Result<bool, Ending>;
+    fn notify(&mut self, unasked: &Notification) -> Result<bool, LinkEnd>;
 
     /// Goes on with what takes longer than a round; `true` while there is more to do.
     ///
     /// # Errors
     /// When the link has ended.
-    fn work(&mut self, memory: &mut Memory) -> Result<bool, Ending> {
+    fn work(&mut self, memory: &mut Memory) -> Result<bool, LinkEnd> {
         let _ = memory;
         Ok(false)
     }
 }
 
 type Dispatch<E> = fn(&BlockingServer<E>, Incoming<E>, &mut Service<'_>) -> Result<Outgoing<E>, ServeError>;
-/// What is told over an edge as a note, if it is for the peer of that edge.
-type Notes<E> = fn(&Unasked) -> Option<<E as Edge>::Note>;
+/// The note of an edge for a notification, if it is for the peer of that edge.
+type Notes<E> = fn(&Notification) -> Option<<E as Edge>::Note>;
 
 /// A link of edge `E`.
 struct EdgeLink<E: Edge> {
@@ -111,8 +111,8 @@ struct EdgeLink<E: Edge> {
 }
 
 impl<E: Edge> EdgeLink<E> {
-    fn new(raw: RawEnd, dispatch: Dispatch<E>) -> Result<Self, Ending> {
-        let end = AnswererEnd::<E>::new(raw).map_err(|error| Ending::Violation(error.to_string()))?;
+    fn new(raw: RawEnd, dispatch: Dispatch<E>) -> Result<Self, LinkEnd> {
+        let end = AnswererEnd::<E>::new(raw).map_err(|error| LinkEnd::Violation(error.to_string()))?;
         let server = BlockingServer::new(end)?;
         Ok(Self { server, session: SessionId::new(), dispatch, notes: |_| None, held: Vec::new() })
     }
@@ -121,9 +121,9 @@ impl<E: Edge> EdgeLink<E> {
         Self { notes, ..self }
     }
 
-    fn serve(&mut self, incoming: Incoming<E>, memory: &mut Memory) -> Result<(), Ending> {
+    fn serve(&mut self, incoming: Incoming<E>, memory: &mut Memory) -> Result<(), LinkEnd> {
         let word = incoming.ask.name();
-        if !TOLD_BLIND.contains(&word)
+        if !WITHOUT_DERIVING.contains(&word)
             && let Err(error) = memory.derive()
         {
             tracing::error!(%error, "what was recorded was not derived from");
@@ -135,8 +135,8 @@ impl<E: Edge> EdgeLink<E> {
                 let waits = (memory.staged_so_far() > waiting).then(|| memory.round());
                 self.held.push((outgoing, waits));
             }
-            Err(ServeError::Violation(what)) => return Err(Ending::Violation(format!("`{word}`: {what}"))),
-            Err(ServeError::Refused(refusal)) => return Err(Ending::Violation(format!("`{word}`: {refusal}"))),
+            Err(ServeError::Violation(what)) => return Err(LinkEnd::Violation(format!("`{word}`: {what}"))),
+            Err(ServeError::Refused(refusal)) => return Err(LinkEnd::Violation(format!("`{word}`: {refusal}"))),
         }
         if memory.waiting_bytes() > MAX_ROUND_BYTES
             && let Err(error) = memory.flush()
@@ -147,10 +147,10 @@ impl<E: Edge> EdgeLink<E> {
     }
 
     /// Sends one answer. An asker that lets its answers pile up is not waited for.
-    fn send(&self, outgoing: Outgoing<E>) -> Result<(), Ending> {
+    fn send(&self, outgoing: Outgoing<E>) -> Result<(), LinkEnd> {
         match self.server.answer_within(outgoing, ANSWER_WITHIN_MS) {
             Err(LinkError::Stuck) => {
-                Err(Ending::Gone(format!("it has not read its answers for {ANSWER_WITHIN_MS} ms")))
+                Err(LinkEnd::Gone(format!("it has not read its answers for {ANSWER_WITHIN_MS} ms")))
             }
             sent => Ok(sent?),
         }
@@ -168,7 +168,7 @@ impl<E: Edge> Link for EdgeLink<E> {
         E::ID
     }
 
-    fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), Ending> {
+    fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), LinkEnd> {
         for _ in 0..MAX_ASKS_PER_ROUND {
             let Some(incoming) = self.server.receive(buffer)? else { break };
             self.serve(incoming, memory)?;
@@ -180,7 +180,7 @@ impl<E: Edge> Link for EdgeLink<E> {
         self.held.iter().any(|(_, round)| round.is_some())
     }
 
-    fn release(&mut self, memory: &Memory) -> Result<(), Ending> {
+    fn release(&mut self, memory: &Memory) -> Result<(), LinkEnd> {
         for (outgoing, round) in std::mem::take(&mut self.held) {
             let failure = round.and_then(|round| memory.failure(round));
             self.send(match failure {
@@ -191,8 +191,8 @@ impl<E: Edge> Link for EdgeLink<E> {
         Ok(())
     }
 
-    /// A peer that does not read now is not waited for: it hears the next one, or asks when it is started anew.
-    fn tell(&mut self, unasked: &Unasked) -> Result<bool, Ending> {
+    /// A peer that does not read now is not waited for: it receives the next one, or asks when it is started anew.
+    fn notify(&mut self, unasked: &Notification) -> Result<bool, LinkEnd> {
         let Some(note) = (self.notes)(unasked) else { return Ok(false) };
         match self.server.note(&note) {
             Ok(()) => Ok(true),
@@ -219,7 +219,7 @@ impl Link for OwnersLink {
         CtlMemoryd::ID
     }
 
-    fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), Ending> {
+    fn take(&mut self, memory: &mut Memory, buffer: &mut [u8]) -> Result<(), LinkEnd> {
         for _ in 0..MAX_ASKS_PER_ROUND {
             let Some(incoming) = self.link.server.receive(buffer)? else { break };
             match incoming.ask {
@@ -231,12 +231,12 @@ impl Link for OwnersLink {
                     let mut service = Service { memory, session: self.link.session, verify };
                     ctl_memoryd::admit_blocking(&self.link.server, &incoming.ask, &mut service).map_err(
                         |no| match no {
-                            ServeError::Violation(what) => Ending::Violation(what),
-                            ServeError::Refused(refusal) => Ending::Violation(refusal.to_string()),
+                            ServeError::Violation(what) => LinkEnd::Violation(what),
+                            ServeError::Refused(refusal) => LinkEnd::Violation(refusal.to_string()),
                         },
                     )?;
                     let [anchors] = &incoming.fds[..] else {
-                        return Err(Ending::Violation("`verify` without its anchors".to_owned()));
+                        return Err(LinkEnd::Violation("`verify` without its anchors".to_owned()));
                     };
                     memory.catch_up();
                     match verification(memory, ask, anchors) {
@@ -245,7 +245,7 @@ impl Link for OwnersLink {
                             let answer = ctl_memoryd::Answer::Refused(refusal);
                             self.hold(incoming.request, incoming.trace, answer);
                         }
-                        Err(ServeError::Violation(what)) => return Err(Ending::Violation(what)),
+                        Err(ServeError::Violation(what)) => return Err(LinkEnd::Violation(what)),
                     }
                 }
                 ctl_memoryd::Ask::Tail(_)
@@ -266,15 +266,15 @@ impl Link for OwnersLink {
         self.link.holds()
     }
 
-    fn release(&mut self, memory: &Memory) -> Result<(), Ending> {
+    fn release(&mut self, memory: &Memory) -> Result<(), LinkEnd> {
         self.link.release(memory)
     }
 
-    fn tell(&mut self, unasked: &Unasked) -> Result<bool, Ending> {
-        self.link.tell(unasked)
+    fn notify(&mut self, unasked: &Notification) -> Result<bool, LinkEnd> {
+        self.link.notify(unasked)
     }
 
-    fn work(&mut self, memory: &mut Memory) -> Result<bool, Ending> {
+    fn work(&mut self, memory: &mut Memory) -> Result<bool, LinkEnd> {
         let Some((request, trace, verify)) = &mut self.verifying else { return Ok(false) };
         let answer = match verify.step(memory.chronicle(), VERIFY_SLICE_BYTES) {
             Ok(None) => return Ok(true),
@@ -299,7 +299,7 @@ impl OwnersLink {
 ///
 /// # Errors
 /// When it is no end that memoryd answers, or its peer is gone already.
-pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, Ending> {
+pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, LinkEnd> {
     Ok(match raw.edge {
         EdgeId::DoorMemoryd => {
             Box::new(EdgeLink::<DoorMemoryd>::new(raw, |link, ask, to| door_memoryd::dispatch(link, ask, to))?)
@@ -310,15 +310,15 @@ pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, Ending> {
         EdgeId::SyntdMemoryd => {
             let link = EdgeLink::<SyntdMemoryd>::new(raw, |link, ask, to| syntd_memoryd::dispatch(link, ask, to))?;
             Box::new(link.telling(|unasked| match unasked {
-                Unasked::AgerProposed => Some(syntd_memoryd::Note::AgerProposed(AgerProposed {})),
-                Unasked::Head(_) => None,
+                Notification::AgerProposed => Some(syntd_memoryd::Note::AgerProposed(AgerProposed {})),
+                Notification::Head(_) => None,
             }))
         }
         EdgeId::PolicydMemoryd => {
             let link = EdgeLink::<PolicydMemoryd>::new(raw, |link, ask, to| policyd_memoryd::dispatch(link, ask, to))?;
             Box::new(link.telling(|unasked| match unasked {
-                Unasked::Head(head) => Some(policyd_memoryd::Note::ChainHead(head.clone())),
-                Unasked::AgerProposed => None,
+                Notification::Head(head) => Some(policyd_memoryd::Note::ChainHead(head.clone())),
+                Notification::AgerProposed => None,
             }))
         }
         EdgeId::SandboxdMemoryd => {
@@ -341,7 +341,7 @@ pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, Ending> {
         | EdgeId::CtlPolicyd
         | EdgeId::CtlSandboxd
         | EdgeId::CtlMind => {
-            return Err(Ending::Violation(format!("an end of {:?}, which memoryd does not hold", raw.edge)));
+            return Err(LinkEnd::Violation(format!("an end of {:?}, which memoryd does not hold", raw.edge)));
         }
     })
 }

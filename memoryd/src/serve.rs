@@ -23,7 +23,7 @@ use metnos_proto::role::RoleName;
 
 use crate::chronicle::verify;
 use crate::error::Error;
-use crate::memory::{Memory, Teller};
+use crate::memory::{Asker, Memory};
 
 /// Memory for the time of one ask.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ pub struct Service<'a> {
 }
 
 impl Service<'_> {
-    const fn teller(&self, role: RoleName) -> Teller {
-        Teller { role, session: self.session }
+    const fn asker(&self, role: RoleName) -> Asker {
+        Asker { role, session: self.session }
     }
 }
 
@@ -83,7 +83,7 @@ impl door_memoryd::ServeBlocking for Service<'_> {
         ask: Received,
         [words]: [Sealed; 1],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.received(self.teller(RoleName::Gatewayd), &ask, open(&words)?)?, []))
+        Ok((self.memory.received(self.asker(RoleName::Gatewayd), &ask, open(&words)?)?, []))
     }
 
     fn marked(
@@ -104,7 +104,7 @@ impl door_memoryd::ServeBlocking for Service<'_> {
         ask: Delivered,
         [text]: [Sealed; 1],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.delivered(self.teller(RoleName::Gatewayd), &ask, open(&text)?)?, []))
+        Ok((self.memory.delivered(self.asker(RoleName::Gatewayd), &ask, open(&text)?)?, []))
     }
 
     fn answer_of(
@@ -135,7 +135,7 @@ impl door_memoryd::ServeBlocking for Service<'_> {
         ask: SystemEvent,
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.system_event(self.teller(RoleName::Gatewayd), &ask)?, []))
+        Ok((self.memory.system_event(self.asker(RoleName::Gatewayd), &ask)?, []))
     }
 }
 
@@ -159,7 +159,7 @@ impl planner_memoryd::ServeBlocking for Service<'_> {
         ask: BeginTurn,
         []: [Sealed; 0],
     ) -> Served<TurnBegun, 1> {
-        let (begun, envelope) = self.memory.begin_turn(self.teller(RoleName::Planner), &ask)?;
+        let (begun, envelope) = self.memory.begin_turn(self.asker(RoleName::Planner), &ask)?;
         Ok((begun, [seal(&envelope)?]))
     }
 
@@ -170,7 +170,7 @@ impl planner_memoryd::ServeBlocking for Service<'_> {
         ask: ModelAsked,
         [sent]: [Sealed; 1],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.model_asked(self.teller(RoleName::Planner), &ask, open(&sent)?)?, []))
+        Ok((self.memory.model_asked(self.asker(RoleName::Planner), &ask, open(&sent)?)?, []))
     }
 
     fn suspend_turn(
@@ -202,7 +202,7 @@ impl planner_memoryd::ServeBlocking for Service<'_> {
         ask: CloseTurn,
         []: [Sealed; 0],
     ) -> Served<TurnClosed, 0> {
-        Ok((self.memory.close_turn(self.teller(RoleName::Planner), &ask)?, []))
+        Ok((self.memory.close_turn(self.asker(RoleName::Planner), &ask)?, []))
     }
 }
 
@@ -241,7 +241,7 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         ask: ModelAsked,
         [sent]: [Sealed; 1],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.model_asked(self.teller(RoleName::Policyd), &ask, open(&sent)?)?, []))
+        Ok((self.memory.model_asked(self.asker(RoleName::Policyd), &ask, open(&sent)?)?, []))
     }
 
     fn decision(
@@ -251,7 +251,7 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         ask: Decision,
         [arguments]: [Sealed; 1],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.decision(self.teller(RoleName::Policyd), &ask, open(&arguments)?)?, []))
+        Ok((self.memory.decision(self.asker(RoleName::Policyd), &ask, open(&arguments)?)?, []))
     }
 
     fn direct_turn(
@@ -261,7 +261,7 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         ask: DirectTurn,
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.direct_turn(self.teller(RoleName::Policyd), &ask)?, []))
+        Ok((self.memory.direct_turn(self.asker(RoleName::Policyd), &ask)?, []))
     }
 
     fn direct_turn_done(
@@ -271,7 +271,7 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         ask: DirectTurnDone,
         []: [Sealed; 0],
     ) -> Served<TurnClosed, 0> {
-        Ok((self.memory.direct_turn_done(self.teller(RoleName::Policyd), &ask)?, []))
+        Ok((self.memory.direct_turn_done(self.asker(RoleName::Policyd), &ask)?, []))
     }
 
     fn executor_born(
@@ -281,7 +281,7 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         ask: ExecutorBorn,
         [candidate]: [Sealed; 1],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.executor_born(self.teller(RoleName::Policyd), &ask, &open(&candidate)?)?, []))
+        Ok((self.memory.executor_born(self.asker(RoleName::Policyd), &ask, &open(&candidate)?)?, []))
     }
 
     fn executor_lost(
@@ -291,7 +291,7 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         ask: ExecutorLost,
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.executor_lost(self.teller(RoleName::Policyd), &ask)?, []))
+        Ok((self.memory.executor_lost(self.asker(RoleName::Policyd), &ask)?, []))
     }
 
     fn anchored(
@@ -311,7 +311,7 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         ask: Cost,
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.cost(self.teller(RoleName::Policyd), &ask)?, []))
+        Ok((self.memory.cost(self.asker(RoleName::Policyd), &ask)?, []))
     }
 
     fn spending(
@@ -331,7 +331,7 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         ask: Redact,
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.redact(self.teller(RoleName::Policyd), &ask)?, []))
+        Ok((self.memory.redact(self.asker(RoleName::Policyd), &ask)?, []))
     }
 
     fn constitution(
@@ -341,7 +341,7 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         ask: ConstitutionModified,
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.constitution(self.teller(RoleName::Policyd), &ask)?, []))
+        Ok((self.memory.constitution(self.asker(RoleName::Policyd), &ask)?, []))
     }
 
     fn system_event(
@@ -351,7 +351,7 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         ask: SystemEvent,
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.system_event(self.teller(RoleName::Policyd), &ask)?, []))
+        Ok((self.memory.system_event(self.asker(RoleName::Policyd), &ask)?, []))
     }
 }
 
@@ -363,7 +363,7 @@ impl sandboxd_memoryd::ServeBlocking for Service<'_> {
         ask: Started,
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.started(self.teller(RoleName::Sandboxd), &ask)?, []))
+        Ok((self.memory.started(self.asker(RoleName::Sandboxd), &ask)?, []))
     }
 
     fn ended(
@@ -373,7 +373,7 @@ impl sandboxd_memoryd::ServeBlocking for Service<'_> {
         ask: Ended,
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.ended(self.teller(RoleName::Sandboxd), &ask)?, []))
+        Ok((self.memory.ended(self.asker(RoleName::Sandboxd), &ask)?, []))
     }
 
     fn system_event(
@@ -383,7 +383,7 @@ impl sandboxd_memoryd::ServeBlocking for Service<'_> {
         ask: SystemEvent,
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.system_event(self.teller(RoleName::Sandboxd), &ask)?, []))
+        Ok((self.memory.system_event(self.asker(RoleName::Sandboxd), &ask)?, []))
     }
 }
 
@@ -435,7 +435,7 @@ impl ctl_memoryd::ServeBlocking for Service<'_> {
         ask: OwnersAct,
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
-        Ok((self.memory.owner_decides(self.teller(RoleName::Ctl), &ask)?, []))
+        Ok((self.memory.owner_decides(self.asker(RoleName::Ctl), &ask)?, []))
     }
 
     fn mnests(

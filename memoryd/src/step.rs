@@ -15,7 +15,7 @@ pub enum Step {
     Mnestome,
     /// The answers leave.
     Acknowledge,
-    /// A torn line is cut off, after it was set aside.
+    /// A torn line is cut off, after it was copied.
     CutTorn,
     /// A payload is taken out, after the line that says so is durable.
     Redact,

@@ -246,6 +246,12 @@ pub fn canonical(value: &Value) -> Vec<u8> {
     bytes
 }
 
+/// The canonical bytes of a document that has a type.
+#[must_use]
+pub fn canonical_of<T: serde::Serialize + ?Sized>(document: &T) -> Vec<u8> {
+    canonical(&serde_json::to_value(document).unwrap_or_default())
+}
+
 /// The digest of a value: BLAKE3 of its canonical bytes.
 #[must_use]
 pub fn digest(value: &Value) -> Blake3 {

@@ -11,7 +11,7 @@ use metnos_proto::edges::{CtlSandboxd, PolicydSandboxd, SandboxdMemoryd};
 use metnos_proto::msg::sandboxd::Canary;
 use metnos_proto::role::Sandboxd;
 
-use crate::confine::host_folders::Handed;
+use crate::confine::host_folders::HostFolders;
 use crate::confine::view::POOL;
 use crate::pool::Sandbox;
 use crate::pool::files::FileError;
@@ -52,8 +52,8 @@ impl Opened for View {
         if rustix::process::getuid().is_root() || rustix::process::geteuid().is_root() {
             return Err(StartError::Root.into());
         }
-        let groups = boot.groups.take().unwrap_or_else(|| Handed::default().groups);
-        let handed = Handed { egress: boot.helper.take(), folders: std::mem::take(&mut boot.folders), groups };
+        let groups = boot.groups.take().unwrap_or_else(|| HostFolders::default().groups);
+        let handed = HostFolders { egress: boot.helper.take(), folders: std::mem::take(&mut boot.folders), groups };
         let sandbox = Kernel::prepare(&boot.start, handed).map_err(StartError::Sandbox)?;
         // A change of identity, such as into a namespace of users, may have cleared it.
         die_with_parent()?;

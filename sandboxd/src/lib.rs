@@ -5,7 +5,7 @@
 //! what was signed, [`plan`] is the sandbox as data. A process for it waits in [`warm`] already, or [`process::launch`] starts one,
 //! which in [`confine::inner`] builds its own world and becomes the interpreter. Either seals itself by an [`confine::order`] made
 //! from the plan; [`process::limits`] watches it to its end, [`verify::output`] looks at what it returned, [`pool::results`] keeps that for later
-//! references. [`pool::call`] is that order in one place; [`serve`] are the words of policyd and of
+//! references. [`serve::call`] is that order in one place; [`serve`] are the words of policyd and of
 //! the owner; [`daemon`] is start, lock and drain.
 
 pub mod confine;

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use metnos_proto::executor::Places;
 use metnos_proto::executor::forbidden::within_workspace;
 use rustix::fs::{CWD, Mode, OFlags};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::confine::mounts;
@@ -20,15 +20,59 @@ pub const MAX_FILES: usize = 256;
 pub const MAX_FILE_BYTES: usize = 21 << 20;
 
 /// One file, as a birth test describes it: exactly one kind.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct File {
+pub struct FileDescription {
+    #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     times: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     base64: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     fifo: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     folder: Option<bool>,
+}
+
+impl FileDescription {
+    /// A file with this text.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        Self { text: Some(text.to_owned()), ..Self::default() }
+    }
+
+    /// The same text so many times.
+    #[must_use]
+    pub fn repeated(self, times: usize) -> Self {
+        Self { times: Some(times), ..self }
+    }
+
+    /// A file with these bytes.
+    #[must_use]
+    pub fn base64(bytes: &str) -> Self {
+        Self { base64: Some(bytes.to_owned()), ..Self::default() }
+    }
+
+    /// A symbolic link.
+    #[must_use]
+    pub fn link(target: &str) -> Self {
+        Self { link: Some(target.to_owned()), ..Self::default() }
+    }
+
+    /// A pipe.
+    #[must_use]
+    pub fn fifo() -> Self {
+        Self { fifo: Some(true), ..Self::default() }
+    }
+
+    /// An empty folder.
+    #[must_use]
+    pub fn folder() -> Self {
+        Self { folder: Some(true), ..Self::default() }
+    }
 }
 
 /// A workspace of a birth test; removed when dropped.
@@ -118,7 +162,7 @@ fn put(root: &OwnedFd, path: &str, description: &Value) -> Result<(), String> {
         return Err("is no plain path below the workspace".to_owned());
     };
     let unknown = || "is described neither by text, base64, link, fifo nor folder".to_owned();
-    let file: File = serde_json::from_value(description.clone()).map_err(|_| unknown())?;
+    let file: FileDescription = serde_json::from_value(description.clone()).map_err(|_| unknown())?;
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let folder = if folder.is_empty() {
         root.try_clone().map_err(|error| error.to_string())?
@@ -126,20 +170,20 @@ fn put(root: &OwnedFd, path: &str, description: &Value) -> Result<(), String> {
         mounts::make_place(root.as_fd(), folder, true).map_err(|errno| errno.to_string())?
     };
     let made = match file {
-        File { link: None, fifo: None, folder: None, .. } => {
+        FileDescription { link: None, fifo: None, folder: None, .. } => {
             mounts::write_file(folder.as_fd(), name, &content_of(file)?, OWNERS)
         }
-        File { link: Some(link), text: None, times: None, base64: None, fifo: None, folder: None } => {
+        FileDescription { link: Some(link), text: None, times: None, base64: None, fifo: None, folder: None } => {
             rustix::fs::symlinkat(link.as_str(), &folder, OsStr::new(name))
         }
-        File { fifo: Some(true), text: None, times: None, base64: None, link: None, folder: None } => {
+        FileDescription { fifo: Some(true), text: None, times: None, base64: None, link: None, folder: None } => {
             rustix::fs::mkfifoat(&folder, OsStr::new(name), Mode::from_raw_mode(0o600))
         }
-        File { folder: Some(true), text: None, times: None, base64: None, link: None, fifo: None } => {
+        FileDescription { folder: Some(true), text: None, times: None, base64: None, link: None, fifo: None } => {
             // It may be there already, because of a file in it.
             mounts::make_place(folder.as_fd(), name, true).map(drop)
         }
-        File { .. } => return Err(unknown()),
+        FileDescription { .. } => return Err(unknown()),
     };
     made.map_err(|errno| errno.to_string())
 }
@@ -149,22 +193,22 @@ fn put(root: &OwnedFd, path: &str, description: &Value) -> Result<(), String> {
 /// # Errors
 /// In a sentence, why it describes none.
 pub fn content(description: &Value) -> Result<Vec<u8>, String> {
-    let file: Result<File, _> = serde_json::from_value(description.clone());
+    let file: Result<FileDescription, _> = serde_json::from_value(description.clone());
     content_of(file.map_err(|_| "is described neither by text nor by base64".to_owned())?)
 }
 
-fn content_of(file: File) -> Result<Vec<u8>, String> {
+fn content_of(file: FileDescription) -> Result<Vec<u8>, String> {
     match file {
-        File { text: Some(text), times, base64: None, link: None, fifo: None, folder: None } => {
+        FileDescription { text: Some(text), times, base64: None, link: None, fifo: None, folder: None } => {
             let times = times.unwrap_or(1);
             let length = text.len().checked_mul(times).filter(|length| *length <= MAX_FILE_BYTES);
             length.ok_or_else(|| format!("has more than {MAX_FILE_BYTES} bytes"))?;
             Ok(text.repeat(times).into_bytes())
         }
-        File { base64: Some(base64), text: None, times: None, link: None, fifo: None, folder: None } => {
+        FileDescription { base64: Some(base64), text: None, times: None, link: None, fifo: None, folder: None } => {
             decode(&base64).ok_or_else(|| "is not base64".to_owned())
         }
-        File { .. } => Err("is described neither by text, base64, link, fifo nor folder".to_owned()),
+        FileDescription { .. } => Err("is described neither by text, base64, link, fifo nor folder".to_owned()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use metnos_proto::doc::sandbox::{EscapeFamily, EscapeTry};
 use metnos_proto::edge::{AnswererEnd, Served};
 use metnos_proto::edges::policyd_sandboxd::Note;
 use metnos_proto::edges::{CtlSandboxd, PolicydSandboxd, SandboxdMemoryd, ctl_sandboxd, policyd_sandboxd};
@@ -19,20 +20,22 @@ use metnos_proto::msg::sandboxd::{
     SandboxReport, SandboxStatus, Selftest, Selftested, TrustKey, Verified, VerifyExecutor,
 };
 use metnos_proto::payload::Sealed;
-use serde_json::{Value, json as value};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::pool::Sandbox;
-use crate::pool::call::not_admitted;
 use crate::pool::files::FileError;
 use crate::pool::registry::Registry;
 use crate::pool::results::Results;
-use crate::pool::running::{Running, Whose};
-use crate::pool::speculative::Ahead;
+use crate::pool::running::{RunOwner, Running};
+use crate::pool::speculative::SpeculativeCalls;
 use crate::selftest::escape;
 use crate::verify::{birth, scan};
 
+pub mod call;
 mod link;
 
+use call::not_admitted;
 use link::PolicyLink;
 
 /// The most bytes of the reason in a note.
@@ -45,11 +48,11 @@ pub struct Service<S> {
     pub(crate) registry: RefCell<Registry>,
     pub(crate) results: RefCell<Results>,
     pub(crate) running: Rc<Running>,
-    pub(crate) ahead: Rc<Ahead>,
+    pub(crate) speculative: Rc<SpeculativeCalls>,
     pub(crate) memory: Rc<Client<SandboxdMemoryd>>,
     pub(crate) draining: Cell<bool>,
     pub(crate) runs_total: Cell<u64>,
-    /// The link on which policyd has said whose signature counts.
+    /// The link on which policyd has sent the key of the instance.
     policy: RefCell<Option<(u32, Notes<PolicydSandboxd>)>>,
     trying: Cell<bool>,
 }
@@ -63,7 +66,7 @@ impl<S: Sandbox> Service<S> {
             registry: RefCell::new(registry),
             results: RefCell::default(),
             running: Rc::default(),
-            ahead: Rc::default(),
+            speculative: Rc::default(),
             memory,
             draining: Cell::new(false),
             runs_total: Cell::new(0),
@@ -77,11 +80,11 @@ impl<S: Sandbox> Service<S> {
         self.sandbox.serving();
     }
 
-    /// Serves one link of policyd. When it ends, so does what was run for it: nobody could be told.
+    /// Serves one link of policyd. When it ends, so does what was run for it: no peer could receive its result.
     pub async fn serve_policyd(self: Rc<Self>, end: AnswererEnd<PolicydSandboxd>) -> Closed {
         let link = end.generation();
         let closed = policyd_sandboxd::serve(end, Rc::new(PolicyLink::new(Rc::clone(&self)))).await;
-        self.ahead.forget(link);
+        self.speculative.forget(link);
         let killed = self.running.kill(|whose| whose.link == link);
         if self.policy.borrow().as_ref().is_some_and(|(trusted, _)| *trusted == link) {
             self.policy.replace(None);
@@ -120,22 +123,22 @@ impl<S: Sandbox> Service<S> {
         }
     }
 
-    /// Tells policyd and the chronicle that an executor is set aside.
+    /// Notifies policyd and the chronicle that an executor is quarantined.
     pub(crate) async fn set_aside(&self, id: &ExecutorId, why: &str, turn: Option<TurnId>) {
         tracing::warn!(%id, why, "quarantined");
         let notes = self.policy.borrow().as_ref().map(|(_, notes)| notes.clone());
         if let Some(notes) = notes {
             let note = Note::Quarantined(Quarantined { id: id.clone(), why: head(why, MAX_WHY) });
             if let Err(error) = notes.send(note).await {
-                // It hears of it from the next listing.
+                // It learns of it from the next listing.
                 tracing::warn!(%error, "policyd was not told");
             }
         }
         self.event("quarantine", &format!("{id} is not what was signed: {why}"), turn).await;
     }
 
-    /// Tells policyd, which tells the owner.
-    pub(crate) async fn tell_alarm(&self, id: &ExecutorId, why: &str) {
+    /// Notifies policyd, which notifies the owner.
+    pub(crate) async fn send_alarm(&self, id: &ExecutorId, why: &str) {
         let Some(notes) = self.policy.borrow().as_ref().map(|(_, notes)| notes.clone()) else { return };
         let note = Note::Alarmed(Alarmed { id: id.clone(), why: head(why, MAX_WHY) });
         if let Err(error) = notes.send(note).await {
@@ -150,7 +153,7 @@ impl<S: Sandbox> Service<S> {
         }
     }
 
-    /// Looks at these executors, one after the other, and tells what was found to be set aside.
+    /// Looks at these executors, one after the other, and reports those that are quarantined.
     async fn look(&self, ids: Result<Vec<ExecutorId>, FileError>) -> Result<Vec<PoolEntry>, Refusal> {
         let unreadable = |error: FileError| {
             let (code, remedy) = match &error {
@@ -190,7 +193,7 @@ impl<S: Sandbox> Service<S> {
         if self.draining.get() {
             return Err(Refusal::new(RefusalCode::Busy, "sandboxd.stopping", "sandboxd is stopping").into());
         }
-        let slot = self.running.admit(Whose { link, turn: None }, None).map_err(not_admitted)?;
+        let slot = self.running.admit(RunOwner { link, turn: None }, None).map_err(not_admitted)?;
         let candidate = match tightest {
             true => self.registry.borrow().for_trial(&ask.id, &ask.digests),
             false => self.registry.borrow().for_birth(&ask.id, &ask.digests),
@@ -277,13 +280,16 @@ impl<S: Sandbox> ctl_sandboxd::Serve for Service<S> {
         let untried = |why: String| Refusal::new(RefusalCode::Invalid, "selftest.suite", why);
         if family.is_empty() {
             let families = escape::families().map_err(untried)?;
-            let families = families
-                .iter()
-                .map(|family| value!({"name": family.name, "about": family.about, "cases": family.cases.len()}));
-            return Ok((Selftested { tried: 0, held: 0 }, [sealed(&families.collect())?]));
+            let about = |family: &escape::Family| EscapeFamily {
+                name: family.name.clone(),
+                about: family.about.clone(),
+                cases: family.cases.len(),
+            };
+            let families: Vec<EscapeFamily> = families.iter().map(about).collect();
+            return Ok((Selftested { tried: 0, held: 0 }, [sealed(&families)?]));
         }
         // One at a time, and stopped with everything else that runs. No link of policyd has this number.
-        let slot = self.running.admit(Whose { link: 0, turn: None }, None).map_err(not_admitted)?;
+        let slot = self.running.admit(RunOwner { link: 0, turn: None }, None).map_err(not_admitted)?;
         if self.draining.get() || self.trying.replace(true) {
             return Err(Refusal::new(RefusalCode::Busy, "selftest.running", "something is being tried already")
                 .remedy("try again in a moment")
@@ -292,11 +298,11 @@ impl<S: Sandbox> ctl_sandboxd::Serve for Service<S> {
         let tried = escape::try_all(&self.sandbox, &family, || slot.kill()).await;
         self.trying.set(false);
         let tried = tried.map_err(untried)?;
-        let count = |which: &dyn Fn(&Value) -> bool| {
+        let count = |which: &dyn Fn(&EscapeTry) -> bool| {
             u32::try_from(tried.iter().filter(|one| which(one)).count()).unwrap_or(u32::MAX)
         };
-        let (all, held) = (count(&|one| one["skipped"] == false), count(&|one| one["held"] == true));
-        Ok((Selftested { tried: all, held }, [sealed(&Value::Array(tried))?]))
+        let (all, held) = (count(&|one| !one.skipped), count(&|one| one.held == Some(true)));
+        Ok((Selftested { tried: all, held }, [sealed(&tried)?]))
     }
 
     async fn profiles(
@@ -311,7 +317,7 @@ impl<S: Sandbox> ctl_sandboxd::Serve for Service<S> {
         }
         let profiles = ids.iter().map(|id| self.registry.borrow().profile(id)).collect::<Result<Vec<_>, _>>()?;
         let versions = u32::try_from(profiles.len()).unwrap_or(u32::MAX);
-        Ok((Profiled { versions }, [sealed(&Value::Array(profiles))?]))
+        Ok((Profiled { versions }, [sealed(&profiles)?]))
     }
 
     async fn sandbox_status(
@@ -330,8 +336,8 @@ fn unknown(name: &str) -> Refusal {
         .remedy("`metnosctl executor list` shows those that there are")
 }
 
-fn sealed(document: &Value) -> Result<Sealed, Refusal> {
-    Sealed::new(&json::canonical(document))
+fn sealed(document: &impl Serialize) -> Result<Sealed, Refusal> {
+    Sealed::new(&json::canonical_of(document))
         .map_err(|error| Refusal::new(RefusalCode::Internal, "sandboxd.internal", error.to_string()))
 }
 

@@ -192,7 +192,7 @@ pub fn landlock_abi() -> Option<u32> {
 
 /// How a process ended and what it has used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct ProcessEnd {
     /// The exit code, when it exited by itself.
     pub code: Option<i32>,
     /// The signal, when one ended it.
@@ -209,7 +209,7 @@ pub struct Ended {
 ///
 /// # Errors
 /// What the kernel says.
-pub fn collect(pid: i32) -> io::Result<Option<Ended>> {
+pub fn collect(pid: i32) -> io::Result<Option<ProcessEnd>> {
     let mut status = 0;
     // SAFETY: all zeroes is a valid `rusage`, which is plain numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -224,7 +224,7 @@ pub fn collect(pid: i32) -> io::Result<Option<Ended>> {
             .saturating_mul(1_000_000)
             .saturating_add(u64::try_from(time.tv_usec).unwrap_or(0))
     };
-    Ok(Some(Ended {
+    Ok(Some(ProcessEnd {
         code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
         signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
         cpu_us: micros(usage.ru_utime).saturating_add(micros(usage.ru_stime)),

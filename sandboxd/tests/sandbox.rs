@@ -129,7 +129,7 @@ async fn birth(lab: &Lab, name: &str) -> Verdict {
     let id = ExecutorId { name: name.to_owned(), version: version.to_string() };
     let texts =
         metnos_sandboxd::verify::Texts { manifest: manifest.to_vec(), code: code.to_vec(), schema: schema.to_vec() };
-    let formed = metnos_sandboxd::verify::Formed::of(&id, texts, &lab.plain)?;
+    let formed = metnos_sandboxd::verify::ExecutorFiles::of(&id, texts, &lab.plain)?;
     let kept = RefCell::new(Vec::new());
     let kill = || {
         let (keep, kill) = oneshot::channel();

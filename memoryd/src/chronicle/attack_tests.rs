@@ -103,7 +103,7 @@ fn an_inserted_line_is_noticed_even_with_a_hash_of_its_own() {
         }
         // Behind the last one it follows from everything: the index tells that memoryd did not write it.
         let mut chronicle = bench.open();
-        chronicle.stage_told();
+        chronicle.stage_notes();
         chronicle.flush().unwrap();
         let last = chronicle.index().head().unwrap().unwrap();
         assert!(chronicle.read(&last).unwrap().payload.contains("caught_up"), "it is told of");

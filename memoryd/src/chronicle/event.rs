@@ -43,7 +43,7 @@ event_types! {
     AssistantMessage = "assistant_message",
     /// A model asked for a tool.
     ToolCall = "tool_call",
-    /// What a model was told of it.
+    /// What was sent to a model.
     ToolResult = "tool_result",
     /// An effect on the world outside.
     WorldAction = "world_action",
@@ -125,7 +125,7 @@ pub fn channel_named(text: &str) -> Option<Channel> {
 pub struct Draft {
     /// The event that caused it, inside the turn.
     pub parent: Option<u64>,
-    /// Which daemon told it: the asker of the edge it came over.
+    /// Which daemon reported it: the asker of the edge it came over.
     pub emitter: RoleName,
     /// Which run of that daemon.
     pub session: SessionId,
@@ -175,7 +175,7 @@ pub struct Event {
     pub parent: Option<u64>,
     /// When, in milliseconds; never less than its predecessor's.
     pub ts_ms: u64,
-    /// Which daemon told it.
+    /// Which daemon reported it.
     pub emitter: RoleName,
     /// Which run of that daemon; the line carries `metnos:<role>:<ulid>`.
     pub session: SessionId,

@@ -1,7 +1,7 @@
 //! The day files: appends lines, makes them durable, reads them back. Nothing here rewrites a line.
 //!
 //! The only bytes ever taken away are those that were never acknowledged: what a write
-//! that went wrong has left, and a torn end that was set aside first.
+//! that went wrong has left, and a torn end that was copied first.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -58,7 +58,7 @@ struct Tail {
 }
 
 impl Tail {
-    /// Cuts off what was promised to nobody. A disk that is mounted for reading only may have nothing to be cut.
+    /// Cuts off what was never acknowledged. A disk that is mounted for reading only may have nothing to be cut.
     fn cut(&mut self) -> io::Result<()> {
         self.uncut = true;
         if self.file.metadata()?.len() != self.durable {
@@ -324,7 +324,7 @@ impl Log {
     }
 }
 
-/// How many torn ends may be set aside at one place of one file.
+/// How many copies of torn ends there may be of one place of one file.
 const MAX_ASIDE: u32 = 1000;
 
 /// Copies by reading and writing: the calls that copy inside the kernel are not in memoryd's lock.

@@ -16,7 +16,7 @@
 //! | `prev_hash` | string | `sha256:` and 64 hexadecimal digits: the `hash` of the event before; 64 zeros for the first |
 //! | `parent` | number or null | decimal: the `seq` of the event that caused this one inside its turn; empty for none |
 //! | `ts` | string | `YYYY-MM-DDTHH:MM:SS.mmmZ`, UTC; never less than the event before |
-//! | `emitter` | string | the daemon that told it, set by memoryd from the edge it came over |
+//! | `emitter` | string | the daemon that reported it, set by memoryd from the edge it came over |
 //! | `session_key` | string | `metnos:<emitter>:<ULID>`, one ULID per run of that daemon |
 //! | `turn_id` | string or null | ULID; empty for none |
 //! | `trace_id` | string or null | ULID; empty for none |
@@ -48,12 +48,12 @@
 //!
 //! All lines of a round are written with one `write`, made durable with one `fdatasync` (and
 //! one `fsync` of the directory when the day's file is new); then the answers leave; then the
-//! index and the projections are brought up to date, before the next question is heard. So
-//! whoever was answered finds what he said, and does not wait for what follows from it. The
+//! index and the projections are brought up to date, before the next question is taken. So
+//! a client that was answered finds what it said, and does not wait for what follows from it. The
 //! lines of one call follow each other faster than that: each is checked against those before
-//! it as they were written, and the index hears of them together, when the call pauses. The
+//! it as they were written, and the index gets them together, when the call pauses. The
 //! exception is an event that takes a payload out or keeps the mnestome: its answer leaves when
-//! that is done. A line whose write or sync went wrong is cut off again, and whoever asked is
+//! that is done. A line whose write or sync went wrong is cut off again, and the asker is
 //! refused. The index and the projections are transactions of their own and need no sync: each
 //! remembers up to which line it has come, and is caught up from the log at start.
 

@@ -86,7 +86,7 @@ payloads! {
     TurnClose = "turn_close" {
         /// How.
         end: String,
-        /// What it would take, give and fail with, as JSON; empty when nobody has said.
+        /// What it would take, give and fail with, as JSON; empty when it was not said.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         signature: String,
         /// What was missing, in the words of the request; empty when nothing was.
@@ -389,7 +389,7 @@ impl RunStarted {
 }
 
 impl Visit {
-    /// A connection as sandboxd told it.
+    /// A connection as sandboxd reported it.
     #[must_use]
     pub fn of(told: &common::Visit) -> Self {
         let common::Visit { host, port, address, sent, received, refused } = told.clone();

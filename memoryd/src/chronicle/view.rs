@@ -114,7 +114,7 @@ impl View {
         }
         if let Some((day, bytes)) = end {
             let file = self.file(day)?;
-            // Never longer than it was: a file that somebody has shortened stays short.
+            // Never longer than it was: a file that was shortened stays short.
             if file.1 > bytes {
                 rustix::fs::ftruncate(&file.0, bytes).map_err(io("cutting a file"))?;
                 self.current = None;
@@ -290,14 +290,25 @@ fn input_of(decision: &PolicyDecision) -> Value {
             shorten(&mut value);
             value
         }
-        _ => serde_json::json!({ "bytes": bytes, "sha": decision.arguments_digest }),
+        _ => large(bytes, decision.arguments_digest.clone()),
     }
+}
+
+/// What stands for a large body: its size and its digest.
+#[derive(Serialize)]
+struct Large {
+    bytes: usize,
+    sha: String,
+}
+
+fn large(bytes: usize, sha: String) -> Value {
+    serde_json::to_value(Large { bytes, sha }).unwrap_or_default()
 }
 
 fn shorten(value: &mut Value) {
     match value {
         Value::String(text) if text.len() > MAX_LEAF_BYTES => {
-            *value = serde_json::json!({ "bytes": text.len(), "sha": Blake3::of(text.as_bytes()).to_string() });
+            *value = large(text.len(), Blake3::of(text.as_bytes()).to_string());
         }
         Value::Array(items) => items.iter_mut().for_each(shorten),
         Value::Object(fields) => fields.values_mut().for_each(shorten),

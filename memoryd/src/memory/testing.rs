@@ -16,7 +16,7 @@ use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::phase::{Machine, RecallPhase};
 use metnos_proto::role::RoleName;
 
-use super::{Memory, Teller, Told};
+use super::{Answer, Asker, Memory};
 use crate::chronicle::testing::{HandClock, MORNING, Script, copy_dir};
 use crate::error::Result;
 use crate::mnestome::clock::CALLS_PER_USE_DAY;
@@ -76,8 +76,8 @@ pub fn id(name: &str) -> ExecutorId {
     ExecutorId { name: name.to_owned(), version: "1.0.0".to_owned() }
 }
 
-pub fn teller(role: RoleName) -> Teller {
-    Teller { role, session: SessionId::from_bytes([role as u8; 16]) }
+pub fn asker(role: RoleName) -> Asker {
+    Asker { role, session: SessionId::from_bytes([role as u8; 16]) }
 }
 
 pub fn received(n: u8) -> Received {
@@ -153,7 +153,7 @@ pub fn candidate(name: &str, examples: &[&str]) -> Candidate {
     }
 }
 
-pub fn no(told: Told<impl std::fmt::Debug>) -> String {
+pub fn no(told: Answer<impl std::fmt::Debug>) -> String {
     match told.unwrap_err() {
         ServeError::Refused(refusal) => refusal.rule,
         ServeError::Violation(_) => "violation".to_owned(),
@@ -162,29 +162,34 @@ pub fn no(told: Told<impl std::fmt::Debug>) -> String {
 
 impl Memory {
     /// What the dispatcher does before a word of the planner reaches its handler.
-    pub fn admit(&mut self, word: &planner_memoryd::Ask) -> Told<()> {
+    pub fn admit(&mut self, word: &planner_memoryd::Ask) -> Answer<()> {
         self.phase_of(RecallPhase::subject(word), word)?.admit(word)?;
         Ok(())
     }
 
+    /// The head as policyd gets it.
+    pub fn chain_head(&self) -> Option<metnos_proto::msg::memoryd::ChainHead> {
+        super::chain_head::chain_head(self.chronicle())
+    }
+
     pub fn say(&mut self, n: u8, words: &str) -> Recorded {
-        self.received(teller(RoleName::Gatewayd), &received(n), words.as_bytes().to_vec()).unwrap()
+        self.received(asker(RoleName::Gatewayd), &received(n), words.as_bytes().to_vec()).unwrap()
     }
 
     pub fn begin(&mut self, n: u8) -> Envelope {
-        let (begun, bytes) = self.begin_turn(teller(RoleName::Planner), &BeginTurn { turn: turn(n) }).unwrap();
+        let (begun, bytes) = self.begin_turn(asker(RoleName::Planner), &BeginTurn { turn: turn(n) }).unwrap();
         let envelope: Envelope = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(envelope.nonce, begun.nonce);
         envelope
     }
 
     pub fn decide(&mut self, decision: &Decision) -> Recorded {
-        self.decision(teller(RoleName::Policyd), decision, b"{}".to_vec()).unwrap()
+        self.decision(asker(RoleName::Policyd), decision, b"{}".to_vec()).unwrap()
     }
 
     pub fn run(&mut self, n: u8, place: u16, name: &str, inputs: &[u16], outcome: Outcome) {
         let decided = self.decide(&decision(n, place, name, Verdict::Allow));
-        let sandboxd = teller(RoleName::Sandboxd);
+        let sandboxd = asker(RoleName::Sandboxd);
         let begun = Memory::started(self, sandboxd, &started(n, place, name, decided.seq, inputs)).unwrap();
         Memory::ended(self, sandboxd, &ended(n, place, name, begun.seq, outcome)).unwrap();
     }
@@ -196,19 +201,19 @@ impl Memory {
             wish: wish.to_owned(),
             signature: WishedSignature::default(),
         };
-        self.close_turn(teller(RoleName::Planner), &word).unwrap()
+        self.close_turn(asker(RoleName::Planner), &word).unwrap()
     }
 
     pub fn answer(&mut self, n: u8, text: &str) -> Recorded {
         let word = Delivered { turn: turn(n), end: TurnEnd::Answered };
-        self.delivered(teller(RoleName::Gatewayd), &word, text.as_bytes().to_vec()).unwrap()
+        self.delivered(asker(RoleName::Gatewayd), &word, text.as_bytes().to_vec()).unwrap()
     }
 
-    pub fn born(&mut self, candidate: &Candidate) -> Told<Recorded> {
+    pub fn born(&mut self, candidate: &Candidate) -> Answer<Recorded> {
         let digest = Blake3::of(candidate.name.as_bytes());
         let digests = ExecutorDigests { manifest: digest, code: digest, schema: digest, profile: digest };
         let word = ExecutorBorn { id: id(&candidate.name), digests };
-        self.executor_born(teller(RoleName::Policyd), &word, &serde_json::to_vec(candidate).unwrap())
+        self.executor_born(asker(RoleName::Policyd), &word, &serde_json::to_vec(candidate).unwrap())
     }
 
     /// "How many words are in notes/welcome.md": fs_read, then text_stats on its content.
@@ -226,11 +231,11 @@ impl Memory {
     pub fn direct(&mut self, n: u8, executor: &str) -> Recorded {
         let word =
             DirectTurn { turn: turn(n), trace: trace(n), principal: PEER.to_owned(), executor: executor.to_owned() };
-        self.direct_turn(teller(RoleName::Policyd), &word).unwrap()
+        self.direct_turn(asker(RoleName::Policyd), &word).unwrap()
     }
 
     pub fn direct_done(&mut self, n: u8) -> TurnClosed {
         let word = DirectTurnDone { turn: turn(n), end: TurnEnd::Denied };
-        self.direct_turn_done(teller(RoleName::Policyd), &word).unwrap()
+        self.direct_turn_done(asker(RoleName::Policyd), &word).unwrap()
     }
 }

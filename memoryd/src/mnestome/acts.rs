@@ -15,7 +15,7 @@ const WHAT: &str = "writing the mnestome";
 
 impl Mnestome {
     /// Applies an event that decides something, inside the transaction. One that cannot be read changes nothing: the
-    /// verification tells of it.
+    /// verification reports it.
     pub(super) fn decided(&mut self, event: &Event, turns: &dyn Turns) -> Result<()> {
         if event.kind == EventType::Evolution {
             return match Evolution::decode(&event.payload) {

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use rusqlite::{Row, params};
-use serde::Serialize;
 
 use super::graph::{Mnestome, number, signed};
 use super::weight::{DECAYING_BELOW, FUSION_USES, SYNTHESIS_FROM, SYNTHESIS_USES, archival_due, decayed, use_days};
@@ -33,24 +32,7 @@ pub const RECURRENCES: u64 = 5;
 const DUE: &str = "SELECT id, state, weight, decay_lambda, used_at FROM mnests WHERE t_cross <= ?1
                    ORDER BY t_cross, id LIMIT ?2";
 
-/// What the ager proposes, and what became of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Proposal {
-    /// Its name: its kind, a hyphen and the end of the mnest's.
-    pub id: String,
-    /// `archival`, `synthesis`, `fusion`, `generalisation` or `specialisation`.
-    pub kind: String,
-    /// About which mnest.
-    pub mnest: String,
-    /// Why, for a person.
-    pub why: String,
-    /// When, in millionths of a use-day.
-    pub at_use: u64,
-    /// The line at which the ager came.
-    pub seq: u64,
-    /// `open`, `accepted`, `declined`.
-    pub state: String,
-}
+pub use metnos_proto::doc::mnestome::MnestProposal as Proposal;
 
 /// A mnest that has crossed a threshold.
 struct Crossed {
@@ -84,7 +66,7 @@ fn proposal(row: &Row<'_>) -> rusqlite::Result<Proposal> {
 }
 
 /// A mnest that was strengthened since the ager last came.
-struct Touched {
+struct Strengthened {
     id: String,
     state: String,
     weight: f64,
@@ -136,7 +118,7 @@ impl Mnestome {
                    dst_version FROM touched JOIN mnests USING (id) ORDER BY id";
         let now = self.clock.now;
         let read = |row: &Row<'_>| {
-            Ok(Touched {
+            Ok(Strengthened {
                 id: row.get(0)?,
                 state: row.get(1)?,
                 weight: decayed(row.get(2)?, row.get(3)?, number(row, 4)?, now),
@@ -145,7 +127,7 @@ impl Mnestome {
                 dst: (row.get(8)?, row.get::<_, Option<String>>(9)?.unwrap_or_default()),
             })
         };
-        let touched: Vec<Touched> =
+        let touched: Vec<Strengthened> =
             self.db.prepare_cached(sql).and_then(|mut all| all.query_map([], read)?.collect()).during(what)?;
         for one in &touched {
             match one.state.as_str() {
@@ -159,7 +141,7 @@ impl Mnestome {
     }
 
     /// Wishes that come again and again could become executors; several that are nearly the same, one that is wider.
-    fn look_at_wish(&self, one: &Touched, seq: u64) -> Result<()> {
+    fn look_at_wish(&self, one: &Strengthened, seq: u64) -> Result<()> {
         if one.uses >= SYNTHESIS_USES && one.weight >= SYNTHESIS_FROM {
             let ordinary = if one.uses >= RECURRENCES { ", as often as is ordinary for a synthesis" } else { "" };
             let why = format!("it was wished for {} times{ordinary}, and its weight is {:.3}", one.uses, one.weight);
@@ -189,9 +171,9 @@ impl Mnestome {
         self.propose("generalisation", &alike[0].0, &why, seq)
     }
 
-    /// Two that work for nobody else could be one; one that works for many, and for this one most, could have a version
+    /// Two that work for no other could be one; one that works for many, and for this one most, could have a version
     /// of its own for it.
-    fn look_at_pair(&self, one: &Touched, seq: u64) -> Result<()> {
+    fn look_at_pair(&self, one: &Strengthened, seq: u64) -> Result<()> {
         let out = self.share_of(one, "mnests_from", "src_executor = ?1 AND src_version = ?2", &one.src)?;
         let into = self.share_of(one, "mnests_to", "dst_executor = ?1 AND dst_version = ?2", &one.dst)?;
         let (src, dst) = (format!("{} {}", one.src.0, one.src.1), format!("{} {}", one.dst.0, one.dst.1));
@@ -207,7 +189,7 @@ impl Mnestome {
     }
 
     /// How much of the weight of the heaviest mnests on one side is this one's.
-    fn share_of(&self, one: &Touched, index: &str, side: &str, id: &(String, String)) -> Result<f64> {
+    fn share_of(&self, one: &Strengthened, index: &str, side: &str, id: &(String, String)) -> Result<f64> {
         let sql = format!(
             "SELECT id, weight, decay_lambda, used_at FROM mnests INDEXED BY {index}
              WHERE {side} AND state = 'active' ORDER BY lw DESC LIMIT {MOST_BESIDE}"
@@ -225,7 +207,7 @@ impl Mnestome {
         Ok(if all > 0.0 { own / all } else { 0.0 })
     }
 
-    /// A wish that nobody repeats is forgotten.
+    /// A wish that is not repeated is forgotten.
     fn forget_wish(&self, id: &str) -> Result<()> {
         self.db
             .prepare_cached("DELETE FROM mnests WHERE id = ?1")
@@ -271,7 +253,7 @@ impl Mnestome {
         self.proposed.take()
     }
 
-    /// What the ager has proposed and nobody has settled, oldest first, after the one that `seq` and `id` name, each with
+    /// What the ager has proposed and is not settled, oldest first, after the one that `seq` and `id` name, each with
     /// both ends of its mnest.
     ///
     /// # Errors

@@ -14,9 +14,9 @@ use crate::mnestome::derive::Record;
 use crate::mnestome::graph::Turns;
 use crate::mnestome::weight::{AGER_EVERY, BOOTSTRAP};
 
-struct Told(Vec<Record>);
+struct GivenRecords(Vec<Record>);
 
-impl Turns for Told {
+impl Turns for GivenRecords {
     fn records(&self, _: &Event) -> crate::error::Result<Option<Vec<Record>>> {
         Ok(Some(self.0.clone()))
     }
@@ -49,14 +49,14 @@ impl History {
         }
         let close = TurnClose { end: "answered".to_owned(), signature: String::new(), wish: wish.to_owned() }.encode();
         let close = self.event(EventType::TurnClose, &close, 0);
-        self.mnestome.apply([&close], &Told(records), &mut NoFaults).unwrap();
+        self.mnestome.apply([&close], &GivenRecords(records), &mut NoFaults).unwrap();
     }
 
     /// So many calls, with which the clock of use moves and the ager comes.
     fn calls(&mut self, calls: u64, day: u64) {
         for _ in 0..calls {
             let started = self.event(EventType::RunStarted, "{}", day);
-            self.mnestome.apply([&started], &Told(Vec::new()), &mut NoFaults).unwrap();
+            self.mnestome.apply([&started], &GivenRecords(Vec::new()), &mut NoFaults).unwrap();
         }
     }
 
@@ -74,7 +74,7 @@ impl History {
             why: String::new(),
         };
         let event = self.event(EventType::Evolution, &change.encode(), 0);
-        self.mnestome.apply([&event], &Told(Vec::new()), &mut NoFaults).unwrap();
+        self.mnestome.apply([&event], &GivenRecords(Vec::new()), &mut NoFaults).unwrap();
     }
 }
 

@@ -41,7 +41,7 @@ impl Record {
             Some(Self::Started { call: call_of(&started.call)?, id: started.id(), inputs })
         } else if event.kind == EventType::RunEnded {
             let ended = RunEnded::decode(&event.payload).ok()?;
-            // A word that nobody here knows says nothing about anybody.
+            // A word of a later release says nothing about an executor.
             let outcome = Outcome::named(&ended.outcome).unwrap_or(Outcome::Interrupted);
             Some(Self::Ended { call: call_of(&ended.call)?, outcome, ts_ms: event.ts_ms })
         } else {

@@ -5,11 +5,10 @@
 
 use std::path::Path;
 
+use metnos_proto::doc::mnestome::DesiredSignature;
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::ExecutorId;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde::Serialize;
-use serde_json::Value;
 use sha2::Digest;
 
 use super::clock::UseClock;
@@ -32,40 +31,7 @@ pub const STORE_EVERY: u64 = 256;
 
 const TABLES: &str = include_str!("graph.sql");
 
-/// A mnest as it is shown.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Mnest {
-    /// `mnest_` and a ULID.
-    pub id: String,
-    /// Whose output; empty when a wish came from nothing but words.
-    pub src_executor: String,
-    /// Its version.
-    pub src_version: String,
-    /// Whose input; of a proto-mnest, what was wished for.
-    pub dst_executor: String,
-    /// Its version; null exactly when it is a proto-mnest.
-    pub dst_version: Option<String>,
-    /// Its weight now.
-    pub weight: f64,
-    /// How often it was used.
-    pub uses: u64,
-    /// When first, in milliseconds.
-    pub ts_first: u64,
-    /// When last, in milliseconds.
-    pub ts_last: u64,
-    /// Decay per use-day.
-    pub decay_lambda: f64,
-    /// The owner's words for it.
-    pub tags: Vec<String>,
-    /// `active`, `proto`, `decaying`, `superseded`, `archived`.
-    pub state: String,
-    /// What the wished-for executor should be, as JSON; null unless proto.
-    pub desired_signature: Option<serde_json::Value>,
-    /// Why it does not exist; null unless proto.
-    pub why: Option<String>,
-    /// The line of the chronicle that it was last derived from.
-    pub last_event_seq: u64,
-}
+pub use metnos_proto::doc::mnestome::Mnest;
 
 /// A wish and how often it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +56,7 @@ pub trait Turns {
     /// # Errors
     /// When the chronicle cannot be read.
     fn records_again(&self, turn: TurnId, close: u64) -> Result<Vec<Record>> {
-        // Of turns that are only rehearsed nobody says anything later.
+        // Turns that are only rehearsed are never judged later.
         let _ = (turn, close);
         Ok(Vec::new())
     }
@@ -121,7 +87,7 @@ pub struct Mnestome {
     /// Calls since the instance was born.
     pub(super) calls: u64,
     pub(super) frozen: bool,
-    /// The ager has proposed something that nobody was told of yet.
+    /// The ager has proposed something of which syntd was not notified yet.
     pub(super) proposed: std::cell::Cell<bool>,
 }
 
@@ -391,18 +357,15 @@ impl Mnestome {
             return Ok(());
         }
         let src = last_success(records).unwrap_or(ExecutorId { name: String::new(), version: String::new() });
-        let said: Value = serde_json::from_str(&closed.signature).unwrap_or_default();
-        let list = |key: &str| said.get(key).cloned().unwrap_or_else(|| serde_json::json!([]));
-        let signature = serde_json::json!({
-            "summary": wish, "inputs": list("inputs"), "outputs": list("outputs"), "errors": list("errors"),
-        });
+        let said: DesiredSignature = serde_json::from_str(&closed.signature).unwrap_or_default();
+        let signature = DesiredSignature { summary: wish.clone(), ..said };
         self.reinforce(&Change {
             src: &src,
             dst_name: &wish,
             dst_version: None,
             ts_ms: close.ts_ms,
             seq: close.seq,
-            desired_signature: Some(signature.to_string()),
+            desired_signature: serde_json::to_string(&signature).ok(),
             says_more: !closed.signature.is_empty(),
             why: Some("the planner found no executor for these words"),
         })

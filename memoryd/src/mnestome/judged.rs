@@ -1,10 +1,10 @@
 //! What was of use: how executors stand, as rows that follow from the ends of turns, from the owner's words about them, and
 //! from births. Written in the transaction that applies the line; nothing is decided here.
 
+use metnos_proto::doc::mnestome::{BelowThreshold, ExecutorFitness};
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::ExecutorId;
 use rusqlite::{OptionalExtension, Row, params};
-use serde::Serialize;
 
 use super::derive::Record;
 use super::fitness::{self, Below, Goal, Standing, Word, leaves_an_effect, shares};
@@ -20,25 +20,6 @@ pub const JUDGE: &str = "judge";
 pub const MOST_TURNS: i64 = 4096;
 
 const WHAT: &str = "writing the mnestome";
-
-/// How an executor stands, as it is shown.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Shown {
-    /// Its name.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// Its fitness now.
-    pub fitness: f64,
-    /// How many of its calls were judged since it was last put in sight.
-    pub judged: u64,
-    /// Its calls since the last one that was judged.
-    pub without_signal: u64,
-    /// How many use-days ago it was used last.
-    pub used_days_ago: f64,
-    /// Why planners are not shown it: `trial`, `unfit`, `disused`; empty when they are.
-    pub below: &'static str,
-}
 
 /// A turn that was judged.
 struct Turn {
@@ -175,7 +156,7 @@ impl Mnestome {
             .during("reading the mnestome")
     }
 
-    /// How one stands, and whether it leaves an effect; none when it was never heard of.
+    /// How one stands, and whether it leaves an effect; none when it is unknown.
     fn standing(&self, id: &ExecutorId) -> Result<Option<(Standing, bool)>> {
         self.db
             .prepare_cached("SELECT * FROM fitness WHERE name = ?1 AND version = ?2")
@@ -208,18 +189,23 @@ impl Mnestome {
     ///
     /// # Errors
     /// When the database says no.
-    pub fn fitness(&self) -> Result<Vec<Shown>> {
+    pub fn fitness(&self) -> Result<Vec<ExecutorFitness>> {
         let now = self.clock.now;
         let read = |row: &Row<'_>| {
             let one = standing(row)?;
-            Ok(Shown {
+            Ok(ExecutorFitness {
                 name: row.get("name")?,
                 version: row.get("version")?,
                 fitness: one.fitness(now),
                 judged: one.judged,
                 without_signal: one.without_signal,
                 used_days_ago: use_days(now.saturating_sub(one.used_at)),
-                below: one.below(now).map_or("", Below::name),
+                below: match one.below(now) {
+                    Some(Below::Trial) => BelowThreshold::Trial,
+                    Some(Below::Unfit) => BelowThreshold::Unfit,
+                    Some(Below::Disused) => BelowThreshold::Disused,
+                    None => BelowThreshold::No,
+                },
             })
         };
         self.db
@@ -233,7 +219,7 @@ impl Mnestome {
     /// # Errors
     /// When the database says no.
     pub fn out_of_sight(&self, turn: TurnId) -> Result<Vec<ExecutorId>> {
-        let below = self.fitness()?.into_iter().filter(|one| !one.below.is_empty());
+        let below = self.fitness()?.into_iter().filter(|one| one.below != BelowThreshold::No);
         let ids = below.map(|one| ExecutorId { name: one.name, version: one.version });
         Ok(ids.filter(|id| !fitness::explored(turn, id)).collect())
     }

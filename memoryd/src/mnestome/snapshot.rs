@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
-use serde::Serialize;
 
 use super::graph::{Mnestome, number};
 use crate::chronicle::event::sha256;
@@ -21,22 +20,7 @@ const LEVEL: i32 = 3;
 /// How many pages SQLite copies in one step.
 const PAGES: std::ffi::c_int = 1024;
 
-/// What was kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Snapshot {
-    /// Its name.
-    pub name: String,
-    /// The line up to which the mnestome had come.
-    pub at_seq: u64,
-    /// The digest of the canonical dump.
-    pub digest: String,
-    /// The line that says so.
-    pub seq: u64,
-    /// When, in milliseconds.
-    pub ts_ms: u64,
-    /// Why.
-    pub why: String,
-}
+pub use metnos_proto::doc::mnestome::MnestomeSnapshot as Snapshot;
 
 impl Mnestome {
     /// Every mnest as one line of text, in the order of their ids: the same rows give the same bytes.

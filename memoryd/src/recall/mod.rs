@@ -1,8 +1,8 @@
 //! Recall: what was said, found by the words and times of a question. It reads and ranks, and never acts.
 //!
-//! Two paths run together (design: memory §5): the chronological one hears which days a question names
+//! Two paths run together (design: memory §5): the chronological one reads which days a question names
 //! ([`when`]), the other looks its words up ([`metnos_rank::words`], [`store`]); [`score`] merges them into one order,
-//! whose parts are told with each item. Each peer is a scope of its own.
+//! whose parts are shown with each item. Each peer is a scope of its own.
 
 pub mod score;
 pub mod store;

@@ -63,30 +63,30 @@ impl Stems {
 }
 
 /// What a sentence was worth when it was looked at last; the greatest is worth most, and of equals stands first.
-struct Worth {
+struct SentenceScore {
     worth: f64,
     at: usize,
 }
 
-impl Ord for Worth {
+impl Ord for SentenceScore {
     fn cmp(&self, other: &Self) -> Ordering {
         self.worth.total_cmp(&other.worth).then(other.at.cmp(&self.at))
     }
 }
 
-impl PartialOrd for Worth {
+impl PartialOrd for SentenceScore {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Worth {
+impl PartialEq for SentenceScore {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Worth {}
+impl Eq for SentenceScore {}
 
 /// The sentences that tell the most, each behind its line in brackets, at most `chars` characters; also the lines that
 /// they stand in, ascending. Of what a question only asks, little is told, so questions count half.
@@ -100,9 +100,9 @@ pub fn extract(texts: &[(u64, &str)], chars: usize) -> (String, Vec<u64>) {
     let mut left = chars;
     // No sentence is ever worth more than it was, nor is there ever more room: what is the best as it stands now is the
     // best of all, and what does not fit is never looked at again.
-    let mut best: BinaryHeap<Worth> =
-        (0..sentences.len()).map(|at| Worth { worth: worth(&sentences[at], &rarity, &told), at }).collect();
-    while let Some(Worth { worth: before, at }) = best.pop() {
+    let mut best: BinaryHeap<SentenceScore> =
+        (0..sentences.len()).map(|at| SentenceScore { worth: worth(&sentences[at], &rarity, &told), at }).collect();
+    while let Some(SentenceScore { worth: before, at }) = best.pop() {
         let long = shown(&sentences[at]).chars().count();
         if long >= left {
             continue;
@@ -112,7 +112,7 @@ pub fn extract(texts: &[(u64, &str)], chars: usize) -> (String, Vec<u64>) {
             continue;
         }
         if worth < before {
-            best.push(Worth { worth, at });
+            best.push(SentenceScore { worth, at });
             continue;
         }
         left -= long + 1;

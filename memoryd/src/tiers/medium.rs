@@ -1,4 +1,4 @@
-//! The medium tier: what each peer said and was told of late, the recent tasks, and what is left of older talk: summaries
+//! The medium tier: what each peer said and was answered recently, the recent tasks, and what is left of older talk: summaries
 //! that cite the lines they cover (design: memory §3). A projection of the chronicle; no text here is the only one.
 //!
 //! Messages older than [`KEEP_DAYS`], and the older half when a peer has more than [`KEEP_MESSAGES`], become summaries of

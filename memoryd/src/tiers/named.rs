@@ -13,12 +13,12 @@ pub const MAX_NAMES: usize = 4;
 pub const MAX_ENTRIES: usize = 4_096;
 /// How many folders deep.
 const MAX_DEPTH: usize = 12;
-/// The most places that are told.
+/// The most places that are shown.
 pub const MAX_FOUND: usize = 16;
 /// The longest name, and the longest ending of one, in bytes.
 const MAX_NAME: usize = 255;
 const MAX_ENDING: usize = 8;
-/// Where executors lie: nobody means those.
+/// Where executors lie: a request never means those.
 const POOL: &str = "executors";
 
 /// The bare names of files in these words: with an ending, and without a folder.

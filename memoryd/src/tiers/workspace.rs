@@ -22,9 +22,9 @@ pub const FILES: [&str; 6] = ["IDENTITY.md", "USER.md", "MEMORY.md", "AGENTS.md"
 /// The largest of them that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// What tells that a file is another, or has changed.
+/// What shows that a file is another, or has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mark {
+struct FileStamp {
     device: u64,
     inode: u64,
     bytes: i64,
@@ -32,7 +32,7 @@ struct Mark {
     changed: (i64, i64),
 }
 
-impl Mark {
+impl FileStamp {
     #[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap, reason = "the widths differ between architectures")]
     fn of(stat: &Stat) -> Self {
         Self {
@@ -47,8 +47,8 @@ impl Mark {
 
 /// One file as it was last read; without a mark when it was not there.
 #[derive(Debug, Default, Clone)]
-struct Kept {
-    mark: Option<Mark>,
+struct ReadFile {
+    stamp: Option<FileStamp>,
     text: Vec<u8>,
 }
 
@@ -56,7 +56,7 @@ struct Kept {
 #[derive(Debug)]
 pub struct Workspace {
     dir: OwnedFd,
-    kept: [Kept; FILES.len()],
+    files: [ReadFile; FILES.len()],
     /// Where the kernel says that something has moved in the folder; `None` when it does not.
     watch: Option<OwnedFd>,
 }
@@ -71,7 +71,7 @@ impl Workspace {
         let dir = rustix::fs::open(path, flags, Mode::empty())
             .map_err(|errno| Error::io(format!("opening {}", path.display()), errno))?;
         let watch = watched(path).inspect_err(|error| tracing::warn!(%error, "the workspace is not watched")).ok();
-        Ok(Self { dir, kept: Default::default(), watch })
+        Ok(Self { dir, files: Default::default(), watch })
     }
 
     /// What becomes readable when something has moved in the folder; `None` where the kernel watches nothing, and a
@@ -97,8 +97,8 @@ impl Workspace {
     /// Each of the files as it was last read by [`Workspace::identity`], and its digest: empty when it is not there.
     #[must_use]
     pub fn digests(&self) -> Vec<(&'static str, String)> {
-        let digest = |kept: &Kept| kept.mark.map(|_| Blake3::of(&kept.text).hex()).unwrap_or_default();
-        FILES.iter().copied().zip(self.kept.iter().map(digest)).collect()
+        let digest = |files: &ReadFile| files.stamp.map(|_| Blake3::of(&files.text).hex()).unwrap_or_default();
+        FILES.iter().copied().zip(self.files.iter().map(digest)).collect()
     }
 
     /// The digest of who Metnos is: BLAKE3 over the six files as they are now, each as its
@@ -108,9 +108,9 @@ impl Workspace {
     /// A refusal that names the file, when it cannot be read as a text file of a bearable size.
     pub fn identity(&mut self) -> Result<Blake3> {
         let mut digest = blake3::Hasher::new();
-        for (name, kept) in FILES.iter().zip(&mut self.kept) {
-            refresh(&self.dir, name, kept)?;
-            for part in [name.as_bytes(), &kept.text] {
+        for (name, files) in FILES.iter().zip(&mut self.files) {
+            refresh(&self.dir, name, files)?;
+            for part in [name.as_bytes(), &files.text] {
                 digest.update(&(part.len() as u64).to_be_bytes());
                 digest.update(part);
             }
@@ -133,7 +133,7 @@ impl Workspace {
     /// The text of one of the files, as last read by [`Workspace::identity`].
     #[must_use]
     pub fn text(&self, name: &str) -> &[u8] {
-        FILES.iter().position(|file| *file == name).map_or(&[], |at| self.kept[at].text.as_slice())
+        FILES.iter().position(|file| *file == name).map_or(&[], |at| self.files[at].text.as_slice())
     }
 }
 
@@ -151,16 +151,16 @@ fn refused(name: &str, why: &str) -> Error {
         .into()
 }
 
-fn refresh(dir: &OwnedFd, name: &str, kept: &mut Kept) -> Result<()> {
+fn refresh(dir: &OwnedFd, name: &str, files: &mut ReadFile) -> Result<()> {
     let stat = match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => stat,
         Err(rustix::io::Errno::NOENT) => {
-            *kept = Kept::default();
+            *files = ReadFile::default();
             return Ok(());
         }
         Err(errno) => return Err(Error::io(format!("looking at workspace/{name}"), errno)),
     };
-    if kept.mark == Some(Mark::of(&stat)) {
+    if files.stamp == Some(FileStamp::of(&stat)) {
         return Ok(());
     }
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
@@ -179,7 +179,7 @@ fn refresh(dir: &OwnedFd, name: &str, kept: &mut Kept) -> Result<()> {
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(refused(name, &format!("is larger than {MAX_FILE_BYTES} bytes")));
     }
-    *kept = Kept { mark: Some(Mark::of(&stat)), text };
+    *files = ReadFile { stamp: Some(FileStamp::of(&stat)), text };
     Ok(())
 }
 

@@ -85,22 +85,22 @@ impl Graph {
         let mut starts = Vec::with_capacity(groups + 1);
         let (mut neighbours, mut weights) = (Vec::new(), Vec::new());
         let mut strengths = vec![0.0; groups];
-        let mut towards = Towards::new(groups);
+        let mut weights_to = GroupWeights::new(groups);
         starts.push(0);
         for (own, strength) in (0_u32..).zip(&mut strengths) {
             for node in members.of(own) {
                 *strength += self.strength(*node);
                 for (other, weight) in self.row(*node) {
                     if group[other as usize] != own {
-                        towards.add(group[other as usize], weight);
+                        weights_to.add(group[other as usize], weight);
                     }
                 }
             }
-            for other in towards.met() {
+            for other in weights_to.met() {
                 neighbours.push(*other);
-                weights.push(towards.weight(*other));
+                weights.push(weights_to.weight(*other));
             }
-            towards.clear();
+            weights_to.clear();
             starts.push(u32::try_from(neighbours.len()).unwrap_or(u32::MAX));
         }
         Self { starts, neighbours, weights, strengths, total: self.total }
@@ -160,12 +160,12 @@ pub fn members(group: &[u32], groups: usize) -> Members {
 
 /// The weights of edges towards groups, gathered without clearing what was not touched.
 #[derive(Debug)]
-pub struct Towards {
+pub struct GroupWeights {
     weights: Vec<f64>,
     met: Vec<u32>,
 }
 
-impl Towards {
+impl GroupWeights {
     /// For groups below `groups`.
     #[must_use]
     pub fn new(groups: usize) -> Self {

@@ -6,7 +6,7 @@
 //! which begins with the communities found before the refinement. The whole is repeated from
 //! its own result until nothing is gained. Every community is connected.
 
-use super::graph::{Graph, Towards, members};
+use super::graph::{Graph, GroupWeights, members};
 
 /// The most times that the whole is repeated from its own result.
 pub const MAX_ROUNDS: usize = 10;
@@ -94,22 +94,22 @@ pub fn extended(graph: &Graph, from: &[u32], known: impl Fn(u32) -> bool) -> Com
     for (node, own) in (0_u32..).zip(&of) {
         strengths[*own as usize] += graph.strength(node);
     }
-    let mut towards = Towards::new(count);
+    let mut weights_to = GroupWeights::new(count);
     for node in (0_u32..).take(graph.nodes()).filter(|node| !known(*node)) {
         let own = of[node as usize];
         let strength = graph.strength(node);
         for (other, weight) in graph.row(node) {
-            towards.add(of[other as usize], weight);
+            weights_to.add(of[other as usize], weight);
         }
         strengths[own as usize] -= strength;
         let mut target = (own, 0.0);
-        for group in towards.met() {
-            let gain = towards.weight(*group) - strength * strengths[*group as usize] / graph.total();
+        for group in weights_to.met() {
+            let gain = weights_to.weight(*group) - strength * strengths[*group as usize] / graph.total();
             if gain > target.1 + NOTHING {
                 target = (*group, gain);
             }
         }
-        towards.clear();
+        weights_to.clear();
         strengths[target.0 as usize] += strength;
         of[node as usize] = target.0;
     }
@@ -171,18 +171,18 @@ fn move_nodes(graph: &Graph, of: &mut [u32], random: &mut Random) {
     let mut empty: Vec<u32> = (0_u32..).zip(&sizes).filter(|(_, size)| **size == 0).map(|(own, _)| own).collect();
     let mut queue: std::collections::VecDeque<u32> = random.order(nodes).into();
     let mut queued = vec![true; nodes];
-    let mut towards = Towards::new(nodes);
+    let mut weights_to = GroupWeights::new(nodes);
     while let Some(node) = queue.pop_front() {
         queued[node as usize] = false;
         let own = of[node as usize];
         for (other, weight) in graph.row(node) {
-            towards.add(of[other as usize], weight);
+            weights_to.add(of[other as usize], weight);
         }
         let strength = graph.strength(node);
         strengths[own as usize] -= strength;
-        let gain = |group: u32| towards.weight(group) - strength * strengths[group as usize] / graph.total();
+        let gain = |group: u32| weights_to.weight(group) - strength * strengths[group as usize] / graph.total();
         let (mut target, mut most) = (own, gain(own));
-        for group in towards.met() {
+        for group in weights_to.met() {
             let gained = gain(*group);
             if gained > most + NOTHING {
                 (target, most) = (*group, gained);
@@ -196,7 +196,7 @@ fn move_nodes(graph: &Graph, of: &mut [u32], random: &mut Random) {
             target = *free;
         }
         strengths[target as usize] += strength;
-        towards.clear();
+        weights_to.clear();
         if target == own {
             continue;
         }
@@ -222,7 +222,7 @@ fn move_nodes(graph: &Graph, of: &mut [u32], random: &mut Random) {
 fn refine(graph: &Graph, of: &[u32], count: usize, random: &mut Random) -> (Vec<u32>, usize) {
     let nodes = graph.nodes();
     let mut refined: Vec<u32> = (0..u32::try_from(nodes).unwrap_or(u32::MAX)).collect();
-    let mut parts = Parts {
+    let mut parts = Refinement {
         strengths: (0_u32..).take(nodes).map(|node| graph.strength(node)).collect(),
         outward: vec![0.0; nodes],
         alone: vec![true; nodes],
@@ -233,7 +233,7 @@ fn refine(graph: &Graph, of: &[u32], count: usize, random: &mut Random) -> (Vec<
         let inside = graph.row(node).filter(|(other, _)| of[*other as usize] == *own);
         parts.outward[node as usize] = inside.map(|(_, weight)| weight).sum();
     }
-    let mut towards = Towards::new(nodes);
+    let mut weights_to = GroupWeights::new(nodes);
     let mut choices = Vec::new();
     for node in random.order(nodes) {
         let own = of[node as usize];
@@ -242,27 +242,27 @@ fn refine(graph: &Graph, of: &[u32], count: usize, random: &mut Random) -> (Vec<
             continue;
         }
         for (other, weight) in graph.row(node).filter(|(other, _)| of[*other as usize] == own) {
-            towards.add(refined[other as usize], weight);
+            weights_to.add(refined[other as usize], weight);
         }
         choices.clear();
         let strength = graph.strength(node);
-        for part in towards.met() {
-            let gain = towards.weight(*part) - strength * parts.strengths[*part as usize] / graph.total();
+        for part in weights_to.met() {
+            let gain = weights_to.weight(*part) - strength * parts.strengths[*part as usize] / graph.total();
             if gain >= 0.0 && parts.well_connected(*part, whole, graph.total()) {
                 choices.push((*part, gain));
             }
         }
         if let Some(target) = choose(&choices, random) {
-            parts.join(node, target, strength, towards.weight(target));
+            parts.join(node, target, strength, weights_to.weight(target));
             refined[node as usize] = target;
         }
-        towards.clear();
+        weights_to.clear();
     }
     dense(&refined)
 }
 
 /// The parts of communities while they are being refined; a node's first part has its number.
-struct Parts {
+struct Refinement {
     strengths: Vec<f64>,
     /// The weights that lead from a part to the rest of its community.
     outward: Vec<f64>,
@@ -270,7 +270,7 @@ struct Parts {
     alone: Vec<bool>,
 }
 
-impl Parts {
+impl Refinement {
     fn well_connected(&self, part: u32, whole: f64, total: f64) -> bool {
         let strength = self.strengths[part as usize];
         self.outward[part as usize] + NOTHING >= strength * (whole - strength) / total

@@ -33,19 +33,7 @@ const SMALL_EDGES: usize = 20_000;
 /// The file that holds them, in the mnestome's folder.
 pub const FILE: &str = "traces.json";
 
-/// One community of the mnestome.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Trace {
-    /// `trace_` and a ULID.
-    pub id: String,
-    /// Its executors, by name and version.
-    pub members: Vec<(String, String)>,
-    /// The weights of the mnests inside it.
-    pub inside: f64,
-    /// The weights of the mnests that lead into or out of it.
-    pub outside: f64,
-}
+pub use metnos_proto::doc::mnestome::Trace;
 
 /// All traces as they were last found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

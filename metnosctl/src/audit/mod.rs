@@ -8,6 +8,7 @@ pub mod witness;
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::memoryd::{Tail, Verify, VerifyReport};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use metnos_proto::payload::Sealed;
@@ -61,7 +62,7 @@ fn tail(screen: &mut Screen, reach: &mut Connection, lines: u32) -> Result<Exit,
 }
 
 /// Documents that stand one a line.
-pub(crate) fn documents(bytes: &[u8]) -> Result<Vec<Value>, String> {
+pub(crate) fn documents<T: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<T>, String> {
     bytes
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())

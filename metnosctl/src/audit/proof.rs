@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use ed25519_dalek::VerifyingKey;
+use metnos_proto::doc::chronicle::LineProof;
 use metnos_proto::edges::{CtlMemoryd, CtlPolicyd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::memoryd::{Finding, LinesWanted, MemoryStatus, ProofWanted, Query};
@@ -69,7 +70,7 @@ pub fn signed_heads(reach: &mut Connection) -> Result<Heads, CtlError> {
     loop {
         let (list, [text]) = policyd.anchors(TraceId::NONE, Anchors { after }, [])?;
         let bytes = text.read().map_err(|error| unreadable(error.to_string()))?;
-        for one in documents(&bytes).map_err(unreadable)? {
+        for one in documents::<Value>(&bytes).map_err(unreadable)? {
             heads.signed.push(Signed::from_json(&one).ok_or_else(|| unreadable("one of them is none".to_owned()))?);
         }
         heads.broken = list.broken;
@@ -190,7 +191,8 @@ pub fn prove(screen: &mut Screen, reach: &mut Connection, seq: u64) -> Result<Ex
     let (bytes, _) = page(reach, Query::Proof(wanted))?;
     let refused =
         |why: String| CtlError::failed(format!("the proof of line {seq}"), why, "`metnosctl audit verify` says more");
-    let proof = documents(&bytes).map_err(refused)?.pop().ok_or_else(|| refused("there is none".to_owned()))?;
+    let proof: LineProof =
+        documents(&bytes).map_err(refused)?.pop().ok_or_else(|| refused("there is none".to_owned()))?;
     let whole = document(&proof, signed, &heads.public_key);
     check_proof(&whole).map_err(refused)?;
     screen.document(&whole)?;

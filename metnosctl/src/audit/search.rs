@@ -1,5 +1,6 @@
 //! `audit search|show|scan`: what the owner looks for in the chronicle, page by page, as memoryd reads it out.
 
+use metnos_proto::doc::chronicle::SecretFound;
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::memoryd::{LinesWanted, MAX_TAIL, Query, SearchWanted};
@@ -9,7 +10,7 @@ use crate::audit::{documents, list};
 use crate::command_line::cli::Search;
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
-use crate::screen::human::{counted, scalar, show_object};
+use crate::screen::human::{counted, show_object};
 use crate::screen::table::{Table, cell};
 use crate::screen::{Ink, Screen};
 
@@ -97,7 +98,7 @@ pub fn search(screen: &mut Screen, reach: &mut Connection, search: &Search) -> R
 /// When there is no such line, memoryd refuses or cannot be reached.
 pub fn show(screen: &mut Screen, reach: &mut Connection, seq: u64) -> Result<Exit, CtlError> {
     let (bytes, _) = page(reach, Query::Lines(LinesWanted { from: seq, upto: seq }))?;
-    let Some(event) = documents(&bytes).map_err(unreadable)?.pop() else {
+    let Some(event) = documents::<Value>(&bytes).map_err(unreadable)?.pop() else {
         return Err(CtlError::failed(
             format!("line {seq}"),
             "there is none",
@@ -117,7 +118,7 @@ pub fn show(screen: &mut Screen, reach: &mut Connection, seq: u64) -> Result<Exi
 /// # Errors
 /// When memoryd refuses or cannot be reached.
 pub fn scan(screen: &mut Screen, reach: &mut Connection) -> Result<Exit, CtlError> {
-    let mut found: Vec<Value> = Vec::new();
+    let mut found: Vec<SecretFound> = Vec::new();
     let mut from = 1;
     while from != 0 {
         let (bytes, next) = page(reach, Query::Secrets(from))?;
@@ -126,7 +127,7 @@ pub fn scan(screen: &mut Screen, reach: &mut Connection) -> Result<Exit, CtlErro
     }
     let exit = if found.is_empty() { Exit::Done } else { Exit::Failed };
     if screen.json() {
-        screen.document(&Value::Array(found))?;
+        screen.document(&found)?;
     } else if found.is_empty() {
         screen.line("Nothing in the chronicle has the form of a secret.")?;
     } else {
@@ -135,9 +136,8 @@ pub fn scan(screen: &mut Screen, reach: &mut Connection) -> Result<Exit, CtlErro
             counted(found.len() as u64, "line", "lines")
         ))?;
         let mut table = Table::new(&["SEQ", "WHAT", "LOOKS LIKE"]);
-        for one in &found {
-            let kinds: Vec<String> = one["kinds"].as_array().into_iter().flatten().map(scalar).collect();
-            table.row(vec![cell(scalar(&one["seq"])), cell(scalar(&one["event_type"])), cell(kinds.join(", "))]);
+        for one in found {
+            table.row(vec![cell(one.seq.to_string()), cell(one.event_type), cell(one.kinds.join(", "))]);
         }
         table.show(screen, 0)?;
         screen

@@ -3,6 +3,7 @@
 
 use ed25519_dalek::{Signature, VerifyingKey};
 use metnos_proto::chain::{Anchor, GENESIS, Link};
+use metnos_proto::doc::chronicle::LineProof;
 use metnos_proto::ids::Sha256;
 use metnos_proto::merkle::root_of;
 use serde_json::{Value, json};
@@ -113,7 +114,7 @@ impl Follower {
 
 /// Puts a proof together: what memoryd has calculated, the signed head, and who signed it.
 #[must_use]
-pub fn document(proof: &Value, signed: &Signed, public_key: &str) -> Value {
+pub fn document(proof: &LineProof, signed: &Signed, public_key: &str) -> Value {
     json!({ "format": FORMAT, "proof": proof, "anchor": signed.to_json(), "public_key": public_key })
 }
 
@@ -270,7 +271,7 @@ mod tests {
                 tree.root().to_string()
             })
             .collect();
-        let proof = json!({ "seq": 3, "size": 7, "line": chain[2].0, "path": path });
+        let proof = LineProof { seq: 3, size: 7, line: chain[2].0.clone(), path, root: String::new() };
         let good = document(&proof, &signed(&chain), &public());
         assert_eq!(check(&good).unwrap().0, 3);
         for (pointer, value) in [

@@ -1,8 +1,11 @@
 //! How useful executors have been, as memoryd tells it, beside what policyd says of them. memoryd can only say of what is
 //! active that planners are not shown it: no word of its makes anything active.
 
+use metnos_proto::doc::mnestome::{BelowThreshold, ExecutorFitness};
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::memoryd::{OwnersAct, Query, TurnJudged};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::audit::documents;
@@ -18,9 +21,22 @@ pub const BELOW: &str = "below_threshold";
 /// What brings one back that is.
 const BACK: &str = "it can be called, and any use puts it in sight again";
 
+/// How useful an executor has been, in its record.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Standing {
+    /// Its fitness now.
+    pub fitness: f64,
+    /// How many of its calls were judged since it was last put in sight.
+    pub judged: u64,
+    /// Its calls since the last one that was judged.
+    pub without_signal: u64,
+    /// How many use-days ago it was last used.
+    pub used_days_ago: f64,
+}
+
 /// How every executor stands.
 #[derive(Debug, Default)]
-pub struct Standings(Vec<Value>);
+pub struct Standings(Vec<ExecutorFitness>);
 
 impl Standings {
     /// Asks memoryd. Without it nothing is known of this: the registry can be looked at all the same.
@@ -31,7 +47,7 @@ impl Standings {
 
     /// Puts into the record of an executor how it stands, and into its state what follows.
     pub fn put_into(&self, record: &mut Value) {
-        let is_its = |one: &&Value| one["name"] == record["name"] && one["version"] == record["version"];
+        let is_its = |one: &&ExecutorFitness| record["name"] == one.name && record["version"] == one.version;
         let Some(found) = self.0.iter().find(is_its) else {
             record["fitness"] = Value::Null;
             return;
@@ -40,22 +56,23 @@ impl Standings {
             record["state"] = json!(BELOW);
             record["why"] = json!(why);
         }
-        record["fitness"] = json!({
-            "fitness": found["fitness"], "judged": found["judged"], "without_signal": found["without_signal"],
-            "used_days_ago": found["used_days_ago"],
-        });
+        let standing = Standing {
+            fitness: found.fitness,
+            judged: found.judged,
+            without_signal: found.without_signal,
+            used_days_ago: found.used_days_ago,
+        };
+        record["fitness"] = serde_json::to_value(standing).unwrap_or_default();
     }
 }
 
 /// Why planners are not shown it, and what brings it back; none when they are.
-fn why(standing: &Value) -> Option<String> {
-    let days = standing["used_days_ago"].as_f64().unwrap_or(0.0);
-    let calls = standing["without_signal"].as_u64().unwrap_or(0);
-    let why = match standing["below"].as_str()? {
-        "trial" => format!("its last {calls} calls gave no sign of being of use"),
-        "unfit" => "its calls were of too little use".to_owned(),
-        "disused" => format!("it was not used for {days:.0} use-days"),
-        _ => return None,
+fn why(standing: &ExecutorFitness) -> Option<String> {
+    let why = match standing.below {
+        BelowThreshold::Trial => format!("its last {} calls gave no sign of being of use", standing.without_signal),
+        BelowThreshold::Unfit => "its calls were of too little use".to_owned(),
+        BelowThreshold::Disused => format!("it was not used for {:.0} use-days", standing.used_days_ago),
+        BelowThreshold::No => return None,
     };
     Some(format!("no planner is shown it, for {why}; {BACK}"))
 }
@@ -110,10 +127,16 @@ fn one(reach: &mut Connection, end: &str) -> Result<TurnId, CtlError> {
 mod tests {
     use super::*;
 
-    fn standings(below: &str) -> Standings {
-        Standings(vec![json!({
-            "name": "a", "version": "1.0.0", "fitness": 0.5, "judged": 3, "without_signal": 10, "used_days_ago": 90.4, "below": below,
-        })])
+    fn standings(below: BelowThreshold) -> Standings {
+        Standings(vec![ExecutorFitness {
+            name: "a".to_owned(),
+            version: "1.0.0".to_owned(),
+            fitness: 0.5,
+            judged: 3,
+            without_signal: 10,
+            used_days_ago: 90.4,
+            below,
+        }])
     }
 
     fn record(state: &str) -> Value {
@@ -122,7 +145,11 @@ mod tests {
 
     #[test]
     fn hidden_active_executor_shows_reason_and_how_to_restore_it() {
-        for (below, part) in [("trial", "last 10 calls"), ("unfit", "too little use"), ("disused", "90 use-days")] {
+        for (below, part) in [
+            (BelowThreshold::Trial, "last 10 calls"),
+            (BelowThreshold::Unfit, "too little use"),
+            (BelowThreshold::Disused, "90 use-days"),
+        ] {
             let mut shown = record("active");
             standings(below).put_into(&mut shown);
             assert_eq!(shown["state"], BELOW);
@@ -133,26 +160,26 @@ mod tests {
 
     #[test]
     fn no_word_of_memoryds_changes_any_other_state() {
-        for below in ["", "trial", "active", "restored"] {
+        for below in [BelowThreshold::No, BelowThreshold::Trial, BelowThreshold::Unfit, BelowThreshold::Disused] {
             for state in ["staged", "quarantined", "archived", "revoked"] {
                 let mut shown = record(state);
                 standings(below).put_into(&mut shown);
-                assert_eq!((&shown["state"], &shown["why"]), (&json!(state), &json!("")), "{below}");
+                assert_eq!((&shown["state"], &shown["why"]), (&json!(state), &json!("")), "{below:?}");
             }
         }
         let mut shown = record("active");
-        standings("").put_into(&mut shown);
+        standings(BelowThreshold::No).put_into(&mut shown);
         assert_eq!(shown["state"], "active");
     }
 
     #[test]
     fn executor_unknown_to_memoryd_has_no_fitness() {
         let mut shown = json!({ "name": "b", "version": "1.0.0", "state": "active" });
-        standings("trial").put_into(&mut shown);
+        standings(BelowThreshold::Trial).put_into(&mut shown);
         assert_eq!((&shown["state"], &shown["fitness"]), (&json!("active"), &Value::Null));
         assert_eq!((number(&shown), words(&shown)), ("-".to_owned(), Value::Null));
         let mut shown = record("active");
-        standings("").put_into(&mut shown);
+        standings(BelowThreshold::No).put_into(&mut shown);
         assert_eq!(number(&shown), "0.50");
         assert_eq!(words(&shown), "0.50; calls judged 3, without a signal 10; last used 90.4 use-days ago");
     }

@@ -1,9 +1,11 @@
 //! `executor profile` and `executor diff`: the sandbox of an executor in words, and what has changed in it since it was
 //! locked. It explains what sandboxd says, and decides nothing.
 
+use metnos_proto::doc::sandbox::ExecutorProfile;
 use metnos_proto::edges::CtlSandboxd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::sandboxd::ProfilesOf;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::daemons::connection::Connection;
@@ -11,7 +13,7 @@ use crate::error::{CtlError, Exit};
 use crate::screen::human;
 use crate::screen::{Ink, Screen};
 
-fn profiles(reach: &mut Connection, name: &str) -> Result<Vec<Value>, CtlError> {
+fn profiles(reach: &mut Connection, name: &str) -> Result<Vec<ExecutorProfile>, CtlError> {
     let ask = ProfilesOf { name: name.to_owned() };
     let (_, [document]) = reach.open::<CtlSandboxd>()?.profiles(TraceId::NONE, ask, [])?;
     let unreadable =
@@ -20,12 +22,58 @@ fn profiles(reach: &mut Connection, name: &str) -> Result<Vec<Value>, CtlError> 
     serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))
 }
 
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+/// What is said of a sandbox.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct PlanShown {
+    profile: String,
+    argv: Vec<String>,
+    commands: Vec<String>,
+    egress: Option<EgressShown>,
+    limits: LimitsShown,
+    masks: Vec<String>,
+    modes: Vec<String>,
+    mounts: Vec<MountShown>,
+    seccomp: String,
+    tmp: MemoryShown,
 }
 
-fn number(value: &Value, pointer: &str) -> u64 {
-    value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct EgressShown {
+    bytes: u64,
+    connections: u64,
+    rules: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct LimitsShown {
+    address_bytes: u64,
+    cpu_s: u64,
+    open_files: u64,
+    output_bytes: u64,
+    processes: u64,
+    wall_s: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct MountShown {
+    purpose: String,
+    target: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct MemoryShown {
+    bytes: u64,
+}
+
+impl PlanShown {
+    fn of(plan: &Value) -> Self {
+        Self::deserialize(plan).unwrap_or_default()
+    }
 }
 
 /// `executor profile NAME`.
@@ -35,17 +83,18 @@ fn number(value: &Value, pointer: &str) -> u64 {
 pub fn profile(screen: &mut Screen, reach: &mut Connection, name: &str) -> Result<Exit, CtlError> {
     let profiles = profiles(reach, name)?;
     if screen.json() {
-        screen.document(&Value::Array(profiles))?;
+        screen.document(&profiles)?;
         return Ok(Exit::Done);
     }
     for one in &profiles {
-        screen.line(&format!("{name} {}: {}", text(one, "/version"), text(one, "/plan/profile")))?;
-        for line in words(one.pointer("/plan").unwrap_or(&Value::Null)) {
+        let plan = PlanShown::of(&one.plan);
+        screen.line(&format!("{name} {}: {}", one.version, plan.profile))?;
+        for line in words(&plan) {
             screen.line(&format!("  {line}"))?;
         }
-        screen.line(&format!("  lock:        {}", text(one, "/lock")))?;
-        if one["locked"] != one["lock"] {
-            let locked = one["locked"].as_str().unwrap_or("nothing");
+        screen.line(&format!("  lock:        {}", one.lock))?;
+        if one.locked.as_ref() != Some(&one.lock) {
+            let locked = one.locked.as_deref().unwrap_or("nothing");
             screen.aside(
                 Ink::Warn,
                 &format!("  locked is {locked}; `metnosctl executor diff {name}` shows what differs"),
@@ -56,10 +105,9 @@ pub fn profile(screen: &mut Screen, reach: &mut Connection, name: &str) -> Resul
 }
 
 /// A plan, as sentences.
-fn words(plan: &Value) -> Vec<String> {
-    let mounts = plan["mounts"].as_array().map(Vec::as_slice).unwrap_or_default();
+fn words(plan: &PlanShown) -> Vec<String> {
     let of = |purpose: &str| {
-        let targets = mounts.iter().filter(|mount| mount["purpose"] == purpose).map(|mount| text(mount, "/target"));
+        let targets = plan.mounts.iter().filter(|mount| mount.purpose == purpose).map(|mount| mount.target.as_str());
         targets.collect::<Vec<_>>()
     };
     let list = |paths: &[&str]| if paths.is_empty() { "nothing of the owner's".to_owned() } else { paths.join(", ") };
@@ -67,53 +115,54 @@ fn words(plan: &Value) -> Vec<String> {
     let guards = of("guard");
     let mut lines = vec![
         format!("may read:    {}", list(&[writes.clone(), reads].concat())),
-        format!("may write:   {}, and /tmp of its own ({})", list(&writes), mib(number(plan, "/tmp/bytes"))),
+        format!("may write:   {}, and /tmp of its own ({})", list(&writes), mib(plan.tmp.bytes)),
     ];
     if !guards.is_empty() {
         lines.push(format!("but only read: {}", guards.join(", ")));
     }
-    let covered = plan["masks"].as_array().map_or(0, Vec::len);
-    if covered > 0 {
+    if !plan.masks.is_empty() {
         lines.push(format!(
-            "but nothing of: {covered} closed places directly below that (.ssh, .netrc, …), where they are"
+            "but nothing of: {} closed places directly below that (.ssh, .netrc, …), where they are",
+            plan.masks.len()
         ));
     }
+    let limits = &plan.limits;
     lines.extend([
-        match number(plan, "/egress/connections") {
-            0 => "network:     none: an empty one, and no call to make a socket".to_owned(),
-            connections => format!(
-                "network:     none of its own; a helper makes up to {connections} connections for it, of {} together, to {}",
-                mib(number(plan, "/egress/bytes")),
-                names(&plan["egress"]["rules"]).join(", ").replace("argument /", "what was decided on in /"),
+        match &plan.egress {
+            Some(egress) if egress.connections > 0 => format!(
+                "network:     none of its own; a helper makes up to {} connections for it, of {} together, to {}",
+                egress.connections,
+                mib(egress.bytes),
+                egress.rules.join(", ").replace("argument /", "what was decided on in /"),
             ),
+            Some(_) | None => "network:     none: an empty one, and no call to make a socket".to_owned(),
         },
-        match names(&plan["commands"]).as_slice() {
+        match plan.commands.as_slice() {
             [] => "processes:   itself alone; it executes nothing and starts none".to_owned(),
-            programs => format!("processes:   its own, which end with the call; it executes nothing but {}", programs.join(", ")),
+            programs => {
+                let programs = programs.join(", ");
+                format!("processes:   its own, which end with the call; it executes nothing but {programs}")
+            }
         },
         format!(
             "sees:        {}, {} files of the interpreter, {}",
-            text(plan, "/argv/0"),
+            plan.argv.first().map_or("", String::as_str),
             of("library").len(),
             of("stdlib").join(", ")
         ),
         format!(
             "limits:      {} s, {} s of processor, {} of memory, {} of result, {} processes and threads, {} descriptors",
-            number(plan, "/limits/wall_s"),
-            number(plan, "/limits/cpu_s"),
-            mib(number(plan, "/limits/address_bytes")),
-            mib(number(plan, "/limits/output_bytes")),
-            number(plan, "/limits/processes"),
-            number(plan, "/limits/open_files"),
+            limits.wall_s,
+            limits.cpu_s,
+            mib(limits.address_bytes),
+            mib(limits.output_bytes),
+            limits.processes,
+            limits.open_files,
         ),
-        format!("runs:        {}", names(&plan["modes"]).join(", then ")),
-        format!("filter:      {}", text(plan, "/seccomp")),
+        format!("runs:        {}", plan.modes.join(", then ")),
+        format!("filter:      {}", plan.seccomp),
     ]);
     lines
-}
-
-fn names(value: &Value) -> Vec<&str> {
-    value.as_array().map(Vec::as_slice).unwrap_or_default().iter().filter_map(Value::as_str).collect()
 }
 
 fn mib(bytes: u64) -> String {
@@ -129,23 +178,23 @@ pub fn diff(screen: &mut Screen, reach: &mut Connection, name: &str) -> Result<E
     let mut documents = Vec::new();
     for one in profiles(reach, name)? {
         let changes = changes_of(&one);
-        let locked = one["locked"] == one["lock"];
+        let locked = one.locked.as_ref() == Some(&one.lock);
         same &= locked;
         if screen.json() {
             let lines: Vec<Value> = changes.iter().map(Change::document).collect();
             documents.push(json!({
-                "version": one["version"], "same": locked, "lock": one["lock"], "locked": one["locked"], "changes": lines,
+                "version": one.version, "same": locked, "lock": one.lock, "locked": one.locked, "changes": lines,
             }));
             continue;
         }
-        let version = text(&one, "/version");
-        match (&one["locked"], locked) {
-            (Value::Null, _) => screen.line(&format!("{name} {version} is not locked yet."))?,
-            (_, true) => screen.line(&format!("{name} {version}: the sandbox is the one that was locked."))?,
-            (_, false) if one["locked_plan"].is_null() => screen.line(&format!(
+        let version = &one.version;
+        match (&one.locked, locked) {
+            (None, _) => screen.line(&format!("{name} {version} is not locked yet."))?,
+            (Some(_), true) => screen.line(&format!("{name} {version}: the sandbox is the one that was locked."))?,
+            (Some(_), false) if one.locked_plan.is_null() => screen.line(&format!(
                 "{name} {version}: the sandbox is another than the locked one, of which only the digest was kept."
             ))?,
-            (_, false) => screen.line(&format!("{name} {version}: the sandbox would change:"))?,
+            (Some(_), false) => screen.line(&format!("{name} {version}: the sandbox would change:"))?,
         }
         for change in &changes {
             screen.line(&format!("  {}", change.line()))?;
@@ -163,7 +212,7 @@ pub fn diff(screen: &mut Screen, reach: &mut Connection, name: &str) -> Result<E
 /// When sandboxd refuses or cannot be reached.
 pub(crate) fn changes(reach: &mut Connection, name: &str, version: &str) -> Result<Vec<Change>, CtlError> {
     let profiles = profiles(reach, name)?;
-    Ok(profiles.iter().find(|one| text(one, "/version") == version).map(changes_of).unwrap_or_default())
+    Ok(profiles.iter().find(|one| one.version == version).map(changes_of).unwrap_or_default())
 }
 
 /// One difference.
@@ -189,10 +238,10 @@ impl Change {
     }
 }
 
-fn changes_of(one: &Value) -> Vec<Change> {
+fn changes_of(one: &ExecutorProfile) -> Vec<Change> {
     let mut changes = Vec::new();
-    if !one["locked_plan"].is_null() {
-        compare("", &one["locked_plan"], &one["plan"], &mut changes);
+    if !one.locked_plan.is_null() {
+        compare("", &one.locked_plan, &one.plan, &mut changes);
     }
     changes
 }
@@ -274,7 +323,7 @@ mod tests {
             ],
             "masks": ["/workspace/.ssh", "/workspace/.netrc"],
         });
-        let words = words(&plan).join("\n");
+        let words = words(&PlanShown::of(&plan)).join("\n");
         for part in [
             "may write:   /workspace, and /tmp",
             "but only read: /workspace/executors",
@@ -285,8 +334,8 @@ mod tests {
             assert!(words.contains(part), "{part}: {words}");
         }
         assert!(words.contains("it executes nothing and starts none"), "{words}");
-        assert!(super::words(&json!({})).join("\n").contains("nothing of the owner's"));
-        let runs = super::words(&json!({"commands": ["/usr/bin/sort", "/usr/bin/wc"]})).join("\n");
+        assert!(super::words(&PlanShown::default()).join("\n").contains("nothing of the owner's"));
+        let runs = super::words(&PlanShown::of(&json!({"commands": ["/usr/bin/sort", "/usr/bin/wc"]}))).join("\n");
         assert!(runs.contains("executes nothing but /usr/bin/sort, /usr/bin/wc"), "{runs}");
     }
 }

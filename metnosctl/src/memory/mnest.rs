@@ -1,9 +1,9 @@
 //! `mnest`: what followed on what, and worked, as memoryd derived it.
 
+use metnos_proto::doc::mnestome::{DesiredField, DesiredSignature, Mnest};
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::memoryd::{Mnests, OwnersAct, Query, Reasoned, Tagged};
-use serde_json::Value;
+use metnos_proto::msg::memoryd::{Mnests, OwnersAct, Reasoned, Tagged};
 
 use crate::command_line::cli::MnestCommand;
 use crate::daemons::connection::Connection;
@@ -11,7 +11,7 @@ use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::memory::mnest_list;
 use crate::screen::Screen;
-use crate::screen::human::{ago, now_ms, scalar, shortened};
+use crate::screen::human::{ago, now_ms, shortened};
 use crate::screen::table::{Table, cell};
 
 /// The most characters that are shown of a name: a wish is named by its words.
@@ -29,14 +29,8 @@ pub fn mnest(screen: &mut Screen, instance: &Instance, command: &MnestCommand) -
         MnestCommand::Top { lines, from } => top(screen, reach, from, *lines),
         MnestCommand::Show { id } => mnest_list::show(screen, reach, id),
         MnestCommand::Graph { svg, .. } => mnest_list::graph(screen, reach, *svg),
-        MnestCommand::Proposals => {
-            let columns = ["id", "kind", "mnest", "state", "why"];
-            mnest_list::table(screen, reach, Query::Proposals, &columns, "The ager proposes nothing.")
-        }
-        MnestCommand::Snapshots => {
-            let columns = ["name", "ts_ms", "at_seq", "why"];
-            mnest_list::table(screen, reach, Query::Snapshots, &columns, "Nothing was kept yet.")
-        }
+        MnestCommand::Proposals => mnest_list::proposals(screen, reach),
+        MnestCommand::Snapshots => mnest_list::snapshots(screen, reach),
         MnestCommand::Tag { id, word, remove } => {
             let tagged = Tagged { id: whole_id(reach, id)?, tag: word.clone() };
             let act = if *remove { OwnersAct::Untag(tagged) } else { OwnersAct::Tag(tagged) };
@@ -78,13 +72,13 @@ pub fn freeze(screen: &mut Screen, instance: &Instance, frozen: bool, why: Strin
 }
 
 fn whole_id(reach: &mut Connection, end: &str) -> Result<String, CtlError> {
-    Ok(mnest_list::one(reach, end)?["id"].as_str().unwrap_or_default().to_owned())
+    Ok(mnest_list::one(reach, end)?.id)
 }
 
 fn top(screen: &mut Screen, reach: &mut Connection, from: &str, lines: u32) -> Result<Exit, CtlError> {
     let mnests = mnest_list::heaviest(reach, from, lines)?;
     if screen.json() {
-        screen.document(&Value::Array(mnests))?;
+        screen.document(&mnests)?;
     } else if mnests.is_empty() {
         screen.line("There are none.")?;
     } else {
@@ -97,56 +91,47 @@ fn list(screen: &mut Screen, reach: &mut Connection) -> Result<Exit, CtlError> {
     let (_, [text]) = reach.open::<CtlMemoryd>()?.mnests(TraceId::NONE, Mnests {}, [])?;
     let unreadable = |why: String| CtlError::failed("the mnests", why, "look at `metnosctl doctor`");
     let bytes = text.read().map_err(|error| unreadable(error.to_string()))?;
-    let document: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
-    let Value::Array(mnests) = &document else {
-        return Err(unreadable("memoryd sent something else than a list".to_owned()));
-    };
+    let mnests: Vec<Mnest> = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
     if screen.json() {
-        screen.document(&document)?;
+        screen.document(&mnests)?;
         return Ok(Exit::Done);
     }
     if mnests.is_empty() {
         screen.line("There are no mnests yet: none of the calls so far has used the result of another.")?;
         return Ok(Exit::Done);
     }
-    show(screen, mnests, now_ms())?;
+    show(screen, &mnests, now_ms())?;
     Ok(Exit::Done)
 }
 
-fn show(screen: &mut Screen, mnests: &[Value], now_ms: u64) -> Result<(), CtlError> {
+fn show(screen: &mut Screen, mnests: &[Mnest], now_ms: u64) -> Result<(), CtlError> {
     let mut table = Table::new(&["FROM", "TO", "WEIGHT", "USES", "STATE", "LAST", "ID"]);
     for mnest in mnests {
-        let text = |key: &str| mnest.get(key).filter(|value| !value.is_null()).map_or_else(String::new, scalar);
-        let both = |name: &str, version: &str| {
-            shortened(format!("{} {}", text(name), text(version)).trim_end(), MAX_NAME_SHOWN)
-        };
-        let weight =
-            mnest.get("weight").and_then(Value::as_f64).map_or_else(String::new, |weight| format!("{weight:.3}"));
-        let last = mnest.get("ts_last").and_then(Value::as_u64).map_or_else(String::new, |then| ago(then, now_ms));
-        let to = both("dst_executor", "dst_version") + &wished(&mnest["desired_signature"]);
+        let both = |name: &str, version: &str| shortened(format!("{name} {version}").trim_end(), MAX_NAME_SHOWN);
+        let wished = mnest.desired_signature.as_ref().map_or_else(String::new, wished);
+        let to = both(&mnest.dst_executor, mnest.dst_version.as_deref().unwrap_or_default()) + &wished;
         // A wish may come from nothing but words.
-        let from = Some(both("src_executor", "src_version")).filter(|from| !from.is_empty());
+        let from = Some(both(&mnest.src_executor, &mnest.src_version)).filter(|from| !from.is_empty());
         table.row(vec![
             cell(from.as_deref().unwrap_or("–")),
             cell(to),
-            cell(weight),
-            cell(text("uses")),
-            cell(text("state")),
-            cell(last),
-            cell(text("id")),
+            cell(format!("{:.3}", mnest.weight)),
+            cell(mnest.uses.to_string()),
+            cell(mnest.state.clone()),
+            cell(ago(mnest.ts_last, now_ms)),
+            cell(mnest.id.clone()),
         ]);
     }
     table.show(screen, 0)
 }
 
 /// What something wished for would take and give, as far as that was said: ` (path: string → text: string)`.
-fn wished(signature: &Value) -> String {
-    let fields = |key: &str| -> String {
-        let one = |field: &Value| format!("{}: {}", scalar(&field["name"]), scalar(&field["kind"]));
-        let list: Vec<String> = signature[key].as_array().into_iter().flatten().map(one).collect();
+fn wished(signature: &DesiredSignature) -> String {
+    let fields = |fields: &[DesiredField]| -> String {
+        let list: Vec<String> = fields.iter().map(|field| format!("{}: {}", field.name, field.kind)).collect();
         list.join(", ")
     };
-    let (takes, gives) = (fields("inputs"), fields("outputs"));
+    let (takes, gives) = (fields(&signature.inputs), fields(&signature.outputs));
     match (takes.is_empty(), gives.is_empty()) {
         (true, true) => String::new(),
         (false, true) => format!(" ({takes})"),
@@ -164,16 +149,15 @@ mod tests {
     #[test]
     fn a_mnest_is_one_row_and_a_proto_mnest_has_no_version() {
         let (mut paper, out, _) = screen(false, [false, false], false);
-        let mnests = serde_json::json!([
-            {"id": "mnest_1", "src_executor": "fs_read", "src_version": "1.0.0", "dst_executor": "text_stats",
-             "dst_version": "1.0.0", "weight": 0.15, "uses": 2, "state": "active", "ts_last": 1000},
-            {"id": "mnest_2", "src_executor": "", "src_version": "", "dst_executor": "wish", "dst_version": null,
-             "weight": 0.1, "uses": 1, "state": "proto", "ts_last": 1000},
-            {"id": "mnest_3", "src_executor": "", "src_version": "", "dst_executor": "pdf to text", "dst_version": null,
-             "weight": 0.1, "uses": 1, "state": "proto", "ts_last": 1000, "desired_signature": {
-                "inputs": [{"name": "path", "kind": "string"}], "outputs": [{"name": "text", "kind": "string"}]}},
-        ]);
-        show(&mut paper, mnests.as_array().unwrap(), 61_000).unwrap();
+        let field = |name: &str| vec![DesiredField { kind: "string".to_owned(), name: name.to_owned() }];
+        let signature =
+            DesiredSignature { inputs: field("path"), outputs: field("text"), ..DesiredSignature::default() };
+        let mnests = [
+            Mnest { uses: 2, ..mnest_list::mnest(["fs_read", "text_stats"], 0.15, "active") },
+            mnest_list::mnest(["", "wish"], 0.1, "proto"),
+            Mnest { desired_signature: Some(signature), ..mnest_list::mnest(["", "pdf to text"], 0.1, "proto") },
+        ];
+        show(&mut paper, &mnests, 61_000).unwrap();
         let lines: Vec<String> = out.text().lines().map(str::to_owned).collect();
         // The column is as wide as the longest wish.
         assert!(lines[1].starts_with("fs_read 1.0.0  text_stats 1.0.0 "), "{}", lines[1]);

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use metnos_proto::doc::mnestome::{Mnest, MnestProposal, MnestomeSnapshot};
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::memoryd::{MnestsWanted, OwnersAct, Query};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::audit::documents;
@@ -13,17 +16,23 @@ use crate::audit::search::page;
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
 use crate::screen::Screen;
-use crate::screen::human::{ago, now_ms, scalar, shortened, show_object};
+use crate::screen::human::{ago, now_ms, shortened, show_object};
 use crate::screen::table::{Table, cell};
 
 /// The most mnests that a picture shows: beyond that it is no picture.
 pub const MAX_DRAWN: u32 = 200;
+/// The most characters of a reason in a table.
+const MAX_CELL: usize = 60;
 
 fn unreadable(why: impl ToString) -> CtlError {
     CtlError::failed("the mnests", why, "look at `metnosctl doctor`")
 }
 
-fn all(reach: &mut Connection, look: Query) -> Result<Vec<Value>, CtlError> {
+/// All documents of a look.
+///
+/// # Errors
+/// When memoryd refuses or cannot be reached.
+pub fn all<T: DeserializeOwned>(reach: &mut Connection, look: Query) -> Result<Vec<T>, CtlError> {
     let (bytes, _) = page(reach, look)?;
     documents(&bytes).map_err(unreadable)
 }
@@ -32,7 +41,7 @@ fn all(reach: &mut Connection, look: Query) -> Result<Vec<Value>, CtlError> {
 ///
 /// # Errors
 /// When memoryd refuses or cannot be reached.
-pub fn heaviest(reach: &mut Connection, from: &str, lines: u32) -> Result<Vec<Value>, CtlError> {
+pub fn heaviest(reach: &mut Connection, from: &str, lines: u32) -> Result<Vec<Mnest>, CtlError> {
     all(reach, Query::Mnests(MnestsWanted { from: from.to_owned(), lines }))
 }
 
@@ -40,10 +49,9 @@ pub fn heaviest(reach: &mut Connection, from: &str, lines: u32) -> Result<Vec<Va
 ///
 /// # Errors
 /// When there is none or more than one, or memoryd cannot be reached.
-pub fn one(reach: &mut Connection, end: &str) -> Result<Value, CtlError> {
+pub fn one(reach: &mut Connection, end: &str) -> Result<Mnest, CtlError> {
     let mnests = heaviest(reach, "", metnos_proto::msg::memoryd::MAX_TAIL)?;
-    let mut fitting =
-        mnests.into_iter().filter(|one| one["id"].as_str().is_some_and(|id| !end.is_empty() && id.ends_with(end)));
+    let mut fitting = mnests.into_iter().filter(|one| !end.is_empty() && one.id.ends_with(end));
     let told =
         |why: &str| CtlError::failed(format!("mnest {end}"), why, "`metnosctl mnest list` shows those that there are");
     match (fitting.next(), fitting.next()) {
@@ -61,42 +69,53 @@ pub fn show(screen: &mut Screen, reach: &mut Connection, end: &str) -> Result<Ex
     let found = one(reach, end)?;
     if screen.json() {
         screen.document(&found)?;
-    } else if let Value::Object(fields) = &found {
-        show_object(screen, fields, 0)?;
+    } else if let Ok(Value::Object(fields)) = serde_json::to_value(&found) {
+        show_object(screen, &fields, 0)?;
     }
     Ok(Exit::Done)
 }
 
-/// `mnest proposals` and `mnest snapshots`: a table of these columns.
+/// `mnest proposals`.
 ///
 /// # Errors
 /// When memoryd refuses or cannot be reached.
-pub fn table(
+pub fn proposals(screen: &mut Screen, reach: &mut Connection) -> Result<Exit, CtlError> {
+    let rows: Vec<MnestProposal> = all(reach, Query::Proposals)?;
+    let shown = |row: &MnestProposal| {
+        [row.id.clone(), row.kind.clone(), row.mnest.clone(), row.state.clone(), shortened(&row.why, MAX_CELL)]
+    };
+    table(screen, &rows, ["ID", "KIND", "MNEST", "STATE", "WHY"], shown, "The ager proposes nothing.")
+}
+
+/// `mnest snapshots`.
+///
+/// # Errors
+/// When memoryd refuses or cannot be reached.
+pub fn snapshots(screen: &mut Screen, reach: &mut Connection) -> Result<Exit, CtlError> {
+    let rows: Vec<MnestomeSnapshot> = all(reach, Query::Snapshots)?;
+    let now = now_ms();
+    let shown = |row: &MnestomeSnapshot| {
+        [row.name.clone(), ago(row.ts_ms, now), row.at_seq.to_string(), shortened(&row.why, MAX_CELL)]
+    };
+    table(screen, &rows, ["NAME", "TS", "AT_SEQ", "WHY"], shown, "Nothing was kept yet.")
+}
+
+fn table<T: Serialize, const N: usize>(
     screen: &mut Screen,
-    reach: &mut Connection,
-    look: Query,
-    columns: &[&str],
+    rows: &[T],
+    heading: [&str; N],
+    shown: impl Fn(&T) -> [String; N],
     none: &str,
 ) -> Result<Exit, CtlError> {
-    let rows = all(reach, look)?;
     if screen.json() {
-        screen.document(&Value::Array(rows))?;
-        return Ok(Exit::Done);
-    }
-    if rows.is_empty() {
+        screen.document(&rows)?;
+    } else if rows.is_empty() {
         screen.line(none)?;
-        return Ok(Exit::Done);
+    } else {
+        let mut table = Table::new(&heading);
+        rows.iter().for_each(|row| table.row(shown(row).map(cell).into()));
+        table.show(screen, 0)?;
     }
-    let heading: Vec<String> = columns.iter().map(|column| column.trim_end_matches("_ms").to_uppercase()).collect();
-    let mut table = Table::new(&heading.iter().map(String::as_str).collect::<Vec<_>>());
-    for row in &rows {
-        let shown = columns.iter().map(|column| match row[*column].as_u64() {
-            Some(then) if column.ends_with("_ms") => cell(ago(then, now_ms())),
-            Some(_) | None => cell(shortened(&scalar(&row[*column]), 60)),
-        });
-        table.row(shown.collect());
-    }
-    table.show(screen, 0)?;
     Ok(Exit::Done)
 }
 
@@ -129,12 +148,11 @@ struct Picture {
 }
 
 impl Picture {
-    fn of(mnests: &[Value]) -> Self {
+    fn of(mnests: &[Mnest]) -> Self {
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
-        let ends = |mnest: &Value| {
-            let text = |key: &str| mnest[key].as_str().unwrap_or("").to_owned();
-            let from = Some(text("src_executor")).filter(|name| !name.is_empty()).unwrap_or_else(|| "words".to_owned());
-            (from, text("dst_executor"))
+        let ends = |mnest: &Mnest| {
+            let from = if mnest.src_executor.is_empty() { "words" } else { &mnest.src_executor };
+            (from.to_owned(), mnest.dst_executor.clone())
         };
         for (from, to) in mnests.iter().map(ends) {
             places.insert(from, 0);
@@ -146,12 +164,7 @@ impl Picture {
         let edges = mnests.iter().map(|mnest| {
             let (from, to) = ends(mnest);
             let at = |name: &str| places.get(name).copied().unwrap_or(0);
-            Edge {
-                from: at(&from),
-                to: at(&to),
-                weight: mnest["weight"].as_f64().unwrap_or(0.0).clamp(0.0, 1.0),
-                dashed: mnest["state"] != "active",
-            }
+            Edge { from: at(&from), to: at(&to), weight: mnest.weight.clamp(0.0, 1.0), dashed: mnest.state != "active" }
         });
         Self { edges: edges.collect(), names: places.keys().cloned().collect() }
     }
@@ -245,15 +258,35 @@ pub fn graph(screen: &mut Screen, reach: &mut Connection, svg: bool) -> Result<E
     Ok(Exit::Done)
 }
 
+/// A mnest as memoryd sends it.
+#[cfg(test)]
+pub(super) fn mnest([from, to]: [&str; 2], weight: f64, state: &str) -> Mnest {
+    let version = |name: &str| if name.is_empty() { String::new() } else { "1.0.0".to_owned() };
+    Mnest {
+        id: "mnest_1".to_owned(),
+        src_executor: from.to_owned(),
+        src_version: version(from),
+        dst_executor: to.to_owned(),
+        dst_version: (state != "proto").then(|| version(to)),
+        weight,
+        uses: 1,
+        ts_first: 1_000,
+        ts_last: 1_000,
+        decay_lambda: 0.05,
+        tags: Vec::new(),
+        state: state.to_owned(),
+        desired_signature: None,
+        why: None,
+        last_event_seq: 1,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn picture(name: &str) -> Picture {
-        Picture::of(&[
-            json!({ "src_executor": "fs_read", "dst_executor": "text_stats", "weight": 0.3, "state": "active" }),
-            json!({ "src_executor": "", "dst_executor": name, "weight": 0.15, "state": "proto" }),
-        ])
+        Picture::of(&[mnest(["fs_read", "text_stats"], 0.3, "active"), mnest(["", name], 0.15, "proto")])
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `trace`: the communities of executors that work together, as memoryd last found them.
 
+use metnos_proto::doc::mnestome::{OneTrace, Trace, Traces};
 use metnos_proto::msg::memoryd::Recollect;
-use serde_json::{Value, json};
 
 use crate::command_line::cli::TraceCommand;
 use crate::daemons::connection::Connection;
@@ -9,7 +9,8 @@ use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::memory::recollect;
 use crate::screen::Screen;
-use crate::screen::human::{scalar, shortened};
+use crate::screen::escape;
+use crate::screen::human::shortened;
 use crate::screen::table::{Table, cell};
 
 /// The most characters of a trace's members in the list for people.
@@ -20,74 +21,58 @@ const MAX_SHOWN: usize = 80;
 /// # Errors
 /// When memoryd refuses or cannot be reached, or there is no such trace.
 pub fn trace(screen: &mut Screen, instance: &Instance, command: &TraceCommand) -> Result<Exit, CtlError> {
-    let found = recollect(&mut Connection::to(instance)?, Recollect::Traces, "")?;
+    let found: Traces = recollect(&mut Connection::to(instance)?, Recollect::Traces, "")?;
     match command {
         TraceCommand::List => list(screen, &found),
-        TraceCommand::Show { id } => show(screen, &found, id),
+        TraceCommand::Show { id } => show(screen, found, id),
     }
 }
 
-fn traces(found: &Value) -> &[Value] {
-    found.get("traces").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+fn members(trace: &Trace) -> Vec<String> {
+    trace.members.iter().map(|(name, version)| format!("{name} {version}")).collect()
 }
 
-fn number(value: &Value, key: &str) -> String {
-    value.get(key).and_then(Value::as_f64).map_or_else(String::new, |number| format!("{number:.3}"))
-}
-
-fn members(trace: &Value) -> Vec<String> {
-    let pairs = trace.get("members").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    pairs
-        .iter()
-        .map(|pair| {
-            pair.as_array().map_or_else(String::new, |pair| pair.iter().map(scalar).collect::<Vec<_>>().join(" "))
-        })
-        .collect()
-}
-
-fn list(screen: &mut Screen, found: &Value) -> Result<Exit, CtlError> {
+fn list(screen: &mut Screen, found: &Traces) -> Result<Exit, CtlError> {
     if screen.json() {
         screen.document(found)?;
         return Ok(Exit::Done);
     }
-    if traces(found).is_empty() {
+    if found.traces.is_empty() {
         screen.line("There are no traces yet: no two executors have worked together so far.")?;
         return Ok(Exit::Done);
     }
     let mut table = Table::new(&["ID", "EXECUTORS", "INSIDE", "OUTSIDE", "MEMBERS"]);
-    for trace in traces(found) {
+    for trace in &found.traces {
         let members = members(trace);
         table.row(vec![
-            cell(trace.get("id").map_or_else(String::new, scalar)),
+            cell(trace.id.clone()),
             cell(members.len().to_string()),
-            cell(number(trace, "inside")),
-            cell(number(trace, "outside")),
+            cell(format!("{:.3}", trace.inside)),
+            cell(format!("{:.3}", trace.outside)),
             cell(shortened(&members.join(", "), MAX_SHOWN)),
         ]);
     }
     table.show(screen, 0)?;
-    screen.line(&format!("modularity {}", number(found, "modularity")))?;
+    screen.line(&format!("modularity {:.3}", found.modularity))?;
     Ok(Exit::Done)
 }
 
-fn show(screen: &mut Screen, found: &Value, id: &str) -> Result<Exit, CtlError> {
-    let fits = |trace: &&Value| trace.get("id").and_then(Value::as_str).is_some_and(|known| known.ends_with(id));
-    let mut fitting = traces(found).iter().filter(fits);
+fn show(screen: &mut Screen, found: Traces, id: &str) -> Result<Exit, CtlError> {
+    let Traces { use_time, modularity, traces } = found;
+    let mut fitting = traces.into_iter().filter(|trace| trace.id.ends_with(id));
     let (Some(trace), None) = (fitting.next(), fitting.next()) else {
         let what = format!("no single trace's id ends with `{id}`");
         return Err(CtlError::Usage { what, remedy: "`metnosctl trace list` names them".to_owned() });
     };
     if screen.json() {
-        screen.document(
-            &json!({ "trace": trace, "modularity": found.get("modularity"), "use_time": found.get("use_time") }),
-        )?;
+        screen.document(&OneTrace { trace, modularity, use_time })?;
         return Ok(Exit::Done);
     }
-    screen.line(&trace.get("id").map_or_else(String::new, scalar))?;
-    for member in members(trace) {
-        screen.line(&format!("  {member}"))?;
+    screen.line(&escape::line(&trace.id))?;
+    for member in members(&trace) {
+        screen.line(&format!("  {}", escape::line(&member)))?;
     }
-    screen.line(&format!("weight inside {}, outside {}", number(trace, "inside"), number(trace, "outside")))?;
+    screen.line(&format!("weight inside {:.3}, outside {:.3}", trace.inside, trace.outside))?;
     Ok(Exit::Done)
 }
 
@@ -97,11 +82,16 @@ mod tests {
     use super::*;
     use crate::screen::testing::screen;
 
-    fn found() -> Value {
-        json!({"use_time": 1, "modularity": 0.25, "traces": [
-            {"id": "trace_01A", "members": [["fs_read", "1.0.0"], ["text_stats", "1.0.0"]], "inside": 0.15, "outside": 0.0},
-            {"id": "trace_01B", "members": [["web_get", "1.0.0"], ["fs_write", "1.0.0"]], "inside": 0.3, "outside": 0.0},
-        ]})
+    fn found() -> Traces {
+        let trace = |id: &str, members: [&str; 2], inside: f64| Trace {
+            id: id.to_owned(),
+            members: members.map(|name| (name.to_owned(), "1.0.0".to_owned())).into(),
+            inside,
+            outside: 0.0,
+        };
+        let traces =
+            vec![trace("trace_01A", ["fs_read", "text_stats"], 0.15), trace("trace_01B", ["web_get", "fs_write"], 0.3)];
+        Traces { use_time: 1, modularity: 0.25, traces }
     }
 
     #[test]
@@ -120,10 +110,10 @@ mod tests {
     #[test]
     fn trace_is_found_by_unambiguous_end_of_its_id() {
         let (mut paper, out, _) = screen(false, [false, false], false);
-        show(&mut paper, &found(), "1B").unwrap();
+        show(&mut paper, found(), "1B").unwrap();
         assert!(out.text().contains("  web_get 1.0.0"));
         for wrong in ["", "trace_01", "Z"] {
-            assert_eq!(show(&mut paper, &found(), wrong).unwrap_err().exit(), Exit::Usage, "{wrong}");
+            assert_eq!(show(&mut paper, found(), wrong).unwrap_err().exit(), Exit::Usage, "{wrong}");
         }
     }
 }

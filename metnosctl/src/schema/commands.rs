@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 
 use metnos_proto::doc::automation::{Automatic, AutomationAdded, HookMade};
 use metnos_proto::doc::budget::{BudgetRaised, BudgetReport, BudgetRestored};
+use metnos_proto::doc::chronicle::SecretFound;
+use metnos_proto::doc::memory::{Explanation, RecentTalk, RememberedTurn};
+use metnos_proto::doc::mnestome::{Mnest, MnestProposal, MnestomeSnapshot, OneTrace, Traces};
 use metnos_proto::doc::models::{ModelList, ModelScan};
 use metnos_proto::doc::people::{
     Invitation, LanguageSet, LevelSet, PeopleList, PrincipalLevel, PrincipalPaired, Unpaired,
 };
+use metnos_proto::doc::sandbox::ExecutorProfile;
 use metnos_proto::doc::vaglio::{ConstitutionReport, Proposal, TelosReport};
 use metnos_proto::doc::vault::{SecretGranted, SecretRemoved, SecretRow, SecretVersion, SecretWithdrawn};
 use metnos_quality::{NextFound, RecallFound, ReflexFound, RouteFound};
@@ -88,6 +92,20 @@ pub const TYPED: &[Typed] = &[
     document::<BudgetReport>("budget show"),
     document::<BudgetRaised>("budget raise"),
     document::<BudgetRestored>("budget restore"),
+    document::<Vec<ExecutorProfile>>("executor profile"),
+    document::<crate::health::selftest::SelftestReport>("sandbox selftest"),
+    document::<Vec<SecretFound>>("audit scan"),
+    document::<Vec<Mnest>>("mnest list"),
+    document::<Vec<Mnest>>("mnest top"),
+    document::<Mnest>("mnest show"),
+    document::<Vec<MnestProposal>>("mnest proposals"),
+    document::<Vec<MnestomeSnapshot>>("mnest snapshots"),
+    document::<Traces>("trace list"),
+    document::<OneTrace>("trace show"),
+    document::<crate::models::spend::Spending>("spend"),
+    document::<Vec<RememberedTurn>>("memory search"),
+    document::<RecentTalk>("memory late"),
+    document::<Explanation>("memory explain"),
     document::<Vec<PrincipalLevel>>("autonomy show"),
     document::<LevelSet>("autonomy set"),
     document::<Measured<RecallFound>>("bench recall"),

@@ -51,13 +51,16 @@ const LOOKING: [&[&str]; 40] = [
     &["autonomy", "set", "owner", "full", "--for", "2h"],
 ];
 
+const MNESTS: &str = r#"[{"id":"mnest_1","src_executor":"fs_read","src_version":"1.0.0","dst_executor":"text_stats",
+    "dst_version":"1.0.0","weight":0.15,"uses":1,"ts_first":1,"ts_last":2,"decay_lambda":0.05,"tags":[],"state":"active",
+    "desired_signature":null,"why":null,"last_event_seq":1}]"#;
+
 fn lines() -> Lines {
     Lines {
         tail: "{\"seq\":1,\"ts\":\"2026-04-25T08:12:03.000Z\",\"emitter\":\"policyd\",\"event_type\":\"policy_decision\",\
                \"turn_id\":null,\"payload\":{\"verdict\":\"deny\",\"why\":\"a\\u001b[2Jb\"}}\n"
             .to_owned(),
-        mnests: "[{\"id\":\"mnest_1\",\"src_executor\":\"fs_read\",\"dst_executor\":\"text_stats\",\"weight\":0.15,\"uses\":1}]"
-            .to_owned(),
+        mnests: MNESTS.to_owned(),
         ..Lines::default()
     }
 }

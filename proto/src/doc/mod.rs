@@ -4,8 +4,12 @@
 
 pub mod automation;
 pub mod budget;
+pub mod chronicle;
+pub mod memory;
+pub mod mnestome;
 pub mod models;
 pub mod people;
+pub mod sandbox;
 pub mod vaglio;
 pub mod vault;
 

@@ -7,9 +7,9 @@ use std::os::fd::AsFd;
 use metnos_proto::msg::sandboxd::SeenFolder;
 
 use crate::confine::hidden::Cover;
-use crate::plan::{Mount, OUTSIDE, OUTSIDE_WRITABLE, Use, WORKSPACE, WRITABLE};
+use crate::plan::{Mount, MountPurpose, OUTSIDE, OUTSIDE_WRITABLE, WORKSPACE, WRITABLE};
 
-/// A folder as the kernel tells it apart: the number of its device, and its own there.
+/// A folder as the kernel identifies it: the number of its device, and its own there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity(u64, u64);
 
@@ -26,23 +26,23 @@ impl Identity {
 
 /// What a call is shown of what its plan grants.
 #[derive(Debug, Clone, Copy)]
-pub struct World<'a> {
+pub struct GrantView<'a> {
     /// The folders that were decided on.
     pub approved: Approved<'a>,
     /// What of them is covered; see [`crate::confine::hidden`].
     pub covers: &'a [Cover],
-    /// The owner's files that stay as writable as their folder, because the decided call names them; see [`Use::Kept`].
+    /// The owner's files that stay as writable as their folder, because the decided call names them; see [`MountPurpose::Kept`].
     pub opens: &'a [String],
 }
 
-impl World<'_> {
+impl GrantView<'_> {
     /// For what no decision is about.
     pub const ANY: Self = Self { approved: Approved::ANY, covers: &[], opens: &[] };
 
     /// Whether a mount is put on, if what it shows is there.
     #[must_use]
     pub fn has(&self, mount: &Mount) -> bool {
-        mount.purpose != Use::Kept || !self.opens.contains(&mount.target)
+        mount.purpose != MountPurpose::Kept || !self.opens.contains(&mount.target)
     }
 }
 
@@ -60,19 +60,19 @@ impl Approved<'_> {
     /// In a sentence, which is not.
     pub fn fits(&self, mount: &Mount, found: Identity) -> Result<(), String> {
         let (from, whole) = match mount.purpose {
-            Use::Grant => (WORKSPACE, false),
-            Use::WriteGrant => (WRITABLE, false),
-            Use::Outside => (OUTSIDE, true),
-            Use::OutsideWrite => (OUTSIDE_WRITABLE, true),
+            MountPurpose::Grant => (WORKSPACE, false),
+            MountPurpose::WriteGrant => (WRITABLE, false),
+            MountPurpose::Outside => (OUTSIDE, true),
+            MountPurpose::OutsideWrite => (OUTSIDE_WRITABLE, true),
             // Not granted, but put on top of what is.
-            Use::Guard
-            | Use::Kept
-            | Use::Program
-            | Use::Library
-            | Use::Stdlib
-            | Use::Device
-            | Use::Certificates
-            | Use::Command => {
+            MountPurpose::Guard
+            | MountPurpose::Kept
+            | MountPurpose::Program
+            | MountPurpose::Library
+            | MountPurpose::Stdlib
+            | MountPurpose::Device
+            | MountPurpose::Certificates
+            | MountPurpose::Command => {
                 return Ok(());
             }
         };
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::plan::MountFlags;
 
-    fn mount(purpose: Use, source: &str) -> Mount {
+    fn mount(purpose: MountPurpose, source: &str) -> Mount {
         let (source, target) = (source.to_owned(), "/workspace/a".to_owned());
         Mount { source, target, folder: true, purpose, flags: MountFlags::READ }
     }
@@ -103,7 +103,7 @@ mod tests {
     fn only_the_folder_that_was_decided_on_fits_and_by_its_own_name() {
         let seen = [SeenFolder { below: "a".to_owned(), device: 1, inode: 2 }];
         let approved = Approved(Some(&seen));
-        for purpose in [(Use::Grant, "/workspace/a"), (Use::WriteGrant, "/writable/a")] {
+        for purpose in [(MountPurpose::Grant, "/workspace/a"), (MountPurpose::WriteGrant, "/writable/a")] {
             let mount = mount(purpose.0, purpose.1);
             assert!(approved.fits(&mount, Identity(1, 2)).is_ok());
             for other in [Identity(1, 3), Identity(2, 2)] {
@@ -113,16 +113,18 @@ mod tests {
             assert!(Approved(Some(&[])).fits(&mount, Identity(1, 2)).is_err(), "what nobody saw was not decided on");
         }
         for elsewhere in ["/workspace/ab", "/workspace", "/workspace/a/b", "/scratch/1/a"] {
-            assert!(approved.fits(&mount(Use::Grant, elsewhere), Identity(1, 2)).is_err(), "{elsewhere}");
+            assert!(approved.fits(&mount(MountPurpose::Grant, elsewhere), Identity(1, 2)).is_err(), "{elsewhere}");
         }
         let seen = [SeenFolder { below: "/srv/a".to_owned(), device: 1, inode: 2 }];
-        for purpose in [(Use::Outside, "/outside/srv/a"), (Use::OutsideWrite, "/outside-writable/srv/a")] {
+        for purpose in
+            [(MountPurpose::Outside, "/outside/srv/a"), (MountPurpose::OutsideWrite, "/outside-writable/srv/a")]
+        {
             let mount = mount(purpose.0, purpose.1);
             assert!(Approved(Some(&seen)).fits(&mount, Identity(1, 2)).is_ok());
             assert!(Approved(Some(&seen)).fits(&mount, Identity(1, 3)).is_err(), "another stands there");
             assert!(approved.fits(&mount, Identity(1, 2)).is_err(), "a name of the workspace is another folder");
         }
-        assert!(Approved(Some(&seen)).fits(&mount(Use::Grant, "/workspace/srv/a"), Identity(1, 2)).is_err());
-        assert!(approved.fits(&mount(Use::Guard, "/workspace/executors"), Identity(9, 9)).is_ok());
+        assert!(Approved(Some(&seen)).fits(&mount(MountPurpose::Grant, "/workspace/srv/a"), Identity(1, 2)).is_err());
+        assert!(approved.fits(&mount(MountPurpose::Guard, "/workspace/executors"), Identity(9, 9)).is_ok());
     }
 }

@@ -2,8 +2,8 @@
 //! (`forbidden::CLOSED_NAMES`) and files of secrets (`secret_names`), at any depth (design: sandbox §1, policy §2). What a walking
 //! executor or a listed program reads is not decided name by name, so it is not there to be read.
 //!
-//! A folder that has not changed since it was listed is not listed again: its time of change tells, once that is old enough to be
-//! told from a later one. What appears while a call runs is seen by that call; the next one is looked through anew.
+//! A folder that has not changed since it was listed is not listed again: its time of change shows that, once it is old enough to be
+//! distinguished from a later one. What appears while a call runs is seen by that call; the next one is looked through anew.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -17,7 +17,7 @@ use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use crate::machine::walk;
-use crate::plan::{Mount, OUTSIDE, Plan, TRASH, Use};
+use crate::plan::{Mount, MountPurpose, OUTSIDE, Plan, TRASH};
 
 /// The most files and folders below one granted folder.
 pub const MAX_ENTRIES: usize = 250_000;
@@ -40,12 +40,12 @@ pub struct Cover {
     /// Where, as the sandbox names it.
     pub path: OsString,
     /// How.
-    pub how: How,
+    pub how: CoverKind,
 }
 
 /// See [`Cover`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum How {
+pub enum CoverKind {
     /// For reading only.
     ReadOnly,
     /// Not at all.
@@ -57,12 +57,12 @@ pub enum How {
 struct Folder {
     id: (u64, u64),
     changed: (i64, u64),
-    /// Its time of change tells it from a later state.
+    /// Its time of change distinguishes it from a later state.
     settled: bool,
     /// The folders in it, without those that are hidden.
     below: Vec<OsString>,
     /// What is hidden in it.
-    hidden: Vec<(OsString, Why)>,
+    hidden: Vec<(OsString, HiddenReason)>,
     /// The other regular files in it.
     files: Vec<OsString>,
     /// What of the trash is in it.
@@ -72,7 +72,7 @@ struct Folder {
 
 /// Why something is hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
+enum HiddenReason {
     /// Nobody is shown it.
     Closed,
     /// Shown only to a call that names it.
@@ -84,7 +84,7 @@ type Tree = HashMap<OsString, Folder>;
 
 /// See the head of this file.
 #[derive(Debug, Default)]
-pub struct Hidden {
+pub struct HiddenFiles {
     trees: RefCell<BTreeMap<String, Tree>>,
     heads: RefCell<HashMap<(u64, u64), Head>>,
 }
@@ -112,7 +112,7 @@ struct Walk<'a> {
     covers: &'a mut Vec<Cover>,
 }
 
-impl Hidden {
+impl HiddenFiles {
     /// What is to be covered for a call in this sandbox, as the sandbox names it, but for the files of secrets that it names.
     ///
     /// # Errors
@@ -162,7 +162,10 @@ impl Hidden {
 }
 
 const fn is_granted(mount: &Mount) -> bool {
-    matches!(mount.purpose, Use::Grant | Use::WriteGrant | Use::Outside | Use::OutsideWrite)
+    matches!(
+        mount.purpose,
+        MountPurpose::Grant | MountPurpose::WriteGrant | MountPurpose::Outside | MountPurpose::OutsideWrite
+    )
 }
 
 /// A granted folder as people call it.
@@ -193,7 +196,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// What a folder holds; `None` when it is not there any more, or nobody of this user can look into it.
+    /// What a folder holds; `None` when it is not there any more, or this user cannot look into it.
     fn folder(&mut self, path: &OsStr) -> Result<Option<Folder>, String> {
         let status = match rustix::fs::statat(&self.root, walk::here(path), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(status) => status,
@@ -214,17 +217,17 @@ impl Walk<'_> {
         for (name, why) in &folder.hidden {
             let place = walk::join(path, name);
             match why {
-                Why::Secret if self.is_named(&place) => self.left.push((place, false)),
+                HiddenReason::Secret if self.is_named(&place) => self.left.push((place, false)),
                 // What a call names may lie in a folder that is a secret itself: of that it sees what it names.
-                Why::Secret if self.leads_to_named(&place) => self.left.push((place, true)),
-                Why::Closed | Why::Secret => self.cover(&place, How::Nothing)?,
+                HiddenReason::Secret if self.leads_to_named(&place) => self.left.push((place, true)),
+                HiddenReason::Closed | HiddenReason::Secret => self.cover(&place, CoverKind::Nothing)?,
             }
         }
         if self.contents && !closed {
             for name in &folder.files {
                 let place = walk::join(path, name);
                 if !self.is_named(&place) && self.holds_secret(&place)? {
-                    self.cover(&place, How::Nothing)?;
+                    self.cover(&place, CoverKind::Nothing)?;
                 }
             }
         }
@@ -232,14 +235,14 @@ impl Walk<'_> {
         for name in kept {
             let place = walk::join(path, name);
             if !self.is_named(&place) {
-                self.cover(&place, How::ReadOnly)?;
+                self.cover(&place, CoverKind::ReadOnly)?;
             }
         }
         for name in &folder.below {
             let place = walk::join(path, name);
             let named = closed && self.is_named(&place);
             if self.target.len() + place.len() > MAX_PATH || (closed && !named && !self.leads_to_named(&place)) {
-                self.cover(&place, How::Nothing)?;
+                self.cover(&place, CoverKind::Nothing)?;
             } else {
                 self.left.push((place, closed && !named));
             }
@@ -253,7 +256,7 @@ impl Walk<'_> {
         for (name, kind) in entries {
             let place = walk::join(path, &name);
             if kind != FileType::Directory && !self.is_named(&place) {
-                self.cover(&place, How::Nothing)?;
+                self.cover(&place, CoverKind::Nothing)?;
             }
         }
         Ok(())
@@ -284,7 +287,7 @@ impl Walk<'_> {
         Ok(secret)
     }
 
-    fn cover(&mut self, place: &OsStr, how: How) -> Result<(), String> {
+    fn cover(&mut self, place: &OsStr, how: CoverKind) -> Result<(), String> {
         if self.covers.len() >= MAX_COVERS {
             return Err(format!(
                 "{} holds more than {MAX_COVERS} files of secrets, closed places or deleted files, which cannot all be kept from a \
@@ -377,7 +380,7 @@ fn entries(root: &OwnedFd, path: &OsStr) -> Result<Vec<(OsString, FileType)>, Er
 }
 
 /// Whether an entry of this folder is hidden, and why. What is no text is read as one.
-fn why(folder: &OsStr, name: &OsStr) -> Option<Why> {
+fn why(folder: &OsStr, name: &OsStr) -> Option<HiddenReason> {
     let text = name.to_string_lossy();
     // A closed place of several parts ends with this name, and begins at most one part less above it.
     let path = format!("{}/{text}", folder.to_string_lossy());
@@ -385,10 +388,10 @@ fn why(folder: &OsStr, name: &OsStr) -> Option<Why> {
     let tail = parts.get(parts.len().saturating_sub(3)..).unwrap_or_default().join("/");
     // Read as below a folder: from the root it would be another place.
     if check(tail.trim_start_matches('/'), &Places::default()).is_some() {
-        return Some(Why::Closed);
+        return Some(HiddenReason::Closed);
     }
     let before = trashed(&text).is_some_and(is_secret_name);
-    (before || is_secret_name(&text)).then_some(Why::Secret)
+    (before || is_secret_name(&text)).then_some(HiddenReason::Secret)
 }
 
 /// What something was called before it was put into the trash beside its place: `.trash-KEEP-NAME`.

@@ -18,12 +18,17 @@ fn block<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
-fn found_with(hidden: &Hidden, root: &Path, named: &[&str]) -> Result<Vec<String>, String> {
+fn found_with(hidden: &HiddenFiles, root: &Path, named: &[&str]) -> Result<Vec<String>, String> {
     let covers = covers_of(hidden, root, named, false)?;
-    Ok(covers.into_iter().map(|(path, how)| (how == How::Nothing).then_some(path).unwrap()).collect())
+    Ok(covers.into_iter().map(|(path, how)| (how == CoverKind::Nothing).then_some(path).unwrap()).collect())
 }
 
-fn covers_of(hidden: &Hidden, root: &Path, named: &[&str], trash: bool) -> Result<Vec<(String, How)>, String> {
+fn covers_of(
+    hidden: &HiddenFiles,
+    root: &Path,
+    named: &[&str],
+    trash: bool,
+) -> Result<Vec<(String, CoverKind)>, String> {
     let named: Vec<String> = named.iter().map(|path| format!("/workspace/{path}")).collect();
     let mut covers = Vec::new();
     block(hidden.look_through((root.to_str().unwrap(), "/workspace"), &named, (trash, true), &mut covers))?;
@@ -40,10 +45,11 @@ fn the_trash_is_for_reading_where_no_act_is_taken_back() {
     for path in [".trash/k1.json", "a/.trash-k1-notes.md", "a/.trash-k2-.env", "a/trash.md"] {
         put(root, path);
     }
-    let covers = |named: &[&str]| covers_of(&Hidden::default(), root, named, true).unwrap();
-    let of = |covers: &[(&str, How)]| covers.iter().map(|(path, how)| ((*path).to_owned(), *how)).collect::<Vec<_>>();
-    let (trash, note) = ((".trash", How::ReadOnly), ("a/.trash-k1-notes.md", How::ReadOnly));
-    let secret = [("a/.trash-k2-.env", How::ReadOnly), ("a/.trash-k2-.env", How::Nothing)];
+    let covers = |named: &[&str]| covers_of(&HiddenFiles::default(), root, named, true).unwrap();
+    let of =
+        |covers: &[(&str, CoverKind)]| covers.iter().map(|(path, how)| ((*path).to_owned(), *how)).collect::<Vec<_>>();
+    let (trash, note) = ((".trash", CoverKind::ReadOnly), ("a/.trash-k1-notes.md", CoverKind::ReadOnly));
+    let secret = [("a/.trash-k2-.env", CoverKind::ReadOnly), ("a/.trash-k2-.env", CoverKind::Nothing)];
     assert_eq!(covers(&[]), of(&[trash, note, secret[0], secret[1]]));
     assert_eq!(covers(&["a/notes.md"]), of(&[trash, secret[0], secret[1]]));
     assert_eq!(found(root, &[]), ["a/.trash-k2-.env"]);
@@ -52,7 +58,7 @@ fn the_trash_is_for_reading_where_no_act_is_taken_back() {
 #[test]
 fn files_with_the_first_bytes_of_a_secret_are_found_also_when_they_change() {
     let folder = tempfile::tempdir().unwrap();
-    let (root, hidden) = (folder.path(), Hidden::default());
+    let (root, hidden) = (folder.path(), HiddenFiles::default());
     let key = "\n-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl";
     put(root, "notes/plain.md");
     put(root, "notes/scan.txt");
@@ -70,7 +76,7 @@ fn files_with_the_first_bytes_of_a_secret_are_found_also_when_they_change() {
 }
 
 fn found(root: &Path, named: &[&str]) -> Vec<String> {
-    found_with(&Hidden::default(), root, named).unwrap()
+    found_with(&HiddenFiles::default(), root, named).unwrap()
 }
 
 #[test]
@@ -130,7 +136,7 @@ fn change_in_a_cached_folder_is_seen() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     put(root, "a/b/c/notes.md");
-    let hidden = Hidden::default();
+    let hidden = HiddenFiles::default();
     assert!(found_with(&hidden, root, &[]).unwrap().is_empty());
     // As if nothing had changed for long.
     for folder in hidden.trees.borrow_mut().values_mut().flat_map(HashMap::values_mut) {
@@ -172,7 +178,7 @@ fn too_deep_or_large_workspace_is_hidden_or_call_refused() {
     for number in 0..=MAX_COVERS {
         std::fs::write(many.join(format!("{number}.key")), "").unwrap();
     }
-    let why = found_with(&Hidden::default(), root, &[]).unwrap_err();
+    let why = found_with(&HiddenFiles::default(), root, &[]).unwrap_err();
     assert!(why.starts_with("workspace holds more than 1024"), "{why}");
     std::fs::rename(&many, root.join(".ssh")).unwrap();
     assert_eq!(found(root, &[]).len(), 2, "a closed place is one cover");

@@ -17,7 +17,7 @@ use crate::sys::{self, Cloned};
 
 /// What the supervisor has opened for sandboxd.
 #[derive(Debug)]
-pub struct Handed {
+pub struct HostFolders {
     /// A line to what dials for executors, where that was started already.
     pub egress: Option<OwnedFd>,
     /// Listed folders by their paths, open for naming them only.
@@ -26,7 +26,7 @@ pub struct Handed {
     pub groups: Result<OwnedFd, String>,
 }
 
-impl Default for Handed {
+impl Default for HostFolders {
     fn default() -> Self {
         let groups = Err("the supervisor has said nothing of any".to_owned());
         Self { egress: None, folders: Vec::new(), groups }

@@ -16,15 +16,15 @@ use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Rlimit, Signal};
 use rustix::thread::CapabilitySet;
 
-use crate::confine::approved::{Identity, World};
+use crate::confine::approved::{GrantView, Identity};
 use crate::confine::masks;
 use crate::confine::mounts;
 use crate::confine::order::{self, KNOWN};
 use crate::confine::seccomp::Filter;
 use crate::confine::view::NEW_ROOT;
 use crate::plan::{
-    CHANNEL_FD, CODE_FOLDER, EXECUTOR, FIRST_CONNECTION, HOST_FILE, MountFlags, NET_FILE, Plan, Spec, TMP, Use,
-    WORKSPACE, ZYGOTE,
+    CHANNEL_FD, CODE_FOLDER, EXECUTOR, FIRST_CONNECTION, HOST_FILE, MountFlags, MountPurpose, NET_FILE, Plan, Spec,
+    TMP, WORKSPACE, ZYGOTE,
 };
 use crate::sys;
 
@@ -34,7 +34,7 @@ pub const FAULT_FD: RawFd = 4;
 pub const NOT_STARTED: i32 = 70;
 /// What the new process is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Becoming {
+pub enum ProcessRole {
     /// An executor, inside all its layers from the start.
     Executor,
     /// The zygote: the interpreter alone, without grants. Its children put on their layers themselves; the layers that
@@ -44,7 +44,7 @@ pub enum Becoming {
 
 /// What the new process is given besides its plan.
 #[derive(Debug)]
-pub struct Material<'a> {
+pub struct ProcessParts<'a> {
     /// The host script.
     pub host: &'a [u8],
     /// The file library of the executors.
@@ -54,9 +54,9 @@ pub struct Material<'a> {
     /// The ends of its connections.
     pub connections: &'a [OwnedFd],
     /// What it is shown of what is granted.
-    pub world: World<'a>,
+    pub world: GrantView<'a>,
     /// What it becomes.
-    pub becoming: Becoming,
+    pub becoming: ProcessRole,
     /// The system call filter under which an interpreter starts.
     pub filter: &'a Filter,
     /// The channel to sandboxd.
@@ -71,13 +71,13 @@ pub struct Material<'a> {
     pub without_landlock: bool,
     /// What is left out.
     #[cfg(feature = "attack")]
-    pub careless: Careless,
+    pub skipped: SkippedSteps,
 }
 
 /// What the tests that take layers away have left out.
 #[cfg(feature = "attack")]
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Careless {
+pub struct SkippedSteps {
     /// Landlock is not put on.
     pub landlock: bool,
     /// Capabilities are kept, over the exec too.
@@ -104,7 +104,7 @@ impl<T, E: fmt::Display> At<T> for Result<T, E> {
 }
 
 /// Becomes the interpreter, or reports why not and ends.
-pub fn become_executor(plan: &Plan, material: &Material<'_>) -> ! {
+pub fn become_executor(plan: &Plan, material: &ProcessParts<'_>) -> ! {
     if let Err(failure) = prepare(plan.spec(), material) {
         let text = format!("{}: {}", failure.step, failure.why);
         // Whether descriptor 4 is the report's place yet or not, the original is still open then.
@@ -113,7 +113,7 @@ pub fn become_executor(plan: &Plan, material: &Material<'_>) -> ! {
     sys::exit_now(NOT_STARTED)
 }
 
-fn prepare(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
+fn prepare(spec: &Spec, material: &ProcessParts<'_>) -> Result<(), Failure> {
     map_ids(spec, material)?;
     let root = build_root(spec, material)?;
     mounts::change_root(root.as_fd()).at("changing the root")?;
@@ -124,23 +124,25 @@ fn prepare(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
     give_up_capabilities(material)?;
     die_with_sandboxd(material)?;
     let program = open_program(spec)?;
-    if material.becoming == Becoming::Executor {
+    if material.becoming == ProcessRole::Executor {
         fence(spec, material)?;
     }
     // Texts first: after the limits are on there may be no memory for them.
     let texts = |all: Vec<String>| all.into_iter().map(CString::new).collect::<Result<Vec<_>, _>>();
     let role = |text: &String| if text == EXECUTOR { ZYGOTE.to_owned() } else { text.clone() };
     let argv = match material.becoming {
-        Becoming::Executor => spec.argv.clone(),
-        Becoming::Zygote => spec.argv.iter().map(role).collect(),
+        ProcessRole::Executor => spec.argv.clone(),
+        ProcessRole::Zygote => spec.argv.iter().map(role).collect(),
     };
     let argv = texts(argv).at("the arguments")?;
     let env = texts(spec.env.iter().map(|(key, value)| format!("{key}={value}")).collect()).at("the environment")?;
     descriptors(spec, material, &program)?;
     // From here on only descriptors 0 to 4 and the program's exist: whatever fails reports over descriptor 4.
     let failure = match material.becoming {
-        Becoming::Executor => limits(spec).and_then(|()| material.filter.install().at("the system call filter")).err(),
-        Becoming::Zygote => None,
+        ProcessRole::Executor => {
+            limits(spec).and_then(|()| material.filter.install().at("the system call filter")).err()
+        }
+        ProcessRole::Zygote => None,
     };
     let failure = failure.unwrap_or_else(|| {
         let error = sys::exec_fd(borrow(spec.program_fd), &argv, &env);
@@ -155,7 +157,7 @@ fn borrow(number: RawFd) -> BorrowedFd<'static> {
     sys::placed(number)
 }
 
-fn map_ids(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
+fn map_ids(spec: &Spec, material: &ProcessParts<'_>) -> Result<(), Failure> {
     // The copy of a process that is not dumpable is not either, and then root owns its /proc/self.
     rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).at("becoming dumpable")?;
     let proc_self =
@@ -169,12 +171,12 @@ fn map_ids(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
 }
 
 /// The new root, attached, with everything in it; still below the old one.
-fn build_root(spec: &Spec, material: &Material<'_>) -> Result<OwnedFd, Failure> {
+fn build_root(spec: &Spec, material: &ProcessParts<'_>) -> Result<OwnedFd, Failure> {
     let view = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).at("opening the view")?;
     let root = mounts::memory(spec.root, "0755").at("making a root in memory")?;
     let place = mounts::open_path(view.as_fd(), NEW_ROOT).at("finding the place of the root")?;
     mounts::attach(root.as_fd(), place.as_fd()).at("attaching the root")?;
-    let granted = |purpose| material.becoming == Becoming::Executor || !order::is_granted(purpose);
+    let granted = |purpose| material.becoming == ProcessRole::Executor || !order::is_granted(purpose);
     for mount in spec.mounts.iter().filter(|mount| granted(mount.purpose) && material.world.has(mount)) {
         let put = || {
             let source = mounts::open_path(view.as_fd(), &mount.source)?;
@@ -186,7 +188,7 @@ fn build_root(spec: &Spec, material: &Material<'_>) -> Result<OwnedFd, Failure> 
         let tree = match put() {
             Ok(tree) => tree,
             // What is not there need not be kept.
-            Err(Errno::NOENT | Errno::LOOP) if mount.purpose == Use::Kept => continue,
+            Err(Errno::NOENT | Errno::LOOP) if mount.purpose == MountPurpose::Kept => continue,
             Err(errno) => return Err(Failure { step: "mounting", why: format!("{}: {errno}", mount.target) }),
         };
         if order::is_granted(mount.purpose) {
@@ -222,9 +224,9 @@ fn build_root(spec: &Spec, material: &Material<'_>) -> Result<OwnedFd, Failure> 
 }
 
 /// Whether a test has the root left open. Nothing else can.
-const fn leaves_root_open(material: &Material<'_>) -> bool {
+const fn leaves_root_open(material: &ProcessParts<'_>) -> bool {
     #[cfg(feature = "attack")]
-    return material.careless.root;
+    return material.skipped.root;
     #[cfg(not(feature = "attack"))]
     {
         let _ = material;
@@ -244,9 +246,9 @@ fn keep_capabilities() -> Result<(), Failure> {
     rustix::thread::set_no_new_privs(true).at("no_new_privs")
 }
 
-fn give_up_capabilities(material: &Material<'_>) -> Result<(), Failure> {
+fn give_up_capabilities(material: &ProcessParts<'_>) -> Result<(), Failure> {
     #[cfg(feature = "attack")]
-    if material.careless.capabilities {
+    if material.skipped.capabilities {
         return keep_capabilities();
     }
     #[cfg(not(feature = "attack"))]
@@ -260,7 +262,7 @@ fn give_up_capabilities(material: &Material<'_>) -> Result<(), Failure> {
 }
 
 /// Ends with sandboxd. Asked for after the last change of credentials, which would take it back.
-fn die_with_sandboxd(material: &Material<'_>) -> Result<(), Failure> {
+fn die_with_sandboxd(material: &ProcessParts<'_>) -> Result<(), Failure> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at("tying itself to sandboxd")?;
     // Had sandboxd ended before that, its end of the channel would be closed now.
     let mut channel = [PollFd::from_borrowed_fd(material.channel, PollFlags::empty())];
@@ -279,10 +281,10 @@ fn open_program(spec: &Spec) -> Result<OwnedFd, Failure> {
 }
 
 /// Landlock: every right the kernel knows is handled, and only the plan's places are given back.
-fn fence(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
+fn fence(spec: &Spec, material: &ProcessParts<'_>) -> Result<(), Failure> {
     const STEP: &str = "Landlock";
     #[cfg(feature = "attack")]
-    if material.careless.landlock {
+    if material.skipped.landlock {
         return Ok(());
     }
     let ruleset = Ruleset::default()
@@ -295,7 +297,7 @@ fn fence(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
     let mut ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
     let given = spec.places.iter().map(|place| (place.path.as_str(), order::rights(place.right, place.folder)));
     // The interpreter and its loader, once; the seal takes it.
-    let once = spec.mounts.iter().filter(|mount| mount.purpose == Use::Program);
+    let once = spec.mounts.iter().filter(|mount| mount.purpose == MountPurpose::Program);
     let once = once.map(|mount| (mount.target.as_str(), AccessFs::ReadFile | AccessFs::Execute));
     for (path, rights) in given.chain(once) {
         let opened = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).at(STEP)?;
@@ -309,7 +311,7 @@ fn fence(spec: &Spec, material: &Material<'_>) -> Result<(), Failure> {
 }
 
 /// Exactly the plan's descriptors, the report's and the program's; nothing else stays open.
-fn descriptors(spec: &Spec, material: &Material<'_>, program: &OwnedFd) -> Result<(), Failure> {
+fn descriptors(spec: &Spec, material: &ProcessParts<'_>, program: &OwnedFd) -> Result<(), Failure> {
     const STEP: &str = "arranging descriptors";
     let opened = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).at(STEP)?;
     // First out of the way of each other, then to their places.

@@ -1,5 +1,5 @@
 //! What must not exist in a call's world or not be changed there, covered: closed places and files of secrets below a granted folder, as
-//! [`crate::confine::hidden`] found them (design: sandbox §1). Whoever has one in the way is served by a fresh interpreter, which builds its
+//! [`crate::confine::hidden`] found them (design: sandbox §1). A call with one in the way is served by a fresh interpreter, which builds its
 //! own root and puts the covers on; what waits warm has its root already.
 
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::confine::hidden::{Cover, How};
+use crate::confine::hidden::{Cover, CoverKind};
 use crate::confine::mounts;
 use crate::plan::{Memory, MountFlags};
 
@@ -20,7 +20,7 @@ const NOTHING: Memory = Memory { bytes: 4096, files: 2 };
 /// In a sentence, what could not be covered.
 pub fn cover(root: BorrowedFd<'_>, covers: &[Cover]) -> Result<(), String> {
     for Cover { path, how } in covers {
-        // A link is followed by nobody, and where nobody gets in nothing need be covered.
+        // No link is followed, and what cannot be entered need not be covered.
         let place = match mounts::open_path(root, path) {
             Ok(place) => place,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => continue,
@@ -31,9 +31,9 @@ pub fn cover(root: BorrowedFd<'_>, covers: &[Cover]) -> Result<(), String> {
     Ok(())
 }
 
-fn put_on(place: BorrowedFd<'_>, how: How) -> Result<(), Errno> {
+fn put_on(place: BorrowedFd<'_>, how: CoverKind) -> Result<(), Errno> {
     let folder = FileType::from_raw_mode(rustix::fs::fstat(place)?.st_mode).is_dir();
-    let cover = if how == How::ReadOnly {
+    let cover = if how == CoverKind::ReadOnly {
         mounts::copy_tree(place, false)?
     } else if folder {
         mounts::memory(NOTHING, "0555")?

@@ -51,7 +51,7 @@ fn attributes(flags: MountFlags) -> MountAttrFlags {
     attributes
 }
 
-/// A new file system in memory, not yet attached anywhere, that belongs to nobody else. Nothing in it can be executed.
+/// A new file system in memory, not yet attached anywhere, that belongs to no other process. Nothing in it can be executed.
 ///
 /// # Errors
 /// What the kernel says.

@@ -5,7 +5,7 @@ use landlock::{ABI, Access, AccessFs, AccessNet, BitFlags, Scope};
 use rustix::process::Resource;
 
 use crate::confine::seccomp::{Filter, Runs};
-use crate::plan::{Limits, Plan, Right, Spec, Use, WORKSPACE};
+use crate::plan::{Limits, MountPurpose, Plan, Right, Spec, WORKSPACE};
 
 #[path = "../../seal/order.rs"]
 #[allow(dead_code, missing_debug_implementations, reason = "the reader is used by the seal, and by the tests here")]
@@ -102,10 +102,20 @@ impl Writer {
 
 /// Whether a mount is attached at the call, to a process that was there before.
 #[must_use]
-pub const fn is_granted(purpose: Use) -> bool {
+pub const fn is_granted(purpose: MountPurpose) -> bool {
     match purpose {
-        Use::Grant | Use::WriteGrant | Use::Outside | Use::OutsideWrite | Use::Guard | Use::Kept => true,
-        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates | Use::Command => false,
+        MountPurpose::Grant
+        | MountPurpose::WriteGrant
+        | MountPurpose::Outside
+        | MountPurpose::OutsideWrite
+        | MountPurpose::Guard
+        | MountPurpose::Kept => true,
+        MountPurpose::Program
+        | MountPurpose::Library
+        | MountPurpose::Stdlib
+        | MountPurpose::Device
+        | MountPurpose::Certificates
+        | MountPurpose::Command => false,
     }
 }
 

@@ -1,5 +1,5 @@
-//! Why this machine gives no user namespace, and what its owner can do: told when sandboxd cannot start for want of one. Each
-//! way of refusing them looks different to whoever asks; here they are known by their names.
+//! Why this machine gives no user namespace, and what its owner can do: reported when sandboxd cannot start for want of one. Each
+//! way of refusing them looks different to the caller; here they are known by their names.
 
 /// Where the profile belongs that gives sandboxd user namespaces.
 const PROFILE: &str = "/etc/apparmor.d/metnos-sandboxd";

@@ -22,13 +22,14 @@ use crate::machine::interpreter::Interpreter;
 use crate::plan::{
     CA_FILE, DEVICES, Memory, MountFlags, OUTSIDE, OUTSIDE_WRITABLE, POOL_NAME, SCRATCH, SEAL_FILE, WORKSPACE, WRITABLE,
 };
-use crate::process::launch::SEAL;
 use crate::sys;
 
 /// The pool of executors in the view, writable: locks and signatures are put there.
 pub const POOL: &str = "/pool";
 /// Where each sandbox builds its root, in its own copy of the view.
 pub const NEW_ROOT: &str = "/new";
+/// The seal, part of this binary; `build.rs` makes it.
+const SEAL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/_metnos_seal.so"));
 /// The most bytes and files that scratch workspaces of birth tests may take, together.
 const SCRATCH_SIZE: Memory = Memory { bytes: 64 << 20, files: 4096 };
 

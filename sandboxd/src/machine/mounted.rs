@@ -1,12 +1,12 @@
 //! What is mounted below the workspace when sandboxd starts. It belongs to another disk and is no part of the workspace, and
 //! the kernel does not let it be left out of a copy that is made in a user namespace: so nothing of the workspace is granted
-//! until it is gone, and whoever calls is told which mount it is (design: sandbox §1).
+//! until it is gone, and the caller is told which mount it is (design: sandbox §1).
 
 use std::path::Path;
 
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 
-use crate::plan::{Plan, Use};
+use crate::plan::{MountPurpose, Plan};
 
 /// The most mounts that are named.
 const MAX_NAMED: usize = 8;
@@ -52,7 +52,7 @@ fn octal(digits: &[u8]) -> Option<u8> {
 /// What is in the way, and what to do.
 pub fn not_in_the_way(mounted: &[String], plan: &Plan) -> Result<(), Refusal> {
     let Some(first) = mounted.first() else { return Ok(()) };
-    if !plan.spec().mounts.iter().any(|mount| matches!(mount.purpose, Use::Grant | Use::WriteGrant)) {
+    if !plan.spec().mounts.iter().any(|mount| matches!(mount.purpose, MountPurpose::Grant | MountPurpose::WriteGrant)) {
         return Ok(());
     }
     let why = format!(

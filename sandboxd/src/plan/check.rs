@@ -9,8 +9,8 @@ use metnos_proto::payload::MAX_FILE;
 use metnos_egress::order::{MAX_CONNECTIONS, MAX_RULES};
 
 use super::{
-    CA_FILE, DEVICES, Egress, KEPT, Mode, Mount, Namespace, OUTSIDE, OUTSIDE_WRITABLE, POOL_NAME, PlanError, Right,
-    SCRATCH_BELOW, Spec, UMASK, Use, WORKSPACE, WRITABLE,
+    CA_FILE, DEVICES, Egress, KEPT, Mode, Mount, MountPurpose, Namespace, OUTSIDE, OUTSIDE_WRITABLE, POOL_NAME,
+    PlanError, Right, SCRATCH_BELOW, Spec, UMASK, WORKSPACE, WRITABLE,
 };
 
 /// The most bytes that any call may move over the net.
@@ -24,7 +24,7 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
         if parts.is_empty() || parts.iter().any(|part| matches!(*part, "" | "." | "..")) || path.contains('\0') {
             return bad("has no plain absolute path");
         }
-        if mount.purpose == Use::Device {
+        if mount.purpose == MountPurpose::Device {
             continue;
         }
         let places = Places::default();
@@ -32,66 +32,87 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
             return Err(PlanError::Forbidden { path: path.clone(), why: closed.why.to_owned() });
         }
     }
-    if mount.flags.read_only == matches!(mount.purpose, Use::WriteGrant | Use::OutsideWrite) {
+    if mount.flags.read_only == matches!(mount.purpose, MountPurpose::WriteGrant | MountPurpose::OutsideWrite) {
         return bad("may be written, or may not, against its purpose");
     }
     if !mount.flags.no_suid || !mount.flags.no_symfollow {
         return bad("could gain an identity or be led elsewhere");
     }
-    let code = matches!(mount.purpose, Use::Program | Use::Library | Use::Command);
+    let code = matches!(mount.purpose, MountPurpose::Program | MountPurpose::Library | MountPurpose::Command);
     if mount.flags.no_exec == code {
         return bad("may be executed, or may not, against its purpose");
     }
-    let device = mount.purpose == Use::Device;
+    let device = mount.purpose == MountPurpose::Device;
     if mount.flags.no_dev == device || (device && !DEVICES.contains(&mount.target.as_str())) {
         return bad("shows a device that is not one of the three");
     }
     match mount.purpose {
-        Use::Program | Use::Library | Use::Device | Use::Certificates | Use::Command | Use::Kept if mount.folder => {
+        MountPurpose::Program
+        | MountPurpose::Library
+        | MountPurpose::Device
+        | MountPurpose::Certificates
+        | MountPurpose::Command
+        | MountPurpose::Kept
+            if mount.folder =>
+        {
             bad("is a folder")
         }
-        Use::Stdlib | Use::Grant | Use::WriteGrant | Use::Outside | Use::OutsideWrite | Use::Guard if !mount.folder => {
+        MountPurpose::Stdlib
+        | MountPurpose::Grant
+        | MountPurpose::WriteGrant
+        | MountPurpose::Outside
+        | MountPurpose::OutsideWrite
+        | MountPurpose::Guard
+            if !mount.folder =>
+        {
             bad("is no folder")
         }
-        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates | Use::Command
+        MountPurpose::Program
+        | MountPurpose::Library
+        | MountPurpose::Stdlib
+        | MountPurpose::Device
+        | MountPurpose::Certificates
+        | MountPurpose::Command
             if mount.source != mount.target =>
         {
             bad("stands elsewhere than it comes from")
         }
-        Use::Certificates if mount.target != CA_FILE => bad("is no file of certificate authorities"),
-        Use::Program | Use::Library | Use::Stdlib | Use::Command
+        MountPurpose::Certificates if mount.target != CA_FILE => bad("is no file of certificate authorities"),
+        MountPurpose::Program | MountPurpose::Library | MountPurpose::Stdlib | MountPurpose::Command
             if [WORKSPACE, WRITABLE, OUTSIDE, OUTSIDE_WRITABLE]
                 .iter()
                 .any(|owners| is_below(&mount.source, owners)) =>
         {
             bad("would run what lies in the workspace")
         }
-        Use::Grant | Use::WriteGrant | Use::Guard | Use::Kept if !is_below(&mount.target, WORKSPACE) => {
+        MountPurpose::Grant | MountPurpose::WriteGrant | MountPurpose::Guard | MountPurpose::Kept
+            if !is_below(&mount.target, WORKSPACE) =>
+        {
             bad("is a grant outside the workspace")
         }
-        Use::Grant | Use::Guard | Use::Kept
+        MountPurpose::Grant | MountPurpose::Guard | MountPurpose::Kept
             if !is_below(&mount.source, WORKSPACE) && !mount.source.starts_with(SCRATCH_BELOW) =>
         {
             bad("is a grant from outside the workspace")
         }
-        Use::WriteGrant if !is_below(&mount.source, WRITABLE) && !mount.source.starts_with(SCRATCH_BELOW) => {
+        MountPurpose::WriteGrant if !is_below(&mount.source, WRITABLE) && !mount.source.starts_with(SCRATCH_BELOW) => {
             bad("is a grant to write from outside the workspace")
         }
-        Use::WriteGrant if is_below(&mount.target, &pool()) || is_below(&mount.source, &writable_pool()) => {
+        MountPurpose::WriteGrant if is_below(&mount.target, &pool()) || is_below(&mount.source, &writable_pool()) => {
             bad("would let the executors themselves be written")
         }
-        Use::Outside => from_outside(mount, OUTSIDE),
-        Use::OutsideWrite => from_outside(mount, OUTSIDE_WRITABLE),
-        Use::Program
-        | Use::Library
-        | Use::Stdlib
-        | Use::Device
-        | Use::Grant
-        | Use::WriteGrant
-        | Use::Guard
-        | Use::Kept
-        | Use::Certificates
-        | Use::Command => Ok(()),
+        MountPurpose::Outside => from_outside(mount, OUTSIDE),
+        MountPurpose::OutsideWrite => from_outside(mount, OUTSIDE_WRITABLE),
+        MountPurpose::Program
+        | MountPurpose::Library
+        | MountPurpose::Stdlib
+        | MountPurpose::Device
+        | MountPurpose::Grant
+        | MountPurpose::WriteGrant
+        | MountPurpose::Guard
+        | MountPurpose::Kept
+        | MountPurpose::Certificates
+        | MountPurpose::Command => Ok(()),
     }
 }
 
@@ -115,10 +136,11 @@ fn from_outside(mount: &Mount, from: &str) -> Result<(), PlanError> {
 /// later and so lies on top.
 pub fn guards(mounts: &[Mount]) -> Result<(), PlanError> {
     for (index, mount) in mounts.iter().enumerate() {
-        if mount.purpose != Use::WriteGrant || !is_below(&writable_pool(), &mount.source) {
+        if mount.purpose != MountPurpose::WriteGrant || !is_below(&writable_pool(), &mount.source) {
             continue;
         }
-        let guards = |later: &&Mount| later.purpose == Use::Guard && later.target == pool() && later.source == pool();
+        let guards =
+            |later: &&Mount| later.purpose == MountPurpose::Guard && later.target == pool() && later.source == pool();
         if !mounts.iter().skip(index).any(|later| guards(&later)) {
             return Err(PlanError::BadMount {
                 path: mount.target.clone(),
@@ -133,7 +155,8 @@ pub fn guards(mounts: &[Mount]) -> Result<(), PlanError> {
         }
         // On top of the guard nothing may be put that could be written.
         let after = mounts.iter().skip_while(|later| !guards(later));
-        if after.into_iter().any(|later| later.purpose == Use::WriteGrant && is_below(&pool(), &later.target)) {
+        if after.into_iter().any(|later| later.purpose == MountPurpose::WriteGrant && is_below(&pool(), &later.target))
+        {
             return Err(PlanError::BadMount {
                 path: mount.target.clone(),
                 what: "would cover the guard of the executors",
@@ -146,13 +169,20 @@ pub fn guards(mounts: &[Mount]) -> Result<(), PlanError> {
 /// Whether a file of the owner's is mounted for reading on top of the folder that this mount grants to write.
 fn keeps(mounts: &[Mount], grant: usize, name: &str) -> bool {
     let path = format!("{WORKSPACE}/{name}");
-    mounts.iter().skip(grant).any(|later| later.purpose == Use::Kept && later.target == path && later.source == path)
+    mounts
+        .iter()
+        .skip(grant)
+        .any(|later| later.purpose == MountPurpose::Kept && later.target == path && later.source == path)
 }
 
 /// Each granted folder may hold a closed place or a file of secrets, so each is looked through; and nothing else is.
 pub fn masks(spec: &Spec) -> Result<(), PlanError> {
-    let granted =
-        |mount: &&Mount| matches!(mount.purpose, Use::Grant | Use::WriteGrant | Use::Outside | Use::OutsideWrite);
+    let granted = |mount: &&Mount| {
+        matches!(
+            mount.purpose,
+            MountPurpose::Grant | MountPurpose::WriteGrant | MountPurpose::Outside | MountPurpose::OutsideWrite
+        )
+    };
     let granted = spec.mounts.iter().filter(granted);
     let wanted: BTreeSet<String> = granted.map(|mount| mount.target.clone()).collect();
     let found: BTreeSet<String> = spec.masks.iter().cloned().collect();
@@ -194,25 +224,26 @@ fn modes(spec: &Spec) -> Vec<Mode> {
 }
 
 fn is_outside(mount: &Mount) -> bool {
-    matches!(mount.purpose, Use::Outside | Use::OutsideWrite)
+    matches!(mount.purpose, MountPurpose::Outside | MountPurpose::OutsideWrite)
 }
 
 /// What can be executed after the seal is what is listed and shown, and the one loader; and who runs programs has no network.
 pub fn programs(spec: &Spec) -> Result<(), PlanError> {
     let bad = |path: &str, what| Err(PlanError::BadMount { path: path.to_owned(), what });
-    let is = |path: &str, purposes: &[Use]| {
+    let is = |path: &str, purposes: &[MountPurpose]| {
         spec.mounts.iter().any(|mount| mount.target == path && purposes.contains(&mount.purpose))
     };
-    if let Some(path) = spec.commands.iter().find(|path| !is(path, &[Use::Command, Use::Program])) {
+    if let Some(path) = spec.commands.iter().find(|path| !is(path, &[MountPurpose::Command, MountPurpose::Program])) {
         return bad(path, "is to be run, and is not shown as a program");
     }
-    let shown = spec.mounts.iter().filter(|mount| mount.purpose == Use::Command);
+    let shown = spec.mounts.iter().filter(|mount| mount.purpose == MountPurpose::Command);
     if let Some(mount) = shown.into_iter().find(|mount| !spec.commands.contains(&mount.target)) {
         return bad(&mount.target, "is shown as a program, and is not to be run");
     }
     for place in spec.places.iter().filter(|place| place.right == Right::Run) {
-        let loader =
-            !spec.commands.is_empty() && spec.argv.first() != Some(&place.path) && is(&place.path, &[Use::Program]);
+        let loader = !spec.commands.is_empty()
+            && spec.argv.first() != Some(&place.path)
+            && is(&place.path, &[MountPurpose::Program]);
         if place.folder || !(spec.commands.contains(&place.path) || loader) {
             return bad(&place.path, "could be executed, and is not listed");
         }
@@ -247,7 +278,7 @@ pub fn limits(spec: &Spec) -> Result<(), PlanError> {
         ("tmp", spec.tmp.bytes <= 64 << 20 && spec.root.bytes <= 4 << 20),
         ("namespaces", spec.namespaces == Namespace::ALL),
         ("modes", spec.modes == modes(spec)),
-        // A home that nobody needs would only be told.
+        // A home that is not needed would only be revealed.
         ("home", spec.home.is_empty() || spec.mounts.iter().any(is_outside)),
         ("egress", spec.egress.as_ref().is_none_or(egress)),
         ("secrets", spec.secrets.len() <= MAX_SECRETS && spec.secrets.iter().all(|name| is_name(name))),

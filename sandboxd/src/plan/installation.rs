@@ -9,8 +9,8 @@ use metnos_proto::ids::Blake3;
 
 use super::{
     CA_FILE, CHANNEL_FD, CODE_FOLDER, DEVICES, EXECUTOR, Egress, FIRST_CONNECTION, HOST_FILE, INNER_ID, KEPT, Limits,
-    Memory, Mode, Mount, MountFlags, Namespace, OUTSIDE, OUTSIDE_WRITABLE, PLAN_FORMAT, POOL_NAME, PROGRAM_FD, Place,
-    Plan, PlanError, Right, SEAL_FILE, Spec, TMP, UMASK, Use, WORKSPACE, WRITABLE,
+    Memory, Mode, Mount, MountFlags, MountPurpose, Namespace, OUTSIDE, OUTSIDE_WRITABLE, PLAN_FORMAT, POOL_NAME,
+    PROGRAM_FD, Place, Plan, PlanError, Right, SEAL_FILE, Spec, TMP, UMASK, WORKSPACE, WRITABLE,
 };
 use crate::machine::commands::{Command, Programs};
 use crate::machine::interpreter::Interpreter;
@@ -106,9 +106,9 @@ impl Grant {
 
     fn mount(&self) -> Mount {
         let (root, purpose, flags) = if self.write {
-            (WRITABLE, Use::WriteGrant, MountFlags::WRITE)
+            (WRITABLE, MountPurpose::WriteGrant, MountFlags::WRITE)
         } else {
-            (WORKSPACE, Use::Grant, MountFlags::READ)
+            (WORKSPACE, MountPurpose::Grant, MountFlags::READ)
         };
         Mount { source: self.path(root), target: self.path(WORKSPACE), folder: true, purpose, flags }
     }
@@ -117,9 +117,9 @@ impl Grant {
 /// A folder outside the workspace, by its own path.
 fn outside_mount(path: &str, write: bool) -> Mount {
     let (root, purpose, flags) = if write {
-        (OUTSIDE_WRITABLE, Use::OutsideWrite, MountFlags::WRITE)
+        (OUTSIDE_WRITABLE, MountPurpose::OutsideWrite, MountFlags::WRITE)
     } else {
-        (OUTSIDE, Use::Outside, MountFlags::READ)
+        (OUTSIDE, MountPurpose::Outside, MountFlags::READ)
     };
     Mount { source: format!("{root}{path}"), target: format!("{OUTSIDE}{path}"), folder: true, purpose, flags }
 }
@@ -208,7 +208,7 @@ impl Installation {
         Ok(found)
     }
 
-    /// The plan for code that nobody has approved yet: nothing is granted.
+    /// The plan for unapproved code: nothing is granted.
     ///
     /// # Errors
     /// When the interpreter itself lies in a closed place.
@@ -312,27 +312,30 @@ impl Installation {
             purpose,
             flags,
         };
-        let mut mounts = vec![same(&it.program, false, Use::Program, MountFlags::CODE)];
-        mounts.extend(it.loader.iter().map(|path| same(path, false, Use::Program, MountFlags::CODE)));
-        mounts.extend(it.libraries.iter().map(|path| same(path, false, Use::Library, MountFlags::CODE)));
-        mounts.push(same(&SEAL_FILE.to_owned(), false, Use::Library, MountFlags::CODE));
-        mounts.push(same(&it.stdlib, true, Use::Stdlib, MountFlags::READ));
+        let mut mounts = vec![same(&it.program, false, MountPurpose::Program, MountFlags::CODE)];
+        mounts.extend(it.loader.iter().map(|path| same(path, false, MountPurpose::Program, MountFlags::CODE)));
+        mounts.extend(it.libraries.iter().map(|path| same(path, false, MountPurpose::Library, MountFlags::CODE)));
+        mounts.push(same(&SEAL_FILE.to_owned(), false, MountPurpose::Library, MountFlags::CODE));
+        mounts.push(same(&it.stdlib, true, MountPurpose::Stdlib, MountFlags::READ));
         // After the standard library, in which they stand and which itself may not be mapped as code.
-        mounts.extend(it.extensions.iter().map(|path| same(path, false, Use::Library, MountFlags::CODE)));
+        mounts.extend(it.extensions.iter().map(|path| same(path, false, MountPurpose::Library, MountFlags::CODE)));
         if net {
             let code = it.net.libraries.iter().chain(&it.net.extensions);
-            mounts.extend(code.map(|path| same(path, false, Use::Library, MountFlags::CODE)));
-            mounts.push(same(&CA_FILE.to_owned(), false, Use::Certificates, MountFlags::READ));
+            mounts.extend(code.map(|path| same(path, false, MountPurpose::Library, MountFlags::CODE)));
+            mounts.push(same(&CA_FILE.to_owned(), false, MountPurpose::Certificates, MountFlags::READ));
         }
-        mounts.extend(granted.libraries(it).into_iter().map(|path| same(path, false, Use::Library, MountFlags::CODE)));
+        mounts.extend(
+            granted.libraries(it).into_iter().map(|path| same(path, false, MountPurpose::Library, MountFlags::CODE)),
+        );
         let commands = granted.commands.iter().map(|command| &command.path).filter(|path| **path != it.program);
-        mounts.extend(commands.map(|path| same(path, false, Use::Command, MountFlags::CODE)));
-        mounts.extend(DEVICES.map(|path| same(&path.to_owned(), false, Use::Device, MountFlags::DEVICE)));
+        mounts.extend(commands.map(|path| same(path, false, MountPurpose::Command, MountFlags::CODE)));
+        mounts.extend(DEVICES.map(|path| same(&path.to_owned(), false, MountPurpose::Device, MountFlags::DEVICE)));
         mounts.extend(granted.folders.iter().map(Grant::mount));
         mounts.extend(granted.outside.iter().map(|(path, write)| outside_mount(path, *write)));
         if granted.folders.iter().any(|grant| grant.write && grant.below.is_empty()) {
-            mounts.push(same(&format!("{WORKSPACE}/{POOL_NAME}"), true, Use::Guard, MountFlags::READ));
-            let kept = KEPT.map(|name| same(&format!("{WORKSPACE}/{name}"), false, Use::Kept, MountFlags::READ));
+            mounts.push(same(&format!("{WORKSPACE}/{POOL_NAME}"), true, MountPurpose::Guard, MountFlags::READ));
+            let kept =
+                KEPT.map(|name| same(&format!("{WORKSPACE}/{name}"), false, MountPurpose::Kept, MountFlags::READ));
             mounts.extend(kept);
         }
         mounts

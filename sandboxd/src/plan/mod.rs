@@ -51,7 +51,7 @@ pub const CODE_FOLDER: &str = "/metnos";
 pub const HOST_FILE: &str = "/metnos/host.py";
 /// The seal in the sandbox, and in sandboxd's own view.
 pub const SEAL_FILE: &str = "/seal/_metnos_seal.so";
-/// What the host script is told to be; the zygote's is told [`ZYGOTE`].
+/// The role that the host script is given; the zygote's is given [`ZYGOTE`].
 pub const EXECUTOR: &str = "executor";
 /// See [`EXECUTOR`].
 pub const ZYGOTE: &str = "zygote";
@@ -133,7 +133,7 @@ impl Namespace {
 /// What a mount is for; decides what it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Use {
+pub enum MountPurpose {
     /// The interpreter's program or its loader: may be executed.
     Program,
     /// A shared library or an extension module: may be mapped as code.
@@ -198,7 +198,7 @@ pub struct Mount {
     /// Whether it is a folder.
     pub folder: bool,
     /// What for.
-    pub purpose: Use,
+    pub purpose: MountPurpose,
     /// What is taken from it.
     pub flags: MountFlags,
 }
@@ -295,7 +295,7 @@ pub struct Spec {
     /// are there, but for a file that the decided call names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub masks: Vec<String>,
-    /// What lies in the trash can be read and not changed: for whoever writes and has no part in taking acts back.
+    /// What lies in the trash can be read and not changed: for an executor that writes and has no part in undoing acts.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub keeps_trash: bool,
     /// What Landlock leaves open.
@@ -423,7 +423,7 @@ impl Plan {
 
     /// The folders outside the workspace that it shows, by their own paths.
     pub fn outside(&self) -> impl Iterator<Item = &str> {
-        let outside = |mount: &&Mount| matches!(mount.purpose, Use::Outside | Use::OutsideWrite);
+        let outside = |mount: &&Mount| matches!(mount.purpose, MountPurpose::Outside | MountPurpose::OutsideWrite);
         self.spec.mounts.iter().filter(outside).filter_map(|mount| mount.target.strip_prefix(OUTSIDE))
     }
 
@@ -455,17 +455,22 @@ impl Plan {
             return Err(PlanError::BadMount { path: folder.to_owned(), what: "is no scratch workspace" });
         }
         let mut spec = self.spec.clone();
-        spec.mounts.retain(|mount| guarded || mount.purpose != Use::Guard);
+        spec.mounts.retain(|mount| guarded || mount.purpose != MountPurpose::Guard);
         for mount in &mut spec.mounts {
             let from = match mount.purpose {
-                Use::Grant | Use::Guard | Use::Kept => WORKSPACE,
-                Use::WriteGrant => WRITABLE,
-                Use::Outside | Use::OutsideWrite => {
+                MountPurpose::Grant | MountPurpose::Guard | MountPurpose::Kept => WORKSPACE,
+                MountPurpose::WriteGrant => WRITABLE,
+                MountPurpose::Outside | MountPurpose::OutsideWrite => {
                     let path = mount.target.strip_prefix(OUTSIDE).unwrap_or_default();
                     mount.source = format!("{folder}{SCRATCH_OUTSIDE}{path}");
                     continue;
                 }
-                Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates | Use::Command => continue,
+                MountPurpose::Program
+                | MountPurpose::Library
+                | MountPurpose::Stdlib
+                | MountPurpose::Device
+                | MountPurpose::Certificates
+                | MountPurpose::Command => continue,
             };
             let below = mount.source.strip_prefix(from).unwrap_or_default();
             mount.source = format!("{folder}{below}");

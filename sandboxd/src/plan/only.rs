@@ -1,9 +1,9 @@
-//! The same sandbox for somebody who may read a part of the workspace only, such as a guest: of what the executor is
+//! The same sandbox for a person who may read only a part of the workspace, such as a guest: of what the executor is
 //! granted, nothing is mounted but that part. It can only take away (design: people §1).
 
 use metnos_proto::executor::guests;
 
-use super::{Mode, Mount, OUTSIDE, Place, Plan, PlanError, Right, Use, WORKSPACE, WRITABLE};
+use super::{Mode, Mount, MountPurpose, OUTSIDE, Place, Plan, PlanError, Right, WORKSPACE, WRITABLE};
 
 impl Plan {
     /// This plan with nothing of the workspace but `folders`, which are names below it, and nothing outside of it. What
@@ -44,22 +44,29 @@ fn is_granted_target(path: &str) -> bool {
 }
 
 fn is_shown(mount: &Mount) -> bool {
-    matches!(mount.purpose, Use::Grant | Use::WriteGrant)
+    matches!(mount.purpose, MountPurpose::Grant | MountPurpose::WriteGrant)
 }
 
 fn place(mount: &Mount) -> Place {
-    let right = if mount.purpose == Use::WriteGrant { Right::Change } else { Right::Read };
+    let right = if mount.purpose == MountPurpose::WriteGrant { Right::Change } else { Right::Read };
     Place { path: mount.target.clone(), folder: true, right }
 }
 
 /// What is left of one mount.
 fn left_of(mount: &Mount, folders: &[String]) -> Vec<Mount> {
     let root = match mount.purpose {
-        Use::Grant => WORKSPACE,
-        Use::WriteGrant => WRITABLE,
+        MountPurpose::Grant => WORKSPACE,
+        MountPurpose::WriteGrant => WRITABLE,
         // The executors and the owner's six files are never among what is shown, so there is nothing to guard.
-        Use::Outside | Use::OutsideWrite | Use::Guard | Use::Kept => return Vec::new(),
-        Use::Program | Use::Library | Use::Stdlib | Use::Device | Use::Certificates | Use::Command => {
+        MountPurpose::Outside | MountPurpose::OutsideWrite | MountPurpose::Guard | MountPurpose::Kept => {
+            return Vec::new();
+        }
+        MountPurpose::Program
+        | MountPurpose::Library
+        | MountPurpose::Stdlib
+        | MountPurpose::Device
+        | MountPurpose::Certificates
+        | MountPurpose::Command => {
             return vec![mount.clone()];
         }
     };
@@ -88,7 +95,7 @@ mod tests {
         installation().plan(&Manifest::parse(text.as_bytes()).unwrap()).unwrap()
     }
 
-    fn shown(plan: &Plan) -> Vec<(&str, &str, Use)> {
+    fn shown(plan: &Plan) -> Vec<(&str, &str, MountPurpose)> {
         let owners = |mount: &&Mount| is_granted_target(&mount.target);
         plan.spec()
             .mounts
@@ -106,7 +113,7 @@ mod tests {
     fn a_guests_call_is_shown_what_guests_read_and_nothing_else() {
         let folders = names(&["recipes", "shared"]);
         let plan = reader().only(&folders).unwrap();
-        let read = |name: &'static str| (name, name, Use::Grant);
+        let read = |name: &'static str| (name, name, MountPurpose::Grant);
         assert_eq!(shown(&plan), [read("/workspace/recipes"), read("/workspace/shared")]);
         let places: Vec<(&str, Right)> = plan
             .spec()
@@ -128,10 +135,10 @@ mod tests {
     fn restricted_plan_writes_only_the_given_folders() {
         let folders = names(&["shared"]);
         let plan = writer("\"workspace/\"").unwrap().only(&folders).unwrap();
-        assert_eq!(shown(&plan), [("/writable/shared", "/workspace/shared", Use::WriteGrant)]);
+        assert_eq!(shown(&plan), [("/writable/shared", "/workspace/shared", MountPurpose::WriteGrant)]);
         let plan = granted("{ fs_read = [\"workspace/\", \"~/Pictures/\"] }, { fs_write = [\"workspace/shared/\"] }");
         let plan = plan.only(&folders).unwrap();
-        assert_eq!(shown(&plan), [("/writable/shared", "/workspace/shared", Use::WriteGrant)]);
+        assert_eq!(shown(&plan), [("/writable/shared", "/workspace/shared", MountPurpose::WriteGrant)]);
         assert!(shown(&granted("{ fs_read = [\"workspace/notes/\"] }").only(&folders).unwrap()).is_empty());
     }
 

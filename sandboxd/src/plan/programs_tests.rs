@@ -22,10 +22,10 @@ fn program_runner_plan_mounts_only_listed_programs_and_libraries() {
     // What is listed and not there is left out where the list is taken as it is.
     assert_eq!(spec.commands, ["/usr/bin/ls", "/usr/bin/wc"]);
     let of = |purpose| spec.mounts.iter().filter(move |mount| mount.purpose == purpose);
-    assert!(of(Use::Command).all(|mount| mount.flags == MountFlags::CODE && mount.source == mount.target));
-    assert_eq!(of(Use::Command).count(), 2);
-    assert_eq!(of(Use::Library).filter(|mount| mount.target.contains("libselinux")).count(), 1);
-    assert_eq!(of(Use::Grant).map(|mount| mount.flags).collect::<Vec<_>>(), [MountFlags::READ]);
+    assert!(of(MountPurpose::Command).all(|mount| mount.flags == MountFlags::CODE && mount.source == mount.target));
+    assert_eq!(of(MountPurpose::Command).count(), 2);
+    assert_eq!(of(MountPurpose::Library).filter(|mount| mount.target.contains("libselinux")).count(), 1);
+    assert_eq!(of(MountPurpose::Grant).map(|mount| mount.flags).collect::<Vec<_>>(), [MountFlags::READ]);
     let run: Vec<&str> =
         spec.places.iter().filter(|place| place.right == Right::Run).map(|place| place.path.as_str()).collect();
     assert_eq!(run, ["/lib64/ld-linux-x86-64.so.2", "/usr/bin/ls", "/usr/bin/wc"]);
@@ -37,7 +37,7 @@ fn program_runner_plan_mounts_only_listed_programs_and_libraries() {
     assert!(folders.1.split(':').any(|folder| folder == "/opt-lib"), "{}", folders.1);
     // Nobody else has any of it.
     let reader = granted(&installation(), "fs-x", "{ fs_read = [\"workspace/\"] }").unwrap();
-    assert!(reader.spec().mounts.iter().all(|mount| mount.purpose != Use::Command));
+    assert!(reader.spec().mounts.iter().all(|mount| mount.purpose != MountPurpose::Command));
     assert!(reader.spec().places.iter().all(|place| place.right != Right::Run));
     assert_eq!([reader.spec().seccomp, reader.spec().start_seccomp], installation().seccomp);
 }
@@ -80,7 +80,7 @@ fn no_plan_lets_anything_be_executed_that_is_not_listed() {
         &|spec| drop(spec.commands.pop()),
         &|spec| spec.modes = Mode::LADDER.to_vec(),
         &|spec| {
-            let mount = spec.mounts.iter_mut().find(|mount| mount.purpose == Use::Command).unwrap();
+            let mount = spec.mounts.iter_mut().find(|mount| mount.purpose == MountPurpose::Command).unwrap();
             mount.source = "/workspace/wc".to_owned();
             mount.target = mount.source.clone();
         },

@@ -12,12 +12,12 @@ use super::*;
 #[test]
 fn the_plan_of_a_reader_shows_the_workspace_and_nothing_of_the_owner() {
     let plan = plan();
-    let grants: Vec<_> = plan.spec().mounts.iter().filter(|mount| mount.purpose == Use::Grant).collect();
+    let grants: Vec<_> = plan.spec().mounts.iter().filter(|mount| mount.purpose == MountPurpose::Grant).collect();
     assert_eq!(grants.len(), 1);
     assert_eq!((grants[0].source.as_str(), grants[0].target.as_str()), (WORKSPACE, WORKSPACE));
     assert_eq!(grants[0].flags, MountFlags::READ);
     let pure = installation().pure_plan("pure", &Quotas::default()).unwrap();
-    assert!(pure.spec().mounts.iter().all(|mount| mount.purpose != Use::Grant));
+    assert!(pure.spec().mounts.iter().all(|mount| mount.purpose != MountPurpose::Grant));
     assert_ne!(pure.hash(), plan.hash());
 }
 
@@ -67,10 +67,10 @@ fn outside_folder_is_granted_only_below_a_listed_one_with_same_rights() {
         with("{ fs_read = [\"~/Pictures/2024/\", \"workspace/notes/\"] }, { fs_write = [\"/srv/photos/new/\"] }")
             .unwrap();
     let shown = |purpose| plan.spec().mounts.iter().find(|mount| mount.purpose == purpose).unwrap();
-    let read = shown(Use::Outside);
+    let read = shown(MountPurpose::Outside);
     assert_eq!((read.source.as_str(), &read.flags), ("/outside/home/ada/Pictures/2024", &MountFlags::READ));
     assert_eq!(read.source, read.target);
-    let write = shown(Use::OutsideWrite);
+    let write = shown(MountPurpose::OutsideWrite);
     assert_eq!(
         (write.source.as_str(), write.target.as_str()),
         ("/outside-writable/srv/photos/new", "/outside/srv/photos/new")
@@ -170,7 +170,7 @@ fn a_network_without_authorities_or_out_of_bounds_cannot_be_made() {
         changed(|spec| spec.egress.iter_mut().for_each(|egress| egress.connections = 200)),
         changed(|spec| spec.egress.iter_mut().for_each(|egress| egress.bytes = u64::MAX)),
         changed(|spec| {
-            for mount in spec.mounts.iter_mut().filter(|mount| mount.purpose == Use::Certificates) {
+            for mount in spec.mounts.iter_mut().filter(|mount| mount.purpose == MountPurpose::Certificates) {
                 (mount.source, mount.target) = ("/etc/ssl/private".to_owned(), "/etc/ssl/private".to_owned());
             }
         }),
@@ -182,7 +182,7 @@ fn a_network_without_authorities_or_out_of_bounds_cannot_be_made() {
 #[test]
 fn a_scratch_plan_differs_only_in_where_the_workspace_comes_from() {
     let scratch = plan().with_scratch("/scratch/1").unwrap();
-    let grant = scratch.spec().mounts.iter().find(|mount| mount.purpose == Use::Grant).unwrap();
+    let grant = scratch.spec().mounts.iter().find(|mount| mount.purpose == MountPurpose::Grant).unwrap();
     assert_eq!((grant.source.as_str(), grant.target.as_str()), ("/scratch/1", WORKSPACE));
     assert_ne!(scratch.hash(), plan().hash());
     for bad in ["/workspace", "/scratch", "/scratch/../etc", "/etc"] {
@@ -194,21 +194,23 @@ fn a_scratch_plan_differs_only_in_where_the_workspace_comes_from() {
 fn a_writer_may_change_the_workspace_but_not_the_executors_in_it() {
     let plan = writer("\"workspace/\"").unwrap();
     let of = |purpose| plan.spec().mounts.iter().filter(move |mount| mount.purpose == purpose).collect::<Vec<_>>();
-    let grants = of(Use::WriteGrant);
+    let grants = of(MountPurpose::WriteGrant);
     assert_eq!((grants.len(), grants[0].source.as_str(), grants[0].target.as_str()), (1, WRITABLE, WORKSPACE));
     assert_eq!(grants[0].flags, MountFlags::WRITE);
     assert!(
         grants[0].flags.no_exec && grants[0].flags.no_suid && grants[0].flags.no_dev && grants[0].flags.no_symfollow
     );
-    let guards = of(Use::Guard);
+    let guards = of(MountPurpose::Guard);
     assert_eq!((guards.len(), guards[0].target.as_str()), (1, "/workspace/executors"));
     assert_eq!(guards[0].flags, MountFlags::READ);
     assert!(plan.spec().places.contains(&Place { path: WORKSPACE.to_owned(), folder: true, right: Right::Change }));
     // A birth test's workspace holds no executors.
     let scratch = plan.with_scratch("/scratch/7").unwrap();
-    assert!(scratch.spec().mounts.iter().all(|mount| mount.purpose != Use::Guard));
+    assert!(scratch.spec().mounts.iter().all(|mount| mount.purpose != MountPurpose::Guard));
     assert!(scratch.spec().mounts.iter().any(|mount| mount.source == "/scratch/7" && !mount.flags.read_only));
-    assert!(writer("\"workspace/notes/\"").unwrap().spec().mounts.iter().all(|mount| mount.purpose != Use::Guard));
+    assert!(
+        writer("\"workspace/notes/\"").unwrap().spec().mounts.iter().all(|mount| mount.purpose != MountPurpose::Guard)
+    );
 }
 
 #[test]
@@ -222,23 +224,23 @@ fn a_plan_that_lets_the_executors_be_written_cannot_be_made() {
         Plan::new(spec)
     };
     assert!(changed(|_| {}).is_ok());
-    assert!(changed(|mounts| mounts.retain(|mount| mount.purpose != Use::Guard)).is_err());
+    assert!(changed(|mounts| mounts.retain(|mount| mount.purpose != MountPurpose::Guard)).is_err());
     assert!(changed(|mounts| mounts.reverse()).is_err());
     assert!(
-        changed(|mounts| mounts.iter_mut().for_each(|mount| if mount.purpose == Use::Guard {
+        changed(|mounts| mounts.iter_mut().for_each(|mount| if mount.purpose == MountPurpose::Guard {
             mount.source = "/workspace/notes".to_owned()
         }))
         .is_err()
     );
     assert!(
-        changed(|mounts| mounts.iter_mut().for_each(|mount| if mount.purpose == Use::Guard {
+        changed(|mounts| mounts.iter_mut().for_each(|mount| if mount.purpose == MountPurpose::Guard {
             mount.flags.read_only = false
         }))
         .is_err()
     );
     // From where only reading is granted, nothing is written, and the other way round.
     assert!(
-        changed(|mounts| mounts.iter_mut().for_each(|mount| if mount.purpose == Use::WriteGrant {
+        changed(|mounts| mounts.iter_mut().for_each(|mount| if mount.purpose == MountPurpose::WriteGrant {
             mount.source = mount.target.clone()
         }))
         .is_err()
@@ -257,13 +259,13 @@ fn the_narrower_of_two_grants_lies_on_top_and_a_folder_is_granted_once() {
         .spec()
         .mounts
         .iter()
-        .filter(|mount| matches!(mount.purpose, Use::Grant | Use::WriteGrant))
+        .filter(|mount| matches!(mount.purpose, MountPurpose::Grant | MountPurpose::WriteGrant))
         .map(|mount| (mount.source.as_str(), mount.target.as_str()))
         .collect();
     assert_eq!(grants, [(WORKSPACE, WORKSPACE), ("/writable/notes", "/workspace/notes")]);
 }
 
-fn with_mount(change: impl FnOnce(&mut Mount), purpose: Use) -> Result<Plan, PlanError> {
+fn with_mount(change: impl FnOnce(&mut Mount), purpose: MountPurpose) -> Result<Plan, PlanError> {
     let mut spec = plan().spec().clone();
     let mount = spec.mounts.iter_mut().find(|mount| mount.purpose == purpose).unwrap();
     change(mount);
@@ -272,7 +274,9 @@ fn with_mount(change: impl FnOnce(&mut Mount), purpose: Use) -> Result<Plan, Pla
 
 #[test]
 fn no_mount_can_be_writable_against_its_purpose_or_gain_anything() {
-    for purpose in [Use::Program, Use::Library, Use::Stdlib, Use::Device, Use::Grant] {
+    for purpose in
+        [MountPurpose::Program, MountPurpose::Library, MountPurpose::Stdlib, MountPurpose::Device, MountPurpose::Grant]
+    {
         assert!(with_mount(|_| {}, purpose).is_ok());
         assert!(with_mount(|mount| mount.flags.read_only = false, purpose).is_err());
         assert!(with_mount(|mount| mount.flags.no_suid = false, purpose).is_err());
@@ -285,7 +289,7 @@ fn no_mount_can_be_writable_against_its_purpose_or_gain_anything() {
 
 #[test]
 fn executable_mount_from_the_workspace_is_rejected() {
-    for purpose in [Use::Program, Use::Library, Use::Stdlib] {
+    for purpose in [MountPurpose::Program, MountPurpose::Library, MountPurpose::Stdlib] {
         let inside = "/workspace/notes/python".to_owned();
         let made = with_mount(|mount| (mount.source, mount.target) = (inside.clone(), inside), purpose);
         assert!(matches!(made, Err(PlanError::BadMount { .. })));
@@ -321,7 +325,7 @@ proptest! {
     #[test]
     fn a_plan_that_shows_a_forbidden_path_or_one_above_it_cannot_be_made(
         tree in prop::sample::select(forbidden::CLOSED_TREES), below in "(/[a-z]{1,5}){0,2}", up in any::<bool>(),
-        purpose in prop::sample::select(vec![Use::Program, Use::Library, Use::Stdlib, Use::Grant]), which in 0..3,
+        purpose in prop::sample::select(vec![MountPurpose::Program, MountPurpose::Library, MountPurpose::Stdlib, MountPurpose::Grant]), which in 0..3,
     ) {
         let path = if up { tree.0.rsplit_once('/').map_or("", |(above, _)| above).to_owned() } else { format!("{}{below}", tree.0) };
         let made = with_mount(|mount| {
@@ -338,7 +342,7 @@ proptest! {
     ) {
         let capability = if writes { "{ fs_write = [\"/srv/photos/\"] }" } else { "{ fs_read = [\"~/Pictures/\"] }" };
         let plan = granted(&installation(), "fs-x", capability).unwrap();
-        let purpose = if writes { Use::OutsideWrite } else { Use::Outside };
+        let purpose = if writes { MountPurpose::OutsideWrite } else { MountPurpose::Outside };
         let from = if writes { OUTSIDE_WRITABLE } else { OUTSIDE };
         let made = |source: &str, target: &str| {
             let mut spec = plan.spec().clone();
@@ -366,7 +370,7 @@ proptest! {
     ) {
         let plan = if writes { writer("\"workspace/\", \"workspace/notes/\"").unwrap() } else { plan() };
         let masks = &plan.spec().masks;
-        let grants = plan.spec().mounts.iter().filter(|mount| matches!(mount.purpose, Use::Grant | Use::WriteGrant)).count();
+        let grants = plan.spec().mounts.iter().filter(|mount| matches!(mount.purpose, MountPurpose::Grant | MountPurpose::WriteGrant)).count();
         prop_assert_eq!(masks.len(), grants);
         let mut less = plan.spec().clone();
         less.masks.remove(which.index(masks.len()));

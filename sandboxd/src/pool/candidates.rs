@@ -1,4 +1,4 @@
-//! What nobody has signed yet: put into the pool, read out of it, and tried in the tightest sandbox there is, whatever it asks
+//! Unsigned executors: put into the pool, read out of it, and tried in the tightest sandbox there is, whatever it asks
 //! for. Nothing here makes anything callable.
 
 use metnos_proto::executor::{Quotas, SYNTH};
@@ -8,7 +8,7 @@ use metnos_proto::parcel;
 
 use crate::pool::files::{File, FileError};
 use crate::pool::registry::Registry;
-use crate::verify::{Formed, Texts};
+use crate::verify::{ExecutorFiles, Texts};
 
 fn invalid(id: &ExecutorId, why: &dyn std::fmt::Display) -> Refusal {
     Refusal::new(RefusalCode::Invalid, "stage.unfit", format!("{id}: {why}"))
@@ -32,7 +32,7 @@ impl Registry {
             code: texts.code.clone().into_bytes(),
             schema: texts.schema.clone().into_bytes(),
         };
-        Formed::of(id, read, self.installation()).map_err(|why| invalid(id, &why))?;
+        ExecutorFiles::of(id, read, self.installation()).map_err(|why| invalid(id, &why))?;
         let files = [
             (File::Manifest, texts.manifest.as_bytes()),
             (File::Code, texts.code.as_bytes()),
@@ -78,7 +78,11 @@ impl Registry {
     ///
     /// # Errors
     /// The refusal.
-    pub fn for_trial(&self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(Formed, Texts, Vec<u8>), Refusal> {
+    pub fn for_trial(
+        &self,
+        id: &ExecutorId,
+        digests: &ExecutorDigests,
+    ) -> Result<(ExecutorFiles, Texts, Vec<u8>), Refusal> {
         let (mut formed, texts, tests) = self.for_birth(id, digests)?;
         let (asked, cap) = (formed.manifest.sandbox.quotas, Quotas::SYNTH_CAP);
         let quotas = Quotas {

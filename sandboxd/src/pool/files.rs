@@ -32,7 +32,7 @@ pub enum File {
     Birth,
     /// `profile.lock`.
     Lock,
-    /// `profile.json`: the sandbox that `profile.lock` locks, for whoever wants to see what has changed.
+    /// `profile.json`: the sandbox that `profile.lock` locks, to show what has changed.
     Profile,
     /// `manifest.sig`.
     Signature,
@@ -146,7 +146,7 @@ fn beneath(folder: impl AsFd, name: &str, flags: OFlags) -> Result<OwnedFd, File
     rustix::fs::openat2(folder, name, flags, Mode::empty(), resolve).map_err(|errno| FileError::of(name, errno))
 }
 
-/// The names in a folder, sorted; those that are no UTF-8 are nobody's.
+/// The names in a folder, sorted; those that are no UTF-8 are left out.
 fn names(fd: &OwnedFd, what: &str) -> Result<Vec<String>, FileError> {
     let mut found = Vec::new();
     let mut seen = 0;

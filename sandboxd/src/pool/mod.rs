@@ -9,9 +9,9 @@ use serde_json::Value;
 use crate::confine::hidden::Cover;
 use crate::plan::{Installation, Mode, Plan};
 
-pub mod call;
 pub mod candidates;
 pub mod files;
+mod finished;
 pub mod named;
 pub mod registry;
 pub mod results;
@@ -23,7 +23,8 @@ pub mod speculative;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use sandbox_job::{Entry, Finished, Handing, Job};
+pub use finished::Finished;
+pub use sandbox_job::{Entry, Job, JobFile};
 pub use secrets::Secrets;
 
 /// Where calls run.

@@ -1,6 +1,6 @@
 //! What the arguments of a call name, looked at once more before it runs: a file of the workspace that has a second name
 //! may be any file of this disk, whatever the first one looks like (design: sandbox §1, hard links). No executor can make
-//! such a name; whoever can has an account here.
+//! such a name; a process that can has an account here.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -60,22 +60,22 @@ fn one_name_each_outside(manifest: &Manifest, plan: &Plan, arguments: &Value) ->
 
 /// What the words of a call name that others are not shown, as the sandbox names it. policyd has decided on these very words.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedPaths {
     /// Files of secrets.
     pub secrets: Vec<String>,
     /// The owner's files; see [`KEPT`].
     pub kept: Vec<String>,
 }
 
-/// See [`Named`].
+/// See [`NamedPaths`].
 ///
 /// # Errors
 /// When the call names too many.
-pub fn words_name(manifest: &Manifest, plan: &Plan, arguments: &[u8]) -> Result<Named, Refusal> {
+pub fn words_name(manifest: &Manifest, plan: &Plan, arguments: &[u8]) -> Result<NamedPaths, Refusal> {
     let arguments: Value = serde_json::from_slice(arguments)
         .map_err(|error| Refusal::new(RefusalCode::Invalid, "sandbox.named", format!("the arguments: {error}")))?;
     let settings = FolderSettings { home: plan.spec().home.clone(), ..FolderSettings::default() };
-    let mut named = Named::default();
+    let mut named = NamedPaths::default();
     let mut add = |text: &str| {
         let inside = within_workspace(text, &Places::default());
         if let Some(name) = inside.as_deref().filter(|name| KEPT.contains(name)) {
@@ -192,7 +192,7 @@ mod tests {
         let installation = crate::plan::testing::installation();
         let plan = installation.plan(&manifest()).unwrap();
         let named = |arguments: Value| words_name(&manifest(), &plan, arguments.to_string().as_bytes()).unwrap();
-        let of = |secrets: &[&str], kept: &[&str]| Named {
+        let of = |secrets: &[&str], kept: &[&str]| NamedPaths {
             secrets: secrets.iter().map(ToString::to_string).collect(),
             kept: kept.iter().map(ToString::to_string).collect(),
         };
@@ -208,13 +208,13 @@ mod tests {
             json!({"path": "notes/SOUL.md"}),
             json!({"path": "../.env"}),
         ] {
-            assert_eq!(named(nothing.clone()), Named::default(), "{nothing}");
+            assert_eq!(named(nothing.clone()), NamedPaths::default(), "{nothing}");
         }
         let shell = Manifest::parse(include_bytes!("../../../executors/shell_run/manifest.toml")).unwrap();
         let named = |arguments: Value| words_name(&shell, &plan, arguments.to_string().as_bytes()).unwrap();
         assert_eq!(named(json!({"argv": ["cat", "./id_rsa"], "cwd": "keys"})), of(&["/workspace/keys/id_rsa"], &[]));
         assert_eq!(named(json!({"argv": ["cat", "id_rsa"], "cwd": "keys"})), of(&[], &[]), "a word, and no path");
-        assert_eq!(named(json!({"argv": ["grep", "-r", "x", "."], "stdin": ".env"})), Named::default());
+        assert_eq!(named(json!({"argv": ["grep", "-r", "x", "."], "stdin": ".env"})), NamedPaths::default());
         let many: Vec<String> = (0..=MAX_NAMED).map(|n| format!("{n}.key")).collect();
         assert_eq!(
             words_name(&manifest(), &plan, json!({"more": many}).to_string().as_bytes()).unwrap_err().rule,

@@ -1,23 +1,24 @@
 //! Which executors may run in this process: those that verify, at this very moment. An executor
-//! that once did not is set aside here until the process ends, whatever its files say later;
-//! policyd keeps it set aside beyond that.
+//! that once did not is quarantined here until the process ends, whatever its files say later;
+//! policyd keeps it quarantined beyond that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
 use ed25519_dalek::VerifyingKey;
+use metnos_proto::doc::sandbox::ExecutorProfile;
 use metnos_proto::executor::{is_name, parse_version};
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::sandboxd::PoolEntry;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::files::{File, FileError, Folder, Version};
 use crate::plan::{Installation, canonical, lock_of};
-use crate::verify::{Formed, Misfit, Proof, SIGNATURE_BYTES, Texts, Verified, compare};
+use crate::verify::{ExecutorFiles, Mismatch, Proof, SIGNATURE_BYTES, Texts, Verified, compare};
 
-/// The most executors that are remembered as set aside; beyond it each one is refused anew.
+/// The most executors that are remembered as quarantined; beyond it each one is refused anew.
 pub const MAX_QUARANTINED: usize = 1024;
 /// The most executors that are remembered as revoked; beyond it the word is refused, and policyd, which holds the list, asks
 /// for nothing on that link.
@@ -28,9 +29,9 @@ pub const MAX_FAULT_BYTES: usize = 240;
 /// Why an executor may not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Denial {
-    /// It was just found not to be what was signed: to be told and recorded.
+    /// It was just found not to be what was signed: to be reported and recorded.
     Found(String),
-    /// It is set aside already.
+    /// It is quarantined already.
     Known(String),
     /// It cannot be looked at right now.
     Later(String),
@@ -91,7 +92,7 @@ pub struct Registry {
 
 /// What was found when an executor was looked at.
 #[derive(Debug)]
-pub struct Looked {
+pub struct Inspection {
     /// For the listing.
     pub entry: PoolEntry,
     /// Set when this look has set it aside.
@@ -185,7 +186,7 @@ impl Registry {
         self.folder.versions(name)
     }
 
-    /// Whether somebody has said whose signature counts.
+    /// Whether the key of the instance is known.
     ///
     /// # Errors
     /// [`Denial::Untrusted`].
@@ -193,21 +194,21 @@ impl Registry {
         self.trusted.as_ref().ok_or(Denial::Untrusted)
     }
 
-    /// Looks at an executor as it is now. What was verified in this process before and no longer is, is set aside.
+    /// Looks at an executor as it is now. What was verified in this process before and no longer is, is quarantined.
     ///
     /// # Errors
     /// When nothing can be said right now: that is no fault of the executor.
-    pub fn look(&mut self, id: &ExecutorId) -> Result<Looked, FileError> {
-        let found = self.folder.version(id).map_err(Misfit::from).and_then(|version| self.found(id, &version));
+    pub fn look(&mut self, id: &ExecutorId) -> Result<Inspection, FileError> {
+        let found = self.folder.version(id).map_err(Mismatch::from).and_then(|version| self.found(id, &version));
         let (mut entry, fits) = match found {
             Ok(found) => found,
             Err(misfit) => (entry(id, nothing(), misfit.to_string(), false), Err(misfit)),
         };
         let key = key_of(id);
         let lost = match &fits {
-            Err(Misfit::Later(error)) => return Err(error.clone()),
-            Err(Misfit::Different(why)) if self.known.contains_key(&key) => Some(why.clone()),
-            Err(Misfit::Different(_)) | Ok(_) => None,
+            Err(Mismatch::Later(error)) => return Err(error.clone()),
+            Err(Mismatch::Different(why)) if self.known.contains_key(&key) => Some(why.clone()),
+            Err(Mismatch::Different(_)) | Ok(_) => None,
         };
         let set_aside = lost.filter(|why| self.set_aside(id, why.clone()));
         if self.is_revoked(&entry.digests) {
@@ -219,17 +220,17 @@ impl Registry {
         } else if let Ok(verified) = fits {
             self.known.insert(key, Rc::new(verified));
         }
-        Ok(Looked { entry, set_aside })
+        Ok(Inspection { entry, set_aside })
     }
 
     /// The listing's line, and the executor when it is signed.
-    fn found(&self, id: &ExecutorId, version: &Version) -> Result<(PoolEntry, Result<Verified, Misfit>), Misfit> {
+    fn found(&self, id: &ExecutorId, version: &Version) -> Result<(PoolEntry, Result<Verified, Mismatch>), Mismatch> {
         let texts = Texts::read(version)?;
         let [manifest, code, schema] = texts.digests();
         let digests = ExecutorDigests { manifest, code, schema, profile: nothing().profile };
-        let formed = match Formed::of(id, texts, &self.installation) {
+        let formed = match ExecutorFiles::of(id, texts, &self.installation) {
             Ok(formed) => formed,
-            Err(why) => return Ok((entry(id, digests, why.clone(), false), Err(Misfit::Different(why)))),
+            Err(why) => return Ok((entry(id, digests, why.clone(), false), Err(Mismatch::Different(why)))),
         };
         let digests = formed.digests.clone();
         let proof = match Proof::read(version) {
@@ -248,7 +249,7 @@ impl Registry {
         };
         let verified = match &self.trusted {
             Some(key) => Verified::new(formed, proof, key),
-            None => Err(Misfit::Different("nobody has said whose signature counts".to_owned())),
+            None => Err(Mismatch::Different("nobody has said whose signature counts".to_owned())),
         };
         let signed = signed && fault.is_empty();
         Ok((entry(id, digests, fault, signed), verified))
@@ -257,7 +258,7 @@ impl Registry {
     /// The executor that `digests` name, verified now.
     ///
     /// # Errors
-    /// A [`Denial`]; after [`Denial::Found`] it is set aside.
+    /// A [`Denial`]; after [`Denial::Found`] it is quarantined.
     pub fn for_run(&mut self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<Rc<Verified>, Denial> {
         self.trusted()?;
         if self.is_revoked(digests) {
@@ -269,15 +270,15 @@ impl Registry {
         }
         match self.verify(id, digests) {
             Ok(verified) => Ok(verified),
-            Err(Misfit::Later(error)) => Err(Denial::Later(error.to_string())),
-            Err(Misfit::Different(why)) => {
+            Err(Mismatch::Later(error)) => Err(Denial::Later(error.to_string())),
+            Err(Mismatch::Different(why)) => {
                 self.set_aside(id, why.clone());
                 Err(Denial::Found(why))
             }
         }
     }
 
-    fn verify(&mut self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<Rc<Verified>, Misfit> {
+    fn verify(&mut self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<Rc<Verified>, Mismatch> {
         let version = self.folder.version(id)?;
         if let Some(known) = self.known.get(&key_of(id))
             && known.executor.digests == *digests
@@ -287,15 +288,15 @@ impl Registry {
         }
         let texts = Texts::read(&version)?;
         compare(&texts.digests(), digests)?;
-        let formed = Formed::of(id, texts, &self.installation).map_err(Misfit::Different)?;
+        let formed = ExecutorFiles::of(id, texts, &self.installation).map_err(Mismatch::Different)?;
         if formed.digests.profile != digests.profile {
             let (now, then) = (formed.digests.profile, digests.profile);
             let why =
                 format!("the sandbox it would run in is not what was signed: its digest is {now}, signed was {then}");
-            return Err(Misfit::Different(why));
+            return Err(Mismatch::Different(why));
         }
         let Some(key) = &self.trusted else {
-            return Err(Misfit::Different("nobody has said whose signature counts".to_owned()));
+            return Err(Mismatch::Different("nobody has said whose signature counts".to_owned()));
         };
         let verified = Rc::new(Verified::new(formed, Proof::read(&version)?, key)?);
         self.known.insert(key_of(id), Rc::clone(&verified));
@@ -318,7 +319,11 @@ impl Registry {
     ///
     /// # Errors
     /// The refusal.
-    pub fn for_birth(&self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(Formed, Texts, Vec<u8>), Refusal> {
+    pub fn for_birth(
+        &self,
+        id: &ExecutorId,
+        digests: &ExecutorDigests,
+    ) -> Result<(ExecutorFiles, Texts, Vec<u8>), Refusal> {
         self.trusted().map_err(|denial| denial.refusal(id))?;
         if let Some(why) = self.quarantined.get(&key_of(id)) {
             return Err(quarantined(id, why));
@@ -328,7 +333,11 @@ impl Registry {
         Ok((formed, texts, tests))
     }
 
-    fn candidate(&self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(Formed, Texts, Version), Refusal> {
+    fn candidate(
+        &self,
+        id: &ExecutorId,
+        digests: &ExecutorDigests,
+    ) -> Result<(ExecutorFiles, Texts, Version), Refusal> {
         if self.is_revoked(digests) {
             return Err(revoked(id));
         }
@@ -336,7 +345,7 @@ impl Registry {
             Refusal::new(RefusalCode::Unknown, "executor.unknown", format!("{id} is not in the pool: {error}"))
         })?;
         let texts = Texts::read(&version).map_err(|misfit| unfit(id, &misfit.to_string()))?;
-        let formed = Formed::of(id, texts.clone(), &self.installation).map_err(|why| unfit(id, &why))?;
+        let formed = ExecutorFiles::of(id, texts.clone(), &self.installation).map_err(|why| unfit(id, &why))?;
         if formed.digests != *digests {
             let why = format!("the files of {id} are not those that were looked at; they changed in between");
             return Err(Refusal::new(RefusalCode::Denied, "birth.changed", why).remedy("have them looked at again"));
@@ -344,11 +353,11 @@ impl Registry {
         Ok((formed, texts, version))
     }
 
-    /// Forgets that an executor was set aside, because the owner lets it back; only while its files and its sandbox are
+    /// Forgets that an executor was quarantined, because the owner lets it back; only while its files and its sandbox are
     /// exactly what he was shown. Whether it is signed is looked at when it is installed, and at every call.
     ///
     /// # Errors
-    /// The refusal; it stays set aside then.
+    /// The refusal; it stays quarantined then.
     pub fn clear_findings(&mut self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(), Refusal> {
         self.trusted().map_err(|denial| denial.refusal(id))?;
         self.candidate(id, digests)?;
@@ -371,7 +380,7 @@ impl Registry {
             Refusal::new(RefusalCode::Invalid, "install.signature", why)
         })?;
         let proof = Proof::of(digests, &signature);
-        let bad = |misfit: Misfit| {
+        let bad = |misfit: Mismatch| {
             Refusal::new(RefusalCode::Denied, "install.signature", format!("{id} is not installed: {misfit}"))
         };
         proof.signs(digests, &key).map_err(bad)?;
@@ -395,20 +404,23 @@ impl Registry {
     ///
     /// # Errors
     /// When its files form no executor.
-    pub fn profile(&self, id: &ExecutorId) -> Result<Value, Refusal> {
+    pub fn profile(&self, id: &ExecutorId) -> Result<ExecutorProfile, Refusal> {
         let unfit = |why: &dyn std::fmt::Display| unfit(id, &why.to_string());
         let version = self.folder.version(id).map_err(|error| unfit(&error))?;
         let texts = Texts::read(&version).map_err(|misfit| unfit(&misfit))?;
-        let plan = Formed::of(id, texts, &self.installation).map_err(|why| unfit(&why))?.plan;
+        let plan = ExecutorFiles::of(id, texts, &self.installation).map_err(|why| unfit(&why))?.plan;
         let text = |file| version.read(file).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let locked = text(File::Lock).map(|lock| lock.trim_end().to_owned());
         // Believed when it is what the lock locks; the lock is what was signed.
         let kept = version.read(File::Profile).ok().filter(|bytes| Some(lock_of(bytes).to_string()) == locked);
         let kept = kept.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-        Ok(json!({
-            "version": id.version, "lock": plan.hash().to_string(), "locked": locked,
-            "plan": serde_json::to_value(plan.spec()).unwrap_or_default(), "locked_plan": kept,
-        }))
+        Ok(ExecutorProfile {
+            version: id.version.clone(),
+            lock: plan.hash().to_string(),
+            locked,
+            plan: serde_json::to_value(plan.spec()).unwrap_or_default(),
+            locked_plan: kept.unwrap_or_default(),
+        })
     }
 
     /// `CURRENT` never goes back to an older version.

@@ -84,7 +84,7 @@ impl ResultError {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct StoredResult {
     call: CallId,
     sealed: Sealed,
 }
@@ -92,7 +92,7 @@ struct Kept {
 #[derive(Debug, Default)]
 struct Turn {
     /// `None` while the call runs, or when its result was not kept.
-    calls: BTreeMap<CallRef, Option<Kept>>,
+    calls: BTreeMap<CallRef, Option<StoredResult>>,
     running: usize,
     used: u64,
 }
@@ -182,7 +182,7 @@ impl Results {
             }
         }
         match self.turns.get_mut(&turn) {
-            Some(open) => open.calls.insert(place, Some(Kept { call, sealed })),
+            Some(open) => open.calls.insert(place, Some(StoredResult { call, sealed })),
             None => return false,
         };
         true
@@ -208,7 +208,7 @@ impl Results {
         self.turns.remove(&turn).map_or(0, |turn| turn.bytes())
     }
 
-    /// Drops everything: whoever could refer to it is gone.
+    /// Drops everything: the client that could refer to it is gone.
     pub fn clear(&mut self) {
         self.turns.clear();
     }

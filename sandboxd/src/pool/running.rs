@@ -24,7 +24,7 @@ pub enum NotAdmitted {
 
 /// Whose run it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Whose {
+pub struct RunOwner {
     /// The link that asked for it.
     pub link: u32,
     /// The turn it belongs to; a birth has none.
@@ -32,8 +32,8 @@ pub struct Whose {
 }
 
 #[derive(Debug)]
-struct One {
-    whose: Whose,
+struct ActiveRun {
+    whose: RunOwner,
     killed: bool,
     kill: Option<oneshot::Sender<()>>,
 }
@@ -41,7 +41,7 @@ struct One {
 /// See the head of this file.
 #[derive(Debug)]
 pub struct Running {
-    ones: RefCell<BTreeMap<u64, One>>,
+    ones: RefCell<BTreeMap<u64, ActiveRun>>,
     next: Cell<u64>,
     remembered: RefCell<(BTreeSet<CallId>, VecDeque<CallId>)>,
     count: watch::Sender<usize>,
@@ -70,7 +70,7 @@ impl Running {
     ///
     /// # Errors
     /// See [`NotAdmitted`].
-    pub fn admit(self: &Rc<Self>, whose: Whose, call: Option<CallId>) -> Result<Slot, NotAdmitted> {
+    pub fn admit(self: &Rc<Self>, whose: RunOwner, call: Option<CallId>) -> Result<Slot, NotAdmitted> {
         if self.ones.borrow().len() >= MAX_RUNNING {
             return Err(NotAdmitted::Full);
         }
@@ -79,7 +79,7 @@ impl Running {
         }
         let number = self.next.get();
         self.next.set(number + 1);
-        self.ones.borrow_mut().insert(number, One { whose, killed: false, kill: None });
+        self.ones.borrow_mut().insert(number, ActiveRun { whose, killed: false, kill: None });
         self.count.send_modify(|count| *count += 1);
         Ok(Slot { running: Rc::clone(self), number })
     }
@@ -101,7 +101,7 @@ impl Running {
     }
 
     /// Stops every run for which `which` holds; how many that were.
-    pub fn kill(&self, which: impl Fn(&Whose) -> bool) -> u32 {
+    pub fn kill(&self, which: impl Fn(&RunOwner) -> bool) -> u32 {
         let mut killed = 0;
         for one in self.ones.borrow_mut().values_mut().filter(|one| which(&one.whose) && !one.killed) {
             one.killed = true;
@@ -158,8 +158,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn whose(link: u32, turn: Option<TurnId>) -> Whose {
-        Whose { link, turn }
+    fn whose(link: u32, turn: Option<TurnId>) -> RunOwner {
+        RunOwner { link, turn }
     }
 
     #[test]

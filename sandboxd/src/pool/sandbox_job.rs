@@ -1,10 +1,9 @@
-//! What goes into a sandbox and what comes out of one.
+//! What goes into a sandbox.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use metnos_proto::ids::TurnId;
-use metnos_proto::msg::common::{Outcome, Resources};
 use metnos_proto::payload::{Filling, Sealed};
 use tokio::sync::oneshot;
 
@@ -28,7 +27,7 @@ pub enum Entry {
         /// A JSON object.
         args: Vec<u8>,
         /// The file.
-        file: Handing,
+        file: JobFile,
     },
     /// `cases`, of birth tests.
     Cases,
@@ -36,7 +35,7 @@ pub enum Entry {
 
 /// A file on its way.
 #[derive(Debug)]
-pub enum Handing {
+pub enum JobFile {
     /// In.
     Takes(Sealed),
     /// Out: into this memory, which the asker has as well.
@@ -57,8 +56,8 @@ impl Entry {
     #[must_use]
     pub const fn takes(&self) -> Option<&Sealed> {
         match self {
-            Self::Filed { file: Handing::Takes(file), .. } => Some(file),
-            Self::Filed { file: Handing::Gives(_), .. } | Self::Call { .. } | Self::Cases => None,
+            Self::Filed { file: JobFile::Takes(file), .. } => Some(file),
+            Self::Filed { file: JobFile::Gives(_), .. } | Self::Call { .. } | Self::Cases => None,
         }
     }
 
@@ -66,8 +65,8 @@ impl Entry {
     #[must_use]
     pub fn gives(&self) -> Option<&RefCell<Filling>> {
         match self {
-            Self::Filed { file: Handing::Gives(into), .. } => Some(into),
-            Self::Filed { file: Handing::Takes(_), .. } | Self::Call { .. } | Self::Cases => None,
+            Self::Filed { file: JobFile::Gives(into), .. } => Some(into),
+            Self::Filed { file: JobFile::Takes(_), .. } | Self::Call { .. } | Self::Cases => None,
         }
     }
 }
@@ -82,21 +81,21 @@ pub struct Job<'a> {
     pub code: &'a [u8],
     /// What of it.
     pub entry: Entry,
-    /// What it is given in confidence.
+    /// Its secrets.
     pub secrets: &'a Secrets,
-    /// Hears how far it is: done, total.
+    /// Receives how far it is: done, total.
     pub progress: &'a dyn Fn(u64, u64),
     /// Which folders it was granted.
     pub approved: Approved<'a>,
-    /// What of those is to be covered, as [`Sandbox::look_through`](super::Sandbox::look_through) has found it; `None` when nobody
-    /// has looked yet.
+    /// What of those is to be covered, as [`Sandbox::look_through`](super::Sandbox::look_through) has found it; `None` when that
+    /// was not looked for yet.
     pub covers: Option<&'a [Cover]>,
     /// The owner's files that it may write, because the call names them.
     pub opens: &'a [String],
     /// Ends it.
     pub kill: oneshot::Receiver<()>,
-    /// Hears when its start is recorded: until then everything may be made ready, and not a line of it may run. Dropped
-    /// without a word, it must not run at all. `None` for what needs no record, as the cases of a birth.
+    /// Notified when its start is recorded: until then everything may be made ready, and not a line of it may run. When
+    /// the sender is dropped, it must not run at all. `None` for what needs no record, as the cases of a birth.
     pub begin: Option<oneshot::Receiver<()>>,
 }
 
@@ -107,32 +106,5 @@ impl Job<'_> {
             None => true,
             Some(recorded) => recorded.await.is_ok(),
         }
-    }
-}
-
-/// How it ended.
-#[derive(Debug)]
-pub struct Finished {
-    /// `Ok` means: exactly one result came.
-    pub outcome: Outcome,
-    /// The result, unparsed.
-    pub result: Option<Vec<u8>>,
-    /// Why, for a person.
-    pub detail: String,
-    /// What it wrote to its standard output and error.
-    pub log: String,
-    /// What Python saw of it that no executor has a use for. Said from inside, so it may be a lie, and its absence too.
-    pub alarms: Vec<String>,
-    /// What it used.
-    pub resources: Resources,
-}
-
-impl Finished {
-    /// It was stopped, for this reason, before anything of it ran.
-    #[must_use]
-    pub fn never_begun(why: &str) -> Self {
-        let detail = why.to_owned();
-        let (log, alarms, resources) = (String::new(), Vec::new(), Resources::NONE);
-        Self { outcome: Outcome::Killed, result: None, detail, log, alarms, resources }
     }
 }

@@ -11,12 +11,12 @@ use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::payload::{Filling, Sealed};
 use serde_json::Value;
 
-use super::{Handing, Secrets};
+use super::{JobFile, Secrets};
 use crate::verify::Verified;
 
 /// What comes with the arguments of a call, sealed.
 #[derive(Debug)]
-pub enum Comes {
+pub enum SealedInput {
     /// Nothing.
     Nothing,
     /// The secrets that its executor was granted.
@@ -30,26 +30,26 @@ pub enum Comes {
 }
 
 /// The same, read.
-pub(super) struct Given {
-    pub(super) secrets: Secrets,
-    pub(super) thought: Option<Vec<u8>>,
-    pub(super) file: Option<Handing>,
+pub(crate) struct CallInput {
+    pub(crate) secrets: Secrets,
+    pub(crate) thought: Option<Vec<u8>>,
+    pub(crate) file: Option<JobFile>,
 }
 
 /// The most bytes of what a model has said.
 const MAX_THOUGHT: usize = metnos_proto::msg::mind::MAX_REPLY;
 
-impl Given {
+impl CallInput {
     /// Exactly what the manifest asks for, no more and no less.
-    pub(super) fn read(comes: Comes, verified: &Verified, id: &ExecutorId) -> Result<Self, Refusal> {
+    pub(crate) fn read(comes: SealedInput, verified: &Verified, id: &ExecutorId) -> Result<Self, Refusal> {
         let executor = &verified.executor;
         let (mut secrets, mut thought, mut file) = (None, None, None);
         match comes {
-            Comes::Nothing => {}
-            Comes::Secrets(sealed) => secrets = Some(sealed),
-            Comes::Thought(sealed) => thought = Some(sealed),
-            Comes::File(sealed, digest) => file = Some(Some((sealed, digest))),
-            Comes::Gives => file = Some(None),
+            SealedInput::Nothing => {}
+            SealedInput::Secrets(sealed) => secrets = Some(sealed),
+            SealedInput::Thought(sealed) => thought = Some(sealed),
+            SealedInput::File(sealed, digest) => file = Some(Some((sealed, digest))),
+            SealedInput::Gives => file = Some(None),
         }
         let file = Self::handed(file, executor.manifest.file, id)?;
         let secrets = Secrets::read(secrets, &executor.plan.spec().secrets).map_err(|why| {
@@ -76,7 +76,7 @@ impl Given {
         comes: Option<Option<(Sealed, Blake3)>>,
         way: Option<FileTransfer>,
         id: &ExecutorId,
-    ) -> Result<Option<Handing>, Refusal> {
+    ) -> Result<Option<JobFile>, Refusal> {
         let other = |why: &str| Refusal::new(RefusalCode::Denied, "file.other", format!("{id} does not run: {why}"));
         let (takes, gives) = (way.and_then(|way| way.takes()), way.and_then(|way| way.gives()));
         match (comes, takes, gives) {
@@ -88,11 +88,11 @@ impl Given {
                 if file.digest().map_err(|error| other(&error.to_string()))? != digest {
                     return Err(other("the file that comes is not the one that was decided on"));
                 }
-                Ok(Some(Handing::Takes(file)))
+                Ok(Some(JobFile::Takes(file)))
             }
             (Some(None), None, Some(most)) => {
                 let into = Filling::new(most).map_err(|error| other(&error.to_string()))?;
-                Ok(Some(Handing::Gives(Rc::new(RefCell::new(into)))))
+                Ok(Some(JobFile::Gives(Rc::new(RefCell::new(into)))))
             }
             (Some(_) | None, _, _) => Err(other("a file comes or goes exactly where its manifest has [file]")),
         }

@@ -1,5 +1,5 @@
-//! What a call is given in confidence. It comes sealed from policyd, goes into the one request to the one process, and
-//! is wiped. It must never reach a log, a record, a result or another call.
+//! The secrets of a call. They come sealed from policyd, go into the one request to the one process, and
+//! are wiped. They must never reach a log, a record, a result or another call.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ pub const DECIDED_WITHIN: Duration = Duration::from_secs(15);
 
 /// Those that wait, each with the link on which it came. As many as may run at once, for each has taken its place.
 #[derive(Debug, Default)]
-pub struct Ahead {
+pub struct SpeculativeCalls {
     waiting: RefCell<BTreeMap<CallId, Waiting>>,
 }
 
@@ -24,12 +24,12 @@ type Waiting = (u32, oneshot::Sender<Option<u64>>);
 /// One that waits, until it is dropped.
 #[derive(Debug)]
 pub struct Expected {
-    ahead: Rc<Ahead>,
+    speculative: Rc<SpeculativeCalls>,
     call: CallId,
     told: oneshot::Receiver<Option<u64>>,
 }
 
-impl Ahead {
+impl SpeculativeCalls {
     /// A call has come on this link ahead of its decision's record; `None` when one with this number waits already.
     pub fn expect(self: &Rc<Self>, link: u32, call: CallId) -> Option<Expected> {
         let mut waiting = self.waiting.borrow_mut();
@@ -38,7 +38,7 @@ impl Ahead {
         }
         let (tell, told) = oneshot::channel();
         waiting.insert(call, (link, tell));
-        Some(Expected { ahead: Rc::clone(self), call, told })
+        Some(Expected { speculative: Rc::clone(self), call, told })
     }
 
     /// What became of the record, said on this link. Nothing happens when no such call of this link waits: it may have been
@@ -53,14 +53,14 @@ impl Ahead {
         }
     }
 
-    /// This link has ended: nobody will say anything on it.
+    /// This link has ended: no decision will come over it.
     pub fn forget(&self, link: u32) {
         self.waiting.borrow_mut().retain(|_, (of, _)| *of != link);
     }
 }
 
 impl Expected {
-    /// The line of the decision; `None` when there will be none, or nobody has said so in time.
+    /// The line of the decision; `None` when there will be none, or it did not come in time.
     pub async fn line(mut self) -> Option<u64> {
         tokio::time::timeout(DECIDED_WITHIN, &mut self.told).await.ok()?.ok()?
     }
@@ -68,7 +68,7 @@ impl Expected {
 
 impl Drop for Expected {
     fn drop(&mut self) {
-        self.ahead.waiting.borrow_mut().remove(&self.call);
+        self.speculative.waiting.borrow_mut().remove(&self.call);
     }
 }
 
@@ -78,38 +78,38 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn call_receives_its_own_line_once_from_its_own_link_only() {
-        let ahead = Rc::new(Ahead::default());
+    async fn a_call_hears_its_own_line_once_and_from_its_own_link_alone() {
+        let speculative = Rc::new(SpeculativeCalls::default());
         let (one, two) = (CallId::new(), CallId::new());
-        let (first, second) = (ahead.expect(1, one).unwrap(), ahead.expect(1, two).unwrap());
-        assert!(ahead.expect(1, one).is_none(), "it waits already");
-        ahead.tell(2, one, Some(7));
-        ahead.tell(1, two, None);
-        ahead.tell(1, one, Some(8));
-        ahead.tell(1, one, Some(9));
+        let (first, second) = (speculative.expect(1, one).unwrap(), speculative.expect(1, two).unwrap());
+        assert!(speculative.expect(1, one).is_none(), "it waits already");
+        speculative.tell(2, one, Some(7));
+        speculative.tell(1, two, None);
+        speculative.tell(1, one, Some(8));
+        speculative.tell(1, one, Some(9));
         assert_eq!((first.line().await, second.line().await), (Some(8), None));
-        assert!(ahead.waiting.borrow().is_empty());
+        assert!(speculative.waiting.borrow().is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn call_without_recorded_decision_does_not_wait_for_ever() {
-        let ahead = Rc::new(Ahead::default());
+    async fn a_call_of_which_nobody_says_anything_does_not_wait_for_ever() {
+        let speculative = Rc::new(SpeculativeCalls::default());
         let began = tokio::time::Instant::now();
-        assert_eq!(ahead.expect(1, CallId::new()).unwrap().line().await, None);
+        assert_eq!(speculative.expect(1, CallId::new()).unwrap().line().await, None);
         assert_eq!(began.elapsed(), DECIDED_WITHIN);
-        assert!(ahead.waiting.borrow().is_empty());
+        assert!(speculative.waiting.borrow().is_empty());
     }
 
     #[test]
     fn cancelled_speculative_call_leaves_nothing() {
-        let ahead = Rc::new(Ahead::default());
+        let speculative = Rc::new(SpeculativeCalls::default());
         let call = CallId::new();
-        drop(ahead.expect(1, call));
-        ahead.tell(1, call, Some(1));
-        let (kept, gone) = (ahead.expect(1, CallId::new()), ahead.expect(2, CallId::new()));
-        ahead.forget(2);
-        assert_eq!(ahead.waiting.borrow().len(), 1);
+        drop(speculative.expect(1, call));
+        speculative.tell(1, call, Some(1));
+        let (kept, gone) = (speculative.expect(1, CallId::new()), speculative.expect(2, CallId::new()));
+        speculative.forget(2);
+        assert_eq!(speculative.waiting.borrow().len(), 1);
         drop((kept, gone));
-        assert!(ahead.waiting.borrow().is_empty() && ahead.expect(2, call).is_some());
+        assert!(speculative.waiting.borrow().is_empty() && speculative.expect(2, call).is_some());
     }
 }

@@ -5,9 +5,9 @@ use metnos_proto::executor::Manifest;
 use metnos_proto::msg::common::ExecutorId;
 
 use crate::plan::testing::installation;
-use crate::verify::{Formed, Texts};
+use crate::verify::{ExecutorFiles, Texts};
 
-pub(crate) fn fs_read() -> Formed {
+pub(crate) fn fs_read() -> ExecutorFiles {
     let texts = Texts {
         manifest: include_bytes!("../../../executors/fs_read/manifest.toml").to_vec(),
         code: include_bytes!("../../../executors/fs_read/main.py").to_vec(),
@@ -15,5 +15,5 @@ pub(crate) fn fs_read() -> Formed {
     };
     let manifest = Manifest::parse(&texts.manifest).unwrap();
     let id = ExecutorId { name: manifest.executor.name, version: manifest.executor.version };
-    Formed::of(&id, texts, &installation()).unwrap()
+    ExecutorFiles::of(&id, texts, &installation()).unwrap()
 }

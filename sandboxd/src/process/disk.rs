@@ -88,7 +88,7 @@ pub struct Disk {
 
 /// What was made or changed since a call began.
 #[derive(Debug, Default)]
-struct Made {
+struct ChangedFiles {
     bytes: u64,
     files: u64,
     /// What is new, folders before what lies in them: whose place, the path, whether it is a folder.
@@ -223,8 +223,8 @@ impl Disk {
     }
 
     /// Everything below its places that was made or changed since it began.
-    async fn made(&self) -> Made {
-        let mut made = Made::default();
+    async fn made(&self) -> ChangedFiles {
+        let mut made = ChangedFiles::default();
         let mut since = 0;
         for (number, place) in self.places.iter().enumerate() {
             let mut left = vec![OsString::new()];
@@ -242,7 +242,7 @@ impl Disk {
         made
     }
 
-    fn count(&self, number: usize, place: &Place, path: &OsStr, made: &mut Made, left: &mut Vec<OsString>) {
+    fn count(&self, number: usize, place: &Place, path: &OsStr, made: &mut ChangedFiles, left: &mut Vec<OsString>) {
         let Ok(folder) = walk::open(&place.root, path) else { return };
         // A folder that cannot be read to its end counts as far as it can.
         let _ = walk::read(&folder, |name, kind| {

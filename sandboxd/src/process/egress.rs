@@ -33,14 +33,14 @@ pub struct Egress {
 
 /// The connections of one call.
 #[derive(Debug)]
-pub struct Opened {
-    /// The executor's ends. Whoever keeps one keeps the helper from seeing that the executor has closed it.
+pub struct CallConnections {
+    /// The executor's ends. An end that stays open keeps the helper from seeing that the executor has closed it.
     pub connections: Vec<OwnedFd>,
     /// What the helper will have seen.
     pub report: Report,
 }
 
-/// The end over which a helper tells what it saw.
+/// The end over which a helper reports what it saw.
 #[derive(Debug)]
 pub struct Report(OwnedFd);
 
@@ -69,7 +69,7 @@ impl Egress {
     ///
     /// # Errors
     /// In a sentence, when the helper cannot be had.
-    pub fn open(&self, plan: &Plan, arguments: Option<&[u8]>) -> Result<Option<Opened>, String> {
+    pub fn open(&self, plan: &Plan, arguments: Option<&[u8]>) -> Result<Option<CallConnections>, String> {
         let Some(egress) = plan.egress() else { return Ok(None) };
         let said = |error: rustix::io::Errno| format!("the connections of a call: {error}");
         let arguments: Option<Value> = arguments.and_then(|bytes| serde_json::from_slice(bytes).ok());
@@ -97,7 +97,7 @@ impl Egress {
         socket::send(self.nursery.as_fd(), &bytes, &fds).map_err(|error| {
             format!("the egress helper does not hear ({error}); `metnosctl daemon restart sandboxd` starts it anew")
         })?;
-        Ok(Some(Opened { connections: ours, report: Report(report) }))
+        Ok(Some(CallConnections { connections: ours, report: Report(report) }))
     }
 }
 

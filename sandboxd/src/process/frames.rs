@@ -5,7 +5,7 @@
 pub const MAX_PROGRESS: u32 = 100_000;
 /// The longest fault sentence, in bytes.
 pub const MAX_FAULT: usize = 1024;
-/// The most alarms of one call; the host script tells no more.
+/// The most alarms of one call; the host script sends no more.
 pub const MAX_ALARMS: usize = 16;
 /// The longest alarm, in bytes.
 pub const MAX_ALARM: usize = 200;
@@ -24,7 +24,7 @@ pub enum Frame {
         /// Steps in all; 0 when unknown.
         total: u64,
     },
-    /// Python saw something that no executor has a use for. Whoever is hostile can say anything here, or nothing.
+    /// Python saw something that no executor has a use for. Hostile code can say anything here, or nothing.
     Alarm(String),
     /// The next bytes of the file that it gives.
     Piece(Vec<u8>),
@@ -72,7 +72,7 @@ pub enum FrameFault {
     /// Too many progress frames.
     #[error("more than {MAX_PROGRESS} reports of progress")]
     TooMuchProgress,
-    /// More alarms than the host script tells.
+    /// More alarms than the host script sends.
     #[error("more than {MAX_ALARMS} alarms")]
     TooManyAlarms,
     /// Not a frame.
@@ -247,7 +247,7 @@ fn read_fault(body: &[u8]) -> Result<Frame, FrameFault> {
 
 /// What is said to a process inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum Instruction {
     /// The order to seal itself.
     Seal,
     /// The code, as text.
@@ -262,7 +262,7 @@ pub enum Word {
 
 /// One frame to the host script or the seal.
 #[must_use]
-pub fn frame(word: Word, body: &[u8]) -> Vec<u8> {
+pub fn frame(word: Instruction, body: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(HEAD + body.len());
     frame.extend_from_slice(&head(word, body.len()));
     frame.extend_from_slice(body);
@@ -271,13 +271,13 @@ pub fn frame(word: Word, body: &[u8]) -> Vec<u8> {
 
 /// The head of a frame whose body follows.
 #[must_use]
-pub fn head(word: Word, length: usize) -> [u8; HEAD] {
+pub fn head(word: Instruction, length: usize) -> [u8; HEAD] {
     let letter = match word {
-        Word::Seal => b'S',
-        Word::Source => b'C',
-        Word::Compiled => b'M',
-        Word::Request => b'Q',
-        Word::File => b'B',
+        Instruction::Seal => b'S',
+        Instruction::Source => b'C',
+        Instruction::Compiled => b'M',
+        Instruction::Request => b'Q',
+        Instruction::File => b'B',
     };
     // At most a payload's size, which fits.
     let [a, b, c, d] = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     fn bytes(letter: u8, body: &[u8]) -> Vec<u8> {
-        let mut frame = frame(Word::Request, body);
+        let mut frame = frame(Instruction::Request, body);
         frame[0] = letter;
         frame
     }

@@ -6,23 +6,23 @@ use std::os::fd::OwnedFd;
 use metnos_proto::json;
 use metnos_proto::payload::{FILE_PIECE, Sealed};
 use rustix::io::Errno;
-use serde_json::json;
+use serde::Serialize;
 use tokio::io::unix::AsyncFd;
 
 use crate::plan::{Plan, TMP, WORKSPACE};
 use crate::pool::Entry;
-use crate::process::frames::{self, Word};
+use crate::process::frames::{self, Instruction};
 
 /// See the module.
 #[derive(Debug, Clone, Copy)]
-pub struct Said<'a> {
+pub struct CallRequest<'a> {
     /// Frames.
     pub words: &'a [u8],
     /// What comes behind them.
     pub file: Option<&'a Sealed>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> CallRequest<'a> {
     /// These words and no file.
     #[must_use]
     pub const fn words(words: &'a [u8]) -> Self {
@@ -35,7 +35,7 @@ impl<'a> Said<'a> {
             return;
         }
         let Some(file) = self.file else { return };
-        if !send_all(channel, &frames::head(Word::File, file.len())).await {
+        if !send_all(channel, &frames::head(Instruction::File, file.len())).await {
             return;
         }
         let (mut piece, mut at) = (vec![0; FILE_PIECE.min(file.len())], 0);
@@ -50,6 +50,23 @@ impl<'a> Said<'a> {
     }
 }
 
+/// What a request says of its sandbox.
+#[derive(Serialize)]
+struct Head<'a> {
+    connections: u64,
+    entry: &'a str,
+    tmp: &'a str,
+    wall_s: u64,
+    workspace: &'a str,
+}
+
+/// The folders outside the workspace.
+#[derive(Serialize)]
+struct Outside<'a> {
+    folders: Vec<&'a str>,
+    home: &'a str,
+}
+
 /// The request to the host script: canonical JSON around `args`, which are JSON already.
 #[must_use]
 pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
@@ -58,23 +75,24 @@ pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
         Entry::Filed { args, .. } => ("run", args, None),
         Entry::Cases => ("cases", b"{}", None),
     };
-    let head = json!({
-        "connections": plan.egress().map_or(0, |egress| egress.connections),
-        "entry": name, "tmp": TMP, "wall_s": plan.spec().limits.wall_s, "workspace": WORKSPACE,
+    let mut body = json::canonical_of(&Head {
+        connections: plan.egress().map_or(0, |egress| egress.connections.into()),
+        entry: name,
+        tmp: TMP,
+        wall_s: plan.spec().limits.wall_s.into(),
+        workspace: WORKSPACE,
     });
-    let mut body = json::canonical(&head);
     // The arguments are put in as they are: they may be megabytes, and were checked and written canonically.
     body.pop();
     let outside: Vec<&str> = plan.outside().collect();
     if !outside.is_empty() {
-        let told = json!({ "folders": outside, "home": plan.spec().home });
         body.extend_from_slice(b",\"outside\":");
-        body.extend_from_slice(&json::canonical(&told));
+        body.extend_from_slice(&json::canonical_of(&Outside { folders: outside, home: &plan.spec().home }));
     }
     let commands = &plan.spec().commands;
     if !commands.is_empty() {
         body.extend_from_slice(b",\"commands\":");
-        body.extend_from_slice(&json::canonical(&json!(commands)));
+        body.extend_from_slice(&json::canonical_of(commands));
     }
     if let Some(file) = entry.takes() {
         body.extend_from_slice(format!(",\"file\":{}", file.len()).as_bytes());

@@ -16,10 +16,10 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
-use crate::confine::approved::World;
-use crate::confine::hidden::{Cover, Hidden};
-use crate::confine::host_folders::Handed;
-use crate::confine::inner::Becoming;
+use crate::confine::approved::GrantView;
+use crate::confine::hidden::{Cover, HiddenFiles};
+use crate::confine::host_folders::HostFolders;
+use crate::confine::inner::ProcessRole;
 use crate::confine::seccomp::Runs;
 use crate::confine::view;
 use crate::machine::commands::{self, Closed};
@@ -28,12 +28,12 @@ use crate::machine::mounted;
 use crate::plan::{Installation, Mode, Plan};
 use crate::pool::{Entry, Finished, Job, Sandbox};
 use crate::process::disk::{Disk, Writers};
-use crate::process::egress::{Egress, Opened};
-use crate::process::frames::{self, Word};
+use crate::process::egress::{CallConnections, Egress};
+use crate::process::frames::{self, Instruction};
 use crate::process::groups::Groups;
-use crate::process::input::{Said, request};
+use crate::process::input::{CallRequest, request};
 use crate::process::launch::Launcher;
-use crate::process::limits::{self, Breach, Ending, supervise};
+use crate::process::limits::{self, AwaitedEnd, Breach, supervise};
 use crate::process::reaper::Reaper;
 use crate::process::watched::Watched;
 use crate::scratch::Scratch;
@@ -64,7 +64,7 @@ pub struct Kernel {
     mounted: Vec<String>,
     /// Listed folders that are not shown, and why.
     not_shown: Vec<String>,
-    hidden: Hidden,
+    hidden: HiddenFiles,
     writers: Rc<Writers>,
     scratches: Cell<u64>,
 }
@@ -75,7 +75,7 @@ impl Kernel {
     ///
     /// # Errors
     /// In a sentence, what is missing.
-    pub fn prepare(start: &Start, handed: Handed) -> Result<Self, String> {
+    pub fn prepare(start: &Start, handed: HostFolders) -> Result<Self, String> {
         let interpreter = Interpreter::discover(&start.settings.interpreter).map_err(|error| error.to_string())?;
         let waived = start.settings.waive.iter().any(|layer| layer == LANDLOCK);
         let listed = (&start.settings.net, &start.settings.folders, start.settings.commands.as_slice());
@@ -98,7 +98,7 @@ impl Kernel {
         groups: Result<OwnedFd, String>,
     ) -> Result<Self, String> {
         let none = FolderSettings::default();
-        let handed = Handed { groups, ..Handed::default() };
+        let handed = HostFolders { groups, ..HostFolders::default() };
         Self::enter_with(instance, interpreter, without_landlock, (net, &none, &[]), handed)
     }
 
@@ -111,7 +111,7 @@ impl Kernel {
         interpreter: Interpreter,
         without_landlock: bool,
         (net, listed, commands): (&NetSettings, &FolderSettings, &[String]),
-        Handed { egress, folders, groups }: Handed,
+        HostFolders { egress, folders, groups }: HostFolders,
     ) -> Result<Self, String> {
         let landlock_abi = sys::landlock_abi();
         if landlock_abi.is_none() && !without_landlock {
@@ -164,7 +164,7 @@ impl Kernel {
             landlock_abi,
             mounted,
             not_shown,
-            hidden: Hidden::default(),
+            hidden: HiddenFiles::default(),
             writers: Rc::default(),
             scratches,
         })
@@ -190,7 +190,7 @@ impl Kernel {
             landlock_abi: self.landlock_abi,
             mounted: self.mounted.clone(),
             not_shown: self.not_shown.clone(),
-            hidden: Hidden::default(),
+            hidden: HiddenFiles::default(),
             writers: Rc::default(),
             scratches: Cell::new(0),
         })
@@ -223,7 +223,7 @@ impl Kernel {
         format!("limits: rlimits, a clock on the process; {groups}")
     }
 
-    /// What is to be covered: as it was found, or nobody has looked yet.
+    /// What is to be covered, as it was found; looked for now when it was not.
     async fn covered(&self, plan: &Plan, found: Option<&[Cover]>) -> Result<Vec<Cover>, String> {
         match found {
             Some(found) => Ok(found.to_vec()),
@@ -235,7 +235,7 @@ impl Kernel {
     /// on the net, if anywhere.
     async fn execute(
         &self,
-        (plan, world): (&Plan, World<'_>),
+        (plan, world): (&Plan, GrantView<'_>),
         arguments: Option<&[u8]>,
         code: &[u8],
         (request, entry): (&[u8], &Entry),
@@ -243,20 +243,20 @@ impl Kernel {
         progress: impl FnMut(u64, u64),
     ) -> limits::Finished {
         let (connections, report) = match self.egress.open(plan, arguments) {
-            Ok(Some(Opened { connections, report })) => (connections, Some(report)),
+            Ok(Some(CallConnections { connections, report })) => (connections, Some(report)),
             Ok(None) => (Vec::new(), None),
             Err(why) => return limits::Finished::failed(why),
         };
-        let launched = self.launcher.launch_with(plan, Becoming::Executor, &connections, world);
+        let launched = self.launcher.launch_with(plan, ProcessRole::Executor, &connections, world);
         // Only the process has them from here on.
         drop(connections);
         let mut finished = match launched {
             Ok(launched) => {
                 let mut words = Zeroizing::new(self.launcher.order(plan, &[]));
-                words.extend(frames::frame(Word::Source, code));
-                words.extend(frames::frame(Word::Request, request));
-                let (said, limits) = (Said { words: &words, file: entry.takes() }, &plan.spec().limits);
-                let ending = Ending::of(plan, &self.reaper);
+                words.extend(frames::frame(Instruction::Source, code));
+                words.extend(frames::frame(Instruction::Request, request));
+                let (said, limits) = (CallRequest { words: &words, file: entry.takes() }, &plan.spec().limits);
+                let ending = AwaitedEnd::of(plan, &self.reaper);
                 supervise(launched, limits, said, entry.gives(), ending, stop, progress).await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
@@ -268,14 +268,14 @@ impl Kernel {
     }
 }
 
-/// Is ready when somebody stops the run. Whoever drops the other end without a word means that nobody will.
+/// Is ready when the run is stopped. Dropping the other end means that it never will be.
 async fn stopped(kill: oneshot::Receiver<()>) {
     if kill.await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-/// Is ready when somebody stops the run, or it has taken more room than it may.
+/// Is ready when the run is stopped, or it has taken more room than it may.
 async fn ends(stop: impl Future<Output = ()>, disk: &Disk) -> Breach {
     tokio::select! {
         () = stop => Breach::Stopped,
@@ -289,7 +289,7 @@ fn no_room(why: String) -> Finished {
     ended(limits::Finished { outcome, ..limits::Finished::failed(why) }, Carrier::Execed)
 }
 
-/// How a run ended, for whoever asked for it: a result only of one that ended well.
+/// How a run ended, for the caller: a result only of one that ended well.
 fn ended(finished: limits::Finished, carrier: Carrier) -> Finished {
     let limits::Finished { outcome, why, result, mut resources, log, alarms, nothing_ran: _ } = finished;
     resources.carrier = carrier;
@@ -352,7 +352,7 @@ impl Sandbox for Kernel {
             Ok(plan) => {
                 let entry = Entry::Call { args: b"{}".to_vec(), thought: None };
                 let (request, never) = (request(&plan, &entry), std::future::pending());
-                self.execute((&plan, World::ANY), None, canary::CODE, (&request, &entry), never, |_, _| {}).await
+                self.execute((&plan, GrantView::ANY), None, canary::CODE, (&request, &entry), never, |_, _| {}).await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
         };
@@ -366,7 +366,7 @@ impl Sandbox for Kernel {
             Err(why) => return ended(limits::Finished::failed(why), Carrier::Execed),
         };
         let mut stop = pin!(stopped(kill));
-        let world = World { approved, covers: &covers, opens };
+        let world = GrantView { approved, covers: &covers, opens };
         let disk = match Disk::before(plan, &self.writers) {
             Ok(disk) => disk,
             Err(why) => return no_room(why),
@@ -396,9 +396,9 @@ impl Sandbox for Kernel {
         }
         if let Some((watched, carrier, code)) = taken {
             let mut words = Zeroizing::new(code);
-            words.extend(frames::frame(Word::Request, &body));
-            let (limits, ending) = (&plan.spec().limits, Ending::of(plan, &self.reaper));
-            let (said, stop) = (Said { words: &words, file: entry.takes() }, ends(stop.as_mut(), &disk));
+            words.extend(frames::frame(Instruction::Request, &body));
+            let (limits, ending) = (&plan.spec().limits, AwaitedEnd::of(plan, &self.reaper));
+            let (said, stop) = (CallRequest { words: &words, file: entry.takes() }, ends(stop.as_mut(), &disk));
             let finished = supervise(watched, limits, said, entry.gives(), ending, stop, progress).await;
             if matches!(finished.outcome, Outcome::SandboxFailed | Outcome::Crashed) {
                 self.pool.crashed();
@@ -436,7 +436,7 @@ impl Sandbox for Kernel {
             Err(why) => return ended(limits::Finished::failed(why), Carrier::Execed),
         };
         let body = Zeroizing::new(secrets.put_into(request(plan, &entry)));
-        let world = World { approved, covers: &covers, opens };
+        let world = GrantView { approved, covers: &covers, opens };
         let disk = match Disk::before(plan, &self.writers) {
             Ok(disk) => disk,
             Err(why) => return no_room(why),

@@ -10,12 +10,12 @@ use metnos_proto::ids::Blake3;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
 
-use crate::confine::approved::World;
-use crate::confine::inner::{self, Becoming, Material};
+use crate::confine::approved::GrantView;
+use crate::confine::inner::{self, ProcessParts, ProcessRole};
 use crate::confine::order;
 use crate::confine::seccomp::{Filter, ListError, Runs, Stage};
 use crate::plan::{FILES_FILE, Namespace, Plan, WALK_FILE};
-use crate::process::frames::{self, Word};
+use crate::process::frames::{self, Instruction};
 use crate::process::groups::{Group, Groups};
 use crate::sys::{self, Cloned};
 
@@ -30,8 +30,6 @@ pub const WALK: &[u8] = include_bytes!("../../../executors/host/walk.py");
 /// What makes Python's own modules use a call's connections, part of this binary.
 pub const NET: &[u8] = include_bytes!("../../../executors/host/net.py");
 
-/// The seal, part of this binary; `build.rs` makes it.
-pub const SEAL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/_metnos_seal.so"));
 /// What the seal is made of. Its digest is that of its text: what a compiler makes of it may differ from release to
 /// release, and must not set every executor aside.
 const SEAL_TEXT: [&str; 3] =
@@ -65,7 +63,7 @@ pub struct Launcher {
     /// Control groups of calls, where there are some.
     groups: Option<Rc<Groups>>,
     #[cfg(feature = "attack")]
-    careless: crate::confine::inner::Careless,
+    skipped: crate::confine::inner::SkippedSteps,
 }
 
 /// The filters of a profile.
@@ -117,7 +115,7 @@ impl Launcher {
             landlock,
             groups: None,
             #[cfg(feature = "attack")]
-            careless: crate::confine::inner::Careless::default(),
+            skipped: crate::confine::inner::SkippedSteps::default(),
         })
     }
 
@@ -148,12 +146,12 @@ impl Launcher {
     /// # Errors
     /// As [`Launcher::new`].
     #[cfg(feature = "attack")]
-    pub fn careless(
+    pub fn skipping(
         landlock: Option<u32>,
         open: bool,
-        careless: crate::confine::inner::Careless,
+        skipped: crate::confine::inner::SkippedSteps,
     ) -> Result<Self, ListError> {
-        let launcher = Self { careless, ..Self::new(landlock)? };
+        let launcher = Self { skipped, ..Self::new(landlock)? };
         let none = || Filters { sealed: Filter::none(), start: Filter::none() };
         Ok(if open { Self { plain: none(), programs: none(), ..launcher } } else { launcher })
     }
@@ -183,7 +181,7 @@ impl Launcher {
     /// The order for one that executes `plan`, as a frame; with these grants beside it, by their places.
     #[must_use]
     pub fn order(&self, plan: &Plan, granted: &[&str]) -> Vec<u8> {
-        frames::frame(Word::Seal, &order::of_plan(plan, &self.filters(plan).sealed, self.landlock, granted))
+        frames::frame(Instruction::Seal, &order::of_plan(plan, &self.filters(plan).sealed, self.landlock, granted))
     }
 
     /// The digest of the host script with the file library.
@@ -224,8 +222,8 @@ impl Launcher {
     ///
     /// # Errors
     /// A [`LaunchError`]. What goes wrong inside the new process is reported over [`Launched::fault`].
-    pub fn launch(&self, plan: &Plan, becoming: Becoming) -> Result<Launched, LaunchError> {
-        self.launch_with(plan, becoming, &[], World::ANY)
+    pub fn launch(&self, plan: &Plan, becoming: ProcessRole) -> Result<Launched, LaunchError> {
+        self.launch_with(plan, becoming, &[], GrantView::ANY)
     }
 
     /// The same with the ends of a call's connections, exactly as many as the plan names, what it is
@@ -236,22 +234,22 @@ impl Launcher {
     pub fn launch_with(
         &self,
         plan: &Plan,
-        becoming: Becoming,
+        becoming: ProcessRole,
         connections: &[OwnedFd],
-        world: World<'_>,
+        world: GrantView<'_>,
     ) -> Result<Launched, LaunchError> {
         self.fits(plan)?;
         if plan.egress().map_or(0, |egress| usize::from(egress.connections)) != connections.len() {
             return Err(LaunchError::OtherPlan("number of connections"));
         }
         let Pipes { channel, log, fault, inner } = Pipes::new(match becoming {
-            Becoming::Executor => SocketType::STREAM,
-            Becoming::Zygote => SocketType::SEQPACKET,
+            ProcessRole::Executor => SocketType::STREAM,
+            ProcessRole::Zygote => SocketType::SEQPACKET,
         })?;
         let group = match becoming {
-            Becoming::Executor => self.group()?,
+            ProcessRole::Executor => self.group()?,
             // It runs no executor, and stays where sandboxd is.
-            Becoming::Zygote => None,
+            ProcessRole::Zygote => None,
         };
         if let Some(group) = &group {
             let failed = |errno: rustix::io::Errno| LaunchError::Kernel {
@@ -264,7 +262,7 @@ impl Launcher {
         let cloned = sys::clone_process(clone_flags(&plan.spec().namespaces, becoming), into);
         match cloned.map_err(|error| LaunchError::Kernel { step: "making a process in new namespaces", error })? {
             Cloned::Child => {
-                let material = Material {
+                let material = ProcessParts {
                     host: HOST,
                     library: [(FILES_FILE, FILES), (WALK_FILE, WALK)],
                     net: NET,
@@ -278,7 +276,7 @@ impl Launcher {
                     ids: self.ids,
                     without_landlock: self.landlock.is_none(),
                     #[cfg(feature = "attack")]
-                    careless: self.careless,
+                    skipped: self.skipped,
                 };
                 inner::become_executor(plan, &material)
             }
@@ -331,11 +329,11 @@ impl Pipes {
     }
 }
 
-fn clone_flags(namespaces: &[Namespace], becoming: Becoming) -> i32 {
+fn clone_flags(namespaces: &[Namespace], becoming: ProcessRole) -> i32 {
     // A process that is the first of its namespace could give its children no other parent than itself; and from a namespace
     // of control groups none could begin in a group outside of it.
     let shared = [Namespace::Pid, Namespace::Cgroup];
-    let own = |namespace: &&Namespace| becoming == Becoming::Executor || !shared.contains(namespace);
+    let own = |namespace: &&Namespace| becoming == ProcessRole::Executor || !shared.contains(namespace);
     namespaces.iter().filter(own).fold(0, |flags, namespace| {
         flags
             | match namespace {

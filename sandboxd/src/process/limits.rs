@@ -19,10 +19,10 @@ use crate::confine::seccomp::Runs;
 use crate::plan::{Limits, Plan};
 use crate::process::frames::{FaultKind, Frame, FrameFault, Frames};
 use crate::process::groups::{Group, Stopped};
-use crate::process::input::Said;
+use crate::process::input::CallRequest;
 use crate::process::reaper::Reaper;
 use crate::process::watched::{Ends, Watched};
-use crate::sys::Ended;
+use crate::sys::ProcessEnd;
 
 /// How much of its standard output and error is kept: the last so many bytes.
 pub const LOG_BYTES: usize = 16 << 10;
@@ -35,7 +35,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// How much of each granted second of processor time must be accounted for to say that all was used. The kernel ends a
 /// process by counting ticks and accounts for it by the clock; on a busy machine the two differ by a lot.
 const CPU_US_NEARLY: u64 = 500_000;
-/// The same for a process and the programs that it ran, of which one may have been ended by the kernel's ticks and told nobody.
+/// The same for a process and the programs that it ran, of which one may have been ended by the kernel's ticks without a report.
 const CPU_US_ALL: u64 = 800_000;
 /// The longest sentence about why a run failed.
 const MAX_WHY: usize = 600;
@@ -77,7 +77,7 @@ pub struct Finished {
 
 /// What is waited for before a result counts.
 #[derive(Debug, Clone, Copy)]
-pub enum Ending<'a> {
+pub enum AwaitedEnd<'a> {
     /// The process's death, after which all is known that it has used and written.
     AtDeath,
     /// The same of one that runs programs. What they have used counts with what it has used itself, and what the kernel
@@ -88,7 +88,7 @@ pub enum Ending<'a> {
     AtResult(&'a Reaper),
 }
 
-impl<'a> Ending<'a> {
+impl<'a> AwaitedEnd<'a> {
     /// The one that fits a plan.
     #[must_use]
     pub fn of(plan: &Plan, reaper: &'a Reaper) -> Self {
@@ -96,7 +96,7 @@ impl<'a> Ending<'a> {
         if plan.runs() == Runs::Programs {
             return Self::AtDeathOfAll;
         }
-        // What a helper saw is told when its connections have closed.
+        // A helper reports what it saw when its connections have closed.
         if writes || plan.egress().is_some() { Self::AtDeath } else { Self::AtResult(reaper) }
     }
 }
@@ -104,13 +104,13 @@ impl<'a> Ending<'a> {
 /// Serves a process to its end.
 ///
 /// `said` is sent to it, and `into` takes the file that it gives, where it may give one; `stop` ends it when it comes true, and
-/// says why; `progress` hears how far it is.
+/// says why; `progress` receives how far it is.
 pub async fn supervise(
     watched: impl Into<Watched>,
     limits: &Limits,
-    said: Said<'_>,
+    said: CallRequest<'_>,
     into: Option<&RefCell<Filling>>,
-    ending: Ending<'_>,
+    ending: AwaitedEnd<'_>,
     stop: impl Future<Output = Breach>,
     mut progress: impl FnMut(u64, u64),
 ) -> Finished {
@@ -119,7 +119,7 @@ pub async fn supervise(
         Ok(ends) => ends,
         Err(why) => return Finished::failed(why),
     };
-    let mut seen = Seen::new(limits, into);
+    let mut seen = ReceivedFrames::new(limits, into);
     let mut kept = Log::default();
     let mut throttle = Throttle::default();
     let mut sending = pin!(said.send(&channel));
@@ -139,9 +139,9 @@ pub async fn supervise(
         if seen.breach.is_some() {
             process.kill();
         } else if !channel_open && !given && seen.is_complete() {
-            // Whatever it still does, or how it ends, nobody hears of it.
+            // Whatever it still does, or how it ends, is not reported.
             given = true;
-            if let Ending::AtResult(reaper) = ending
+            if let AwaitedEnd::AtResult(reaper) = ending
                 && let Some(so_far) = process.so_far()
                 && let Some(pidfd) = process.pidfd.take()
             {
@@ -152,8 +152,9 @@ pub async fn supervise(
         }
     };
     // It was ended because it had given its result; had it ended otherwise before that, it has failed.
-    let ours = |ended: &Ended| given && ended.signal == Some(libc::SIGKILL);
-    let ended = ended.map(|ended| if ours(&ended) { Ended { code: Some(0), signal: None, ..ended } } else { ended });
+    let ours = |ended: &ProcessEnd| given && ended.signal == Some(libc::SIGKILL);
+    let ended =
+        ended.map(|ended| if ours(&ended) { ProcessEnd { code: Some(0), signal: None, ..ended } } else { ended });
     let wall_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
     if let Some((done, total)) = seen.drain(&channel) {
         progress(done, total);
@@ -161,10 +162,10 @@ pub async fn supervise(
     let log = kept.drain(&log);
     let fault = read_fault(&fault);
     let stopped = process.group.as_ref().map(Group::stopped).unwrap_or_default();
-    let whole = matches!(ending, Ending::AtDeathOfAll);
+    let whole = matches!(ending, AwaitedEnd::AtDeathOfAll);
     match ended {
         Ok(ended) => seen.finish(ended, (stopped, whole), &fault, limits, wall_us, log),
-        // It may have run, and nobody knows how it ended.
+        // It may have run, and how it ended is unknown.
         Err(error) => Finished {
             outcome: Outcome::Interrupted,
             ..Finished::failed(format!("the process cannot be collected: {error}"))
@@ -212,7 +213,7 @@ impl Throttle {
 }
 
 /// What has come from inside.
-struct Seen<'a> {
+struct ReceivedFrames<'a> {
     frames: Frames,
     /// Where a file goes.
     into: Option<&'a RefCell<Filling>>,
@@ -222,7 +223,7 @@ struct Seen<'a> {
     piece: Vec<u8>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> ReceivedFrames<'a> {
     fn new(limits: &Limits, into: Option<&'a RefCell<Filling>>) -> Self {
         let file = into.map(|_| limits.gives_bytes);
         Self {
@@ -313,7 +314,7 @@ impl<'a> Seen<'a> {
 
     fn finish(
         self,
-        ended: Ended,
+        ended: ProcessEnd,
         (stopped, whole): (Stopped, bool),
         fault: &str,
         limits: &Limits,
@@ -338,7 +339,7 @@ impl<'a> Seen<'a> {
             peak_kib: ended.peak_kib,
             output_bytes: u64::try_from(result.len()).unwrap_or(u64::MAX),
             written_bytes: ended.written_bytes,
-            // Whoever started it knows.
+            // Its parent knows.
             carrier: Carrier::Execed,
             // Told by the egress helper, where there was one.
             visits: Vec::new(),
@@ -405,7 +406,7 @@ fn judge(
     breach: Option<&Breach>,
     last: Option<&Frame>,
     torn: bool,
-    ended: Ended,
+    ended: ProcessEnd,
     fault: &str,
     limits: &Limits,
     log: &str,
@@ -475,8 +476,8 @@ fn by_its_group(judged: (Outcome, String), stopped: Stopped, limits: &Limits) ->
 }
 
 /// What its programs have used up or were refused, where it has ended well itself: a program that the kernel has ended, or that
-/// could start no other, has only told whoever started it.
-fn by_all_of_it(outcome: Outcome, ended: Ended, stopped: Stopped, limits: &Limits) -> Option<(Outcome, String)> {
+/// could start no other, has only told its parent.
+fn by_all_of_it(outcome: Outcome, ended: ProcessEnd, stopped: Stopped, limits: &Limits) -> Option<(Outcome, String)> {
     match outcome {
         Outcome::Ok | Outcome::Error => {}
         Outcome::Crashed
@@ -501,7 +502,7 @@ fn by_all_of_it(outcome: Outcome, ended: Ended, stopped: Stopped, limits: &Limit
 }
 
 /// Whether it has reported that it could not be built, and nothing but that.
-fn never_began(last: Option<&Frame>, ended: Ended, fault: &str) -> bool {
+fn never_began(last: Option<&Frame>, ended: ProcessEnd, fault: &str) -> bool {
     ended.code == Some(NOT_STARTED) && last.is_none() && !fault.is_empty()
 }
 

@@ -17,9 +17,9 @@ const LIMITS: Limits = Limits {
     gives_bytes: 0,
 };
 
-const FINE: Ended = Ended { code: Some(0), signal: None, cpu_us: 1000, peak_kib: 9000, written_bytes: 0 };
+const FINE: ProcessEnd = ProcessEnd { code: Some(0), signal: None, cpu_us: 1000, peak_kib: 9000, written_bytes: 0 };
 
-fn outcome(breach: Option<Breach>, last: Option<Frame>, ended: Ended, fault: &str, log: &str) -> Outcome {
+fn outcome(breach: Option<Breach>, last: Option<Frame>, ended: ProcessEnd, fault: &str, log: &str) -> Outcome {
     judge(breach.as_ref(), last.as_ref(), false, ended, fault, &LIMITS, log).0
 }
 
@@ -34,24 +34,24 @@ fn a_result_and_a_clean_end_are_a_success() {
 
 #[test]
 fn a_result_without_a_clean_end_is_a_crash() {
-    assert_eq!(outcome(None, result(), Ended { code: Some(1), ..FINE }, "", ""), Outcome::Crashed);
-    assert_eq!(outcome(None, result(), Ended { code: None, signal: Some(11), ..FINE }, "", ""), Outcome::Crashed);
+    assert_eq!(outcome(None, result(), ProcessEnd { code: Some(1), ..FINE }, "", ""), Outcome::Crashed);
+    assert_eq!(outcome(None, result(), ProcessEnd { code: None, signal: Some(11), ..FINE }, "", ""), Outcome::Crashed);
     assert_eq!(judge(None, result().as_ref(), true, FINE, "", &LIMITS, "").0, Outcome::Crashed);
     assert_eq!(outcome(None, None, FINE, "", ""), Outcome::Crashed);
 }
 
 #[test]
 fn each_breach_has_a_name_of_its_own() {
-    let killed = Ended { code: None, signal: Some(libc::SIGKILL), ..FINE };
+    let killed = ProcessEnd { code: None, signal: Some(libc::SIGKILL), ..FINE };
     assert_eq!(outcome(Some(Breach::Wall), None, killed, "", ""), Outcome::Timeout);
     assert_eq!(outcome(Some(Breach::Stopped), result(), killed, "", ""), Outcome::Killed);
     let too_large = FrameFault::TooLarge { announced: 2000, granted: 1024 };
     assert_eq!(outcome(Some(Breach::Channel(too_large)), None, killed, "", ""), Outcome::OutputTooLarge);
     assert_eq!(outcome(Some(Breach::Channel(FrameFault::AfterResult)), result(), FINE, "", ""), Outcome::Crashed);
-    assert_eq!(outcome(None, None, Ended { cpu_us: CPU_US_NEARLY, ..killed }, "", ""), Outcome::CpuExceeded);
-    assert_eq!(outcome(None, None, Ended { cpu_us: CPU_US_NEARLY - 1, ..killed }, "", ""), Outcome::Crashed);
-    assert_eq!(outcome(None, None, Ended { peak_kib: 52_429, ..killed }, "", ""), Outcome::MemoryExceeded);
-    assert_eq!(outcome(None, None, Ended { peak_kib: 52_000, ..killed }, "", ""), Outcome::Crashed);
+    assert_eq!(outcome(None, None, ProcessEnd { cpu_us: CPU_US_NEARLY, ..killed }, "", ""), Outcome::CpuExceeded);
+    assert_eq!(outcome(None, None, ProcessEnd { cpu_us: CPU_US_NEARLY - 1, ..killed }, "", ""), Outcome::Crashed);
+    assert_eq!(outcome(None, None, ProcessEnd { peak_kib: 52_429, ..killed }, "", ""), Outcome::MemoryExceeded);
+    assert_eq!(outcome(None, None, ProcessEnd { peak_kib: 52_000, ..killed }, "", ""), Outcome::Crashed);
 }
 
 #[test]
@@ -64,8 +64,8 @@ fn host_script_report_is_parsed_as_sent() {
 }
 
 #[test]
-fn unbuilt_sandbox_reports_why_and_no_executor_can_forge_it() {
-    let not_started = Ended { code: Some(NOT_STARTED), ..FINE };
+fn a_sandbox_that_was_not_built_says_why_and_nobody_else_can_say_it() {
+    let not_started = ProcessEnd { code: Some(NOT_STARTED), ..FINE };
     let (outcome_now, why) = judge(None, None, false, not_started, "mounting: EPERM", &LIMITS, "");
     assert_eq!(outcome_now, Outcome::SandboxFailed);
     assert!(why.contains("mounting: EPERM"));
@@ -93,8 +93,8 @@ fn progress_passes_at_most_ten_times_a_second() {
 }
 
 /// How a run ends of which this was seen.
-fn finished(breach: Option<Breach>, came: &[u8], ended: Ended, fault: &str) -> Finished {
-    let mut seen = Seen::new(&LIMITS, None);
+fn finished(breach: Option<Breach>, came: &[u8], ended: ProcessEnd, fault: &str) -> Finished {
+    let mut seen = ReceivedFrames::new(&LIMITS, None);
     seen.breach = breach;
     seen.piece[..came.len()].copy_from_slice(came);
     seen.take(came.len());
@@ -103,7 +103,7 @@ fn finished(breach: Option<Breach>, came: &[u8], ended: Ended, fault: &str) -> F
 
 #[test]
 fn only_reported_seal_failure_counts_as_nothing_ran() {
-    let not_started = Ended { code: Some(NOT_STARTED), ..FINE };
+    let not_started = ProcessEnd { code: Some(NOT_STARTED), ..FINE };
     let unsealed = finished(None, b"", not_started, "Landlock: errno 22");
     assert_eq!((unsealed.outcome, unsealed.nothing_ran), (Outcome::SandboxFailed, true));
     // The others have the same outcome, or the same look, and may have run.
@@ -113,7 +113,7 @@ fn only_reported_seal_failure_counts_as_nothing_ran() {
         finished(None, b"S\0\0\0\0", not_started, "Landlock: errno 22"),
         finished(None, b"S\0\0\0\0", not_started, ""),
         finished(None, b"", not_started, ""),
-        finished(None, b"", Ended { code: None, signal: Some(9), ..FINE }, "Landlock: errno 22"),
+        finished(None, b"", ProcessEnd { code: None, signal: Some(9), ..FINE }, "Landlock: errno 22"),
         finished(None, b"", FINE, "Landlock: errno 22"),
         Finished::failed("the process cannot be collected: EIO".to_owned()),
     ];
@@ -124,7 +124,7 @@ fn only_reported_seal_failure_counts_as_nothing_ran() {
 
 #[test]
 fn cgroup_events_explain_a_kill_unless_the_clock_did() {
-    let killed = Ended { code: None, signal: Some(libc::SIGKILL), ..FINE };
+    let killed = ProcessEnd { code: None, signal: Some(libc::SIGKILL), ..FINE };
     let judged = |stopped| by_its_group(judge(None, None, false, killed, "", &LIMITS, ""), stopped, &LIMITS).0;
     assert_eq!(judged(Stopped::default()), Outcome::Crashed);
     assert_eq!(judged(Stopped { memory: true, processes: true }), Outcome::MemoryExceeded);
@@ -141,7 +141,7 @@ fn cgroup_events_explain_a_kill_unless_the_clock_did() {
 fn limits_hit_by_child_programs_count_for_the_call() {
     let all = |outcome, cpu_us, processes| {
         let stopped = Stopped { memory: false, processes };
-        by_all_of_it(outcome, Ended { cpu_us, ..FINE }, stopped, &LIMITS).map(|(outcome, _)| outcome)
+        by_all_of_it(outcome, ProcessEnd { cpu_us, ..FINE }, stopped, &LIMITS).map(|(outcome, _)| outcome)
     };
     let whole = u64::from(LIMITS.cpu_s) * 1_000_000;
     assert_eq!(all(Outcome::Ok, 0, false), None);

@@ -1,5 +1,5 @@
 //! Processes that have given their result and are being ended. What a call costs ends with its result; that the kernel then
-//! takes a process and its namespaces apart, nobody has to wait for. None is left: each is killed and collected here as soon
+//! takes a process and its namespaces apart, no call has to wait for. None is left: each is killed and collected here as soon
 //! as no call would be held up by it, at the latest when there are too many.
 
 use std::cell::RefCell;
@@ -19,7 +19,7 @@ pub const MAX_ENDING: usize = 64;
 /// See the head of this file.
 #[derive(Debug, Default)]
 pub struct Reaper {
-    ending: RefCell<VecDeque<Ending>>,
+    ending: RefCell<VecDeque<EndingProcess>>,
     more: Notify,
 }
 
@@ -32,7 +32,7 @@ impl Reaper {
         {
             collect(&oldest.process);
         }
-        ending.push_back(Ending { process, _group: group });
+        ending.push_back(EndingProcess { process, _group: group });
         self.more.notify_one();
     }
 
@@ -49,9 +49,9 @@ impl Reaper {
     pub async fn settle(&self) {
         self.ending.borrow().iter().for_each(|ending| end(&ending.process));
         loop {
-            // Taken out while it is waited for; put back if whoever waits is dropped.
+            // Taken out while it is waited for; put back if the waiter is dropped.
             let Some(oldest) = self.ending.borrow_mut().pop_front() else { return };
-            let waited = Waited { reaper: self, process: Some(oldest) };
+            let waited = WaitGuard { reaper: self, process: Some(oldest) };
             waited.end().await;
         }
     }
@@ -65,21 +65,21 @@ impl Reaper {
 
 /// A process that is ending. Its group is dropped after it.
 #[derive(Debug)]
-struct Ending {
+struct EndingProcess {
     process: AsyncFd<OwnedFd>,
     _group: Option<Group>,
 }
 
-struct Waited<'a> {
+struct WaitGuard<'a> {
     reaper: &'a Reaper,
-    process: Option<Ending>,
+    process: Option<EndingProcess>,
 }
 
-impl Waited<'_> {
+impl WaitGuard<'_> {
     async fn end(mut self) {
-        if let Some(Ending { process, .. }) = &self.process {
+        if let Some(EndingProcess { process, .. }) = &self.process {
             end(process);
-            // Should it not be heard of, it is waited for below.
+            // Without a notification it is waited for below.
             let _ = process.readable().await;
             collect(process);
         }
@@ -87,7 +87,7 @@ impl Waited<'_> {
     }
 }
 
-impl Drop for Waited<'_> {
+impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
         if let Some(process) = self.process.take() {
             self.reaper.ending.borrow_mut().push_front(process);

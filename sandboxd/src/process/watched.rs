@@ -9,15 +9,15 @@ use tokio::io::unix::AsyncFd;
 
 use crate::process::groups::Group;
 use crate::process::launch::Launched;
-use crate::sys::{self, Ended};
+use crate::sys::{self, ProcessEnd};
 
 /// A process that does not outlive its owner.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
-    /// `None` once it was handed to whoever collects it.
+    /// `None` once it was handed on to be collected.
     pub(crate) pidfd: Option<AsyncFd<OwnedFd>>,
-    /// What the kernel tells of it, opened ahead: opening it takes twice as long as reading it, and a call waits for this.
+    /// The kernel's figures of it, opened beforehand: opening it takes twice as long as reading it, and a call waits for this.
     status: Option<OwnedFd>,
     /// Its control group, which goes with it.
     pub(crate) group: Option<Group>,
@@ -39,7 +39,7 @@ impl Process {
         }
     }
 
-    pub(crate) async fn end(&mut self) -> Result<Ended, String> {
+    pub(crate) async fn end(&mut self) -> Result<ProcessEnd, String> {
         let pidfd = self.pidfd.as_ref().ok_or("it was collected before")?;
         loop {
             let mut ready = pidfd.readable().await.map_err(|error| error.to_string())?;
@@ -57,15 +57,15 @@ impl Process {
 
 impl Process {
     /// What it has used so far, as if it had ended well now; `None` when that cannot be said any more.
-    pub(crate) fn so_far(&self) -> Option<Ended> {
+    pub(crate) fn so_far(&self) -> Option<ProcessEnd> {
         let mut text = [0; 4096];
         let length = rustix::io::pread(self.status.as_ref()?, &mut text, 0).ok()?;
         let status = std::str::from_utf8(text.get(..length)?).ok()?;
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
         let peak_kib = peak.trim().strip_suffix(" kB")?.trim().parse().ok()?;
         let cpu_us = sys::cpu_us(self.pid).ok()?;
-        // Only memory was open to it for writing; see [`Ending::AtResult`].
-        Some(Ended { code: Some(0), signal: None, cpu_us, peak_kib, written_bytes: 0 })
+        // Only memory was open to it for writing; see [`AwaitedEnd::AtResult`].
+        Some(ProcessEnd { code: Some(0), signal: None, cpu_us, peak_kib, written_bytes: 0 })
     }
 }
 

@@ -10,16 +10,18 @@ use std::collections::BTreeMap;
 
 use metnos_jail::profile::names::{Number, syscall};
 use metnos_proto::control::FolderSettings;
+use metnos_proto::doc::sandbox::EscapeTry;
 use metnos_proto::executor::{Manifest, Quotas};
 use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::confine::approved::Approved;
 use crate::plan::{Installation, OUTSIDE, Plan};
 use crate::pool::{Entry, Finished, Job, Sandbox, ScratchFolder, Secrets};
+use crate::scratch::FileDescription;
 
 const PRELUDE: &str = include_str!("../../escape/prelude.py");
 
@@ -34,7 +36,7 @@ families! {
     "terminals" "floods" "alone" "lies" "outside" "listed"
 }
 
-/// The most characters of what came of a case that are told.
+/// The most characters of what came of a case that are reported.
 const MAX_CAME: usize = 300;
 
 /// The errors by which any layer refuses: what came so was stopped, if not by the layer that it was tried without.
@@ -213,6 +215,12 @@ fn manifest_of_programs(quotas: &str) -> Result<Manifest, String> {
     Manifest::parse(text.as_bytes()).map_err(|error| error.to_string())
 }
 
+/// See [`arguments`].
+#[derive(Serialize)]
+struct Numbers {
+    nr: BTreeMap<String, i64>,
+}
+
 /// The arguments of every case: the numbers of system calls by name.
 #[must_use]
 pub fn arguments(families: &[Family]) -> Value {
@@ -227,7 +235,7 @@ pub fn arguments(families: &[Family]) -> Value {
     // The same on every architecture: they came after the numbers were made one.
     numbers.insert("clone3".to_owned(), 435);
     numbers.insert("fchmodat2".to_owned(), 452);
-    json!({ "nr": numbers })
+    serde_json::to_value(Numbers { nr: numbers }).unwrap_or_default()
 }
 
 /// The parts of an answer.
@@ -247,7 +255,7 @@ impl Case {
         std::iter::once(self.layer).chain(self.behind.iter().copied())
     }
 
-    /// Whether the order to seal itself, or whoever watches it, can be without the first layer.
+    /// Whether the order to seal itself, or the watcher, can be without the first layer.
     #[must_use]
     pub fn can_be_ordered_without(&self) -> bool {
         match self.layer {
@@ -267,7 +275,7 @@ impl Case {
     }
 
     /// Whether a run without some layers has got through, and what came. That it went wrong in another way is no proof of
-    /// that, nor is it that somebody else refused it.
+    /// that, nor is it that another layer refused it.
     #[must_use]
     pub fn got_through(&self, finished: &Finished) -> (bool, String) {
         let (held, came) = self.judge(finished);
@@ -332,16 +340,16 @@ impl Case {
     /// The workspace that it is tried in; see [`stage`].
     #[must_use]
     pub fn stage(&self) -> Value {
-        let mut stage = stage();
+        let mut stage = staged_files();
         if self.secrets {
             for name in [".env", "id_rsa", ".ssh/id", "Secrets/one", "tls.KEY"] {
-                stage[format!("deep/in/{name}")] = json!({"text": "not yours"});
+                stage.insert(format!("deep/in/{name}"), FileDescription::text("not yours"));
             }
             for name in [".trash/k1.json", "deep/.trash-k1-notes.md"] {
-                stage[name] = json!({"text": "old"});
+                stage.insert(name.to_owned(), FileDescription::text("old"));
             }
         }
-        stage
+        serde_json::to_value(stage).unwrap_or_default()
     }
 
     /// Whether a run has gone as it must, and what came.
@@ -358,6 +366,12 @@ impl Case {
         (!entries.is_empty() && entries.iter().all(good), came)
     }
 
+    /// That it was left out.
+    fn skipped(&self) -> EscapeTry {
+        let (name, layer) = (self.name.clone(), self.layer.name().to_owned());
+        EscapeTry { name, layer, skipped: true, held: None, carrier: None, wanted: None, came: None }
+    }
+
     /// How it must end, for a person.
     fn wanted(&self) -> String {
         if self.ends.is_empty() { self.stopped.join(" or ") } else { self.ends.clone() }
@@ -367,28 +381,33 @@ impl Case {
 /// The workspace that cases are tried in: harmless files, and links that lead out.
 #[must_use]
 pub fn stage() -> Value {
-    json!({
-        "notes/welcome.md": {"text": "Benvenuto nel laboratorio.\nperché no?\n"},
-        "notes/large.txt": {"text": "0123456789", "times": 500_000},
-        "notes/bytes.bin": {"base64": "//4AAQ=="},
-        "executors/none/readme": {"text": "x"},
-        "desk/paper.txt": {"text": "paper"},
-        "SOUL.md": {"text": "laws"},
-        "notes/link": {"link": "/etc/passwd"},
-        "notes/out": {"link": "/etc"},
-        "notes/up": {"link": "../../.policy/instance.key"},
-        "notes/inside": {"link": "welcome.md"},
-        "notes/pipe": {"fifo": true},
-        "/home/ada/Pictures/a.txt": {"text": "a picture"},
-        "/home/ada/Pictures/link": {"link": "/etc/passwd"},
-        "/home/ada/Pictures/.ssh/id": {"text": "not yours"},
-        "/home/ada/Albums/old.txt": {"text": "old"},
-        "/home/ada/Secrets/letter": {"text": "not yours"},
-    })
+    serde_json::to_value(staged_files()).unwrap_or_default()
 }
 
-/// Tries every case of a family on a fresh interpreter and, where the pool has one, in a warm process. What came, one object a
-/// try.
+fn staged_files() -> BTreeMap<String, FileDescription> {
+    let (text, link) = (FileDescription::text, FileDescription::link);
+    let files = [
+        ("notes/welcome.md", text("Benvenuto nel laboratorio.\nperché no?\n")),
+        ("notes/large.txt", text("0123456789").repeated(500_000)),
+        ("notes/bytes.bin", FileDescription::base64("//4AAQ==")),
+        ("executors/none/readme", text("x")),
+        ("desk/paper.txt", text("paper")),
+        ("SOUL.md", text("laws")),
+        ("notes/link", link("/etc/passwd")),
+        ("notes/out", link("/etc")),
+        ("notes/up", link("../../.policy/instance.key")),
+        ("notes/inside", link("welcome.md")),
+        ("notes/pipe", FileDescription::fifo()),
+        ("/home/ada/Pictures/a.txt", text("a picture")),
+        ("/home/ada/Pictures/link", link("/etc/passwd")),
+        ("/home/ada/Pictures/.ssh/id", text("not yours")),
+        ("/home/ada/Albums/old.txt", text("old")),
+        ("/home/ada/Secrets/letter", text("not yours")),
+    ];
+    files.map(|(path, file)| (path.to_owned(), file)).into()
+}
+
+/// Tries every case of a family on a fresh interpreter and, where the pool has one, in a warm process. What came, one a try.
 ///
 /// # Errors
 /// In a sentence, why it cannot be tried.
@@ -396,7 +415,7 @@ pub async fn try_all<S: Sandbox>(
     sandbox: &S,
     family: &str,
     mut kill: impl FnMut() -> oneshot::Receiver<()>,
-) -> Result<Vec<Value>, String> {
+) -> Result<Vec<EscapeTry>, String> {
     let families = families()?;
     let chosen = families.iter().find(|known| known.name == family);
     let chosen = chosen.ok_or_else(|| format!("the suite has no family `{}`", family.escape_debug()))?;
@@ -404,7 +423,7 @@ pub async fn try_all<S: Sandbox>(
     let mut tried = Vec::new();
     for case in &chosen.cases {
         let Some(plan) = case.plan(sandbox.installation(), sandbox.armed())? else {
-            tried.push(json!({"name": case.name, "layer": case.layer.name(), "skipped": true}));
+            tried.push(case.skipped());
             continue;
         };
         for fresh in [true, false] {
@@ -433,10 +452,14 @@ pub async fn try_all<S: Sandbox>(
             let finished = if fresh { sandbox.run_fresh(job).await } else { sandbox.run(job).await };
             let (held, came) = case.judge(&finished);
             let carrier: Carrier = finished.resources.carrier;
-            tried.push(json!({
-                "name": case.name, "layer": case.layer.name(), "held": held, "carrier": carrier.name(),
-                "wanted": case.wanted(), "came": if held { String::new() } else { came }, "skipped": false,
-            }));
+            tried.push(EscapeTry {
+                skipped: false,
+                held: Some(held),
+                carrier: Some(carrier.name().to_owned()),
+                wanted: Some(case.wanted()),
+                came: Some(if held { String::new() } else { came }),
+                ..case.skipped()
+            });
         }
     }
     Ok(tried)

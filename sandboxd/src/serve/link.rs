@@ -19,11 +19,11 @@ use metnos_proto::parcel::{MAX_PARCEL_BYTES, Texts};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::TrustPhase;
 
+use super::call::{CallOutput, DecisionLine, not_admitted};
 use super::{Service, sealed};
 use crate::pool::Sandbox;
-use crate::pool::call::{Line, Out, not_admitted};
 use crate::pool::running::NotAdmitted;
-use crate::pool::secret_injection::Comes;
+use crate::pool::secret_injection::SealedInput;
 
 /// From how many bytes of results on the memory that a turn has passed through is given back at its end.
 const LARGE_RESULTS: usize = 256 << 10;
@@ -117,8 +117,8 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
     }
 
     async fn run(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Run, [arguments]: [Sealed; 1]) -> Served<RunReport, 1> {
-        let line = Line::Known(ask.decision_seq);
-        plain(self.service.call(cx.notes(), cx.generation, ask, (arguments, Comes::Nothing), line).await)
+        let line = DecisionLine::Known(ask.decision_seq);
+        plain(self.service.call(cx.notes(), cx.generation, ask, (arguments, SealedInput::Nothing), line).await)
     }
 
     async fn fill(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Fill, [arguments]: [Sealed; 1]) -> Served<Done, 1> {
@@ -131,8 +131,12 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         ask: RunWithAdvice,
         [arguments, thought]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
-        let line = Line::Known(ask.run.decision_seq);
-        plain(self.service.call(cx.notes(), cx.generation, ask.run, (arguments, Comes::Thought(thought)), line).await)
+        let line = DecisionLine::Known(ask.run.decision_seq);
+        plain(
+            self.service
+                .call(cx.notes(), cx.generation, ask.run, (arguments, SealedInput::Thought(thought)), line)
+                .await,
+        )
     }
 
     async fn run_with_secrets(
@@ -141,8 +145,12 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         ask: RunWithSecrets,
         [arguments, secrets]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
-        let line = Line::Known(ask.run.decision_seq);
-        plain(self.service.call(cx.notes(), cx.generation, ask.run, (arguments, Comes::Secrets(secrets)), line).await)
+        let line = DecisionLine::Known(ask.run.decision_seq);
+        plain(
+            self.service
+                .call(cx.notes(), cx.generation, ask.run, (arguments, SealedInput::Secrets(secrets)), line)
+                .await,
+        )
     }
 
     async fn run_with_input_file(
@@ -152,7 +160,7 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         [arguments, file]: [Sealed; 2],
     ) -> Served<RunReport, 1> {
         let RunWithInputFile { run, file: digest } = ask;
-        let (comes, line) = ((arguments, Comes::File(file, digest)), Line::Known(run.decision_seq));
+        let (comes, line) = ((arguments, SealedInput::File(file, digest)), DecisionLine::Known(run.decision_seq));
         plain(self.service.call(cx.notes(), cx.generation, run, comes, line).await)
     }
 
@@ -162,7 +170,7 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         ask: RunWithOutputFile,
         [arguments]: [Sealed; 1],
     ) -> Served<RunReport, 2> {
-        let (comes, line) = ((arguments, Comes::Gives), Line::Known(ask.run.decision_seq));
+        let (comes, line) = ((arguments, SealedInput::Gives), DecisionLine::Known(ask.run.decision_seq));
         let (report, result, file) = self.service.call(cx.notes(), cx.generation, ask.run, comes, line).await?;
         Ok((report, [result, file.map_or_else(nothing, Ok)?]))
     }
@@ -174,15 +182,15 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         [arguments]: [Sealed; 1],
     ) -> Served<RunReport, 1> {
         let RunSpeculative { run } = ask;
-        let Some(expected) = self.service.ahead.expect(cx.generation, run.call) else {
+        let Some(expected) = self.service.speculative.expect(cx.generation, run.call) else {
             return Err(not_admitted(NotAdmitted::Twice).into());
         };
-        let (comes, line) = ((arguments, Comes::Nothing), Line::Expected(expected));
+        let (comes, line) = ((arguments, SealedInput::Nothing), DecisionLine::Expected(expected));
         plain(self.service.call(cx.notes(), cx.generation, run, comes, line).await)
     }
 
     async fn decided(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Decided, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.service.ahead.tell(cx.generation, ask.call, ask.decision_seq);
+        self.service.speculative.tell(cx.generation, ask.call, ask.decision_seq);
         Ok((Done {}, []))
     }
 
@@ -202,7 +210,7 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
 }
 
 /// What comes out of a call that gives no file.
-fn plain(out: Result<Out, ServeError>) -> Served<RunReport, 1> {
+fn plain(out: Result<CallOutput, ServeError>) -> Served<RunReport, 1> {
     out.map(|(report, result, _)| (report, [result]))
 }
 

@@ -12,16 +12,16 @@ use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::Outcome;
 use metnos_proto::msg::sandboxd::BirthCase;
 use metnos_proto::payload::Filling;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use crate::confine::approved::Approved;
 use crate::plan::Plan;
-use crate::pool::{Entry, Handing, Job, Sandbox, ScratchFolder, Secrets};
-use crate::scratch::content;
+use crate::pool::{Entry, Job, JobFile, Sandbox, ScratchFolder, Secrets};
+use crate::scratch::{FileDescription, content};
 use crate::verify::output::{Judged, judge};
-use crate::verify::{Formed, Texts};
+use crate::verify::{ExecutorFiles, Texts};
 
 /// The fewest cases that show anything.
 pub const MIN_CASES: usize = 3;
@@ -150,18 +150,25 @@ pub fn difference(expect: &Expect, judged: &Judged) -> Option<String> {
     }
 }
 
+/// See [`candidate`].
+#[derive(Serialize)]
+struct CandidateTexts {
+    manifest: String,
+    code: String,
+    schema: String,
+}
+
 /// The candidate as policyd looks at it: exactly the bytes that were tested.
 ///
 /// # Errors
 /// When a text is none.
 pub fn candidate(texts: &Texts) -> Result<Vec<u8>, String> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|error| error.to_string());
-    let value = json!({
-        "manifest": text(&texts.manifest)?,
-        "code": text(&texts.code)?,
-        "schema": text(&texts.schema)?,
-    });
-    Ok(json::canonical(&value))
+    Ok(json::canonical_of(&CandidateTexts {
+        manifest: text(&texts.manifest)?,
+        code: text(&texts.code)?,
+        schema: text(&texts.schema)?,
+    }))
 }
 
 /// Has the tests describe their cases, and runs each. `kill` gives each run the end of its life; a killed one
@@ -171,7 +178,7 @@ pub fn candidate(texts: &Texts) -> Result<Vec<u8>, String> {
 /// In a sentence, why there were no cases to run.
 pub async fn run<S: Sandbox>(
     sandbox: &S,
-    executor: &Formed,
+    executor: &ExecutorFiles,
     tests: &[u8],
     mut kill: impl FnMut() -> oneshot::Receiver<()>,
 ) -> Result<Vec<BirthCase>, String> {
@@ -231,7 +238,7 @@ pub async fn run<S: Sandbox>(
 
 async fn run_case<S: Sandbox>(
     sandbox: &S,
-    executor: &Formed,
+    executor: &ExecutorFiles,
     case: &Case,
     kill: oneshot::Receiver<()>,
 ) -> Result<Judged, String> {
@@ -277,7 +284,7 @@ type Destination = Rc<RefCell<Filling>>;
 
 /// What is called, and where the file goes that it gives.
 fn entered(
-    executor: &Formed,
+    executor: &ExecutorFiles,
     case: &Case,
     args: Vec<u8>,
     thought: Option<Vec<u8>>,
@@ -297,11 +304,11 @@ fn entered(
     match (&case.file, takes, gives) {
         (Some(file), Some(most), _) => {
             let file = filled(most, &content(file)?)?.seal().map_err(|error| error.to_string())?;
-            Ok((Entry::Filed { args, file: Handing::Takes(file) }, None))
+            Ok((Entry::Filed { args, file: JobFile::Takes(file) }, None))
         }
         (_, _, Some(most)) => {
             let into = Rc::new(RefCell::new(filled(most, b"")?));
-            Ok((Entry::Filed { args, file: Handing::Gives(Rc::clone(&into)) }, Some(into)))
+            Ok((Entry::Filed { args, file: JobFile::Gives(Rc::clone(&into)) }, Some(into)))
         }
         (Some(_) | None, _, None) => Ok((Entry::Call { args, thought }, None)),
     }
@@ -309,14 +316,14 @@ fn entered(
 
 /// The files of a case, those of folders outside the workspace by their whole paths, and these folders where it says nothing
 /// of them.
-fn files_of(executor: &Formed, case: &Case) -> Map<String, Value> {
+fn files_of(executor: &ExecutorFiles, case: &Case) -> Map<String, Value> {
     let home = executor.plan.spec().home.clone();
     let settings = FolderSettings { home, ..FolderSettings::default() };
     let named = |path: &String| settings.place(path).unwrap_or_else(|| path.clone());
     let mut files: Map<String, Value> =
         case.files.iter().map(|(path, description)| (named(path), description.clone())).collect();
     for folder in executor.plan.outside() {
-        files.entry(folder).or_insert_with(|| json!({ "folder": true }));
+        files.entry(folder).or_insert_with(|| serde_json::to_value(FileDescription::folder()).unwrap_or_default());
     }
     files
 }

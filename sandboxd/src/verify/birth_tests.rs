@@ -3,6 +3,8 @@
 use metnos_proto::msg::common::Resources;
 use proptest::prelude::*;
 
+use serde_json::json;
+
 use super::*;
 
 fn case(name: &str) -> Value {

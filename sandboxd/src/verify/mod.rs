@@ -21,7 +21,7 @@ pub const SIGNATURE_BYTES: usize = 64;
 
 /// Why something is not what was signed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
+pub enum Mismatch {
     /// It is not, and this is how.
     #[error("{0}")]
     Different(String),
@@ -30,7 +30,7 @@ pub enum Misfit {
     Later(FileError),
 }
 
-impl From<FileError> for Misfit {
+impl From<FileError> for Mismatch {
     fn from(error: FileError) -> Self {
         match error {
             FileError::Later { .. } => Self::Later(error),
@@ -44,8 +44,8 @@ impl From<FileError> for Misfit {
     }
 }
 
-fn different(why: impl Into<String>) -> Misfit {
-    Misfit::Different(why.into())
+fn different(why: impl Into<String>) -> Mismatch {
+    Mismatch::Different(why.into())
 }
 
 /// The files that make an executor, as they are now.
@@ -64,7 +64,7 @@ impl Texts {
     ///
     /// # Errors
     /// The first that cannot be read.
-    pub fn read(version: &Version) -> Result<Self, Misfit> {
+    pub fn read(version: &Version) -> Result<Self, Mismatch> {
         Ok(Self {
             manifest: version.read(File::Manifest)?,
             code: version.read(File::Code)?,
@@ -94,7 +94,7 @@ impl Proof {
     ///
     /// # Errors
     /// The first file that cannot be read.
-    pub fn read(version: &Version) -> Result<Self, Misfit> {
+    pub fn read(version: &Version) -> Result<Self, Mismatch> {
         Ok(Self { lock: version.read(File::Lock)?, signature: version.read(File::Signature)? })
     }
 
@@ -123,7 +123,7 @@ impl Proof {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn signs(&self, digests: &ExecutorDigests, key: &VerifyingKey) -> Result<(), Misfit> {
+    pub fn signs(&self, digests: &ExecutorDigests, key: &VerifyingKey) -> Result<(), Mismatch> {
         let signature = signature_of(&self.signature).ok_or_else(|| {
             different("manifest.sig is no signature: it must be 128 hexadecimal digits and a line end")
         })?;
@@ -135,7 +135,7 @@ impl Proof {
     ///
     /// # Errors
     /// When it does not.
-    pub fn locks(&self, profile: &Blake3) -> Result<(), Misfit> {
+    pub fn locks(&self, profile: &Blake3) -> Result<(), Mismatch> {
         if self.lock == profile_lock_text(profile).as_bytes() {
             return Ok(());
         }
@@ -167,7 +167,7 @@ pub fn signature_of(text: &[u8]) -> Option<[u8; SIGNATURE_BYTES]> {
 
 /// An executor whose files form one: nothing is said about who approved it.
 #[derive(Debug)]
-pub struct Formed {
+pub struct ExecutorFiles {
     /// Which.
     pub id: ExecutorId,
     /// Of the texts, and of the plan.
@@ -182,7 +182,7 @@ pub struct Formed {
     pub plan: Plan,
 }
 
-impl Formed {
+impl ExecutorFiles {
     /// Makes an executor of the texts.
     ///
     /// # Errors
@@ -219,7 +219,7 @@ impl Formed {
 #[derive(Debug)]
 pub struct Verified {
     /// It.
-    pub executor: Formed,
+    pub executor: ExecutorFiles,
     proof: Proof,
 }
 
@@ -228,7 +228,7 @@ impl Verified {
     ///
     /// # Errors
     /// When its lock or its signature does not fit.
-    pub fn new(executor: Formed, proof: Proof, key: &VerifyingKey) -> Result<Self, Misfit> {
+    pub fn new(executor: ExecutorFiles, proof: Proof, key: &VerifyingKey) -> Result<Self, Mismatch> {
         proof.locks(&executor.plan.hash())?;
         proof.signs(&executor.digests, key)?;
         Ok(Self { executor, proof })
@@ -239,7 +239,7 @@ impl Verified {
     ///
     /// # Errors
     /// The first file that is not.
-    pub fn still(&self, version: &Version) -> Result<(), Misfit> {
+    pub fn still(&self, version: &Version) -> Result<(), Mismatch> {
         compare(&Texts::read(version)?.digests(), &self.executor.digests)?;
         let now = Proof::read(version)?;
         now.locks(&self.executor.digests.profile)?;
@@ -254,7 +254,7 @@ impl Verified {
 ///
 /// # Errors
 /// The first file that is not.
-pub fn compare(found: &[Blake3; 3], wanted: &ExecutorDigests) -> Result<(), Misfit> {
+pub fn compare(found: &[Blake3; 3], wanted: &ExecutorDigests) -> Result<(), Mismatch> {
     let wanted = [wanted.manifest, wanted.code, wanted.schema];
     for ((file, found), wanted) in PARTS.iter().zip(found).zip(wanted) {
         if *found != wanted {

@@ -1,16 +1,17 @@
 //! What an executor has said, judged: parsed strictly, held against its schema and its declared
 //! errors, and handed on only in its canonical form. Whatever happened, exactly one document
-//! comes of it, so that whoever reads it never has to guess.
+//! comes of it, so that a reader never has to guess.
 
 use metnos_proto::ids::Blake3;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::{Leaf, Outcome, Resources};
 use metnos_proto::msg::sandboxd::MAX_LEAVES;
 use metnos_proto::payload::MAX_PAYLOAD;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::pool::Finished;
-use crate::verify::Formed;
+use crate::verify::ExecutorFiles;
 
 /// The most characters of an error's message.
 pub const MAX_MESSAGE: usize = 1000;
@@ -34,6 +35,19 @@ pub struct Judged {
     pub resources: Resources,
 }
 
+/// What a call that has no result of its own answers with.
+#[derive(Serialize)]
+struct Failure<'a> {
+    ok: bool,
+    error: FailureError<'a>,
+}
+
+#[derive(Serialize)]
+struct FailureError<'a> {
+    class: &'a str,
+    message: String,
+}
+
 impl Judged {
     fn new(outcome: Outcome, error_class: String, value: Value, mut resources: Resources) -> Self {
         let bytes = json::canonical(&value);
@@ -50,7 +64,8 @@ impl Judged {
             (meaning, "") => meaning.to_owned(),
             (meaning, detail) => format!("{meaning}: {detail}"),
         };
-        let value = json!({"ok": false, "error": {"class": class, "message": shortened(&message)}});
+        let failure = Failure { ok: false, error: FailureError { class, message: shortened(&message) } };
+        let value = serde_json::to_value(failure).unwrap_or_default();
         Self::new(outcome, class.to_owned(), value, resources)
     }
 
@@ -74,7 +89,7 @@ impl Judged {
 
 /// Judges how a call of `executor` ended.
 #[must_use]
-pub fn judge(executor: &Formed, finished: Finished) -> Judged {
+pub fn judge(executor: &ExecutorFiles, finished: Finished) -> Judged {
     let Finished { outcome, result, detail, log: _, alarms: _, resources } = finished;
     match (outcome, result) {
         (Outcome::Ok, Some(bytes)) => judge_result(executor, &bytes, resources),
@@ -83,7 +98,7 @@ pub fn judge(executor: &Formed, finished: Finished) -> Judged {
     }
 }
 
-fn judge_result(executor: &Formed, bytes: &[u8], resources: Resources) -> Judged {
+fn judge_result(executor: &ExecutorFiles, bytes: &[u8], resources: Resources) -> Judged {
     let bad = |why: &str, resources| Judged::without_result(Outcome::BadOutput, why, resources);
     let most = executor.manifest.sandbox.quotas.output_bytes().min(MAX_PAYLOAD);
     let object = match json::parse_object(bytes, Limits::result(most)) {

@@ -3,6 +3,8 @@
 use metnos_proto::msg::common::Carrier;
 use proptest::prelude::*;
 
+use serde_json::json;
+
 use super::*;
 use crate::pool::testing::fs_read;
 

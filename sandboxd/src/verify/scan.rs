@@ -1,11 +1,11 @@
-//! Looking at code that nobody has signed, before anything of it runs: its syntax tree is walked by `scan.py`, in a sandbox that
+//! Unsigned code is statically scanned before it runs: its syntax tree is walked by `scan.py`, in a sandbox that
 //! grants nothing (design: executor §2 and §4). What it finds is said to the owner in the place of a card.
 
 use metnos_proto::executor::{Capability, Manifest, Quotas};
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::Outcome;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::confine::approved::Approved;
@@ -17,7 +17,7 @@ const SCANNER: &[u8] = include_bytes!("scan.py");
 const QUOTAS: Quotas = Quotas { wall_s: 20, cpu_s: 10, ram_mb: 512, output_mb: 1, writes_per_day: 0, bytes_per_day: 0 };
 /// The most bytes of what it says.
 const MAX_REPORT: usize = 64 << 10;
-/// The most findings that are told.
+/// The most findings that are reported.
 const MAX_TOLD: usize = 8;
 
 /// What is found.
@@ -29,7 +29,15 @@ struct Report {
     found: Vec<String>,
 }
 
-/// Has the code of an executor looked at.
+/// What the scanner is given.
+#[derive(Serialize)]
+struct ScanRequest<'a> {
+    code: &'a str,
+    programs: bool,
+    network: bool,
+}
+
+/// Scans the code of an executor statically: not a line of it runs.
 ///
 /// # Errors
 /// In a sentence, what it must not do and does; or why that is not known, which is as bad.
@@ -41,17 +49,17 @@ pub async fn look<S: Sandbox>(
 ) -> Result<(), String> {
     let code = std::str::from_utf8(code).map_err(|error| format!("main.py is no text: {error}"))?;
     let has = |which: fn(&Capability) -> bool| manifest.sandbox.capabilities.iter().any(which);
-    let granted = json!({
-        "code": code,
-        "programs": has(|capability| matches!(capability, Capability::Exec(_))),
-        "network": has(|capability| matches!(capability, Capability::Net(_))),
-    });
+    let ask = ScanRequest {
+        code,
+        programs: has(|capability| matches!(capability, Capability::Exec(_))),
+        network: has(|capability| matches!(capability, Capability::Net(_))),
+    };
     let plan = sandbox.installation().pure_plan("scan", &QUOTAS).map_err(|error| error.to_string())?;
     let job = Job {
         turn: None,
         plan: &plan,
         code: SCANNER,
-        entry: Entry::Call { args: json::canonical(&granted), thought: None },
+        entry: Entry::Call { args: json::canonical_of(&ask), thought: None },
         secrets: &Secrets::none(),
         progress: &|_, _| {},
         approved: Approved::ANY,

@@ -12,10 +12,10 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use seccompiler::BpfProgram;
 
-use super::line::Line;
+use super::line::BrokerLine;
 use super::narrow;
 use crate::confine::mounts;
-use crate::plan::{Mount, MountFlags, Use};
+use crate::plan::{Mount, MountFlags, MountPurpose};
 use crate::sys::{self, Cloned};
 
 /// The longest path that is asked for, in bytes.
@@ -28,7 +28,7 @@ const LINE_FD: i32 = 3;
 /// sandboxd's end.
 #[derive(Debug)]
 pub struct Broker {
-    line: Line,
+    line: BrokerLine,
     process: OwnedFd,
 }
 
@@ -66,7 +66,7 @@ impl Broker {
                 sys::exit_now(1)
             }
             Cloned::Parent { pid: _, pidfd } => {
-                let line = Line::new(ours).map_err(|error| format!("the line to the broker: {error}"))?;
+                let line = BrokerLine::new(ours).map_err(|error| format!("the line to the broker: {error}"))?;
                 Ok(Self { line, process: pidfd })
             }
         }
@@ -85,7 +85,7 @@ impl Broker {
         let error = i32::from_ne_bytes(answer);
         match packet.fds.into_iter().next() {
             Some(made) => Ok(Some(made)),
-            None if mount.purpose == Use::Kept && [libc::ENOENT, libc::ELOOP].contains(&error) => Ok(None),
+            None if mount.purpose == MountPurpose::Kept && [libc::ENOENT, libc::ELOOP].contains(&error) => Ok(None),
             None => {
                 let error = std::io::Error::from_raw_os_error(error);
                 Err(format!("{} cannot be mounted: {error}", mount.source))

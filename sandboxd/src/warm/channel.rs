@@ -8,7 +8,7 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use super::{Idle, MAX_TOLD};
 use crate::confine::order::layout;
 
-/// Tells a process its code, so that it has it loaded when its request comes; what is still to be told. `None` when it
+/// Sends a process its code, so that it has it loaded when its request comes; what is still to be sent. `None` when it
 /// does not hear any more.
 pub(super) fn tell(idle: &Idle, code: Vec<u8>) -> Option<Vec<u8>> {
     if code.len() > MAX_TOLD {

@@ -9,32 +9,32 @@ use tokio::time::Instant;
 
 use super::broker::Broker;
 use super::channel::send;
-use super::stock::{self, Key, Next, Standing};
+use super::stock::{self, PoolState, StockAction, WarmKey};
 use super::waiting::Waiting;
 use super::zygote::Zygote;
 use super::{Idle, MAX_COMPILED, MAX_TOLD, Pool};
-use crate::confine::approved::World;
-use crate::process::frames::{self, Word};
-use crate::process::input::Said;
-use crate::process::limits::{Ending, supervise};
+use crate::confine::approved::GrantView;
+use crate::process::frames::{self, Instruction};
+use crate::process::input::CallRequest;
+use crate::process::limits::{AwaitedEnd, supervise};
 
 impl Pool {
     /// One step towards a full pool; how long to rest when there is none to take.
     pub(super) async fn step(&self) -> Result<Option<Duration>, String> {
         let standing = self.standing();
         match stock::next(&standing) {
-            Next::Zygote => self.renew().await.map(|()| None),
-            Next::Fork => {
+            StockAction::Zygote => self.renew().await.map(|()| None),
+            StockAction::Fork => {
                 let idle = self.fork(!self.is_crowded()).await?;
                 self.children.borrow_mut().push(idle);
                 Ok(None)
             }
-            Next::Release => {
+            StockAction::Release => {
                 self.children.borrow_mut().pop();
                 self.habits.borrow_mut().calm();
                 Ok(None)
             }
-            Next::Rest(rest) => {
+            StockAction::Rest(rest) => {
                 if self.compile_one().await? || self.expect_one().await? {
                     return Ok(None);
                 }
@@ -43,12 +43,12 @@ impl Pool {
         }
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> PoolState {
         self.children.borrow_mut().retain(Idle::is_alive);
         // Those that have ended are collected by that, without a wait.
         self.ending.borrow_mut().retain(Idle::is_alive);
         let zygote = self.zygote.borrow();
-        Standing {
+        PoolState {
             zygote: zygote.is_some(),
             age: zygote.as_ref().map_or(Duration::ZERO, |(_, since)| since.elapsed()),
             forks: self.forks.get(),
@@ -74,7 +74,7 @@ impl Pool {
             self.broker.replace(Some(Rc::new(Broker::start()?)));
         }
         let before = self.zygote.replace(Some((Rc::new(zygote), Instant::now())));
-        // Whoever is having a child forked of it holds it a moment longer.
+        // A fork that is under way holds it a moment longer.
         if let Some(before) = before.and_then(|(zygote, _)| Rc::into_inner(zygote)) {
             let process = before.end();
             self.ending.borrow_mut().push(process);
@@ -94,16 +94,17 @@ impl Pool {
             .map(|(key, known)| (*key, Rc::clone(&known.code)));
         let Some((key, code)) = next else { return Ok(false) };
         let idle = self.fork(false).await?;
-        self.seal(&idle, &self.base, World::ANY).await?;
+        self.seal(&idle, &self.base, GrantView::ANY).await?;
         let launched = idle.take().ok_or("a fresh child has ended")?;
-        let mut words = frames::frame(Word::Source, &code);
-        words.extend(frames::frame(Word::Request, br#"{"entry":"compile"}"#));
+        let mut words = frames::frame(Instruction::Source, &code);
+        words.extend(frames::frame(Instruction::Request, br#"{"entry":"compile"}"#));
         let never = std::future::pending();
         let limits = &self.base.spec().limits;
-        let finished = supervise(launched, limits, Said::words(&words), None, Ending::AtDeath, never, |_, _| {}).await;
+        let finished =
+            supervise(launched, limits, CallRequest::words(&words), None, AwaitedEnd::AtDeath, never, |_, _| {}).await;
         let compiled = match finished.outcome {
             Outcome::Ok if finished.result.len() <= MAX_COMPILED => finished.result,
-            // What cannot be compiled is told as text, and fails where it belongs: in its call.
+            // What cannot be compiled is sent as text, and fails where it belongs: in its call.
             Outcome::Ok
             | Outcome::Error
             | Outcome::Crashed
@@ -128,7 +129,7 @@ impl Pool {
 
     /// Makes one expected executor wait; `false` when all do.
     async fn expect_one(&self) -> Result<bool, String> {
-        let expected: BTreeSet<Key> = self.habits.borrow().expected().iter().copied().collect();
+        let expected: BTreeSet<WarmKey> = self.habits.borrow().expected().iter().copied().collect();
         self.waiting.borrow_mut().retain(|key, waiting| expected.contains(key) && waiting.idle.is_alive());
         let missing = {
             let known = self.known.borrow();
@@ -140,7 +141,7 @@ impl Pool {
         };
         let Some((key, known)) = missing else { return Ok(false) };
         let idle = self.fork(true).await?;
-        let mounted = self.seal(&idle, &known.plan, World::ANY).await?;
+        let mounted = self.seal(&idle, &known.plan, GrantView::ANY).await?;
         send(idle.channel()?, &known.told(), &[]).map_err(|error| format!("telling the code: {error}"))?;
         self.waiting.borrow_mut().insert(key, Waiting { idle, mounted });
         Ok(true)

@@ -1,4 +1,4 @@
-//! A process that waits for a call. It never outlives its owner: whoever drops it ends it.
+//! A process that waits for a call. It never outlives its owner: dropping it ends it.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -41,7 +41,7 @@ impl Idle {
     #[must_use]
     pub fn is_alive(&self) -> bool {
         let Some(launched) = &self.0 else { return false };
-        // Looks, and leaves the end to be collected by whoever owns it then.
+        // Looks, and leaves the end to be collected by its owner.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         matches!(rustix::process::waitid(WaitId::PidFd(launched.pidfd.as_fd()), options), Ok(None))
     }
@@ -58,7 +58,7 @@ impl Idle {
         );
         let mut text = [0; MAX_ROLLUP];
         let length = rustix::io::read(rollup.ok()?, &mut text).ok()?;
-        // The number is that process's as long as nobody has collected it.
+        // The number is that process's as long as it was not collected.
         if self.is_alive() { share(&String::from_utf8_lossy(text.get(..length)?)) } else { None }
     }
 

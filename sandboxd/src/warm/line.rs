@@ -34,24 +34,24 @@ pub enum LineError {
 
 /// See the head of this file.
 #[derive(Debug)]
-pub struct Line {
+pub struct BrokerLine {
     fd: Mutex<AsyncFd<OwnedFd>>,
     in_step: Cell<bool>,
 }
 
-/// A word that was said. Whoever stops waiting for its answer, in whatever way, leaves the line out of step.
-struct Said<'a> {
+/// An ask that was sent. Dropping it before its answer came leaves the line out of step.
+struct PendingReply<'a> {
     in_step: &'a Cell<bool>,
     answered: bool,
 }
 
-impl Drop for Said<'_> {
+impl Drop for PendingReply<'_> {
     fn drop(&mut self) {
         self.in_step.set(self.answered);
     }
 }
 
-impl Line {
+impl BrokerLine {
     /// A line over this end of a pair of packets.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Line {
         if !self.in_step.get() {
             return Err(LineError::OutOfStep);
         }
-        let mut said = Said { in_step: &self.in_step, answered: false };
+        let mut said = PendingReply { in_step: &self.in_step, answered: false };
         for packet in word {
             socket::send(line.get_ref().as_fd(), packet, fds)?;
             fds = &[];
@@ -107,9 +107,9 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn pair() -> (Line, OwnedFd) {
+    fn pair() -> (BrokerLine, OwnedFd) {
         let (ours, theirs) = socket::pair().unwrap();
-        (Line::new(ours).unwrap(), theirs)
+        (BrokerLine::new(ours).unwrap(), theirs)
     }
 
     #[tokio::test]

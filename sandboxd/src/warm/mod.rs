@@ -1,6 +1,6 @@
 //! What waits for calls, so that a call need not wait (design: sandbox §4): empty children of a zygote, and some that are
 //! sealed already with the code of an executor that is expected. Each serves one call and dies. Nothing depends on this
-//! but speed: whoever finds nothing here executes a fresh interpreter, to the same seal.
+//! but speed: a call that finds nothing here executes a fresh interpreter, to the same seal.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use metnos_proto::msg::common::Carrier;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::confine::approved::{Identity, World};
+use crate::confine::approved::{GrantView, Identity};
 use crate::confine::order::{self, layout};
 use crate::plan::{Mount, Plan, Spec};
-use crate::process::frames::{self, Word};
+use crate::process::frames::{self, Instruction};
 use crate::process::launch::Launcher;
 
 mod broker;
@@ -32,8 +32,8 @@ mod zygote;
 use broker::Broker;
 use channel::{send, tell};
 pub use idle::Idle;
-use stock::{Habits, Key, MAX_KNOWN};
-use waiting::{Known, Waiting};
+use stock::{CallSequences, MAX_KNOWN, WarmKey};
+use waiting::{Waiting, WarmCode};
 use zygote::Zygote;
 
 /// How long after a failure to start it is tried again; doubling.
@@ -77,7 +77,7 @@ pub struct Counts {
 
 /// A mount that is attached nowhere yet.
 #[derive(Debug)]
-pub struct Given<'a> {
+pub struct DetachedMount<'a> {
     /// What it is.
     pub mount: &'a Mount,
     /// It.
@@ -88,12 +88,12 @@ pub struct Given<'a> {
 
 /// A process that was taken for a call.
 #[derive(Debug)]
-pub struct Taken {
+pub struct TakenProcess {
     /// It. Dropped, it ends.
     pub process: Idle,
     /// On which step of the ladder.
     pub carrier: Carrier,
-    /// What it must still be told before the request.
+    /// What must still be sent to it before the request.
     pub code: Vec<u8>,
 }
 
@@ -108,14 +108,14 @@ pub struct Pool {
     forks: Cell<u32>,
     suspect: Cell<bool>,
     children: RefCell<Vec<Idle>>,
-    waiting: RefCell<BTreeMap<Key, Waiting>>,
-    habits: RefCell<Habits>,
-    known: RefCell<BTreeMap<Key, Known>>,
+    waiting: RefCell<BTreeMap<WarmKey, Waiting>>,
+    habits: RefCell<CallSequences>,
+    known: RefCell<BTreeMap<WarmKey, WarmCode>>,
     uses: Cell<u64>,
     last_call: Cell<Option<Instant>>,
     /// Plans of which is known whether a child can become them, by their digest.
     fitting: RefCell<BTreeMap<[u8; 32], bool>>,
-    /// Processes that were told to end, until they have.
+    /// Processes that were ordered to end, until they have.
     ending: RefCell<Vec<Idle>>,
     /// Calls that are running now, and when the last one ended.
     running: Cell<usize>,
@@ -285,7 +285,13 @@ impl Pool {
     }
 
     /// A process for this call, sealed or about to be; `None` when there is none and none can be had.
-    pub async fn take(&self, turn: Option<TurnId>, plan: &Plan, code: &[u8], world: World<'_>) -> Option<Taken> {
+    pub async fn take(
+        &self,
+        turn: Option<TurnId>,
+        plan: &Plan,
+        code: &[u8],
+        world: GrantView<'_>,
+    ) -> Option<TakenProcess> {
         let taken = self.find(turn, plan, code, world).await;
         // A birth is no sign that calls will come.
         if turn.is_some() {
@@ -302,12 +308,12 @@ impl Pool {
         Some(taken)
     }
 
-    async fn find(&self, turn: Option<TurnId>, plan: &Plan, code: &[u8], world: World<'_>) -> Option<Taken> {
+    async fn find(&self, turn: Option<TurnId>, plan: &Plan, code: &[u8], world: GrantView<'_>) -> Option<TakenProcess> {
         // What waits has its root already, and no place for covers.
         if !self.serves(plan) || !world.covers.is_empty() {
             return None;
         }
-        let key = Key::new(metnos_proto::ids::Blake3::of(code), plan.hash());
+        let key = WarmKey::new(metnos_proto::ids::Blake3::of(code), plan.hash());
         // What is born is not expected again, and its workspace is gone by then.
         if turn.is_some() {
             self.remember(key, plan, code);
@@ -317,10 +323,10 @@ impl Pool {
         // What it has mounted was mounted before this was decided.
         let expected = expected.filter(|waiting| waiting.idle.is_alive() && waiting.fits(plan, world));
         if let Some(Waiting { idle: process, .. }) = expected {
-            return Some(Taken { process, carrier: Carrier::Predicted, code: Vec::new() });
+            return Some(TakenProcess { process, carrier: Carrier::Predicted, code: Vec::new() });
         }
-        let told = self.known.borrow().get(&key).filter(|_| turn.is_some()).map(Known::told);
-        let code = told.unwrap_or_else(|| frames::frame(Word::Source, code));
+        let told = self.known.borrow().get(&key).filter(|_| turn.is_some()).map(WarmCode::told);
+        let code = told.unwrap_or_else(|| frames::frame(Instruction::Source, code));
         loop {
             // The one that has waited longest is warmest.
             let oldest = {
@@ -334,7 +340,7 @@ impl Pool {
             match self.seal(&idle, plan, world).await {
                 Ok(_) => {
                     let code = tell(&idle, code)?;
-                    return Some(Taken { process: idle, carrier, code });
+                    return Some(TakenProcess { process: idle, carrier, code });
                 }
                 Err(why) if carrier == Carrier::Warm && !idle.is_alive() => {
                     tracing::debug!(why, "a warm process had ended");
@@ -369,7 +375,7 @@ impl Pool {
             (spec.profile, spec.places, spec.limits) = (String::new(), Vec::new(), self.base.spec().limits);
             // They come with the request, to whatever process carries the call.
             spec.secrets.clear();
-            // Whoever has one in the way is not served here.
+            // A call with one in the way is not served here.
             spec.masks.clear();
             spec.keeps_trash = false;
             spec
@@ -379,14 +385,14 @@ impl Pool {
     }
 
     /// Keeps the code, so that it can be made to wait.
-    fn remember(&self, key: Key, plan: &Plan, code: &[u8]) {
+    fn remember(&self, key: WarmKey, plan: &Plan, code: &[u8]) {
         self.uses.set(self.uses.get() + 1);
         let mut known = self.known.borrow_mut();
         if !known.contains_key(&key) && known.len() >= MAX_KNOWN {
             let oldest = known.iter().min_by_key(|(_, known)| known.used).map(|(key, _)| *key);
             oldest.and_then(|oldest| known.remove(&oldest));
         }
-        let make = || Known { plan: plan.clone(), code: code.into(), compiled: None, used: 0 };
+        let make = || WarmCode { plan: plan.clone(), code: code.into(), compiled: None, used: 0 };
         let known = known.entry(key).or_insert_with(make);
         known.used = self.uses.get();
     }
@@ -415,7 +421,11 @@ impl Pool {
     ///
     /// # Errors
     /// In a sentence, which cannot be had.
-    pub async fn grants<'a>(&self, mounts: &'a [Mount], world: World<'_>) -> Result<Vec<Given<'a>>, String> {
+    pub async fn grants<'a>(
+        &self,
+        mounts: &'a [Mount],
+        world: GrantView<'_>,
+    ) -> Result<Vec<DetachedMount<'a>>, String> {
         let broker = self.broker.borrow().clone();
         let mut grants = Vec::new();
         for mount in mounts.iter().filter(|mount| order::is_granted(mount.purpose) && world.has(mount)) {
@@ -424,13 +434,13 @@ impl Pool {
             let Some(grant) = broker.mount(mount).await? else { continue };
             let found = Identity::of(&grant)?;
             world.approved.fits(mount, found)?;
-            grants.push(Given { mount, grant, found });
+            grants.push(DetachedMount { mount, grant, found });
         }
         Ok(grants)
     }
 
     /// Gives a child its mounts and its order; which folders those are.
-    async fn seal(&self, idle: &Idle, plan: &Plan, world: World<'_>) -> Result<Vec<(String, Identity)>, String> {
+    async fn seal(&self, idle: &Idle, plan: &Plan, world: GrantView<'_>) -> Result<Vec<(String, Identity)>, String> {
         let grants = self.grants(&plan.spec().mounts, world).await?;
         idle.limit(&plan.spec().limits)?;
         let places: Vec<&str> = grants.iter().map(|given| given.mount.target.as_str()).collect();

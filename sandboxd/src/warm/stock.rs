@@ -1,12 +1,12 @@
 //! What should be waiting for calls, as pure decisions: how many empty children, which executors are expected next, when
-//! the zygote is replaced. It starts nothing and knows no time but what it is told.
+//! the zygote is replaced. It starts nothing and reads no clock.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use metnos_proto::ids::{Blake3, TurnId};
 
-/// How many empty children wait while nobody calls.
+/// How many empty children wait while no call comes.
 pub const IDLE_CHILDREN: usize = 2;
 /// How many wait while calls come.
 pub const BUSY_CHILDREN: usize = 8;
@@ -32,14 +32,14 @@ const MOST_SEEN: u32 = 1 << 16;
 
 /// An executor as it may wait: its code in its sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub struct WarmKey {
     /// Of the code.
     pub code: [u8; 32],
     /// Of the plan.
     pub plan: [u8; 32],
 }
 
-impl Key {
+impl WarmKey {
     /// Of these digests.
     #[must_use]
     pub const fn new(code: Blake3, plan: Blake3) -> Self {
@@ -49,15 +49,15 @@ impl Key {
 
 /// Which executors follow which, as seen here since the start.
 #[derive(Debug, Default)]
-pub struct Habits {
-    follows: BTreeMap<Key, BTreeMap<Key, u32>>,
-    last: VecDeque<(TurnId, Key)>,
-    expected: Vec<Key>,
+pub struct CallSequences {
+    follows: BTreeMap<WarmKey, BTreeMap<WarmKey, u32>>,
+    last: VecDeque<(TurnId, WarmKey)>,
+    expected: Vec<WarmKey>,
 }
 
-impl Habits {
+impl CallSequences {
     /// An executor is called; in no turn when it is being born.
-    pub fn called(&mut self, turn: Option<TurnId>, key: Key) {
+    pub fn called(&mut self, turn: Option<TurnId>, key: WarmKey) {
         let Some(turn) = turn else { return };
         let before = self.last.iter().position(|(known, _)| *known == turn);
         let before = before.and_then(|at| self.last.remove(at)).map(|(_, key)| key);
@@ -74,7 +74,7 @@ impl Habits {
         self.expected.truncate(MAX_EXPECTED);
     }
 
-    fn saw(&mut self, before: Key, after: Key) {
+    fn saw(&mut self, before: WarmKey, after: WarmKey) {
         if !self.follows.contains_key(&before) && self.follows.len() >= MAX_KNOWN {
             self.follows.pop_first();
         }
@@ -90,14 +90,14 @@ impl Habits {
         }
     }
 
-    fn follower(&self, key: Key) -> Option<Key> {
+    fn follower(&self, key: WarmKey) -> Option<WarmKey> {
         let follows = self.follows.get(&key)?;
         follows.iter().filter(|(_, seen)| **seen >= LEAST_SEEN).max_by_key(|(_, seen)| **seen).map(|(key, _)| *key)
     }
 
     /// Which should wait, the likeliest first.
     #[must_use]
-    pub fn expected(&self) -> &[Key] {
+    pub fn expected(&self) -> &[WarmKey] {
         &self.expected
     }
 
@@ -109,7 +109,7 @@ impl Habits {
 
 /// How the pool stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct PoolState {
     /// Whether there is a zygote.
     pub zygote: bool,
     /// Its age.
@@ -126,7 +126,7 @@ pub struct Standing {
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum StockAction {
     /// Start a zygote, in the place of the one there is.
     Zygote,
     /// Fork a child.
@@ -137,7 +137,7 @@ pub enum Next {
     Rest(Duration),
 }
 
-/// Whether nothing need wait: nobody has called yet, or not for a long time. `quiet` is the time since the last call.
+/// Whether nothing need wait: no call has come yet, or none for a long time. `quiet` is the time since the last call.
 #[must_use]
 pub fn is_asleep(quiet: Option<Duration>) -> bool {
     quiet.is_none_or(|quiet| quiet >= ASLEEP_AFTER)
@@ -145,22 +145,22 @@ pub fn is_asleep(quiet: Option<Duration>) -> bool {
 
 /// What to do next, while awake.
 #[must_use]
-pub fn next(standing: &Standing) -> Next {
-    let Standing { zygote, age, forks, suspect, children, quiet } = *standing;
+pub fn next(standing: &PoolState) -> StockAction {
+    let PoolState { zygote, age, forks, suspect, children, quiet } = *standing;
     let busy = quiet.is_some_and(|quiet| quiet < CALM_AFTER);
     let wanted = if busy { BUSY_CHILDREN } else { IDLE_CHILDREN };
     if !zygote || suspect || forks >= MAX_FORKS || age >= MAX_AGE {
-        return Next::Zygote;
+        return StockAction::Zygote;
     }
     if children < wanted {
-        return Next::Fork;
+        return StockAction::Fork;
     }
     if children > wanted {
-        return Next::Release;
+        return StockAction::Release;
     }
     let until_calm = quiet.filter(|_| busy).map(|quiet| CALM_AFTER.saturating_sub(quiet));
     let until_old = MAX_AGE.saturating_sub(age);
-    Next::Rest(until_calm.map_or(until_old, |calm| calm.min(until_old)))
+    StockAction::Rest(until_calm.map_or(until_old, |calm| calm.min(until_old)))
 }
 
 #[cfg(test)]
@@ -170,16 +170,16 @@ mod tests {
 
     use super::*;
 
-    fn key(number: u8) -> Key {
-        Key { code: [number; 32], plan: [number; 32] }
+    fn key(number: u8) -> WarmKey {
+        WarmKey { code: [number; 32], plan: [number; 32] }
     }
 
-    const WELL: Standing =
-        Standing { zygote: true, age: Duration::ZERO, forks: 0, suspect: false, children: IDLE_CHILDREN, quiet: None };
+    const WELL: PoolState =
+        PoolState { zygote: true, age: Duration::ZERO, forks: 0, suspect: false, children: IDLE_CHILDREN, quiet: None };
 
     #[test]
     fn frequent_follower_is_expected_next() {
-        let mut habits = Habits::default();
+        let mut habits = CallSequences::default();
         for _ in 0..LEAST_SEEN {
             let turn = TurnId::new();
             habits.called(Some(turn), key(1));
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn followers_are_learned_within_one_turn_only() {
-        let mut habits = Habits::default();
+        let mut habits = CallSequences::default();
         let (one, two) = (TurnId::new(), TurnId::new());
         for _ in 0..=LEAST_SEEN {
             habits.called(Some(one), key(1));
@@ -210,12 +210,12 @@ mod tests {
 
     #[test]
     fn a_zygote_is_replaced_at_its_limits_and_not_before() {
-        assert_eq!(next(&Standing { zygote: false, ..WELL }), Next::Zygote);
-        assert_eq!(next(&Standing { suspect: true, ..WELL }), Next::Zygote);
-        assert_eq!(next(&Standing { forks: MAX_FORKS, ..WELL }), Next::Zygote);
-        assert_eq!(next(&Standing { age: MAX_AGE, ..WELL }), Next::Zygote);
-        let nearly = Standing { forks: MAX_FORKS - 1, age: MAX_AGE - Duration::from_secs(1), ..WELL };
-        assert_eq!(next(&nearly), Next::Rest(Duration::from_secs(1)));
+        assert_eq!(next(&PoolState { zygote: false, ..WELL }), StockAction::Zygote);
+        assert_eq!(next(&PoolState { suspect: true, ..WELL }), StockAction::Zygote);
+        assert_eq!(next(&PoolState { forks: MAX_FORKS, ..WELL }), StockAction::Zygote);
+        assert_eq!(next(&PoolState { age: MAX_AGE, ..WELL }), StockAction::Zygote);
+        let nearly = PoolState { forks: MAX_FORKS - 1, age: MAX_AGE - Duration::from_secs(1), ..WELL };
+        assert_eq!(next(&nearly), StockAction::Rest(Duration::from_secs(1)));
     }
 
     #[test]
@@ -226,17 +226,17 @@ mod tests {
 
     #[test]
     fn more_wait_while_calls_come_and_few_when_they_stop() {
-        assert_eq!(next(&Standing { children: IDLE_CHILDREN - 1, ..WELL }), Next::Fork);
-        assert_eq!(next(&Standing { quiet: Some(Duration::ZERO), ..WELL }), Next::Fork);
-        let full = Standing { quiet: Some(Duration::from_secs(5)), children: BUSY_CHILDREN, ..WELL };
-        assert_eq!(next(&full), Next::Rest(CALM_AFTER - Duration::from_secs(5)));
-        assert_eq!(next(&Standing { quiet: Some(CALM_AFTER), ..full }), Next::Release);
+        assert_eq!(next(&PoolState { children: IDLE_CHILDREN - 1, ..WELL }), StockAction::Fork);
+        assert_eq!(next(&PoolState { quiet: Some(Duration::ZERO), ..WELL }), StockAction::Fork);
+        let full = PoolState { quiet: Some(Duration::from_secs(5)), children: BUSY_CHILDREN, ..WELL };
+        assert_eq!(next(&full), StockAction::Rest(CALM_AFTER - Duration::from_secs(5)));
+        assert_eq!(next(&PoolState { quiet: Some(CALM_AFTER), ..full }), StockAction::Release);
     }
 
     proptest! {
         #[test]
         fn memory_of_habits_is_bounded(calls in prop::collection::vec((any::<u8>(), 0_u8..80), 0..2000)) {
-            let mut habits = Habits::default();
+            let mut habits = CallSequences::default();
             for (number, turn) in calls {
                 habits.called(Some(TurnId::from_bytes(u128::from(turn).to_be_bytes())), key(number));
             }
@@ -247,13 +247,13 @@ mod tests {
 
         #[test]
         fn doing_what_is_next_comes_to_rest(children in 0_usize..40, quiet in prop::option::of(0_u64..100)) {
-            let mut standing = Standing { children, quiet: quiet.map(Duration::from_secs), ..WELL };
+            let mut standing = PoolState { children, quiet: quiet.map(Duration::from_secs), ..WELL };
             for _ in 0..50 {
                 match next(&standing) {
-                    Next::Fork => standing.children += 1,
-                    Next::Release => standing.children -= 1,
-                    Next::Zygote => standing = Standing { zygote: true, children: 0, ..standing },
-                    Next::Rest(_) => return Ok(()),
+                    StockAction::Fork => standing.children += 1,
+                    StockAction::Release => standing.children -= 1,
+                    StockAction::Zygote => standing = PoolState { zygote: true, children: 0, ..standing },
+                    StockAction::Rest(_) => return Ok(()),
                 }
             }
             prop_assert!(false, "{standing:?}");

@@ -5,26 +5,26 @@ use std::rc::Rc;
 use rustix::fs::{Mode, OFlags};
 
 use super::Idle;
-use crate::confine::approved::{Identity, World};
+use crate::confine::approved::{GrantView, Identity};
 use crate::confine::order;
-use crate::plan::{Mount, Plan, Use};
-use crate::process::frames::{self, Word};
+use crate::plan::{Mount, MountPurpose, Plan};
+use crate::process::frames::{self, Instruction};
 
 /// The code of an executor and its sandbox, kept so that it can be made to wait.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct WarmCode {
     pub(super) plan: Plan,
     pub(super) code: Rc<[u8]>,
     pub(super) compiled: Option<Rc<[u8]>>,
     pub(super) used: u64,
 }
 
-impl Known {
-    /// How its code is told to a process of the pool.
+impl WarmCode {
+    /// How its code is sent to a process of the pool.
     pub(super) fn told(&self) -> Vec<u8> {
         match &self.compiled {
-            Some(compiled) if !compiled.is_empty() => frames::frame(Word::Compiled, compiled),
-            Some(_) | None => frames::frame(Word::Source, &self.code),
+            Some(compiled) if !compiled.is_empty() => frames::frame(Instruction::Compiled, compiled),
+            Some(_) | None => frames::frame(Instruction::Source, &self.code),
         }
     }
 }
@@ -46,14 +46,14 @@ pub(super) struct Waiting {
 
 impl Waiting {
     /// Whether what it has mounted are the folders that were decided on, and the owner's files as they are now.
-    pub(super) fn fits(&self, plan: &Plan, world: World<'_>) -> bool {
+    pub(super) fn fits(&self, plan: &Plan, world: GrantView<'_>) -> bool {
         let mut granted = plan.spec().mounts.iter().filter(|mount| order::is_granted(mount.purpose));
         granted.all(|mount| {
             let found = self.mounted.iter().find(|(place, _)| *place == mount.target).map(|(_, found)| *found);
             match found {
-                Some(found) if mount.purpose == Use::Kept => world.has(mount) && now(mount) == Some(found),
+                Some(found) if mount.purpose == MountPurpose::Kept => world.has(mount) && now(mount) == Some(found),
                 Some(found) => world.approved.fits(mount, found).is_ok(),
-                None => mount.purpose == Use::Kept && now(mount).is_none(),
+                None => mount.purpose == MountPurpose::Kept && now(mount).is_none(),
             }
         })
     }

@@ -6,18 +6,18 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::net::SocketType;
 
 use super::Idle;
-use super::line::{Line, LineError};
-use crate::confine::inner::Becoming;
+use super::line::{BrokerLine, LineError};
+use crate::confine::inner::ProcessRole;
 use crate::confine::order;
 use crate::plan::Plan;
-use crate::process::frames::{self, Word};
+use crate::process::frames::{self, Instruction};
 use crate::process::groups::Group;
 use crate::process::launch::{Launched, Launcher, Pipes};
 
 /// The zygote and the line to it.
 #[derive(Debug)]
 pub struct Zygote {
-    line: Line,
+    line: BrokerLine,
     /// Ends it when dropped.
     process: Idle,
     /// `/proc` of the view, for the id maps of children; each gets it for a moment.
@@ -30,7 +30,7 @@ impl Zygote {
         self.process.memory_kib()
     }
 
-    /// Starts one and waits until it can fork. `plan` tells what an interpreter consists of; no grant of it is given.
+    /// Starts one and waits until it can fork. `plan` says what an interpreter consists of; no grant of it is given.
     ///
     /// # Errors
     /// In a sentence, why there is none.
@@ -41,10 +41,10 @@ impl Zygote {
             rustix::fs::Mode::empty(),
         );
         let proc = proc.map_err(|errno| format!("opening /proc: {errno}"))?;
-        let launched = launcher.launch(plan, Becoming::Zygote).map_err(|error| error.to_string())?;
-        let line = launched.channel.try_clone().and_then(Line::new).map_err(|error| error.to_string())?;
+        let launched = launcher.launch(plan, ProcessRole::Zygote).map_err(|error| error.to_string())?;
+        let line = launched.channel.try_clone().and_then(BrokerLine::new).map_err(|error| error.to_string())?;
         let zygote = Self { line, process: Idle::new(launched), proc };
-        let order = frames::frame(Word::Seal, &order::of_zygote());
+        let order = frames::frame(Instruction::Seal, &order::of_zygote());
         let (head, body) = order.split_at_checked(frames::HEAD).unwrap_or_default();
         let mut sealed = [0; frames::HEAD];
         let asked = zygote.line.ask(&[head, body], &[], &mut sealed).await;
@@ -55,7 +55,7 @@ impl Zygote {
         Ok(zygote)
     }
 
-    /// Has a child forked, in this control group. It is not warm yet, but will be by the time it reads what it is told: with time to
+    /// Has a child forked, in this control group. It is not warm yet, but will be by the time it reads what it is sent: with time to
     /// `rehearse` it first takes the way of a call once.
     ///
     /// # Errors

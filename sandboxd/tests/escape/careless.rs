@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use metnos_proto::json;
 use metnos_proto::msg::common::{Outcome, Resources};
-use metnos_sandboxd::confine::approved::World;
-use metnos_sandboxd::confine::inner::{Becoming, Careless};
+use metnos_sandboxd::confine::approved::GrantView;
+use metnos_sandboxd::confine::inner::{ProcessRole, SkippedSteps};
 use metnos_sandboxd::confine::order::layout;
-use metnos_sandboxd::plan::{Egress, Limits, Memory, Mount, MountFlags, Namespace, Plan, Spec, Use};
+use metnos_sandboxd::plan::{Egress, Limits, Memory, Mount, MountFlags, MountPurpose, Namespace, Plan, Spec};
 use metnos_sandboxd::pool::{Entry, Finished, Sandbox, ScratchFolder};
-use metnos_sandboxd::process::frames::{HEAD, Word, frame};
-use metnos_sandboxd::process::input::{self, Said};
+use metnos_sandboxd::process::frames::{HEAD, Instruction, frame};
+use metnos_sandboxd::process::input::{self, CallRequest};
 use metnos_sandboxd::process::launch::{Launched, Launcher};
-use metnos_sandboxd::process::limits::{self, Breach, Ending, supervise};
+use metnos_sandboxd::process::limits::{self, AwaitedEnd, Breach, supervise};
 use metnos_sandboxd::selftest::escape::{Case, Layer};
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
@@ -71,10 +71,13 @@ fn outside() -> Value {
 pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Result<Finished, String> {
     let has = |layer| off.contains(&layer);
     let (stage, outside) = (lab.kernel.scratch(&case.stage())?, lab.kernel.scratch(&outside())?);
-    let careless =
-        Careless { landlock: has(Layer::Landlock), capabilities: has(Layer::Capabilities), root: has(Layer::Mounts) };
+    let skipped = SkippedSteps {
+        landlock: has(Layer::Landlock),
+        capabilities: has(Layer::Capabilities),
+        root: has(Layer::Mounts),
+    };
     let landlock = if has(Layer::Landlock) { None } else { metnos_sandboxd::sys::landlock_abi() };
-    let launcher = Launcher::careless(landlock, has(Layer::Seccomp), careless).map_err(|error| error.to_string())?;
+    let launcher = Launcher::skipping(landlock, has(Layer::Seccomp), skipped).map_err(|error| error.to_string())?;
     let plan = plan.with_stage(stage.folder()).map_err(|error| error.to_string())?;
     let plan = patient(&plan);
     let granted = plan.spec().limits;
@@ -97,16 +100,16 @@ pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Resu
             .map_err(|error| error.to_string())
     };
     let connections = if has(Layer::Descriptors) { vec![connection()?] } else { Vec::new() };
-    let launched = launcher.launch_with(&plan, Becoming::Executor, &connections, World::ANY);
+    let launched = launcher.launch_with(&plan, ProcessRole::Executor, &connections, GrantView::ANY);
     let launched = launched.map_err(|error| error.to_string())?;
     let mut words = launcher.order(&plan, &[]);
     words[HEAD + 1] &= !layout::CANARIES;
     words[HEAD + 1] |= if has(Layer::Capabilities) { layout::KEEP } else { 0 };
     let arguments = json::canonical(&super::arguments());
-    words.extend(frame(Word::Source, case.whole().as_bytes()));
+    words.extend(frame(Instruction::Source, case.whole().as_bytes()));
     // The descriptor that was left open is no connection that anybody knows of.
     let told = plan.careless(|spec| spec.egress = None);
-    words.extend(frame(Word::Request, &input::request(&told, &Entry::Call { args: arguments, thought: None })));
+    words.extend(frame(Instruction::Request, &input::request(&told, &Entry::Call { args: arguments, thought: None })));
     if has(Layer::Channel) {
         // Where a limit is what ends it, there must be time for that.
         let limited = case.behind.contains(&Layer::Limits) && !has(Layer::Limits);
@@ -120,7 +123,8 @@ pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Resu
         tokio::time::sleep(patience + Duration::from_millis(500)).await;
         Breach::Stopped
     };
-    let ended = supervise(launched, &watched, Said::words(&words), None, Ending::AtDeath, stop, |_, _| {}).await;
+    let ended =
+        supervise(launched, &watched, CallRequest::words(&words), None, AwaitedEnd::AtDeath, stop, |_, _| {}).await;
     if ended.outcome == Outcome::SandboxFailed {
         return Err(format!("it was not tried: {}", ended.why));
     }
@@ -130,7 +134,7 @@ pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Resu
 }
 
 fn stand_in(source: &str, target: &str, folder: bool, flags: MountFlags) -> Mount {
-    Mount { source: source.to_owned(), target: target.to_owned(), folder, purpose: Use::Stdlib, flags }
+    Mount { source: source.to_owned(), target: target.to_owned(), folder, purpose: MountPurpose::Stdlib, flags }
 }
 
 /// Takes a layer out of a plan, where it stands there.
@@ -144,8 +148,11 @@ fn take(spec: &mut Spec, layer: Layer, outside: &str) {
             spec.mounts.extend(planted);
         }
         Layer::Mounts => {
-            spec.mounts.retain(|mount| !matches!(mount.purpose, Use::Guard | Use::Kept));
-            spec.mounts.iter_mut().filter(|mount| mount.purpose != Use::Device).for_each(|mount| mount.flags = OPEN);
+            spec.mounts.retain(|mount| !matches!(mount.purpose, MountPurpose::Guard | MountPurpose::Kept));
+            spec.mounts
+                .iter_mut()
+                .filter(|mount| mount.purpose != MountPurpose::Device)
+                .for_each(|mount| mount.flags = OPEN);
         }
         Layer::Namespaces => {
             spec.namespaces.retain(|namespace| *namespace != Namespace::Pid);

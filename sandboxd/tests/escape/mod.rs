@@ -5,13 +5,13 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use metnos_proto::msg::common::{Carrier, Outcome};
-use metnos_sandboxd::confine::approved::World;
+use metnos_sandboxd::confine::approved::GrantView;
 use metnos_sandboxd::confine::order::layout;
 use metnos_sandboxd::plan::{Limits, Plan};
 use metnos_sandboxd::pool::{Entry, Finished, Sandbox, ScratchFolder};
-use metnos_sandboxd::process::frames::{HEAD, Word, frame};
-use metnos_sandboxd::process::input::{self, Said};
-use metnos_sandboxd::process::limits::{self, Breach, Ending, supervise};
+use metnos_sandboxd::process::frames::{HEAD, Instruction, frame};
+use metnos_sandboxd::process::input::{self, CallRequest};
+use metnos_sandboxd::process::limits::{self, AwaitedEnd, Breach, supervise};
 use metnos_sandboxd::selftest::escape::{self, Case, Layer, families};
 use rustix::process::Resource;
 use serde_json::Value;
@@ -75,7 +75,7 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     let kernel = lab.kernel_of(&plan);
     kernel.pool().fill().await?;
     let idle = kernel.pool().fork(false).await?;
-    let grants = kernel.pool().grants(&plan.spec().mounts, World::ANY).await?;
+    let grants = kernel.pool().grants(&plan.spec().mounts, GrantView::ANY).await?;
     let fds: Vec<_> = grants.iter().map(|given| given.grant.as_fd()).collect();
     let places: Vec<&str> = grants.iter().map(|given| given.mount.target.as_str()).collect();
     let mut order = kernel.launcher().order(&plan, &places);
@@ -87,8 +87,8 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
     metnos_proto::socket::send(idle.channel()?, &order, &fds).map_err(|error| error.to_string())?;
     let launched = idle.take().ok_or("the child has ended")?;
     let arguments = metnos_proto::json::canonical(&arguments());
-    let mut words = frame(Word::Source, case.whole().as_bytes());
-    words.extend(frame(Word::Request, &input::request(&plan, &Entry::Call { args: arguments, thought: None })));
+    let mut words = frame(Instruction::Source, case.whole().as_bytes());
+    words.extend(frame(Instruction::Request, &input::request(&plan, &Entry::Call { args: arguments, thought: None })));
     let mut granted_limits = plan.spec().limits;
     let granted = Duration::from_secs(granted_limits.wall_s.into());
     let mut patience = Duration::from_secs(60) * slower();
@@ -99,7 +99,9 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
         tokio::time::sleep(patience).await;
         Breach::Stopped
     };
-    let ended = supervise(launched, &granted_limits, Said::words(&words), None, Ending::AtDeath, stop, |_, _| {}).await;
+    let ended =
+        supervise(launched, &granted_limits, CallRequest::words(&words), None, AwaitedEnd::AtDeath, stop, |_, _| {})
+            .await;
     if ended.outcome == Outcome::SandboxFailed {
         return Err(format!("it was not tried: {}", ended.why));
     }

@@ -5,9 +5,9 @@ use metnos_proto::executor::Quotas;
 use metnos_proto::msg::common::Outcome;
 use metnos_sandboxd::plan::Limits;
 use metnos_sandboxd::pool::Entry;
-use metnos_sandboxd::process::frames::{Word, frame};
-use metnos_sandboxd::process::input::{self, Said};
-use metnos_sandboxd::process::limits::{Ending, Finished, supervise};
+use metnos_sandboxd::process::frames::{Instruction, frame};
+use metnos_sandboxd::process::input::{self, CallRequest};
+use metnos_sandboxd::process::limits::{AwaitedEnd, Finished, supervise};
 use rustix::fs::{Mode, OFlags};
 
 use super::escape;
@@ -62,12 +62,13 @@ async fn run(lab: &Lab, code: &str, bounded: bool) -> Result<Finished, String> {
     let folder = group.folder().try_clone_to_owned().map_err(|error| error.to_string())?;
     let mut words = lab.kernel.launcher().order(&plan, &[]);
     escape::without_all_limits(&mut words);
-    words.extend(frame(Word::Source, code.as_bytes()));
+    words.extend(frame(Instruction::Source, code.as_bytes()));
     let entry = Entry::Call { args: b"{}".to_vec(), thought: None };
-    words.extend(frame(Word::Request, &input::request(&plan, &entry)));
+    words.extend(frame(Instruction::Request, &input::request(&plan, &entry)));
     // Watched as if it might have everything, so that nobody but its group says that it had too much.
     let never = std::future::pending();
-    let finished = supervise(launched, &OPEN, Said::words(&words), None, Ending::AtDeath, never, |_, _| {}).await;
+    let finished =
+        supervise(launched, &OPEN, CallRequest::words(&words), None, AwaitedEnd::AtDeath, never, |_, _| {}).await;
     let gone = rustix::fs::openat(&folder, "cgroup.procs", OFlags::RDONLY, Mode::empty()).is_err();
     holds(gone, "its group outlives it")?;
     Ok(finished)

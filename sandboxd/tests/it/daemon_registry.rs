@@ -6,7 +6,7 @@ use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
 use metnos_proto::msg::sandboxd::{PoolEntry, PoolListing};
 use metnos_proto::parcel::Texts;
-use metnos_sandboxd::plan::Use;
+use metnos_sandboxd::plan::MountPurpose;
 use metnos_sandboxd::pool::registry::{Denial, MAX_FAULT_BYTES, MAX_QUARANTINED, MAX_REVOKED};
 
 const SIGNED: [&str; 5] = ["manifest.toml", "main.py", "schema.json", "profile.lock", "manifest.sig"];
@@ -175,8 +175,11 @@ fn staged_executor_is_tried_without_grants_and_replaces_nothing() {
     let registry = pool.trusting();
     let (own, ..) = registry.for_birth(&other, &entry.digests).unwrap();
     let (tried, ..) = registry.for_trial(&other, &entry.digests).unwrap();
-    assert!(own.plan.spec().mounts.iter().any(|mount| mount.purpose == Use::Grant), "it asks for the workspace");
-    assert!(tried.plan.spec().mounts.iter().all(|mount| mount.purpose != Use::Grant), "and is not given it");
+    assert!(
+        own.plan.spec().mounts.iter().any(|mount| mount.purpose == MountPurpose::Grant),
+        "it asks for the workspace"
+    );
+    assert!(tried.plan.spec().mounts.iter().all(|mount| mount.purpose != MountPurpose::Grant), "and is not given it");
     assert!(tried.plan.egress().is_none() && tried.plan.spec().profile == "synth");
 }
 

@@ -9,7 +9,7 @@ use metnos_proto::executor::Quotas;
 use metnos_proto::executor::commands::DEFAULT;
 use metnos_proto::json;
 use metnos_sandboxd::confine::approved::Approved;
-use metnos_sandboxd::confine::host_folders::Handed;
+use metnos_sandboxd::confine::host_folders::HostFolders;
 use metnos_sandboxd::confine::seccomp::{Filter, Runs, Stage};
 use metnos_sandboxd::machine::commands::{self, Closed};
 use metnos_sandboxd::machine::interpreter::Interpreter;
@@ -76,7 +76,7 @@ impl Lab {
             groups.subtree().try_clone_to_owned().map_err(|error| error.to_string())
         });
         let (listed, handed) = outside(instance);
-        let handed = Handed { groups, ..handed };
+        let handed = HostFolders { groups, ..handed };
         drop_root();
         // As many descriptors as may be, so that it is the sandbox which limits them and not the shell of whoever tests.
         let own = rustix::process::getrlimit(rustix::process::Resource::Nofile);
@@ -166,13 +166,13 @@ impl Lab {
 const OUTSIDE: &str = "home";
 
 /// Opens them, as the supervisor does.
-fn outside(instance: &Path) -> (FolderSettings, Handed) {
+fn outside(instance: &Path) -> (FolderSettings, HostFolders) {
     let path = |name: &str| instance.join(OUTSIDE).join(name).display().to_string();
     let listed = FolderSettings { home: String::new(), read: vec![path("pictures")], write: vec![path("albums")] };
     let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
     let open = |path: &str| (path.to_owned(), rustix::fs::open(path, flags, rustix::fs::Mode::empty()).unwrap());
     let folders = listed.all().into_iter().map(open).collect();
-    (listed, Handed { folders, ..Handed::default() })
+    (listed, HostFolders { folders, ..HostFolders::default() })
 }
 
 /// Makes an instance and gives it to whom sandboxd will be.

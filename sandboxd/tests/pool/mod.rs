@@ -11,8 +11,8 @@ use metnos_sandboxd::confine::approved::Approved;
 use metnos_sandboxd::plan::Plan;
 use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox, Secrets};
 use metnos_sandboxd::process::frames::MAX_ALARMS;
-use metnos_sandboxd::process::input::Said;
-use metnos_sandboxd::process::limits::{Ending, supervise};
+use metnos_sandboxd::process::input::CallRequest;
+use metnos_sandboxd::process::limits::{AwaitedEnd, supervise};
 use metnos_sandboxd::warm::stock::{BUSY_CHILDREN, IDLE_CHILDREN};
 use rustix::fs::{CWD, RenameFlags};
 use serde_json::json;
@@ -282,8 +282,8 @@ pub async fn leftovers(lab: &Lab) -> Verdict {
 
 /// An order with anything wrong in it ends the process before a byte of code is read.
 pub async fn bad_orders(lab: &Lab) -> Verdict {
-    use metnos_sandboxd::confine::inner::Becoming;
-    use metnos_sandboxd::process::frames::{Word, frame};
+    use metnos_sandboxd::confine::inner::ProcessRole;
+    use metnos_sandboxd::process::frames::{Instruction, frame};
     let plan = lab.pure_plan(Quotas { wall_s: 10, ..Quotas::default() });
     let launcher = lab.kernel.launcher();
     let pool = lab.kernel.pool();
@@ -293,7 +293,7 @@ pub async fn bad_orders(lab: &Lab) -> Verdict {
     let changed = |change: fn(&mut Vec<u8>)| {
         let mut body = body.to_vec();
         change(&mut body);
-        frame(Word::Seal, &body)
+        frame(Instruction::Seal, &body)
     };
     let bad = [
         changed(|body| body.truncate(body.len() - 1)),
@@ -304,8 +304,8 @@ pub async fn bad_orders(lab: &Lab) -> Verdict {
         changed(|body| body.iter_mut().rev().take(8).for_each(|byte| *byte = 0xff)),
         // A filter that lets everything through: the canaries live, so nothing else may.
         changed(open_filter),
-        frame(Word::Request, body),
-        frame(Word::Seal, &[]),
+        frame(Instruction::Request, body),
+        frame(Instruction::Seal, &[]),
     ];
     for (number, order) in bad.into_iter().enumerate() {
         for warm in [false, true] {
@@ -316,17 +316,17 @@ pub async fn bad_orders(lab: &Lab) -> Verdict {
             let launched = if warm {
                 pool.fork(false).await?.take().ok_or("the child has ended")?
             } else {
-                launcher.launch(&plan, Becoming::Executor).map_err(|error| error.to_string())?
+                launcher.launch(&plan, ProcessRole::Executor).map_err(|error| error.to_string())?
             };
             let mut words = order.clone();
-            words.extend(frame(Word::Source, code("ran").as_bytes()));
-            words.extend(frame(Word::Request, REQUEST));
+            words.extend(frame(Instruction::Source, code("ran").as_bytes()));
+            words.extend(frame(Instruction::Request, REQUEST));
             let finished = supervise(
                 launched,
                 &plan.spec().limits,
-                Said::words(&words),
+                CallRequest::words(&words),
                 None,
-                Ending::AtDeath,
+                AwaitedEnd::AtDeath,
                 std::future::pending(),
                 |_, _| {},
             )

@@ -17,25 +17,17 @@ const LONG_MAIN: [&str; 0] = [];
 const MAX_FIELDS: usize = 12;
 const MAX_METHOD_FILES: usize = 3;
 /// Structs that do too much still, by crate and name.
-const GOD_OBJECTS: &[(&str, &str)] = &[("metnos-memoryd", "Memory"), ("metnos-policyd", "Policy")];
+const GOD_OBJECTS: &[(&str, &str)] = &[("metnos-policyd", "Policy")];
 
 /// How often `json!` stands in a crate, tests aside. What a daemon answers has a type in `proto/src/doc/`.
-const UNTYPED: &[(&str, usize)] = &[
-    ("metnos-gatewayd", 42),
-    ("metnos-memoryd", 19),
-    ("metnos-mind", 34),
-    ("metnos-planner", 9),
-    ("metnos-policyd", 75),
-    ("metnos-sandboxd", 14),
-    ("metnosctl", 66),
-];
+const UNTYPED: &[(&str, usize)] =
+    &[("metnos-gatewayd", 42), ("metnos-mind", 34), ("metnos-planner", 9), ("metnos-policyd", 75), ("metnosctl", 66)];
 
 /// The most Rust files that stand side by side.
 const MAX_FILES: usize = 16;
 /// Folders that hold more, each with its reason.
 const WIDE_FOLDERS: &[(&str, &str)] = &[
     ("fuzz/fuzz_targets", "one file a target, as cargo-fuzz wants it"),
-    ("memoryd/src/memory", "to be parted"),
     ("policyd/src/calls", "to be parted"),
     ("policyd/tests/it", "one file a subject"),
     ("tests/src", "one file a part of a set"),

@@ -1,4 +1,4 @@
-//! Which executors may be called, as a number: whoever keeps what follows from them sees that it is out of date.
+//! Which executors may be called, as a number: a cache of what follows from them compares it to see that it is out of date.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};

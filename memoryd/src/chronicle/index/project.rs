@@ -15,7 +15,7 @@ const LANG_OF_REDACTED: &str = "en";
 
 impl Index {
     /// The small tables. A payload that is not of its type's shape changes none of them: the
-    /// verification tells of it.
+    /// verification reports it.
     pub(super) fn project(&self, placed: &Placed) -> rusqlite::Result<()> {
         let event = &placed.event;
         match event.kind {

@@ -33,7 +33,7 @@ pub struct BorrowedLine<'a> {
     pub parent: Option<u64>,
     /// When.
     pub ts_ms: u64,
-    /// Which daemon told it.
+    /// Which daemon reported it.
     pub emitter: RoleName,
     /// Which run of that daemon.
     pub session: SessionId,

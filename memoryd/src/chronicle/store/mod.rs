@@ -1,4 +1,4 @@
-//! The chronicle as memoryd holds it: stage, flush, read. A line is promised to nobody before it is on the disk.
+//! The chronicle as memoryd holds it: stage, flush, read. No line is acknowledged before it is on the disk.
 
 pub mod recover;
 pub mod redact;
@@ -22,11 +22,11 @@ use recover::apply;
 
 /// How many bytes of payload may wait for one flush; the loop flushes when they are more.
 pub const MAX_ROUND_BYTES: usize = 32 * 1024 * 1024;
-/// How far the clock may fall behind the last event before an event tells of it, in milliseconds.
+/// How far the clock may fall behind the last event before an event records it, in milliseconds.
 pub const CLOCK_BACK_MS: u64 = 2_000;
 
 /// How much memoryd itself may have to tell while nothing can be recorded.
-pub const MAX_NEWS: usize = 64;
+pub const MAX_NOTES: usize = 64;
 
 /// The last event of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Head {
         Self { seq: event.seq, hash: event.hash, ts_ms: event.ts_ms }
     }
 
-    /// As it is told on the wire.
+    /// As it travels on the wire.
     #[must_use]
     pub const fn recorded(&self) -> Recorded {
         Recorded { seq: self.seq, hash: self.hash }
@@ -92,11 +92,11 @@ pub struct Chronicle {
     staged_so_far: u64,
     /// What is durable, and not in the index yet.
     due: Vec<Placed>,
-    /// What memoryd itself has to tell, not staged yet.
-    news: Vec<Draft>,
-    /// What of it is staged: told again when the flush goes wrong.
-    staged_news: Vec<Draft>,
-    clock_back_told: bool,
+    /// System events of memoryd itself, not staged yet.
+    notes: Vec<Draft>,
+    /// Those that are staged: noted again when the flush goes wrong.
+    staged_notes: Vec<Draft>,
+    clock_back_noted: bool,
     torn: u32,
 }
 
@@ -129,7 +129,7 @@ impl Chronicle {
                 if added > 0 && fresh {
                     told.push(("index_rebuilt", format!("the index was empty; {added} events were added")));
                 } else if added > 0 {
-                    // After a crash this is as it should be; otherwise somebody else has written them.
+                    // After a crash this is as it should be; otherwise another process has written them.
                     let first = head.seq + 1 - added;
                     told.push((
                         "caught_up",
@@ -154,7 +154,7 @@ impl Chronicle {
                 told.push(("redacted_late", format!("{done} payloads were to be taken out, and are now")));
             }
         }
-        let news = told.into_iter().map(|(kind, text)| Draft::own(session, kind, text)).collect();
+        let notes = told.into_iter().map(|(kind, text)| Draft::own(session, kind, text)).collect();
         Ok(Self {
             log,
             index,
@@ -169,9 +169,9 @@ impl Chronicle {
             staged_bytes: 0,
             staged_so_far: 0,
             due: Vec::new(),
-            news,
-            staged_news: Vec::new(),
-            clock_back_told: false,
+            notes,
+            staged_notes: Vec::new(),
+            clock_back_noted: false,
             torn,
         })
     }
@@ -201,21 +201,21 @@ impl Chronicle {
     pub fn stage(&mut self, draft: Draft) -> Result<Recorded> {
         self.fit()?;
         check_draft(&draft)?;
-        self.stage_news();
+        self.stage_waiting();
         Ok(self.push(draft))
     }
 
-    /// Stages what memoryd itself has to tell, before what it is told next.
-    fn stage_news(&mut self) {
+    /// Stages the events of memoryd itself, before the next one of a peer.
+    fn stage_waiting(&mut self) {
         let now = self.clock.now_ms();
         let behind = now.saturating_add(CLOCK_BACK_MS) < self.head.ts_ms;
-        if behind && !self.clock_back_told {
+        if behind && !self.clock_back_noted {
             let text = format!("the clock is {} ms behind the last event", self.head.ts_ms - now);
-            self.news.push(Draft::own(self.session, "clock_back", text));
+            self.notes.push(Draft::own(self.session, "clock_back", text));
         }
-        self.clock_back_told = behind;
-        for draft in std::mem::take(&mut self.news) {
-            self.staged_news.push(draft.clone());
+        self.clock_back_noted = behind;
+        for draft in std::mem::take(&mut self.notes) {
+            self.staged_notes.push(draft.clone());
             self.push(draft);
         }
     }
@@ -234,18 +234,18 @@ impl Chronicle {
         recorded
     }
 
-    /// Tells something of memoryd itself: recorded before the next event, and dropped when more
-    /// than [`MAX_NEWS`] wait for a disk that can be written.
-    pub fn tell(&mut self, kind: &str, text: String) {
-        if self.news.len() < MAX_NEWS {
-            self.news.push(Draft::own(self.session, kind, text));
+    /// Notes a system event of memoryd itself: recorded before the next event, and dropped when more
+    /// than [`MAX_NOTES`] wait for a disk that can be written.
+    pub fn note(&mut self, kind: &str, text: String) {
+        if self.notes.len() < MAX_NOTES {
+            self.notes.push(Draft::own(self.session, kind, text));
         }
     }
 
-    /// Stages what memoryd itself has to tell, if anything can be recorded.
-    pub fn stage_told(&mut self) {
-        if !self.news.is_empty() && self.fit().is_ok() {
-            self.stage_news();
+    /// Stages the events of memoryd itself, if anything can be recorded.
+    pub fn stage_notes(&mut self) {
+        if !self.notes.is_empty() && self.fit().is_ok() {
+            self.stage_waiting();
         }
     }
 
@@ -292,7 +292,7 @@ impl Chronicle {
     /// Makes everything that waits durable, with one write and one sync, then indexes it.
     ///
     /// # Errors
-    /// What went wrong; then nothing of it stays, and nobody may be told that it was recorded.
+    /// What went wrong; then nothing of it stays, and no asker may be acknowledged.
     pub fn flush(&mut self) -> Result<Flushed> {
         self.write()?;
         let (events, indexed) = self.bring_in()?;
@@ -303,7 +303,7 @@ impl Chronicle {
     /// the index until [`Chronicle::bring_in`], which follows before anybody is answered out of it.
     ///
     /// # Errors
-    /// What went wrong; then nothing of it stays, and nobody may be told that it was recorded.
+    /// What went wrong; then nothing of it stays, and no asker may be acknowledged.
     pub fn write(&mut self) -> Result<()> {
         let events = std::mem::take(&mut self.staged);
         self.staged_bytes = 0;
@@ -317,9 +317,9 @@ impl Chronicle {
             spans.push((bytes.len() as u64, line.len() as u64));
             bytes.extend(line);
         }
-        let news = std::mem::take(&mut self.staged_news);
+        let notes = std::mem::take(&mut self.staged_notes);
         let start = self.log.append(day, &bytes, self.faults.as_mut()).inspect_err(|error| {
-            self.news.splice(..0, news);
+            self.notes.splice(..0, notes);
             if let Error::Altered(why) = error {
                 self.health = Health::Altered(why.clone());
             }
@@ -330,7 +330,7 @@ impl Chronicle {
         Ok(())
     }
 
-    /// The second half of a flush: the index hears of all that is due. What that was, and whether the index knows it
+    /// The second half of a flush: the index gets all that is due. What that was, and whether the index knows it
     /// now; otherwise it is caught up before the next event.
     ///
     /// # Errors
@@ -371,7 +371,7 @@ impl Chronicle {
     }
 
     /// Takes out what was ordered to be taken out. The order is durable: what goes wrong here is tried again at the
-    /// next start, and told of.
+    /// next start, and recorded.
     fn carry_out_redactions(&mut self) -> Result<()> {
         let Self { log, index, view, faults, .. } = self;
         match redact::carry_out(log, index, view, faults.as_mut()) {
@@ -379,7 +379,7 @@ impl Chronicle {
             Err(killed @ Error::Killed(_)) => Err(killed),
             Err(error) => {
                 tracing::error!(%error, "a payload is still there");
-                self.tell("redaction_waits", format!("a payload could not be taken out yet: {error}"));
+                self.note("redaction_waits", format!("a payload could not be taken out yet: {error}"));
                 Ok(())
             }
         }
@@ -472,12 +472,12 @@ fn open_index(dir: &Path) -> Result<(Index, Vec<(&'static str, String)>)> {
     match Index::open(&path) {
         Ok(index) => Ok((index, Vec::new())),
         Err(error) if is_damage(&error) => {
-            let aside = crate::aside::move_database(&path)?;
+            let aside = crate::damaged_db::move_database(&path)?;
             Ok((Index::open(&path)?, vec![("index_damaged", format!("{error}; moved to {aside}"))]))
         }
-        // A projection of an earlier version is made anew; one of a later version is somebody else's.
+        // A projection of an earlier version is made anew; one of a later version is kept.
         Err(Error::Version { found, known, .. }) if found < known => {
-            let aside = crate::aside::move_database(&path)?;
+            let aside = crate::damaged_db::move_database(&path)?;
             Ok((Index::open(&path)?, vec![("index_older", format!("it had version {found}; moved to {aside}"))]))
         }
         Err(error) => Err(error),

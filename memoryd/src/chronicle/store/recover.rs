@@ -20,7 +20,7 @@ pub struct CaughtUp {
     pub head: Head,
     /// How many events the index did not know.
     pub added: u64,
-    /// The torn end that was set aside, if there was one: what of which file, and where it is now.
+    /// The torn end that was copied and cut off, if there was one: what of which file, and where it is now.
     pub torn: Option<String>,
 }
 
@@ -69,7 +69,7 @@ fn has_bytes(log: &Log, day: Day) -> bool {
 }
 
 /// A line that does not continue the chain.
-struct Bad {
+struct BrokenLine {
     place: Place,
     why: String,
     /// Whether something that is an event of the chronicle stands there or after it.
@@ -84,7 +84,7 @@ struct Cursor {
 
 impl Cursor {
     /// Follows one file to its end, or to the first line that does not continue the chain.
-    fn follow(&mut self, lines: &mut Lines, log: &Log, index: &Index, view: &mut View) -> Result<Option<Bad>> {
+    fn follow(&mut self, lines: &mut Lines, log: &Log, index: &Index, view: &mut View) -> Result<Option<BrokenLine>> {
         let mut line = Vec::new();
         loop {
             // A write that was cut short by one byte leaves a whole event without its newline: torn all the same.
@@ -106,7 +106,7 @@ impl Cursor {
                 }
                 Err(why) => {
                     let event_there = (whole && is_event(&line)) || rest_holds_an_event(lines)?;
-                    return Ok(Some(Bad { place, why, event_there }));
+                    return Ok(Some(BrokenLine { place, why, event_there }));
                 }
             }
         }
@@ -180,8 +180,8 @@ fn rest_holds_an_event(lines: &mut Lines) -> Result<bool> {
 }
 
 /// A torn end is what a write that was cut short leaves: bytes at the end of the last file
-/// that are no event and have none after them. Anything else was done by somebody.
-fn set_torn_aside(log: &mut Log, bad: &Bad, last: bool, faults: &mut dyn Faults) -> Result<String> {
+/// that are no event and have none after them. Anything else is no accident.
+fn set_torn_aside(log: &mut Log, bad: &BrokenLine, last: bool, faults: &mut dyn Faults) -> Result<String> {
     let name = file_name(bad.place.day);
     if !last || bad.event_there {
         return Err(Error::Altered(format!("{name} byte {}: {}", bad.place.offset, bad.why)));

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::{CLOCK_BACK_MS, Chronicle, MAX_NEWS};
+use super::{CLOCK_BACK_MS, Chronicle, MAX_NOTES};
 use crate::chronicle::event::EventType;
 use crate::chronicle::line::{MAX_FIELD_BYTES, MAX_PAYLOAD_BYTES, parse_line};
 use crate::chronicle::payload::SystemEvent;
@@ -129,7 +129,7 @@ fn torn_last_line_is_moved_and_reported() {
         std::fs::write(bench.day_file(), format!("{}\n{}\n{torn}", lines[0], lines[1])).unwrap();
         let mut chronicle = bench.open();
         assert_eq!((chronicle.head().seq, chronicle.torn()), (2, 1));
-        chronicle.stage_told();
+        chronicle.stage_notes();
         chronicle.flush().unwrap();
         assert!(told(&chronicle).contains(&"torn".to_owned()));
         assert_eq!(kinds(&chronicle), Vec::<String>::new());
@@ -270,7 +270,7 @@ fn missing_or_damaged_index_is_rebuilt_and_reported() {
             std::fs::write(bench.path("index.sqlite"), [0x5a; 8192]).unwrap();
         }
         let mut chronicle = bench.open();
-        chronicle.stage_told();
+        chronicle.stage_notes();
         chronicle.flush().unwrap();
         let told = told(&chronicle);
         assert!(told.contains(&"index_rebuilt".to_owned()));
@@ -284,15 +284,15 @@ fn missing_or_damaged_index_is_rebuilt_and_reported() {
 fn pending_events_are_bounded_while_recording_fails() {
     let bench = Bench::new();
     let mut chronicle = bench.open();
-    for n in 0..2 * MAX_NEWS {
-        chronicle.tell("violation", n.to_string());
+    for n in 0..2 * MAX_NOTES {
+        chronicle.note("violation", n.to_string());
     }
     bench.script.add(Step::Write, 0, Fault::Errno(ENOSPC));
-    chronicle.stage_told();
+    chronicle.stage_notes();
     assert!(chronicle.flush().is_err());
-    chronicle.stage_told();
+    chronicle.stage_notes();
     chronicle.flush().unwrap();
-    assert_eq!(told(&chronicle).len(), MAX_NEWS, "told again after the failure, and once");
+    assert_eq!(told(&chronicle).len(), MAX_NOTES, "told again after the failure, and once");
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! Is the chronicle what was written? Reads every line, the index beside it, and hears the witnesses; changes nothing.
+//! Is the chronicle what was written? Reads every line, compares it with the index and with other lines; changes nothing.
 //!
 //! It works in slices, so that a loop can serve others between them, and covers the chronicle
 //! as it was when it began. A bad line does not stop it: it goes on from what that line
 //! claims, so that one change is one finding, or few.
 
-mod mixed;
+mod id_hasher;
 pub mod prove;
 pub mod witness;
 #[cfg(test)]
@@ -25,14 +25,14 @@ use crate::chronicle::store::{Chronicle, Head};
 use crate::chronicle::time::Day;
 use crate::error::Result;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
-use witness::{Heard, Witness};
+use witness::{Testimony, Witness};
 
 /// How many rows of the index are read at once.
 const ROWS: u32 = 1024;
 
-/// How much is looked at beside the lines themselves, each with what is before it.
+/// What the lines are compared with, each with what is before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Beside {
+enum CrossChecks {
     Nothing,
     Index,
     Witnesses,
@@ -56,8 +56,8 @@ pub struct Verify {
     lines: u64,
     /// What is taken for right without being looked at.
     since: u64,
-    beside: Beside,
-    /// Whether a turn was under way before that, so that its witnesses cannot all be heard.
+    checks: CrossChecks,
+    /// Whether a turn was under way before that, so that not all its witnesses are read.
     halved: HashMap<TurnId, bool>,
     /// The heads that policyd has signed and that have not been met yet, the next one last.
     anchors: Vec<Anchor>,
@@ -85,8 +85,8 @@ impl Findings {
     }
 }
 
-fn heard<'a>(event: &'a BorrowedLine<'_>, redacted: bool) -> Heard<'a> {
-    Heard {
+fn heard<'a>(event: &'a BorrowedLine<'_>, redacted: bool) -> Testimony<'a> {
+    Testimony {
         seq: event.seq,
         kind: event.kind,
         emitter: event.emitter,
@@ -142,7 +142,7 @@ impl Verify {
             findings: Findings::default(),
             lines: 0,
             since,
-            beside: Beside::Witnesses,
+            checks: CrossChecks::Witnesses,
             halved: HashMap::new(),
             anchors,
             gone: HashSet::new(),
@@ -153,7 +153,7 @@ impl Verify {
     /// Leaves out whether the witnesses agree: only the lines, their chain and the index are looked at.
     #[must_use]
     pub fn without_witnesses(mut self) -> Self {
-        self.beside = Beside::Index;
+        self.checks = CrossChecks::Index;
         self
     }
 
@@ -161,7 +161,7 @@ impl Verify {
     /// follows from the one before it.
     #[must_use]
     pub fn lines_alone(mut self) -> Self {
-        self.beside = Beside::Nothing;
+        self.checks = CrossChecks::Nothing;
         self
     }
 
@@ -251,13 +251,13 @@ impl Verify {
         }
         self.lines += 1;
         let redacted = self.itself(event, computed, place);
-        if self.beside >= Beside::Index {
+        if self.checks >= CrossChecks::Index {
             self.beside_the_index(chronicle, event, place)?;
         }
         self.in_the_chain(event, place);
         self.beside_the_anchors(event);
         self.note_redaction(event);
-        if self.beside >= Beside::Witnesses && !self.was_under_way(chronicle, event)? {
+        if self.checks >= CrossChecks::Witnesses && !self.was_under_way(chronicle, event)? {
             let Self { findings, witness, .. } = self;
             witness.hear(&heard(event, redacted), &mut |finding| findings.add(finding));
         }
@@ -415,7 +415,7 @@ impl Verify {
     }
 
     fn finish(&mut self, chronicle: &Chronicle) -> Result<VerifyReport> {
-        if self.beside >= Beside::Index {
+        if self.checks >= CrossChecks::Index {
             self.index_before(chronicle, u64::MAX)?;
         }
         if self.last.seq < self.until.seq {

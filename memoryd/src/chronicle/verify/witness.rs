@@ -10,20 +10,20 @@ use metnos_proto::msg::common::ExecutorId;
 use metnos_proto::msg::memoryd::Finding;
 use metnos_proto::role::RoleName;
 
-use super::mixed::Mixed;
+use super::id_hasher::IdHasherKey;
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::payload::{
     self, OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen, call_of, digest_of,
 };
 
-/// What has been heard so far.
+/// What was read so far.
 #[derive(Debug, Default)]
 pub struct Witness {
-    turns: HashMap<TurnId, Turn, Mixed>,
+    turns: HashMap<TurnId, Turn, IdHasherKey>,
     /// The calls of the turns that are open.
-    calls_of: HashMap<TurnId, Vec<CallId>, Mixed>,
-    calls: HashMap<CallId, Call, Mixed>,
-    spent: HashSet<CallId, Mixed>,
+    calls_of: HashMap<TurnId, Vec<CallId>, IdHasherKey>,
+    calls: HashMap<CallId, Call, IdHasherKey>,
+    spent: HashSet<CallId, IdHasherKey>,
     /// Decisions whose payload was taken out by rite, and that no run has named yet.
     silent: HashMap<u64, TurnId>,
 }
@@ -50,12 +50,12 @@ struct Call {
 
 /// What the witnesses need of an event.
 #[derive(Debug, Clone, Copy)]
-pub struct Heard<'a> {
+pub struct Testimony<'a> {
     /// Its number.
     pub seq: u64,
     /// What happened.
     pub kind: EventType,
-    /// Who told it.
+    /// Which daemon reported it.
     pub emitter: RoleName,
     /// The turn.
     pub turn_id: Option<TurnId>,
@@ -67,7 +67,7 @@ pub struct Heard<'a> {
     pub redacted: bool,
 }
 
-impl<'a> From<&'a Event> for Heard<'a> {
+impl<'a> From<&'a Event> for Testimony<'a> {
     fn from(event: &'a Event) -> Self {
         Self {
             seq: event.seq,
@@ -82,20 +82,20 @@ impl<'a> From<&'a Event> for Heard<'a> {
 }
 
 /// Notes findings about one event.
-struct Noter<'a> {
+struct EventFindings<'a> {
     seq: u64,
     findings: &'a mut dyn FnMut(Finding),
 }
 
-impl Noter<'_> {
+impl EventFindings<'_> {
     fn note(&mut self, kind: &str, detail: String) {
         (self.findings)(Finding { seq: self.seq, kind: kind.to_owned(), detail });
     }
 }
 
-/// Which daemons may tell an event of that type; `None` when any may.
+/// Which daemons may report an event of that type; `None` when any may.
 #[must_use]
-pub const fn tellers(kind: EventType) -> Option<&'static [RoleName]> {
+pub const fn emitters_of(kind: EventType) -> Option<&'static [RoleName]> {
     match kind {
         EventType::OwnerMessage | EventType::AssistantMessage => Some(&[RoleName::Gatewayd]),
         EventType::PolicyDecision | EventType::Approval | EventType::Evolution | EventType::PayloadRedacted => {
@@ -125,10 +125,10 @@ pub const fn tellers(kind: EventType) -> Option<&'static [RoleName]> {
 
 impl Witness {
     /// Hears the next event.
-    pub fn hear(&mut self, event: &Heard<'_>, findings: &mut dyn FnMut(Finding)) {
-        let mut noter = Noter { seq: event.seq, findings };
-        if let Some(tellers) = tellers(event.kind)
-            && !tellers.contains(&event.emitter)
+    pub fn hear(&mut self, event: &Testimony<'_>, findings: &mut dyn FnMut(Finding)) {
+        let mut noter = EventFindings { seq: event.seq, findings };
+        if let Some(emitters_of) = emitters_of(event.kind)
+            && !emitters_of.contains(&event.emitter)
         {
             noter.note("emitter", format!("a {} told by {}", event.kind.name(), event.emitter));
         }
@@ -179,7 +179,7 @@ impl Witness {
 
     /// A payload that was taken out by rite: what the other witnesses need of it is in the line itself, as far as it is
     /// anywhere. Whether the rite was held is for the verification to say.
-    fn hear_of_redacted(&mut self, event: &Heard<'_>, noter: &mut Noter<'_>) {
+    fn hear_of_redacted(&mut self, event: &Testimony<'_>, noter: &mut EventFindings<'_>) {
         match (event.kind, event.turn_id) {
             (EventType::OwnerMessage, _) => self.words(event, noter),
             (EventType::TurnClose, _) => self.close(event),
@@ -192,7 +192,7 @@ impl Witness {
     }
 
     /// Whether a run names a decision whose payload was taken out, in its own turn: nothing more can be compared.
-    fn decided_silently(&mut self, event: &Heard<'_>, started: &RunStarted, call: CallId) -> bool {
+    fn decided_silently(&mut self, event: &Testimony<'_>, started: &RunStarted, call: CallId) -> bool {
         let silent = event.turn_id.filter(|turn| self.silent.get(&started.decision_seq) == Some(turn));
         let Some(turn) = silent else { return false };
         self.silent.remove(&started.decision_seq);
@@ -211,7 +211,7 @@ impl Witness {
         true
     }
 
-    fn words(&mut self, event: &Heard<'_>, noter: &mut Noter<'_>) {
+    fn words(&mut self, event: &Testimony<'_>, noter: &mut EventFindings<'_>) {
         let Some(turn) = event.turn_id else {
             return noter.note("words", "words that belong to no turn".to_owned());
         };
@@ -222,7 +222,7 @@ impl Witness {
         known.words = true;
     }
 
-    fn decided(&mut self, event: &Heard<'_>, decision: &PolicyDecision, noter: &mut Noter<'_>) {
+    fn decided(&mut self, event: &Testimony<'_>, decision: &PolicyDecision, noter: &mut EventFindings<'_>) {
         let Some(call) = call_of(&decision.call) else {
             return noter.note("payload", format!("`{}` is no call", decision.call));
         };
@@ -254,7 +254,7 @@ impl Witness {
     }
 
     /// A decision needs words before it: a person's, or the owner's direct call.
-    fn words_before(&mut self, event: &Heard<'_>, noter: &mut Noter<'_>) {
+    fn words_before(&mut self, event: &Testimony<'_>, noter: &mut EventFindings<'_>) {
         let Some(turn) = event.turn_id else {
             return noter.note("words_missing", "a decision that belongs to no turn".to_owned());
         };
@@ -268,7 +268,7 @@ impl Witness {
         }
     }
 
-    fn started(&mut self, event: &Heard<'_>, started: &RunStarted, noter: &mut Noter<'_>) {
+    fn started(&mut self, event: &Testimony<'_>, started: &RunStarted, noter: &mut EventFindings<'_>) {
         let Some(call) = call_of(&started.call) else {
             return noter.note("payload", format!("`{}` is no call", started.call));
         };
@@ -309,7 +309,7 @@ impl Witness {
         }
     }
 
-    fn ended(&mut self, event: &Heard<'_>, ended: &RunEnded, noter: &mut Noter<'_>) {
+    fn ended(&mut self, event: &Testimony<'_>, ended: &RunEnded, noter: &mut EventFindings<'_>) {
         let Some(call) = call_of(&ended.call) else {
             return noter.note("payload", format!("`{}` is no call", ended.call));
         };
@@ -335,7 +335,7 @@ impl Witness {
     }
 
     /// Forgets what can no longer change: after a turn is closed, a call that was refused or has ended is spent.
-    fn close(&mut self, event: &Heard<'_>) {
+    fn close(&mut self, event: &Testimony<'_>) {
         let Some(turn) = event.turn_id else { return };
         self.turns.entry(turn).or_default().closed = true;
         for call in self.calls_of.remove(&turn).unwrap_or_default() {

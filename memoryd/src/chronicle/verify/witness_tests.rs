@@ -5,7 +5,7 @@ use metnos_proto::ids::{Blake3, CallId, TraceId};
 use metnos_proto::msg::common::Trust;
 use metnos_proto::role::RoleName;
 
-use super::witness::{Heard, Witness};
+use super::witness::{Testimony, Witness};
 use crate::chronicle::event::{Draft, Event, EventType, GENESIS};
 use crate::chronicle::payload::{OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen};
 use crate::chronicle::testing::{MORNING, draft, turn};
@@ -109,7 +109,7 @@ fn heard(story: impl IntoIterator<Item = Draft>) -> Vec<String> {
     let mut kinds = Vec::new();
     for (at, draft) in story.into_iter().enumerate() {
         let event = Event::seal(draft, at as u64 + 1, GENESIS, MORNING);
-        witness.hear(&Heard::from(&event), &mut |finding| kinds.push(finding.kind));
+        witness.hear(&Testimony::from(&event), &mut |finding| kinds.push(finding.kind));
     }
     kinds
 }

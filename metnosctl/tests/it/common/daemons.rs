@@ -308,6 +308,9 @@ const FITNESS: &str = concat!(
     "\n"
 );
 
+/// A ledger in which nothing stands.
+const LEDGER: &str = "{\"active_days\":0,\"median\":0,\"low\":0,\"high\":0}\n";
+
 impl ctl_memoryd::ServeBlocking for Daemon {
     fn phase_of(
         &mut self,
@@ -349,9 +352,10 @@ impl ctl_memoryd::ServeBlocking for Daemon {
         self.heard(format!("look {ask:?}"));
         let found = match ask {
             Query::Lines(_) | Query::Search(_) => self.lines().tail,
-            Query::Mnests(_) => self.lines().mnests,
+            Query::Mnests(_) => self.lines().mnests.trim_matches(&['[', ']']).replace('\n', ""),
             Query::Fitness => FITNESS.to_owned(),
-            Query::Proof(_) | Query::Secrets(_) | Query::Proposals | Query::Snapshots | Query::Ledger => String::new(),
+            Query::Ledger => LEDGER.to_owned(),
+            Query::Proof(_) | Query::Secrets(_) | Query::Proposals | Query::Snapshots => String::new(),
         };
         Ok((QueryResult { lines: 1, next: 0 }, [sealed(&found)]))
     }
@@ -389,7 +393,9 @@ impl ctl_memoryd::ServeBlocking for Daemon {
         let found = match ask {
             Recollect::Search(_) => "[]",
             Recollect::Explain(_) => {
-                "{\"holds\":true,\"item\":{\"seq\":1},\"path\":[{\"seq\":1}],\"head\":1,\"causes\":[]}"
+                r#"{"holds":true,"item":{"seq":1,"ts":"","event_type":"owner_message","emitter":"gatewayd","payload_sha256":"","hash":""},
+                    "peer":"cli:uid:1000","trust":"owner","said":null,
+                    "path":[{"seq":1,"prev_hash":"","hash":"","holds":true}],"head":1,"causes":[]}"#
             }
             Recollect::Late(_) => "{\"summaries\":[],\"messages\":[],\"tasks\":[]}",
             Recollect::Traces => "{\"use_time\":1,\"modularity\":0.5,\"traces\":[]}",

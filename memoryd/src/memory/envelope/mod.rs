@@ -1,0 +1,142 @@
+//! The envelope: what a planner may read for one turn.
+
+mod catalogue;
+
+pub(super) use catalogue::Catalogue;
+
+use metnos_proto::envelope::{Candidate, Envelope, Recent};
+use metnos_proto::executor::guests;
+use metnos_proto::ids::{Blake3, SessionId, TurnId};
+use metnos_proto::msg::common::{Lang, RefusalCode, Trust};
+
+use super::journal::{Answer, refused};
+use super::medium_tier::MediumTier;
+use super::owner_files::{OwnerFiles, is_automatic};
+use super::recollection::{Recollection, context, recalled};
+use super::usage::Usage;
+use crate::chronicle::Chronicle;
+use crate::chronicle::event::EventType;
+use crate::chronicle::index::{IndexRow, TurnFacts};
+use crate::chronicle::payload;
+use crate::mnestome::weight::USE_DAY;
+use crate::tiers::envelope::{MAX_CANDIDATES, MAX_RECENT, Parts, build};
+
+/// What an envelope is made from.
+pub(super) struct Sources<'a> {
+    pub(super) chronicle: &'a Chronicle,
+    pub(super) usage: &'a Usage,
+    pub(super) files: &'a mut OwnerFiles,
+    pub(super) recollection: &'a mut Recollection,
+    pub(super) medium: &'a mut MediumTier,
+    pub(super) catalogue: &'a mut Catalogue,
+}
+
+impl Sources<'_> {
+    /// Puts the envelope of a turn together.
+    ///
+    /// # Errors
+    /// When the six files, the chronicle or the mnestome cannot be read.
+    pub(super) fn envelope(self, turn: TurnId, facts: &TurnFacts) -> Answer<Envelope> {
+        let identity = self.files.identity()?;
+        let now = self.chronicle.now_ms();
+        let today = self.files.today(now);
+        let said = facts.said.unwrap_or(0);
+        let words = match self.chronicle.index().row(said)? {
+            Some(row) => words_of(self.chronicle, &row)?,
+            None => String::new(),
+        };
+        let rows = self.chronicle.index().said_by(&facts.peer, said, MAX_RECENT)?;
+        let mut recent = rows
+            .iter()
+            .map(|row| Ok(Recent { seq: row.seq, text: words_of(self.chronicle, row)? }))
+            .collect::<Answer<Vec<_>>>()?;
+        // Words that were redacted are not shown.
+        recent.retain(|words| !words.text.is_empty());
+        let said: Vec<u64> = rows.iter().map(|row| row.seq).collect();
+        let hits = self.recollection.hits(self.chronicle, facts, &words, today);
+        let recalled = recalled(self.chronicle, &hits, &said);
+        let (earlier, done) = self.medium.earlier(self.chronicle, &facts.peer);
+        let context = context(self.chronicle, self.usage, facts, &hits)?;
+        let nonce = nonce();
+        // The same all day: what is drawn anew in each turn would make every prompt another one to a provider's cache.
+        let draw = drawn(&facts.peer, self.usage.mnestome.now() / USE_DAY);
+        // This only hides executors: nothing becomes callable because of it.
+        let hidden = self.usage.mnestome.out_of_sight(turn)?;
+        // An executor made for this instance may reveal what the household is about.
+        let owners = facts.trust == Trust::Owner || is_automatic(facts.channel);
+        let in_sight = |one: &Candidate| {
+            (owners || guests::is_shown(&one.name))
+                && !hidden.iter().any(|id| id.name == one.name && id.version == one.version)
+        };
+        let candidates =
+            self.catalogue.contracts(self.chronicle)?.ranked_of(&words, &context, MAX_CANDIDATES, draw, in_sight);
+        let mnests = self.usage.between(&candidates)?;
+        // Only the owner is shown what there is in the workspace; others see the lists that they may read.
+        let named = if facts.trust == Trust::Owner {
+            self.files.workspace().named(&words)
+        } else {
+            self.files.workspace().shared_lists(&words)
+        };
+        Ok(build(Parts {
+            nonce,
+            identity,
+            files: self.files.shown_in(facts),
+            principal: &facts.peer,
+            channel: facts.channel,
+            lang: if facts.lang == "it" { Lang::It } else { Lang::En },
+            recent,
+            recalled,
+            earlier,
+            done,
+            candidates,
+            mnests,
+            named,
+            home: self.files.home_for(facts.trust, now),
+        }))
+    }
+}
+
+/// The line that opens a planner's turn.
+pub(super) fn opening(envelope: &Envelope) -> payload::TurnOpen {
+    payload::TurnOpen {
+        candidates: envelope.candidates.iter().map(|one| one.name.clone()).collect(),
+        direct: false,
+        executor: String::new(),
+        identity: envelope.identity.clone(),
+        nonce: format!("{:016x}", envelope.nonce),
+        shown: shown(envelope),
+    }
+}
+
+fn words_of(chronicle: &Chronicle, row: &IndexRow) -> Answer<String> {
+    let event = chronicle.read(row)?;
+    debug_assert_eq!(event.kind, EventType::OwnerMessage);
+    if event.is_redacted() {
+        return Ok(String::new());
+    }
+    payload::OwnerMessage::decode(&event.payload)
+        .map(|words| words.text)
+        .map_err(|error| refused(RefusalCode::Internal, "envelope.words", error.to_string()))
+}
+
+/// The events whose words are in an envelope, ascending: later claims may cite only these.
+fn shown(envelope: &Envelope) -> Vec<u64> {
+    let recalled = envelope.recalled.iter().map(|words| words.seq);
+    let earlier = envelope.earlier.iter().flat_map(|summary| summary.cited.iter().copied());
+    let mut shown: Vec<u64> = envelope.recent.iter().map(|words| words.seq).chain(recalled).chain(earlier).collect();
+    shown.sort_unstable();
+    shown.dedup();
+    shown
+}
+
+/// Which of those that were beaten is offered in a conversation on a day of use.
+fn drawn(peer: &str, day: u64) -> u64 {
+    let Blake3([a, b, c, d, e, f, g, h, ..]) = Blake3::of(format!("{day} {peer}").as_bytes());
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// Random bits out of a fresh id.
+fn nonce() -> u64 {
+    let [.., a, b, c, d, e, f, g, h] = SessionId::new().to_bytes();
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}

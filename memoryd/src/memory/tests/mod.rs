@@ -1,0 +1,13 @@
+//! Memory as a whole, played by hand.
+
+mod anchors;
+mod answers;
+mod calls;
+mod chain_head;
+mod fitness;
+mod history;
+mod marks;
+mod owner;
+mod recollect;
+mod suspended;
+mod turns;
