@@ -22,6 +22,7 @@ pub mod log;
 pub mod masks;
 pub mod models;
 pub mod msg;
+mod names;
 pub mod parcel;
 pub mod phase;
 pub mod role;

@@ -19,6 +19,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
 use crate::bench::Measured;
+use crate::turns::turn::TurnEvent;
 
 /// A command, and the type of what it prints.
 pub struct Typed {
@@ -32,6 +33,10 @@ pub struct Typed {
 
 const fn document<T: JsonSchema>(name: &'static str) -> Typed {
     Typed { name, by_line: false, schema: subschema::<T> }
+}
+
+const fn lines<T: JsonSchema>(name: &'static str) -> Typed {
+    Typed { name, by_line: true, schema: subschema::<T> }
 }
 
 fn subschema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -64,6 +69,9 @@ pub const TYPED: &[Typed] = &[
     document::<crate::people::automation::HookAdded>("hook add"),
     document::<HookMade>("hook rotate"),
     document::<AutomationAdded>("timer add"),
+    lines::<TurnEvent<'static>>("ask"),
+    lines::<TurnEvent<'static>>("chat"),
+    lines::<TurnEvent<'static>>("timer fire"),
     document::<Unpaired>("hook remove"),
     document::<Unpaired>("timer remove"),
     document::<crate::turns::run::RunReport>("run"),

@@ -5,9 +5,12 @@
 mod commands;
 mod shape;
 
+use std::collections::BTreeMap;
+
 use clap::CommandFactory;
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::command_line::cli::Cli;
 use crate::error::{CtlError, Exit};
@@ -16,33 +19,66 @@ use crate::screen::escape;
 
 /// The dialect of what is published.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
-/// The name of the shape that every error has.
-const ERROR: &str = "Error";
 
 type Shapes = Map<String, Value>;
 
-/// All shapes: those of commands, and the names that they use.
-fn all() -> Result<(Shapes, Shapes), CtlError> {
+/// What every command prints.
+#[derive(Serialize)]
+struct All {
+    #[serde(rename = "$schema")]
+    dialect: &'static str,
+    /// By command.
+    commands: BTreeMap<String, Output>,
+    /// What a command prints that was not done.
+    error: Value,
+    /// The types that they name.
+    #[serde(rename = "$defs")]
+    names: Shapes,
+}
+
+/// What a command prints.
+#[derive(Serialize)]
+struct Output {
+    each: Each,
+    schema: Value,
+}
+
+/// What is one document.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Each {
+    /// All that is printed.
+    Document,
+    /// Each line.
+    Line,
+}
+
+impl From<bool> for Each {
+    fn from(by_line: bool) -> Self {
+        if by_line { Self::Line } else { Self::Document }
+    }
+}
+
+/// All schemas.
+fn all() -> Result<All, CtlError> {
     let broken = |why| CtlError::failed("the schemas of this release cannot be read", why, "install Metnos anew");
-    let (mut commands, mut names) = (Shapes::new(), Shapes::new());
+    let (mut commands, mut names) = (BTreeMap::new(), Shapes::new());
     for one in shape::definitions(include_str!("shapes.txt")).map_err(broken)? {
         if one.name.starts_with(|c: char| c.is_ascii_uppercase()) {
             names.insert(one.name, one.schema);
         } else {
-            let each = if one.by_line { "line" } else { "document" };
-            commands.insert(one.name, json!({ "each": each, "schema": one.schema }));
+            commands.insert(one.name, Output { each: one.by_line.into(), schema: one.schema });
         }
     }
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     for typed in commands::TYPED {
-        let each = if typed.by_line { "line" } else { "document" };
         let schema = (typed.schema)(&mut generator).to_value();
-        commands.insert(typed.name.to_owned(), json!({ "each": each, "schema": schema }));
+        commands.insert(typed.name.to_owned(), Output { each: typed.by_line.into(), schema });
     }
-    (commands::ERROR)(&mut generator);
+    let error = (commands::ERROR)(&mut generator).to_value();
     names.extend(generator.take_definitions(true));
-    commands.values_mut().chain(names.values_mut()).for_each(open);
-    Ok((commands, names))
+    commands.values_mut().map(|output| &mut output.schema).chain(names.values_mut()).for_each(open);
+    Ok(All { dialect: DIALECT, commands, error, names })
 }
 
 /// A document may get further keys in a later release: a client that checks must not refuse them.
@@ -64,14 +100,13 @@ fn open(schema: &mut Value) {
 /// # Errors
 /// When there is no such command, or the output is gone.
 pub fn schema(screen: &mut Screen, words: &[String]) -> Result<Exit, CtlError> {
-    let (commands, names) = all()?;
+    let all = all()?;
     if words.is_empty() {
-        let error = json!({ "$ref": format!("#/$defs/{ERROR}") });
-        screen.document(&json!({ "$schema": DIALECT, "commands": commands, "error": error, "$defs": names }))?;
+        screen.document(&all)?;
         return Ok(Exit::Done);
     }
     let name = words.join(" ");
-    let Some(command) = commands.get(&name) else {
+    let Some(Output { each, schema }) = all.commands.get(&name) else {
         return Err(CtlError::Usage {
             what: format!("no command `{}` prints JSON", escape::line(&name)),
             remedy: "`metnosctl schema` has all of them".to_owned(),
@@ -80,18 +115,18 @@ pub fn schema(screen: &mut Screen, words: &[String]) -> Result<Exit, CtlError> {
     let mut document = Map::new();
     document.insert("$schema".to_owned(), DIALECT.into());
     document.insert("title".to_owned(), format!("metnosctl --json {name}").into());
-    if command["each"] == "line" {
+    if *each == Each::Line {
         document.insert("description".to_owned(), "Each line of standard output is one such document.".into());
     }
-    document.extend(command["schema"].as_object().cloned().unwrap_or_default());
-    document.insert("$defs".to_owned(), Value::Object(used(&command["schema"], &names)));
+    document.extend(schema.as_object().cloned().unwrap_or_default());
+    document.insert("$defs".to_owned(), Value::Object(used([schema], &all.names)));
     screen.document(&Value::Object(document))?;
     Ok(Exit::Done)
 }
 
-/// The names that a schema uses, and those that these use.
-fn used(schema: &Value, names: &Shapes) -> Shapes {
-    let (mut found, mut waiting) = (Map::new(), vec![schema]);
+/// The names that schemas use, and those that these use.
+fn used<'a>(schemas: impl IntoIterator<Item = &'a Value>, names: &'a Shapes) -> Shapes {
+    let (mut found, mut waiting): (_, Vec<&Value>) = (Map::new(), schemas.into_iter().collect());
     while let Some(next) = waiting.pop() {
         match next {
             Value::Object(map) => {
@@ -137,19 +172,17 @@ mod tests {
 
     #[test]
     fn every_command_has_a_schema_and_every_schema_a_command() {
-        let (commands, names) = all().unwrap();
-        let described: BTreeSet<String> = commands.keys().cloned().collect();
+        let all = all().unwrap();
+        let described: BTreeSet<String> = all.commands.keys().cloned().collect();
         assert_eq!(leaves().into_iter().collect::<BTreeSet<_>>(), described, "left: commands; right: schemas");
         // Every name that is used is defined, and every one that is defined is used.
-        let whole = Value::Object(commands);
-        let mut found: BTreeSet<String> = used(&whole, &names).keys().cloned().collect();
-        found.extend(used(&names[ERROR], &names).keys().cloned());
-        found.insert(ERROR.to_owned());
-        assert_eq!(found, names.keys().cloned().collect::<BTreeSet<_>>());
-        let text = format!("{whole}{}", Value::Object(names.clone()));
+        let schemas = all.commands.values().map(|output| &output.schema).chain([&all.error]);
+        let found: BTreeSet<String> = used(schemas, &all.names).keys().cloned().collect();
+        assert_eq!(found, all.names.keys().cloned().collect::<BTreeSet<_>>());
+        let text = serde_json::to_string(&all).unwrap();
         for part in text.split("#/$defs/").skip(1) {
             let name = part.split('"').next().unwrap();
-            assert!(names.contains_key(name), "{name} is used and not defined");
+            assert!(all.names.contains_key(name), "{name} is used and not defined");
         }
     }
 }

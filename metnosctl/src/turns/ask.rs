@@ -1,14 +1,12 @@
 //! `ask`: one turn. Standard output gets the answer and nothing else.
 
-use serde_json::json;
-
 use crate::command_line::cli::Ask;
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::Screen;
 use crate::turns::input::stdin_text;
 use crate::turns::interrupt::Interrupt;
-use crate::turns::turn::{greeted, turn};
+use crate::turns::turn::{TurnEvent, greeted, turn};
 
 /// Says the words, and shows the answer as it comes.
 ///
@@ -38,7 +36,7 @@ pub fn streamed(
 ) -> Result<Exit, CtlError> {
     match act(screen) {
         Err(error) if screen.json() && !matches!(error, CtlError::Closed | CtlError::Output(_)) => {
-            screen.json_line(&json!({ "event": "error", "error": error.document() }))?;
+            screen.json_line(&TurnEvent::Error { error: error.document() })?;
             Ok(error.exit())
         }
         other => other,
@@ -81,6 +79,6 @@ mod tests {
         let exit = streamed(&mut paper, |_| Err(CtlError::supervisor("gone"))).unwrap();
         assert_eq!(exit, Exit::Unreachable);
         let event: serde_json::Value = serde_json::from_str(out.text().trim_end()).unwrap();
-        assert_eq!((&event["event"], &event["error"]["code"]), (&json!("error"), &json!("unreachable")));
+        assert_eq!((event["event"].as_str(), event["error"]["code"].as_str()), (Some("error"), Some("unreachable")));
     }
 }

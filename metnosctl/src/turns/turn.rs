@@ -13,12 +13,14 @@ use metnos_proto::msg::planner::{Call, CallState, Progress, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{CardSettled, CardWaits};
 use metnos_proto::payload::Sealed;
 use metnos_texts::{Key, say as lingua, tell};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::approvals::approval::without_keys;
 use crate::approvals::cards::{self, settled_line};
 use crate::daemons::connection::Connection;
-use crate::error::{CtlError, Exit};
+use crate::error::{CtlError, ErrorDocument, Exit};
 use crate::instance::Instance;
 use crate::screen::{Ink, Screen};
 use crate::turns::interrupt::Interrupt;
@@ -32,6 +34,104 @@ const LOOK_UP_MS: u64 = 200;
 /// The longest bar, in columns; a shorter one than the other is none.
 const MAX_BAR: usize = 40;
 const MIN_BAR: usize = 5;
+
+metnos_proto::names! {
+    /// Where a call stands, in an event.
+    pub enum CallStateName {
+        /// policyd is deciding, or it runs.
+        Started = "started",
+        /// It succeeded.
+        Succeeded = "succeeded",
+        /// It ran and did not succeed.
+        Unsuccessful = "unsuccessful",
+        /// policyd refused it.
+        Denied = "denied",
+        /// It waits for the answer to a card.
+        Waits = "waits",
+    }
+}
+
+impl CallStateName {
+    const fn of(state: &CallState) -> Self {
+        match state {
+            CallState::Started => Self::Started,
+            CallState::Succeeded => Self::Succeeded,
+            CallState::Unsuccessful => Self::Unsuccessful,
+            CallState::Denied => Self::Denied,
+            CallState::Waits => Self::Waits,
+        }
+    }
+}
+
+/// What happens in a turn, for a program: one event a line.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum TurnEvent<'a> {
+    /// It has begun.
+    Turn {
+        /// Its name.
+        turn: String,
+    },
+    /// A piece of the answer.
+    Text {
+        /// The piece.
+        text: &'a str,
+    },
+    /// A call changed its state.
+    Call {
+        /// Which call of the turn.
+        call: String,
+        /// The executor's name.
+        executor: &'a str,
+        /// Where it stands.
+        state: CallStateName,
+        /// For a person: why it was refused, what went wrong, or its arguments in short.
+        detail: &'a str,
+    },
+    /// How far a long call is.
+    Progress {
+        /// Which call of the turn.
+        call: String,
+        /// Steps done.
+        done: u64,
+        /// Steps in all; 0 when unknown.
+        total: u64,
+    },
+    /// A card waits for an answer.
+    Card {
+        /// Its name.
+        id: &'a str,
+        /// What an answer quotes.
+        digest: &'a str,
+        /// The card.
+        card: Value,
+    },
+    /// A card was answered.
+    CardSettled {
+        /// Its name.
+        id: &'a str,
+        /// How it stands now.
+        state: &'a str,
+        /// Who answered.
+        by: &'a str,
+        /// How many of its calls have run.
+        ran: u32,
+    },
+    /// The turn has ended.
+    Done {
+        /// Its name.
+        turn: String,
+        /// How.
+        end: &'static str,
+        /// Why, when it was not answered.
+        why: &'a str,
+    },
+    /// It was not done.
+    Error {
+        /// Why.
+        error: ErrorDocument,
+    },
+}
 
 /// The door's end, which has said in which language the person who sits here is spoken to.
 ///
@@ -112,7 +212,7 @@ fn say(screen: &mut Screen, door: &mut BlockingClient<CtlDoor>, words: &str) -> 
 
 fn told(screen: &mut Screen, turn: TurnId) -> Result<TurnId, CtlError> {
     if screen.json() {
-        screen.json_line(&json!({ "event": "turn", "turn": turn.to_string() }))?;
+        screen.json_line(&TurnEvent::Turn { turn: turn.to_string() })?;
     }
     Ok(turn)
 }
@@ -194,9 +294,8 @@ impl View<'_> {
 
     fn card(&mut self, card: CardWaits) -> Result<(), CtlError> {
         if self.screen.json() {
-            let shown: serde_json::Value = serde_json::from_str(&card.shown).unwrap_or_default();
-            let line = json!({ "event": "card", "id": card.id, "digest": card.digest, "card": without_keys(shown) });
-            self.screen.json_line(&line)?;
+            let shown = without_keys(serde_json::from_str(&card.shown).unwrap_or_default());
+            self.screen.json_line(&TurnEvent::Card { id: &card.id, digest: &card.digest, card: shown })?;
         }
         self.cards.retain(|before| before.id != card.id);
         self.cards.push(card);
@@ -211,8 +310,7 @@ impl View<'_> {
         }
         let CardSettled { id, state, by, ran, .. } = settled;
         if self.screen.json() {
-            let line = json!({ "event": "card_settled", "id": id, "state": state, "by": by, "ran": ran });
-            return self.screen.json_line(&line);
+            return self.screen.json_line(&TurnEvent::CardSettled { id, state, by, ran: *ran });
         }
         self.end_line()?;
         self.screen.aside(Ink::Dim, &settled_line(self.screen.lang(), id, state, by, *ran))
@@ -220,7 +318,7 @@ impl View<'_> {
 
     fn text(&mut self, text: &str) -> Result<(), CtlError> {
         if self.screen.json() {
-            return self.screen.json_line(&json!({ "event": "text", "text": text }));
+            return self.screen.json_line(&TurnEvent::Text { text });
         }
         if !text.is_empty() {
             self.open_line = !text.ends_with('\n');
@@ -229,12 +327,11 @@ impl View<'_> {
     }
 
     fn call(&mut self, call: &Call) -> Result<(), CtlError> {
-        let state = state_name(&call.state);
         if self.screen.json() {
-            return self.screen.json_line(&json!({
-                "event": "call", "call": call.call.to_string(), "executor": call.executor, "state": state,
-                "detail": call.detail,
-            }));
+            let Call { executor, state, detail, .. } = call;
+            let event =
+                TurnEvent::Call { call: call.call.to_string(), executor, state: CallStateName::of(state), detail };
+            return self.screen.json_line(&event);
         }
         if !self.screen.watched() {
             return Ok(());
@@ -257,8 +354,8 @@ impl View<'_> {
     fn progress(&mut self, progress: &Progress) -> Result<(), CtlError> {
         let Progress { call, done, total, .. } = progress;
         if self.screen.json() {
-            let line = json!({ "event": "progress", "call": call.to_string(), "done": done, "total": total });
-            return self.screen.json_line(&line);
+            let event = TurnEvent::Progress { call: call.to_string(), done: *done, total: *total };
+            return self.screen.json_line(&event);
         }
         let steps = tell(self.screen.lang(), Key::TermSteps, &[("count", (*done).into())]);
         let head = format!("{call} {}", crate::screen::escape::line(&self.doing));
@@ -281,10 +378,8 @@ impl View<'_> {
             }
         };
         if self.screen.json() {
-            let line = json!({
-                "event": "done", "turn": self.turn.to_string(), "end": done.end.name(), "why": done.why,
-            });
-            self.screen.json_line(&line)?;
+            let event = TurnEvent::Done { turn: self.turn.to_string(), end: done.end.name(), why: &done.why };
+            self.screen.json_line(&event)?;
             return Ok(if self.cards.is_empty() { exit } else { Exit::Waiting });
         }
         self.end_line()?;
@@ -300,16 +395,6 @@ impl View<'_> {
         };
         self.screen.aside(ink, &why)?;
         Ok(exit)
-    }
-}
-
-const fn state_name(state: &CallState) -> &'static str {
-    match state {
-        CallState::Started => "started",
-        CallState::Succeeded => "succeeded",
-        CallState::Unsuccessful => "unsuccessful",
-        CallState::Denied => "denied",
-        CallState::Waits => "waits",
     }
 }
 

@@ -41,26 +41,6 @@ macro_rules! document {
     };
 }
 
-/// Declares a type of names: an enum whose variants are each one word of a document, and `name`, which returns it.
-#[macro_export]
-macro_rules! names {
-    ($(#[$about:meta])* pub enum $Name:ident { $($(#[$each:meta])* $Variant:ident = $text:literal,)+ }) => {
-        $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
-        pub enum $Name {
-            $($(#[$each])* #[serde(rename = $text)] $Variant,)+
-        }
-
-        impl $Name {
-            /// The word in documents.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$Variant => $text,)+ }
-            }
-        }
-    };
-}
-
 /// Reads a field that may be null but must be present: `#[serde(deserialize_with = "nullable")]`. Without it serde takes a
 /// missing field for null.
 ///

@@ -1,51 +1,12 @@
 //! The closed vocabularies of a manifest: classes of effects and roles of arguments (design:
-//! policy §7). A name that is not listed here is an error wherever it stands.
+//! policy §7).
 
-use std::fmt;
-use std::str::FromStr;
+use crate::names;
 
-use serde::{Deserialize, Serialize};
-
-/// Declares an enumeration whose variants have fixed names.
-macro_rules! named {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[$vdoc])* #[serde(rename = $text)] $variant,)*
-        }
-
-        impl $name {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The name used in manifests.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.name())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = ();
-
-            fn from_str(text: &str) -> Result<Self, ()> {
-                Self::ALL.iter().copied().find(|one| one.name() == text).ok_or(())
-            }
-        }
-    };
-}
-
-named! {
+names! {
     /// What an executor does to the world.
     #[derive(Default)]
-    Class {
+    pub enum Class {
         /// Looks at what is here.
         Read = "read",
         /// Looks at what is on the net.
@@ -80,10 +41,10 @@ named! {
     }
 }
 
-named! {
+names! {
     /// What an argument is to the call.
     #[derive(Default)]
-    Role {
+    pub enum Role {
         /// Where something goes.
         Dest = "dest",
         /// What is passed on.
