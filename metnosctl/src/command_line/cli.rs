@@ -17,7 +17,7 @@ use crate::command_line::nouns::{
 const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
 4 waiting for an approval.";
 
-/// The owner's hand.
+/// The command line of the owner.
 #[derive(Debug, Parser)]
 #[command(
     name = "metnosctl",
@@ -46,114 +46,114 @@ pub struct Cli {
 pub enum Command {
     /// Start Metnos, creating the instance when there is none
     Up(Up),
-    /// The first interview: language, names, time zone, telos, models, channels; can be stopped and taken up again
+    /// Answer the first interview: language, names, time zone, telos, models, channels; stop and continue at any time
     Birth(crate::birth::Birth),
     /// Stop Metnos
     Down,
-    /// Everything at a glance: daemons, locks, edges, chronicle, executors, alarms
+    /// Show the state of daemons, locks, edges, chronicle, executors and alarms
     Status,
-    /// The daemons, one by one
+    /// List or restart single daemons
     #[command(subcommand)]
     Daemon(DaemonCommand),
     /// Check everything, and name the remedy of each problem
     Doctor,
-    /// Say something once, and print the answer
+    /// Send one message and print the answer
     Ask(Ask),
-    /// Talk: one line a turn, until Ctrl-D
+    /// Hold a conversation: one line a turn, until Ctrl-D
     Chat,
     /// Call one executor through the whole path, without the planner
     Run(Run),
-    /// The pool of executors
+    /// Manage executors
     #[command(subcommand)]
     Executor(ExecutorCommand),
-    /// The sandbox that executors run in
+    /// Test the sandbox that executors run in
     #[command(subcommand)]
     Sandbox(SandboxCommand),
     /// Stop every executor that runs, and allow nothing new until `resume`, also after restarts
     Panic,
-    /// Let calls happen again after `panic`
+    /// Allow calls again after `panic`
     Resume,
-    /// The chronicle
+    /// Read, search, verify and export the chronicle
     #[command(subcommand)]
     Audit(AuditCommand),
-    /// What became of a turn, and what a model was asked in it
+    /// Show a turn: its events, and what a model was asked in it
     #[command(subcommand)]
     Turn(TurnCommand),
-    /// What followed on what, and worked
+    /// Show mnests: which executor's output became another's input, and worked
     #[command(subcommand)]
     Mnest(MnestCommand),
-    /// What waits for the owner's word
+    /// List approval cards, and answer them
     #[command(subcommand, alias = "approvals")]
     Approval(ApprovalCommand),
-    /// What the owner has said for longer than once
+    /// List and revoke stored grants
     #[command(subcommand, alias = "grants")]
     Grant(GrantCommand),
-    /// One-time codes, with which cards are answered from elsewhere
+    /// Set up one-time codes, with which cards are answered over a channel
     #[command(subcommand)]
     Totp(TotpCommand),
-    /// Take back what a turn has done, or the last thing that can be
+    /// Undo what a turn has done, or the last act that can be undone
     Undo(UndoTurn),
-    /// What may happen, and why
+    /// Explain and replay decisions of policy
     #[command(subcommand)]
     Policy(PolicyCommand),
-    /// What Metnos would do of its own accord, and how that was weighed
+    /// List Metnos' own proposals, how each was weighed, and answer them
     #[command(subcommand)]
     Vaglio(VaglioCommand),
-    /// What only the owner does, at the machine
+    /// Confirm the Laws: only the owner, at this machine
     #[command(subcommand)]
     Rite(RiteCommand),
-    /// Who may speak to this instance
+    /// Manage who may speak to this instance
     #[command(subcommand)]
     Pairing(PairingCommand),
-    /// How far each principal goes without asking
+    /// Show and set what each principal may do without asking
     #[command(subcommand)]
     Autonomy(AutonomyCommand),
-    /// What executors are given in confidence
+    /// Manage the vault: secrets, and which executors receive them
     #[command(subcommand, alias = "vault")]
     Secret(SecretCommand),
-    /// Language models: which there are, which serves what, and their keys
+    /// Manage language models: servers, roles, prices and keys
     #[command(subcommand)]
     Models(ModelsCommand),
-    /// The bot of Telegram: its token, and how it does
+    /// Set the token of the Telegram bot, and show its state
     #[command(subcommand)]
     Telegram(TelegramCommand),
-    /// What others' programs set off, over HTTP
+    /// Manage webhooks: what other programs trigger over HTTP
     #[command(subcommand)]
     Hook(HookCommand),
-    /// What the clock of this machine sets off
+    /// Manage timers: what the clock of this machine triggers
     #[command(subcommand)]
     Timer(TimerCommand),
-    /// What may be used up, and what was
+    /// Show budgets and what was used, and set other limits
     #[command(subcommand)]
     Budget(BudgetCommand),
-    /// What was said, found by a question; and why
+    /// Search what was said, and explain why an item was found
     #[command(subcommand)]
     Memory(MemoryCommand),
-    /// Executors that work together: the communities of the mnestome
+    /// Show traces: communities of executors that work together
     #[command(subcommand)]
     Trace(TraceCommand),
     /// Measure recall and ranking on a file of dialogues, in a memory of its own
     #[command(subcommand)]
     Bench(BenchCommand),
-    /// What was spent, on what, and where it leads
+    /// Show what was spent, on what, and what a month will cost
     Spend,
     /// Copy the whole instance into a folder, while it runs
     Backup {
-        /// Which, not there yet [default: metnos-backup-SECONDS here]
+        /// The folder, which must not exist yet [default: metnos-backup-SECONDS here]
         folder: Option<PathBuf>,
     },
-    /// Make an instance from a backup, where there is none
+    /// Create an instance from a backup, where none exists
     Restore {
         /// The backup's folder
         folder: PathBuf,
     },
-    /// Stop the clock of use: nothing ages and nothing is proposed; the mnestome is kept as it is
+    /// Pause the clock of use: nothing ages, nothing is proposed, and the mnestome stays as it is
     Freeze {
         /// Why
         #[arg(long)]
         why: String,
     },
-    /// Let the clock of use run again, as if no time had passed
+    /// Resume the clock of use, as if no time had passed
     Defrost {
         /// Why
         #[arg(long)]
@@ -161,7 +161,7 @@ pub enum Command {
     },
     /// Print the completion script of a shell
     Completions(Completions),
-    /// What a command prints with --json, as JSON Schema
+    /// Print the JSON Schema of what a command prints with --json
     Schema {
         /// The command, such as `daemon list` [default: all of them]
         command: Vec<String>,
@@ -189,9 +189,9 @@ pub struct Up {
 /// See [`Command::Daemon`].
 #[derive(Debug, Subcommand)]
 pub enum DaemonCommand {
-    /// One row a daemon
+    /// List the daemons
     List,
-    /// Stop a daemon, and start it anew
+    /// Restart a daemon
     Restart {
         /// Which
         #[arg(value_parser = daemon_names())]
@@ -233,54 +233,54 @@ pub struct Run {
 /// See [`Command::Executor`].
 #[derive(Debug, Subcommand)]
 pub enum ExecutorCommand {
-    /// One row an executor
+    /// List the executors
     List,
-    /// Everything that is known of one executor
+    /// Show one executor
     Show {
         /// Its name
         name: String,
     },
-    /// The sandbox an executor gets, in words
+    /// Explain the sandbox of an executor
     Profile {
         /// Its name
         name: String,
     },
-    /// What is different in its sandbox since it was locked
+    /// Show what has changed in an executor's sandbox since it was locked
     Diff {
         /// Its name
         name: String,
     },
-    /// Switch an executor off: its calls are ended, and none is allowed until it is enabled
+    /// Disable an executor: its calls are ended, and none is allowed until it is enabled
     Disable {
         /// Its name
         name: String,
     },
-    /// Switch an executor on again
+    /// Enable an executor again
     Enable {
         /// Its name
         name: String,
     },
-    /// Let an executor back that is in quarantine, when all is again as it was signed
+    /// Lift the quarantine of an executor whose files are again as they were signed
     Lift {
         /// Its name
         name: String,
-        /// The digest that was shown without it: yes to exactly that
+        /// The digest that the command shows without this option: confirms exactly that
         #[arg(long, value_name = "DIGEST")]
         confirm: Option<String>,
     },
-    /// Let an executor back whose sandbox has changed, as after an upgrade: it is tested in it and signed anew
+    /// Sign an executor anew whose sandbox has changed, as after an upgrade, once its tests pass in it
     #[command(group(clap::ArgGroup::new("whom").required(true).args(["name", "all"])))]
     Relock {
         /// Its name
         name: Option<String>,
-        /// All whose sandbox has changed
+        /// All executors whose sandbox has changed
         #[arg(long)]
         all: bool,
-        /// The digest that was shown without it: yes to exactly that
+        /// The digest that the command shows without this option: confirms exactly that
         #[arg(long, value_name = "DIGEST")]
         confirm: Option<String>,
     },
-    /// Put an executor away: it is neither offered nor callable until it is restored, and nothing of it is deleted
+    /// Archive an executor: it is neither offered nor callable until it is restored, and nothing is deleted
     Archive {
         /// Its name
         name: String,
@@ -288,7 +288,7 @@ pub enum ExecutorCommand {
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Bring an executor back out of the archive, once it was verified
+    /// Restore an executor from the archive, once it is verified
     Restore {
         /// Its name
         name: String,
@@ -296,38 +296,38 @@ pub enum ExecutorCommand {
         #[arg(long)]
         reason: String,
     },
-    /// Revoke the signature of an executor, for ever: nothing lets this version be called again
+    /// Revoke the signature of an executor for ever: this version can never be called again
     Revoke {
         /// Its name
         name: String,
         /// Why
         #[arg(long)]
         reason: String,
-        /// The digest that was shown without it: yes to exactly that
+        /// The digest that the command shows without this option: confirms exactly that
         #[arg(long, value_name = "DIGEST")]
         confirm: Option<String>,
     },
-    /// Write an executor into a file, for another instance: its files, where it comes from, and this instance's signature
+    /// Export an executor for another instance: its files, its origin and this instance's signature
     Export {
         /// Its name
         name: String,
-        /// Which file, not there yet
+        /// The file, which must not exist yet
         file: PathBuf,
     },
-    /// Put an executor of another instance into the pool: nothing of it may be called before it was signed here
+    /// Import an executor of another instance: it cannot be called before it is signed here
     Import {
-        /// What `export` has written
+        /// The file that `export` has written
         file: PathBuf,
     },
-    /// Look at what nobody has signed, tested in the tightest sandbox; and sign exactly that
+    /// Test an unsigned executor in the tightest sandbox, show it, and sign it with --confirm
     Sign {
         /// Its name
         name: String,
-        /// The digest that was shown without it: yes to exactly that
+        /// The digest that the command shows without this option: confirms exactly that
         #[arg(long, value_name = "DIGEST")]
         confirm: Option<String>,
     },
-    /// Compare files, signature and profile with what was signed
+    /// Verify files, signature and profile of executors
     Verify {
         /// Its name; without it, all
         name: Option<String>,
@@ -337,7 +337,7 @@ pub enum ExecutorCommand {
 /// See [`Command::Sandbox`].
 #[derive(Debug, Subcommand)]
 pub enum SandboxCommand {
-    /// Have hostile code tried against the sandbox of this machine, and say what was stopped
+    /// Try hostile code against the sandbox of this machine, and report what was stopped
     Selftest {
         /// Only these families of attacks [default: all]
         #[arg(long, value_name = "NAME")]
@@ -348,26 +348,26 @@ pub enum SandboxCommand {
 /// See [`Command::Audit`].
 #[derive(Debug, Subcommand)]
 pub enum AuditCommand {
-    /// The last lines
+    /// Show the last events
     Tail {
         /// How many
         #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_TAIL)))]
         lines: u32,
     },
-    /// Lines that meet everything that is asked for, newest first
+    /// Search events by all given conditions, newest first
     Search(Search),
-    /// One line, whole
+    /// Show one event, whole
     Show {
         /// Its number
         seq: u64,
     },
-    /// Check the chain, that policyd's signed heads are met, and that the witnesses agree
+    /// Verify the hash chain, policyd's signed heads and the agreement of the daemons
     Verify {
-        /// Only what follows this line, which is taken for right
+        /// Only what follows this line, which is trusted
         #[arg(long, value_name = "SEQ", default_value_t = 0)]
         since: u64,
     },
-    /// Write the lines out as they stand in the files, and check chain and signed heads on the way
+    /// Export the lines byte for byte, and verify chain and signed heads on the way
     Export {
         /// The first line
         #[arg(long, value_name = "SEQ", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
@@ -375,12 +375,12 @@ pub enum AuditCommand {
         /// The last line [default: the last there is]
         #[arg(long, value_name = "SEQ")]
         to: Option<u64>,
-        /// Into which file, which must not be there yet [default: standard output]
+        /// The file, which must not exist yet [default: standard output]
         file: Option<PathBuf>,
     },
-    /// The heads that policyd has signed, each checked
+    /// List the heads that policyd has signed, each verified
     Anchors,
-    /// A proof that one line belongs to a head that policyd has signed; it can be checked without Metnos' help
+    /// Prove that a line belongs to a head that policyd has signed; anyone can check the proof without Metnos
     Prove {
         /// The line's number
         #[arg(required_unless_present = "check")]
@@ -389,9 +389,9 @@ pub enum AuditCommand {
         #[arg(long, value_name = "FILE", conflicts_with = "seq")]
         check: Option<PathBuf>,
     },
-    /// Look for what has the form of a secret and slipped in
+    /// Scan the chronicle for anything that looks like a secret
     Scan,
-    /// A rite: take what a line holds out of the chronicle for good; that it was done stays on record
+    /// Redact the payload of a line for good; the redaction itself stays on record
     Redact {
         /// The line's number
         seq: u64,
@@ -412,7 +412,7 @@ pub struct Search {
     /// Only this type of event
     #[arg(long = "type", value_name = "TYPE", default_value = "", hide_default_value = true)]
     pub event_type: String,
-    /// Only what this daemon told
+    /// Only events of this daemon
     #[arg(long, value_name = "DAEMON", default_value = "", hide_default_value = true)]
     pub by: String,
     /// Only of this principal
@@ -435,9 +435,9 @@ pub struct Search {
 /// See [`Command::Mnest`].
 #[derive(Debug, Subcommand)]
 pub enum MnestCommand {
-    /// One row a mnest
+    /// List the mnests
     List,
-    /// The heaviest
+    /// List the heaviest mnests
     Top {
         /// How many
         #[arg(short = 'n', long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_TAIL)))]
@@ -446,12 +446,12 @@ pub enum MnestCommand {
         #[arg(long, value_name = "EXECUTOR", default_value = "", hide_default_value = true)]
         from: String,
     },
-    /// Everything that is known of one mnest
+    /// Show one mnest
     Show {
         /// Its id, or the end of it
         id: String,
     },
-    /// Give a mnest a word of your own
+    /// Tag a mnest with a word of your own
     Tag {
         /// Its id, or the end of it
         id: String,
@@ -461,7 +461,7 @@ pub enum MnestCommand {
         #[arg(long)]
         remove: bool,
     },
-    /// A picture of what followed on what
+    /// Draw the graph of mnests
     Graph {
         /// As SVG
         #[arg(long, conflicts_with = "dot")]
@@ -470,7 +470,7 @@ pub enum MnestCommand {
         #[arg(long)]
         dot: bool,
     },
-    /// What the ager proposes
+    /// List what the ager proposes
     Proposals,
     /// Decline a proposal: it does not come again
     Decline {
@@ -480,7 +480,7 @@ pub enum MnestCommand {
         #[arg(long)]
         why: String,
     },
-    /// Take a mnest out of use, and keep it
+    /// Archive a mnest: it is kept, but not used
     Archive {
         /// Its id, or the end of it
         id: String,
@@ -488,7 +488,7 @@ pub enum MnestCommand {
         #[arg(long)]
         why: String,
     },
-    /// Take a mnest back into use
+    /// Restore an archived mnest
     Restore {
         /// Its id, or the end of it
         id: String,
@@ -496,9 +496,9 @@ pub enum MnestCommand {
         #[arg(long)]
         why: String,
     },
-    /// What was kept of the mnestome
+    /// List the snapshots of the mnestome
     Snapshots,
-    /// Keep the mnestome as it is now
+    /// Take a snapshot of the mnestome
     Snapshot {
         /// Under which name: small letters, digits, hyphens
         #[arg(default_value = "", hide_default_value = true)]
@@ -507,7 +507,7 @@ pub enum MnestCommand {
         #[arg(long)]
         why: String,
     },
-    /// Return to a snapshot; what is now is kept first, so that this can be taken back
+    /// Roll back to a snapshot; a snapshot of the present state is taken first
     Rollback {
         /// The snapshot's name
         name: String,
@@ -520,14 +520,14 @@ pub enum MnestCommand {
 /// See [`Command::Approval`].
 #[derive(Debug, Subcommand)]
 pub enum ApprovalCommand {
-    /// The cards that wait, and those that were answered lately
+    /// List the cards that wait, and those answered lately
     List,
-    /// Everything that a card is about
+    /// Show one card, whole
     Show {
         /// Its name
         id: String,
     },
-    /// Say yes: exactly what is on the card is done, once
+    /// Approve a card: exactly what is on it is done, once
     Approve {
         /// The card's name
         id: String,
@@ -536,21 +536,21 @@ pub enum ApprovalCommand {
         #[arg(long)]
         digest: Option<String>,
 
-        /// And the like of it as long as that turn lasts
+        /// Also approve similar calls until the turn ends
         #[arg(long, conflicts_with = "always")]
         turn: bool,
 
-        /// And the like of it for so many days [default when given without a number: 30]
+        /// Also approve similar calls for so many days [default when given without a number: 30]
         #[arg(long, value_name = "DAYS", num_args = 0..=1, default_missing_value = "30",
               value_parser = clap::value_parser!(u16).range(1..=365))]
         always: Option<u16>,
     },
-    /// Say no
+    /// Deny a card
     Deny {
         /// The card's name
         id: String,
 
-        /// And do not ask for the like of it again
+        /// Never ask for similar calls again
         #[arg(long)]
         never: bool,
     },
@@ -559,9 +559,9 @@ pub enum ApprovalCommand {
 /// See [`Command::Grant`].
 #[derive(Debug, Subcommand)]
 pub enum GrantCommand {
-    /// Every stored yes and never
+    /// List every stored grant
     List,
-    /// Take one back
+    /// Revoke a stored grant
     Revoke {
         /// Its name, as `grant list` has it
         id: String,
@@ -571,30 +571,30 @@ pub enum GrantCommand {
 /// See [`Command::Totp`].
 #[derive(Debug, Subcommand)]
 pub enum TotpCommand {
-    /// Make a new secret, and show it once; it counts after `totp confirm`
+    /// Create a new secret and show it once; it takes effect after `totp confirm`
     Enrol,
-    /// Show that you have it: reads a code from standard input
+    /// Confirm the secret with a code from standard input
     Confirm,
-    /// No code counts any more
+    /// Remove the secret: no code is accepted any more
     Remove,
 }
 
 /// See [`Command::Turn`].
 #[derive(Debug, Subcommand)]
 pub enum TurnCommand {
-    /// Its lines of the chronicle
+    /// Show the events of a turn
     Show {
         /// The turn, or the end of its name
         turn: String,
-        /// Instead of them the very bytes that were sent to a model, thought by thought
+        /// Show instead the exact bytes that were sent to a model, thought by thought
         #[arg(long)]
         prompt: bool,
     },
-    /// Say whether it was of use: what was called in it is judged by that
+    /// Rate a turn: the executors that were called in it are judged by that
     Feedback {
         /// The turn, or the end of its name
         turn: String,
-        /// What you say; said again, the last word counts
+        /// Your rating; the last one counts
         word: Feedback,
     },
 }
@@ -602,9 +602,9 @@ pub enum TurnCommand {
 /// See [`TurnCommand::Feedback`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Feedback {
-    /// It was of use
+    /// It was useful
     Good,
-    /// It was not; that counts double
+    /// It was not useful; that counts double
     Bad,
 }
 
@@ -623,14 +623,14 @@ pub struct UndoTurn {
 /// See [`UndoTurn::command`].
 #[derive(Debug, Subcommand)]
 pub enum UndoCommand {
-    /// What can be taken back, and what was
+    /// List the acts that can be undone, and those that were
     List,
 }
 
 /// See [`Command::Policy`].
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
-    /// Say what would become of a call, and explain every step; nothing runs
+    /// Explain step by step what would become of a call; nothing runs
     Check(CheckCall),
     /// Replay recorded traces from standard input, one verdict a line; no instance is touched
     Replay(ReplayTrace),
@@ -693,7 +693,7 @@ pub enum ReplayConfirm {
 /// See [`Command::Memory`].
 #[derive(Debug, Subcommand)]
 pub enum MemoryCommand {
-    /// Turns that answer a question, best first
+    /// Find the turns that answer a question, best first
     Search {
         /// The question, joined by blanks
         #[arg(required = true, value_name = "WORDS")]
@@ -705,7 +705,7 @@ pub enum MemoryCommand {
         #[arg(short = 'n', long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RECALLED)))]
         limit: u32,
     },
-    /// What was said of late, what was done, and what is left of older talk
+    /// Show recent words, recent tasks and summaries of older talk
     Late {
         /// Whose, as CHANNEL:SENDER [default: that of this user at this terminal]
         #[arg(long, value_name = "PEER")]
@@ -714,7 +714,7 @@ pub enum MemoryCommand {
         #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RECALLED)))]
         limit: u32,
     },
-    /// Why an item is there: its words, what caused it, and where it stands in the chain
+    /// Explain an item: its words, its cause, and its place in the chain
     Explain {
         /// The number of its line, as `memory search` shows it
         line: u64,
@@ -724,9 +724,9 @@ pub enum MemoryCommand {
 /// See [`Command::Trace`].
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
-    /// One row a trace, the largest first
+    /// List the traces, the largest first
     List,
-    /// One trace and its executors
+    /// Show one trace and its executors
     Show {
         /// Its id, or the end of it
         id: String,
@@ -736,21 +736,21 @@ pub enum TraceCommand {
 /// See [`Command::Bench`].
 #[derive(Debug, Subcommand)]
 pub enum BenchCommand {
-    /// How often a question finds its evidence
+    /// Measure how often a question finds its evidence
     #[command(after_help = "Each line of FILE is a conversation: {\"conversation\",\"turns\":[{\"id\",\"session\",\
 \"time\",\"speaker\",\"text\"}],\"questions\":[{\"q\",\"category\",\"evidence\":[\"id\"]}]}")]
     Recall {
         /// The conversations and questions, JSON lines
         file: PathBuf,
     },
-    /// How often the executor that comes next stands among the first, without and with the mnestome
+    /// Measure how often the next executor is ranked among the first, without and with the mnestome
     #[command(after_help = "Each line of FILE is a message of a dialogue, in order: {\"dialogue\",\"message\",\
 \"calls\":[\"name\"],\"tools\":[{\"name\",\"description\"}]}")]
     Next {
         /// The dialogues, JSON lines
         file: PathBuf,
     },
-    /// How well the reflex understands a file of utterances, without a model and without a daemon
+    /// Measure how well the reflex understands a file of utterances, without a model or a daemon
     #[command(
         after_help = "Each line of FILE is an utterance: {\"text\",\"lang\":\"en\",\"executor\":\"name\",\"args\":{}}; \
 executor is null or absent where nothing is to be called. A call that another call feeds is named in args: \
@@ -763,7 +763,7 @@ executor is null or absent where nothing is to be called. A call that another ca
         #[arg(long, value_name = "DIR")]
         catalog: Option<PathBuf>,
     },
-    /// How often the executors that a request needs stand among the first that a planner is shown
+    /// Measure how often the needed executors are among the first that a planner is shown
     #[command(
         after_help = "Each line of FILE is a request: {\"query\",\"tools\":[{\"name\",\"description\",\"examples\",\
 \"schema\"}],\"relevant\":[\"name\"]}. In the place of tools may stand \"catalog\":\"id\", when an earlier line has given \

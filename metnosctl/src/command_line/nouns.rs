@@ -5,26 +5,26 @@ use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use metnos_proto::msg::common::{Channel, Lang, Level, Standing};
 
-/// What Metnos would do of its own accord, and how that was weighed
+/// List Metnos' own proposals, how each was weighed, and answer them
 #[derive(Debug, Subcommand)]
 pub enum VaglioCommand {
-    /// The proposals that wait for an answer
+    /// List the proposals that wait for an answer
     Digest,
-    /// What was not asked: blocked by a Law, or too little worth the bother
+    /// List proposals that were not put to you: blocked by a Law, or not worth the interruption
     Unasked,
-    /// The ends as they count now, after what answers have taught
+    /// Show the ends of your telos with their present weights
     Telos,
-    /// Everything about one proposal: what it is, how it was weighed, what became of it
+    /// Explain one proposal: what it is, how it was weighed, what became of it
     Explain {
         /// Its name
         id: String,
     },
-    /// Say yes to a proposal
+    /// Accept a proposal
     Accept {
         /// Its name
         id: String,
     },
-    /// Say no to a proposal
+    /// Decline a proposal
     Refuse {
         /// Its name
         id: String,
@@ -34,11 +34,11 @@ pub enum VaglioCommand {
 /// The language models
 #[derive(Debug, Subcommand)]
 pub enum ModelsCommand {
-    /// What is configured: servers, keys, roles, prices
+    /// List the configured servers, keys, roles and prices
     List,
     /// Ask every server which models it has
     Scan,
-    /// Give a role another model, after it has answered; mind is started anew
+    /// Set the model of a role, after it has answered a test; restarts mind
     Set {
         /// Which role
         #[arg(value_parser = model_roles())]
@@ -47,12 +47,12 @@ pub enum ModelsCommand {
         #[arg(required = true, value_name = "SUBSTRATE/MODEL")]
         models: Vec<String>,
     },
-    /// Ask models for a word, to see whether they can be called
+    /// Test whether models can be called
     Test {
         /// A role or a SUBSTRATE/MODEL [default: every role that has a model]
         which: Option<String>,
     },
-    /// Give mind the key of a server, typed or from standard input; an empty one takes it away
+    /// Set the key of a server, typed or from standard input; an empty key removes it
     Key {
         /// The server's name in metnos.toml
         substrate: String,
@@ -62,9 +62,9 @@ pub enum ModelsCommand {
 /// The bot of Telegram
 #[derive(Debug, Subcommand)]
 pub enum TelegramCommand {
-    /// Give the door the token of a bot, typed or from standard input; an empty one takes it away. The door is started anew
+    /// Set the bot's token, typed or from standard input; an empty token removes it. Restarts the door
     Token,
-    /// How the bot does
+    /// Show the state of the bot
     Status,
 }
 
@@ -72,10 +72,10 @@ fn model_roles() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(metnos_proto::models::ROLES)
 }
 
-/// What only the owner does, at the machine
+/// Confirm the Laws: only the owner, at this machine
 #[derive(Debug, Subcommand)]
 pub enum RiteCommand {
-    /// Look at the Laws in force and in SOUL.md; with --confirm, the file is in force from now on
+    /// Show the Laws in force and those in SOUL.md; with --confirm, put the file in force
     Constitution {
         /// The digest of the file as it was shown
         #[arg(long, value_name = "DIGEST")]
@@ -86,9 +86,9 @@ pub enum RiteCommand {
 /// What others' programs set off
 #[derive(Debug, Subcommand)]
 pub enum HookCommand {
-    /// Which there are, and what each does
+    /// List them, with what each does
     List,
-    /// Set one up, with what is to be done when it fires; its secret is shown once
+    /// Add one, with what is to be done when it fires; its secret is shown once
     Add {
         /// Its name: small letters, digits and hyphens
         name: String,
@@ -96,12 +96,12 @@ pub enum HookCommand {
         #[arg(required = true)]
         words: Vec<String>,
     },
-    /// Give it another secret, which is shown once; the one before opens nothing any more
+    /// Replace its secret; the new one is shown once, the old one no longer works
     Rotate {
         /// Which
         name: String,
     },
-    /// It fires no more
+    /// Remove it
     Remove {
         /// Which
         name: String,
@@ -111,9 +111,9 @@ pub enum HookCommand {
 /// What the clock of the machine sets off
 #[derive(Debug, Subcommand)]
 pub enum TimerCommand {
-    /// Which there are, and what each does
+    /// List them, with what each does
     List,
-    /// Set one up, with what is to be done when it fires
+    /// Add one, with what is to be done when it fires
     Add {
         /// Its name: small letters, digits and hyphens
         name: String,
@@ -121,24 +121,24 @@ pub enum TimerCommand {
         #[arg(required = true)]
         words: Vec<String>,
     },
-    /// It is time: do what was set up, and show what comes of it
+    /// Fire it now: do what was set up, and show the result
     Fire {
         /// Which
         name: String,
     },
-    /// It fires no more
+    /// Remove it
     Remove {
         /// Which
         name: String,
     },
 }
 
-/// Who may speak to this instance
+/// Manage who may speak to this instance
 #[derive(Debug, Subcommand)]
 pub enum PairingCommand {
-    /// Who is known, who waits, and which invitations are open
+    /// List known principals, waiting strangers and open invitations
     List,
-    /// A stranger has shown you his code: he is known from now on
+    /// Approve a stranger by the code that he has shown you
     Approve {
         /// The channel on which he wrote
         #[arg(value_parser = channels())]
@@ -149,7 +149,7 @@ pub enum PairingCommand {
         #[arg(long = "as", value_name = "ROLE", default_value = "guest", value_parser = standings())]
         standing: Standing,
     },
-    /// Make a code that somebody becomes known by, once, within ten minutes
+    /// Create an invitation code, good once and for ten minutes
     Invite {
         /// The channel on which it counts
         #[arg(value_parser = channels())]
@@ -158,7 +158,7 @@ pub enum PairingCommand {
         #[arg(long = "as", value_name = "ROLE", default_value = "guest", value_parser = standings())]
         standing: Standing,
     },
-    /// Have somebody spoken to in a language, whatever his channel says
+    /// Set the language in which a principal is answered
     Language {
         /// Who, as `channel:sender`, or `owner` for the owner at the terminal
         principal: String,
@@ -166,41 +166,41 @@ pub enum PairingCommand {
         #[arg(value_parser = languages())]
         lang: Lang,
     },
-    /// Make somebody a stranger again, at once
+    /// Revoke a principal: he is a stranger again at once
     Revoke {
         /// Who, as `channel:sender`
         principal: String,
     },
 }
 
-/// What executors are given in confidence
+/// Manage the vault: secrets, and which executors receive them
 #[derive(Debug, Subcommand)]
 pub enum SecretCommand {
-    /// Every secret, and which executors are given it; never a value
+    /// List the secrets and the executors that receive them; never a value
     List,
-    /// Put a new secret into the vault; its value is typed, or read from standard input
+    /// Store a new secret; its value is typed, or read from standard input
     Set {
         /// Its name, as manifests name it
         name: String,
     },
-    /// Give a secret another value; who is given it stays as it is
+    /// Replace the value of a secret; its grants stay
     Rotate {
         /// Its name
         name: String,
     },
-    /// Take a secret out of the vault, for good
+    /// Delete a secret for good
     Remove {
         /// Its name
         name: String,
     },
-    /// Let an executor have a secret, as its files are now and in no other version
+    /// Grant a secret to an executor, for its present files only
     Grant {
         /// The secret
         name: String,
         /// The executor
         executor: String,
     },
-    /// Let an executor have a secret no more
+    /// Withdraw a secret from an executor
     Withdraw {
         /// The secret
         name: String,
@@ -209,15 +209,15 @@ pub enum SecretCommand {
     },
 }
 
-/// What may be used up, and what was
+/// Show budgets and what was used, and set other limits
 #[derive(Debug, Subcommand)]
 pub enum BudgetCommand {
-    /// One row a budget
+    /// List the budgets
     Show {
         /// Whose, as `channel:sender`, or `owner` [default: everybody's]
         principal: Option<String>,
     },
-    /// Another limit for a while; for good it is changed in metnos.toml
+    /// Set another limit for a while; permanent limits are in metnos.toml
     Raise {
         /// Whose, as `channel:sender`, `owner`, or `house` for everybody together
         principal: String,
@@ -229,7 +229,7 @@ pub enum BudgetCommand {
         #[arg(long = "for", value_name = "TIME", value_parser = seconds, default_value = "1d")]
         time: u32,
     },
-    /// Back to what metnos.toml says
+    /// Return to the limit in metnos.toml
     Restore {
         /// Whose
         principal: String,
@@ -238,10 +238,10 @@ pub enum BudgetCommand {
     },
 }
 
-/// How far each principal goes without asking
+/// Show and set what each principal may do without asking
 #[derive(Debug, Subcommand)]
 pub enum AutonomyCommand {
-    /// One row a principal
+    /// List the level of each principal
     Show,
     /// Set a level
     Set {
