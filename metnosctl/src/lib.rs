@@ -1,4 +1,4 @@
-//! The owner's hand: every command of `metnosctl`, one file a noun. Open [`command_line::cli`] first.
+//! The command line: every command of `metnosctl`, one file a noun. Open [`command_line::cli`] first.
 //!
 //! It holds nothing of its own: the supervisor hands it an end of one edge after the kernel
 //! has said who is asking ([`daemons::connection`]), and what comes over that end is data of others, never
