@@ -287,7 +287,7 @@ impl Daemon {
         let what = what.chars().take(MAX_BREACH_CHARS).collect();
         let report = Report::Violation(Violation { edge, what });
         if let Err(error) = control::send(self.control.as_fd(), &report, None) {
-            tracing::error!(%error, "the supervisor could not be told");
+            tracing::error!(%error, "the supervisor could not be notified");
         }
     }
 

@@ -88,7 +88,7 @@ impl Funds {
         // To whom it is not given, it is as if it were not there.
         let theirs = |funded: &&mut Turn| funded.drafts == (thinker == Thinker::Syntd);
         let Some(funded) = self.turns.get_mut(&turn).filter(theirs) else {
-            let why = "nobody has said that this turn may think".to_owned();
+            let why = "no fund was granted for this turn".to_owned();
             return Err(Refusal::new(RefusalCode::Denied, "mind.fund", why)
                 .remedy("a turn is funded by policyd before its first thought, and again after a restart"));
         };

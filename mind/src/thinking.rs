@@ -156,7 +156,7 @@ fn sound(prompt: &Prompt) -> Result<(), String> {
         return Err(format!("a prompt has 1 to {MAX_MESSAGES} messages and at most {MAX_TOOLS} tools"));
     }
     if let Some(tool) = prompt.tools.iter().find(|tool| !plain(&tool.name) || !tool.input.is_object()) {
-        return Err(format!("`{}` is no tool that a model can be told of", quoted(&tool.name)));
+        return Err(format!("`{}` is no tool that can be offered to a model", quoted(&tool.name)));
     }
     let too_many = |message: &Message| match message {
         Message::User { .. } => false,
@@ -273,7 +273,7 @@ impl Mind {
         let Some(name) = self.substrates.iter().find(|(_, one)| one.key_in(&text)).map(|(name, _)| name) else {
             return Ok(());
         };
-        let why = format!("the prompt holds the key of `{name}`, so it was sent to nobody");
+        let why = format!("the prompt holds the key of `{name}`, so it was not sent");
         Err(Refusal::new(RefusalCode::Denied, "mind.told", why).remedy(format!(
             "take it out of what was said or read; `metnosctl models key {name}` gives it another one"
         )))
@@ -361,7 +361,7 @@ impl Mind {
 }
 
 fn never_began() -> Outcome {
-    let reply = Err(CompletionError::new(Class::Unreachable, "nobody was asked"));
+    let reply = Err(CompletionError::new(Class::Unreachable, "no server was asked"));
     Outcome { reply, model: String::new(), usage: registry::nothing(), sent: Vec::new(), produced_something: false }
 }
 

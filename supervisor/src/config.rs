@@ -109,7 +109,7 @@ pub const KEYS: &[Key] = &[
     Key {
         table: "instance",
         name: "owner_uid",
-        doc: "The user who speaks as the owner at the terminal. \"directory\": whoever owns this directory.",
+        doc: "The user who speaks as the owner at the terminal. \"directory\": the owner of this directory.",
         kind: Kind::NumberOr(0, MAX_UID, "directory"),
         default: "\"directory\"",
     },

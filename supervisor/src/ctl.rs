@@ -139,7 +139,7 @@ fn for_everybody(ask: &CtlAsk, uid: u32) -> Result<(), Refusal> {
     match ask {
         CtlAsk::Connect(Connect { role: RoleName::Gatewayd }) => Ok(()),
         CtlAsk::Connect(_) | CtlAsk::Survey(_) | CtlAsk::Restart(_) | CtlAsk::Shutdown(_) => {
-            tracing::warn!(uid, "somebody who is not the owner asked for what is his");
+            tracing::warn!(uid, "a user who is not the owner asked for what only the owner may ask");
             let why = format!("this is for the owner of the instance, and uid {uid} asks");
             Err(Refusal::new(RefusalCode::Denied, "supervisor.owner", why)
                 .remedy("`metnosctl ask` and `metnosctl chat` are open to whom the owner has paired"))

@@ -251,10 +251,8 @@ fn log_to_stderr() {
 fn check_settings(settings: &metnos_proto::control::Settings) -> Result<(), RunError> {
     let own = rustix::process::geteuid().as_raw();
     if own != 0 && settings.owner_uid != own {
-        let why = format!(
-            "instance.owner_uid is {}, and only root can run an instance for somebody else",
-            settings.owner_uid
-        );
+        let why =
+            format!("instance.owner_uid is {}, and only root can run an instance for another user", settings.owner_uid);
         return Err(RunError::Refused(why));
     }
     if !Path::new(&settings.interpreter).is_file() {

@@ -145,7 +145,7 @@ impl Watch {
                             tracing::info!(id = %seen.id, way = ?became.way, "a proposal of the ager's")
                         }
                         Err(RpcError::Refused(refusal)) => {
-                            tracing::info!(id = %seen.id, %refusal, "policyd hears no proposal now");
+                            tracing::info!(id = %seen.id, %refusal, "policyd takes no proposal now");
                             return false;
                         }
                         Err(error) => {

@@ -147,7 +147,7 @@ card-source = { $source ->
     [owner] your own
     [designated] found by what you typed
     [called] a file that you called by its name
-    [contact] somebody you know
+    [contact] a person you know
     [result] a part of something that was read
     [ctx] nobody: the planner made it up
    *[other] { $source }
@@ -221,13 +221,13 @@ command-approvals = what waits for your word
 command-file = send a file of the workspace: /file notes/plan.pdf
 command-pause = stop everything now
 chat-help = Write what you wish in your own words. What needs your word comes with buttons.
-chat-stranger = I do not know you, so I hear nothing of what you write. Your code, for { $minutes ->
+chat-stranger = I do not know you, so I do not read what you write. Your code, for { $minutes ->
     [one] { $minutes } minute
    *[other] { $minutes } minutes
 }: { $code }. The owner types: metnosctl pairing approve telegram { $code }
 chat-known = The code was good: you are known here from now on. /help says what can be said.
 chat-private-only = I speak in private chats only: what is said in a group is not heard.
-chat-passed-on = That is somebody else's text, passed on: I do not take it for your words. Write what you wish yourself.
+chat-passed-on = That is someone else's text, passed on: I do not take it for your words. Write what you wish yourself.
 chat-no-files = I cannot take in a message of this kind, and it was not read. Write it in words, or send it as a file.
 file-kept = Kept as { $path } ({ $bytes } bytes).
 file-there = The very same file was there already: { $path }.
@@ -243,7 +243,7 @@ file-not-sent = The file was not sent: { $why }
 file-not-taken = The file could not be delivered. Ask for it again.
 chat-too-many = Too many messages at once: this one was not heard. Send it again when the others are answered.
 chat-interrupted = I was interrupted in the middle of this. What had been done stands in the record, and nothing is done a second time: look, and say again what is still to be done.
-chat-nothing-said = Done, without a word.
+chat-nothing-said = Done.
 chat-as-a-file = The whole answer, as a file.
 chat-working = Working on it
 chat-stopped = Everything is stopped; { $killed ->
@@ -332,7 +332,7 @@ birth-question = { $field ->
     [language] In which language are you spoken to? / In quale lingua ti si parla? (en, it)
     [name] What is the butler called?
     [owner] What are you called? (may be left empty)
-    [owner_user] Which account of this machine speaks as the owner at the terminal? "directory": whoever owns the instance's directory.
+    [owner_user] Which account of this machine speaks as the owner at the terminal? "directory": the owner of the instance's directory.
     [time_zone] Where does your clock stand? A place such as Europe/Rome, or an offset such as UTC+1. Quiet hours are reckoned by it.
     [telos] What is it for? Three to seven ends, with ; between them. Empty: order, calm and trust, as workspace/TELOS.md has them.
     [model_server] A server of language models: NAME KIND ADDRESS, such as "claude anthropic https://api.anthropic.com" or "local ollama http://127.0.0.1:11434". None is needed. Its key is asked for later, and never here.

@@ -75,7 +75,7 @@ impl Door {
         tokio::task::spawn_local(async move {
             for sink in &ears {
                 if !sink.deliver(TurnNote::CardSettled(settled.clone())).await {
-                    tracing::debug!("somebody who was shown a card was gone when it was answered");
+                    tracing::debug!("a client that was shown a card was gone when it was answered");
                 }
             }
             door.resume(settled, ears.into_iter().next()).await;
@@ -100,7 +100,7 @@ impl Door {
         let sender = format!("uid:{}", self.sessions.owner_uid().unwrap_or(0));
         let identify = Identify { channel: Channel::Cli, sender, lang: None, spoke: None };
         if let Err(error) = self.peers.policyd.identify(TraceId::NONE, identify, []).await {
-            tracing::debug!(%error, "policyd did not hear that the door is there");
+            tracing::debug!(%error, "policyd was not notified that the door is there");
         }
     }
 
@@ -181,7 +181,7 @@ impl Door {
                     relay.send(TurnNote::TurnDone(waits)).await;
                 }
             }
-            Err(error) => tracing::warn!(error, "what was told in a turn before cannot be read"),
+            Err(error) => tracing::warn!(error, "the log of a turn cannot be read"),
         }
         relay.run().await;
     }

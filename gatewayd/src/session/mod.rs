@@ -241,7 +241,7 @@ impl Door {
         let door = Rc::clone(self);
         tokio::task::spawn_local(async move {
             if let Err(error) = door.peers.planner.cancel_turn(TraceId::NONE, CancelTurn { turn }, []).await {
-                tracing::debug!(%turn, %error, "the planner could not be told to stop");
+                tracing::debug!(%turn, %error, "the planner could not be asked to stop");
             }
         });
     }

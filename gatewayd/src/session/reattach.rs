@@ -131,7 +131,7 @@ impl Door {
         let cards = match self.cards_of(speaker).await {
             Ok(cards) => cards,
             Err(refusal) => {
-                tracing::warn!(%turn, %refusal, "which cards wait was not heard");
+                tracing::warn!(%turn, %refusal, "it is unknown which cards wait");
                 return;
             }
         };
@@ -155,11 +155,11 @@ impl Door {
             Ok((is, [])) => is,
             // Nobody said a word in it: a call that a person made himself.
             Err(RpcError::Refused(refusal)) => {
-                tracing::debug!(%turn, %refusal, "nobody hears this turn");
+                tracing::debug!(%turn, %refusal, "no client receives this turn");
                 return None;
             }
             Err(error) => {
-                tracing::warn!(%turn, %error, "whose turn it is was not heard");
+                tracing::warn!(%turn, %error, "it is unknown whose turn it is");
                 return None;
             }
         };
@@ -180,7 +180,7 @@ impl Door {
         let door = Rc::clone(self);
         tokio::task::spawn_local(async move {
             if let Err(error) = door.peers.planner.release_turn(TraceId::NONE, ReleaseTurn { turn }, []).await {
-                tracing::debug!(%turn, %error, "the planner could not be told to let a turn go");
+                tracing::debug!(%turn, %error, "the planner could not be asked to release a turn");
             }
         });
     }

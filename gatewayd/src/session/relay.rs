@@ -226,7 +226,7 @@ impl Relay {
         if let Some(sink) = &self.sink
             && !sink.deliver(told).await
         {
-            tracing::debug!(turn = %self.turn, "nobody hears this turn any more");
+            tracing::debug!(turn = %self.turn, "no client receives this turn any more");
         }
     }
 

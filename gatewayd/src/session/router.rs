@@ -68,7 +68,7 @@ impl Door {
     }
 
     fn record_stray(self: &Rc<Self>, turn: TurnId, strays: u32) {
-        tracing::warn!(%turn, "the planner spoke about a turn that is not open; nobody heard it");
+        tracing::warn!(%turn, "the planner spoke about a turn that is not open; it was dropped");
         if strays > MAX_STRAYS {
             return;
         }

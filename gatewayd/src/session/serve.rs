@@ -112,7 +112,7 @@ impl ctl_door::Serve for Session {
         DoorStatus {}: DoorStatus,
         []: [Sealed; 0],
     ) -> Served<DoorReport, 0> {
-        self.only_owner(&cx, "how the door is, only the owner hears")?;
+        self.only_owner(&cx, "only the owner may see the state of the door")?;
         Ok((self.door.report(), []))
     }
 }

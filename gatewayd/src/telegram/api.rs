@@ -23,7 +23,7 @@ pub const MAX_BATCH: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
     /// The servers refuse, and would again.
-    #[error("Telegram says no ({code}): {why}")]
+    #[error("Telegram refuses ({code}): {why}")]
     Rejected {
         /// As in HTTP.
         code: u16,
@@ -155,7 +155,7 @@ impl Api {
                     Err(ApiError::Rejected { code: if code == 0 { status.as_u16() } else { code }, why })
                 }
                 None if status.is_client_error() => {
-                    Err(ApiError::Rejected { code: status.as_u16(), why: "it says no more".to_owned() })
+                    Err(ApiError::Rejected { code: status.as_u16(), why: "it gives no reason".to_owned() })
                 }
                 None => Err(ApiError::Unreachable("its answer is none")),
             }

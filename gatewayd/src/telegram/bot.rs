@@ -117,7 +117,7 @@ impl Bot {
 
     /// Receives until Telegram says that the token is none.
     async fn poll_updates(self: &Rc<Self>, name: &str) -> ApiError {
-        let says = if name.is_empty() { "hears".to_owned() } else { format!("@{name} hears") };
+        let says = if name.is_empty() { "listens".to_owned() } else { format!("@{name} listens") };
         self.door.telegram_is(&says);
         tracing::info!("the bot {says}");
         let (mut tried, mut heard) = (0_u32, Instant::now());
@@ -194,14 +194,14 @@ impl Bot {
         };
         let line = match fault {
             ApiError::Rejected { code: 409, .. } => {
-                "another program hears this bot, too: end it, or make a bot of its own".to_owned()
+                "another program uses this bot, too: end it, or make a bot of its own".to_owned()
             }
             ApiError::Rejected { .. } | ApiError::Unreachable(_) | ApiError::RetryAfter(_) => fault.to_string(),
         };
         if *tried == 0 {
-            tracing::warn!("the bot does not hear: {line}");
+            tracing::warn!("the bot does not listen: {line}");
         }
-        self.door.telegram_is(&format!("does not hear: {line}"));
+        self.door.telegram_is(&format!("does not listen: {line}"));
         let pause = backoff::pause(*tried, wish, self.api.chance());
         *tried = tried.saturating_add(1);
         tokio::time::sleep(pause).await;
@@ -300,7 +300,7 @@ impl Bot {
                     tried += 1;
                 }
                 Err(refusal) => {
-                    tracing::warn!(%refusal, "a sender was not identified, so he is not heard");
+                    tracing::warn!(%refusal, "a sender was not identified, so his message is dropped");
                     return None;
                 }
             }

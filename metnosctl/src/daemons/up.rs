@@ -242,7 +242,7 @@ fn detached(
             if let Ok(Some(exit)) = already(screen, instance, true) {
                 return Ok(exit);
             }
-            let why = if why.is_empty() { "the supervisor has ended without a word".to_owned() } else { why };
+            let why = if why.is_empty() { "the supervisor has ended without a message".to_owned() } else { why };
             Err(CtlError::failed("Metnos has not started", why, remedy(instance)))
         }
         None => {

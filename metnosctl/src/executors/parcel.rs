@@ -50,7 +50,7 @@ pub(crate) fn export(screen: &mut Screen, reach: &mut Connection, name: &str, fi
         }))?;
     } else {
         screen.line(&format!("{name} {version} is in {}, signed by this instance.", file.display()))?;
-        screen.line(&format!("  its key is {exporter}: whoever imports it can compare that with you"))?;
+        screen.line(&format!("  its key is {exporter}: the one who imports it can compare that with you"))?;
     }
     Ok(Exit::Done)
 }
@@ -146,7 +146,7 @@ fn granted(capabilities: &Value) -> String {
 
 fn origin(origin: &Value) -> String {
     if origin["kind"] != "imported" {
-        return "the pool of this instance, where somebody has put it".to_owned();
+        return "the pool of this instance, where it was put by hand".to_owned();
     }
     let before = origin["came_through"].as_array().map_or(0, Vec::len);
     let before = if before == 0 { String::new() } else { format!(", which names {before} before it") };

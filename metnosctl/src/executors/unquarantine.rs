@@ -103,7 +103,7 @@ fn show(screen: &mut Screen, answer: &Value, all: &[QuarantinedExecutor], relock
                 continue;
             }
             Some(false) => {
-                screen.line(&format!("{name} {version} stays set aside: {}", one.text("error")))?;
+                screen.line(&format!("{name} {version} stays in quarantine: {}", one.text("error")))?;
                 continue;
             }
             None if confirmed => continue,

@@ -25,7 +25,7 @@ pub fn http_trouble(report: &DoorReport) -> Option<&str> {
 /// Why the bot does not receive, where there is one.
 #[must_use]
 pub fn telegram_trouble(report: &DoorReport) -> Option<&str> {
-    let well = report.telegram.is_empty() || report.telegram == "hears" || report.telegram.ends_with(" hears");
+    let well = report.telegram.is_empty() || report.telegram == "listens" || report.telegram.ends_with(" listens");
     (!well).then_some(report.telegram.as_str())
 }
 
@@ -94,12 +94,12 @@ mod tests {
 
     #[test]
     fn channel_that_does_not_listen_is_a_problem_with_remedy() {
-        for (http, telegram) in [("off", ""), ("127.0.0.1:42618", "@bot hears"), ("[::1]:1", "hears")] {
+        for (http, telegram) in [("off", ""), ("127.0.0.1:42618", "@bot listens"), ("[::1]:1", "listens")] {
             assert!(of_report(&report(http, telegram)).iter().all(|one| one.ok && one.remedy.is_empty()), "{http}");
         }
         let bad = of_report(&report(
             "not on 127.0.0.1:42618: Address already in use; it is tried again",
-            "is not served: Telegram says no (401): Unauthorized; it is tried again",
+            "is not served: Telegram refuses (401): Unauthorized; it is tried again",
         ));
         assert!(bad.iter().all(|one| !one.ok && !one.remedy.is_empty()), "{bad:?}");
         assert!(!of_report(&report("off", "has not reached Telegram yet"))[1].ok);

@@ -305,7 +305,7 @@ fn executors(checked: Result<Vec<Checked>, CtlError>) -> Finding {
     } else if bad.is_empty() {
         let whole = checked.iter().filter(|one| one.holds()).count() as u64;
         let aside = checked.len() as u64 - whole;
-        let aside = if aside == 0 { String::new() } else { format!(", {aside} put away or revoked") };
+        let aside = if aside == 0 { String::new() } else { format!(", {aside} archived or revoked") };
         Finding::good(NAME, format!("{} whole, signed and active{aside}", counted(whole, "is", "are")))
     } else {
         let remedy = "nothing calls it any more. After an upgrade of Metnos `metnosctl executor relock --all` shows what \

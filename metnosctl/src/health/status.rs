@@ -584,12 +584,12 @@ fn facts(whole: &FullStatus) -> Vec<(&'static str, String)> {
             ),
         ));
         if crate::health::channels::http_trouble(door).is_some() {
-            facts.push(("", "the door does not hear on HTTP: `metnosctl doctor` names the remedy".to_owned()));
+            facts.push(("", "the door does not listen on HTTP: `metnosctl doctor` names the remedy".to_owned()));
         }
         if !door.telegram.is_empty() {
             facts.push(("telegram", escape::line(&door.telegram)));
             if crate::health::channels::telegram_trouble(door).is_some() {
-                facts.push(("", "the bot does not hear: `metnosctl doctor` names the remedy".to_owned()));
+                facts.push(("", "the bot does not listen: `metnosctl doctor` names the remedy".to_owned()));
             }
         }
     }

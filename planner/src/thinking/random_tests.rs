@@ -115,7 +115,7 @@ fn a_mind_that_knows_of_no_funds_any_more_is_funded_anew_once() {
         other => panic!("{other:?}"),
     };
     let first = thought(&turn.on(Event::Funded(1 << 19)));
-    let no = Refusal::new(RefusalCode::Denied, "mind.fund", "nobody has said that this turn may think");
+    let no = Refusal::new(RefusalCode::Denied, "mind.fund", "no fund was granted for this turn");
     assert!(matches!(turn.on(Event::NoThought(no.clone()))[..], [Ask::Fund(_)]));
     assert_eq!(thought(&turn.on(Event::Funded(1 << 19))), first);
     // A second refusal in a row is the end, whatever policyd gives: else the two would be asked for ever.

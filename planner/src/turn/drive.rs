@@ -234,7 +234,7 @@ impl Turn {
             && let Err(error) =
                 self.planner.mind.stop_thinking(self.trace, StopThinking { turn: self.id, thought }, []).await
         {
-            tracing::debug!(turn = %self.id, %error, "mind could not be told to stop");
+            tracing::debug!(turn = %self.id, %error, "mind could not be asked to stop");
         }
     }
 

@@ -157,7 +157,7 @@ impl<R: Role> Boot<R> {
 pub fn send_fault(control: BorrowedFd<'_>, why: &str) {
     let why = why.chars().take(2_000).collect();
     if let Err(error) = control::send(control, &Report::Fault(Fault { why }), None) {
-        tracing::error!(%error, "the supervisor could not be told");
+        tracing::error!(%error, "the supervisor could not be notified");
     }
 }
 
@@ -175,7 +175,7 @@ fn detach_stdin() -> io::Result<()> {
 fn report_violation(control: &AsyncFd<OwnedFd>, edge: EdgeId, what: &str) {
     let report = Report::Violation(Violation { edge, what: what.chars().take(2_000).collect() });
     if let Err(error) = control::send(control.get_ref().as_fd(), &report, None) {
-        tracing::error!(%error, "the supervisor could not be told");
+        tracing::error!(%error, "the supervisor could not be notified");
     }
 }
 

@@ -88,7 +88,7 @@ pub fn read(document: &Sealed) -> Result<Vec<Entry>, String> {
     let bytes = document.read().map_err(|error| error.to_string())?;
     let entries: Vec<Entry> = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
     match entries.iter().map(Entry::weight).sum::<usize>() {
-        weight if weight > MAX_LOG => Err(format!("{weight} bytes were told in a turn; at most {MAX_LOG} are read")),
+        weight if weight > MAX_LOG => Err(format!("{weight} bytes are the log of a turn; at most {MAX_LOG} are read")),
         _ => Ok(entries),
     }
 }

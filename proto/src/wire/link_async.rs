@@ -240,7 +240,7 @@ impl<E: Edge> Client<E> {
                         return LinkError::Gone;
                     };
                     if notes.send(note).await.is_err() {
-                        tracing::debug!(edge = ?E::ID, "a note that nobody reads");
+                        tracing::debug!(edge = ?E::ID, "a note without a reader");
                     }
                 }
                 (_, false) => return LinkError::Protocol("the first packet is no hello".to_owned()),

@@ -53,9 +53,7 @@ pub struct Chosen {
 #[derive(Debug, thiserror::Error)]
 pub enum IdError {
     /// The whole range is taken.
-    #[error(
-        "no {BLOCK} unused ids from {base} to {last}: set supervisor.uid_base in metnos.toml to a range that nobody uses"
-    )]
+    #[error("no {BLOCK} unused ids from {base} to {last}: set supervisor.uid_base in metnos.toml to an unused range")]
     Exhausted {
         /// The range's first.
         base: u32,

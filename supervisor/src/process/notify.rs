@@ -69,13 +69,13 @@ impl Notify {
         if let Some(mut file) = self.ready.take()
             && let Err(error) = file.write_all(format!("{word}\n").as_bytes())
         {
-            tracing::warn!(%error, "whoever started the supervisor does not listen");
+            tracing::warn!(%error, "the process that started the supervisor does not listen");
         }
     }
 }
 
 fn tell(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "systemd could not be told");
+        tracing::warn!(%error, "systemd could not be notified");
     }
 }

@@ -110,7 +110,7 @@ impl<F: Launcher> Set<F> {
             Report::Drained(_) => {
                 let phase = self.daemons.get(&role).map(|daemon| daemon.health.phase());
                 if self.stop.is_none() && !matches!(phase, Some(Phase::Draining { .. } | Phase::Dying)) {
-                    return Err("it has finished and nobody had asked".to_owned());
+                    return Err("it has finished without being asked".to_owned());
                 }
                 if let Some(stop) = &mut self.stop {
                     stop.drained(role);
@@ -118,7 +118,7 @@ impl<F: Launcher> Set<F> {
             }
             Report::Violation(violation) => return self.violation(role, &violation),
             #[cfg(feature = "attack")]
-            Report::Attempted(_) => return Err("it reports an attempt that nobody had asked for".to_owned()),
+            Report::Attempted(_) => return Err("it reports an attempt that was not ordered".to_owned()),
         }
         Ok(())
     }

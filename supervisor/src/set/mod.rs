@@ -344,7 +344,7 @@ impl<F: Launcher> Set<F> {
     fn order_with(&mut self, role: RoleName, order: &Order, fd: Option<&OwnedFd>) {
         let Some(live) = self.daemons.get(&role).and_then(|daemon| daemon.live.as_ref()) else { return };
         if let Err(error) = control::send(live.line.get_ref().as_fd(), order, fd.map(AsFd::as_fd)) {
-            self.kill(role, &format!("it could not be told what to do: {error}"));
+            self.kill(role, &format!("it could not be given its order: {error}"));
         }
     }
 
@@ -402,7 +402,7 @@ impl<F: Launcher> Set<F> {
                 self.give_up(format!("{role} does not start: {exit}"));
             }
         } else {
-            tracing::info!(%role, how = exit, "ended, as it was told to");
+            tracing::info!(%role, how = exit, "ended, as ordered");
         }
         if let Some(stop) = &mut self.stop {
             stop.ended(role);

@@ -106,7 +106,7 @@ impl<F: Launcher> Set<F> {
             CtlAsk::Survey(_) => self.survey(reply),
             CtlAsk::Restart(Restart { role }) => self.restart(role, reply),
             CtlAsk::Shutdown(_) => {
-                tracing::info!(pid = peer.pid, uid = peer.uid, "told to stop");
+                tracing::info!(pid = peer.pid, uid = peer.uid, "ordered to stop");
                 answer(reply, CtlAnswer::Accepted(Accepted {}).into());
                 if self.stop.is_none() {
                     self.begin_stop();

@@ -187,7 +187,7 @@ fn systemd_credential_token_reaches_only_the_bot() {
     set.up();
     set.is_grown();
     server.settled();
-    assert_eq!(set.json(&["telegram", "status"]).1["state"], "@metnos_test_bot hears");
+    assert_eq!(set.json(&["telegram", "status"]).1["state"], "@metnos_test_bot listens");
     server.knows(&set, OWNER, "owner");
     server.told(OWNER, "The code was good");
     server.say(OWNER, "read notes/shopping.md");

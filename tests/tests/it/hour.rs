@@ -132,6 +132,6 @@ fn token_refused_by_telegram_is_reported_and_retried() {
     assert!(refused.contains("tried again"), "{refused}");
     let found = check(&set, "telegram");
     assert!(found["ok"] == true || !found["remedy"].as_str().unwrap().is_empty(), "{found}");
-    until("a bot that hears", WITHIN, || door(&set, "telegram").ends_with("hears").then_some(()));
+    until("a bot that hears", WITHIN, || door(&set, "telegram").ends_with("listens").then_some(()));
     assert_eq!(check(&set, "telegram")["ok"], true);
 }

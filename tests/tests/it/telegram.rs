@@ -103,7 +103,7 @@ fn long_answer_reaches_its_chat_with_markup_escaped() {
     let file = server.told(OWNER, "The whole answer").file.unwrap();
     assert_eq!((file.0.as_str(), file.1.len()), ("answer.txt", text.len()));
     let (_, status) = set.json(&["telegram", "status"]);
-    assert_eq!(status["state"], "@metnos_test_bot hears");
+    assert_eq!(status["state"], "@metnos_test_bot listens");
     set.verify();
 }
 
@@ -271,7 +271,7 @@ fn telegram_errors_are_retried_and_retry_after_is_obeyed() {
     server.is_down(true);
     metnos_tests::until("the door says so", metnos_tests::telegram::WITHIN, || {
         let (_, status) = set.json(&["telegram", "status"]);
-        status["state"].as_str().unwrap().contains("does not hear").then_some(())
+        status["state"].as_str().unwrap().contains("does not listen").then_some(())
     });
     server.say(OWNER, "leggi notes/shopping.md");
     server.is_down(false);
@@ -369,7 +369,7 @@ fn only_private_text_typed_by_paired_sender_is_a_request() {
             update
         });
     }
-    server.told(OWNER, "somebody else's text");
+    server.told(OWNER, "someone else's text");
     server.push(|id| {
         let mut update = message_update(id, OWNER, OWNER, "private", "");
         update["message"]["location"] = json!({"latitude": 1.5, "longitude": 2.5});
@@ -401,7 +401,7 @@ fn the_token_is_in_its_file_and_nowhere_else() {
     server.is_down(true);
     metnos_tests::until("the door says so", metnos_tests::telegram::WITHIN, || {
         let (_, status) = set.json(&["telegram", "status"]);
-        status["state"].as_str().unwrap().contains("does not hear").then_some(())
+        status["state"].as_str().unwrap().contains("does not listen").then_some(())
     });
     let secret = TOKEN.split(':').nth(1).unwrap();
     for (name, pid) in set.pids() {
@@ -445,7 +445,7 @@ fn door_connects_only_to_telegram_port_and_only_with_a_token() {
     let (set, server) = served("");
     assert_eq!(connects(&set), format!("connects {}", server.port));
     let (_, status) = set.json(&["status"]);
-    assert_eq!(status["door"]["telegram"], "@metnos_test_bot hears");
+    assert_eq!(status["door"]["telegram"], "@metnos_test_bot listens");
     // An empty one takes it away.
     assert!(piped(&set, &["telegram", "token"], "\n").status.success());
     assert_eq!(connects(&set), "connects none");

@@ -277,7 +277,7 @@ fn closed(name: &str, rule: &str, why: &str) -> Verdict {
 
 fn not_offered(name: &str) -> Verdict {
     let why = format!(
-        "{} is not for planners: Metnos calls it itself for somebody who has asked for just that, or the owner does by its name",
+        "{} is not for planners: Metnos calls it itself for a person who has asked for just that, or the owner does by its name",
         shown(name)
     );
     Verdict::deny(NOT_OFFERED, why).with_remedy("`metnosctl run` calls it by its name")

@@ -157,7 +157,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/v1/turns",
         method: "post",
-        summary: "Says something. The turn is told as events, or only named with `Accept: application/json`.",
+        summary: "Says something. The turn is sent as events, or only named with `Accept: application/json`.",
         takes: Some(asked::<documents::Say>),
         answers: &[(200, EVENTS, None), (202, JSON, Some(told::<documents::Turn>))],
         ..CLOSED
@@ -193,7 +193,7 @@ const OPERATIONS: &[Operation] = &[
     },
     Operation {
         path: "/v1/ws",
-        summary: "The same over a WebSocket: `Do` is what a client says, `Tell` what it hears, one object a message.",
+        summary: "The same over a WebSocket: `Do` is what a client says, `Tell` what it receives, one object a message.",
         answers: &[(101, "", None)],
         ..CLOSED
     },
@@ -206,14 +206,14 @@ const OPERATIONS: &[Operation] = &[
     },
     Operation {
         path: "/v1/mnests",
-        summary: "What the house has learnt from use, heaviest first. The owner's only.",
+        summary: "What the instance has learnt from use, heaviest first. The owner's only.",
         with: PAGE,
         answers: &[(200, JSON, Some(told::<documents::MnestsPage>))],
         ..CLOSED
     },
     Operation {
         path: "/v1/audit",
-        summary: "What happened, newest first, without a word of it: for a guest, what he has caused.",
+        summary: "What happened, newest first, without its content: for a guest, what he has caused.",
         with: PAGE,
         answers: &[(200, JSON, Some(told::<documents::AuditPage>))],
         ..CLOSED

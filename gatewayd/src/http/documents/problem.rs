@@ -62,7 +62,7 @@ impl Problem {
     /// Nobody is known by what was shown. The same, whatever is wrong with it.
     #[must_use]
     pub fn stranger() -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "door.stranger", "nobody is known by the token that was shown, or none was")
+        Self::new(StatusCode::UNAUTHORIZED, "door.stranger", "the token is unknown, or none was given")
             .remedy("have the owner type `metnosctl pairing invite http`, and show the code at POST /v1/pair")
     }
 

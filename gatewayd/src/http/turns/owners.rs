@@ -70,7 +70,7 @@ impl Http {
             let cards = match self.door.cards_of(&caller.voice.speaker).await {
                 Ok(cards) => cards,
                 Err(refusal) => {
-                    tracing::debug!(%refusal, "a card could not be told on a socket");
+                    tracing::debug!(%refusal, "a card could not be sent on a socket");
                     continue;
                 }
             };
