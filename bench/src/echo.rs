@@ -6,12 +6,15 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use std::thread::JoinHandle;
 
+use metnos_proto::doc::Doc;
+use metnos_proto::doc::card::CardList;
+use metnos_proto::doc::undo::UndoReport;
 use metnos_proto::edge::{self, Edge, RawEnd, Served, Side};
 use metnos_proto::edges::{DoorPolicyd, door_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::{BlockingClient, BlockingServer};
 use metnos_proto::link_async::{Client, Cx};
-use metnos_proto::msg::common::{Channel, Done, Lang, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{Channel, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
@@ -183,8 +186,8 @@ impl door_policyd::ServeBlocking for Answers {
         _: TraceId,
         _: CardsHere,
         []: [Sealed; 0],
-    ) -> Served<Done, 1> {
-        Ok((Done {}, [Sealed::new(b"[]").unwrap()]))
+    ) -> Served<Doc<CardList>, 1> {
+        Ok(Doc::seal(&CardList(Vec::new()))?)
     }
 
     fn keep_file(
@@ -213,8 +216,8 @@ impl door_policyd::ServeBlocking for Answers {
         _: TraceId,
         _: UndoHere,
         []: [Sealed; 0],
-    ) -> Served<Done, 1> {
-        Ok((Done {}, [Sealed::new(b"{}").unwrap()]))
+    ) -> Served<Doc<UndoReport>, 1> {
+        Ok(Doc::seal(&UndoReport { turn: String::new(), acts: Vec::new(), undone: 0, kept: 0, left: 0, already: 0 })?)
     }
 
     fn panic_here(
@@ -339,8 +342,8 @@ impl door_policyd::Serve for Answers {
         Ok((Answered { state: String::new(), runs: Vec::new() }, [Sealed::new(b"[]").unwrap()]))
     }
 
-    async fn cards_here(self: Rc<Self>, _: Cx<DoorPolicyd>, _: CardsHere, []: [Sealed; 0]) -> Served<Done, 1> {
-        Ok((Done {}, [Sealed::new(b"[]").unwrap()]))
+    async fn cards_here(self: Rc<Self>, _: Cx<DoorPolicyd>, _: CardsHere, []: [Sealed; 0]) -> Served<Doc<CardList>, 1> {
+        Ok(Doc::seal(&CardList(Vec::new()))?)
     }
 
     async fn keep_file(self: Rc<Self>, _: Cx<DoorPolicyd>, _: KeepFile, _: [Sealed; 1]) -> Served<CallRun, 1> {
@@ -351,8 +354,8 @@ impl door_policyd::Serve for Answers {
         Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
     }
 
-    async fn undo_here(self: Rc<Self>, _: Cx<DoorPolicyd>, _: UndoHere, []: [Sealed; 0]) -> Served<Done, 1> {
-        Ok((Done {}, [Sealed::new(b"{}").unwrap()]))
+    async fn undo_here(self: Rc<Self>, _: Cx<DoorPolicyd>, _: UndoHere, []: [Sealed; 0]) -> Served<Doc<UndoReport>, 1> {
+        Ok(Doc::seal(&UndoReport { turn: String::new(), acts: Vec::new(), undone: 0, kept: 0, left: 0, already: 0 })?)
     }
 
     async fn panic_here(self: Rc<Self>, _: Cx<DoorPolicyd>, _: PanicHere, []: [Sealed; 0]) -> Served<Panicked, 0> {

@@ -8,8 +8,9 @@
 //! these bytes. An integer outside 64 bits is read as the nearest double, so anyone who passes
 //! a value on passes on its canonical form, never the bytes it was read from.
 
-use std::fmt;
+use std::fmt::{self, Debug};
 
+use serde::Serialize;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
@@ -256,6 +257,16 @@ pub fn canonical_of<T: serde::Serialize + ?Sized>(document: &T) -> Vec<u8> {
 #[must_use]
 pub fn digest(value: &Value) -> Blake3 {
     Blake3::of(&canonical(value))
+}
+
+/// The digest of everything that a document says. Documents are objects with texts as keys, so writing one does not fail; if it
+/// did, its `Debug` form would stand for it, so that no two documents ever share a digest.
+#[must_use]
+pub fn digest_of<T: Serialize + Debug>(document: &T) -> Blake3 {
+    match serde_json::to_value(document) {
+        Ok(value) => digest(&value),
+        Err(error) => Blake3::of(format!("{error}: {document:?}").as_bytes()),
+    }
 }
 
 fn write_canonical(value: &Value, out: &mut Vec<u8>) {

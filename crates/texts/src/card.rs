@@ -2,8 +2,9 @@
 //! what, on what, how many, from where, whether there is a way back, what it costs, why it is asked and who may answer.
 //! The terminal, HTTP and Telegram show these parts and make none of their own. Purely; nothing is decided here.
 
+use metnos_proto::doc::card::{ActView, CardView, TouchCount};
 use metnos_proto::msg::common::Lang;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::plain::{line, value};
 use crate::{Key, say, tell};
@@ -97,8 +98,8 @@ pub struct Face {
 
 /// The language that a card is to be shown in, as policyd says.
 #[must_use]
-pub fn lang(shown: &Value) -> Lang {
-    if shown["lang"] == "it" { Lang::It } else { Lang::En }
+pub fn lang(shown: Option<&CardView>) -> Lang {
+    shown.map_or(Lang::En, |card| card.lang.into())
 }
 
 /// Money of the budget in its whole units, without needless noughts.
@@ -112,29 +113,29 @@ pub fn money(micro: u64) -> String {
 
 /// The card `id` as policyd shows it, in parts. What could not be put into a note is said to stand at the machine.
 #[must_use]
-pub fn face(shown: &Value, id: &str, lang: Lang) -> Face {
-    let acts = shown["acts"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let state = shown["state"].as_str().unwrap_or_default();
+pub fn face(shown: Option<&CardView>, id: &str, lang: Lang) -> Face {
+    let acts = shown.map_or(&[][..], |card| card.acts.as_slice());
+    let state = shown.map(|card| tell(lang, Key::CardState, &[("state", card.state.name().into())]));
     let mut face = Face {
         id: line(id, lang),
         asks: say(lang, Key::CardAsks),
-        state: if state.is_empty() { String::new() } else { tell(lang, Key::CardState, &[("state", state.into())]) },
+        state: state.unwrap_or_default(),
         acts: acts.len(),
         parts: Vec::new(),
         too_long: String::new(),
-        answerable: shown["hard"] == false && shown["here"] != false,
+        answerable: shown.is_some_and(|card| !card.hard && card.here != Some(false)),
     };
-    if acts.is_empty() {
+    let Some(card) = shown.filter(|card| !card.acts.is_empty()) else {
         face.too_long = tell(lang, Key::CardTooLong, &[("card", id.into())]);
         return face;
-    }
+    };
     for (act, number) in acts.iter().zip(1..) {
         of_act(&mut face.parts, act, number, lang);
     }
-    let principal = value(&shown["principal"], lang);
-    let who = if shown["others"] == true {
+    let principal = value(&Value::from(card.principal.as_str()), lang);
+    let who = if card.others == Some(true) {
         tell(lang, Key::CardOthers, &[("principal", (&principal).into())])
-    } else if shown["hard"] == false {
+    } else if !card.hard {
         tell(lang, Key::CardWhoAsked, &[("principal", (&principal).into())])
     } else {
         tell(lang, Key::CardAtTheMachine, &[("card", id.into())])
@@ -143,15 +144,14 @@ pub fn face(shown: &Value, id: &str, lang: Lang) -> Face {
     face
 }
 
-fn of_act(parts: &mut Vec<Part>, act: &Value, number: usize, lang: Lang) {
+fn of_act(parts: &mut Vec<Part>, act: &ActView, number: usize, lang: Lang) {
     let mut part = |field: Field, text: String| {
         parts.push(Part { field, act: number, label: say(lang, field.label()), text });
     };
-    let class = act["class"].as_str().unwrap_or_default();
-    let class = tell(lang, Key::CardClass, &[("class", class.into())]);
-    part(Field::What, format!("{} {}: {class}", text(&act["executor"], lang), text(&act["version"], lang)));
-    match act["arguments"].as_object() {
-        Some(arguments) if arguments.is_empty() && targets(act).next().is_none() => {
+    let class = tell(lang, Key::CardClass, &[("class", (&act.class).into())]);
+    part(Field::What, format!("{} {}: {class}", line(&act.executor, lang), line(&act.version, lang)));
+    match act.arguments.as_object() {
+        Some(arguments) if arguments.is_empty() && act.targets.is_empty() => {
             part(Field::OnWhat, say(lang, Key::CardNoArguments));
         }
         Some(arguments) => {
@@ -160,83 +160,59 @@ fn of_act(parts: &mut Vec<Part>, act: &Value, number: usize, lang: Lang) {
             }
             // What lies deeper, and what the executor takes where nothing was given.
             let is_shown = |pointer: &str| pointer.strip_prefix('/').is_some_and(|key| arguments.contains_key(key));
-            for (pointer, path) in targets(act).filter(|(pointer, _)| !is_shown(pointer)) {
-                part(Field::OnWhat, format!("{}: {}", named(pointer, lang), line(path, lang)));
+            for target in act.targets.iter().filter(|target| !is_shown(&target.pointer)) {
+                part(Field::OnWhat, format!("{}: {}", named(&target.pointer, lang), line(&target.path, lang)));
             }
         }
-        None => part(Field::OnWhat, value(&act["arguments"], lang)),
+        None => part(Field::OnWhat, value(&act.arguments, lang)),
     }
-    let count = &act["count"];
     part(
         Field::HowMany,
-        match (count["files"].as_u64(), count["folders"].as_u64()) {
-            (Some(files), Some(folders)) => {
-                let covered = count["covered"].as_u64().unwrap_or(0);
+        match act.count {
+            Some(TouchCount { files, folders, covered, .. }) => {
                 let key = if covered == 0 { Key::CardTouches } else { Key::CardTouchesAtLeast };
                 let all = [("files", files.into()), ("folders", folders.into()), ("covered", covered.into())];
                 tell(lang, key, if covered == 0 { &all[..2] } else { &all })
             }
-            (None, _) | (_, None) => say(lang, Key::CardNotCounted),
+            None => say(lang, Key::CardNotCounted),
         },
     );
-    for field in act["fields"].as_array().into_iter().flatten() {
-        let of = |key: &str| field[key].as_str().unwrap_or_default().to_owned();
-        let name = of("pointer");
-        let source = tell(lang, Key::CardSource, &[("source", (&line(&of("source"), lang)).into())]);
-        let label = tell(lang, Key::CardLabel, &[("label", (&line(&of("label"), lang)).into())]);
-        part(Field::From, format!("{}: {source} ({label})", line(name.trim_start_matches('/'), lang)));
+    for field in &act.fields {
+        let source = tell(lang, Key::CardSource, &[("source", (&line(&field.source, lang)).into())]);
+        let label = tell(lang, Key::CardLabel, &[("label", (&line(&field.label, lang)).into())]);
+        part(Field::From, format!("{}: {source} ({label})", line(field.pointer.trim_start_matches('/'), lang)));
     }
-    let way_back = if act["reversible"] == true { Key::CardReversible } else { Key::CardIrreversible };
+    let way_back = if act.reversible { Key::CardReversible } else { Key::CardIrreversible };
     part(Field::WayBack, say(lang, way_back));
-    let cost = act["cost_micro"].as_u64().unwrap_or(0);
+    let cost = act.cost_micro;
     part(Field::Cost, if cost == 0 { say(lang, Key::CardCostNothing) } else { money(cost) });
     part(Field::Why, reason(act, lang));
-}
-
-/// A text of policyd's own.
-fn text(value: &Value, lang: Lang) -> String {
-    line(value.as_str().unwrap_or_default(), lang)
 }
 
 /// The name of an argument, in quotes where it could be taken for more than a name.
 fn named(key: &str, lang: Lang) -> String {
     let key = key.trim_start_matches('/');
-    if key.is_empty() || key.contains([':', '"', ' ']) { line(&json!(key).to_string(), lang) } else { line(key, lang) }
-}
-
-/// What policyd has resolved of an act's paths: pointer, and the path that is meant.
-fn targets(act: &Value) -> impl Iterator<Item = (&str, &str)> {
-    let all = act["targets"].as_array().into_iter().flatten();
-    all.filter_map(|target| Some((target["pointer"].as_str()?, target["path"].as_str()?)))
+    if key.is_empty() || key.contains([':', '"', ' ']) { line(&Value::from(key).to_string(), lang) } else { line(key, lang) }
 }
 
 /// An argument as it is shown: of a path, where it leads, and behind that how it was written.
-fn on_what(act: &Value, key: &str, value: &Value, lang: Lang) -> String {
+fn on_what(act: &ActView, key: &str, value: &Value, lang: Lang) -> String {
     let written = crate::plain::value(value, lang);
-    let meant = targets(act).find(|(pointer, _)| pointer.strip_prefix('/') == Some(key));
+    let meant = act.targets.iter().find(|target| target.pointer.strip_prefix('/') == Some(key));
     match meant {
-        Some((_, path)) => {
+        Some(target) => {
             let written = tell(lang, Key::CardWritten, &[("text", (&written).into())]);
-            format!("{} ⟨{written}⟩", line(path, lang))
+            format!("{} ⟨{written}⟩", line(&target.path, lang))
         }
         None => written,
     }
 }
 
 /// Why it is asked: as the language has it for that rule, else in policyd's own words.
-fn reason(act: &Value, lang: Lang) -> String {
-    let rule = act["rule"].as_str().unwrap_or_default().replace('.', "-");
+fn reason(act: &ActView, lang: Lang) -> String {
+    let rule = act.rule.replace('.', "-");
     let known = tell(lang, Key::CardReason, &[("rule", (&rule).into())]);
-    if known == rule { text(&act["why"], lang) } else { known }
-}
-
-/// The parts as a document: a list of `field`, `act`, `label`, `text`.
-#[must_use]
-pub fn document(face: &Face) -> Value {
-    face.parts
-        .iter()
-        .map(|part| json!({"field": part.field.name(), "act": part.act, "label": part.label, "text": part.text}))
-        .collect()
+    if known == rule { line(&act.why, lang) } else { known }
 }
 
 /// What became of a card, in a line.
@@ -251,23 +227,32 @@ pub fn settled(lang: Lang, state: &str, by: &str, ran: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
+    use serde_json::json;
+
+    /// The face of a card that came as this document.
+    fn face_of(shown: &Value, id: &str, lang: Lang) -> Face {
+        let card: CardView = serde_json::from_value(shown.clone()).unwrap();
+        face(Some(&card), id, lang)
+    }
 
     fn shown() -> Value {
-        json!({"hard": false, "state": "waiting", "principal": "telegram:5", "acts": [{
+        json!({"id": "abcd-efgh", "turn": "T", "made_ms": 1, "expires_ms": 2, "digest": "d", "answered_by": "", "begun": 0,
+            "lang": "en", "hard": false, "state": "waiting", "principal": "telegram:5", "acts": [{
             "executor": "fs_delete", "version": "2.0.0", "class": "destroy", "rule": "destroy.many",
             "arguments": {"path": "old & <b>tired</b>\u{1b}[2J", "folder": true},
             "fields": [{"pointer": "/path", "role": "path", "label": "untrusted", "source": "result"}],
-            "count": {"files": 681, "folders": 3, "bytes": 9}, "reversible": true, "why": "it may be many",
-            "cost_micro": 250_000,
+            "count": {"files": 681, "folders": 3, "bytes": 9, "covered": 0}, "reversible": true, "why": "it may be many",
+            "cost_micro": 250_000, "signed": [], "targets": [], "always": null,
         }]})
     }
 
     #[test]
     fn card_shows_all_fields_in_same_order_in_both_languages() {
         for lang in [Lang::En, Lang::It] {
-            let face = face(&shown(), "abcd-efgh", lang);
+            let face = face_of(&shown(), "abcd-efgh", lang);
             let mut fields: Vec<Field> = face.parts.iter().map(|part| part.field).collect();
             fields.dedup();
             assert_eq!(fields, Field::ALL);
@@ -276,7 +261,7 @@ mod tests {
             assert!(face.answerable);
         }
         let text = |lang, field| {
-            let face = face(&shown(), "abcd-efgh", lang);
+            let face = face_of(&shown(), "abcd-efgh", lang);
             face.parts.into_iter().find(|part| part.field == field).map(|part| part.text).unwrap_or_default()
         };
         assert_eq!(text(Lang::En, Field::What), "fs_delete 2.0.0: removes something");
@@ -284,7 +269,7 @@ mod tests {
         let least = |lang| {
             let mut some = shown();
             some["acts"][0]["count"]["covered"] = json!(1);
-            let face = face(&some, "abcd-efgh", lang);
+            let face = face_of(&some, "abcd-efgh", lang);
             face.parts.into_iter().find(|part| part.field == Field::HowMany).map(|part| part.text).unwrap_or_default()
         };
         assert_eq!(
@@ -305,12 +290,12 @@ mod tests {
     fn card_not_answerable_here_names_the_command_that_shows_it() {
         let mut hard = shown();
         hard["hard"] = json!(true);
-        let it = face(&hard, "a-b", Lang::It);
+        let it = face_of(&hard, "a-b", Lang::It);
         assert!(!it.answerable && it.parts.last().is_some_and(|part| part.text.contains("approval show a-b")));
         let mut elsewhere = shown();
         elsewhere["here"] = json!(false);
-        assert!(!face(&elsewhere, "a-b", Lang::En).answerable);
-        let cut = face(&Value::Null, "a-b", Lang::En);
+        assert!(!face_of(&elsewhere, "a-b", Lang::En).answerable);
+        let cut = face(None, "a-b", Lang::En);
         assert!(cut.parts.is_empty() && cut.too_long.contains("approval show a-b") && !cut.answerable);
     }
 
@@ -320,7 +305,7 @@ mod tests {
         move_it["acts"][0]["arguments"] = json!({"path": "a/./../b.md", "to": "x/./c.md", "folder": false});
         move_it["acts"][0]["targets"] =
             json!([{"pointer": "/path", "path": "b.md"}, {"pointer": "/to", "path": "x/c.md"}]);
-        let face = face(&move_it, "abcd-efgh", Lang::En);
+        let face = face_of(&move_it, "abcd-efgh", Lang::En);
         let on: Vec<&str> =
             face.parts.iter().filter(|part| part.field == Field::OnWhat).map(|part| part.text.as_str()).collect();
         assert_eq!(on, ["folder: false", "path: b.md ⟨written a/./../b.md⟩", "to: x/c.md ⟨written x/./c.md⟩"]);
@@ -332,7 +317,7 @@ mod tests {
             let mut note = shown();
             note["acts"][0]["arguments"] = arguments;
             note["acts"][0]["targets"] = json!([{"pointer": "/path", "path": "notes/notes.md"}]);
-            let face = face(&note, "abcd-efgh", Lang::En);
+            let face = face_of(&note, "abcd-efgh", Lang::En);
             let on: Vec<&str> =
                 face.parts.iter().filter(|part| part.field == Field::OnWhat).map(|part| part.text.as_str()).collect();
             assert_eq!(on.last(), Some(&"path: notes/notes.md"), "{on:?}");
@@ -365,7 +350,7 @@ mod tests {
             let shown = |value: &Value| {
                 let mut card = shown();
                 card["acts"][0]["arguments"] = json!({ "path": value });
-                face(&card, "abcd-efgh", Lang::En)
+                face_of(&card, "abcd-efgh", Lang::En)
             };
             prop_assert!(one == other || shown(&one) != shown(&other), "{} and {}", one, other);
             // Nor when nothing but what is not seen was put into it.
@@ -390,8 +375,10 @@ mod tests {
 
     #[test]
     fn any_document_is_read_without_a_panic_and_no_line_is_long() {
-        for shown in [json!(3), json!({"acts": [1, null, {"arguments": 3, "fields": [7], "count": {"files": -1}}]})] {
-            let face = face(&shown, "x", Lang::It);
+        let mut odd = shown();
+        odd["acts"][0]["arguments"] = json!(3);
+        for shown in [None, serde_json::from_value(odd).ok(), serde_json::from_value(json!(3)).ok()] {
+            let face = face(shown.as_ref(), "x", Lang::It);
             assert!(face.parts.iter().all(|part| part.text.chars().count() <= 1_000));
         }
     }

@@ -103,9 +103,9 @@ pub fn ended(text: &str, why: &str) -> String {
 /// A card in words: what it asks, its name, and where it is answered.
 #[must_use]
 pub fn card(card: &CardWaits) -> String {
-    let shown: Value = serde_json::from_str(&card.shown).unwrap_or_default();
-    let lang = card::lang(&shown);
-    let face = card::face(&shown, &card.id, lang);
+    let shown = card.card();
+    let lang = card::lang(shown.as_ref());
+    let face = card::face(shown.as_ref(), &card.id, lang);
     let parts = face.parts.iter().filter(|part| matches!(part.field, card::Field::What | card::Field::OnWhat));
     let parts: Vec<&str> = parts.map(|part| part.text.as_str()).collect();
     let what = if parts.is_empty() { face.asks } else { parts.join("; ") };

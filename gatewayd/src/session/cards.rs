@@ -6,15 +6,15 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
+use metnos_proto::doc::card::CardView;
 use metnos_proto::edge::RpcError;
 use metnos_proto::edges::door_policyd;
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::msg::common::{Channel, Lang, Refusal, RefusalCode};
+use metnos_proto::msg::common::{Channel, Lang, Refusal};
 use metnos_proto::msg::planner::ResumeTurn;
 use metnos_proto::msg::policyd::{CardSettled, CardWaits, CardsHere, Identify};
 use metnos_proto::payload::Sealed;
 use metnos_proto::turn_log;
-use serde_json::Value;
 
 use super::relay::{Item, Parked, Relay};
 use super::speaker::{NoteSink, Speaker, TurnNote};
@@ -50,13 +50,11 @@ impl Door {
     ///
     /// # Errors
     /// When policyd does not know him, or does not answer.
-    pub(crate) async fn cards_of(&self, speaker: &Speaker) -> Result<Vec<Value>, Refusal> {
+    pub(crate) async fn cards_of(&self, speaker: &Speaker) -> Result<Vec<CardView>, Refusal> {
         let ask = CardsHere { channel: speaker.channel, sender: speaker.sender.clone() };
         let asked = self.peers.policyd.cards_here(TraceId::NONE, ask, []).await;
-        let (_, [cards]) = asked.map_err(RpcError::into_refusal)?;
-        let unread = |why: String| Refusal::new(RefusalCode::Internal, "door.cards", why);
-        let bytes = cards.read().map_err(|error| unread(error.to_string()))?;
-        serde_json::from_slice(&bytes).map_err(|error| unread(error.to_string()))
+        let (answer, cards) = asked.map_err(RpcError::into_refusal)?;
+        Ok(answer.open(cards)?.0)
     }
 
     /// Remembers who was shown a card, so that he learns what became of it; whether there was room for one more.

@@ -11,7 +11,6 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Standing};
 use metnos_proto::msg::memoryd::{TurnOwner, WhoseTurn};
 use metnos_proto::msg::planner::{AttachTurn, DetachedTurns, ReleaseTurn, TurnDone, TurnEnd};
-use metnos_proto::msg::policyd::CardWaits;
 use metnos_proto::turn_log::{self, Entry};
 use tokio::sync::watch;
 
@@ -136,11 +135,9 @@ impl Door {
             }
         };
         let name = turn.to_string();
-        for shown in cards.into_iter().filter(|card| card["turn"] == name.as_str()) {
-            let text = |key: &str| shown[key].as_str().unwrap_or_default().to_owned();
-            let (id, digest) = (text("id"), text("digest"));
-            self.was_shown(&id, Rc::clone(sink));
-            sink.deliver(TurnNote::CardWaits(CardWaits { turn, id, digest, shown: shown.to_string() })).await;
+        for card in cards.into_iter().filter(|card| card.turn == name) {
+            self.was_shown(&card.id, Rc::clone(sink));
+            sink.deliver(TurnNote::CardWaits(card.note(turn))).await;
         }
     }
 

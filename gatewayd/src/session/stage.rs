@@ -6,6 +6,9 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use metnos_proto::doc::Doc;
+use metnos_proto::doc::card::CardList;
+use metnos_proto::doc::undo::UndoReport;
 use metnos_proto::edge::{RpcError, ServeError, Served};
 use metnos_proto::edges::{
     CtlDoor, DoorMemoryd, DoorMind, DoorPlanner, DoorPolicyd, ctl_door, door_memoryd, door_mind, door_planner,
@@ -144,9 +147,14 @@ impl door_policyd::Serve for Script {
         Ok((Answered { state: "approved".into(), runs: Vec::new() }, [sealed(b"[]")]))
     }
 
-    async fn cards_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: CardsHere, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn cards_here(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: CardsHere,
+        []: [Sealed; 0],
+    ) -> Served<Doc<CardList>, 1> {
         self.note(format!("cards_here {}", ask.sender));
-        Ok((Done {}, [sealed(b"[]")]))
+        Ok(Doc::seal(&CardList(Vec::new()))?)
     }
 
     async fn keep_file(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: KeepFile, _: [Sealed; 1]) -> Served<CallRun, 1> {
@@ -159,9 +167,14 @@ impl door_policyd::Serve for Script {
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }
 
-    async fn undo_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: UndoHere, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn undo_here(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: UndoHere,
+        []: [Sealed; 0],
+    ) -> Served<Doc<UndoReport>, 1> {
         self.note(format!("undo_here {}", ask.sender));
-        Ok((Done {}, [sealed(br#"{"undone":1,"acts":[]}"#)]))
+        Ok(Doc::seal(&UndoReport { turn: String::new(), acts: Vec::new(), undone: 1, kept: 0, left: 0, already: 0 })?)
     }
 
     async fn panic_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: PanicHere, []: [Sealed; 0]) -> Served<Panicked, 0> {

@@ -3,12 +3,12 @@
 
 use std::rc::Rc;
 
+use metnos_proto::doc::undo::{ActTakenBack, UndoReport};
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
 use metnos_proto::msg::planner::{Text, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{PromptRegistered, UndoHere};
 use metnos_texts::{Key, say, tell};
-use serde_json::Value;
 
 use super::Door;
 use super::relay::{Item, Relay};
@@ -22,11 +22,10 @@ impl Door {
     pub(crate) async fn undo(&self, speaker: &Speaker, trace: TraceId, lang: Lang) -> (TurnEnd, String) {
         let ask = UndoHere { channel: speaker.channel, sender: speaker.sender.clone() };
         match self.peers.policyd.undo_here(trace, ask, []).await {
-            Ok((_, [told])) => {
-                let told: Value =
-                    told.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-                (TurnEnd::Answered, undone(lang, &told))
-            }
+            Ok((answer, report)) => match answer.open(report) {
+                Ok(report) => (TurnEnd::Answered, undone(lang, &report)),
+                Err(refusal) => (TurnEnd::Denied, metnos_texts::refusal(lang, &refusal)),
+            },
             Err(error) => match error.into_refusal() {
                 refusal if refusal.rule == NOTHING => (TurnEnd::Answered, say(lang, Key::UndoNothing)),
                 refusal => (TurnEnd::Denied, metnos_texts::refusal(lang, &refusal)),
@@ -59,52 +58,60 @@ impl Door {
 }
 
 /// What was taken back, from policyd's word on it.
-fn undone(lang: Lang, told: &Value) -> String {
-    let acts = told["acts"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if acts.is_empty() {
+fn undone(lang: Lang, report: &UndoReport) -> String {
+    if report.acts.is_empty() {
         return say(lang, Key::UndoNothing);
     }
-    let mut lines: Vec<String> = acts.iter().map(|act| one(lang, act)).collect();
+    let mut lines: Vec<String> = report.acts.iter().map(|act| one(lang, act)).collect();
     // What stands behind an act that could not be taken back was not tried.
-    let left = told["left"].as_u64().unwrap_or(0);
-    if left > 0 && lines.len() > 1 {
-        lines.push(tell(lang, Key::UndoLeft, &[("left", left.into())]));
+    if report.left > 0 && lines.len() > 1 {
+        lines.push(tell(lang, Key::UndoLeft, &[("left", report.left.into())]));
     }
     lines.join("\n")
 }
 
-fn one(lang: Lang, act: &Value) -> String {
-    let plain = |value: &Value| {
-        let text = value.as_str().unwrap_or_default();
-        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect::<String>()
-    };
-    let (executor, state) = (plain(&act["executor"]), plain(&act["state"]));
-    let path = plain(&act["arguments"]["path"]);
+fn one(lang: Lang, act: &ActTakenBack) -> String {
+    let plain = |text: &str| text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect::<String>();
+    let (executor, state) = (plain(&act.executor), act.state.name());
+    // Arguments are the executor's own, and have no type here.
+    let path = plain(act.arguments["path"].as_str().unwrap_or_default());
     // A note that names no notebook went to the usual one.
     let path = if path.is_empty() { "none".to_owned() } else { path };
-    let values = [("executor", (&executor).into()), ("state", (&state).into()), ("path", (&path).into())];
+    let values = [("executor", (&executor).into()), ("state", state.into()), ("path", (&path).into())];
     let text = tell(lang, Key::UndoAct, &values);
     // What policyd would not let be done has a rule; what the inverse said of itself is its own and English.
-    let rule = plain(&act["rule"]);
+    let rule = plain(&act.rule);
     if rule.is_empty() {
         return text;
     }
-    let no = Refusal::new(RefusalCode::Denied, &rule, plain(&act["why"]));
+    let no = Refusal::new(RefusalCode::Denied, &rule, plain(&act.why));
     format!("{text} {}", metnos_texts::refusal(lang, &no))
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use metnos_proto::doc::undo::ActState;
     use metnos_proto::msg::common::Standing;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::stage::Stage;
     use super::*;
     use crate::testing::run;
 
-    fn act(executor: &str, state: &str, arguments: &Value) -> Value {
-        json!({"executor": executor, "state": state, "arguments": arguments, "why": "because", "rule": ""})
+    fn report(left: u64, acts: &[(&str, ActState, Value)]) -> UndoReport {
+        let act = |(executor, state, arguments): &(&str, ActState, Value)| ActTakenBack {
+            call: String::new(),
+            executor: (*executor).to_owned(),
+            arguments: arguments.clone(),
+            was: ActState::Done,
+            state: *state,
+            why: "because".into(),
+            rule: String::new(),
+            told: String::new(),
+        };
+        let acts = acts.iter().map(act).collect();
+        UndoReport { turn: String::new(), acts, undone: 1, kept: 0, left, already: 0 }
     }
 
     #[test]
@@ -127,14 +134,14 @@ mod tests {
             ("note_add", json!({}), "The note is taken out again.", "La nota non c'è più."),
             ("other", json!({}), "What other did is taken back.", "Ciò che ha fatto other è annullato."),
         ] {
-            let told = json!({"acts": [act(executor, "undone", &arguments)], "undone": 1, "left": 0});
+            let told = report(0, &[(executor, ActState::Undone, arguments)]);
             assert_eq!(undone(Lang::En, &told), english);
             assert_eq!(undone(Lang::It, &told), italian);
         }
-        let kept = json!({"acts": [act("fs_write", "done", &json!({"path": "a\u{1b}.md"}))], "undone": 0, "left": 1});
+        let kept = report(1, &[("fs_write", ActState::Done, json!({"path": "a\u{1b}.md"}))]);
         let said = undone(Lang::En, &kept);
         assert!(said.contains("a\u{fffd}.md") && said.contains("could not be taken back"), "{said}");
-        assert_eq!(undone(Lang::It, &json!({"acts": []})), "Non c'è niente di tuo da annullare.");
+        assert_eq!(undone(Lang::It, &report(0, &[])), "Non c'è niente di tuo da annullare.");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! A card as a message: the parts that it has on every channel, and the buttons below it, each with the card's name and the
 //! end of its digest. Purely; policyd alone says whether a press counts.
 
+use metnos_proto::doc::card::CardView;
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::policyd::Answer;
 use metnos_texts::card::{self, Field};
-use serde_json::Value;
 
 use super::phrases;
 use super::text::{Span, Style};
@@ -66,13 +66,11 @@ pub type Button = (String, String);
 
 /// The buttons below a card; none where a press could not count.
 #[must_use]
-pub fn buttons(shown: &Value, id: &str, digest: &str, lang: Lang) -> Vec<Vec<Button>> {
-    if shown["hard"] != false || shown["here"] == false {
-        return Vec::new();
-    }
-    let button = |text, letter| (text, Pressed::data(id, digest, letter));
+pub fn buttons(shown: Option<&CardView>, lang: Lang) -> Vec<Vec<Button>> {
+    let Some(card) = shown.filter(|card| !card.hard && card.here != Some(false)) else { return Vec::new() };
+    let button = |text, letter| (text, Pressed::data(&card.id, &card.digest, letter));
     let [yes, turn, no] = phrases::buttons(lang);
-    if shown["others"] == true {
+    if card.others == Some(true) {
         // What others ask for is decided one at a time.
         return vec![vec![button(yes, 'y'), button(no, 'n')]];
     }
@@ -81,7 +79,7 @@ pub fn buttons(shown: &Value, id: &str, digest: &str, lang: Lang) -> Vec<Vec<But
 
 /// A card as spans of a message.
 #[must_use]
-pub fn spans(shown: &Value, id: &str, lang: Lang) -> Vec<Span> {
+pub fn spans(shown: Option<&CardView>, id: &str, lang: Lang) -> Vec<Span> {
     let face = card::face(shown, id, lang);
     let mut spans = vec![Span::new(Style::Bold, face.asks), Span::new(Style::Plain, format!("  {id}\n"))];
     if face.parts.is_empty() {
@@ -115,17 +113,20 @@ mod tests {
     use super::*;
     use crate::telegram::text::{MAX_UNITS, split};
 
-    fn shown() -> Value {
-        json!({"hard": false, "acts": [{
-            "executor": "fs_delete", "version": "1.0.0", "arguments": {"path": "old & <b>tired</b>", "folder": true},
+    fn shown() -> CardView {
+        let card = json!({"id": "abcd-efgh", "principal": "telegram:5", "turn": "T", "hard": false, "made_ms": 1, "expires_ms": 2,
+            "digest": "0123456789abcdef", "state": "waiting", "answered_by": "", "begun": 0, "lang": "en", "acts": [{
+            "executor": "fs_delete", "version": "1.0.0", "signed": [], "class": "destroy", "rule": "intent", "cost_micro": 0,
+            "arguments": {"path": "old & <b>tired</b>", "folder": true}, "targets": [], "always": null,
             "fields": [{"pointer": "/path", "role": "path", "label": "trusted", "source": "prompt"}],
-            "count": {"files": 681, "folders": 3, "bytes": 9}, "reversible": true, "why": "nobody pointed at it",
-        }]})
+            "count": {"files": 681, "folders": 3, "bytes": 9, "covered": 0}, "reversible": true, "why": "nobody pointed at it",
+        }]});
+        serde_json::from_value(card).unwrap()
     }
 
     #[test]
     fn telegram_card_shows_act_target_count_source_and_escapes_markup() {
-        let pieces = split(&spans(&shown(), "abcd-efgh", Lang::En), MAX_UNITS);
+        let pieces = split(&spans(Some(&shown()), "abcd-efgh", Lang::En), MAX_UNITS);
         assert_eq!(pieces.len(), 1);
         for part in
             ["abcd-efgh", "fs_delete", "681 files", "old &amp; &lt;b&gt;tired&lt;/b&gt;", "nobody pointed at it"]
@@ -137,13 +138,12 @@ mod tests {
 
     #[test]
     fn telegram_card_not_answerable_by_button_names_the_command() {
-        let mut hard = shown();
-        hard["hard"] = json!(true);
-        assert!(buttons(&hard, "a-b", "0123456789abcdef", Lang::En).is_empty());
-        assert!(buttons(&json!(null), "a-b", "0123456789abcdef", Lang::It).is_empty());
-        let text = split(&spans(&hard, "a-b", Lang::It), MAX_UNITS).remove(0).text;
+        let hard = CardView { hard: true, ..shown() };
+        assert!(buttons(Some(&hard), Lang::En).is_empty());
+        assert!(buttons(None, Lang::It).is_empty());
+        let text = split(&spans(Some(&hard), "a-b", Lang::It), MAX_UNITS).remove(0).text;
         assert!(text.contains("metnosctl approval show a-b"), "{text}");
-        assert!(spans(&json!("cut off"), "a-b", Lang::En).iter().any(|span| span.text.contains("approval show a-b")));
+        assert!(spans(None, "a-b", Lang::En).iter().any(|span| span.text.contains("approval show a-b")));
     }
 
     #[test]
@@ -173,8 +173,10 @@ mod tests {
         #[test]
         fn any_data_and_any_card_are_read_without_a_panic(data in "\\PC{0,80}", key in "\\PC{0,20}", text in "\\PC{0,900}") {
             let _ = Pressed::parse(&data);
-            let card = json!({"hard": false, "acts": [{"executor": text, "arguments": {key: text}, "why": text}]});
-            for piece in split(&spans(&card, &data, Lang::En), MAX_UNITS) {
+            let mut card = shown();
+            let act = &mut card.acts[0];
+            (act.executor, act.arguments, act.why) = (text.clone(), json!({ key: text }), text.clone());
+            for piece in split(&spans(Some(&card), &data, Lang::En), MAX_UNITS) {
                 prop_assert!(crate::telegram::text::units(&piece.text) <= MAX_UNITS);
             }
         }

@@ -9,7 +9,6 @@ use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::planner::{TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{CardSettled, CardWaits};
 use metnos_proto::payload::Sealed;
-use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
@@ -168,9 +167,9 @@ impl MessageEditor {
     }
 
     async fn card(&mut self, waits: CardWaits) -> Result<(), ApiError> {
-        let shown: Value = serde_json::from_str(&waits.shown).unwrap_or(Value::Null);
-        let spans = card::spans(&shown, &waits.id, self.lang);
-        let out = outgoing(&spans, card::buttons(&shown, &waits.id, &waits.digest, self.lang));
+        let shown = waits.card();
+        let spans = card::spans(shown.as_ref(), &waits.id, self.lang);
+        let out = outgoing(&spans, card::buttons(shown.as_ref(), self.lang));
         // A card that was added to is another one: the message shows it as it is now.
         let message = match self.cards.get(&waits.id) {
             Some((message, _)) => self.api.put(self.chat, *message, &out).await?,

@@ -1,18 +1,23 @@
 //! `approval`: the cards that wait, and the owner's word on them. It shows what policyd says the
 //! card is about, and sends back the digest of exactly what it has shown.
 
+use metnos_proto::doc::card::{CardState, CardView};
+use metnos_proto::doc::grant::Target;
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
-use metnos_proto::masks::{mask, masked};
-use metnos_proto::msg::policyd::{Answer, Answered, Approvals, Decide, ShowApproval};
+use metnos_proto::masks::masked;
+use metnos_proto::msg::common::Outcome;
+use metnos_proto::msg::policyd::{Acted, Answer, Answered, Approvals, CallRun, Decide, ShowApproval};
 use metnos_proto::payload::Sealed;
 use metnos_texts::{Key, card, say, tell};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::command_line::cli::ApprovalCommand;
-use crate::daemons::connection::Connection;
+use crate::daemons::connection::{Connection, document, opened};
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::escape;
@@ -29,13 +34,17 @@ pub fn approval(screen: &mut Screen, instance: &Instance, command: &ApprovalComm
     let mut policyd = Connection::to(instance)?.open::<CtlPolicyd>()?;
     match command {
         ApprovalCommand::List => {
-            let (_, [list]) = policyd.approvals(TraceId::NONE, Approvals {}, [])?;
-            list_cards(screen, &document(&list)?)
+            let cards = opened(policyd.approvals(TraceId::NONE, Approvals {}, [])?)?;
+            if screen.json() {
+                screen.masked(&cards)?;
+                return Ok(Exit::Done);
+            }
+            list_cards(screen, &cards.0)
         }
         ApprovalCommand::Show { id } => {
             let card = fetch(&mut policyd, id)?;
             if screen.json() {
-                screen.document(&without_keys(card))?;
+                screen.masked(&card)?;
             } else {
                 show(screen, &card)?;
             }
@@ -51,7 +60,7 @@ pub fn approval(screen: &mut Screen, instance: &Instance, command: &ApprovalComm
                 (false, Some(days)) => Answer::Always(*days),
                 (false, None) => Answer::Once,
             };
-            let digest = digest.clone().unwrap_or_else(|| text(&card["digest"]));
+            let digest = digest.clone().unwrap_or_else(|| card.digest.clone());
             let (answered, [results]) =
                 policyd.decide_approval(TraceId::NONE, Decide { id: id.clone(), digest, answer }, [])?;
             done(screen, &card, &answered, &results)
@@ -59,13 +68,9 @@ pub fn approval(screen: &mut Screen, instance: &Instance, command: &ApprovalComm
         ApprovalCommand::Deny { id, never } => {
             let card = fetch(&mut policyd, id)?;
             let answer = if *never { Answer::Never } else { Answer::No };
-            policyd.decide_approval(
-                TraceId::NONE,
-                Decide { id: id.clone(), digest: text(&card["digest"]), answer },
-                [],
-            )?;
+            policyd.decide_approval(TraceId::NONE, Decide { id: id.clone(), digest: card.digest, answer }, [])?;
             if screen.json() {
-                screen.document(&json!({ "ok": true, "id": id, "state": "denied" }))?;
+                screen.document(&CardDenied { ok: true, id: id.clone(), state: CardState::Denied })?;
             } else {
                 screen.line(&format!("{id} is denied; nothing was done."))?;
             }
@@ -78,27 +83,27 @@ pub fn approval(screen: &mut Screen, instance: &Instance, command: &ApprovalComm
 ///
 /// # Errors
 /// When a result cannot be read, or the output is gone.
-pub(crate) fn done(screen: &mut Screen, card: &Value, answered: &Answered, results: &Sealed) -> Result<Exit, CtlError> {
+pub(crate) fn done(screen: &mut Screen, card: &CardView, answered: &Answered, results: &Sealed) -> Result<Exit, CtlError> {
     if answered.state == "denied" && !screen.json() {
-        screen.line(&say(card::lang(card), Key::CardDeclined))?;
+        screen.line(&say(card.lang.into(), Key::CardDeclined))?;
         return Ok(Exit::Done);
     }
     let results = document(results)?;
-    let acts = card["acts"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let before = usize::try_from(card["begun"].as_u64().unwrap_or(0)).unwrap_or(usize::MAX);
-    let names = acts.iter().skip(before).map(|act| text(&act["executor"]));
+    let acts = &card.acts;
+    let before = usize::try_from(card.begun).unwrap_or(usize::MAX);
+    let names = acts.iter().skip(before).map(|act| &act.executor);
     if screen.json() && acts.len() != 1 {
         return all_done(screen, card, answered, &results);
     }
     let mut exit = Exit::Done;
     for ((answer, name), at) in answered.runs.iter().zip(names).zip(0..) {
         let result = serde_json::to_vec(&results[at]).unwrap_or_default();
-        let ended = run::show(screen, &name, answer, &result)?;
+        let ended = run::show(screen, name, answer, &result)?;
         exit = if exit == Exit::Done { ended } else { exit };
     }
     let left = acts.len().saturating_sub(before).saturating_sub(answered.runs.len());
     if left > 0 {
-        let id = text(&card["id"]);
+        let id = &card.id;
         screen.aside(
             Ink::Warn,
             &format!("{left} more on this card were not begun; `metnosctl approval approve {id}` goes on"),
@@ -108,75 +113,119 @@ pub(crate) fn done(screen: &mut Screen, card: &Value, answered: &Answered, resul
     Ok(exit)
 }
 
-fn all_done(screen: &mut Screen, card: &Value, answered: &Answered, results: &Value) -> Result<Exit, CtlError> {
-    use metnos_proto::msg::common::Outcome;
-    use metnos_proto::msg::policyd::Acted;
-    let runs: Vec<Value> = answered
-        .runs
-        .iter()
-        .zip(0..)
-        .map(|(run, at)| match &run.acted {
-            Acted::Ran(ran) => json!({
-                "turn": run.turn.to_string(), "call": ran.call.to_string(), "outcome": ran.outcome.name(),
-                "ok": ran.outcome == Outcome::Ok, "result": results[at], "rule": "", "why": "",
-            }),
-            Acted::Denied(refusal) => json!({
-                "turn": run.turn.to_string(), "call": null, "outcome": "denied", "ok": false, "result": null,
-                "rule": refusal.rule, "why": refusal.why,
-            }),
-        })
-        .collect();
-    let wanted = card["acts"].as_array().map_or(0, Vec::len);
-    let begun = usize::try_from(card["begun"].as_u64().unwrap_or(0)).unwrap_or(usize::MAX);
-    let ok = runs.iter().all(|run| run["ok"] == true) && begun.saturating_add(runs.len()) == wanted;
-    screen.document(&json!({ "ok": ok, "id": card["id"], "state": answered.state, "runs": runs }))?;
+fn all_done(screen: &mut Screen, card: &CardView, answered: &Answered, results: &Value) -> Result<Exit, CtlError> {
+    let runs: Vec<CardRun> = answered.runs.iter().zip(0..).map(|(run, at)| CardRun::of(run, &results[at])).collect();
+    let begun = usize::try_from(card.begun).unwrap_or(usize::MAX);
+    let ok = runs.iter().all(|run| run.ok) && begun.saturating_add(runs.len()) == card.acts.len();
+    screen.document(&CardRuns { ok, id: card.id.clone(), state: answered.state.clone(), runs })?;
     Ok(if ok { Exit::Done } else { Exit::Failed })
 }
 
-fn fetch(policyd: &mut BlockingClient<CtlPolicyd>, id: &str) -> Result<Value, CtlError> {
-    let (_, [card]) = policyd.show_approval(TraceId::NONE, ShowApproval { id: id.to_owned() }, [])?;
-    document(&card)
+/// What became of an approved card: of one act as `run` shows it, of more each in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Approved {
+    /// One act.
+    One(run::RunReport),
+    /// More acts.
+    More(CardRuns),
 }
 
-pub(crate) fn document(sealed: &Sealed) -> Result<Value, CtlError> {
-    let unreadable =
-        |why: String| CtlError::failed("what policyd says cannot be read", why, "look at `metnosctl doctor`");
-    let bytes = sealed.read().map_err(|error| unreadable(error.to_string()))?;
-    serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))
+/// What became of the acts of an approved card.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CardRuns {
+    /// Whether all of them did what was asked.
+    ok: bool,
+    /// The card.
+    id: String,
+    /// How it stands.
+    state: String,
+    /// Those that were begun now.
+    runs: Vec<CardRun>,
 }
 
-pub(crate) fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
+/// What became of one act of a card.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CardRun {
+    /// Its turn.
+    turn: String,
+    /// Its name; null when it did not run.
+    call: Option<String>,
+    /// How it ended.
+    outcome: String,
+    /// Whether it did what was asked.
+    ok: bool,
+    /// What the executor returned.
+    result: Value,
+    /// The rule that denied it; empty when it ran.
+    rule: String,
+    /// Why it was denied; empty when it ran.
+    why: String,
 }
 
-fn list_cards(screen: &mut Screen, cards: &Value) -> Result<Exit, CtlError> {
-    if screen.json() {
-        screen.document(&without_keys(cards.clone()))?;
-        return Ok(Exit::Done);
+impl CardRun {
+    fn of(run: &CallRun, result: &Value) -> Self {
+        let turn = run.turn.to_string();
+        match &run.acted {
+            Acted::Ran(ran) => Self {
+                turn,
+                call: Some(ran.call.to_string()),
+                outcome: ran.outcome.name().to_owned(),
+                ok: ran.outcome == Outcome::Ok,
+                result: result.clone(),
+                rule: String::new(),
+                why: String::new(),
+            },
+            Acted::Denied(refusal) => Self {
+                turn,
+                call: None,
+                outcome: "denied".to_owned(),
+                ok: false,
+                result: Value::Null,
+                rule: refusal.rule.clone(),
+                why: refusal.why.clone(),
+            },
+        }
     }
-    let cards = cards.as_array().map(Vec::as_slice).unwrap_or_default();
+}
+
+/// A card was denied.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CardDenied {
+    /// It was.
+    ok: bool,
+    /// The card.
+    id: String,
+    /// How it stands.
+    state: CardState,
+}
+
+fn fetch(policyd: &mut BlockingClient<CtlPolicyd>, id: &str) -> Result<CardView, CtlError> {
+    opened(policyd.show_approval(TraceId::NONE, ShowApproval { id: id.to_owned() }, [])?)
+}
+
+fn list_cards(screen: &mut Screen, cards: &[CardView]) -> Result<Exit, CtlError> {
     if cards.is_empty() {
         screen.line("No card waits, and none was answered lately.")?;
         return Ok(Exit::Done);
     }
     let mut table = Table::new(&["CARD", "STATE", "WOULD DO", "FOR", "WHY"]);
     for card in cards {
-        let state = text(&card["state"]);
-        let ink = if state == "waiting" { Ink::Warn } else { Ink::Dim };
-        let acts = card["acts"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let act = acts.first().unwrap_or(&Value::Null);
-        let more = if acts.len() > 1 { format!(", and {} more", acts.len() - 1) } else { String::new() };
-        let does = format!(
-            "{} {}{more}",
-            text(&act["executor"]),
-            human::both_ends(&masked(&act["arguments"].to_string()), 50)
-        );
+        let ink = match card.state {
+            CardState::Waiting => Ink::Warn,
+            CardState::Approved | CardState::Denied | CardState::Expired => Ink::Dim,
+        };
+        let more = if card.acts.len() > 1 { format!(", and {} more", card.acts.len() - 1) } else { String::new() };
+        let (does, why) = card.acts.first().map_or_else(Default::default, |act| {
+            let arguments = human::both_ends(&masked(&act.arguments.to_string()), 50);
+            (format!("{} {arguments}{more}", act.executor), human::shortened(&act.why, 60))
+        });
         table.row(vec![
-            cell(text(&card["id"])),
-            inked(&state, ink),
+            cell(&card.id),
+            inked(card.state.name(), ink),
             cell(does),
-            cell(text(&card["principal"])),
-            cell(human::shortened(&text(&act["why"]), 60)),
+            cell(&card.principal),
+            cell(why),
         ]);
     }
     table.show(screen, 0)?;
@@ -188,28 +237,28 @@ fn list_cards(screen: &mut Screen, cards: &Value) -> Result<Exit, CtlError> {
 ///
 /// # Errors
 /// When the output is gone.
-pub(crate) fn show(screen: &mut Screen, card: &Value) -> Result<(), CtlError> {
-    show_face(screen, card)?;
-    for act in card["acts"].as_array().into_iter().flatten() {
-        let always: Vec<String> = act["always"].as_array().into_iter().flatten().map(target).collect();
+pub(crate) fn show(screen: &mut Screen, card: &CardView) -> Result<(), CtlError> {
+    show_face(screen, Some(card), &card.id)?;
+    for act in &card.acts {
+        let always: Vec<String> = act.always.iter().flatten().map(target).collect();
         if !always.is_empty() {
-            let always = always.join(", ");
-            screen.line(&format!("  always: {} with {}", text(&act["executor"]), escape::line(&always)))?;
+            screen.line(&format!("  always: {} with {}", act.executor, escape::line(&always.join(", "))))?;
         }
-        screen.line(&format!("  rule {}, signed {}", escape::line(&text(&act["rule"])), act["signed"]))?;
+        let signed = Value::from(act.signed.clone());
+        screen.line(&format!("  rule {}, signed {signed}", escape::line(&act.rule)))?;
     }
-    let left = card["expires_ms"].as_u64().unwrap_or(0).saturating_sub(human::now_ms()) / 1_000;
-    screen.line(&format!("  turn {}; it can be answered for {left} s more", text(&card["turn"])))?;
-    screen.line(&format!("  digest {}", text(&card["digest"])))
+    let left = card.expires_ms.saturating_sub(human::now_ms()) / 1_000;
+    screen.line(&format!("  turn {}; it can be answered for {left} s more", card.turn))?;
+    screen.line(&format!("  digest {}", card.digest))
 }
 
 /// The card as it is shown on every channel.
 ///
 /// # Errors
 /// When the output is gone.
-pub(crate) fn show_face(screen: &mut Screen, shown: &Value) -> Result<(), CtlError> {
+pub(crate) fn show_face(screen: &mut Screen, shown: Option<&CardView>, id: &str) -> Result<(), CtlError> {
     let lang = card::lang(shown);
-    let face = card::face(shown, &text(&shown["id"]), lang);
+    let face = card::face(shown, id, lang);
     let colour = screen.colour();
     let state = if face.state.is_empty() { String::new() } else { format!(" ({})", face.state) };
     screen.line(&format!("{}  {}{state}", Ink::Bold.on(&face.asks, colour), escape::line(&face.id)))?;
@@ -236,20 +285,10 @@ pub(crate) fn show_face(screen: &mut Screen, shown: &Value) -> Result<(), CtlErr
     Ok(())
 }
 
-/// A document as it is printed: nothing in an address of it that grants access.
-pub(crate) fn without_keys(mut document: Value) -> Value {
-    mask(&mut document);
-    document
-}
-
 /// One argument of a stored word, in words.
-pub(crate) fn target(target: &Value) -> String {
-    let name = text(&target["pointer"]);
-    let name = name.trim_start_matches('/');
-    match &target["within"] {
-        Value::String(folder) => format!("{name} inside {folder}"),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            masked(&format!("{name} = {}", target["is"]))
-        }
+pub(crate) fn target(target: &Target) -> String {
+    match target {
+        Target::Within(one) => format!("{} inside {}", one.pointer.trim_start_matches('/'), one.within),
+        Target::Is(one) => masked(&format!("{} = {}", one.pointer.trim_start_matches('/'), one.is)),
     }
 }

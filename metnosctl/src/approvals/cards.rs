@@ -15,7 +15,6 @@ use metnos_proto::msg::door::AnswerHere;
 use metnos_proto::msg::policyd::{Answer, CardSettled, CardWaits};
 use metnos_texts::{Key, card, say, tell};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde_json::Value;
 
 use crate::approvals::approval;
 use crate::error::{CtlError, Exit};
@@ -38,9 +37,8 @@ pub fn answered(
     if !(std::io::stdin().is_terminal() && screen.watched() && screen.out_is_terminal()) {
         // Nobody is there who could be asked: it is said where it can be answered.
         for card in cards {
-            let shown: Value = serde_json::from_str(&card.shown).unwrap_or_default();
-            screen
-                .aside(Ink::Plain, &tell(card::lang(&shown), Key::CardAtTheMachine, &[("card", (&card.id).into())]))?;
+            let lang = card::lang(card.card().as_ref());
+            screen.aside(Ink::Plain, &tell(lang, Key::CardAtTheMachine, &[("card", (&card.id).into())]))?;
         }
         return Ok((Exit::Waiting, 0));
     }
@@ -51,13 +49,13 @@ pub fn answered(
             given += 1;
             continue;
         }
-        let shown: Value = serde_json::from_str(&card.shown).unwrap_or_default();
-        approval::show_face(screen, &shown)?;
-        if shown["hard"] != false {
+        let shown = card.card();
+        approval::show_face(screen, shown.as_ref(), &card.id)?;
+        let Some(shown) = shown.filter(|shown| !shown.hard) else {
             // What it says is who may answer it, and that is nobody here.
             exit = Exit::Waiting;
             continue;
-        }
+        };
         screen.aside(Ink::Warn, &say(screen.lang(), Key::CardPrompt))?;
         screen.flush()?;
         // Ctrl-C at the question means not now, and never the end of the conversation.

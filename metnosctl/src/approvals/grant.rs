@@ -3,14 +3,15 @@
 
 use std::io::BufRead;
 
+use metnos_proto::doc::grant::{GrantRow, Says};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::policyd::{CodesConfirm, CodesEnrol, CodesRemove, Grants, RevokeGrant};
 use serde_json::json;
 
-use crate::approvals::approval::{document, target, text, without_keys};
+use crate::approvals::approval::target;
 use crate::command_line::cli::{GrantCommand, TotpCommand};
-use crate::daemons::connection::Connection;
+use crate::daemons::connection::{Connection, opened};
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::table::{Table, cell, inked};
@@ -24,40 +25,43 @@ pub fn grant(screen: &mut Screen, instance: &Instance, command: &GrantCommand) -
     let mut policyd = Connection::to(instance)?.open::<CtlPolicyd>()?;
     match command {
         GrantCommand::List => {
-            let (_, [grants]) = policyd.grants(TraceId::NONE, Grants {}, [])?;
-            let grants = document(&grants)?;
+            let grants = opened(policyd.grants(TraceId::NONE, Grants {}, [])?)?;
             if screen.json() {
-                screen.document(&without_keys(grants))?;
+                screen.masked(&grants)?;
                 return Ok(Exit::Done);
             }
-            let grants = grants.as_array().map(Vec::as_slice).unwrap_or_default();
-            if grants.is_empty() {
-                screen.line("Nothing was said for longer than once.")?;
-                return Ok(Exit::Done);
-            }
-            let mut table = Table::new(&["ID", "SAYS", "TO", "WITH", "FOR", "USES"]);
-            for grant in grants {
-                let says = text(&grant["says"]);
-                let ink = if says == "never" { Ink::Warn } else { Ink::Plain };
-                let scope: Vec<String> = grant["scope"].as_array().into_iter().flatten().map(target).collect();
-                let executor = format!("{} {}", text(&grant["executor"]), text(&grant["version"]));
-                table.row(vec![
-                    cell(text(&grant["id"])),
-                    inked(&says, ink),
-                    cell(executor),
-                    cell(scope.join(", ")),
-                    cell(text(&grant["principal"])),
-                    cell(grant["uses"].to_string()),
-                ]);
-            }
-            table.show(screen, 0)?;
-            Ok(Exit::Done)
+            list(screen, &grants.0)
         }
         GrantCommand::Revoke { id } => {
             policyd.revoke_grant(TraceId::NONE, RevokeGrant { id: id.clone() }, [])?;
             said(screen, &format!("{id} is taken back; it is asked again from now on."))
         }
     }
+}
+
+fn list(screen: &mut Screen, grants: &[GrantRow]) -> Result<Exit, CtlError> {
+    if grants.is_empty() {
+        screen.line("Nothing was said for longer than once.")?;
+        return Ok(Exit::Done);
+    }
+    let mut table = Table::new(&["ID", "SAYS", "TO", "WITH", "FOR", "USES"]);
+    for grant in grants {
+        let ink = match grant.says {
+            Says::Never => Ink::Warn,
+            Says::Always => Ink::Plain,
+        };
+        let scope: Vec<String> = grant.scope.iter().map(target).collect();
+        table.row(vec![
+            cell(&grant.id),
+            inked(grant.says.name(), ink),
+            cell(format!("{} {}", grant.executor, grant.version)),
+            cell(scope.join(", ")),
+            cell(&grant.principal),
+            cell(grant.uses.to_string()),
+        ]);
+    }
+    table.show(screen, 0)?;
+    Ok(Exit::Done)
 }
 
 /// Does what the command says.

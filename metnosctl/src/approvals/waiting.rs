@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use metnos_proto::doc::card::{CardState, CardView};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
@@ -11,10 +12,9 @@ use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::policyd::{Answer, Approvals, Decide};
 use metnos_texts::{Key, card, say, tell};
 use rustyline::ExternalPrinter;
-use serde_json::Value;
 
 use crate::approvals::approval;
-use crate::daemons::connection::Connection;
+use crate::daemons::connection::{Connection, opened};
 use crate::error::CtlError;
 use crate::instance::Instance;
 use crate::screen::escape;
@@ -29,18 +29,14 @@ const MAX_TOLD: usize = 1_024;
 ///
 /// # Errors
 /// When policyd cannot be reached, or who asks is not the owner.
-pub(crate) fn cards(policyd: &mut BlockingClient<CtlPolicyd>) -> Result<Vec<Value>, CtlError> {
-    let (_, [cards]) = policyd.approvals(TraceId::NONE, Approvals {}, [])?;
-    let cards = match approval::document(&cards)? {
-        Value::Array(cards) => cards,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => Vec::new(),
-    };
-    Ok(cards.into_iter().filter(|card| card["state"] == "waiting").collect())
+pub(crate) fn cards(policyd: &mut BlockingClient<CtlPolicyd>) -> Result<Vec<CardView>, CtlError> {
+    let cards = opened(policyd.approvals(TraceId::NONE, Approvals {}, [])?)?.0;
+    Ok(cards.into_iter().filter(|card| card.state == CardState::Waiting).collect())
 }
 
-/// Whether someone else asks for this.
-pub(crate) fn is_others(card: &Value) -> bool {
-    card["others"] == true
+/// Whether somebody else asks for this.
+pub(crate) fn is_others(card: &CardView) -> bool {
+    card.others == Some(true)
 }
 
 /// Tells of others' cards as they come, each once, until the process ends. Who is not the owner is told nothing.
@@ -59,8 +55,7 @@ pub(crate) fn watch(instance: Instance, lang: Lang, mut printer: impl ExternalPr
                 Ok((waiting, client)) => {
                     policyd = Some(client);
                     for one in waiting.iter().filter(|card| is_others(card)) {
-                        let digest = one["digest"].as_str().unwrap_or_default().to_owned();
-                        if told.len() < MAX_TOLD && told.insert(digest) && printer.print(text(one, lang)).is_err() {
+                        if told.len() < MAX_TOLD && told.insert(one.digest.clone()) && printer.print(text(one, lang)).is_err() {
                             return;
                         }
                     }
@@ -77,8 +72,8 @@ pub(crate) fn watch(instance: Instance, lang: Lang, mut printer: impl ExternalPr
 }
 
 /// A card as lines beside the prompt: nothing in it is taken by a terminal for an order.
-fn text(shown: &Value, lang: Lang) -> String {
-    let face = card::face(shown, shown["id"].as_str().unwrap_or_default(), lang);
+fn text(shown: &CardView, lang: Lang) -> String {
+    let face = card::face(Some(shown), &shown.id, lang);
     let mut lines = vec![format!("{}  {}", face.asks, escape::line(&face.id))];
     if face.parts.is_empty() {
         lines.push(format!("  {}", face.too_long));
@@ -95,10 +90,10 @@ fn text(shown: &Value, lang: Lang) -> String {
 pub(crate) fn decide(
     screen: &mut Screen,
     policyd: &mut BlockingClient<CtlPolicyd>,
-    card: &Value,
+    card: &CardView,
     typed: impl FnOnce(&str) -> Option<String>,
 ) -> Result<(), CtlError> {
-    let id = card["id"].as_str().unwrap_or_default().to_owned();
+    let id = card.id.clone();
     screen.flush()?;
     let answer = match typed(&say(screen.lang(), Key::CardYesOrNo)).map(|line| line.trim().to_lowercase()).as_deref() {
         Some("y" | "yes" | "s" | "sì" | "si") => Answer::Once,
@@ -106,8 +101,7 @@ pub(crate) fn decide(
         _ => return screen.aside(Ink::Dim, &tell(screen.lang(), Key::CardLater, &[("card", (&id).into())])),
     };
     let denied = matches!(answer, Answer::No);
-    let digest = card["digest"].as_str().unwrap_or_default().to_owned();
-    match policyd.decide_approval(TraceId::NONE, Decide { id, digest, answer }, []) {
+    match policyd.decide_approval(TraceId::NONE, Decide { id, digest: card.digest.clone(), answer }, []) {
         Ok((answered, [results])) if !denied => approval::done(screen, card, &answered, &results).map(|_| ()),
         Ok(_) => {
             let values = [("by", "owner".into())];

@@ -1,6 +1,7 @@
 //! `policy check`: what would become of a call, every step in words. It asks policyd, which
 //! decides on it as on any other and then does nothing.
 
+use metnos_proto::doc::policy::{PolicyCheck, StepOutcome, Verdict};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::policyd::CheckPolicy;
@@ -8,7 +9,7 @@ use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
 use crate::command_line::cli::CheckCall;
-use crate::daemons::connection::Connection;
+use crate::daemons::connection::{Connection, opened};
 use crate::error::{CtlError, Exit};
 use crate::instance::Instance;
 use crate::screen::table::{Table, cell, inked};
@@ -37,53 +38,45 @@ pub fn check(screen: &mut Screen, instance: &Instance, call: &CheckCall) -> Resu
     let sealed =
         Sealed::new(&arguments).map_err(|error| CtlError::failed("the arguments cannot be sent", error, ""))?;
     let ask = CheckPolicy { principal: call.principal.clone(), executor: call.executor.clone() };
-    let (_, [explained]) = policyd.check_policy(TraceId::NONE, ask, [sealed])?;
-    let unreadable =
-        |why: String| CtlError::failed("the explanation cannot be read", why, "look at `metnosctl doctor`");
-    let bytes = explained.read().map_err(|error| unreadable(error.to_string()))?;
-    let document: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+    let check = opened(policyd.check_policy(TraceId::NONE, ask, [sealed])?)?;
     if screen.json() {
-        screen.document(&document)?;
+        screen.document(&check)?;
     } else {
-        show(screen, &document)?;
+        show(screen, &check)?;
     }
-    Ok(if document["verdict"] == "allow" { Exit::Done } else { Exit::Failed })
+    Ok(if check.verdict == Verdict::Allow { Exit::Done } else { Exit::Failed })
 }
 
-fn show(screen: &mut Screen, document: &Value) -> Result<(), CtlError> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let says = |key: &str| text(&document[key]);
+fn show(screen: &mut Screen, check: &PolicyCheck) -> Result<(), CtlError> {
     screen.line(&format!(
         "{} ({}, level {}) asks for {}: {} [{}]",
-        says("principal"),
-        says("standing"),
-        says("level"),
-        says("executor"),
-        says("verdict"),
-        says("rule"),
+        check.principal,
+        check.standing.name(),
+        check.level.name(),
+        check.executor,
+        check.verdict.name(),
+        check.rule,
     ))?;
-    screen.line(&format!("at this level, without asking: {}", says("without_asking")))?;
+    screen.line(&format!("at this level, without asking: {}", check.without_asking))?;
     let mut steps = Table::new(&["STEP", "OUTCOME", "WHY"]);
-    for step in document["steps"].as_array().into_iter().flatten() {
-        let outcome = text(&step["outcome"]);
-        let ink = match outcome.as_str() {
-            "passed" | "allow" => Ink::Good,
-            "ask" => Ink::Warn,
-            _ => Ink::Bad,
+    for step in &check.steps {
+        let ink = match step.outcome {
+            StepOutcome::Passed => Ink::Good,
+            StepOutcome::Asks => Ink::Warn,
+            StepOutcome::Denies => Ink::Bad,
         };
-        steps.row(vec![cell(text(&step["step"])), inked(&outcome, ink), cell(text(&step["why"]))]);
+        steps.row(vec![cell(&step.step), inked(step.outcome.name(), ink), cell(&step.why)]);
     }
     steps.show(screen, 0)?;
-    let arguments = document["arguments"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if !arguments.is_empty() {
+    if !check.arguments.is_empty() {
         let mut table = Table::new(&["ARGUMENT", "ROLE", "LABEL", "FROM"]);
-        for argument in arguments {
-            table.row(["pointer", "role", "label", "source"].iter().map(|key| cell(text(&argument[*key]))).collect());
+        for one in &check.arguments {
+            table.row([&one.pointer, &one.role, &one.label, &one.source].map(cell).into());
         }
         table.show(screen, 0)?;
     }
-    if !says("remedy").is_empty() {
-        screen.line(&format!("→ {}", says("remedy")))?;
+    if !check.remedy.is_empty() {
+        screen.line(&format!("→ {}", check.remedy))?;
     }
     Ok(())
 }

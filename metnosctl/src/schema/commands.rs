@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 
 use metnos_proto::doc::automation::{Automatic, AutomationAdded, HookMade};
 use metnos_proto::doc::budget::{BudgetRaised, BudgetReport, BudgetRestored};
+use metnos_proto::doc::card::{CardList, CardView};
+use metnos_proto::doc::grant::GrantList;
 use metnos_proto::doc::chronicle::SecretFound;
 use metnos_proto::doc::memory::{Explanation, RecentTalk, RememberedTurn};
 use metnos_proto::doc::mnestome::{Mnest, MnestProposal, MnestomeSnapshot, OneTrace, Traces};
 use metnos_proto::doc::models::{ModelList, ModelScan};
+use metnos_proto::doc::policy::PolicyCheck;
+use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::people::{
     Invitation, LanguageSet, LevelSet, PeopleList, PrincipalLevel, PrincipalPaired, Unpaired,
 };
@@ -79,6 +83,14 @@ pub const TYPED: &[Typed] = &[
     document::<crate::executors::switches::ResumeDone>("resume"),
     document::<crate::executors::switches::ExecutorSwitched>("executor disable"),
     document::<crate::executors::switches::ExecutorSwitched>("executor enable"),
+    document::<PolicyCheck>("policy check"),
+    document::<CardList>("approval list"),
+    document::<CardView>("approval show"),
+    document::<crate::approvals::approval::Approved>("approval approve"),
+    document::<crate::approvals::approval::CardDenied>("approval deny"),
+    document::<GrantList>("grant list"),
+    document::<UndoReport>("undo"),
+    document::<ActList>("undo list"),
     document::<Vec<Proposal>>("vaglio digest"),
     document::<Vec<Proposal>>("vaglio unasked"),
     document::<Proposal>("vaglio explain"),

@@ -8,6 +8,7 @@ pub mod table;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+use metnos_proto::masks::mask;
 use metnos_proto::msg::common::Lang;
 use metnos_texts::{Key, say, tell};
 use serde::Serialize;
@@ -220,6 +221,16 @@ impl Screen {
         let text = serde_json::to_string_pretty(document).map_err(unwritten)?;
         writeln!(self.out, "{}", escape::json(&text))?;
         Ok(())
+    }
+
+    /// One JSON document, without what in an address of it lets somebody in.
+    ///
+    /// # Errors
+    /// When the output is gone.
+    pub fn masked(&mut self, document: &impl Serialize) -> Result<(), CtlError> {
+        let mut value = serde_json::to_value(document).map_err(unwritten)?;
+        mask(&mut value);
+        self.document(&value)
     }
 
     /// One line of a stream of JSON. Leaves at once.

@@ -176,12 +176,11 @@ impl Talk<'_> {
             return screen.aside(Ink::Plain, &say(screen.lang(), Key::CardNone));
         }
         for card in &cards {
-            approval::show_face(screen, card)?;
+            approval::show_face(screen, Some(card), &card.id)?;
             if waiting::is_others(card) {
                 waiting::decide(screen, &mut policyd, card, &mut *typed)?;
             } else {
-                let id = card["id"].as_str().unwrap_or_default();
-                screen.aside(Ink::Dim, &tell(screen.lang(), Key::CardLater, &[("card", id.into())]))?;
+                screen.aside(Ink::Dim, &tell(screen.lang(), Key::CardLater, &[("card", (&card.id).into())]))?;
             }
         }
         Ok(())

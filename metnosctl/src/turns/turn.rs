@@ -3,10 +3,12 @@
 
 use std::time::{Duration, Instant};
 
+use metnos_proto::doc::card::CardView;
 use metnos_proto::edges::CtlDoor;
 use metnos_proto::edges::ctl_door::Note;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::BlockingClient;
+use metnos_proto::masks::mask;
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::door::{FireTimer, Greet, Say, Stop};
 use metnos_proto::msg::planner::{Call, CallState, Progress, TurnDone, TurnEnd};
@@ -17,7 +19,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::approvals::approval::without_keys;
 use crate::approvals::cards::{self, settled_line};
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, ErrorDocument, Exit};
@@ -104,6 +105,7 @@ pub enum TurnEvent<'a> {
         /// What an answer quotes.
         digest: &'a str,
         /// The card.
+        #[schemars(with = "Option<CardView>")]
         card: Value,
     },
     /// A card was answered.
@@ -294,7 +296,8 @@ impl View<'_> {
 
     fn card(&mut self, card: CardWaits) -> Result<(), CtlError> {
         if self.screen.json() {
-            let shown = without_keys(serde_json::from_str(&card.shown).unwrap_or_default());
+            let mut shown = serde_json::to_value(card.card()).unwrap_or_default();
+            mask(&mut shown);
             self.screen.json_line(&TurnEvent::Card { id: &card.id, digest: &card.digest, card: shown })?;
         }
         self.cards.retain(|before| before.id != card.id);

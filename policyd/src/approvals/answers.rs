@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 
+use metnos_proto::doc::grant::GrantList;
 use metnos_proto::edges::door_policyd;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::policyd::{Acted, Answer, Answered, CardSettled, CodesEnrolled};
@@ -241,12 +242,12 @@ impl Policy {
     }
 
     /// The stored words, newest first.
-    pub(crate) fn grants(&self) -> Value {
+    pub(crate) fn grants(&self) -> GrantList {
         let now = self.clock.wall_ms();
         let mut grants: Vec<Grant> =
             self.grants.borrow().values().filter(|grant| now < grant.expires_ms).cloned().collect();
         grants.sort_by_key(|grant| std::cmp::Reverse(grant.made_ms));
-        grants.iter().map(Grant::document).collect()
+        GrantList(grants.iter().map(Grant::document).collect())
     }
 
     /// Takes a stored word back.

@@ -4,12 +4,13 @@
 
 use metnos_policy::call::paths::{self, Places};
 use metnos_policy::call::spec::{Effect, Spec, is_critical};
+use metnos_proto::doc::grant::{GrantRow, Says, Target as ShownTarget, TargetIs, TargetWithin};
 use metnos_proto::executor::{Class, Role};
 use metnos_proto::ids::TurnId;
 use metnos_proto::json::child;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// How long "always" lasts when nothing else is said, in days.
 pub const DAYS: u16 = 30;
@@ -61,10 +62,12 @@ impl Scope {
 
     /// For people.
     #[must_use]
-    pub fn document(&self) -> Value {
+    pub fn document(&self) -> Vec<ShownTarget> {
         let one = |(pointer, target): &(String, Target)| match target {
-            Target::Is(value) => json!({"pointer": pointer, "is": value}),
-            Target::Within(folder) => json!({"pointer": pointer, "within": folder}),
+            Target::Is(is) => ShownTarget::Is(TargetIs { pointer: pointer.clone(), is: is.clone() }),
+            Target::Within(within) => {
+                ShownTarget::Within(TargetWithin { pointer: pointer.clone(), within: within.clone() })
+            }
         };
         self.targets.iter().map(one).collect()
     }
@@ -172,18 +175,26 @@ impl Grant {
 
     /// For people and programs.
     #[must_use]
-    pub fn document(&self) -> Value {
-        json!({
-            "id": self.id, "principal": self.principal, "executor": self.executor.name,
-            "version": self.executor.version, "scope": self.scope.document(),
-            "says": if self.allows { "always" } else { "never" }, "turn": self.turn.map(|turn| turn.to_string()),
-            "made_ms": self.made_ms, "expires_ms": self.expires_ms, "uses": self.uses,
-        })
+    pub fn document(&self) -> GrantRow {
+        GrantRow {
+            id: self.id.clone(),
+            principal: self.principal.clone(),
+            executor: self.executor.name.clone(),
+            version: self.executor.version.clone(),
+            scope: self.scope.document(),
+            says: if self.allows { Says::Always } else { Says::Never },
+            turn: self.turn.map(|turn| turn.to_string()),
+            made_ms: self.made_ms,
+            expires_ms: self.expires_ms,
+            uses: self.uses,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::approvals::tests::asked;
 

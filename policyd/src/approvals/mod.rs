@@ -8,11 +8,12 @@ pub mod grants;
 pub(crate) mod showing;
 pub mod totp;
 
+use metnos_proto::doc::card::{ActView, CardState as ShownState, CardView, PathTarget, TouchCount};
+use metnos_proto::doc::policy::ArgumentSource;
 use metnos_proto::ids::{Blake3, TraceId, TurnId};
 use metnos_proto::json;
-use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
+use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Lang, Refusal, RefusalCode};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::clock::DAY_MS;
 use crate::guard::shown;
@@ -74,10 +75,10 @@ pub struct Count {
     pub covered: u64,
 }
 
-impl Count {
-    /// As a document.
-    fn document(self) -> Value {
-        json!({"files": self.files, "folders": self.folders, "bytes": self.bytes, "covered": self.covered})
+impl From<Count> for TouchCount {
+    fn from(count: Count) -> Self {
+        let Count { files, folders, bytes, covered } = count;
+        Self { files, folders, bytes, covered }
     }
 }
 
@@ -114,22 +115,31 @@ pub struct Asked {
 
 impl Asked {
     /// Everything that is shown of it.
-    fn document(&self) -> Value {
+    fn document(&self) -> ActView {
         let digests = &self.digests;
         let parts = [&digests.manifest, &digests.code, &digests.schema, &digests.profile];
-        json!({
-            "executor": self.executor.name, "version": self.executor.version,
-            "signed": parts.map(ToString::to_string),
-            "arguments": serde_json::from_str::<Value>(&self.arguments).unwrap_or(Value::Null),
-            "class": self.class, "reversible": self.reversible, "rule": self.rule, "why": self.why,
-            "fields": self.fields.iter().map(|[pointer, role, label, source]| {
-                json!({"pointer": pointer, "role": role, "label": label, "source": source})
-            }).collect::<Vec<_>>(),
-            "count": self.count.map(Count::document),
-            "cost_micro": self.cost_micro,
-            "targets": self.targets.iter().map(|(pointer, path)| json!({"pointer": pointer, "path": path})).collect::<Vec<_>>(),
-            "always": self.always.as_ref().map(grants::Scope::document),
-        })
+        let source = |[pointer, role, label, source]: &[String; 4]| ArgumentSource {
+            pointer: pointer.clone(),
+            role: role.clone(),
+            label: label.clone(),
+            source: source.clone(),
+        };
+        let target = |(pointer, path): &(String, String)| PathTarget { pointer: pointer.clone(), path: path.clone() };
+        ActView {
+            executor: self.executor.name.clone(),
+            version: self.executor.version.clone(),
+            signed: parts.iter().map(ToString::to_string).collect(),
+            arguments: serde_json::from_str(&self.arguments).unwrap_or_default(),
+            class: self.class.clone(),
+            reversible: self.reversible,
+            rule: self.rule.clone(),
+            why: self.why.clone(),
+            fields: self.fields.iter().map(source).collect(),
+            count: self.count.map(TouchCount::from),
+            cost_micro: self.cost_micro,
+            targets: self.targets.iter().map(target).collect(),
+            always: self.always.as_ref().map(grants::Scope::document),
+        }
     }
 
     /// Whether only the owner at the machine, or a one-time code, may answer: what he himself could not do
@@ -165,17 +175,19 @@ pub struct Card {
     pub begun: usize,
 }
 
-impl Card {
-    /// Everything that the card shows, and therefore everything that an answer is about.
-    #[must_use]
-    pub fn act(&self) -> Value {
-        json!({
-            "id": self.id, "principal": self.principal, "turn": self.turn.to_string(),
-            "acts": self.acts.iter().map(Asked::document).collect::<Vec<_>>(), "hard": self.is_hard(),
-            "made_ms": self.made_ms, "expires_ms": self.expires_ms,
-        })
-    }
+/// Everything that a card shows, and therefore everything that an answer is about: its digest is that of these.
+#[derive(Debug, Serialize)]
+struct CardMatter<'a> {
+    id: &'a str,
+    principal: &'a str,
+    turn: String,
+    acts: Vec<ActView>,
+    hard: bool,
+    made_ms: u64,
+    expires_ms: u64,
+}
 
+impl Card {
     /// Whether any of its acts is hard.
     #[must_use]
     pub fn is_hard(&self) -> bool {
@@ -197,7 +209,15 @@ impl Card {
     /// The digest that an answer must name.
     #[must_use]
     pub fn digest(&self) -> Blake3 {
-        json::digest(&self.act())
+        json::digest_of(&CardMatter {
+            id: &self.id,
+            principal: &self.principal,
+            turn: self.turn.to_string(),
+            acts: self.acts.iter().map(Asked::document).collect(),
+            hard: self.is_hard(),
+            made_ms: self.made_ms,
+            expires_ms: self.expires_ms,
+        })
     }
 
     /// Whether it can still be answered at `now_ms`.
@@ -208,24 +228,34 @@ impl Card {
 
     /// How it stands, for people: a card that nobody answered in time is expired.
     #[must_use]
-    pub fn standing(&self, now_ms: u64) -> &'static str {
+    pub fn standing(&self, now_ms: u64) -> ShownState {
         match self.state {
-            CardState::Waiting if now_ms >= self.expires_ms => "expired",
-            state @ (CardState::Waiting | CardState::Approved | CardState::Denied) => state.name(),
+            CardState::Waiting if now_ms >= self.expires_ms => ShownState::Expired,
+            CardState::Waiting => ShownState::Waiting,
+            CardState::Approved => ShownState::Approved,
+            CardState::Denied => ShownState::Denied,
         }
     }
 
     /// The card as a document: what it is about, its digest, and how it stands.
     #[must_use]
-    pub fn document(&self, now_ms: u64) -> Value {
-        let mut document = self.act();
-        if let Value::Object(map) = &mut document {
-            map.insert("digest".into(), json!(self.digest().to_string()));
-            map.insert("state".into(), json!(self.standing(now_ms)));
-            map.insert("answered_by".into(), json!(self.answered_by));
-            map.insert("begun".into(), json!(self.begun));
+    pub fn document(&self, now_ms: u64, lang: Lang) -> CardView {
+        CardView {
+            id: self.id.clone(),
+            principal: self.principal.clone(),
+            turn: self.turn.to_string(),
+            acts: self.acts.iter().map(Asked::document).collect(),
+            hard: self.is_hard(),
+            made_ms: self.made_ms,
+            expires_ms: self.expires_ms,
+            digest: self.digest().to_string(),
+            state: self.standing(now_ms),
+            answered_by: self.answered_by.clone(),
+            begun: self.begun as u64,
+            lang: lang.into(),
+            others: None,
+            here: None,
         }
-        document
     }
 
     /// Whether an answer that names `digest` may be taken now.
@@ -368,6 +398,27 @@ pub(crate) mod tests {
         }
         let answered = Card { state: CardState::Denied, answered_by: "x".into(), begun: 1, ..base };
         assert_eq!(answered.digest(), digest, "how it was answered is not what it is about");
+    }
+
+    #[test]
+    fn digest_of_a_stored_card_never_changes() {
+        let scope = grants::Scope { targets: vec![("/path".into(), grants::Target::Within("/w".into()))] };
+        let acts = vec![Asked { always: Some(scope), ..asked() }, Asked { count: None, ..asked() }];
+        let digest = Card { acts, ..card("ab2c-d3ef") }.digest();
+        let zero = Blake3([0; 32]);
+        let act = |always: &str, count: &str| {
+            let fields = r#"[{"label":"trusted","pointer":"/path","role":"path","source":"intent"}]"#;
+            format!(
+                r#"{{"always":{always},"arguments":{{"folder":true,"path":"old"}},"class":"destroy","cost_micro":0,"count":{count},"executor":"fs_delete","fields":{fields},"reversible":true,"rule":"destroy.many","signed":["{zero}","{zero}","{zero}","{zero}"],"targets":[{{"path":"old","pointer":"/path"}}],"version":"1.0.0","why":"it may be many"}}"#
+            )
+        };
+        let counted = r#"{"bytes":9,"covered":0,"files":681,"folders":3}"#;
+        let acts = [act(r#"[{"pointer":"/path","within":"/w"}]"#, counted), act("null", "null")].join(",");
+        let matter = format!(
+            r#"{{"acts":[{acts}],"expires_ms":601000,"hard":false,"id":"ab2c-d3ef","made_ms":1000,"principal":"cli:uid:1000","turn":"{}"}}"#,
+            TurnId::NONE
+        );
+        assert_eq!(digest, Blake3::of(matter.as_bytes()));
     }
 
     #[test]

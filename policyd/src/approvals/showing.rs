@@ -1,13 +1,13 @@
 //! Which cards somebody sees, and how a channel is told of one. Nothing is answered here.
 
+use metnos_proto::doc::card::{CardList, CardView};
 use metnos_proto::edges::door_policyd;
 use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::msg::common::{Lang, Level, Refusal, Standing};
 use metnos_proto::msg::policyd::{CardWaits, MAX_NOTICES, OwnersCard};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::approvals::{self, Card};
-use crate::people::language;
 use crate::people::principal::Principal;
 use crate::policy::{Policy, head};
 
@@ -20,30 +20,28 @@ const MAX_SHOWN: usize = 16 * 1024;
 const MAX_END: usize = 120;
 
 /// A card as a channel shows it: what is too long for one is shortened.
-fn shown_card(card: &Card, now_ms: u64, lang: Lang) -> Value {
-    let mut shown = card.document(now_ms);
-    shown["lang"] = json!(language::name(lang));
-    if shown.to_string().len() > MAX_SHOWN {
-        for act in shown["acts"].as_array_mut().into_iter().flatten() {
-            for value in act["arguments"].as_object_mut().into_iter().flat_map(|map| map.values_mut()) {
-                shorten(value);
-            }
-            act["always"] = Value::Null;
+fn shown_card(card: &Card, now_ms: u64, lang: Lang) -> CardView {
+    let mut shown = card.document(now_ms, lang);
+    if written(&shown).len() > MAX_SHOWN {
+        for act in &mut shown.acts {
+            act.arguments.as_object_mut().into_iter().flat_map(|map| map.values_mut()).for_each(shorten);
+            act.always = None;
         }
     }
-    if shown.to_string().len() > MAX_SHOWN {
-        for act in shown["acts"].as_array_mut().into_iter().flatten() {
-            act["fields"] = json!([]);
-        }
+    if written(&shown).len() > MAX_SHOWN {
+        shown.acts.iter_mut().for_each(|act| act.fields.clear());
     }
     shown
 }
 
+/// A card as it goes over a channel; nothing where it could not be written, which is shown as one that is too long.
+fn written(shown: &CardView) -> String {
+    serde_json::to_string(shown).unwrap_or_default()
+}
+
 /// What an act would touch is counted for the owner: it tells whether something is there.
-fn without_counts(shown: &mut Value) {
-    for act in shown["acts"].as_array_mut().into_iter().flatten() {
-        act["count"] = Value::Null;
-    }
+fn without_counts(shown: &mut CardView) {
+    shown.acts.iter_mut().for_each(|act| act.count = None);
 }
 
 /// Leaves the middle out of a long value, and says how much and of what: both ends stay, and no two are the same.
@@ -56,28 +54,24 @@ fn shorten(value: &mut Value) {
     let begin: String = text.chars().take(MAX_END).collect();
     let end: String = text.chars().skip(count - MAX_END).collect();
     let mark: String = Blake3::of(text.as_bytes()).hex().chars().take(12).collect();
-    *value = json!(format!("{begin} [… {} characters left out, fingerprint {mark} …] {end}", count - 2 * MAX_END));
+    *value = Value::String(format!("{begin} [… {} characters left out, fingerprint {mark} …] {end}", count - 2 * MAX_END));
 }
 
 impl Policy {
     /// The cards, newest first.
-    pub(crate) fn cards(&self) -> Value {
+    pub(crate) fn cards(&self) -> CardList {
         let now = self.clock.wall_ms();
         let mut cards: Vec<Card> = self.cards.borrow().values().cloned().collect();
         cards.sort_by_key(|card| std::cmp::Reverse(card.made_ms));
         let lang = self.lang_of(&self.owner_name());
-        let shown = |card: &Card| {
-            let mut shown = card.document(now);
-            shown["lang"] = json!(language::name(lang));
-            shown["others"] = json!(!self.is_owners(&card.principal));
-            shown
-        };
-        cards.iter().take(MAX_LISTED).map(shown).collect()
+        let shown =
+            |card: &Card| CardView { others: Some(!self.is_owners(&card.principal)), ..card.document(now, lang) };
+        CardList(cards.iter().take(MAX_LISTED).map(shown).collect())
     }
 
     /// The cards of this principal that can still be answered, the oldest first. The owner sees all of them: what he has
     /// asked for himself is answered where it was asked, and what others ask for wherever he is, which `here` says.
-    pub(crate) fn cards_of(&self, principal: &Principal) -> Value {
+    pub(crate) fn cards_of(&self, principal: &Principal) -> CardList {
         let now = self.clock.wall_ms();
         let lang = self.lang_of(&principal.name);
         let cards = self.cards.borrow();
@@ -89,18 +83,16 @@ impl Policy {
             let mut shown = shown_card(card, now, lang);
             if self.decides_for(principal, card) {
                 // It is hard for whoever asks for it, and the owner's to decide where he is.
-                shown["hard"] = json!(false);
-                shown["here"] = json!(true);
-                shown["others"] = json!(true);
+                (shown.hard, shown.here, shown.others) = (false, Some(true), Some(true));
             } else {
-                shown["here"] = json!(card.principal == principal.name);
+                shown.here = Some(card.principal == principal.name);
             }
             if !owner {
                 without_counts(&mut shown);
             }
             shown
         };
-        open.iter().take(MAX_LISTED).map(shown).collect()
+        CardList(open.iter().take(MAX_LISTED).map(shown).collect())
     }
 
     /// Whether this card is somebody else's, and the owner speaks here who decides it: as far as his own level goes, for he
@@ -125,11 +117,10 @@ impl Policy {
     ///
     /// # Errors
     /// When there is none of this name.
-    pub(crate) fn show_card(&self, id: &str) -> Result<Value, Refusal> {
+    pub(crate) fn show_card(&self, id: &str) -> Result<CardView, Refusal> {
         let cards = self.cards.borrow();
-        let mut shown = cards.get(id).ok_or_else(|| approvals::unknown(id))?.document(self.clock.wall_ms());
-        shown["lang"] = json!(language::name(self.lang_of(&self.owner_name())));
-        Ok(shown)
+        let card = cards.get(id).ok_or_else(|| approvals::unknown(id))?;
+        Ok(card.document(self.clock.wall_ms(), self.lang_of(&self.owner_name())))
     }
 
     /// Has the door show a card to whoever is in this turn, which may be another than the one that the card was made in: the
@@ -144,7 +135,7 @@ impl Policy {
             turn,
             id: card.id.clone(),
             digest: card.digest().to_string(),
-            shown: head(&shown.to_string(), MAX_SHOWN),
+            shown: head(&written(&shown), MAX_SHOWN),
         };
         self.note_to_door(door_policyd::Note::CardWaits(note)).await;
         if others {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use metnos_policy::evidence::context::Context;
 use metnos_policy::evidence::intent::Intent;
-use metnos_policy::rules::Judgement;
+use metnos_policy::rules::{self, Judgement};
+use metnos_proto::doc::policy::{ArgumentSource, PolicyCheck, StepOutcome, StepTaken, Verdict};
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::msg::common::{Channel, Integrity, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{Channel, Integrity, Level, Refusal, RefusalCode};
+use metnos_proto::msg::memoryd;
 use metnos_proto::msg::policyd::CheckPolicy;
-use serde_json::{Value, json};
 
 use crate::arguments::{Arguments, Resolved};
 use crate::calls::gather::Due;
@@ -24,7 +25,7 @@ impl Policy {
     ///
     /// # Errors
     /// When there is no such principal, or the ledger cannot be read.
-    pub(crate) async fn explain(&self, ask: &CheckPolicy, arguments: &[u8]) -> Result<Value, Refusal> {
+    pub(crate) async fn explain(&self, ask: &CheckPolicy, arguments: &[u8]) -> Result<PolicyCheck, Refusal> {
         let principal = self.named_principal(&ask.principal)?;
         let world = self.world(&principal);
         let (parsed, told) = self.told_in_question(Arguments::parse(arguments), arguments);
@@ -89,44 +90,52 @@ fn document(
     executor: &str,
     decision: &decision::Decision,
     raised_until_ms: Option<u64>,
-) -> Value {
+) -> PolicyCheck {
     let verdict = &decision.verdict;
-    let step = |stage: &decision::Stage| {
-        let why = if stage.why.is_empty() { stage.step.holds() } else { stage.why.as_str() };
-        json!({"step": stage.step.name(), "outcome": stage.outcome.name(), "why": why})
+    PolicyCheck {
+        principal: principal.name.clone(),
+        standing: principal.standing.into(),
+        level: principal.level.into(),
+        without_asking: without_asking(principal.level).to_owned(),
+        executor: executor.to_owned(),
+        verdict: match verdict.decision {
+            memoryd::Verdict::Allow => Verdict::Allow,
+            memoryd::Verdict::Ask => Verdict::Ask,
+            memoryd::Verdict::Deny => Verdict::Deny,
+        },
+        rule: verdict.rule.clone(),
+        why: verdict.why.clone(),
+        remedy: verdict.remedy.clone(),
+        steps: decision.trace.iter().map(step).collect(),
+        arguments: decision.judgement.as_ref().map(arguments).unwrap_or_default(),
+        raised_until_ms,
+    }
+}
+
+fn step(stage: &decision::Stage) -> StepTaken {
+    let why = if stage.why.is_empty() { stage.step.holds() } else { stage.why.as_str() };
+    let outcome = match stage.outcome {
+        decision::Outcome::Passed => StepOutcome::Passed,
+        decision::Outcome::Asks => StepOutcome::Asks,
+        decision::Outcome::Denies => StepOutcome::Denies,
     };
-    let steps: Vec<Value> = decision.trace.iter().map(step).collect();
-    json!({
-        "principal": principal.name, "standing": standing(principal.standing), "level": level(principal.level),
-        "without_asking": without_asking(principal.level), "executor": executor,
-        "verdict": verdict.decision.name(), "rule": verdict.rule, "why": verdict.why, "remedy": verdict.remedy,
-        "steps": steps, "arguments": decision.judgement.as_ref().map(arguments).unwrap_or_default(),
-        "raised_until_ms": raised_until_ms,
-    })
+    StepTaken { step: stage.step.name().to_owned(), outcome, why: why.to_owned() }
 }
 
 /// Where each argument would come from: as if the owner had typed it.
-fn arguments(judgement: &Judgement) -> Vec<Value> {
+fn arguments(judgement: &Judgement) -> Vec<ArgumentSource> {
     let integrity = |integrity| match integrity {
         Integrity::Trusted => "trusted",
         Integrity::Vouched => "vouched",
         Integrity::Untrusted => "untrusted",
     };
-    let one = |field: &metnos_policy::rules::Shown| {
-        json!({
-            "pointer": field.pointer, "role": field.role.name(), "label": integrity(field.label.integrity),
-            "source": field.source.name(),
-        })
+    let one = |field: &rules::Shown| ArgumentSource {
+        pointer: field.pointer.clone(),
+        role: field.role.name().to_owned(),
+        label: integrity(field.label.integrity).to_owned(),
+        source: field.source.name().to_owned(),
     };
     judgement.fields.iter().map(one).collect()
-}
-
-const fn standing(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Owner => "owner",
-        Standing::Guest => "guest",
-        Standing::Stranger => "stranger",
-    }
 }
 
 /// The name of a level in documents.

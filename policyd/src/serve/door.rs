@@ -3,11 +3,14 @@
 
 use std::rc::Rc;
 
+use metnos_proto::doc::Doc;
+use metnos_proto::doc::card::CardList;
+use metnos_proto::doc::undo::UndoReport;
 use metnos_proto::edge::Served;
 use metnos_proto::edges::{DoorPolicyd, door_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
-use metnos_proto::msg::common::{Channel, Done, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::QueryResult;
 use metnos_proto::msg::people::{Fire, Fired, Pair, Paired, ViewRequest};
 use metnos_proto::msg::policyd::{
@@ -26,7 +29,7 @@ use crate::people::pairing::automations::is_automatic;
 use crate::people::principal::Principal;
 use crate::policy::Policy;
 use crate::refusals::internal;
-use crate::serve::{sealed, words};
+use crate::serve::words;
 
 impl door_policyd::Serve for Policy {
     async fn identify(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
@@ -92,9 +95,14 @@ impl door_policyd::Serve for Policy {
         Ok((answered, [results]))
     }
 
-    async fn cards_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: CardsHere, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn cards_here(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: CardsHere,
+        []: [Sealed; 0],
+    ) -> Served<Doc<CardList>, 1> {
         let principal = self.known(ask.channel, &ask.sender)?;
-        Ok((Done {}, [sealed(&self.cards_of(&principal))?]))
+        Ok(Doc::seal(&self.cards_of(&principal))?)
     }
 
     async fn keep_file(
@@ -122,10 +130,15 @@ impl door_policyd::Serve for Policy {
         Ok((run, [result, file.map_or_else(nothing, Ok)?]))
     }
 
-    async fn undo_here(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: UndoHere, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn undo_here(
+        self: Rc<Self>,
+        cx: Cx<DoorPolicyd>,
+        ask: UndoHere,
+        []: [Sealed; 0],
+    ) -> Served<Doc<UndoReport>, 1> {
         let principal = self.known(ask.channel, &ask.sender)?;
         self.door_is(cx.notes());
-        Ok((Done {}, [sealed(&Policy::undo(&self, &principal, None).await?)?]))
+        Ok(Doc::seal(&Policy::undo(&self, &principal, None).await?)?)
     }
 
     async fn panic_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: PanicHere, []: [Sealed; 0]) -> Served<Panicked, 0> {

@@ -8,7 +8,11 @@ use std::rc::Rc;
 use metnos_proto::doc::Doc;
 use metnos_proto::doc::automation::AutomationAnswer;
 use metnos_proto::doc::budget::BudgetAnswer;
+use metnos_proto::doc::card::{CardList, CardView};
+use metnos_proto::doc::grant::GrantList;
 use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer};
+use metnos_proto::doc::policy::PolicyCheck;
+use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::vaglio::{ConstitutionReport, VaglioAnswer};
 use metnos_proto::doc::vault::{SecretVersion, VaultAnswer};
 use metnos_proto::edge::{ServeError, Served};
@@ -190,14 +194,19 @@ impl ctl_policyd::Serve for Policy {
         Ok((Done {}, [record]))
     }
 
-    async fn approvals(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Approvals, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn approvals(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Approvals, []: [Sealed; 0]) -> Served<Doc<CardList>, 1> {
         self.at_the_machine(&cx)?;
-        Ok((Done {}, [sealed(&self.cards())?]))
+        Ok(Doc::seal(&self.cards())?)
     }
 
-    async fn show_approval(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: ShowApproval, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn show_approval(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: ShowApproval,
+        []: [Sealed; 0],
+    ) -> Served<Doc<CardView>, 1> {
         self.at_the_machine(&cx)?;
-        Ok((Done {}, [sealed(&self.show_card(&ask.id)?)?]))
+        Ok(Doc::seal(&self.show_card(&ask.id)?)?)
     }
 
     async fn decide_approval(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Decide, []: [Sealed; 0]) -> Served<Answered, 1> {
@@ -207,9 +216,9 @@ impl ctl_policyd::Serve for Policy {
         Ok((answered, [results]))
     }
 
-    async fn grants(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Grants, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn grants(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Grants, []: [Sealed; 0]) -> Served<Doc<GrantList>, 1> {
         self.at_the_machine(&cx)?;
-        Ok((Done {}, [sealed(&Policy::grants(&self))?]))
+        Ok(Doc::seal(&Policy::grants(&self))?)
     }
 
     async fn revoke_grant(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: RevokeGrant, []: [Sealed; 0]) -> Served<Done, 0> {
@@ -240,14 +249,14 @@ impl ctl_policyd::Serve for Policy {
         Ok((Done {}, []))
     }
 
-    async fn undo(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Undo, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn undo(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Undo, []: [Sealed; 0]) -> Served<Doc<UndoReport>, 1> {
         let principal = self.at_the_machine(&cx)?;
-        Ok((Done {}, [sealed(&Policy::undo(&self, &principal, ask.turn).await?)?]))
+        Ok(Doc::seal(&Policy::undo(&self, &principal, ask.turn).await?)?)
     }
 
-    async fn undoable(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Undoable, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn undoable(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Undoable, []: [Sealed; 0]) -> Served<Doc<ActList>, 1> {
         self.at_the_machine(&cx)?;
-        Ok((Done {}, [sealed(&Policy::undoable(&self).await?)?]))
+        Ok(Doc::seal(&Policy::undoable(&self).await?)?)
     }
 
     async fn panic(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Panic, []: [Sealed; 0]) -> Served<Panicked, 0> {
@@ -300,10 +309,9 @@ impl ctl_policyd::Serve for Policy {
         _: Cx<CtlPolicyd>,
         ask: CheckPolicy,
         [arguments]: [Sealed; 1],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<PolicyCheck>, 1> {
         let bytes = arguments.read().map_err(|error| internal(&error.to_string()))?;
-        let explained = self.explain(&ask, &bytes).await?;
-        Ok((Done {}, [sealed(&explained)?]))
+        Ok(Doc::seal(&self.explain(&ask, &bytes).await?)?)
     }
 
     async fn policy_canaries(

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use metnos_proto::doc::undo::{ActList, ActState, ActTakenBack, UndoReport};
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{Blake3, CallId, TurnId};
 use metnos_proto::json;
@@ -11,9 +12,9 @@ use metnos_proto::msg::memoryd::UNDONE;
 use metnos_proto::msg::policyd::{Acted, Ran};
 use metnos_proto::msg::sandboxd::RunReport;
 use metnos_proto::payload::Sealed;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Act, ActState, MAX_LISTED, WayBack, order};
+use super::{Act, MAX_LISTED, WayBack, order};
 use crate::calls::direct::By;
 use crate::people::principal::Principal;
 use crate::policy::{Policy, head};
@@ -39,14 +40,29 @@ struct Taken {
     told: String,
 }
 
+impl Taken {
+    fn document(self, act: Act) -> ActTakenBack {
+        ActTakenBack {
+            call: act.call.to_string(),
+            executor: act.executor,
+            arguments: serde_json::from_str(&act.arguments).unwrap_or_default(),
+            was: act.state,
+            state: self.now,
+            why: self.why,
+            rule: self.rule,
+            told: self.told,
+        }
+    }
+}
+
 impl Policy {
     /// What can be taken back, and what was, newest first.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) async fn undoable(&self) -> Result<Value, Refusal> {
+    pub(crate) async fn undoable(&self) -> Result<ActList, Refusal> {
         let acts = self.store.last_acts(MAX_LISTED).await.map_err(|error| unreadable(&error))?;
-        Ok(acts.iter().map(Act::document).collect())
+        Ok(ActList(acts.iter().map(Act::document).collect()))
     }
 
     /// Takes back what a turn has done, or the last turn of this principal that can be: the last act first,
@@ -54,7 +70,11 @@ impl Policy {
     ///
     /// # Errors
     /// When there is nothing of the kind.
-    pub(crate) async fn undo(self: &Rc<Self>, principal: &Principal, turn: Option<TurnId>) -> Result<Value, Refusal> {
+    pub(crate) async fn undo(
+        self: &Rc<Self>,
+        principal: &Principal,
+        turn: Option<TurnId>,
+    ) -> Result<UndoReport, Refusal> {
         let _one_at_a_time = self.undoing.lock().await;
         let last = match turn {
             Some(turn) => Some(turn),
@@ -75,11 +95,7 @@ impl Policy {
             let back = matches!(taken.now, ActState::Undone | ActState::Nothing);
             undone += u32::from(taken.now == ActState::Undone);
             kept += u32::from(!back);
-            told.push(json!({
-                "call": act.call.to_string(), "executor": act.executor, "was": act.state.name(),
-                "arguments": serde_json::from_str::<Value>(&act.arguments).unwrap_or(Value::Null),
-                "state": taken.now.name(), "why": taken.why, "rule": taken.rule, "told": taken.told,
-            }));
+            told.push(taken.document(act));
             if !back {
                 break;
             }
@@ -91,10 +107,8 @@ impl Policy {
             &format!("{} has taken back {undone} acts, {waiting} are left as they were", principal.name),
             Some(turn),
         );
-        Ok(json!({
-            "turn": turn.to_string(), "acts": told, "undone": undone, "kept": kept, "left": waiting,
-            "already": told_nothing(&all),
-        }))
+        let (left, already) = (waiting as u64, told_nothing(&all) as u64);
+        Ok(UndoReport { turn: turn.to_string(), acts: told, undone, kept, left, already })
     }
 
     /// Notes an act that can be taken back, before it begins.
@@ -183,7 +197,7 @@ fn told_nothing(all: &[Act]) -> usize {
 /// What an inverse's end means. Its words are compared by digest and not read.
 fn judged(ran: &Ran, result: &Sealed, before: ActState) -> Taken {
     let says = |word: &str| {
-        let digest: Blake3 = json::digest(&json!(word));
+        let digest: Blake3 = json::digest(&Value::from(word));
         ran.leaves.iter().any(|leaf| leaf.pointer == WHAT && leaf.digest == digest)
     };
     let told = result.read().map(|bytes| head(&String::from_utf8_lossy(&bytes), MAX_TOLD)).unwrap_or_default();

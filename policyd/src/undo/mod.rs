@@ -6,11 +6,12 @@ pub(crate) mod back;
 pub(crate) mod store;
 
 use metnos_policy::call::spec;
+use metnos_proto::doc::undo::{ActRow, ActState};
 use metnos_proto::executor::Manifest;
 use metnos_proto::ids::{Blake3, CallId, TurnId};
 use metnos_proto::json;
 use metnos_proto::payload::Sealed;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::arguments::{Arguments, Resolved};
 use crate::clock::DAY_MS;
@@ -26,57 +27,13 @@ pub const MAX_ACTS: u32 = 10_000;
 /// The most acts in a listing.
 pub const MAX_LISTED: u32 = 256;
 
-/// Where an act stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ActState {
-    /// It was noted, and then begun.
-    Begun,
-    /// It ran to its end.
-    Done,
-    /// It said itself that it changed nothing.
-    Failed,
-    /// It broke off, or nobody knows: its inverse looks for itself.
-    Unknown,
-    /// Its inverse was begun.
-    Undoing,
-    /// It was taken back.
-    Undone,
-    /// There was nothing to take back.
-    Nothing,
-}
-
-impl ActState {
-    const ALL: [Self; 7] =
-        [Self::Begun, Self::Done, Self::Failed, Self::Unknown, Self::Undoing, Self::Undone, Self::Nothing];
-
-    /// The name in the store and on screen.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Begun => "begun",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Unknown => "unknown",
-            Self::Undoing => "undoing",
-            Self::Undone => "undone",
-            Self::Nothing => "nothing",
-        }
-    }
-
-    /// The state of this name.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == text)
-    }
-
-    /// Whether its inverse may be begun now. One that was begun before and broke off is begun again: an
-    /// inverse finds for itself what is left to do.
-    #[must_use]
-    pub const fn can_be_undone(self) -> bool {
-        match self {
-            Self::Done | Self::Unknown | Self::Undoing => true,
-            Self::Begun | Self::Failed | Self::Undone | Self::Nothing => false,
-        }
+/// Whether the inverse of an act in this state may be begun now. One that was begun before and broke off is begun again: an
+/// inverse finds for itself what is left to do.
+#[must_use]
+pub const fn can_be_undone(state: ActState) -> bool {
+    match state {
+        ActState::Done | ActState::Unknown | ActState::Undoing => true,
+        ActState::Begun | ActState::Failed | ActState::Undone | ActState::Nothing => false,
     }
 }
 
@@ -104,12 +61,17 @@ pub struct Act {
 impl Act {
     /// For people and programs.
     #[must_use]
-    pub fn document(&self) -> Value {
-        json!({
-            "call": self.call.to_string(), "turn": self.turn.to_string(), "principal": self.principal,
-            "executor": self.executor, "inverse": self.inverse, "state": self.state.name(), "at_ms": self.at_ms,
-            "arguments": serde_json::from_str::<Value>(&self.arguments).unwrap_or(Value::Null),
-        })
+    pub fn document(&self) -> ActRow {
+        ActRow {
+            call: self.call.to_string(),
+            turn: self.turn.to_string(),
+            principal: self.principal.clone(),
+            executor: self.executor.clone(),
+            inverse: self.inverse.clone(),
+            arguments: serde_json::from_str(&self.arguments).unwrap_or_default(),
+            at_ms: self.at_ms,
+            state: self.state,
+        }
     }
 }
 
@@ -174,8 +136,8 @@ fn inverse_of(manifest: &Manifest, roles: &spec::Spec, value: &Value, call: Call
         .filter(|(name, _)| spec::is_critical(roles.role(&metnos_proto::json::child("", name))))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    arguments.insert(OF.to_owned(), json!(manifest.executor.name));
-    arguments.insert(KEEP.to_owned(), json!(keep));
+    arguments.insert(OF.to_owned(), Value::String(manifest.executor.name.clone()));
+    arguments.insert(KEEP.to_owned(), Value::String(keep.clone()));
     Some(WayBack { inverse, arguments: Value::Object(arguments), keep })
 }
 
@@ -183,12 +145,14 @@ fn inverse_of(manifest: &Manifest, roles: &spec::Spec, value: &Value, call: Call
 #[must_use]
 pub fn order(mut acts: Vec<Act>) -> Vec<Act> {
     acts.reverse();
-    acts.retain(|act| act.state.can_be_undone());
+    acts.retain(|act| can_be_undone(act.state));
     acts
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::testing::manifest_text;
 
@@ -237,8 +201,8 @@ mod tests {
     #[test]
     fn every_state_has_a_name_of_its_own() {
         for state in ActState::ALL {
-            assert_eq!(ActState::parse(state.name()), Some(state));
+            assert_eq!(ActState::named(state.name()), Some(*state));
         }
-        assert_eq!(ActState::parse("other"), None);
+        assert_eq!(ActState::named("other"), None);
     }
 }

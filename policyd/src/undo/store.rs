@@ -1,10 +1,11 @@
 //! Acts with a way back, in `policy.sqlite`: noted before the act begins, and moved on by statements
 //! that change exactly one row, so that an inverse is never begun for an act that was taken back.
 
+use metnos_proto::doc::undo::ActState;
 use metnos_proto::ids::{CallId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Act, ActState, KEPT_MS, MAX_ACTS};
+use super::{Act, KEPT_MS, MAX_ACTS};
 use crate::store::{Store, StoreError};
 
 /// The table, as the form that has it makes it.
@@ -30,7 +31,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Option<Act>> {
     let call = row.get::<_, String>(0)?.parse::<CallId>().ok();
     let turn = row.get::<_, String>(1)?.parse::<TurnId>().ok();
     let at_ms = u64::try_from(row.get::<_, i64>(6)?).ok();
-    let state = ActState::parse(&row.get::<_, String>(7)?);
+    let state = ActState::named(&row.get::<_, String>(7)?);
     let (Some(call), Some(turn), Some(at_ms), Some(state)) = (call, turn, at_ms, state) else { return Ok(None) };
     let (principal, executor) = (row.get(2)?, row.get(3)?);
     Ok(Some(Act { call, turn, principal, executor, inverse: row.get(4)?, arguments: row.get(5)?, at_ms, state }))

@@ -4,6 +4,10 @@
 
 pub mod automation;
 pub mod budget;
+pub mod card;
+pub mod grant;
+pub mod policy;
+pub mod undo;
 pub mod chronicle;
 pub mod memory;
 pub mod mnestome;

@@ -70,6 +70,15 @@ impl From<common::Lang> for Lang {
     }
 }
 
+impl From<Lang> for common::Lang {
+    fn from(lang: Lang) -> Self {
+        match lang {
+            Lang::En => Self::En,
+            Lang::It => Self::It,
+        }
+    }
+}
+
 /// What an ask about pairing brings: one form an ask.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]

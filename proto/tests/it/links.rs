@@ -4,6 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use metnos_proto::doc::Doc;
+use metnos_proto::doc::card::CardList;
+use metnos_proto::doc::undo::UndoReport;
 use metnos_proto::edge::{self, Edge, RpcError, ServeError, Served};
 use metnos_proto::edges::{DoorPlanner, DoorPolicyd, door_planner, door_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
@@ -334,7 +337,7 @@ impl door_policyd::ServeBlocking for Doorman {
         _: TraceId,
         _: CardsHere,
         []: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<CardList>, 1> {
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }
 
@@ -364,7 +367,7 @@ impl door_policyd::ServeBlocking for Doorman {
         _: TraceId,
         _: UndoHere,
         []: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<UndoReport>, 1> {
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }
 

@@ -6,8 +6,10 @@ pub(super) mod media;
 pub(super) mod messages;
 pub mod problem;
 
+use metnos_proto::doc::card::CardView;
 use metnos_proto::msg::common;
 use metnos_proto::msg::planner::CallState;
+use metnos_texts::card;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -373,28 +375,29 @@ pub struct CardPart {
     pub text: String,
 }
 
+impl From<card::Part> for CardPart {
+    fn from(part: card::Part) -> Self {
+        let card::Part { field, act, label, text } = part;
+        Self { field: field.name().to_owned(), act: act as u64, label, text }
+    }
+}
+
 impl CardShown {
     /// What policyd shows of a card, and its lines.
     #[must_use]
-    pub fn of(shown: &Value, parts: &Value) -> Self {
-        let text = |from: &Value, key: &str| from[key].as_str().unwrap_or_default().to_owned();
-        let part = |part: &Value| CardPart {
-            field: text(part, "field"),
-            act: part["act"].as_u64().unwrap_or(0),
-            label: text(part, "label"),
-            text: text(part, "text"),
-        };
+    pub fn of(card: &CardView) -> Self {
+        let face = card::face(Some(card), &card.id, card.lang.into());
         Self {
-            id: text(shown, "id"),
-            digest: text(shown, "digest"),
-            state: text(shown, "state"),
-            principal: text(shown, "principal"),
+            id: card.id.clone(),
+            digest: card.digest.clone(),
+            state: card.state.name().to_owned(),
+            principal: card.principal.clone(),
+            hard: card.hard,
             // What nobody has said is closed.
-            hard: shown["hard"] != false,
-            here: shown["here"] == true,
-            made_ms: shown["made_ms"].as_u64().unwrap_or(0),
-            expires_ms: shown["expires_ms"].as_u64().unwrap_or(0),
-            parts: parts.as_array().into_iter().flatten().map(part).collect(),
+            here: card.here == Some(true),
+            made_ms: card.made_ms,
+            expires_ms: card.expires_ms,
+            parts: face.parts.into_iter().map(CardPart::from).collect(),
         }
     }
 }
@@ -654,9 +657,9 @@ pub struct CardEvent {
     /// What an answer is bound to, while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// Its lines as people see them, while it waits: a list of `field`, `act`, `label`, `text`.
+    /// Its lines as people see them, while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub parts: Option<Value>,
+    pub parts: Option<Vec<CardPart>>,
     /// What it shows, while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown: Option<Value>,

@@ -13,8 +13,6 @@ use metnos_proto::msg::door::AnswerHere;
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::msg::policyd;
 use metnos_proto::payload::Sealed;
-use metnos_texts::card;
-use serde_json::Value;
 
 use crate::http::documents::problem::Problem;
 use crate::http::documents::{CardShown, Cards, Choice, Settled, Stopped, WORDS};
@@ -116,12 +114,8 @@ pub(in crate::http) async fn stop(http: &Rc<Http>, caller: &Rc<Caller>, turn: Tu
 
 /// The cards of this client that wait.
 pub(in crate::http) async fn cards(http: &Rc<Http>, caller: &Rc<Caller>) -> Result<Cards, Problem> {
-    let shown = |shown: &Value| {
-        let face = card::face(shown, shown["id"].as_str().unwrap_or_default(), card::lang(shown));
-        CardShown::of(shown, &card::document(&face))
-    };
     let cards = http.door.cards_of(&caller.voice.speaker).await?;
-    Ok(Cards { cards: cards.iter().map(shown).collect() })
+    Ok(Cards { cards: cards.iter().map(CardShown::of).collect() })
 }
 
 /// Hands on what this client says to a card.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use hyper::body::Bytes;
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::Channel;
-use metnos_proto::msg::policyd::{CardWaits, OwnersCard};
+use metnos_proto::msg::policyd::OwnersCard;
 use tokio::sync::mpsc;
 
 use crate::http::documents::messages;
@@ -74,10 +74,8 @@ impl Http {
                     continue;
                 }
             };
-            let Some(found) = cards.into_iter().find(|found| found["id"] == card.id.as_str()) else { continue };
-            let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
-            let turn = text("turn").parse().unwrap_or(TurnId::NONE);
-            let waits = CardWaits { turn, id: card.id.clone(), digest: text("digest"), shown: found.to_string() };
+            let Some(found) = cards.into_iter().find(|found| found.id == card.id) else { continue };
+            let waits = found.note(found.turn.parse().unwrap_or(TurnId::NONE));
             if let Some((name, data)) = shown(&TurnNote::CardWaits(waits)) {
                 caller.sockets.deliver(&messages::told(name, data));
             }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::http::documents::{self, CallEvent, CardEvent, DoneEvent, End, ProgressEvent, TextEvent};
+use crate::http::documents::{self, CallEvent, CardEvent, CardPart, DoneEvent, End, ProgressEvent, TextEvent};
 use crate::http::limits::bounds::{EVENT_BYTES, MAX_KEPT};
 use crate::session::speaker::{NoteDelivery, NoteSink, TurnNote};
 
@@ -310,16 +310,16 @@ pub fn shown(told: &TurnNote) -> Option<(&'static str, Value)> {
             ("progress", value(&ProgressEvent { turn, call, done: progress.done, total: progress.total }))
         }
         TurnNote::CardWaits(waits) => {
-            let shown: Value = serde_json::from_str(&waits.shown).unwrap_or(Value::Null);
-            let face = card::face(&shown, &waits.id, card::lang(&shown));
-            let mut shown = shown;
+            let shown = waits.card();
+            let face = card::face(shown.as_ref(), &waits.id, card::lang(shown.as_ref()));
+            let mut shown = value(&shown);
             masks::mask(&mut shown);
             let event = CardEvent {
                 turn: of(&waits.turn),
                 card: waits.id.clone(),
                 state: "waiting".to_owned(),
                 digest: Some(waits.digest.clone()),
-                parts: Some(card::document(&face)),
+                parts: Some(face.parts.into_iter().map(CardPart::from).collect()),
                 shown: Some(shown),
                 by: None,
                 ran: None,

@@ -6,12 +6,12 @@ pub mod parse;
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
+use metnos_proto::doc::card::CardView;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Lang, Refusal, Standing};
 use metnos_proto::msg::door::AnswerHere;
-use metnos_proto::msg::policyd::{CardWaits, Identified, OwnersCard, PanicHere};
+use metnos_proto::msg::policyd::{Identified, OwnersCard, PanicHere};
 use metnos_proto::payload::Sealed;
-use serde_json::Value;
 use tokio::sync::oneshot;
 
 use self::parse::Command;
@@ -99,7 +99,7 @@ impl Bot {
     }
 
     async fn owners_card_in(&self, chat: i64, speaker: &Speaker, who: &Identified, id: &str) -> Result<(), Refusal> {
-        let waits = |cards: Vec<Value>| cards.into_iter().find(|shown| shown["id"] == id);
+        let waits = |cards: Vec<CardView>| cards.into_iter().find(|card| card.id == id);
         let shown_before = {
             let mut shown = self.owners_views.borrow_mut();
             shown.retain(|_, view| view.upgrade().is_some_and(|view| view.is_open()));
@@ -107,9 +107,7 @@ impl Bot {
         };
         if let Some(view) = shown_before {
             let Some(shown) = waits(self.door.cards_of(speaker).await?) else { return Ok(()) };
-            let digest = shown["digest"].as_str().unwrap_or_default().to_owned();
-            let card = CardWaits { turn: TurnId::NONE, id: id.to_owned(), digest, shown: shown.to_string() };
-            view.deliver(TurnNote::CardWaits(card)).await;
+            view.deliver(TurnNote::CardWaits(shown.note(TurnId::NONE))).await;
             return Ok(());
         }
         // It learns what becomes of the card before policyd is asked how it stands.
@@ -130,11 +128,10 @@ impl Bot {
     }
 
     /// Sends a card with its buttons, and watches what becomes of it.
-    async fn show_card(&self, chat: i64, lang: Lang, shown: &Value, view: Option<Rc<View>>) {
-        let (id, digest) = (shown["id"].as_str().unwrap_or_default(), shown["digest"].as_str().unwrap_or_default());
-        let out = outgoing(&card::spans(shown, id, lang), card::buttons(shown, id, digest, lang));
+    async fn show_card(&self, chat: i64, lang: Lang, shown: &CardView, view: Option<Rc<View>>) {
+        let out = outgoing(&card::spans(Some(shown), &shown.id, lang), card::buttons(Some(shown), lang));
         match (self.api.send(chat, &out).await, view) {
-            (Ok(message), Some(view)) => self.watch(chat, message, shown, id, view),
+            (Ok(message), Some(view)) => self.watch(chat, message, shown, view),
             (Ok(_), None) => {}
             (Err(fault), view) => {
                 tracing::warn!(%fault, "a card could not be shown");
@@ -146,16 +143,15 @@ impl Bot {
     /// The cards that wait, each with a view that learns what becomes of it, if there was room for one. The views are there
     /// before policyd is asked once more which cards still wait: one that is decided while its message is on the way is
     /// heard of, and one that was decided before is not shown.
-    async fn watched_cards(&self, speaker: &Speaker, lang: Lang) -> Result<Vec<(Value, Option<Rc<View>>)>, Refusal> {
+    async fn watched_cards(&self, speaker: &Speaker, lang: Lang) -> Result<Vec<(CardView, Option<Rc<View>>)>, Refusal> {
         let mut views = BTreeMap::new();
         for shown in self.door.cards_of(speaker).await?.iter().take(crate::telegram::sequence::MAX_OPEN) {
-            let id = shown["id"].as_str().unwrap_or_default();
-            views.insert(id.to_owned(), self.view_of(id, lang));
+            views.insert(shown.id.clone(), self.view_of(&shown.id, lang));
         }
         let waiting = if views.is_empty() { Ok(Vec::new()) } else { self.door.cards_of(speaker).await };
         let watched = waiting.map(|cards| {
             let watched = cards.into_iter().filter_map(|shown| {
-                let view = views.remove(shown["id"].as_str().unwrap_or_default())?;
+                let view = views.remove(&shown.id)?;
                 Some((shown, view))
             });
             watched.collect()
@@ -200,10 +196,8 @@ impl Bot {
         let wanted = Pressed::parse(&press.data);
         let found = match (own, &wanted) {
             (Some(_), Some(wanted)) => {
-                self.door.cards_of(&speaker).await.unwrap_or_default().into_iter().find(|shown| {
-                    let digest = shown["digest"].as_str().unwrap_or_default();
-                    shown["id"] == wanted.id.as_str() && card::short(digest) == wanted.short
-                })
+                let cards = self.door.cards_of(&speaker).await.unwrap_or_default();
+                cards.into_iter().find(|shown| shown.id == wanted.id && card::short(&shown.digest) == wanted.short)
             }
             (None, _) | (_, None) => None,
         };
@@ -222,10 +216,9 @@ impl Bot {
         if !self.door.is_shown(&wanted.id)
             && let Some(view) = self.view_of(&wanted.id, who.lang)
         {
-            self.watch(press.from, message, &shown, &wanted.id, view);
+            self.watch(press.from, message, &shown, view);
         }
-        let digest = shown["digest"].as_str().unwrap_or_default().to_owned();
-        let ask = AnswerHere { id: wanted.id, digest, answer: wanted.answer, code: String::new() };
+        let ask = AnswerHere { id: wanted.id, digest: shown.digest, answer: wanted.answer, code: String::new() };
         if let Err(refusal) = self.door.answer(&speaker, ask).await
             && let Err(fault) = self.api.send(press.from, &line(&told(&refusal, who.lang))).await
         {
@@ -247,11 +240,11 @@ impl Bot {
     }
 
     /// Has the message below which a card stands edited when the view learns that it was decided, wherever that was.
-    fn watch(&self, chat: i64, message: i64, shown: &Value, id: &str, view: Rc<View>) {
+    fn watch(&self, chat: i64, message: i64, shown: &CardView, view: Rc<View>) {
         let lang = view.lang();
         let scribe = MessageEditor::new(Rc::clone(&self.api), chat, lang, view);
         let (first, _) = oneshot::channel();
-        tokio::task::spawn_local(scribe.with_card(id, message, card::spans(shown, id, lang)).run(first));
+        tokio::task::spawn_local(scribe.with_card(&shown.id, message, card::spans(Some(shown), &shown.id, lang)).run(first));
     }
 }
 

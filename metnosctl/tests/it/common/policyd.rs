@@ -5,7 +5,11 @@ use metnos_proto::chain::Anchor;
 use metnos_proto::doc::Doc;
 use metnos_proto::doc::automation::AutomationAnswer;
 use metnos_proto::doc::budget::BudgetAnswer;
+use metnos_proto::doc::card::{CardList, CardView};
+use metnos_proto::doc::grant::GrantList;
 use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer};
+use metnos_proto::doc::policy::PolicyCheck;
+use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::vaglio::{ConstitutionReport, VaglioAnswer};
 use metnos_proto::doc::vault::{SecretVersion, VaultAnswer};
 use metnos_proto::edge::Served;
@@ -196,14 +200,15 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: TraceId,
         ask: metnos_proto::msg::policyd::CheckPolicy,
         [args]: [Sealed; 1],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<PolicyCheck>, 1> {
         self.heard(format!("{} {} {}", ask.principal, ask.executor, String::from_utf8(args.read().unwrap()).unwrap()));
         let steps = r#"[{"step": "executor", "outcome": "passed", "why": "there"}, {"step": "guard", "outcome": "deny", "why": "core"}]"#;
         let explained = format!(
             r#"{{"principal": "p", "standing": "owner", "level": "supervised", "without_asking": "w", "executor": "e",
-                "verdict": "deny", "rule": "guard.path", "why": "core", "remedy": "copy it", "steps": {steps}, "arguments": []}}"#
+                "verdict": "deny", "rule": "guard.path", "why": "core", "remedy": "copy it", "steps": {steps}, "arguments": [],
+                "raised_until_ms": null}}"#
         );
-        Ok((Done {}, [sealed(&explained)]))
+        Ok(Doc::seal(&serde_json::from_str(&explained).unwrap())?)
     }
 
     fn approvals(
@@ -212,8 +217,8 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: TraceId,
         _: Approvals,
         _: [Sealed; 0],
-    ) -> Served<Done, 1> {
-        Ok((Done {}, [sealed(&format!("[{CARD}]"))]))
+    ) -> Served<Doc<CardList>, 1> {
+        Ok(Doc::seal(&CardList(vec![serde_json::from_str(CARD).unwrap()]))?)
     }
 
     fn show_approval(
@@ -222,8 +227,8 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: TraceId,
         _: ShowApproval,
         _: [Sealed; 0],
-    ) -> Served<Done, 1> {
-        Ok((Done {}, [sealed(CARD)]))
+    ) -> Served<Doc<CardView>, 1> {
+        Ok(Doc::seal(&serde_json::from_str(CARD).unwrap())?)
     }
 
     fn decide_approval(
@@ -242,8 +247,8 @@ impl ctl_policyd::ServeBlocking for Daemon {
         Ok((Answered { state: "approved".into(), runs }, [sealed(&format!("[{result}]"))]))
     }
 
-    fn grants(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Grants, _: [Sealed; 0]) -> Served<Done, 1> {
-        Ok((Done {}, [sealed("[]")]))
+    fn grants(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Grants, _: [Sealed; 0]) -> Served<Doc<GrantList>, 1> {
+        Ok(Doc::seal(&GrantList(Vec::new()))?)
     }
 
     fn revoke_grant(
@@ -391,14 +396,14 @@ impl ctl_policyd::ServeBlocking for Daemon {
         Ok((Done {}, [sealed(&answer.to_string())]))
     }
 
-    fn undo(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: Undo, _: [Sealed; 0]) -> Served<Done, 1> {
+    fn undo(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: Undo, _: [Sealed; 0]) -> Served<Doc<UndoReport>, 1> {
         self.heard(format!("undo {:?}", ask.turn.map(|turn| turn.to_string())));
-        let done = json!({"turn": TURN.to_string(), "acts": [], "undone": 0, "kept": 0, "left": 0, "already": 1});
-        Ok((Done {}, [sealed(&done.to_string())]))
+        let turn = TURN.to_string();
+        Ok(Doc::seal(&UndoReport { turn, acts: Vec::new(), undone: 0, kept: 0, left: 0, already: 1 })?)
     }
 
-    fn undoable(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Undoable, _: [Sealed; 0]) -> Served<Done, 1> {
-        Ok((Done {}, [sealed("[]")]))
+    fn undoable(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Undoable, _: [Sealed; 0]) -> Served<Doc<ActList>, 1> {
+        Ok(Doc::seal(&ActList(Vec::new()))?)
     }
 
     fn anchors(
