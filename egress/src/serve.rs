@@ -42,7 +42,7 @@ pub async fn serve(order: Order, resolvers: Vec<SocketAddr>, connections: Vec<Un
         }
         while let Some(ended) = all.join_next().await {
             if let Ok(Some(visit)) = ended {
-                tell(&report, &visit);
+                send_report(&report, &visit);
             }
         }
     });
@@ -50,7 +50,7 @@ pub async fn serve(order: Order, resolvers: Vec<SocketAddr>, connections: Vec<Un
     let _ = tokio::time::timeout(life, work).await;
 }
 
-fn tell(report: &OwnedFd, visit: &Visit) {
+fn send_report(report: &OwnedFd, visit: &Visit) {
     if let Some(bytes) = postcard::to_allocvec(visit).ok().filter(|bytes| bytes.len() <= MAX_REPORT) {
         // sandboxd that does not read any more does not want to know.
         let _ = socket::send(report.as_fd(), &bytes, &[]);

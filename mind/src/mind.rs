@@ -66,7 +66,7 @@ impl Mind {
     }
 
     /// Tells policyd what a thought took, or keeps it until there is one.
-    pub(crate) async fn tell(&self, note: ThoughtUsed) {
+    pub(crate) async fn report_usage(&self, note: ThoughtUsed) {
         let notes = self.teller.borrow().notes.clone();
         let sent = match notes {
             Some(notes) => notes.send(policyd_mind::Note::ThoughtUsed(note.clone())).await.is_ok(),
@@ -97,7 +97,7 @@ impl Mind {
         self.funds.borrow_mut().clear();
         self.stop(|_| true);
         for note in owed {
-            self.tell(note).await;
+            self.report_usage(note).await;
         }
     }
 

@@ -167,7 +167,7 @@ impl Mind {
         let usage =
             came.counted.map(|counted| self.registry.usage(&model, now_ms(), counted, came.sent.len(), came.written));
         if let Some(usage) = &usage {
-            self.tell(ThoughtUsed {
+            self.report_usage(ThoughtUsed {
                 turn: TurnId::NONE,
                 thought: 0,
                 role: TEST_ROLE.to_owned(),

@@ -19,7 +19,7 @@ use crate::funds::{FundLimit, Thinker};
 use crate::mind::{Mind, ThoughtKey};
 use crate::servers::fair_queue::Lane;
 use crate::servers::registry::{self, together, tokens_of};
-use crate::servers::substrate::{Completion, CompletionRequest, StreamListener, nothing_said};
+use crate::servers::substrate::{Completion, CompletionRequest, StreamListener, empty_reply};
 
 /// How long a thought of the planner or of syntd may take in all, in milliseconds: a little less than its asker waits.
 pub const THINK_WITHIN_MS: u64 = 290_000;
@@ -229,7 +229,7 @@ impl Mind {
             (None, Err(bad)) => bad.class.name().to_owned(),
             (None, Ok(_)) => String::new(),
         };
-        self.tell(ThoughtUsed {
+        self.report_usage(ThoughtUsed {
             turn,
             thought,
             role: role.to_owned(),
@@ -304,7 +304,7 @@ impl Mind {
             () = hears.stopped() => None,
             place = self.places.take(plan.lane) => Some(place?),
         };
-        let Some(_place) = place else { return Ok(Outcome { reply: Ok(nothing_said()), ..all }) };
+        let Some(_place) = place else { return Ok(Outcome { reply: Ok(empty_reply()), ..all }) };
         let mut whys: Vec<String> = Vec::new();
         for model in models {
             let outcome = self.one(model, &plan, hears).await?;
@@ -342,7 +342,7 @@ impl Mind {
             place = substrate.places.take(plan.lane) => Some(place?),
             () = tokio::time::sleep_until(plan.until.into()) => None,
         };
-        let Some(_place) = place else { return named(Ok(nothing_said())) };
+        let Some(_place) = place else { return named(Ok(empty_reply())) };
         let context = self.registry.context(model).map(|line| line.tokens);
         let wanted = CompletionRequest {
             model: &model.model,

@@ -65,11 +65,11 @@ impl Room {
 /// for reading, and say it among the options alone.
 fn is_stopped(path: &Path) -> bool {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    std::fs::metadata(path).is_ok_and(|it| says_stopped(&mounts, it.dev()))
+    std::fs::metadata(path).is_ok_and(|it| is_shut_down(&mounts, it.dev()))
 }
 
 /// What a mountinfo (proc(5)) says of a device.
-fn says_stopped(mounts: &str, device: u64) -> bool {
+fn is_shut_down(mounts: &str, device: u64) -> bool {
     let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
     let of_it = mounts.lines().filter(|line| line.split(' ').nth(2) == Some(device.as_str()));
     let mut options = of_it.filter_map(|line| line.rsplit(' ').next()).flat_map(|options| options.split(','));
@@ -95,8 +95,8 @@ mod tests {
         let mounts = "30 1 7:0 / /a rw,relatime - ext4 /dev/loop0 rw,abort,errors=remount-ro,emergency_ro\n\
                       31 1 7:1 / /b\\040emergency_ro rw,relatime shared:3 - ext4 /dev/loop1 rw,errors=remount-ro\n";
         let device = |minor| rustix::fs::makedev(7, minor);
-        assert!(says_stopped(mounts, device(0)));
-        assert!(!says_stopped(mounts, device(1)) && !says_stopped(mounts, device(2)) && !says_stopped("", device(0)));
+        assert!(is_shut_down(mounts, device(0)));
+        assert!(!is_shut_down(mounts, device(1)) && !is_shut_down(mounts, device(2)) && !is_shut_down("", device(0)));
         assert!(!Room::at(Path::new("/proc")).is_ok_and(|room| room.read_only));
     }
 

@@ -35,7 +35,7 @@ impl<W: Write> Log<W> {
     }
 
     /// Says, before the first line that fits again, how many are missing.
-    fn tell_of_lost(&mut self) -> io::Result<()> {
+    fn report_lost(&mut self) -> io::Result<()> {
         let (lost, told) = (self.lost.load(Ordering::Relaxed), self.told.load(Ordering::Relaxed));
         if lost > told {
             // What was lost may have been cut in the middle of a line.
@@ -49,7 +49,7 @@ impl<W: Write> Log<W> {
 impl<W: Write> Write for Log<W> {
     /// Writes all of it, or counts it as lost.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.tell_of_lost().and_then(|()| self.to.write_all(bytes)).is_err() {
+        if self.report_lost().and_then(|()| self.to.write_all(bytes)).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
         Ok(bytes.len())

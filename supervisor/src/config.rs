@@ -696,34 +696,34 @@ fn fit(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
             address.is_some().then(|| Value::Text(text.clone().into_owned()))
         }
         (Kind::Substrates, DeValue::Array(items)) => {
-            list(items, models::MAX_SUBSTRATES, |text| kept(text, models::SubstrateLine::parse(text).is_some()))
+            list(items, models::MAX_SUBSTRATES, |text| valid_text(text, models::SubstrateLine::parse(text).is_some()))
         }
         (Kind::Models, DeValue::Array(items)) => {
-            list(items, models::MAX_FALLBACKS, |text| kept(text, models::ModelName::parse(text).is_some()))
+            list(items, models::MAX_FALLBACKS, |text| valid_text(text, models::ModelName::parse(text).is_some()))
         }
         (Kind::ModelPrices, DeValue::Array(items)) => {
-            list(items, models::MAX_LINES, |text| kept(text, models::PriceLine::parse(text).is_some()))
+            list(items, models::MAX_LINES, |text| valid_text(text, models::PriceLine::parse(text).is_some()))
         }
         (Kind::Contexts, DeValue::Array(items)) => {
-            list(items, models::MAX_LINES, |text| kept(text, models::ContextLine::parse(text).is_some()))
+            list(items, models::MAX_LINES, |text| valid_text(text, models::ContextLine::parse(text).is_some()))
         }
         (Kind::Folders, DeValue::Array(items)) => list(items, outside::MAX_FOLDERS, |text| {
             let folder = format!("{}/", text.strip_suffix('/').unwrap_or(text));
             let outside = matches!(PathGrant::parse(&folder), Some(PathGrant::Home(_) | PathGrant::Absolute(_)));
-            kept(folder.trim_end_matches('/'), outside)
+            valid_text(folder.trim_end_matches('/'), outside)
         }),
         (Kind::GuestFolders, DeValue::Array(items)) => list(items, guests::MAX_FOLDERS, |text| {
             let folder = text.strip_suffix('/').unwrap_or(text);
-            kept(folder, guests::refused(folder).is_none())
+            valid_text(folder, guests::refused(folder).is_none())
         }),
         (Kind::Programs, DeValue::Array(items)) => {
-            list(items, commands::MAX_COMMANDS, |text| kept(text, commands::refused(text).is_none()))
+            list(items, commands::MAX_COMMANDS, |text| valid_text(text, commands::refused(text).is_none()))
         }
         _ => None,
     }
 }
 
-fn kept(text: &str, sound: bool) -> Option<String> {
+fn valid_text(text: &str, sound: bool) -> Option<String> {
     sound.then(|| text.to_owned())
 }
 

@@ -226,7 +226,7 @@ impl Reflex<'_> {
 
     /// What is asked for again and again, when both are understood: when, and what only reads.
     fn again(&self, tokens: &[Token<'_>]) -> Option<String> {
-        let again = schedule::again(self.text, tokens, words::grammar::told_from(tokens))?;
+        let again = schedule::again(self.text, tokens, words::grammar::quoted_from(tokens))?;
         let mut asked = words::token::tokens(&again.request)?;
         forgive_spelling(&mut asked, self.abilities, self.known);
         let found = Reflex { text: &again.request, ..*self }.whole(&asked).ok()?;
@@ -249,7 +249,7 @@ impl Reflex<'_> {
             // "Write hello into …" is an example of ours; "say hello to …" is none.
             return self.exactly(&words)?.ok_or(Doubt::Unknown);
         }
-        if words::grammar::is_for_later(tokens, words::grammar::told_from(tokens)) {
+        if words::grammar::is_for_later(tokens, words::grammar::quoted_from(tokens)) {
             return Err(Doubt::Later);
         }
         if let Some(found) = self.exactly(&words)? {

@@ -155,7 +155,7 @@ mod tests {
 
     fn heard(text: &str) -> Option<Recurrence> {
         let tokens = token::tokens(text)?;
-        again(text, &tokens, grammar::told_from(&tokens))
+        again(text, &tokens, grammar::quoted_from(&tokens))
     }
 
     #[test]

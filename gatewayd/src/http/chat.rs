@@ -54,13 +54,13 @@ pub fn read(body: &Map<String, Value>) -> Result<ChatRequest, Problem> {
         return Err(Problem::field("n", "more than one answer", expected("n")));
     }
     let last = chat.messages.last().filter(|last| last.role == "user").and_then(|last| last.content.as_ref());
-    let words = last.and_then(said).filter(|words| !words.trim().is_empty());
+    let words = last.and_then(text_of_content).filter(|words| !words.trim().is_empty());
     let words = words.ok_or_else(|| Problem::field("messages", "something else", expected("messages")))?;
     Ok(ChatRequest { words, stream: chat.stream.unwrap_or(false) })
 }
 
 /// A text, or parts that are all texts.
-fn said(content: &Content) -> Option<String> {
+fn text_of_content(content: &Content) -> Option<String> {
     match content {
         Content::Text(text) => Some(text.clone()),
         Content::Parts(parts) => {

@@ -161,7 +161,7 @@ impl MessageEditor {
             text.push_str(&done.why);
         }
         if text.trim().is_empty() {
-            text = phrases::nothing_said(self.lang);
+            text = phrases::done_silently(self.lang);
         }
         self.write(&text).await
     }

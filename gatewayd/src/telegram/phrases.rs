@@ -71,7 +71,7 @@ pub fn stale(lang: Lang) -> String {
 
 /// A press that was heard.
 #[must_use]
-pub fn heard(lang: Lang) -> String {
+pub fn noted(lang: Lang) -> String {
     say(lang, Key::CardHeard)
 }
 
@@ -119,7 +119,7 @@ pub fn interrupted(lang: Lang) -> String {
 
 /// An answer silently.
 #[must_use]
-pub fn nothing_said(lang: Lang) -> String {
+pub fn done_silently(lang: Lang) -> String {
     say(lang, Key::ChatNothingSaid)
 }
 

@@ -34,7 +34,7 @@ pub fn grant(screen: &mut Screen, instance: &Instance, command: &GrantCommand) -
         }
         GrantCommand::Revoke { id } => {
             policyd.revoke_grant(TraceId::NONE, RevokeGrant { id: id.clone() }, [])?;
-            said(screen, &format!("{id} is taken back; it is asked again from now on."))
+            print_done(screen, &format!("{id} is taken back; it is asked again from now on."))
         }
     }
 }
@@ -89,16 +89,16 @@ pub fn totp(screen: &mut Screen, instance: &Instance, command: &TotpCommand) -> 
             let read = std::io::stdin().lock().read_line(&mut line);
             read.map_err(|error| CtlError::failed("no code can be read from standard input", error, ""))?;
             policyd.codes_confirm(TraceId::NONE, CodesConfirm { code: line.trim().to_owned() }, [])?;
-            said(screen, "One-time codes count from now on.")
+            print_done(screen, "One-time codes count from now on.")
         }
         TotpCommand::Remove => {
             policyd.codes_remove(TraceId::NONE, CodesRemove {}, [])?;
-            said(screen, "No one-time code counts any more.")
+            print_done(screen, "No one-time code counts any more.")
         }
     }
 }
 
-fn said(screen: &mut Screen, words: &str) -> Result<Exit, CtlError> {
+fn print_done(screen: &mut Screen, words: &str) -> Result<Exit, CtlError> {
     if screen.json() {
         screen.document(&json!({ "ok": true }))?;
     } else {

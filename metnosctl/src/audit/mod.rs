@@ -122,13 +122,13 @@ fn gist(payload: &Value) -> String {
         return shortened(&scalar(payload), MAX_SHOWN);
     };
     let place = |key: &str| STORY.iter().position(|known| *known == key).unwrap_or(STORY.len());
-    let mut fields: Vec<(&String, &Value)> = object.iter().filter(|(_, value)| is_telling(value)).collect();
+    let mut fields: Vec<(&String, &Value)> = object.iter().filter(|(_, value)| is_informative(value)).collect();
     fields.sort_by_key(|(key, _)| place(key));
     let shown: Vec<String> = fields.iter().map(|(key, value)| format!("{key}={}", scalar(value))).collect();
     shortened(&shown.join(" "), MAX_SHOWN)
 }
 
-fn is_telling(value: &Value) -> bool {
+fn is_informative(value: &Value) -> bool {
     match value {
         Value::Null | Value::Object(_) | Value::Array(_) => false,
         Value::Bool(_) | Value::Number(_) => true,

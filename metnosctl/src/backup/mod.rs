@@ -116,7 +116,7 @@ struct List {
     anchors: Vec<serde_json::Value>,
 }
 
-fn told(path: &Path) -> impl Fn(io::Error) -> CtlError + '_ {
+fn io_error(path: &Path) -> impl Fn(io::Error) -> CtlError + '_ {
     |error| CtlError::failed(path.display().to_string(), error, "look at its permissions and at the disk")
 }
 
@@ -151,11 +151,11 @@ fn gather(base: &Path, skipped: &mut Vec<String>) -> Result<Vec<(String, fs::Met
             Ok(open) => open,
             // It was moved or deleted meanwhile; what it was is in its new place or in the trash.
             Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.is_empty() => continue,
-            Err(error) => return Err(told(&here)(error)),
+            Err(error) => return Err(io_error(&here)(error)),
         };
         let listed = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
-        for entry in fs::read_dir(&listed).map_err(told(&here))? {
-            let entry = entry.map_err(told(&here))?;
+        for entry in fs::read_dir(&listed).map_err(io_error(&here))? {
+            let entry = entry.map_err(io_error(&here))?;
             let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
                 skipped.push(format!("{folder}/… (a name that is no UTF-8)"));
                 continue;
@@ -171,7 +171,7 @@ fn gather(base: &Path, skipped: &mut Vec<String>) -> Result<Vec<(String, fs::Met
             let meta = match entry.metadata() {
                 Ok(meta) => meta,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(told(&entry.path())(error)),
+                Err(error) => return Err(io_error(&entry.path())(error)),
             };
             if meta.is_dir() {
                 waiting.push(path.clone());
@@ -261,7 +261,7 @@ pub fn backup(screen: &mut Screen, instance: &Instance, to: Option<&Path>) -> Re
     }
     let partial = named.with_extension("partial");
     // Nobody else's from the first moment on.
-    fs::DirBuilder::new().mode(0o700).create(&partial).map_err(told(&partial))?;
+    fs::DirBuilder::new().mode(0o700).create(&partial).map_err(io_error(&partial))?;
     let written = write(instance, &partial);
     let (list, skipped) = match written {
         Ok(written) => written,
@@ -270,7 +270,7 @@ pub fn backup(screen: &mut Screen, instance: &Instance, to: Option<&Path>) -> Re
             return Err(error);
         }
     };
-    fs::rename(&partial, &named).map_err(told(&named))?;
+    fs::rename(&partial, &named).map_err(io_error(&named))?;
     let files = list.files.iter().filter(|entry| !entry.folder).count() as u64;
     let bytes: u64 = list.files.iter().map(|entry| entry.bytes).sum();
     if screen.json() {
@@ -295,7 +295,7 @@ pub fn backup(screen: &mut Screen, instance: &Instance, to: Option<&Path>) -> Re
 fn write(instance: &Instance, partial: &Path) -> Result<(List, Vec<String>), CtlError> {
     let base = instance.directory();
     let files = partial.join(FILES);
-    fs::create_dir(&files).map_err(told(&files))?;
+    fs::create_dir(&files).map_err(io_error(&files))?;
     let mut skipped = Vec::new();
     let mut entries = Vec::new();
     // The anchors first: whatever was signed until now is in the lines that are copied afterwards.
@@ -304,36 +304,36 @@ fn write(instance: &Instance, partial: &Path) -> Result<(List, Vec<String>), Ctl
         let (from, to) = (base.join(&path), files.join(&path));
         let mut entry = entry_of(&path, &meta);
         if meta.is_dir() {
-            fs::DirBuilder::new().mode(0o700).create(&to).map_err(told(&to))?;
+            fs::DirBuilder::new().mode(0o700).create(&to).map_err(io_error(&to))?;
         } else {
             let mut file = match open_below(base, &path) {
                 Ok(file) => file,
                 // An editor's temporary file, for one, may have gone meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(told(&from)(error)),
+                Err(error) => return Err(io_error(&from)(error)),
             };
-            let meta = file.metadata().map_err(told(&from))?;
+            let meta = file.metadata().map_err(io_error(&from))?;
             if !meta.is_file() {
                 skipped.push(left_out(&path, NO_FILE));
                 continue;
             }
             // As much as there is now: of a file that grows all the time, a backup would find no end.
-            let limit = if is_day(&path) { whole_lines(&mut file).map_err(told(&from))? } else { meta.len() };
-            (entry.bytes, entry.sha256) = copy(&mut file, &to, limit).map_err(told(&to))?;
+            let limit = if is_day(&path) { whole_lines(&mut file).map_err(io_error(&from))? } else { meta.len() };
+            (entry.bytes, entry.sha256) = copy(&mut file, &to, limit).map_err(io_error(&to))?;
         }
         entries.push(entry);
     }
     let to = files.join(REGISTRY);
-    let meta = fs::metadata(base.join(REGISTRY)).map_err(told(&base.join(REGISTRY)))?;
+    let meta = fs::metadata(base.join(REGISTRY)).map_err(io_error(&base.join(REGISTRY)))?;
     let mut entry = entry_of(REGISTRY, &meta);
-    (entry.bytes, entry.sha256) = copy(&mut registry.as_slice(), &to, u64::MAX).map_err(told(&to))?;
+    (entry.bytes, entry.sha256) = copy(&mut registry.as_slice(), &to, u64::MAX).map_err(io_error(&to))?;
     entries.push(entry);
     let (head_seq, head_hash) = follow(&files, &anchors)?;
     let anchors = anchors.iter().map(Signed::to_json).collect();
     let list = List { format: FORMAT.to_owned(), created_ms: now_ms(), head_seq, head_hash, files: entries, anchors };
     let path = partial.join(LIST);
     let text = serde_json::to_vec_pretty(&list).map_err(|error| CtlError::failed("the list", error, ""))?;
-    copy(&mut text.as_slice(), &path, u64::MAX).map_err(told(&path))?;
+    copy(&mut text.as_slice(), &path, u64::MAX).map_err(io_error(&path))?;
     Ok((list, skipped))
 }
 
@@ -371,7 +371,7 @@ fn follow(files: &Path, anchors: &[Signed]) -> Result<(u64, String), CtlError> {
     };
     let mut days: Vec<PathBuf> = match fs::read_dir(&audit) {
         Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
-        Err(error) => return Err(told(&audit)(error)),
+        Err(error) => return Err(io_error(&audit)(error)),
     };
     days.retain(|path| {
         path.file_name().and_then(|name| name.to_str()).is_some_and(|name| is_day(&format!(".audit/{name}")))
@@ -380,10 +380,10 @@ fn follow(files: &Path, anchors: &[Signed]) -> Result<(u64, String), CtlError> {
     let mut follower = Follower::new(1, anchors);
     let mut line = Vec::new();
     for day in &days {
-        let mut reader = BufReader::with_capacity(BLOCK, File::open(day).map_err(told(day))?);
+        let mut reader = BufReader::with_capacity(BLOCK, File::open(day).map_err(io_error(day))?);
         loop {
             line.clear();
-            if reader.read_until(b'\n', &mut line).map_err(told(day))? == 0 {
+            if reader.read_until(b'\n', &mut line).map_err(io_error(day))? == 0 {
                 break;
             }
             let text =
@@ -402,7 +402,7 @@ fn check(from: &Path) -> Result<List, CtlError> {
     let path = from.join(LIST);
     let unfit = |why: String| CtlError::failed(from.display().to_string(), why, "take another backup");
     let mut text = Vec::new();
-    File::open(&path).and_then(|file| file.take(MAX_LIST_BYTES).read_to_end(&mut text)).map_err(told(&path))?;
+    File::open(&path).and_then(|file| file.take(MAX_LIST_BYTES).read_to_end(&mut text)).map_err(io_error(&path))?;
     let list: List = serde_json::from_slice(&text).map_err(|error| unfit(format!("{LIST} cannot be read: {error}")))?;
     if list.format != FORMAT {
         return Err(unfit(format!("{LIST} is no `{FORMAT}`")));
@@ -416,11 +416,11 @@ fn check(from: &Path) -> Result<List, CtlError> {
             return Err(unfit(format!("{LIST} names `{}`, which leads elsewhere", entry.path)));
         }
         let path = from.join(FILES).join(&entry.path);
-        let meta = path.symlink_metadata().map_err(told(&path))?;
+        let meta = path.symlink_metadata().map_err(io_error(&path))?;
         if meta.is_dir() != entry.folder || meta.file_type().is_symlink() {
             return Err(unfit(format!("{} is something else than it was", entry.path)));
         }
-        if !entry.folder && digest_of(&path).map_err(told(&path))? != (entry.bytes, entry.sha256.clone()) {
+        if !entry.folder && digest_of(&path).map_err(io_error(&path))? != (entry.bytes, entry.sha256.clone()) {
             return Err(unfit(format!("{} is not what was copied", entry.path)));
         }
     }
@@ -446,16 +446,16 @@ pub fn restore(screen: &mut Screen, instance: &Instance, from: &Path) -> Result<
         return Err(CtlError::failed(base.display().to_string(), "something is there already", remedy));
     }
     let partial = base.with_extension("restoring");
-    fs::create_dir_all(base.parent().unwrap_or(Path::new("/"))).map_err(told(base))?;
+    fs::create_dir_all(base.parent().unwrap_or(Path::new("/"))).map_err(io_error(base))?;
     // As the supervisor has it: only daemons with uids of their own must pass.
     let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
-    fs::DirBuilder::new().mode(mode).create(&partial).map_err(told(&partial))?;
+    fs::DirBuilder::new().mode(mode).create(&partial).map_err(io_error(&partial))?;
     if let Err(error) = put_back(&list, &from.join(FILES), &partial) {
         let _gone = fs::remove_dir_all(&partial);
         return Err(error);
     }
     let _empty = fs::remove_dir(base);
-    fs::rename(&partial, base).map_err(told(base))?;
+    fs::rename(&partial, base).map_err(io_error(base))?;
     let files = list.files.iter().filter(|entry| !entry.folder).count() as u64;
     if screen.json() {
         let instance = base.display().to_string();
@@ -483,22 +483,22 @@ fn put_back(list: &List, files: &Path, to: &Path) -> Result<(), CtlError> {
     for entry in &list.files {
         let (source, path) = (files.join(&entry.path), to.join(&entry.path));
         if entry.folder {
-            fs::create_dir(&path).map_err(told(&path))?;
+            fs::create_dir(&path).map_err(io_error(&path))?;
         } else {
-            let mut file = File::open(&source).map_err(told(&source))?;
-            let (_, digest) = copy(&mut file, &path, u64::MAX).map_err(told(&path))?;
+            let mut file = File::open(&source).map_err(io_error(&source))?;
+            let (_, digest) = copy(&mut file, &path, u64::MAX).map_err(io_error(&path))?;
             if digest != entry.sha256 {
                 return Err(CtlError::failed(entry.path.clone(), "it changed while it was put back", "try again"));
             }
         }
         if root {
-            chown(&path, Some(entry.uid), Some(entry.gid)).map_err(told(&path))?;
+            chown(&path, Some(entry.uid), Some(entry.gid)).map_err(io_error(&path))?;
         }
         modes.push((path, allowed_mode(entry)));
     }
     // Folders last: one that may only be read could not be filled.
     for (path, mode) in modes.into_iter().rev() {
-        fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(told(&path))?;
+        fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(io_error(&path))?;
     }
     Ok(())
 }

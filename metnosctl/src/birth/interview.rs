@@ -56,7 +56,7 @@ pub(super) fn hold(
         show_steps(screen, &plan)?;
         screen.flush()?;
         screen.aside(Ink::Dim, &say(screen.lang(), Key::BirthConfirm))?;
-        match said(&mut editor, "› ")? {
+        match read_answer(&mut editor, "› ")? {
             Reply::Stop => return stopped(screen),
             Reply::Words(words) if words.is_empty() => break,
             Reply::Words(words) if words == "n" || words == "no" => return stopped(screen),
@@ -89,7 +89,7 @@ fn unknown(screen: &Screen, words: String) -> String {
     InvalidAnswer { key: crate::screen::human::shortened(&words, 60), value: String::new(), near }.told(screen.lang())
 }
 
-fn said(editor: &mut DefaultEditor, prompt: &str) -> Result<Reply, CtlError> {
+fn read_answer(editor: &mut DefaultEditor, prompt: &str) -> Result<Reply, CtlError> {
     match editor.readline(prompt) {
         Ok(words) => Ok(Reply::Words(words.trim().to_owned())),
         Err(ReadlineError::Interrupted | ReadlineError::Eof) => Ok(Reply::Stop),
@@ -111,7 +111,7 @@ fn ask(
         if proposed.is_empty() { format!("{}: ", field.key()) } else { format!("{} [{proposed}]: ", field.key()) };
     loop {
         screen.flush()?;
-        let words = match said(editor, &prompt)? {
+        let words = match read_answer(editor, &prompt)? {
             Reply::Stop => return Ok(None),
             Reply::Words(words) if words.is_empty() => proposed.to_owned(),
             Reply::Words(words) => words,

@@ -190,7 +190,7 @@ fn read_answers(file: &Path, lang: Lang) -> Result<String, CtlError> {
 /// What was kept of an earlier interview, and what the instance says of itself.
 fn load(instance: &Instance, machine: &Machine) -> Result<InterviewState, CtlError> {
     let mut kept = InterviewState::default();
-    for (field, text) in plan::adopted(&house(instance)?).map_err(|why| refused(CONFIG, why))?.0 {
+    for (field, text) in plan::adopted(&read_files(instance)?).map_err(|why| refused(CONFIG, why))?.0 {
         match answers::check(machine, field, &text, &kept.found) {
             Ok(answer) => drop(kept.found.0.insert(field, answer)),
             Err(_) => drop(kept.own.insert(field)),
@@ -224,7 +224,7 @@ pub(crate) fn save(instance: &Instance, kept: &InterviewState) -> Result<(), Ctl
 }
 
 /// The files as they are, or as a new instance has them.
-fn house(instance: &Instance) -> Result<FileTexts, CtlError> {
+fn read_files(instance: &Instance) -> Result<FileTexts, CtlError> {
     let mut house = FileTexts::new();
     let is_new = instance.content().ok() == Some(Content::Nothing);
     for file in FILES {
@@ -243,7 +243,7 @@ fn house(instance: &Instance) -> Result<FileTexts, CtlError> {
 /// What the answers would change.
 pub(crate) fn steps(instance: &Instance, kept: &InterviewState) -> Result<(Vec<Step>, FileTexts), CtlError> {
     let replace = |field: Field| kept.replace.contains(&field);
-    plan::plan(&kept.answers, &house(instance)?, &kept.written, &replace).map_err(|why| refused(CONFIG, why))
+    plan::plan(&kept.answers, &read_files(instance)?, &kept.written, &replace).map_err(|why| refused(CONFIG, why))
 }
 
 /// Does it. Killed in between, it is taken up where it was by doing it again.

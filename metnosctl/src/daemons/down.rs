@@ -25,7 +25,7 @@ pub fn down(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> 
     let mut reach = match Connection::to(instance) {
         Ok(reach) => reach,
         Err(CtlError::NotRunning(_)) => {
-            told(screen, instance, false, 0)?;
+            print_stopped(screen, instance, false, 0)?;
             return Ok(Exit::Done);
         }
         Err(error) => return Err(error),
@@ -49,7 +49,7 @@ pub fn down(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> 
             "look at run/supervisor.log in the instance's directory; `kill -9` on that process ends it and its daemons",
         ));
     }
-    told(screen, instance, true, u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX))?;
+    print_stopped(screen, instance, true, u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX))?;
     Ok(Exit::Done)
 }
 
@@ -66,7 +66,7 @@ pub struct Stopped {
     within_ms: u64,
 }
 
-fn told(screen: &mut Screen, instance: &Instance, was_running: bool, within_ms: u64) -> Result<(), CtlError> {
+fn print_stopped(screen: &mut Screen, instance: &Instance, was_running: bool, within_ms: u64) -> Result<(), CtlError> {
     let directory = instance.directory().display().to_string();
     if screen.json() {
         return screen.document(&Stopped { ok: ConstTrue, instance: directory, was_running, within_ms });

@@ -31,7 +31,7 @@ fn who(answer: &Value) -> String {
 }
 
 /// Says what there is to say, and ends.
-fn told(screen: &mut Screen, answer: &Value, exit: Exit, lines: &[String]) -> Result<Exit, CtlError> {
+fn print_outcome(screen: &mut Screen, answer: &Value, exit: Exit, lines: &[String]) -> Result<Exit, CtlError> {
     if screen.json() {
         screen.document(answer)?;
     } else {
@@ -56,7 +56,7 @@ pub(crate) fn archive(
     } else {
         format!("{} was in the archive already: {}", who(&answer), text(&answer, "why"))
     };
-    told(screen, &answer, Exit::Done, &[line])
+    print_outcome(screen, &answer, Exit::Done, &[line])
 }
 
 /// `executor restore`.
@@ -70,13 +70,13 @@ pub(crate) fn restore(screen: &mut Screen, reach: &mut Connection, name: &str, r
             format!("{} is out of the archive, and in quarantine: {}", who(&answer), text(&answer, "why")),
             format!("  → `metnosctl executor lift {name}` or `relock {name}` says whether it can be let back"),
         ];
-        return told(screen, &answer, Exit::Failed, &lines);
+        return print_outcome(screen, &answer, Exit::Failed, &lines);
     }
     let line = match answer["changed"] == true {
         true => format!("{} is back.", who(&answer)),
         false => format!("{} was not in the archive.", who(&answer)),
     };
-    told(screen, &answer, Exit::Done, &[line])
+    print_outcome(screen, &answer, Exit::Done, &[line])
 }
 
 /// `executor revoke`.
@@ -100,11 +100,11 @@ pub(crate) fn revoke(
             "  nothing lets this version be called again; its files stay where they are.".to_owned(),
             format!("  → if you want it so, say the same with --confirm {digest}"),
         ];
-        return told(screen, &answer, Exit::Waiting, &lines);
+        return print_outcome(screen, &answer, Exit::Waiting, &lines);
     }
     let line = match answer["changed"] == true {
         true => format!("The signature of {} is revoked.", who(&answer)),
         false => format!("The signature of {} was revoked already: {}", who(&answer), text(&answer, "why")),
     };
-    told(screen, &answer, Exit::Done, &[line])
+    print_outcome(screen, &answer, Exit::Done, &[line])
 }

@@ -31,7 +31,7 @@ pub fn show(screen: &mut Screen, record: &Value, now_ms: u64) -> Result<(), CtlE
         ("signed", born),
     ];
     let told: Vec<(&str, &Value)> =
-        facts.iter().filter(|(_, value)| is_told(value)).map(|(key, value)| (*key, value)).collect();
+        facts.iter().filter(|(_, value)| is_shown(value)).map(|(key, value)| (*key, value)).collect();
     show_pairs(screen, &told, 0)?;
     fields(screen, "takes", &at("/schema/definitions/Input"))?;
     fields(screen, "gives", &at("/schema/definitions/Output"))?;
@@ -47,7 +47,7 @@ pub fn show(screen: &mut Screen, record: &Value, now_ms: u64) -> Result<(), CtlE
     Ok(())
 }
 
-fn is_told(value: &Value) -> bool {
+fn is_shown(value: &Value) -> bool {
     !value.is_null() && value.as_str() != Some("")
 }
 

@@ -173,7 +173,7 @@ pub fn fired(
 ) -> Result<Exit, CtlError> {
     follow(screen, door, interrupt, |screen, door| {
         let (said, []) = door.fire_timer(TraceId::NONE, FireTimer { name: name.to_owned() }, [])?;
-        told(screen, said.turn)
+        print_turn_name(screen, said.turn)
     })
 }
 
@@ -209,10 +209,10 @@ fn say(screen: &mut Screen, door: &mut BlockingClient<CtlDoor>, words: &str) -> 
         remedy: lingua(screen.lang(), Key::TermTooManyWordsRemedy),
     })?;
     let (said, []) = door.say(TraceId::NONE, Say {}, [sealed])?;
-    told(screen, said.turn)
+    print_turn_name(screen, said.turn)
 }
 
-fn told(screen: &mut Screen, turn: TurnId) -> Result<TurnId, CtlError> {
+fn print_turn_name(screen: &mut Screen, turn: TurnId) -> Result<TurnId, CtlError> {
     if screen.json() {
         screen.json_line(&TurnEvent::Turn { turn: turn.to_string() })?;
     }

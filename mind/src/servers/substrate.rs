@@ -253,7 +253,7 @@ impl Substrate {
                 }
                 Some(pause) => tokio::select! {
                     () = tokio::time::sleep(pause) => {}
-                    () = hears.stopped() => return Completion { reply: Ok(nothing_said()), ..came },
+                    () = hears.stopped() => return Completion { reply: Ok(empty_reply()), ..came },
                 },
             }
         }
@@ -508,6 +508,6 @@ impl Substrate {
 
 /// A reply of which nothing has come.
 #[must_use]
-pub fn nothing_said() -> Reply {
+pub fn empty_reply() -> Reply {
     Reply { text: String::new(), calls: Vec::new(), stop: Stop::Stopped }
 }

@@ -137,7 +137,7 @@ impl Turn {
                     let asked = ModelAsked { turn: id, thought, model: data::line(&answer.model, MAX_MODEL) };
                     // Nothing follows from a thought before the chronicle has what was sent for it.
                     match memoryd.model_asked(trace, asked, [sent]).await {
-                        Ok(_) => Ok(heard(&answer, &reply).unwrap_or_else(Event::NoThought)),
+                        Ok(_) => Ok(parse_thought(&answer, &reply).unwrap_or_else(Event::NoThought)),
                         Err(error) => Ok(Event::NoThought(error.into_refusal())),
                     }
                 });
@@ -299,7 +299,7 @@ fn sealed(document: &impl Serialize) -> Result<Sealed, RpcError> {
 }
 
 /// The reply beside a thought.
-fn heard(thought: &Thought, reply: &Sealed) -> Result<Event, Refusal> {
+fn parse_thought(thought: &Thought, reply: &Sealed) -> Result<Event, Refusal> {
     let no = |why: String| Refusal::new(RefusalCode::Invalid, "mind.reply", why);
     if reply.len() > MAX_REPLY {
         return Err(no(format!("a reply of {} bytes came; at most {MAX_REPLY} are read", reply.len())));

@@ -28,23 +28,23 @@ impl Notify {
 
     /// All daemons are ready.
     pub fn ready(&mut self, status: &str) {
-        tell(&[NotifyState::Ready, NotifyState::MainPid(std::process::id()), NotifyState::Status(status)]);
+        notify_systemd(&[NotifyState::Ready, NotifyState::MainPid(std::process::id()), NotifyState::Status(status)]);
         self.word("ready");
     }
 
     /// A line for `systemctl status`.
     pub fn status(&self, status: &str) {
-        tell(&[NotifyState::Status(status)]);
+        notify_systemd(&[NotifyState::Status(status)]);
     }
 
     /// It begins to end.
     pub fn stopping(&self) {
-        tell(&[NotifyState::Stopping, NotifyState::Status("stopping")]);
+        notify_systemd(&[NotifyState::Stopping, NotifyState::Status("stopping")]);
     }
 
     /// It could not start.
     pub fn failed(&mut self, why: &str) {
-        tell(&[NotifyState::Status(why)]);
+        notify_systemd(&[NotifyState::Status(why)]);
         self.word(why);
     }
 
@@ -53,7 +53,7 @@ impl Notify {
         if let Some(every_ms) = self.watchdog_ms
             && now_ms >= self.next_ms
         {
-            tell(&[NotifyState::Watchdog]);
+            notify_systemd(&[NotifyState::Watchdog]);
             self.next_ms = now_ms.saturating_add(every_ms);
         }
     }
@@ -74,7 +74,7 @@ impl Notify {
     }
 }
 
-fn tell(states: &[NotifyState<'_>]) {
+fn notify_systemd(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         tracing::warn!(%error, "systemd could not be notified");
     }

@@ -16,7 +16,7 @@ pub const MAX_LOCK_LINES: usize = 32;
 pub const MAX_LOCK_LINE_BYTES: usize = 160;
 
 impl<F: Launcher> Set<F> {
-    pub(crate) fn heard(&mut self, event: Event) {
+    pub(crate) fn handle(&mut self, event: Event) {
         match event {
             Event::Reported { role, incarnation, report } if self.is_current(role, incarnation) => {
                 if let Err(breach) = self.reported(role, report) {

@@ -183,7 +183,7 @@ impl<F: Launcher> Set<F> {
             let sleep = Duration::from_millis(self.next_ms().saturating_sub(self.now_ms()));
             tokio::select! {
                 event = events.recv() => match event {
-                    Some(event) => self.heard(event),
+                    Some(event) => self.handle(event),
                     None => return Err("nobody speaks to the supervisor any more".to_owned()),
                 },
                 () = tokio::time::sleep(sleep) => {}

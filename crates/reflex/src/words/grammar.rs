@@ -286,7 +286,7 @@ pub fn is_for_later(tokens: &[Token<'_>], text: Option<usize>) -> bool {
 
 /// Where the text of a request begins that is told in so many words: behind the first colon, or behind "that".
 #[must_use]
-pub fn told_from(tokens: &[Token<'_>]) -> Option<usize> {
+pub fn quoted_from(tokens: &[Token<'_>]) -> Option<usize> {
     let begins = |at: &usize| {
         tokens[*at].colon
             || matches!(tokens[*at].text, "that" | "che")
@@ -392,7 +392,7 @@ mod tests {
             "tutti i giorni leggi notes/a.md",
         ] {
             let tokens = tokens(later).unwrap();
-            assert!(is_for_later(&tokens, told_from(&tokens)), "{later}");
+            assert!(is_for_later(&tokens, quoted_from(&tokens)), "{later}");
         }
         for now in [
             "read notes/a.md",
@@ -401,7 +401,7 @@ mod tests {
             "find files changed in the last 7 days",
         ] {
             let tokens = tokens(now).unwrap();
-            assert!(!is_for_later(&tokens, told_from(&tokens)), "{now}");
+            assert!(!is_for_later(&tokens, quoted_from(&tokens)), "{now}");
         }
     }
 

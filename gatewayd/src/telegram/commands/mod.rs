@@ -24,7 +24,7 @@ use crate::telegram::update::Press;
 use crate::telegram::view::View;
 
 /// A refusal, as it is said to the sender.
-fn told(refusal: &Refusal, lang: Lang) -> String {
+fn refusal_text(refusal: &Refusal, lang: Lang) -> String {
     metnos_texts::refusal(lang, refusal)
 }
 
@@ -57,7 +57,7 @@ impl Bot {
                 let ask = PanicHere { channel: Channel::Telegram, sender: speaker.sender.clone() };
                 match self.door.peers().policyd.panic_here(TraceId::NONE, ask, []).await {
                     Ok((panicked, [])) => phrases::stopped(who.lang, panicked.killed),
-                    Err(error) => told(&error.into_refusal(), who.lang),
+                    Err(error) => refusal_text(&error.into_refusal(), who.lang),
                 }
             }
             Standing::Guest | Standing::Stranger => {
@@ -71,7 +71,7 @@ impl Bot {
         let watched = match self.watched_cards(speaker, who.lang).await {
             Ok(cards) => cards,
             Err(refusal) => {
-                self.say(from, &told(&refusal, who.lang)).await;
+                self.say(from, &refusal_text(&refusal, who.lang)).await;
                 return;
             }
         };
@@ -180,7 +180,7 @@ impl Bot {
         let registered = match registered {
             Ok((registered, _)) => registered,
             Err(refusal) => {
-                self.say(from, &told(&refusal, who.lang)).await;
+                self.say(from, &refusal_text(&refusal, who.lang)).await;
                 return;
             }
         };
@@ -211,7 +211,7 @@ impl Bot {
             }
             return;
         };
-        self.acknowledge(&press.query, &phrases::heard(who.lang)).await;
+        self.acknowledge(&press.query, &phrases::noted(who.lang)).await;
         // A card from before this door: nobody watches the message under which it was pressed.
         if !self.door.is_shown(&wanted.id)
             && let Some(view) = self.view_of(&wanted.id, who.lang)
@@ -220,7 +220,7 @@ impl Bot {
         }
         let ask = AnswerHere { id: wanted.id, digest: shown.digest, answer: wanted.answer, code: String::new() };
         if let Err(refusal) = self.door.answer(&speaker, ask).await
-            && let Err(fault) = self.api.send(press.from, &line(&told(&refusal, who.lang))).await
+            && let Err(fault) = self.api.send(press.from, &line(&refusal_text(&refusal, who.lang))).await
         {
             tracing::warn!(%fault, "a refusal could not be said");
         }
@@ -244,7 +244,9 @@ impl Bot {
         let lang = view.lang();
         let scribe = MessageEditor::new(Rc::clone(&self.api), chat, lang, view);
         let (first, _) = oneshot::channel();
-        tokio::task::spawn_local(scribe.with_card(&shown.id, message, card::spans(Some(shown), &shown.id, lang)).run(first));
+        tokio::task::spawn_local(
+            scribe.with_card(&shown.id, message, card::spans(Some(shown), &shown.id, lang)).run(first),
+        );
     }
 }
 
