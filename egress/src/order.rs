@@ -44,7 +44,7 @@ impl Rule {
     }
 }
 
-/// What a helper is told, once.
+/// What a helper receives, once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     /// Where this call may go.

@@ -79,7 +79,7 @@ fn addresses(texts: &[&str]) -> Entry {
     Entry::Addresses(texts.iter().map(|text| text.parse().unwrap()).collect())
 }
 
-/// A web server that tells what it heard and answers with so many bytes.
+/// A web server that reports what it received and answers with so many bytes.
 async fn web_server(bytes: usize) -> (SocketAddr, Rc<Cell<usize>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (at, heard) = (listener.local_addr().unwrap(), Rc::new(Cell::new(0)));

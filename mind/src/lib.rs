@@ -7,7 +7,7 @@
 //! are called, [`servers::substrate`] is one server, [`servers::fair_queue`] its places · [`mod@format`] what servers speak,
 //! without I/O, over [`format::sse`], [`format::json`] and [`format::accumulator`] · [`mind`] what is held: the models, the
 //! thoughts under way, the [`funds`] of turns · [`thinking`] one thought from its ask to its end · [`assist`] those for
-//! executors · [`serve`] who may ask what · [`report`] what is told. The way to a server, and its key, are
+//! executors · [`serve`] who may ask what · [`report`] what is reported. The way to a server, and its key, are
 //! [`metnos_outbound`]'s.
 
 mod answer;

@@ -111,7 +111,7 @@ impl Mind {
             .count()
     }
 
-    /// Stops everything and waits until it has ended and was told.
+    /// Stops everything, and waits until it has ended and its use was reported.
     pub async fn drain(&self) {
         self.stop(|_| true);
         let until = tokio::time::Instant::now() + Duration::from_millis(STOP_WITHIN_MS);

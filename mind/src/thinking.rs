@@ -1,5 +1,5 @@
 //! One thought, from its ask to its end: is it funded, is there a place, which model answers, what did it take. Whatever
-//! happens to it, what it held is given back and what it used is told.
+//! happens to it, what it held is given back and what it used is reported.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -269,7 +269,7 @@ macro_rules! edges {
                     $(#[doc = concat!("To [`", stringify!($ask), "`].")] $ask($answer),)+
                 }
 
-                /// What the answerer may tell unasked.
+                /// What the answerer may send unasked.
                 #[derive(Debug, Clone, PartialEq, Eq, ::serde::Serialize, ::serde::Deserialize, ::postcard_schema::Schema)]
                 pub enum Note { $(#[doc = concat!("See [`", stringify!($note), "`].")] $note($note),)* }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The lines that were lost since the start.
 static LOST: AtomicU64 = AtomicU64::new(0);
-/// How many of those the log has been told of.
+/// How many of those the log has reported.
 static TOLD: AtomicU64 = AtomicU64::new(0);
 
 /// How many lines of the log could not be written since this process started.

@@ -494,7 +494,7 @@ impl Config {
         &self.entries
     }
 
-    /// What the daemons are told, with folders still as they are written there. `directory_uid` owns the instance's directory.
+    /// What the daemons receive, with folders still as they are written there. `directory_uid` owns the instance's directory.
     #[must_use]
     pub fn settings(&self, directory_uid: u32) -> Settings {
         Settings {

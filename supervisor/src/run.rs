@@ -132,7 +132,7 @@ fn os(what: &str) -> impl FnOnce(std::io::Error) -> RunError {
     move |error| RunError::Os(what, error)
 }
 
-/// Runs until ordered to stop. `began` is when the process started. Anyone who waits for readiness is told, whatever
+/// Runs until ordered to stop. `began` is when the process started. Anyone who waits for readiness is notified, whatever
 /// happens.
 ///
 /// # Errors

@@ -133,7 +133,7 @@ pub trait Service<R: Role> {
         ready(())
     }
 
-    /// Runs once the supervisor has been told that the daemon is ready.
+    /// Runs once the supervisor was notified that the daemon is ready.
     fn ready(&self) {}
 
     /// Ends what runs. Cut off after [`DRAIN_WITHIN`].

@@ -76,7 +76,7 @@ pub struct Catalogue {
     with: Vec<usize>,
     /// Terms by their first three letters.
     heads: HashMap<[char; 3], Vec<usize>>,
-    /// How much each run of three letters tells.
+    /// How much each run of three letters weighs.
     rarity: HashMap<[char; 3], f64>,
 }
 
@@ -86,7 +86,7 @@ fn telling(heard: &[String]) -> Vec<&String> {
     if meant.is_empty() { heard.iter().collect() } else { meant }
 }
 
-/// The stems of a word, each once; in both languages when nothing tells which it is in.
+/// The stems of a word, each once; in both languages when the language is unknown.
 fn stems(word: &str, language: Option<Language>) -> Vec<String> {
     if let Some(language) = language {
         return vec![stemmed(word, language)];
@@ -336,6 +336,6 @@ impl Catalogue {
 struct QueryTerm {
     /// The terms it may mean, and how surely.
     meant: BTreeMap<usize, f64>,
-    /// How much it tells.
+    /// How much it weighs.
     weight: f64,
 }

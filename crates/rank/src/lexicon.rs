@@ -88,7 +88,7 @@ pub fn italian_base_of(word: &str) -> Option<&'static str> {
     ITALIAN_BASES.get(word).copied()
 }
 
-/// Words by which something may have been told that is asked for with this one: its members, its synonyms.
+/// Words by which something may have been said that is asked for with this one: its members, its synonyms.
 #[must_use]
 pub fn related(word: &str) -> &'static [&'static str] {
     KIND.get(word).map_or(&[], Vec::as_slice)

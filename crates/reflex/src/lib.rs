@@ -61,7 +61,7 @@ pub enum Reply {
 pub struct Plan {
     /// In an order in which every reference points back.
     pub calls: Vec<PlannedCall>,
-    /// The calls whose results make the answer, in the order in which they are told.
+    /// The calls whose results make the answer, in the order in which they are rendered.
     pub answers: Vec<CallRef>,
     /// The language to answer in.
     pub lang: Lang,
@@ -417,7 +417,7 @@ fn greets_in_the_middle(tokens: &[Token<'_>]) -> bool {
 /// How the argument `offset` is described that says how far the clock of the instance is ahead of UTC.
 const OFFSET: &str = "^[+-][0-9]{2}:[0-9]{2}$";
 
-/// Gives a call that can be told a time zone, or how far a clock is ahead of UTC, those of the instance, where nothing else was
+/// Gives a call that takes a time zone, or how far a clock is ahead of UTC, those of the instance, where nothing else was
 /// said. They stand in nobody's words.
 pub fn at_home(arguments: &mut Map<String, Value>, input: &Value, zone: &str, offset: &str) {
     let takes_zone = properties(input).is_some_and(|all| all["zone"]["type"] == "string");
@@ -456,14 +456,14 @@ fn with_values_of<'a>(pattern: &[Token<'a>], clause: &[Token<'a>]) -> Option<Vec
     values.next().is_none().then_some(made)
 }
 
-/// The language that words are in, as far as they tell.
+/// The language that words are in, as far as they show it.
 #[must_use]
 pub fn spoken_in(words: &str) -> Option<Lang> {
     let words = words.get(..MAX_WORDS).unwrap_or(words);
     words::token::tokens(words).and_then(|tokens| words::token::language(&tokens))
 }
 
-/// The language that words are in, as far as they tell; else `usual`.
+/// The language that words are in, as far as they show it; else `usual`.
 #[must_use]
 pub fn language_of(words: &str, usual: Lang) -> Lang {
     spoken_in(words).unwrap_or(usual)

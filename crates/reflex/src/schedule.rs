@@ -110,7 +110,7 @@ fn hour(tokens: &[Token<'_>], at: usize) -> Option<((u32, u32), usize)> {
     (hour < 24).then_some(((hour, minute), end))
 }
 
-/// What the words ask for again and again, when they say so before `until`: a text that is told there is nobody's schedule.
+/// What the words ask for again and again, when they say so before `until`: a text that is quoted there is no schedule.
 #[must_use]
 pub fn again(text: &str, tokens: &[Token<'_>], until: Option<usize>) -> Option<Recurrence> {
     let looked = until.unwrap_or(tokens.len()).min(tokens.len());

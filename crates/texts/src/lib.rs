@@ -53,7 +53,7 @@ pub fn of_tag(tags: &str) -> Option<Lang> {
         .map(|(_, lang)| lang)
 }
 
-/// Why a person was told no, and what to do: as the language has it for that rule, else in the words of the daemon that said it.
+/// Why a person was refused, and what to do: as the language has it for that rule, else in the words of the daemon that said it.
 #[must_use]
 pub fn refusal(lang: Lang, refusal: &Refusal) -> String {
     let rule = refusal.rule.replace('.', "-");
@@ -84,7 +84,7 @@ fn load(lang: Lang) -> FluentBundle<FluentResource> {
     let mut texts = FluentBundle::new(name.parse().into_iter().collect());
     // Invisible marks around what is put in would be copied along with a path or a command.
     texts.set_use_isolating(false);
-    // Numbers are counts, told as they are: a thousand has no dot.
+    // Numbers are counts, shown as they are: a thousand has no dot.
     texts.set_formatter(Some(|value, _| match value {
         FluentValue::Number(number) => Some(number.value.to_string()),
         FluentValue::String(_) | FluentValue::Custom(_) | FluentValue::None | FluentValue::Error => None,

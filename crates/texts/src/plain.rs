@@ -12,7 +12,7 @@ use crate::{Key, tell};
 pub const MAX_VALUE: usize = 300;
 /// The same of an address: it is shown whole, because all of it is sent.
 pub const MAX_ADDRESS: usize = 2_000;
-/// How many digits tell two texts apart whose shown parts are the same.
+/// How many digits distinguish two texts whose shown parts are the same.
 const DIGITS: usize = 12;
 
 /// A value as it is shown. A text that could be taken for another kind of value stands in quotes.

@@ -86,7 +86,7 @@ impl Hook {
     }
 
     /// Whether a firing of this name was begun, here or at a door before. That it was journalled is not enough: a door may
-    /// have been lost between that and the opening of the turn, and then its sender was told nothing.
+    /// have been lost between that and the opening of the turn, and then its sender was not notified.
     async fn was_begun(&self, door: &Rc<Door>, mark: &str) -> Result<bool, Refusal> {
         let known = self.known(door, mark).await?;
         let Some(turn) = known.turn else { return Ok(false) };

@@ -22,7 +22,7 @@ pub struct Claim<'a> {
     pub signature: &'a str,
 }
 
-/// Whether the secret's holder has sent this, now. What exactly is wrong nobody is told.
+/// Whether the secret's holder has sent this, now. What exactly is wrong is not disclosed.
 #[must_use]
 pub fn is_good(secret: &[u8], claim: Claim<'_>, body: &[u8], now_s: u64) -> bool {
     let is_id = !claim.id.is_empty() && claim.id.len() <= MAX_MARK && claim.id.bytes().all(|b| b.is_ascii_graphic());

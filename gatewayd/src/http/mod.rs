@@ -5,7 +5,7 @@
 //! A connection carries one request and is closed, or becomes a WebSocket: there is no second request that something
 //! could be smuggled into.
 //! [`request::route`] says what there is, [`request::guard`] who may ask at all, [`serve`] does it, [`turns::stream`], [`ws`]
-//! and [`turns::record`] tell a turn to anyone who comes back; [`documents`] are what is read and written, as
+//! and [`turns::record`] send a turn to anyone who comes back; [`documents`] are what is read and written, as
 //! [`documents::describe`] says.
 
 pub mod chat;
@@ -84,7 +84,7 @@ struct Records {
 
 impl Records {
     /// Which of them is given up first: of what is over the journal has a copy, and of what waits for a card it will have
-    /// one; of what is under way nobody else knows what was told.
+    /// one; of what is under way nobody else knows what was sent.
     fn least(&self) -> Option<usize> {
         let stands =
             |turn: &TurnId, wanted: fn(&TurnStanding) -> bool| self.of.get(turn).is_none_or(|one| wanted(&one.stand()));

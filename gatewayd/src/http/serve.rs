@@ -248,7 +248,7 @@ async fn pair(http: &Rc<Http>, (from_page, source): (bool, Source), Pair { code,
     let speaker = speaker(&token.digest());
     match http.door.pair(&speaker, &code).await? {
         people::Paired::Known => {}
-        // Which of them it was nobody is told.
+        // Which of them it was is not disclosed.
         people::Paired::Code(_) | people::Paired::Silence => {
             return Err(Problem::new(
                 StatusCode::FORBIDDEN,

@@ -176,7 +176,7 @@ impl Socket {
                 biased;
                 _ = gone.wait_for(|gone| *gone) => return Some(CloseReason(CloseCode::Policy, "door.stranger")),
                 Some(piece) = out.recv() => {
-                    // What was told is a document of ours, so it is a text.
+                    // What was sent is a document of ours, so it is a text.
                     let text = Utf8Bytes::try_from(piece).unwrap_or_default();
                     if stream.send(Message::Text(text)).await.is_err() {
                         return None;
@@ -208,7 +208,7 @@ impl Socket {
         }
     }
 
-    /// Does what a message says, beside what else is told.
+    /// Does what a message says, beside what else is sent.
     fn hear(&self, text: &[u8], pieces: &mpsc::Sender<Bytes>) {
         let said = self.caller.bucket.take().map_err(|again| Problem::too_often("http.rate", again));
         let said = said.and_then(|()| read(text));

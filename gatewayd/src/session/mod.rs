@@ -119,7 +119,7 @@ impl Door {
         self.sessions.belong_to(uid);
     }
 
-    /// Has `hear` called with each principal that is a stranger again: a channel tells him nothing more.
+    /// Has `hear` called with each principal that is a stranger again: a channel sends him nothing more.
     pub fn on_revoked(&self, hear: impl Fn(&str) + 'static) {
         self.listeners.on_revoked(hear);
     }

@@ -112,7 +112,7 @@ impl Door {
         }
     }
 
-    /// Tells the heir what was told before, then the card that it waits for, then what comes.
+    /// Sends the recipient what was sent before, then the card that it waits for, then what comes.
     pub(super) async fn go_on(self: Rc<Self>, mut relay: Relay, told: Vec<Entry>, heir: &Recipient) {
         let turn = relay.turn;
         let done = relay.catch_up(told, true).await;
@@ -184,7 +184,7 @@ impl Door {
 }
 
 impl Relay {
-    /// Takes what was told before this door was there, and tells it, if it is to be told; how the turn ended, when it did.
+    /// Takes what was sent before this door was there, and sends it, if it is to be sent; how the turn ended, when it did.
     pub(super) async fn catch_up(&mut self, told: Vec<Entry>, tells: bool) -> Option<TurnDone> {
         let last = told.len();
         for (at, piece) in told.into_iter().enumerate() {
@@ -198,7 +198,7 @@ impl Relay {
                 metnos_proto::edges::door_planner::Note::Call(call) => TurnNote::Call(call),
                 metnos_proto::edges::door_planner::Note::Progress(progress) => TurnNote::Progress(progress),
                 metnos_proto::edges::door_planner::Note::TurnDone(done) => {
-                    // What comes after an end that is none is told like the rest.
+                    // What comes after an end that is none is sent like the rest.
                     if at + 1 == last || done.end != TurnEnd::Suspended {
                         return Some(done);
                     }

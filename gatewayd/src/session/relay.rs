@@ -212,7 +212,7 @@ impl Relay {
         }
     }
 
-    /// Takes text that was told before this relay was there; whether there is room for it.
+    /// Takes text that was sent before this relay was there; whether there is room for it.
     pub(super) fn take(&mut self, text: &str) -> bool {
         let has_room = self.door.turns.hold(self.turn, self.said.len(), text.len());
         if has_room {

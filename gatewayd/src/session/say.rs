@@ -132,7 +132,7 @@ impl Door {
     /// Stops a turn of this session. Another principal's turn looks exactly like one that does not exist.
     ///
     /// # Errors
-    /// When the planner cannot be told.
+    /// When the planner cannot be reached.
     pub async fn stop(&self, number: u64, turn: TurnId) -> Result<Cancelled, Refusal> {
         if !self.turns.of(number).contains(&turn) {
             return Ok(Cancelled { was_open: false });
@@ -262,7 +262,7 @@ impl Door {
     }
 
     /// Opens the turn at the planner. The words are registered and journalled, so from here on a failure is
-    /// the end of the turn, told and journalled like any other.
+    /// the end of the turn, sent and journalled like any other.
     async fn open(
         self: &Rc<Self>,
         voice: &SpeakerSession,

@@ -18,11 +18,11 @@ pub const FIRST_REFUSED_MS: u64 = 2_000;
 pub const LONGEST_REFUSED_MS: u64 = 600_000;
 /// The longest time that Telegram's wish to be left alone is received within a request, in seconds.
 pub const MAX_RETRY_AFTER: u64 = 300;
-/// How often a stranger is told a line, in milliseconds (design: interfaces §4).
+/// How often a stranger is sent a line, in milliseconds (design: interfaces §4).
 pub const STRANGER_EVERY_MS: u64 = 60_000;
 /// How many codes a stranger may show in that time.
 pub const MAX_CODES: u32 = 6;
-/// The most strangers that are remembered: of more than these nobody is told anything.
+/// The most strangers that are remembered: of more than these no one is sent anything.
 pub const MAX_STRANGERS: usize = 256;
 
 /// How long until try number `tried` + 1. What Telegram asks for counts before everything else.
@@ -43,7 +43,7 @@ pub fn refused(times: u32, chance: &Chance) -> Duration {
     Duration::from_millis(doubled / 2 + chance(doubled / 2 + 1))
 }
 
-/// Who was told a line lately.
+/// Who was sent a line lately.
 #[derive(Debug, Default)]
 pub struct StrangerLimit(BTreeMap<i64, (u64, u32, bool)>);
 

@@ -341,7 +341,7 @@ impl Bot {
 
     async fn words(self: &Rc<Self>, update: u64, from: i64, speaker: &Speaker, who: &Identified, text: &str) {
         let command = parse::read(text);
-        // Nobody waits for an answer to be told to stop.
+        // No one waits for the answer to an order to stop.
         if command == Some(Command::Pause) {
             return self.command(Command::Pause, from, speaker, who).await;
         }

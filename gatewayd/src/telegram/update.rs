@@ -67,7 +67,7 @@ pub struct SentFile {
     pub id: String,
     /// Under which name it is kept: one part of a path that hides nothing.
     pub name: String,
-    /// Its bytes, where they are told.
+    /// Its bytes, where they are stated.
     pub bytes: Option<u64>,
 }
 
@@ -78,7 +78,7 @@ pub struct Press {
     pub query: String,
     /// Who.
     pub from: i64,
-    /// The chat and the message that the button stands under, where they are told.
+    /// The chat and the message that the button stands under, where they are stated.
     pub under: Option<(i64, i64)>,
     /// What the button carries.
     pub data: String,

@@ -1,4 +1,4 @@
-//! What one turn looks like in its chat so far, as the door tells it. It keeps what is told, within bounds, and waits for
+//! What one turn looks like in its chat so far, as the door reports it. It keeps what is sent, within bounds, and waits for
 //! nobody: the scribe shows it when Telegram lets him.
 
 use std::cell::{Cell, RefCell};

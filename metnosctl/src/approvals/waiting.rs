@@ -1,4 +1,4 @@
-//! What others ask for and the owner decides, at his open chat: told beside the line that he types, and answered behind
+//! What others ask for and the owner decides, at his open chat: shown beside the line that he types, and answered behind
 //! `/approvals`.
 
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ use crate::screen::{Ink, Screen};
 
 /// How often policyd is asked what waits.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// The most cards that are remembered as told.
+/// The most cards that are remembered as shown.
 const MAX_TOLD: usize = 1_024;
 
 /// The cards that wait, as policyd lists them for the owner.
@@ -39,7 +39,7 @@ pub(crate) fn is_others(card: &CardView) -> bool {
     card.others == Some(true)
 }
 
-/// Tells of others' cards as they come, each once, until the process ends. Who is not the owner is told nothing.
+/// Shows others' cards as they come, each once, until the process ends. Who is not the owner is shown nothing.
 pub(crate) fn watch(instance: Instance, lang: Lang, mut printer: impl ExternalPrinter + Send + 'static) {
     let watching = std::thread::Builder::new().name("approvals".to_owned());
     let started = watching.spawn(move || {

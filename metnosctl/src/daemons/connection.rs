@@ -1,5 +1,5 @@
 //! The way to the daemons: the supervisor's socket, and the ends of edges that it hands out
-//! once the kernel has told it who asks. There is no other way, and this file opens none.
+//! once the kernel has said who asks. There is no other way, and this file opens none.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};

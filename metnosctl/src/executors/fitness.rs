@@ -1,4 +1,4 @@
-//! How useful executors have been, as memoryd tells it, beside what policyd says of them. memoryd can only say of what is
+//! How useful executors have been, as memoryd reports it, beside what policyd says of them. memoryd can only say of what is
 //! active that planners are not shown it: no word of its makes anything active.
 
 use metnos_proto::doc::mnestome::{BelowThreshold, ExecutorFitness};

@@ -1,4 +1,4 @@
-//! `executor lift` and `executor relock`: the owner lets back what is in quarantine, once he has been told why it is there and
+//! `executor lift` and `executor relock`: the owner lets back what is in quarantine, once he has seen why it is there and
 //! what would change. It shows what policyd says, and sends back the digest of exactly what was shown.
 
 use metnos_proto::edges::CtlPolicyd;

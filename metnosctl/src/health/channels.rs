@@ -1,5 +1,5 @@
 //! Whether the door receives on the channels that it was given: HTTP's place may be another principal's, Telegram may refuse the
-//! token. `doctor` finds it, `status` marks it, and anyone who begins a conversation at a terminal is told.
+//! token. `doctor` finds it, `status` marks it, and anyone who begins a conversation at a terminal is notified.
 
 use std::net::SocketAddr;
 
@@ -61,7 +61,7 @@ fn of_report(report: &DoorReport) -> Vec<Finding> {
     vec![http, telegram]
 }
 
-/// Tells the owner who begins a conversation which channel does not receive. Nobody else is told, and a door that does not say
+/// Notifies the owner who begins a conversation which channel does not receive. No one else is notified, and a door that does not say
 /// learns of elsewhere.
 ///
 /// # Errors

@@ -25,7 +25,7 @@ const CONTROLS: [&str; 6] = ["guard", "schema", "laws", "labels", "approval", "p
 /// The most single things that one finding names.
 const MAX_NAMED: usize = 8;
 
-/// Looks, tells, and exits with 1 when something is wrong.
+/// Checks, reports, and exits with 1 when something is wrong.
 ///
 /// # Errors
 /// Only when the output is gone: whatever else is wrong is a finding.

@@ -1,4 +1,4 @@
-//! `sandbox selftest`: the escape suite, tried by sandboxd on this machine, told in words. It judges nothing itself: what must
+//! `sandbox selftest`: the escape suite, tried by sandboxd on this machine, reported in words. It judges nothing itself: what must
 //! be stopped, and how that shows, sandboxd knows.
 
 use metnos_proto::doc::sandbox::{EscapeFamily, EscapeTry};

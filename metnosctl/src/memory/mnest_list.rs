@@ -1,4 +1,4 @@
-//! `mnest top|show|graph|proposals|snapshots` and what the owner decides about mnests: as memoryd tells it, drawn here.
+//! `mnest top|show|graph|proposals|snapshots` and what the owner decides about mnests: as memoryd reports it, drawn here.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

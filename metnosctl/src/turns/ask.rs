@@ -29,7 +29,7 @@ pub fn ask(screen: &mut Screen, instance: &Instance, ask: &Ask) -> Result<Exit, 
 /// Does something whose output is a stream: for a program, an error is an event of it.
 ///
 /// # Errors
-/// Whatever `act` meets, unless it has been told as an event.
+/// Whatever `act` meets, unless it was sent as an event.
 pub fn streamed(
     screen: &mut Screen,
     act: impl FnOnce(&mut Screen) -> Result<Exit, CtlError>,

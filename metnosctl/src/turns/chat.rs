@@ -139,7 +139,7 @@ impl Talk<'_> {
                 self.approvals(screen, &mut |_| None)?;
                 return Ok(false);
             }
-            // What is no word of the terminal's is none of Metnos's either: it is told, and not guessed at.
+            // What is no word of the terminal's is none of Metnos's either: it is named, and not guessed at.
             word if is_command(word) => {
                 screen.aside(Ink::Warn, &tell(screen.lang(), Key::TermUnknown, &[("word", word.into())]))?;
                 return Ok(false);
@@ -161,7 +161,7 @@ impl Talk<'_> {
         Ok(false)
     }
 
-    /// Shows what waits; only the owner is told. What others ask for, a person who sits here is asked about.
+    /// Shows what waits; only the owner sees it. What others ask for, a person who sits here is asked about.
     fn approvals(&self, screen: &mut Screen, typed: &mut dyn FnMut(&str) -> Option<String>) -> Result<(), CtlError> {
         let found =
             Connection::to(self.instance).and_then(|mut reach| reach.open::<CtlPolicyd>()).and_then(|mut policyd| {

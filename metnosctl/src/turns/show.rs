@@ -1,5 +1,5 @@
 //! `turn show|feedback`: the lines of one turn, and with `--prompt` the very bytes that a model was sent in it. They stand in the
-//! chronicle by the planner's word; whether mind said the same is told beside them.
+//! chronicle by the planner's word; whether mind said the same is shown beside them.
 
 use std::collections::BTreeSet;
 

@@ -308,7 +308,7 @@ impl View<'_> {
     fn settled(&mut self, settled: &CardSettled) -> Result<(), CtlError> {
         self.cards.retain(|card| card.id != settled.id);
         if self.again && settled.turn == self.turn {
-            // Answered right here, and told then.
+            // Answered right here, and shown then.
             return Ok(());
         }
         let CardSettled { id, state, by, ran, .. } = settled;
@@ -340,7 +340,7 @@ impl View<'_> {
             return Ok(());
         }
         call.executor.clone_into(&mut self.doing);
-        // The reason of what did not succeed is told once, at the end of the turn.
+        // The reason of what did not succeed is shown once, at the end of the turn.
         let (sign, ink, detail) = match call.state {
             CallState::Started => ("·", Ink::Dim, crate::screen::escape::line(&call.detail)),
             CallState::Succeeded => return Ok(()),

@@ -74,7 +74,7 @@ pub enum Ask {
         /// The most tokens of the reply.
         max_tokens: u32,
     },
-    /// The person is told this, which the reply of the last thought has said.
+    /// The person is shown this, which the reply of the last thought has said.
     Say(String),
     /// The intent is to be registered.
     Intend(Vec<Slot>),

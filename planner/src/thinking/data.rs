@@ -25,7 +25,7 @@ pub fn line(text: &str, chars: usize) -> String {
     spoken(text).chars().map(|c| if matches!(c, '\n' | '\t') { ' ' } else { c }).take(chars).collect()
 }
 
-/// The name of a trust, as a model is told.
+/// The name of a trust, as a model is shown.
 #[must_use]
 pub const fn trust(integrity: Integrity) -> &'static str {
     match integrity {

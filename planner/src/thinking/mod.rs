@@ -1,7 +1,7 @@
 //! The planner's loop with a model (design: mind §3): what it is asked, what its replies mean, and what follows
 //! from them. All of it is pure: [`core::ModelLoop`] takes events and gives asks, and is tested without sockets.
 //!
-//! Whatever a model writes is hostile input. It is bounded, read strictly, told once where it can be mended, and
+//! Whatever a model writes is hostile input. It is bounded, read strictly, reported once where it can be mended, and
 //! never decides anything: each act is policyd's to allow. What came from outside is marked as data, but nothing
 //! rests on a model heeding that (design: policy §7).
 

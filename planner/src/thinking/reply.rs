@@ -27,7 +27,7 @@ const ANSWER: Limits = Limits { max_bytes: 1 << 20, max_depth: 32 };
 /// A reply as far as it could be read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedReply {
-    /// What the person is told, at most [`MAX_SAID`] bytes.
+    /// What the person is shown, at most [`MAX_SAID`] bytes.
     pub text: String,
     /// What it wants, in its order.
     pub wants: Vec<ToolCall>,

@@ -24,7 +24,7 @@ const MAX_PLACE_DEPTH: usize = 4;
 const DEFINITIONS: [&str; 2] = ["definitions", "$defs"];
 /// A definition of so few bytes is no longer than a pointer to it.
 const SHORT: usize = 40;
-/// The largest limit of a number that a model is told; nobody comes near larger ones.
+/// The largest limit of a number that a model is shown; nobody comes near larger ones.
 const MAX_LOG: u64 = 1_000_000;
 
 /// The tools for these candidates, in an order that does not depend on how well they fit.
@@ -168,7 +168,7 @@ fn place(schema: &mut Value, pointer: &str, definition: &Value) {
     }
 }
 
-/// A schema without what is only of use to anyone who checks arguments, which is done whatever a model has been told: how
+/// A schema without what is only of use to anyone who checks arguments, which is done whatever a model was shown: how
 /// long texts and lists may be, that numbers are not negative, that nothing else is an argument, and how a text is written
 /// whose format has a name. Nor with what is so anyway: that what is not said is not so.
 fn lean(schema: &Value) -> Value {

@@ -160,7 +160,7 @@ impl Turn {
         }
     }
 
-    /// Tells memoryd and policyd that the turn is over. Both clean up by themselves when they cannot be told.
+    /// Notifies memoryd and policyd that the turn is over. Both clean up by themselves when they cannot be reached.
     async fn close(&self, has_begun: bool, ended: &Ended) {
         let memoryd = async {
             if has_begun {
@@ -325,7 +325,7 @@ impl Turn {
         self.door.send(door_planner::Note::Call(note)).await
     }
 
-    /// Has released what the answer needs, and nothing else, and tells it.
+    /// Has released what the answer needs, and nothing else, and sends it.
     async fn answer(&self, progress: &Progress) -> Result<Ended, RpcError> {
         let told = progress.outcome();
         let mut troubles: Vec<String> = Vec::new();

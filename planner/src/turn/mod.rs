@@ -136,7 +136,7 @@ impl Planner {
     }
 
     /// Passes on what a model writes, to the turn that it is for and without waiting for it: what finds no room there
-    /// is told at the end of the thought.
+    /// is sent at the end of the thought.
     async fn pass_thoughts_on(self: Rc<Self>) {
         let Some(mut notes) = self.mind.take_notes() else { return };
         while let Some(planner_mind::Note::ThoughtDelta(delta)) = notes.recv().await {

@@ -23,7 +23,7 @@ fn a_turn_goes_through_every_door_in_order_and_answers_byte_for_byte() {
         assert_eq!((done.end, done.why.as_str()), (TurnEnd::Answered, ""));
         let mut asked = stage.script.asked.borrow().clone();
         asked.retain(|ask| ask != "health");
-        // The last two are told side by side.
+        // The last two are reported side by side.
         asked[4..].sort();
         assert_eq!(
             asked,

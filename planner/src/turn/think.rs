@@ -42,7 +42,7 @@ struct StreamedText {
     text: String,
     /// What of it is not for people.
     veil: RedactStream,
-    /// A piece was lost or the turn was never told of one: what follows is told at the end.
+    /// A piece was lost or the turn was never notified of one: what follows is sent at the end.
     lost: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A turn's way to the door, whichever door is there. What was told is kept, so that a door that was started anew can
+//! A turn's way to the door, whichever door is there. What was sent is kept, so that a door that was started anew can
 //! take a turn back where the one before it has left it; for so long, and so much of it, and no longer.
 
 use std::cell::{Cell, RefCell};
@@ -93,7 +93,7 @@ pub(super) struct TurnNotes {
     told: RefCell<Vec<Entry>>,
     bytes: Cell<usize>,
     shelf: Rc<DetachedStore>,
-    /// Notes are told in the order in which they are kept.
+    /// Notes are sent in the order in which they are kept.
     order: Mutex<()>,
     /// A door has taken it back, or it is of use to nobody any more.
     turned: Notify,
@@ -106,7 +106,7 @@ impl Drop for TurnNotes {
 }
 
 impl TurnNotes {
-    /// The way of a turn in which nothing was told.
+    /// The way of a turn in which nothing was sent.
     pub(super) fn new(turn: TurnId, outlives: bool, door: Notes<DoorPlanner>, shelf: &Rc<DetachedStore>) -> Rc<Self> {
         Rc::new(Self {
             turn,
@@ -135,7 +135,7 @@ impl TurnNotes {
         }
     }
 
-    /// Keeps what was told. A turn of which not everything can be kept does not outlive its door.
+    /// Keeps what was sent. A turn of which not everything can be kept does not outlive its door.
     pub(super) fn keep(&self, entry: Entry) {
         let bytes = entry.weight();
         if !self.outlives.get() {
@@ -168,12 +168,12 @@ impl TurnNotes {
         self.door.borrow().clone()
     }
 
-    /// What was told so far.
+    /// What was sent so far.
     pub(super) fn told(&self) -> Vec<Entry> {
         self.told.borrow().clone()
     }
 
-    /// From now on it leads to this door. What was told before is what [`TurnNotes::told`] says now.
+    /// From now on it leads to this door. What was sent before is what [`TurnNotes::told`] says now.
     pub(super) fn leads_to(&self, door: Notes<DoorPlanner>) {
         *self.door.borrow_mut() = door;
         self.turned.notify_one();

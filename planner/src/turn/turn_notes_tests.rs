@@ -1,4 +1,4 @@
-//! Turns whose door goes away in the middle: which go on, for how long, and what the next door is told.
+//! Turns whose door goes away in the middle: which go on, for how long, and what the next door receives.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

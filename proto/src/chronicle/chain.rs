@@ -35,7 +35,7 @@ pub const FIELD_NAMES: [&str; FIELDS] = [
 ];
 /// What the first event names as its predecessor.
 pub const GENESIS: Sha256 = Sha256([0; 32]);
-/// memoryd tells policyd of the head after so many events (design: memory §1).
+/// memoryd reports the head to policyd after so many events (design: memory §1).
 pub const ANCHOR_EVERY: u64 = 64;
 /// And after so many milliseconds, when there are fewer (design: memory §1).
 pub const ANCHOR_WITHIN_MS: u64 = 60_000;

@@ -54,7 +54,7 @@ names! {
 }
 
 names! {
-    /// What came of a proposal that the owner was told.
+    /// What came of a proposal that was announced to the owner.
     pub enum ProposalVerdict {
         /// Yes.
         Accepted = "accepted",
@@ -98,7 +98,7 @@ pub struct Proposal {
     pub made_ms: u64,
     /// From when it may be said; 0 when never.
     pub due_ms: u64,
-    /// When the owner was told of it; 0 when not yet.
+    /// When the owner was notified of it; 0 when not yet.
     pub told_ms: u64,
     /// The limit that a yes changes.
     #[serde(deserialize_with = "nullable")]

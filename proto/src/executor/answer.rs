@@ -1,7 +1,7 @@
 //! `[answer]`: how the result of an executor is shown to people, per language (design: understanding §2).
 //!
 //! In a sentence `{name}` stands for a value of the result, else of the arguments. `{name:count}` is a number with what it
-//! counts ("3 files"), `{name:whole}` a text of several lines as it stands; any other text is told on one line.
+//! counts ("3 files"), `{name:whole}` a text of several lines as it stands; any other text is rendered on one line.
 
 use serde::{Deserialize, Serialize};
 

@@ -159,7 +159,7 @@ fn validate_capability(capability: &Capability) -> Result<(), ManifestError> {
     Ok(())
 }
 
-/// Whether a folder may be granted at all, as far as its text tells.
+/// Whether a folder may be granted at all, as far as its text shows.
 fn grantable(text: &str) -> bool {
     let path = match PathGrant::parse(text) {
         Some(PathGrant::Workspace(rest)) => rest,

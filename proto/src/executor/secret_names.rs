@@ -1,4 +1,4 @@
-//! Files that hold secrets, told by their names or by their first bytes (design: policy §2). They are read only
+//! Files that hold secrets, recognised by their names or by their first bytes (design: policy §2). They are read only
 //! when the owner's own words name the file, or on a card; never by a walk, and never for anybody else.
 //!
 //! A name is a heuristic: this list decides what is asked about and masked, never what is allowed.

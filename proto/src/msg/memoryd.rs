@@ -320,7 +320,7 @@ words! {
         pub why: String,
     }
 
-    /// The end of the chain: told unasked every [`crate::chain::ANCHOR_EVERY`] events or
+    /// The end of the chain: sent unasked every [`crate::chain::ANCHOR_EVERY`] events or
     /// [`crate::chain::ANCHOR_WITHIN_MS`], for policyd to sign.
     pub struct ChainHead {
         /// The last line; 0 when there is none.
@@ -535,7 +535,7 @@ words! {
         pub text: String,
         /// The type of event.
         pub event_type: String,
-        /// Who told it.
+        /// Who reported it.
         pub emitter: String,
         /// The principal.
         pub peer: String,
@@ -680,7 +680,7 @@ words! {
         Explain(u64),
         /// The communities of the mnestome, as they were last found: one document.
         Traces,
-        /// What a peer said and was told of late, the last tasks, and what is left of older talk: one document.
+        /// What a peer said and was answered lately, the last tasks, and what is left of older talk: one document.
         Late(SearchMemory),
     }
 

@@ -1,5 +1,5 @@
 //! What mind is asked: to think, judge and draft with the model of a role. It asks nobody; what it used it
-//! tells policyd in a note, and it thinks in a turn only as far as policyd has funded that turn.
+//! reports to policyd in a note, and it thinks in a turn only as far as policyd has funded that turn.
 //!
 //! Prompts and replies go beside the words, as [`crate::prompt::Prompt`] and [`crate::prompt::Reply`] in JSON.
 

@@ -32,13 +32,13 @@ words! {
         pub code: String,
     }
 
-    /// What the door may tell him, and nothing else.
+    /// What the door may send him, and nothing else.
     pub enum Paired {
         /// A code of his own: the owner can approve it, for so many seconds.
         Code(StrangersCode),
         /// His invitation was good: he is known from now on.
         Known,
-        /// Not now: he has had a code a moment ago, or tried too often. He is told nothing.
+        /// Not now: he has had a code a moment ago, or tried too often. He receives nothing.
         Silence,
     }
 

@@ -1,4 +1,4 @@
-//! What the planner is asked, and what it tells the door on the way.
+//! What the planner is asked, and what it sends the door on the way.
 
 use crate::ids::{TraceId, TurnId};
 use crate::msg::common::{CallRef, Channel, Lang};

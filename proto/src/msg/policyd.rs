@@ -6,7 +6,7 @@ use crate::msg::common::{
 };
 use crate::words;
 
-/// The most notices to the owner that are kept, and the most names under which he is told.
+/// The most notices to the owner that are kept, and the most names under which he is notified.
 pub const MAX_NOTICES: usize = 16;
 /// The most bytes of a file that goes over a channel, in or out: what a bot may fetch from Telegram (Bot API, `getFile`).
 pub const MAX_FILE: usize = crate::payload::MAX_FILE;
@@ -22,7 +22,7 @@ words! {
         pub sender: String,
         /// The language that the channel says he speaks, where it does. The owner's word on it counts before this.
         pub lang: Option<Lang>,
-        /// The language of the words that he has just said, where they tell. It counts before everything else.
+        /// The language of the words that he has just said, where they show it. It counts before everything else.
         pub spoke: Option<Lang>,
     }
 
@@ -530,7 +530,7 @@ words! {
         pub stopped_by: String,
         /// The executors that are switched off.
         pub disabled: Vec<String>,
-        /// What the owner was told last, newest last; at most [`MAX_NOTICES`].
+        /// What the owner was notified of last, newest last; at most [`MAX_NOTICES`].
         pub notices: Vec<Notice>,
     }
 
@@ -566,7 +566,7 @@ words! {
     pub struct OwnersCard {
         /// The names under which he speaks, `channel:sender`; at most [`MAX_NOTICES`].
         pub to: Vec<String>,
-        /// The card's name. What it shows, each of them is told in his own language when he asks for it.
+        /// The card's name. Each of them receives what it shows in his own language when he asks for it.
         pub id: String,
     }
 

@@ -1,4 +1,4 @@
-//! The supervisor's star: what it tells each daemon, what they tell it, and what `metnosctl`
+//! The supervisor's star: what it orders each daemon, what they report, and what `metnosctl`
 //! may ask of it. Outside the graph of asks: nobody waits for anybody here.
 //!
 //! The same frames as everywhere, with edge number 0; the descriptors are ends of channels,
@@ -25,7 +25,7 @@ use crate::words;
 pub const CONTROL_EDGE: u16 = 0;
 
 words! {
-    /// What the supervisor tells a daemon.
+    /// What the supervisor orders a daemon.
     #[allow(clippy::large_enum_variant, reason = "one order at a start; it is read once and taken apart")]
     pub enum Order {
         /// The first word: who you are and what you work on.
@@ -46,7 +46,7 @@ words! {
         Folder(Folder),
         /// To sandboxd alone, before any end: the control groups of calls.
         Groups(Groups),
-        /// To policyd alone, when all daemons end: finish what runs and say so, then live on until memoryd has told the last
+        /// To policyd alone, when all daemons end: finish what runs and say so, then live on until memoryd has reported the last
         /// head of the chronicle and it is signed.
         DrainAll(DrainAll),
         /// Test builds only: attempt this forbidden act and report.
@@ -238,7 +238,7 @@ words! {
         pub target: String,
     }
 
-    /// What a daemon tells the supervisor.
+    /// What a daemon reports to the supervisor.
     pub enum Report {
         /// Everything is open, the lock is on, the edges are served.
         Ready(Ready),

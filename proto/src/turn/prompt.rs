@@ -37,7 +37,7 @@ pub struct Prompt {
 pub struct Block {
     /// The text.
     pub text: String,
-    /// Whether all up to the end of this piece is likely to be sent again soon: a provider may be told to keep it.
+    /// Whether all up to the end of this piece is likely to be sent again soon: a provider may be asked to keep it.
     pub cache: bool,
 }
 

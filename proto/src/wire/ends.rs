@@ -40,7 +40,7 @@ pub trait Edge: Sized + std::fmt::Debug + 'static {
     type Ask: Word;
     /// The answers: one per question, and the refusal.
     type Answer: Word;
-    /// What the answerer may tell unasked.
+    /// What the answerer may send unasked.
     type Note: Word;
 
     /// How long an ask may take before the asker gives up on it.
@@ -68,7 +68,7 @@ pub enum Side {
     Answerer,
 }
 
-/// Who is at the other end of a brokered admin channel, as the kernel told the supervisor.
+/// Who is at the other end of a brokered admin channel, as the kernel reported to the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, Schema)]
 pub struct PeerCred {
     /// The process, when it connected.

@@ -27,7 +27,7 @@ pub enum Kind {
     Ask,
     /// The answer to the ask of the same request number.
     Answer,
-    /// Something told downhill, which nobody awaits.
+    /// Something sent downhill, which nobody awaits.
     Note,
 }
 

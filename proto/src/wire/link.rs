@@ -290,7 +290,7 @@ impl<E: Edge> BlockingClient<E> {
         let packet = encode::<E, _>(Kind::Ask, self.request, trace, &ask, &fds)
             .map_err(|error| RpcError::Unsendable(error.to_string()))?;
         send_within(self.fd.as_fd(), &packet, &fds, SEND_WITHIN_MS).map_err(|error| Self::failed(&error))?;
-        // The bound of a word is always the same, so the kernel need not be told each time.
+        // The bound of a word is always the same, so the kernel need not be asked each time.
         let mut left = within;
         loop {
             match self.receive(left).map_err(|error| Self::failed(&error))? {
@@ -465,7 +465,7 @@ impl<E: Edge> BlockingServer<E> {
         send_within(self.fd.as_fd(), &encode::<E, _>(Kind::Answer, request, trace, &answer, &fds)?, &fds, within_ms)
     }
 
-    /// Tells the asker something, if it can be told without waiting.
+    /// Sends the asker a note, if that is possible without waiting.
     ///
     /// # Errors
     /// When the peer is gone, or its socket is full.

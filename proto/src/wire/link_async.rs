@@ -353,7 +353,7 @@ pub struct Cx<E: Edge> {
 }
 
 impl<E: Edge> Cx<E> {
-    /// The way to tell this asker something later.
+    /// The way to send this asker notes later.
     #[must_use]
     pub fn notes(&self) -> Notes<E> {
         self.notes.clone()

@@ -1,5 +1,5 @@
 //! A daemon that the tests put in the place of a real one. It holds its ends, says to the log what it sees, and
-//! behaves as a file of the instance (`puppet/<role>`) tells it. Must never be part of a build that people run.
+//! behaves as a file of the instance (`puppet/<role>`) says. Must never be part of a build that people run.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};

@@ -305,7 +305,7 @@ struct OwnershipWalk {
     seen: usize,
     left: usize,
     left_alone: Vec<String>,
-    /// The file system keeps no access lists: it is not asked again, and told once.
+    /// The file system keeps no access lists: it is not asked again, and reported once.
     has_no_lists: bool,
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sd_notify::NotifyState;
 
-/// Who is told.
+/// Who is notified.
 #[derive(Debug, Default)]
 pub struct Notify {
     /// Receives `ready`, or why not, and then the end.

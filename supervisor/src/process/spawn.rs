@@ -135,7 +135,7 @@ impl Spawn {
     fn start(&mut self, role: RoleName) -> io::Result<Arrival> {
         let helper = if role == RoleName::Sandboxd { self.start_egress()? } else { None };
         let (line, theirs) = metnos_proto::socket::pair()?;
-        // Daemons tell; they hand over nothing.
+        // Daemons report; they hand over nothing.
         metnos_proto::sys::refuse_rights(&line)?;
         let mut command = self.command(role);
         command.stdin(Stdio::from(theirs));
@@ -176,7 +176,7 @@ impl Drop for Spawn {
     }
 }
 
-/// Where systemd has put the keys of models' servers and of the bot, for who holds one; the path tells nobody anything.
+/// Where systemd has put the keys of models' servers and of the bot, for who holds one; the path discloses nothing.
 fn credentials(role: RoleName) -> Option<OsString> {
     matches!(role, RoleName::Mind | RoleName::Gatewayd).then(|| std::env::var_os(CREDENTIALS)).flatten()
 }

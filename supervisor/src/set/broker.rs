@@ -187,7 +187,7 @@ pub fn wire(wires: &[Wire], lines: &mut impl ControlLines) -> Vec<HandoverError>
     failures
 }
 
-/// Makes a pair of an admin edge: the daemon is handed the answering end and told who asks; the asking end
+/// Makes a pair of an admin edge: the daemon is handed the answering end and who asks; the asking end
 /// comes back, for `metnosctl`.
 ///
 /// # Errors

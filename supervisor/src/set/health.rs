@@ -23,7 +23,7 @@ pub const READY_WITHIN_MS: u64 = 20_000;
 pub const PING_EVERY_MS: u64 = 30_000;
 /// How long it may take to answer.
 pub const PONG_WITHIN_MS: u64 = 10_000;
-/// How long it may stand still after a signal has stopped it (SIGSTOP), which the kernel tells at once.
+/// How long it may stand still after a signal has stopped it (SIGSTOP), which the kernel reports at once.
 pub const HALTED_WITHIN_MS: u64 = 5_000;
 /// How long a daemon may take to finish what runs when it is to be restarted.
 pub const DRAIN_WITHIN_MS: u64 = 2_000;
@@ -176,7 +176,7 @@ impl Health {
         self.halted_until_ms = halted.then(|| self.halted_until_ms.unwrap_or(now_ms.saturating_add(HALTED_WITHIN_MS)));
     }
 
-    /// A person wants it started anew. True when it must now be told to finish; a daemon that waits for its start
+    /// A person wants it started anew. True when it must now be ordered to finish; a daemon that waits for its start
     /// has its pause cut short, one that starts or ends anyway is left to it.
     pub fn restart(&mut self, now_ms: u64) -> bool {
         match self.phase {

@@ -158,7 +158,7 @@ impl<F: Launcher> Set<F> {
         self
     }
 
-    /// Has these folders handed to the daemons that decide on them and show them; what is in the way of the others is told.
+    /// Has these folders handed to the daemons that decide on them and show them; what is in the way of the others is reported.
     #[must_use]
     pub fn showing(mut self, folders: Vec<Opened>, in_the_way: &[String]) -> Self {
         self.folders = folders;
@@ -336,7 +336,7 @@ impl<F: Launcher> Set<F> {
         broker::connect(wire, peer, &mut DaemonLines(&self.daemons))
     }
 
-    /// Tells a daemon something. One that cannot be told is ended.
+    /// Sends a daemon an order. One that cannot be reached is ended.
     pub(crate) fn order(&mut self, role: RoleName, order: &Order) {
         self.order_with(role, order, None);
     }
@@ -448,7 +448,7 @@ impl<F: Launcher> Set<F> {
         }
     }
 
-    /// Begins to stop; told twice, in a hurry.
+    /// Begins to stop; ordered twice, in a hurry.
     pub(crate) fn begin_stop(&mut self) {
         match &mut self.stop {
             Some(stop) => stop.hurry(),
@@ -486,7 +486,7 @@ impl<F: Launcher> Set<F> {
     }
 }
 
-/// What a daemon is told when all of them end.
+/// What a daemon is ordered when all of them end.
 const fn to_end(role: RoleName) -> Order {
     match role {
         RoleName::Policyd => Order::DrainAll(DrainAll {}),

@@ -211,7 +211,7 @@ pub struct LockReport {
     pub dumpable: bool,
     /// 0 none, 2 filters.
     pub seccomp_mode: u32,
-    /// Number of filters on the process; `None` on kernels that do not tell.
+    /// Number of filters on the process; `None` on kernels that do not report it.
     pub seccomp_filters: Option<u32>,
     /// Landlock ABI of the kernel, used in full; 0 where there is none.
     pub landlock_abi: u32,

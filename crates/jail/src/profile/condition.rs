@@ -93,7 +93,7 @@ impl Check {
         self.0.iter().all(|term| term.holds(pid, arguments))
     }
 
-    /// Whether it is one equality, so that its opposite can be told by one comparison.
+    /// Whether it is one equality, so that its opposite can be expressed by one comparison.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(self.0.as_slice(), [term] if term.op == Op::Eq && term.mask.is_none())
     }

@@ -155,7 +155,7 @@ fn follow(words: &[&str], depth: usize, found: &mut Vec<String>) -> Result<(), S
 /// Programs that hand work to another one when an option says so, with the long options that do.
 const HELPERS: &[(&str, &[&str])] = &[("sort", &["--compress-program"]), ("split", &["--filter"])];
 
-/// The option by which a program is told another one to run. Long options may be shortened, so whatever could be one counts.
+/// The option by which a program is given another one to run. Long options may be shortened, so whatever could be one counts.
 fn helper<'a>(program: &str, rest: &[&'a str]) -> Option<&'a str> {
     let (_, options) = HELPERS.iter().find(|(name, _)| *name == program)?;
     let words = rest.iter().take_while(|word| **word != "--");

@@ -28,7 +28,7 @@ pub const MAX_MESSAGE: usize = 2_000;
 const ABOUT_ONE: [&str; 8] =
     ["NotFound", "PermissionDenied", "TooLarge", "NotAFile", "NotADirectory", "NotAFolder", "NotText", "BadPath"];
 
-/// How the result of one executor is told.
+/// How the result of one executor is rendered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
     /// The executor's name, for what it could not do.
@@ -236,7 +236,7 @@ impl Template {
         let plain = name.strip_suffix("_bytes").map_or(name, |rest| if rest == "size" { "byte" } else { name });
         match (value, lexicon::label(plain, value.as_u64() == Some(1), self.lang)) {
             (Value::Number(number), Some((_, label))) => format!("{number} {label}"),
-            // When something was is told without saying that it is a time.
+            // When something was is stated without saying that it is a time.
             (Value::String(text), _) if instant::instant(text).is_some() => self.scalar(value),
             (_, _) => format!("{}: {}", visible(name), self.scalar(value)),
         }

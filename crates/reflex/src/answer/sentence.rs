@@ -11,7 +11,7 @@ use crate::answer::{shorten, visible};
 use crate::words::lexicon;
 use crate::words::when;
 
-/// The longest value that is told within a sentence, in bytes.
+/// The longest value that is rendered within a sentence, in bytes.
 const MAX_VALUE: usize = 400;
 
 /// What a sentence is said of.
@@ -63,7 +63,7 @@ impl SentenceScope<'_> {
     }
 }
 
-/// A text on one line: an instant as people tell it, several lines behind each other, the workspace by its name.
+/// A text on one line: an instant as people write it, several lines behind each other, the workspace by its name.
 pub(super) fn plain(text: &str, zone: &Zone, lang: Lang) -> String {
     if let Some(moment) = when::moment(text, zone, lang) {
         return moment;

@@ -33,7 +33,7 @@ pub fn greeting(lang: Lang, home: &Home, example: Option<&str>) -> String {
     text
 }
 
-/// That it is there, and where more is told.
+/// That it is there, and where more is explained.
 #[must_use]
 pub fn how_it_is(lang: Lang, abilities: usize) -> String {
     tell(lang, Key::HowItIs, &[("abilities", abilities.to_string().as_str().into())]) + "\n"

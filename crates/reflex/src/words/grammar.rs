@@ -284,7 +284,7 @@ pub fn is_for_later(tokens: &[Token<'_>], text: Option<usize>) -> bool {
     })
 }
 
-/// Where the text of a request begins that is told in so many words: behind the first colon, or behind "that".
+/// Where the quoted text of a request begins: behind the first colon, or behind "that".
 #[must_use]
 pub fn quoted_from(tokens: &[Token<'_>]) -> Option<usize> {
     let begins = |at: &usize| {

@@ -109,7 +109,7 @@ const CONCEPTS: &[(&str, &str, &str)] = &[
 ];
 
 /// What a label of a result is called, one and many, in English and in Italian; in the order in
-/// which numbers are told.
+/// which numbers are distinguished.
 const LABELS: &[(&str, [&str; 4])] = &[
     ("word", ["word", "words", "parola", "parole"]),
     ("line", ["line", "lines", "riga", "righe"]),

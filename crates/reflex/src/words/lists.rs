@@ -113,7 +113,7 @@ fn is_article(word: &str) -> bool {
     ARTICLES.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(word))
 }
 
-/// Whether words are Italian, as far as they tell; else whether that is the language of the caller.
+/// Whether words are Italian, as far as they show it; else whether that is the language of the caller.
 #[must_use]
 pub fn is_italian(tokens: &[Token<'_>], usual: metnos_proto::msg::common::Lang) -> bool {
     token::language(tokens).unwrap_or(usual) == metnos_proto::msg::common::Lang::It

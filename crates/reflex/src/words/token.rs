@@ -72,7 +72,7 @@ impl Token<'_> {
         }
     }
 
-    /// The kind of path it is, also inside a quotation; [`Kind::Path`] when that cannot be told.
+    /// The kind of path it is, also inside a quotation; [`Kind::Path`] when that is unknown.
     #[must_use]
     pub fn path_kind(&self) -> Kind {
         match self.kind {

@@ -122,7 +122,7 @@ fn number(text: &str) -> Option<u32> {
     text.parse().ok()
 }
 
-/// An instant as people tell it, such as "Tuesday 24 November 2026, 14:31": on the clock of `house`, or on its own where it
+/// An instant as people write it, such as "Tuesday 24 November 2026, 14:31": on the clock of `house`, or on its own where it
 /// says how far that is from UTC. `None` for what is no instant.
 #[must_use]
 pub fn moment(text: &str, house: &Zone, lang: Lang) -> Option<String> {

@@ -1,4 +1,4 @@
-//! What a client is told when something is not done: which rule said no, why, and what to do, as RFC 9457 has it. It
+//! What a client receives when something is not done: which rule said no, why, and what to do, as RFC 9457 has it. It
 //! names the field, what stood there and what was expected.
 
 use hyper::StatusCode;

@@ -1,4 +1,4 @@
-//! What others ask for and the owner decides, told on each of his open sockets: a `card` event of a turn that is not his,
+//! What others ask for and the owner decides, sent on each of his open sockets: a `card` event of a turn that is not his,
 //! and another one when it is decided, wherever that was.
 
 use std::cell::RefCell;

@@ -19,16 +19,16 @@ use crate::http::limits::bounds::{EVENT_BYTES, MAX_KEPT};
 use crate::session::speaker::{NoteDelivery, NoteSink, TurnNote};
 
 /// How far a client has heard: the number of the event, how many bytes of the answer came with it and before it, and the
-/// last card that was told. The first number means the same to a door that was started anew, which receives from the planner
-/// what it had told; the second to the journal, which knows no events.
+/// last card that was sent. The first number means the same to a door that was started anew, which receives from the planner
+/// what it had sent; the second to the journal, which knows no events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadPosition {
     /// The event's number, from 1. A card has that of the event before it: it comes from policyd, and no planner knows
-    /// when it was told.
+    /// when it was sent.
     pub event: u64,
     /// Bytes of text up to and with it.
     pub said: usize,
-    /// What the last card that was told up to it, and how it stood, is known by; 0 when there was none.
+    /// What the last card that was sent up to it, and how it stood, is known by; 0 when there was none.
     pub card: u32,
 }
 
@@ -55,7 +55,7 @@ impl std::fmt::Display for ReadPosition {
 #[derive(Debug, Clone, Copy)]
 pub struct RecordCursor {
     next: usize,
-    /// How far he has heard the turn at a door before this one. What that one told comes here again, perhaps later.
+    /// How far he has heard the turn at a door before this one. What that one sent comes here again, perhaps later.
     before: Option<ReadPosition>,
 }
 
@@ -121,7 +121,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A turn of this session in which nothing was told. `kept` is shared by all records.
+    /// A turn of this session in which nothing was sent. `kept` is shared by all records.
     #[must_use]
     pub fn new(owner: String, number: u64, kept: Rc<Cell<usize>>) -> Rc<Self> {
         Rc::new(Self {
@@ -216,7 +216,7 @@ impl Record {
     fn take(&self, told: TurnNote) {
         let mut heard = self.last.get();
         match card_of(&told) {
-            // It stands as it was told last.
+            // It stands as it was sent last.
             Some(card) if card == heard.card => return,
             Some(card) => heard.card = card,
             None => heard.event += 1,

@@ -61,7 +61,7 @@ impl Body for Out {
     }
 }
 
-/// In which words a stream is told.
+/// In which words a stream is sent.
 #[derive(Debug, Clone)]
 pub enum Words {
     /// The door's own events.

@@ -94,7 +94,7 @@ fn an_instance_has_the_same_uids_the_next_time() {
     assert_eq!(uids(&rig), expected);
 }
 
-/// Every process that has one of these uids, as `ps` would tell it.
+/// Every process that has one of these uids, as `ps` would show it.
 fn users_of(uids: std::ops::Range<u32>) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let theirs = processes.filter(|entry| entry.metadata().is_ok_and(|meta| uids.contains(&meta.uid())));
