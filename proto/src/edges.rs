@@ -33,7 +33,7 @@ mod vocabulary {
 crate::edges! {
     /// A person at the terminal speaks. The supervisor vouches for who it is.
     CtlDoor in ctl_door = 1: Ctl => Gatewayd, phase none(
-        "each word stands alone: the supervisor vouches for who speaks, and a turn is found by its number"
+        "each word stands alone: the supervisor vouches for the user, and a turn is looked up by its number"
     ) {
         ask greet(Greet, 0) -> (Greeted, 0) within 5_000;
         ask say(Say, 1) -> (Said, 0) within 15_000;
@@ -68,7 +68,7 @@ crate::edges! {
 
     /// The door has senders identified, and what they said registered, before any model reads it.
     DoorPolicyd in door_policyd = 3: Gatewayd => Policyd, phase none(
-        "each word names its sender, who is identified anew, and a card or a turn is found by its number"
+        "each word names its sender, who is identified anew: a card or a turn is looked up by its number"
     ) {
         ask identify(Identify, 0) -> (Identified, 0) within 5_000;
         ask register_prompt(RegisterPrompt, 1) -> (PromptRegistered, 0) within 5_000;
@@ -89,13 +89,13 @@ crate::edges! {
     }
 
     /// The door asks which models can be called, for `status` and its greeting.
-    DoorMind in door_mind = 4: Gatewayd => Mind, phase none("one word, which only reads") {
+    DoorMind in door_mind = 4: Gatewayd => Mind, phase none("its only word reads a status and changes nothing") {
         ask health(MindHealth, 0) -> (MindReport, 0) within 5_000;
     }
 
     /// The door journals what came in and what went out.
     DoorMemoryd in door_memoryd = 5: Gatewayd => Memoryd, phase none(
-        "what is said of a turn that the chronicle does not know is refused: the door may have outlived a restart"
+        "an unknown turn is refused, and a known one may be older than the door, which may have been restarted"
     ) {
         ask received(Received, 1) -> (Recorded, 0) within 10_000;
         ask marked(Marked, 0) -> (MarkState, 1) within 10_000;
@@ -152,7 +152,7 @@ crate::edges! {
     }
 
     /// syntd learns what was missing.
-    SyntdMemoryd in syntd_memoryd = 11: Syntd => Memoryd, phase none("both words only read") {
+    SyntdMemoryd in syntd_memoryd = 11: Syntd => Memoryd, phase none("both words only read what memoryd has derived") {
         ask gaps(Gaps, 0) -> (GapList, 0) within 10_000;
         ask ager_proposals(AgerProposals, 0) -> (AgerProposalList, 0) within 10_000;
         note AgerProposed;
@@ -189,7 +189,7 @@ crate::edges! {
     /// policyd has spontaneous proposals judged, where their author cannot receive it, has thought about the arguments of
     /// calls whose executors need that, says how much others may think, and learns what it took.
     PolicydMind in policyd_mind = 13: Policyd => Mind, phase none(
-        "a fund may be raised, used and ended in any order, and what is not there counts as nothing"
+        "a fund may be raised, used and ended in any order: a missing one counts as empty"
     ) {
         ask judge(Judge, 1) -> (Thought, 2) within 60_000;
         ask assist(Assist, 1) -> (Thought, 2) within 60_000;
@@ -229,7 +229,7 @@ crate::edges! {
 
     /// The owner at policyd: calls of his own, and the registry.
     CtlPolicyd in ctl_policyd = 16: Ctl => Policyd, phase none(
-        "each command stands alone: what it follows, such as a card or codes that were enrolled, is looked up"
+        "each command stands alone: what it depends on, such as a card or enrolled codes, is looked up in the store"
     ) {
         ask run_call(RunCall, 1) -> (CallRun, 1) within 120_000;
         ask executors(Executors, 0) -> (ExecutorList, 0) within 5_000;
@@ -268,7 +268,7 @@ crate::edges! {
 
     /// The owner at sandboxd: is what lies in the pool what was signed, and does the sandbox hold?
     CtlSandboxd in ctl_sandboxd = 17: Ctl => Sandboxd, phase none(
-        "each word stands alone: it reads, or tries out what nothing else uses"
+        "each word stands alone: it only reads, or tests a sandbox that no call uses"
     ) {
         ask verify_executor(VerifyExecutor, 0) -> (Verified, 0) within 30_000;
         ask canaries(Canaries, 0) -> (CanaryReport, 0) within 30_000;
@@ -279,7 +279,7 @@ crate::edges! {
 
     /// The owner at mind.
     CtlMind in ctl_mind = 18: Ctl => Mind, phase none(
-        "each word stands alone: it reads, has a model tried, or replaces a key"
+        "each word stands alone: it reads, tests a model, or replaces a key, and none depends on another"
     ) {
         ask health(MindHealth, 0) -> (MindReport, 0) within 5_000;
         ask list_models(ListModels, 0) -> (Doc<ModelList>, 1) within 5_000;
