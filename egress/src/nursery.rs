@@ -123,7 +123,7 @@ fn settle(sandboxd: &OwnedFd, resolv_conf: &Path, without_landlock: bool) -> Res
     rustix::thread::set_name(c"metnos-egress").map_err(said("naming itself"))?;
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(said("tying itself to sandboxd"))?;
     close_others(sandboxd)?;
-    // Far beyond any pause between two calls; a wait that ends without an order begins anew.
+    // Far beyond any pause between two calls; a wait that ends without an order begins again.
     socket::set_bound(sandboxd, Duration::from_secs(3600)).map_err(|error| error.to_string())?;
     lock::apply(Stage::Nursery { resolv_conf }, without_landlock)
 }

@@ -13,7 +13,7 @@ use crate::group_commit::GroupCommit;
 use crate::links::{Link, LinkEnd, Notification, VERIFY_SLICE_BYTES, accept};
 use crate::memory::Memory;
 
-/// How many links there may be at once: every edge twice, while a peer is started anew, and the owner's.
+/// How many links there may be at once: every edge twice, while a peer is restarted, and the owner's.
 pub const MAX_LINKS: usize = 32;
 /// How many events may wait to be derived from while more come.
 pub const MAX_DUE: usize = 256;

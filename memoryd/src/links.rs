@@ -191,7 +191,7 @@ impl<E: Edge> Link for EdgeLink<E> {
         Ok(())
     }
 
-    /// A peer that does not read now is not waited for: it receives the next one, or asks when it is started anew.
+    /// A peer that does not read now is not waited for: it receives the next one, or asks when it is restarted.
     fn notify(&mut self, unasked: &Notification) -> Result<bool, LinkEnd> {
         let Some(note) = (self.notes)(unasked) else { return Ok(false) };
         match self.server.note(&note) {

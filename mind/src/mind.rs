@@ -19,7 +19,7 @@ use crate::servers::fair_queue::FairQueue;
 use crate::servers::registry::Registry;
 use crate::servers::substrate::Substrate;
 
-/// The most notes that wait for a policyd that is being started anew. Older ones are logged and lost.
+/// The most notes that wait for a policyd that is being restarted. Older ones are logged and lost.
 pub const MAX_OWED: usize = 1_024;
 /// How long thoughts may take to end when the daemon is stopped, in milliseconds.
 const STOP_WITHIN_MS: u64 = 2_000;

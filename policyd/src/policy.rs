@@ -45,7 +45,7 @@ use crate::people::principal::Principal;
 use crate::store::cards::Words;
 use crate::store::{Row, Store};
 
-/// How long a call waits for a sandboxd that is being started anew, in milliseconds.
+/// How long a call waits for a sandboxd that is being restarted, in milliseconds.
 pub const SANDBOX_WITHIN_MS: u64 = 3_000;
 /// The most asks to sandboxd about calls at once; of the client's own a few more are left for trust and births, and one for
 /// each call to say what became of its decision.
@@ -273,7 +273,7 @@ impl Policy {
         established != 0 && established == *self.sandbox.generations().borrow()
     }
 
-    /// Waits a moment for a sandboxd that is being started anew.
+    /// Waits a moment for a sandboxd that is being restarted.
     pub(crate) async fn sandbox_soon(&self) {
         if self.sandbox_ready() {
             return;

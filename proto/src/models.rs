@@ -207,7 +207,7 @@ pub struct PriceLine {
 }
 
 impl PriceLine {
-    /// Reads a line. Without its last number, what was read before costs what is read anew.
+    /// Reads a line. Without its last number, what was read before costs what is read again.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();

@@ -32,7 +32,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Asks policyd and memoryd now, and again whenever one of them was started anew. Must run inside a
+    /// Asks policyd and memoryd now, and again whenever one of them was restarted. Must run inside a
     /// [`tokio::task::LocalSet`].
     pub fn start(
         policyd: Rc<Client<SyntdPolicyd>>,
@@ -103,7 +103,7 @@ impl Watch {
 
 impl Watch {
     /// Carries what the ager proposes to policyd: when both can be reached, when the ager has come, and again after a
-    /// while when policyd would not receive it. A policyd or memoryd that was started anew is told everything again: the
+    /// while when policyd would not receive it. A policyd or memoryd that was restarted is told everything again: the
     /// one knows what it knows, and the other may have forgotten what it derived.
     async fn follow_ager(self: Rc<Self>, memoryd: Rc<Client<SyntdMemoryd>>, policyd: Rc<Client<SyntdPolicyd>>) {
         let Some(mut notes) = memoryd.take_notes() else { return };

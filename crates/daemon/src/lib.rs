@@ -269,7 +269,7 @@ async fn serve<O: Served>(
 ) -> Result<(), Fatal> {
     let service = opened.serve(daemon).await?;
     let pss_kib = || pss.kib().unwrap_or(0);
-    // Ends of peers that are started anew come over the control line, so it is served meanwhile.
+    // Ends of peers that are restarted come over the control line, so it is served meanwhile.
     let is_stopped = {
         let (mut settled, mut stopped) = (pin!(service.settle()), pin!(daemon.control(pss_kib)));
         poll_fn(|cx| match settled.as_mut().poll(cx) {

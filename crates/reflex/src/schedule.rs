@@ -69,7 +69,7 @@ fn often(tokens: &[Token<'_>], at: usize) -> Option<(Interval, usize)> {
     let Some(count) = count else {
         return named(at + 1).filter(|_| !is_one_of(tokens.get(at + 1), ALONE)).map(|often| (often, at + 2));
     };
-    // cron begins anew with each hour and each day: only what divides them evenly is what was asked for.
+    // cron begins again with each hour and each day: only what divides them evenly is what was asked for.
     let even = |count: u32, of: u32| count > 0 && of.is_multiple_of(count);
     if is_one_of(tokens.get(at + 2), "minutes minuti") && even(count, 60) {
         return Some((if count == 60 { Interval::Hours(1) } else { Interval::Minutes(count) }, at + 3));

@@ -40,7 +40,7 @@ impl PendingBind {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
-        // A door that was started anew finds connections of the one before it.
+        // A door that was restarted finds connections of the one before it.
         sockopt::set_socket_reuseaddr(&socket, true)?;
         // Connections have it from here: each event goes at once.
         sockopt::set_tcp_nodelay(&socket, true)?;

@@ -2,7 +2,7 @@
 //! It registers what a sender really said before any planner reads it, and hands a note to
 //! nobody but the one who opened the turn. It never chooses a call.
 //!
-//! [`voice`] is what the door needs to know of a channel, [`say`] what is the same on all of them, and [`serve`] the
+//! [`speaker`] is what the door needs to know of a channel, [`say`] what is the same on all of them, and [`serve`] the
 //! channel of the terminal.
 
 pub mod cards;

@@ -1,5 +1,5 @@
 //! Turns that another door had opened, taken back by this one. Which there are, the planner says; whose they are, only the
-//! journal: nobody receives a turn that he has not opened. A channel gives the ear, where a person can come back on it.
+//! journal: nobody receives a turn that he has not opened. A channel gives the sink, where a person can come back on it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub const FOUND_WITHIN: Duration = Duration::from_secs(5);
 /// How often the journal is asked whose turn it is.
 const WHOSE_TRIES: u32 = 3;
 
-/// A session and an ear for a turn of this sender on a channel, where a person can come back to it.
+/// A session and a sink for a turn of this sender on a channel, where a person can come back to it.
 pub type Reattach = Box<dyn Fn(TurnId, &Speaker) -> Option<(u64, Rc<dyn NoteSink>)>>;
 
 /// What is known of the turns of a door before this one.
@@ -58,7 +58,7 @@ impl Door {
         let _ = tokio::time::timeout(FOUND_WITHIN, found.wait_for(|found| *found)).await;
     }
 
-    /// Takes back what the planner has kept, at each link to it: a planner that was started anew has nothing.
+    /// Takes back what the planner has kept, at each link to it: a planner that was restarted has nothing.
     pub(super) async fn take_back_turns(self: Rc<Self>) {
         let mut generations = self.peers.planner.generations();
         loop {

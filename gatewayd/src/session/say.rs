@@ -58,7 +58,7 @@ impl Door {
         self.sessions.number()
     }
 
-    /// Takes what a person says: from here on his turn is durable, and its notes go to his ear.
+    /// Takes what a person says: from here on his turn is durable, and its notes go to his sink.
     ///
     /// # Errors
     /// When there is no room, the words are none, or a peer that is needed refuses. Nothing was taken then.

@@ -67,19 +67,19 @@ pub struct SpeakerSession {
 }
 
 impl SpeakerSession {
-    /// A voice that has said nothing yet.
+    /// A session that has said nothing yet.
     #[must_use]
     pub fn new(speaker: Speaker, number: u64, sink: Rc<dyn NoteSink>) -> Self {
         Self { speaker, number, sink, mark: String::new(), opening: Rc::default() }
     }
 
-    /// The same voice, saying what its channel calls so.
+    /// The same session, with the name that its channel gives to the next words.
     #[must_use]
     pub fn with_mark(self, mark: String) -> Self {
         Self { mark, ..self }
     }
 
-    /// The same voice of the same session, with another ear: for a channel on which each turn is received by itself.
+    /// The same session with another sink: for a channel on which each turn is received by itself.
     #[must_use]
     pub fn with_sink(&self, sink: Rc<dyn NoteSink>) -> Self {
         Self { sink, ..self.clone() }

@@ -33,7 +33,7 @@ impl Door {
         }
     }
 
-    /// The same as a turn that was registered: its answer goes to the ear of anyone who has said so, and into the journal.
+    /// The same as a turn that was registered: its answer goes to the sink of the person who has said so, and into the journal.
     pub(super) fn undo_as_turn(self: &Rc<Self>, voice: &SpeakerSession, lang: Lang, registered: &PromptRegistered) {
         let PromptRegistered { turn, trace } = *registered;
         let sink = Some(Rc::clone(&voice.sink));

@@ -42,7 +42,7 @@ pub const MAX_WAITING: usize = 8;
 pub const MAX_CHATS: usize = 256;
 /// The most places where the owner is shown others' cards: each card in each of a few chats.
 pub(super) const MAX_OWNERS_VIEWS: usize = 256;
-/// How often words are said to the other daemons, when one of them is just being started anew.
+/// How often words are said to the other daemons, when one of them is just being restarted.
 pub const SAY_TRIES: u32 = 5;
 /// After so long without an update its numbers may begin anew, in seconds.
 pub const FORGET_AFTER_SECONDS: u64 = 86_400;
@@ -289,7 +289,7 @@ impl Bot {
         }
     }
 
-    /// Who it is; a policyd that is just being started anew is waited for.
+    /// Who it is; a policyd that is just being restarted is waited for.
     pub(super) async fn identify(&self, speaker: &Speaker) -> Option<Identified> {
         let mut tried = 0;
         loop {

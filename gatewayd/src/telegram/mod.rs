@@ -1,8 +1,8 @@
 //! The channel of Telegram, by long polling: no port is open for it. Open this file first.
 //!
-//! [`update`] reads what the servers say, [`sequence`] knows what is new, [`text`] and [`card`] make messages, [`pace`]
-//! says how often, [`says`] in which words: all without I/O. [`api`] speaks to the servers, [`bot`] receives them,
-//! [`commands`] answers what the door itself can, `files` hands on what is attached, [`transfer`] carries it, [`lanes`] says how many at once, [`scribe`] shows a turn as its [`view`] has it, and [`sent`] remembers
+//! [`update`] reads what the servers say, [`sequence`] knows what is new, [`text`] and [`card`] make messages, [`backoff`]
+//! says how often, [`phrases`] in which words: all without I/O. [`api`] speaks to the servers, [`bot`] receives them,
+//! [`commands`] answers what the door itself can, `files` hands on what is attached, [`transfer`] carries it, [`file_queue`] says how many at once, [`message_editor`] shows a turn as its [`view`] has it, and [`sent`] remembers
 //! what was said. It must never let the token out, nor take a word for a sender's that he did not type himself.
 
 pub mod api;

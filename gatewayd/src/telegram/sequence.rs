@@ -85,7 +85,7 @@ impl Sequence {
         self.open.len()
     }
 
-    /// Begins anew, when nothing is open: after a week without any, Telegram counts from another number.
+    /// Begins again, when nothing is open: after a week without any, Telegram counts from another number.
     pub fn forget(&mut self) {
         if self.open.is_empty() {
             *self = Self::default();

@@ -1,5 +1,5 @@
 //! What one turn looks like in its chat so far, as the door reports it. It keeps what is sent, within bounds, and waits for
-//! nobody: the scribe shows it when Telegram lets him.
+//! nobody: the message editor shows it when Telegram permits.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -25,7 +25,7 @@ use crate::instance::{Instance, RUN, SOCKET};
 pub const ANSWER_WITHIN_MS: u64 = 5_000;
 /// How long a daemon has to come back after a restart, in milliseconds.
 pub const RESTART_WITHIN_MS: u64 = 30_000;
-/// How long to wait for a daemon that is just being started anew, in milliseconds.
+/// How long to wait for a daemon that is just being restarted, in milliseconds.
 pub const PATIENCE_MS: u64 = 3_000;
 /// How long between two tries meanwhile, in milliseconds.
 const TRY_AGAIN_MS: u64 = 50;
@@ -88,7 +88,7 @@ impl Connection {
         }
     }
 
-    /// Has a daemon started anew, and waits until it is ready.
+    /// Restarts a daemon, and waits until it is ready.
     ///
     /// # Errors
     /// As [`Connection::survey`].
@@ -114,7 +114,7 @@ impl Connection {
         }
     }
 
-    /// The channel of edge `E`, waiting a little for a daemon that is just being started anew.
+    /// The channel of edge `E`, waiting a little for a daemon that is just being restarted.
     ///
     /// # Errors
     /// When the supervisor refuses, or the daemon stays away.

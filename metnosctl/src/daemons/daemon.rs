@@ -15,7 +15,7 @@ use crate::json_constant::ConstTrue;
 use crate::screen::Screen;
 use crate::screen::human::now_ms;
 
-/// A daemon was started anew.
+/// A daemon was restarted.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DaemonRestarted {
     /// It was done.

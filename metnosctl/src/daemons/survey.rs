@@ -23,7 +23,7 @@ pub struct DaemonReport {
     uid: u32,
     /// When it became ready, in milliseconds since the epoch; 0 when it is not.
     since_ms: u64,
-    /// How often it was started anew.
+    /// How often it was restarted.
     restarts: u32,
     /// How it ended the last time; empty when it never did.
     last_exit: String,

@@ -68,7 +68,7 @@ pub(crate) fn lift_quarantine(
     Ok(exit)
 }
 
-/// What is different in the sandbox of one that would be locked anew.
+/// What is different in the sandbox of one that would be locked again.
 fn changes(reach: &mut Connection, told: &Value) -> Result<Vec<Change>, CtlError> {
     let text = |key: &str| told[key].as_str().unwrap_or_default();
     if text("way") != "relock" || !told["done"].is_null() {

@@ -49,7 +49,7 @@ pub fn chat(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> 
     })
 }
 
-/// A conversation: its channel is made anew when the door was.
+/// A conversation: its channel is made again when the door was.
 struct Talk<'a> {
     instance: &'a Instance,
     interrupt: Interrupt,

@@ -1,4 +1,4 @@
-//! A turn's way to the door, whichever door is there. What was sent is kept, so that a door that was started anew can
+//! A turn's way to the door, whichever door is there. What was sent is kept, so that a door that was restarted can
 //! take a turn back where the one before it has left it; for so long, and so much of it, and no longer.
 
 use std::cell::{Cell, RefCell};
@@ -14,7 +14,7 @@ use metnos_proto::msg::common::Channel;
 use metnos_proto::turn_log::{Entry, MAX_LOG};
 use tokio::sync::{Mutex, Notify};
 
-/// How long a turn goes on while no door is there: longer than the supervisor's longest pause before it starts one anew.
+/// How long a turn goes on while no door is there: longer than the supervisor's longest pause before it restarts one.
 pub const DETACHED_FOR: Duration = Duration::from_secs(60);
 /// The most turns that wait or have ended and are kept for a door.
 pub const MAX_DETACHED: usize = 256;

@@ -26,7 +26,7 @@ use crate::store::full_or;
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// How long to wait before one that is reading its files is asked again.
 const READING_AGAIN: Duration = Duration::from_millis(30);
-/// How long a decision waits for a memoryd that is being started anew. With [`PROVEN_WITHIN`] it is less than the shortest time
+/// How long a decision waits for a memoryd that is being restarted. With [`PROVEN_WITHIN`] it is less than the shortest time
 /// in which an ask that decides is answered (`fund_turn` in proto's edges).
 const HERE_WITHIN: Duration = Duration::from_secs(3);
 /// How long a decision waits for the proof of the memoryd that has come.
@@ -196,7 +196,7 @@ impl Policy {
             (chain.last, chain.end.unwrap_or(End::Open))
         };
         let (seq, hash) = last.map_or((0, GENESIS), |last| (last.seq, last.hash));
-        // A memoryd that was started anew since the stop has written lines that nobody has signed.
+        // A memoryd that was restarted since the stop has written lines that nobody has signed.
         let closed = end == End::Added || (end == End::Closed && here == 1);
         let ask = Anchored { seq, hash, whole: true, closed };
         let mut generations = self.memory.generations();

@@ -305,7 +305,7 @@ impl Policy {
         let text = format!("{} revokes the signature of {}, for ever: {reason}", principal.name, row.id);
         self.event("executor_revoked", &text, None);
         self.revoke_texts(&row).await;
-        // What has begun with it ends; a sandboxd that does not hear ends it when it is started anew.
+        // What has begun with it ends; a sandboxd that does not hear ends it when it is restarted.
         let (_, deaf) = self.end_calls(turns.into_iter().map(Some)).await;
         self.tell_losses().await;
         laid?;

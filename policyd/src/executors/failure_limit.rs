@@ -41,7 +41,7 @@ impl FailureLimit {
         times.len() >= MOST
     }
 
-    /// The owner has let it back: it begins anew.
+    /// The owner has let it back: it begins again.
     pub fn forget(&mut self, name: &str) {
         self.0.retain(|(known, _), _| known != name);
     }

@@ -1,6 +1,6 @@
 //! The way out of quarantine: the owner, at the machine, hears why an executor was set aside and what differs now, and says
 //! yes to exactly that (design: executor §4, sandbox §3). What was signed must be there again, byte for byte. Only the sandbox
-//! may be another, as after an upgrade: then its birth tests are run in that one, and it is signed anew. Nothing else ever
+//! may be another, as after an upgrade: then its birth tests are run in that one, and it is signed again. Nothing else ever
 //! leaves quarantine.
 
 use std::collections::BTreeMap;

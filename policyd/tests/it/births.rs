@@ -214,7 +214,7 @@ fn executor_quarantined_by_upgrade_is_resigned_only_by_owner() {
         assert_eq!(world.took(), ["trust", "pool", "lost fs_read"]);
         let (state, why) = standing(&world, "fs_read").await;
         assert!(state == "quarantined" && why.contains("the sandbox it would run in"), "{state}: {why}");
-        // Nothing is to be signed anew by a mere lift, and nothing at all by another word than the one that was shown.
+        // Nothing is to be signed again by a mere lift, and nothing at all by another word than the one that was shown.
         assert_eq!(lift_quarantine(&world, false, "").await.unwrap()["digest"], "");
         let looked = lift_quarantine(&world, true, "").await.unwrap();
         let told = &looked["executors"][0];

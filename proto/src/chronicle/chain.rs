@@ -83,7 +83,7 @@ pub fn is_mark(payload: &[u8]) -> bool {
         .is_some_and(|filler| filler.iter().all(|byte| *byte == b'-'))
 }
 
-/// What one line says of its place in the chain, after its own hash was calculated anew.
+/// What one line says of its place in the chain, after its own hash was recalculated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// Its number.

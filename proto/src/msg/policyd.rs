@@ -454,7 +454,7 @@ words! {
     pub struct LiftQuarantine {
         /// Which executor; `None` for all in quarantine.
         pub name: Option<String>,
-        /// Those whose sandbox has changed since they were signed, to be tested in it and signed anew; else those for
+        /// Those whose sandbox has changed since they were signed, to be tested in it and signed again; else those for
         /// which nothing is to be signed, because all is again as it was.
         pub relock: bool,
         /// The digest that a look has shown; empty to look.

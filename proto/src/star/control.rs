@@ -194,7 +194,7 @@ words! {
         pub edge: EdgeId,
         /// Which end of it.
         pub side: Side,
-        /// Counts up each time one of the two daemons is started anew.
+        /// Counts up each time one of the two daemons is restarted.
         pub generation: u32,
         /// Set on the edges of `metnosctl` only.
         pub peer: Option<PeerCred>,
@@ -306,7 +306,7 @@ words! {
         Connect(Connect),
         /// How is everybody?
         Survey(Survey),
-        /// Stop this daemon and start it anew.
+        /// Restart this daemon.
         Restart(Restart),
         /// Stop everything.
         Shutdown(Shutdown),
@@ -380,7 +380,7 @@ words! {
         pub uid: u32,
         /// When this process became ready, in milliseconds since the epoch; 0 when it is not.
         pub since_ms: u64,
-        /// How often it was started anew.
+        /// How often it was restarted.
         pub restarts: u32,
         /// How it ended the last time; empty when it never did.
         pub last_exit: String,
@@ -400,7 +400,7 @@ words! {
         Ready,
         /// Ended; a new one is started in a moment.
         Waiting,
-        /// Failed five times within a minute; still started anew, but a person should look.
+        /// Failed five times within a minute; still restarted, but a person should look.
         Degraded,
         /// Stopping.
         Stopping,

@@ -1,5 +1,5 @@
 //! The log of a turn: the notes that the planner has sent in it, in their order and without the turn's id. The planner
-//! keeps it for a door that is started anew, which reads it bounded and trusts nothing in it.
+//! keeps it for a door that is restarted, which reads it bounded and trusts nothing in it.
 
 use serde::{Deserialize, Serialize};
 

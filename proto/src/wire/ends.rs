@@ -84,7 +84,7 @@ pub struct RawEnd {
     pub edge: EdgeId,
     /// Which end of it.
     pub side: Side,
-    /// Counts up each time one of the two daemons is started anew.
+    /// Counts up each time one of the two daemons is restarted.
     pub generation: u32,
     /// Set on the edges of `metnosctl` only.
     pub peer: Option<PeerCred>,

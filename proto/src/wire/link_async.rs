@@ -1,6 +1,6 @@
 //! Links on a current-thread tokio runtime: many asks in flight, answers in any order.
 //!
-//! A [`Client`] outlives the daemon at its other end: when that is started anew, the
+//! A [`Client`] outlives the daemon at its other end: when that is restarted, the
 //! supervisor brings a fresh end, and the client goes on with it. What was in flight ends
 //! as [`RpcError::Gone`]; nothing is repeated by itself.
 
@@ -263,7 +263,7 @@ impl<E: Edge> Client<E> {
         self.notes_out.borrow_mut().take()
     }
 
-    /// The link, waiting a moment for one that is being made anew.
+    /// The link, waiting a moment for one that is being made again.
     async fn attached(&self) -> Result<Rc<Attached<E>>, RpcError> {
         let mut generations = self.generation.subscribe();
         let waiting = generations.wait_for(|generation| *generation != 0);

@@ -312,7 +312,7 @@ impl<S: Sandbox> Service<S> {
         judge(executor, finished)
     }
 
-    /// Has the end made durable, also when memoryd is being started anew.
+    /// Has the end made durable, also when memoryd is being restarted.
     async fn ended(&self, ask: &Run, judged: &Judged, started_seq: u64) -> Result<(), Refusal> {
         let word = Ended {
             turn: ask.turn,

@@ -123,7 +123,7 @@ impl<F: Launcher> Set<F> {
         Ok(())
     }
 
-    /// A channel was closed by a breach: it is recorded, and made anew after a pause.
+    /// A channel was closed by a breach: it is recorded, and made again after a pause.
     fn violation(&mut self, role: RoleName, violation: &Violation) -> Result<(), String> {
         let edge = violation.edge;
         if edge.asker() != role && edge.answerer() != role {

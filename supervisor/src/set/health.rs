@@ -1,9 +1,9 @@
-//! How a daemon fares: the pure core that says when to start it anew, ping it or end it. It knows no clock, no
+//! How a daemon fares: the pure core that says when to restart it, ping it or end it. It knows no clock, no
 //! chance and no process: time comes in as milliseconds, chance as a number, and what is due goes out as a value.
 
 use std::collections::VecDeque;
 
-/// The first pause before a daemon is started anew, in milliseconds (design: architecture §4).
+/// The first pause before a daemon is restarted, in milliseconds (design: architecture §4).
 pub const BACKOFF_FIRST_MS: u64 = 100;
 /// The longest pause.
 pub const BACKOFF_MAX_MS: u64 = 30_000;
@@ -176,7 +176,7 @@ impl Health {
         self.halted_until_ms = halted.then(|| self.halted_until_ms.unwrap_or(now_ms.saturating_add(HALTED_WITHIN_MS)));
     }
 
-    /// A person wants it started anew. True when it must now be ordered to finish; a daemon that waits for its start
+    /// A person wants it restarted. True when it must now be ordered to finish; a daemon that waits for its start
     /// has its pause cut short, one that starts or ends anyway is left to it.
     pub fn restart(&mut self, now_ms: u64) -> bool {
         match self.phase {

@@ -1,4 +1,4 @@
-//! When a channel that was closed by a breach of protocol is made anew: after a pause that doubles, so that a daemon
+//! When a channel that was closed by a breach of protocol is made again: after a pause that doubles, so that a daemon
 //! that only ever lies costs its peer nothing. A pure core. Nobody is restarted on the word of another daemon: else
 //! a hijacked planner could have policyd stopped by accusing it.
 

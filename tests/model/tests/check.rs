@@ -41,7 +41,7 @@ enum Message {
     Record { call: u8, act: Act, card: Option<(u8, bool)>, allow: bool },
     /// memoryd → policyd: the line is on the disk.
     Recorded { call: u8, act: Act, seq: u64, allow: bool },
-    /// policyd → sandboxd, which may come twice when a peer was started anew.
+    /// policyd → sandboxd, which may come twice when a peer was restarted.
     Run { call: u8, act: Act, seq: u64 },
     /// owner or liar → policyd: yes to a card.
     Yes { card: u8, admin: bool },

@@ -126,7 +126,7 @@ impl Web {
         Self { address: self.address.clone(), token: Some(token) }
     }
 
-    /// The same door after it was started anew, perhaps at another place.
+    /// The same door after it was restarted, perhaps at another place.
     #[must_use]
     pub fn again(&self, set: &Instance) -> Self {
         Self { address: Self::of(set).address, token: self.token.clone() }

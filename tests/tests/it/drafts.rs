@@ -87,12 +87,12 @@ fn drafts_are_charged_to_own_budgets_and_stop_on_panic() {
     assert_ne!(name(&other), name(&run));
     let (_, at) = until_said(&set, at, "`def main(): pass`");
 
-    // Who decides is started anew: what was funded by the last one is over, and there is another run.
+    // Who decides is restarted: what was funded by the last one is over, and there is another run.
     assert!(set.ctl(&["daemon", "restart", "policyd"]).status.success());
     let (_, at) = until_said(&set, at, "refused mind.fund");
     let (_, at) = until_said(&set, at, "`def main(): pass`");
 
-    // Who wanted them is started anew: the run of the last one is settled with what it took.
+    // Who wanted them is restarted: the run of the last one is settled with what it took.
     let settled = || ledger(&set).iter().filter(|(role, stage, _)| role == "granted" && stage == "actual").count();
     let before = settled();
     assert!(set.ctl(&["daemon", "restart", "syntd"]).status.success());

@@ -271,7 +271,7 @@ fn no_daemon_but_mind_has_a_models_key_in_its_memory_as_root() {
         ))
         .start();
     give_key(&set, "there");
-    // The one who gave it is gone; a set that was started anew has read it from its file.
+    // The one who gave it is gone; a set that was restarted has read it from its file.
     set.down();
     set.up();
     assert!(set.ask("compose a sonnet, and SPEND for it").contains("It is spent."));

@@ -1,4 +1,4 @@
-//! An executor goes from one real instance to another: never trusted, tried, shown, approved, signed anew.
+//! An executor goes from one real instance to another: never trusted, tried, shown, approved, signed again.
 
 use std::path::Path;
 

@@ -169,7 +169,7 @@ fn random_model_output_ends_turns_in_bounds_with_decided_calls_only() {
             assert!(!text.trim().is_empty(), "{kind}: somebody waits for an answer, and is told nothing");
             assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{kind}: {text:?}");
         }
-        // What needs no model is as it was, and nobody has been started anew.
+        // What needs no model is as it was, and nobody has been restarted.
         assert!(set.ask("how many words are in notes/welcome.md").contains("words"), "{kind}");
         assert_eq!(set.pids(), before, "{kind}");
         assert!(owners_files(&set) == files, "{kind}: a file of the owner's has changed");

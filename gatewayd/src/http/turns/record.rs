@@ -19,7 +19,7 @@ use crate::http::limits::bounds::{EVENT_BYTES, MAX_KEPT};
 use crate::session::speaker::{NoteDelivery, NoteSink, TurnNote};
 
 /// How far a client has heard: the number of the event, how many bytes of the answer came with it and before it, and the
-/// last card that was sent. The first number means the same to a door that was started anew, which receives from the planner
+/// last card that was sent. The first number means the same to a door that was restarted, which receives from the planner
 /// what it had sent; the second to the journal, which knows no events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadPosition {

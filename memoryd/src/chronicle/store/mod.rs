@@ -475,7 +475,7 @@ fn open_index(dir: &Path) -> Result<(Index, Vec<(&'static str, String)>)> {
             let aside = crate::damaged_db::move_database(&path)?;
             Ok((Index::open(&path)?, vec![("index_damaged", format!("{error}; moved to {aside}"))]))
         }
-        // A projection of an earlier version is made anew; one of a later version is kept.
+        // A projection of an earlier version is made again; one of a later version is kept.
         Err(Error::Version { found, known, .. }) if found < known => {
             let aside = crate::damaged_db::move_database(&path)?;
             Ok((Index::open(&path)?, vec![("index_older", format!("it had version {found}; moved to {aside}"))]))

@@ -217,7 +217,7 @@ impl Verify {
     }
 
     fn judge(&mut self, chronicle: &Chronicle, place: Place) -> Result<()> {
-        // Both are given back: what is read is not copied, and nothing is made anew for each line.
+        // Both are given back: what is read is not copied, and nothing is made again for each line.
         let (line, mut covered) = (std::mem::take(&mut self.line), std::mem::take(&mut self.covered));
         let judged = match BorrowedLine::read(&line, &mut covered) {
             Ok(event) => self.judge_event(chronicle, &event, sha256(&covered), place),

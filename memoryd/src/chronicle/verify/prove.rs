@@ -1,5 +1,5 @@
 //! The proof that one line belongs to a chronicle whose head was signed: its path in the Merkle tree. It reads
-//! the index and proves nothing unless it is calculated anew (`metnosctl audit prove` does).
+//! the index and proves nothing unless it is recalculated (`metnosctl audit prove` does).
 
 use metnos_proto::ids::Sha256;
 use metnos_proto::merkle::{Frontier, root_of, siblings};

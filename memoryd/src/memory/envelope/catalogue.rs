@@ -15,7 +15,7 @@ pub(in crate::memory) struct Catalogue {
 }
 
 impl Catalogue {
-    /// The contracts of the executors that may be called and that planners are offered; read anew when the pool has changed.
+    /// The contracts of the executors that may be called and that planners are offered; read again when the pool has changed.
     ///
     /// # Errors
     /// When one cannot be read.
