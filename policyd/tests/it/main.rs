@@ -9,7 +9,7 @@ mod budget;
 mod daemon;
 mod flood;
 mod hostile;
-mod life;
+mod lifecycle;
 mod mediation;
 mod minds;
 mod pairing;
