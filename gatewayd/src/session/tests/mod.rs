@@ -34,10 +34,10 @@ fn request_is_identified_registered_and_journalled_before_planning() {
         stage.planner_ends(turn, TurnEnd::Answered).await;
         let (said, done) = person.listen().await;
         assert_eq!((said.as_str(), done.end), ("the file\n", TurnEnd::Answered));
-        until(|| !stage.script.asked("let_go").is_empty()).await;
+        until(|| !stage.script.asked("release_turn").is_empty()).await;
         let mut asked = stage.script.asked.borrow().clone();
         // Once it is on the disk, the planner needs to keep nothing.
-        assert_eq!(asked.pop(), Some(format!("let_go {turn}")));
+        assert_eq!(asked.pop(), Some(format!("release_turn {turn}")));
         assert_eq!(
             asked,
             [

@@ -68,7 +68,7 @@ fn turn_of_previous_door_resumes_and_is_journalled_in_full() {
         stage.planner_says(turn, "two").await;
         assert_eq!(stage.door.turns.of(7), [turn], "it is stopped by whoever had opened it");
         stage.planner_ends(turn, TurnEnd::Answered).await;
-        until(|| !stage.script.asked("let_go").is_empty()).await;
+        until(|| !stage.script.asked("release_turn").is_empty()).await;
         assert_eq!(*heard.0.borrow(), [&format!("call {}", CallRef(1)), "one ", "two", "done answered"]);
         assert_eq!(stage.script.asked("delivered"), ["delivered answered one two"]);
         assert_eq!((stage.door.turns.held(), stage.door.turns.numbers().0), (0, 0));
@@ -92,8 +92,8 @@ fn already_delivered_turn_is_released_without_repeat() {
     run(async {
         let turn = TurnId::new();
         let (stage, heard) = after(vec![(turn, is(Channel::Http, true), half())]);
-        until(|| !stage.script.asked("let_go").is_empty()).await;
-        assert!(heard.0.borrow().is_empty() && stage.script.asked("take_back").is_empty());
+        until(|| !stage.script.asked("release_turn").is_empty()).await;
+        assert!(heard.0.borrow().is_empty() && stage.script.asked("attach_turn").is_empty());
     });
 }
 
@@ -133,6 +133,6 @@ fn a_turn_that_the_journal_does_not_know_is_not_taken_back() {
         stage.script.kept.borrow_mut().insert(turn, half());
         until(|| !stage.script.asked("whose_turn").is_empty()).await;
         stage.door.has_found().await;
-        assert!(stage.script.asked("take_back").is_empty() && stage.door.turns.numbers().0 == 0);
+        assert!(stage.script.asked("attach_turn").is_empty() && stage.door.turns.numbers().0 == 0);
     });
 }
