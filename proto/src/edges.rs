@@ -10,6 +10,7 @@ mod vocabulary {
     pub use crate::doc::automation::{AutomationAnswer, HookAnswer};
     pub use crate::doc::budget::BudgetAnswer;
     pub use crate::doc::card::{CardList, CardView};
+    pub use crate::doc::executor::{ExecutorImported, ExecutorRecord, LifecycleAnswer, QuarantineReport};
     pub use crate::doc::grant::GrantList;
     pub use crate::doc::models::{ModelList, ModelScan, ModelTest};
     pub use crate::doc::people::{AutonomyAnswer, PairingAnswer};
@@ -233,7 +234,7 @@ crate::edges! {
     ) {
         ask run_call(RunCall, 1) -> (CallRun, 1) within 120_000;
         ask executors(Executors, 0) -> (ExecutorList, 0) within 5_000;
-        ask show_executor(ShowExecutor, 0) -> (Done, 1) within 5_000;
+        ask show_executor(ShowExecutor, 0) -> (Doc<ExecutorRecord>, 1) within 5_000;
         ask policy_status(PolicyStatus, 0) -> (PolicyReport, 0) within 5_000;
         ask check_policy(CheckPolicy, 1) -> (Doc<PolicyCheck>, 1) within 5_000;
         ask vaglio(VaglioAsk, 0) -> (Doc<VaglioAnswer>, 1) within 10_000;
@@ -258,9 +259,10 @@ crate::edges! {
         ask panic(Panic, 0) -> (Panicked, 0) within 10_000;
         ask resume(Resume, 0) -> (Switched, 0) within 10_000;
         ask switch_executor(SwitchExecutor, 0) -> (Switched, 0) within 10_000;
-        ask lift_quarantine(LiftQuarantine, 0) -> (Done, 1) within 300_000;
-        ask life(LifecycleAsk, 0) -> (Done, 1) within 300_000;
-        ask import_executor(ImportExecutor, 1) -> (Done, 1) within 30_000;
+        ask lift_quarantine(LiftQuarantine, 0) -> (Doc<QuarantineReport>, 1) within 300_000;
+        ask life(LifecycleAsk, 0) -> (Doc<LifecycleAnswer>, 1) within 300_000;
+        ask export_executor(ExportExecutor, 0) -> (Done, 1) within 300_000;
+        ask import_executor(ImportExecutor, 1) -> (Doc<ExecutorImported>, 1) within 30_000;
         ask anchors(Anchors, 0) -> (AnchorList, 1) within 30_000;
         ask redact(RedactPayload, 0) -> (Redacted, 0) within 60_000;
         ask copy_registry(CopyRegistry, 0) -> (Done, 1) within 60_000;

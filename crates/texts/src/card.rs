@@ -192,7 +192,11 @@ fn of_act(parts: &mut Vec<Part>, act: &ActView, number: usize, lang: Lang) {
 /// The name of an argument, in quotes where it could be taken for more than a name.
 fn named(key: &str, lang: Lang) -> String {
     let key = key.trim_start_matches('/');
-    if key.is_empty() || key.contains([':', '"', ' ']) { line(&Value::from(key).to_string(), lang) } else { line(key, lang) }
+    if key.is_empty() || key.contains([':', '"', ' ']) {
+        line(&Value::from(key).to_string(), lang)
+    } else {
+        line(key, lang)
+    }
 }
 
 /// An argument as it is shown: of a path, where it leads, and behind that how it was written.

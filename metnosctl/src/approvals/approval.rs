@@ -83,7 +83,12 @@ pub fn approval(screen: &mut Screen, instance: &Instance, command: &ApprovalComm
 ///
 /// # Errors
 /// When a result cannot be read, or the output is gone.
-pub(crate) fn done(screen: &mut Screen, card: &CardView, answered: &Answered, results: &Sealed) -> Result<Exit, CtlError> {
+pub(crate) fn done(
+    screen: &mut Screen,
+    card: &CardView,
+    answered: &Answered,
+    results: &Sealed,
+) -> Result<Exit, CtlError> {
     if answered.state == "denied" && !screen.json() {
         screen.line(&say(card.lang.into(), Key::CardDeclined))?;
         return Ok(Exit::Done);
@@ -220,13 +225,7 @@ fn list_cards(screen: &mut Screen, cards: &[CardView]) -> Result<Exit, CtlError>
             let arguments = human::both_ends(&masked(&act.arguments.to_string()), 50);
             (format!("{} {arguments}{more}", act.executor), human::shortened(&act.why, 60))
         });
-        table.row(vec![
-            cell(&card.id),
-            inked(card.state.name(), ink),
-            cell(does),
-            cell(&card.principal),
-            cell(why),
-        ]);
+        table.row(vec![cell(&card.id), inked(card.state.name(), ink), cell(does), cell(&card.principal), cell(why)]);
     }
     table.show(screen, 0)?;
     Ok(Exit::Done)

@@ -6,8 +6,9 @@ use std::io::BufRead;
 use metnos_proto::doc::grant::{GrantRow, Says};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::policyd::{CodesConfirm, CodesEnrol, CodesRemove, Grants, RevokeGrant};
-use serde_json::json;
+use metnos_proto::msg::policyd::{CodesConfirm, CodesEnrol, CodesEnrolled, CodesRemove, Grants, RevokeGrant};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::approvals::approval::target;
 use crate::command_line::cli::{GrantCommand, TotpCommand};
@@ -74,7 +75,8 @@ pub fn totp(screen: &mut Screen, instance: &Instance, command: &TotpCommand) -> 
         TotpCommand::Enrol => {
             let (made, []) = policyd.codes_enrol(TraceId::NONE, CodesEnrol {}, [])?;
             if screen.json() {
-                screen.document(&json!({ "ok": true, "secret": made.secret, "uri": made.uri }))?;
+                let CodesEnrolled { secret, uri } = made;
+                screen.document(&TotpEnrolled { ok: true, secret, uri })?;
                 return Ok(Exit::Done);
             }
             screen.line("Give this to the program on your phone that makes one-time codes; it is shown once.")?;
@@ -98,9 +100,27 @@ pub fn totp(screen: &mut Screen, instance: &Instance, command: &TotpCommand) -> 
     }
 }
 
+/// What was asked for was done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Accepted {
+    /// It was.
+    ok: bool,
+}
+
+/// What a device needs to make one-time codes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TotpEnrolled {
+    /// It was made.
+    ok: bool,
+    /// The secret.
+    secret: String,
+    /// The same, as an address for a picture.
+    uri: String,
+}
+
 fn print_done(screen: &mut Screen, words: &str) -> Result<Exit, CtlError> {
     if screen.json() {
-        screen.document(&json!({ "ok": true }))?;
+        screen.document(&Accepted { ok: true })?;
     } else {
         screen.line(words)?;
     }

@@ -55,7 +55,10 @@ pub(crate) fn watch(instance: Instance, lang: Lang, mut printer: impl ExternalPr
                 Ok((waiting, client)) => {
                     policyd = Some(client);
                     for one in waiting.iter().filter(|card| is_others(card)) {
-                        if told.len() < MAX_TOLD && told.insert(one.digest.clone()) && printer.print(text(one, lang)).is_err() {
+                        if told.len() < MAX_TOLD
+                            && told.insert(one.digest.clone())
+                            && printer.print(text(one, lang)).is_err()
+                        {
                             return;
                         }
                     }

@@ -1,16 +1,19 @@
 //! `executor`: the pool as policyd knows it, and as sandboxd finds it on the disk.
 
+use metnos_proto::doc::executor::{Digests, ExecutorRecord, State};
 use metnos_proto::edges::{CtlPolicyd, CtlSandboxd};
 use metnos_proto::ids::TraceId;
+use metnos_proto::msg::common::ExecutorId;
 use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, Executors, ShowExecutor};
 use metnos_proto::msg::sandboxd::{PoolEntry, VerifyExecutor};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::command_line::cli::ExecutorCommand;
-use crate::daemons::connection::Connection;
+use crate::daemons::connection::{Connection, opened};
 use crate::error::{CtlError, Exit};
 use crate::executors::archive;
-use crate::executors::fitness::{self, BELOW, Standings};
+use crate::executors::fitness::{Standing, Standings};
 use crate::executors::parcel;
 use crate::executors::profile;
 use crate::executors::record;
@@ -67,36 +70,70 @@ pub fn rows(reach: &mut Connection) -> Result<Vec<ExecutorRow>, CtlError> {
 }
 
 /// The ink of a state.
-const fn ink(state: &ExecutorState) -> Ink {
+const fn ink(state: State) -> Ink {
     match state {
-        ExecutorState::Staged => Ink::Warn,
-        ExecutorState::Active => Ink::Good,
-        ExecutorState::Quarantined | ExecutorState::Revoked => Ink::Bad,
-        ExecutorState::Archived => Ink::Plain,
+        State::Staged | State::Signed => Ink::Warn,
+        State::Active => Ink::Good,
+        State::Quarantined | State::Revoked => Ink::Bad,
+        State::BelowThreshold | State::Archived => Ink::Plain,
     }
 }
 
-fn row_document(row: &ExecutorRow) -> Value {
-    json!({
-        "name": row.id.name, "version": row.id.version, "state": row.state.name(), "why": row.why,
-        "class": row.class, "summary": row.summary,
-    })
+/// An executor in the list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExecutorListed {
+    /// Its name.
+    name: String,
+    /// Its version.
+    version: String,
+    /// How it stands.
+    state: State,
+    /// Why it stands so; empty where there is nothing to say.
+    why: String,
+    /// What kind of effect it has.
+    class: String,
+    /// What it does.
+    summary: String,
+    /// How useful it has been; null where memoryd does not say.
+    fitness: Option<Standing>,
+}
+
+impl ExecutorListed {
+    fn of(row: ExecutorRow, standings: &Standings) -> Self {
+        let (mut state, mut why) = (State::from(&row.state), row.why);
+        let ExecutorId { name, version } = row.id;
+        let fitness = standings.judge((&name, &version), &mut state, &mut why);
+        Self { name, version, state, why, class: row.class, summary: row.summary, fitness }
+    }
+}
+
+/// Everything about an executor.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExecutorShown {
+    /// As policyd has it.
+    #[serde(flatten)]
+    pub(super) record: ExecutorRecord,
+    /// How useful it has been; null where memoryd does not say.
+    pub(super) fitness: Option<Standing>,
+}
+
+impl ExecutorShown {
+    fn of(mut record: ExecutorRecord, standings: &Standings) -> Self {
+        let ExecutorRecord { name, version, state, why, .. } = &mut record;
+        let fitness = standings.judge((name, version), state, why);
+        Self { record, fitness }
+    }
 }
 
 fn list(screen: &mut Screen, reach: &mut Connection) -> Result<Exit, CtlError> {
     let rows = rows(reach)?;
     let standings = Standings::ask(reach);
-    let told = |row: &ExecutorRow| {
-        let mut document = row_document(row);
-        standings.put_into(&mut document);
-        document
-    };
-    let documents: Vec<Value> = rows.iter().map(told).collect();
+    let listed: Vec<ExecutorListed> = rows.into_iter().map(|row| ExecutorListed::of(row, &standings)).collect();
     if screen.json() {
-        screen.document(&Value::Array(documents))?;
+        screen.document(&listed)?;
         return Ok(Exit::Done);
     }
-    if rows.is_empty() {
+    if listed.is_empty() {
         screen.line("There are no executors.")?;
         return Ok(Exit::Done);
     }
@@ -104,13 +141,11 @@ fn list(screen: &mut Screen, reach: &mut Connection) -> Result<Exit, CtlError> {
     let wide = screen.width().is_none_or(|columns| columns >= WIDE);
     let of_all = ["NAME", "VERSION", "STATE", "FITNESS", "CLASS", "DOES"];
     let mut table = Table::new(&of_all.into_iter().filter(|one| wide || *one != "FITNESS").collect::<Vec<_>>());
-    for (row, document) in rows.iter().zip(&documents) {
-        let text = |key: &str| document[key].as_str().unwrap_or_default();
-        let does = if text("why").is_empty() { &row.summary } else { text("why") };
-        let ink = if text("state") == BELOW { Ink::Plain } else { ink(&row.state) };
-        let mut cells = vec![cell(&row.id.name), cell(&row.id.version), inked(text("state"), ink)];
-        cells.extend(wide.then(|| cell(fitness::number(document))));
-        cells.extend([cell(&row.class), cell(human::shortened(does, MAX_SHOWN))]);
+    for one in &listed {
+        let does = if one.why.is_empty() { &one.summary } else { &one.why };
+        let mut cells = vec![cell(&one.name), cell(&one.version), inked(one.state.name(), ink(one.state))];
+        cells.extend(wide.then(|| cell(one.fitness.as_ref().map_or_else(|| "-".to_owned(), Standing::number))));
+        cells.extend([cell(&one.class), cell(human::shortened(does, MAX_SHOWN))]);
         table.row(cells);
     }
     table.show(screen, 0)?;
@@ -119,17 +154,12 @@ fn list(screen: &mut Screen, reach: &mut Connection) -> Result<Exit, CtlError> {
 
 fn show(screen: &mut Screen, reach: &mut Connection, name: &str) -> Result<Exit, CtlError> {
     let ask = ShowExecutor { name: name.to_owned() };
-    let (_, [record]) = reach.open::<CtlPolicyd>()?.show_executor(TraceId::NONE, ask, [])?;
-    let unreadable = |why: String| CtlError::failed(format!("the record of {name}"), why, "look at `metnosctl doctor`");
-    let bytes = record.read().map_err(|error| unreadable(error.to_string()))?;
-    let mut document: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
-    if document.is_object() {
-        Standings::ask(reach).put_into(&mut document);
-    }
+    let record = opened(reach.open::<CtlPolicyd>()?.show_executor(TraceId::NONE, ask, [])?)?;
+    let shown = ExecutorShown::of(record, &Standings::ask(reach));
     if screen.json() {
-        screen.document(&document)?;
+        screen.document(&shown)?;
     } else {
-        record::show(screen, &document, human::now_ms())?;
+        record::show(screen, &shown, human::now_ms())?;
     }
     Ok(Exit::Done)
 }
@@ -201,7 +231,7 @@ fn verify(screen: &mut Screen, reach: &mut Connection, name: Option<&str>) -> Re
     let checked = check(reach, name)?;
     let ok = checked.iter().all(Checked::holds);
     if screen.json() {
-        screen.document(&Value::Array(checked.iter().map(checked_document).collect()))?;
+        screen.document(&checked.iter().map(ExecutorVerified::of).collect::<Vec<_>>())?;
     } else if checked.is_empty() {
         screen.line("There are no executors.")?;
     } else {
@@ -215,23 +245,45 @@ fn verify(screen: &mut Screen, reach: &mut Connection, name: Option<&str>) -> Re
     Ok(if ok { Exit::Done } else { Exit::Failed })
 }
 
-fn checked_document(one: &Checked) -> Value {
-    let digests = &one.entry.digests;
-    json!({
-        "name": one.entry.id.name, "version": one.entry.id.version, "ok": one.holds(), "why": one.why(),
-        "signed": one.entry.signed, "state": one.state.as_ref().map(ExecutorState::name),
-        "digests": {
-            "manifest": digests.manifest.to_string(), "code": digests.code.to_string(),
-            "schema": digests.schema.to_string(), "profile": digests.profile.to_string(),
-        },
-    })
+/// A version of an executor, verified.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExecutorVerified {
+    /// Its name.
+    name: String,
+    /// Its version.
+    version: String,
+    /// Whether it is signed, whole and callable.
+    ok: bool,
+    /// What is wrong; empty when nothing is.
+    why: String,
+    /// Whether its signature fits its files.
+    signed: bool,
+    /// How it stands in the registry; null when policyd does not know it.
+    state: Option<State>,
+    /// What lies on the disk.
+    digests: Digests,
+}
+
+impl ExecutorVerified {
+    fn of(one: &Checked) -> Self {
+        let ExecutorId { name, version } = one.entry.id.clone();
+        Self {
+            name,
+            version,
+            ok: one.holds(),
+            why: one.why(),
+            signed: one.entry.signed,
+            state: one.state.as_ref().map(State::from),
+            digests: (&one.entry.digests).into(),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use metnos_proto::ids::Blake3;
-    use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
+    use metnos_proto::msg::common::ExecutorDigests;
 
     fn one(fault: &str, signed: bool, state: Option<ExecutorState>) -> Checked {
         let digest = Blake3::of(b"x");

@@ -1,12 +1,12 @@
 //! How useful executors have been, as memoryd reports it, beside what policyd says of them. memoryd can only say of what is
 //! active that planners are not shown it: no word of its makes anything active.
 
+use metnos_proto::doc::executor::State;
 use metnos_proto::doc::mnestome::{BelowThreshold, ExecutorFitness};
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::memoryd::{OwnersAct, Query, TurnJudged};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::audit::documents;
 use crate::audit::search::{page, turn_lines};
@@ -16,13 +16,11 @@ use crate::error::{CtlError, Exit};
 use crate::memory::mnest_list::decide;
 use crate::screen::Screen;
 
-/// What the state of an executor is called that planners are not shown.
-pub const BELOW: &str = "below_threshold";
 /// What brings one back that is.
 const BACK: &str = "it can be called, and any use puts it in sight again";
 
 /// How useful an executor has been, in its record.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Standing {
     /// Its fitness now.
     pub fitness: f64,
@@ -32,6 +30,23 @@ pub struct Standing {
     pub without_signal: u64,
     /// How many use-days ago it was last used.
     pub used_days_ago: f64,
+}
+
+impl Standing {
+    /// The number alone, for a column.
+    #[must_use]
+    pub fn number(&self) -> String {
+        format!("{:.2}", self.fitness)
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let Self { fitness, judged, without_signal, used_days_ago } = self;
+        format!(
+            "{fitness:.2}; calls judged {judged}, without a signal {without_signal}; last used {used_days_ago:.1} use-days ago"
+        )
+    }
 }
 
 /// How every executor stands.
@@ -45,24 +60,14 @@ impl Standings {
         Self(told.unwrap_or_default())
     }
 
-    /// Puts into the record of an executor how it stands, and into its state what follows.
-    pub fn put_into(&self, record: &mut Value) {
-        let is_its = |one: &&ExecutorFitness| record["name"] == one.name && record["version"] == one.version;
-        let Some(found) = self.0.iter().find(is_its) else {
-            record["fitness"] = Value::Null;
-            return;
-        };
-        if let Some(why) = why(found).filter(|_| record["state"] == "active") {
-            record["state"] = json!(BELOW);
-            record["why"] = json!(why);
+    /// How useful this executor has been; and puts into its state what follows.
+    pub fn judge(&self, (name, version): (&str, &str), state: &mut State, reason: &mut String) -> Option<Standing> {
+        let found = self.0.iter().find(|one| one.name == name && one.version == version)?;
+        if let Some(below) = why(found).filter(|_| *state == State::Active) {
+            (*state, *reason) = (State::BelowThreshold, below);
         }
-        let standing = Standing {
-            fitness: found.fitness,
-            judged: found.judged,
-            without_signal: found.without_signal,
-            used_days_ago: found.used_days_ago,
-        };
-        record["fitness"] = serde_json::to_value(standing).unwrap_or_default();
+        let ExecutorFitness { fitness, judged, without_signal, used_days_ago, .. } = *found;
+        Some(Standing { fitness, judged, without_signal, used_days_ago })
     }
 }
 
@@ -75,24 +80,6 @@ fn why(standing: &ExecutorFitness) -> Option<String> {
         BelowThreshold::No => return None,
     };
     Some(format!("no planner is shown it, for {why}; {BACK}"))
-}
-
-/// The number alone, for a column; a hyphen where it is not known.
-#[must_use]
-pub fn number(record: &Value) -> String {
-    record["fitness"]["fitness"].as_f64().map_or_else(|| "-".to_owned(), |fitness| format!("{fitness:.2}"))
-}
-
-/// In words; null where it is not known.
-#[must_use]
-pub fn words(record: &Value) -> Value {
-    let standing = &record["fitness"];
-    let (Some(fitness), Some(days)) = (standing["fitness"].as_f64(), standing["used_days_ago"].as_f64()) else {
-        return Value::Null;
-    };
-    let count = |key: &str| standing[key].as_u64().unwrap_or(0);
-    let (judged, without) = (count("judged"), count("without_signal"));
-    format!("{fitness:.2}; calls judged {judged}, without a signal {without}; last used {days:.1} use-days ago").into()
 }
 
 /// `turn feedback`.
@@ -125,6 +112,7 @@ fn one(reach: &mut Connection, end: &str) -> Result<TurnId, CtlError> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn standings(below: BelowThreshold) -> Standings {
@@ -139,8 +127,10 @@ mod tests {
         }])
     }
 
-    fn record(state: &str) -> Value {
-        json!({ "name": "a", "version": "1.0.0", "state": state, "why": "" })
+    fn judged(below: BelowThreshold, name: &str, mut state: State) -> (State, String, Option<Standing>) {
+        let mut why = String::new();
+        let standing = standings(below).judge((name, "1.0.0"), &mut state, &mut why);
+        (state, why, standing)
     }
 
     #[test]
@@ -150,10 +140,8 @@ mod tests {
             (BelowThreshold::Unfit, "too little use"),
             (BelowThreshold::Disused, "90 use-days"),
         ] {
-            let mut shown = record("active");
-            standings(below).put_into(&mut shown);
-            assert_eq!(shown["state"], BELOW);
-            let why = shown["why"].as_str().unwrap_or_default();
+            let (state, why, _) = judged(below, "a", State::Active);
+            assert_eq!(state, State::BelowThreshold);
             assert!(why.contains(part) && why.ends_with(BACK), "{why}");
         }
     }
@@ -161,26 +149,20 @@ mod tests {
     #[test]
     fn no_word_of_memoryds_changes_any_other_state() {
         for below in [BelowThreshold::No, BelowThreshold::Trial, BelowThreshold::Unfit, BelowThreshold::Disused] {
-            for state in ["staged", "quarantined", "archived", "revoked"] {
-                let mut shown = record(state);
-                standings(below).put_into(&mut shown);
-                assert_eq!((&shown["state"], &shown["why"]), (&json!(state), &json!("")), "{below:?}");
+            for state in [State::Staged, State::Quarantined, State::Archived, State::Revoked] {
+                let (after, why, _) = judged(below, "a", state);
+                assert_eq!((after, why.as_str()), (state, ""), "{below:?}");
             }
         }
-        let mut shown = record("active");
-        standings(BelowThreshold::No).put_into(&mut shown);
-        assert_eq!(shown["state"], "active");
+        assert_eq!(judged(BelowThreshold::No, "a", State::Active).0, State::Active);
     }
 
     #[test]
     fn executor_unknown_to_memoryd_has_no_fitness() {
-        let mut shown = json!({ "name": "b", "version": "1.0.0", "state": "active" });
-        standings(BelowThreshold::Trial).put_into(&mut shown);
-        assert_eq!((&shown["state"], &shown["fitness"]), (&json!("active"), &Value::Null));
-        assert_eq!((number(&shown), words(&shown)), ("-".to_owned(), Value::Null));
-        let mut shown = record("active");
-        standings(BelowThreshold::No).put_into(&mut shown);
-        assert_eq!(number(&shown), "0.50");
-        assert_eq!(words(&shown), "0.50; calls judged 3, without a signal 10; last used 90.4 use-days ago");
+        let (state, _, standing) = judged(BelowThreshold::Trial, "b", State::Active);
+        assert_eq!((state, standing), (State::Active, None));
+        let standing = judged(BelowThreshold::No, "a", State::Active).2.unwrap();
+        assert_eq!(standing.number(), "0.50");
+        assert_eq!(standing.words(), "0.50; calls judged 3, without a signal 10; last used 90.4 use-days ago");
     }
 }

@@ -6,15 +6,19 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;
 
+use metnos_proto::doc::executor::{Candidate, LifecycleAnswer, Origin};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::lifecycle::{ImportExecutor, LifecycleAsk, SignRequest};
+use metnos_proto::msg::lifecycle::{ExportExecutor, ImportExecutor, LifecycleAsk, SignRequest};
 use metnos_proto::parcel::MAX_PARCEL_BYTES;
 use metnos_proto::payload::Sealed;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::daemons::connection::{Connection, document};
+use crate::daemons::connection::{Connection, document, opened};
 use crate::error::{CtlError, Exit};
+use crate::executors::archive;
 use crate::screen::Screen;
 use crate::screen::escape;
 
@@ -27,12 +31,30 @@ fn file_error(file: &Path, why: impl std::fmt::Display, remedy: &str) -> CtlErro
     CtlError::failed(format!("the file {}", file.display()), why.to_string(), remedy)
 }
 
+/// An executor was written into a file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExecutorExported {
+    /// It was.
+    ok: bool,
+    /// Its name.
+    name: String,
+    /// Its version.
+    version: String,
+    /// The file.
+    file: String,
+    /// How large it is.
+    bytes: usize,
+    /// The key of this instance, which has signed it.
+    exporter: String,
+}
+
 /// `executor export`.
 ///
 /// # Errors
 /// When policyd refuses or cannot be reached, or the file is there already or cannot be written.
 pub(crate) fn export(screen: &mut Screen, reach: &mut Connection, name: &str, file: &Path) -> Result<Exit, CtlError> {
-    let (_, [parcel]) = reach.open::<CtlPolicyd>()?.life(TraceId::NONE, LifecycleAsk::Export(name.to_owned()), [])?;
+    let ask = ExportExecutor { name: name.to_owned() };
+    let (_, [parcel]) = reach.open::<CtlPolicyd>()?.export_executor(TraceId::NONE, ask, [])?;
     let told = document(&parcel)?;
     let bytes = parcel.read().map_err(|error| file_error(file, error, "try again"))?;
     let write = || -> std::io::Result<()> {
@@ -45,9 +67,8 @@ pub(crate) fn export(screen: &mut Screen, reach: &mut Connection, name: &str, fi
     })?;
     let (version, exporter) = (text(&told["version"]), text(&told["provenance"]["exporter"]));
     if screen.json() {
-        screen.document(&json!({
-            "ok": true, "name": name, "version": version, "file": file, "bytes": bytes.len(), "exporter": exporter,
-        }))?;
+        let (name, file) = (name.to_owned(), file.display().to_string());
+        screen.document(&ExecutorExported { ok: true, name, version, file, bytes: bytes.len(), exporter })?;
     } else {
         screen.line(&format!("{name} {version} is in {}, signed by this instance.", file.display()))?;
         screen.line(&format!("  its key is {exporter}: the one who imports it can compare that with you"))?;
@@ -63,21 +84,20 @@ pub(crate) fn import(screen: &mut Screen, reach: &mut Connection, file: &Path) -
     let remedy = "name a file that `metnosctl executor export` has written";
     let mut bytes = Vec::new();
     let limit = MAX_PARCEL_BYTES as u64 + 1;
-    let opened = File::open(file).and_then(|opened| opened.take(limit).read_to_end(&mut bytes));
-    opened.map_err(|error| file_error(file, error, remedy))?;
+    let read = File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes));
+    read.map_err(|error| file_error(file, error, remedy))?;
     if bytes.len() > MAX_PARCEL_BYTES {
         return Err(file_error(file, format!("it has more than {MAX_PARCEL_BYTES} bytes"), remedy));
     }
     let parcel = Sealed::new(&bytes).map_err(|error| file_error(file, error, remedy))?;
-    let (_, [answer]) = reach.open::<CtlPolicyd>()?.import_executor(TraceId::NONE, ImportExecutor {}, [parcel])?;
-    let answer = document(&answer)?;
+    let imported = opened(reach.open::<CtlPolicyd>()?.import_executor(TraceId::NONE, ImportExecutor {}, [parcel])?)?;
     if screen.json() {
-        screen.document(&answer)?;
+        screen.document(&imported)?;
         return Ok(Exit::Done);
     }
-    let name = text(&answer["name"]);
-    screen.line(&format!("{name} {} is in the pool, and may not be called.", text(&answer["version"])))?;
-    screen.line(&format!("  it comes from the instance {}", text(&answer["origin"]["exporter"])))?;
+    let (name, version) = (escape::line(&imported.name), escape::line(&imported.version));
+    screen.line(&format!("{name} {version} is in the pool, and may not be called."))?;
+    screen.line(&format!("  it comes from {}", origin(&imported.origin)))?;
     screen.line(&format!("  → metnosctl executor sign {name}: shows it, and asks for your yes"))?;
     Ok(Exit::Done)
 }
@@ -94,44 +114,44 @@ pub(crate) fn sign(
 ) -> Result<Exit, CtlError> {
     let ask =
         LifecycleAsk::Sign(SignRequest { name: name.to_owned(), confirm: confirm.unwrap_or_default().to_owned() });
-    let (_, [answer]) = reach.open::<CtlPolicyd>()?.life(TraceId::NONE, ask, [])?;
-    let answer = document(&answer)?;
-    let waits = answer["changed"] != true;
-    let exit = if waits { Exit::Waiting } else { Exit::Done };
+    let report = match opened(reach.open::<CtlPolicyd>()?.life(TraceId::NONE, ask, [])?)? {
+        LifecycleAnswer::Signed(report) => report,
+        LifecycleAnswer::Changed(_) => return Err(archive::unasked()),
+    };
+    let exit = if report.changed { Exit::Done } else { Exit::Waiting };
     if screen.json() {
-        screen.document(&answer)?;
+        screen.document(&report)?;
         return Ok(exit);
     }
-    let who = format!("{} {}", text(&answer["name"]), text(&answer["version"]));
-    if !waits {
+    let who = escape::line(&format!("{} {}", report.name, report.version));
+    if report.changed {
         screen.line(&format!("{who} is signed, and may be called."))?;
         return Ok(exit);
     }
     screen.line(&format!("{who} was signed by nobody here."))?;
-    lines(&answer["card"]).iter().try_for_each(|line| screen.line(line))?;
-    let digest = text(&answer["digest"]);
+    report.card.iter().flat_map(lines).try_for_each(|line| screen.line(&line))?;
+    let digest = escape::line(&report.digest);
     screen.line(&format!("  → if you want exactly this: metnosctl executor sign {name} --confirm {digest}"))?;
     Ok(exit)
 }
 
 /// What is to be approved, a line each.
-fn lines(card: &Value) -> Vec<String> {
+fn lines(card: &Candidate) -> Vec<String> {
     let mut lines = vec![
-        format!("  does: {}", text(&card["summary"])),
-        format!("  effects: {}{}", text(&card["class"]), if card["reversible"] == true { ", reversible" } else { "" }),
-        format!("  may use: {}", granted(&card["capabilities"])),
-        format!("  comes from: {}", origin(&card["origin"])),
+        format!("  does: {}", escape::line(&card.summary)),
+        format!("  effects: {}{}", escape::line(&card.class), if card.reversible { ", reversible" } else { "" }),
+        format!("  may use: {}", granted(&card.capabilities)),
+        format!("  comes from: {}", origin(&card.origin)),
         "  its own tests, in a sandbox that grants nothing (in its own one only after your yes):".to_owned(),
     ];
-    for case in card["cases"].as_array().into_iter().flatten() {
-        let mark = if case["passed"] == true { "holds" } else { "does not hold there" };
-        let detail = text(&case["detail"]);
+    for case in &card.cases {
+        let mark = if case.passed { "holds" } else { "does not hold there" };
+        let detail = escape::line(&case.detail);
         let detail = if detail.is_empty() { detail } else { format!(" ({detail})") };
-        lines.push(format!("    {}: {mark}{detail}", text(&case["name"])));
+        lines.push(format!("    {}: {mark}{detail}", escape::line(&case.name)));
     }
-    for (what, part) in [("manifest.toml", "manifest"), ("schema.json", "schema"), ("main.py", "code")] {
+    for (what, whole) in [("manifest.toml", &card.manifest), ("schema.json", &card.schema), ("main.py", &card.code)] {
         lines.push(format!("  {what}:"));
-        let whole = card[part].as_str().unwrap_or_default();
         lines.extend(whole.lines().enumerate().map(|(at, line)| format!("  {:>5} {}", at + 1, escape::line(line))));
     }
     lines
@@ -144,11 +164,16 @@ fn granted(capabilities: &Value) -> String {
     }
 }
 
-fn origin(origin: &Value) -> String {
-    if origin["kind"] != "imported" {
-        return "the pool of this instance, where it was put by hand".to_owned();
+fn origin(origin: &Origin) -> String {
+    match origin {
+        Origin::Seed {} => "the release".to_owned(),
+        Origin::Own(_) => "the pool of this instance, where it was put by hand".to_owned(),
+        Origin::Imported(import) => {
+            let before = match import.came_through.len() {
+                0 => String::new(),
+                count => format!(", which names {count} before it"),
+            };
+            format!("the instance {}{before}", escape::line(&import.exporter))
+        }
     }
-    let before = origin["came_through"].as_array().map_or(0, Vec::len);
-    let before = if before == 0 { String::new() } else { format!(", which names {before} before it") };
-    format!("the instance {}{before}", text(&origin["exporter"]))
 }

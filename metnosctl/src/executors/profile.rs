@@ -5,8 +5,9 @@ use metnos_proto::doc::sandbox::ExecutorProfile;
 use metnos_proto::edges::CtlSandboxd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::sandboxd::ProfilesOf;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
@@ -181,10 +182,8 @@ pub fn diff(screen: &mut Screen, reach: &mut Connection, name: &str) -> Result<E
         let locked = one.locked.as_ref() == Some(&one.lock);
         same &= locked;
         if screen.json() {
-            let lines: Vec<Value> = changes.iter().map(Change::document).collect();
-            documents.push(json!({
-                "version": one.version, "same": locked, "lock": one.lock, "locked": one.locked, "changes": lines,
-            }));
+            let ExecutorProfile { version, lock, locked: before, .. } = one;
+            documents.push(ProfileDiff { version, same: locked, lock, locked: before, changes });
             continue;
         }
         let version = &one.version;
@@ -201,7 +200,7 @@ pub fn diff(screen: &mut Screen, reach: &mut Connection, name: &str) -> Result<E
         }
     }
     if screen.json() {
-        screen.document(&Value::Array(documents))?;
+        screen.document(&documents)?;
     }
     Ok(if same { Exit::Done } else { Exit::Failed })
 }
@@ -215,26 +214,53 @@ pub(crate) fn changes(reach: &mut Connection, name: &str, version: &str) -> Resu
     Ok(profiles.iter().find(|one| one.version == version).map(changes_of).unwrap_or_default())
 }
 
+/// What has changed in the sandbox of one version since it was locked.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ProfileDiff {
+    /// The version.
+    version: String,
+    /// Whether nothing has.
+    same: bool,
+    /// The digest of the sandbox now.
+    lock: String,
+    /// That of the locked one; null when none is.
+    locked: Option<String>,
+    /// The differences.
+    changes: Vec<Change>,
+}
+
 /// One difference.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Change {
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Change {
+    /// Where in the plan.
     place: String,
-    added: bool,
+    /// Whether it came or went.
+    change: ChangeKind,
+    /// What.
     value: Value,
+}
+
+/// Whether a part of a plan came or went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum ChangeKind {
+    /// It came.
+    Added,
+    /// It went.
+    Removed,
 }
 
 impl Change {
     const fn sign(&self) -> char {
-        if self.added { '+' } else { '-' }
+        match self.change {
+            ChangeKind::Added => '+',
+            ChangeKind::Removed => '-',
+        }
     }
 
     /// For a person.
     pub(crate) fn line(&self) -> String {
         format!("{} {}: {}", self.sign(), self.place, human::scalar(&self.value))
-    }
-
-    pub(crate) fn document(&self) -> Value {
-        json!({ "place": self.place, "change": if self.added { "added" } else { "removed" }, "value": self.value })
     }
 }
 
@@ -248,22 +274,26 @@ fn changes_of(one: &ExecutorProfile) -> Vec<Change> {
 
 /// What is in one and not in the other. Lists are compared by what they hold, because an entry that moved is the same.
 fn compare(place: &str, before: &Value, now: &Value, changes: &mut Vec<Change>) {
-    let change = |added, value: &Value| Change { place: place.to_owned(), added, value: value.clone() };
+    let change = |change, value: &Value| Change { place: place.to_owned(), change, value: value.clone() };
     match (before, now) {
         _ if before == now => {}
         (Value::Object(before), Value::Object(now)) => compare_objects(place, before, now, changes),
         (Value::Array(before), Value::Array(now)) => {
             let start = changes.len();
-            changes.extend(before.iter().filter(|entry| !now.contains(entry)).map(|entry| change(false, entry)));
-            changes.extend(now.iter().filter(|entry| !before.contains(entry)).map(|entry| change(true, entry)));
+            changes.extend(
+                before.iter().filter(|entry| !now.contains(entry)).map(|entry| change(ChangeKind::Removed, entry)),
+            );
+            changes.extend(
+                now.iter().filter(|entry| !before.contains(entry)).map(|entry| change(ChangeKind::Added, entry)),
+            );
             if changes.len() == start {
                 // The same entries in another order, or another number of times.
-                changes.push(change(true, &Value::String("the order of the entries".to_owned())));
+                changes.push(change(ChangeKind::Added, &Value::String("the order of the entries".to_owned())));
             }
         }
         _ => {
-            changes.push(change(false, before));
-            changes.push(change(true, now));
+            changes.push(change(ChangeKind::Removed, before));
+            changes.push(change(ChangeKind::Added, now));
         }
     }
 }
@@ -274,8 +304,12 @@ fn compare_objects(place: &str, before: &Map<String, Value>, now: &Map<String, V
         let below = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
         match (before.get(key), now.get(key)) {
             (Some(before), Some(now)) => compare(&below, before, now, changes),
-            (Some(value), None) => changes.push(Change { place: below, added: false, value: value.clone() }),
-            (None, Some(value)) => changes.push(Change { place: below, added: true, value: value.clone() }),
+            (Some(value), None) => {
+                changes.push(Change { place: below, change: ChangeKind::Removed, value: value.clone() })
+            }
+            (None, Some(value)) => {
+                changes.push(Change { place: below, change: ChangeKind::Added, value: value.clone() })
+            }
             (None, None) => {}
         }
     }
@@ -283,6 +317,8 @@ fn compare_objects(place: &str, before: &Map<String, Value>, now: &Map<String, V
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn compared(before: &Value, now: &Value) -> Vec<(String, char, Value)> {

@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use crate::error::CtlError;
-use crate::executors::fitness;
+use crate::executors::executor::ExecutorShown;
+use crate::executors::fitness::Standing;
 use crate::screen::human::{ago, counted, scalar, show_pairs};
 use crate::screen::table::{Table, cell};
 use crate::screen::{Ink, Screen};
@@ -13,35 +14,40 @@ use crate::screen::{Ink, Screen};
 ///
 /// # Errors
 /// When the output is gone.
-pub fn show(screen: &mut Screen, record: &Value, now_ms: u64) -> Result<(), CtlError> {
-    let at = |pointer: &str| record.pointer(pointer).cloned().unwrap_or(Value::Null);
-    let born = at("/born_ms").as_u64().map_or(Value::Null, |then| format!("{} ago", ago(then, now_ms)).into());
+pub(super) fn show(screen: &mut Screen, shown: &ExecutorShown, now_ms: u64) -> Result<(), CtlError> {
+    let record = &shown.record;
+    let part = |of: &Option<Value>, pointer: &str| of.as_ref().and_then(|of| of.pointer(pointer)).cloned();
+    let manifest = |pointer: &str| part(&record.manifest, pointer).unwrap_or_default();
+    let schema = |pointer: &str| part(&record.schema, pointer).unwrap_or_default();
+    let text = |text: &str| Value::from(text);
+    let born = record.born_ms.map(|then| format!("{} ago", ago(then, now_ms)));
     let facts = [
-        ("name", at("/name")),
-        ("version", at("/version")),
-        ("state", at("/state")),
-        ("why", at("/why")),
-        ("fitness", fitness::words(record)),
-        ("does", at("/manifest/executor/summary")),
-        ("class", at("/manifest/effects/class")),
-        ("granted", words(&at("/manifest/sandbox/capabilities"))),
-        ("limits", words(&at("/manifest/sandbox/quotas"))),
-        ("errors", words(&at("/manifest/contract/error_classes"))),
-        ("made by", at("/manifest/executor/created_by")),
-        ("signed", born),
+        ("name", text(&record.name)),
+        ("version", text(&record.version)),
+        ("state", text(record.state.name())),
+        ("why", text(&record.why)),
+        ("fitness", shown.fitness.as_ref().map(Standing::words).into()),
+        ("does", manifest("/executor/summary")),
+        ("class", manifest("/effects/class")),
+        ("granted", words(&manifest("/sandbox/capabilities"))),
+        ("limits", words(&manifest("/sandbox/quotas"))),
+        ("errors", words(&manifest("/contract/error_classes"))),
+        ("made by", manifest("/executor/created_by")),
+        ("signed", born.into()),
     ];
     let told: Vec<(&str, &Value)> =
         facts.iter().filter(|(_, value)| is_shown(value)).map(|(key, value)| (*key, value)).collect();
     show_pairs(screen, &told, 0)?;
-    fields(screen, "takes", &at("/schema/definitions/Input"))?;
-    fields(screen, "gives", &at("/schema/definitions/Output"))?;
-    if let Value::Array(examples) = at("/manifest/executor/examples") {
+    fields(screen, "takes", &schema("/definitions/Input"))?;
+    fields(screen, "gives", &schema("/definitions/Output"))?;
+    if let Value::Array(examples) = manifest("/executor/examples") {
         heading(screen, "serves requests such as")?;
         for example in &examples {
             screen.line(&format!("  {}", scalar(example)))?;
         }
     }
-    if let digests @ Value::Object(_) = at("/digests") {
+    if let Some(digests) = &record.digests {
+        let digests = serde_json::to_value(digests).unwrap_or_default();
         show_pairs(screen, &[("digests", &digests)], 0)?;
     }
     Ok(())
@@ -107,10 +113,14 @@ mod tests {
     use super::*;
     use crate::screen::testing::screen;
 
+    fn shown(record: Value) -> ExecutorShown {
+        ExecutorShown { record: serde_json::from_value(record).unwrap(), fitness: None }
+    }
+
     #[test]
     fn executor_record_shows_contract_and_access_escaped() {
         let record = serde_json::json!({
-            "name": "fs_read", "version": "1.0.0", "state": "active", "why": "", "born_ms": 1000,
+            "name": "fs_read", "version": "1.0.0", "versions": ["1.0.0"], "state": "active", "why": "", "born_ms": 1000,
             "manifest": {
                 "executor": { "summary": "Read a file.\u{1b}[2J", "examples": ["read notes/a.md"], "created_by": "seed" },
                 "effects": { "class": "read" },
@@ -123,7 +133,7 @@ mod tests {
             } },
         });
         let (mut paper, out, _) = screen(false, [true, true], false);
-        show(&mut paper, &record, 61_000).unwrap();
+        show(&mut paper, &shown(record), 61_000).unwrap();
         let text = out.text();
         for part in [
             "does     Read a file.\\x1b[2J\n",
@@ -143,7 +153,10 @@ mod tests {
     #[test]
     fn a_record_that_lacks_everything_is_shown_as_far_as_it_goes() {
         let (mut paper, out, _) = screen(false, [false, false], false);
-        show(&mut paper, &serde_json::json!({ "name": "x", "state": "staged", "why": "not signed yet" }), 0).unwrap();
-        assert_eq!(out.text(), "name   x\nstate  staged\nwhy    not signed yet\n");
+        let record = serde_json::json!({
+            "name": "x", "version": "1.0.0", "versions": ["1.0.0"], "state": "staged", "why": "not signed yet",
+        });
+        show(&mut paper, &shown(record), 0).unwrap();
+        assert_eq!(out.text(), "name     x\nversion  1.0.0\nstate    staged\nwhy      not signed yet\n");
     }
 }

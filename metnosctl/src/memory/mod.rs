@@ -40,9 +40,7 @@ pub fn memory(screen: &mut Screen, instance: &Instance, command: &MemoryCommand)
             let ask = Recollect::Late(SearchMemory { peer, limit: *limit });
             recent_talk(screen, &recollect(&mut reach, ask, "")?)
         }
-        MemoryCommand::Explain { line } => {
-            explained(screen, &recollect(&mut reach, Recollect::Explain(*line), "")?)
-        }
+        MemoryCommand::Explain { line } => explained(screen, &recollect(&mut reach, Recollect::Explain(*line), "")?),
     }
 }
 

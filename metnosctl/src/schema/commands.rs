@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use metnos_proto::doc::automation::{Automatic, AutomationAdded, HookMade};
 use metnos_proto::doc::budget::{BudgetRaised, BudgetReport, BudgetRestored};
 use metnos_proto::doc::card::{CardList, CardView};
-use metnos_proto::doc::grant::GrantList;
 use metnos_proto::doc::chronicle::SecretFound;
+use metnos_proto::doc::executor::{ExecutorImported, LifecycleChange, SignReport};
+use metnos_proto::doc::grant::GrantList;
 use metnos_proto::doc::memory::{Explanation, RecentTalk, RememberedTurn};
 use metnos_proto::doc::mnestome::{Mnest, MnestProposal, MnestomeSnapshot, OneTrace, Traces};
 use metnos_proto::doc::models::{ModelList, ModelScan};
-use metnos_proto::doc::policy::PolicyCheck;
-use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::people::{
     Invitation, LanguageSet, LevelSet, PeopleList, PrincipalLevel, PrincipalPaired, Unpaired,
 };
+use metnos_proto::doc::policy::PolicyCheck;
 use metnos_proto::doc::sandbox::ExecutorProfile;
+use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::vaglio::{ConstitutionReport, Proposal, TelosReport};
 use metnos_proto::doc::vault::{SecretGranted, SecretRemoved, SecretRow, SecretVersion, SecretWithdrawn};
 use metnos_quality::{NextFound, RecallFound, ReflexFound, RouteFound};
@@ -89,6 +90,22 @@ pub const TYPED: &[Typed] = &[
     document::<crate::approvals::approval::Approved>("approval approve"),
     document::<crate::approvals::approval::CardDenied>("approval deny"),
     document::<GrantList>("grant list"),
+    document::<crate::approvals::grant::Accepted>("grant revoke"),
+    document::<crate::approvals::grant::TotpEnrolled>("totp enrol"),
+    document::<crate::approvals::grant::Accepted>("totp confirm"),
+    document::<crate::approvals::grant::Accepted>("totp remove"),
+    document::<Vec<crate::executors::executor::ExecutorListed>>("executor list"),
+    document::<crate::executors::executor::ExecutorShown>("executor show"),
+    document::<Vec<crate::executors::executor::ExecutorVerified>>("executor verify"),
+    document::<crate::executors::unquarantine::QuarantineShown>("executor lift"),
+    document::<crate::executors::unquarantine::QuarantineShown>("executor relock"),
+    document::<Vec<crate::executors::profile::ProfileDiff>>("executor diff"),
+    document::<LifecycleChange>("executor archive"),
+    document::<LifecycleChange>("executor restore"),
+    document::<LifecycleChange>("executor revoke"),
+    document::<crate::executors::parcel::ExecutorExported>("executor export"),
+    document::<ExecutorImported>("executor import"),
+    document::<SignReport>("executor sign"),
     document::<UndoReport>("undo"),
     document::<ActList>("undo list"),
     document::<Vec<Proposal>>("vaglio digest"),

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::command_line::cli::Run;
-use crate::daemons::connection::Connection;
+use crate::daemons::connection::{Connection, opened};
 use crate::error::{CtlError, ErrorDocument, Exit, exit_of};
 use crate::instance::Instance;
 use crate::screen::human;
@@ -134,9 +134,9 @@ fn object_text(text: &str) -> Result<String, CtlError> {
 /// The input schema, where policyd has one; a name that it does not know is refused by the call itself.
 pub(crate) fn input_schema(policyd: &mut BlockingClient<CtlPolicyd>, name: &str) -> Result<Option<Value>, CtlError> {
     match policyd.show_executor(TraceId::NONE, ShowExecutor { name: name.to_owned() }, []) {
-        Ok((_, [record])) => {
-            let record = record.read().ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-            Ok(record.and_then(|record| record.pointer("/schema/definitions/Input").cloned()))
+        Ok(answer) => {
+            let schema = opened(answer)?.schema;
+            Ok(schema.and_then(|schema| schema.pointer("/definitions/Input").cloned()))
         }
         Err(metnos_proto::edge::RpcError::Refused(_)) => Ok(None),
         Err(error) => Err(error.into()),

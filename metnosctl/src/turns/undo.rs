@@ -95,11 +95,7 @@ fn report(screen: &mut Screen, report: &UndoReport) -> Result<Exit, CtlError> {
     let rest = if left == 0 {
         String::new()
     } else {
-        format!(
-            "; {} as before, and `metnosctl undo {}` goes on",
-            counted(left, "act is", "acts are"),
-            report.turn
-        )
+        format!("; {} as before, and `metnosctl undo {}` goes on", counted(left, "act is", "acts are"), report.turn)
     };
     screen.line(&format!("{} taken back{rest}.", counted(u64::from(report.undone), "act was", "acts were")))?;
     Ok(exit)
@@ -140,7 +136,8 @@ mod tests {
     #[test]
     fn undo_lists_each_act_with_its_result() {
         let (mut paper, out, _) = screen(false, [false, false], false);
-        let kept = act(ActState::Done, &json!({"ok": false, "error": {"class": "Changed", "message": "it was changed"}}));
+        let kept =
+            act(ActState::Done, &json!({"ok": false, "error": {"class": "Changed", "message": "it was changed"}}));
         let undone = act(ActState::Undone, &json!({"ok": true, "aside": "n/.trash-x"}));
         assert_eq!(report(&mut paper, &done(vec![undone, kept], 1)).unwrap(), Exit::Failed);
         let text = out.text();

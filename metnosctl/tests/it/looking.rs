@@ -57,9 +57,10 @@ const MNESTS: &str = r#"[{"id":"mnest_1","src_executor":"fs_read","src_version":
 
 fn lines() -> Lines {
     Lines {
-        tail: "{\"seq\":1,\"ts\":\"2026-04-25T08:12:03.000Z\",\"emitter\":\"policyd\",\"event_type\":\"policy_decision\",\
+        tail:
+            "{\"seq\":1,\"ts\":\"2026-04-25T08:12:03.000Z\",\"emitter\":\"policyd\",\"event_type\":\"policy_decision\",\
                \"turn_id\":null,\"payload\":{\"verdict\":\"deny\",\"why\":\"a\\u001b[2Jb\"}}\n"
-            .to_owned(),
+                .to_owned(),
         mnests: MNESTS.to_owned(),
         ..Lines::default()
     }
@@ -82,20 +83,24 @@ fn lifting_quarantine_shows_changes_first_and_needs_their_digest() {
         assert_eq!(scene.plan.lock().unwrap().heard.last().map(String::as_str), Some(heard));
     }
     for (words, heard, code) in [
-        (&["executor", "archive", "fs_read"][..], "life Archive(LifeWord { name: \"fs_read\", reason: \"\" })", 0),
+        (
+            &["executor", "archive", "fs_read"][..],
+            "life Archive(LifecycleTarget { name: \"fs_read\", reason: \"\" })",
+            0,
+        ),
         (
             &["executor", "restore", "fs_read", "--reason", "r"],
-            "life Restore(LifeWord { name: \"fs_read\", reason: \"r\" })",
+            "life Restore(LifecycleTarget { name: \"fs_read\", reason: \"r\" })",
             0,
         ),
         (
             &["executor", "revoke", "fs_read", "--reason", "r"],
-            "life Revoke(RevokeWord { name: \"fs_read\", reason: \"r\", confirm: \"\" })",
+            "life Revoke(Revocation { name: \"fs_read\", reason: \"r\", confirm: \"\" })",
             4,
         ),
         (
             &["executor", "revoke", "fs_read", "--reason", "r", "--confirm", "d"],
-            "life Revoke(RevokeWord { name: \"fs_read\", reason: \"r\", confirm: \"d\" })",
+            "life Revoke(Revocation { name: \"fs_read\", reason: \"r\", confirm: \"d\" })",
             0,
         ),
     ] {

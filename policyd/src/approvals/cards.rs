@@ -13,7 +13,7 @@ use metnos_proto::msg::common::{CallRef, ExecutorId, Integrity, Outcome, Refusal
 use metnos_proto::msg::policyd::Acted;
 use metnos_proto::msg::sandboxd::{Reference, Resolve};
 use metnos_proto::payload::Sealed;
-use serde_json::json;
+use serde_json::Value;
 
 use crate::approvals::grants::{Question, Scope};
 use crate::approvals::{self, Asked, CALL_EXPIRES_MS, Card, CardState, Count, KEPT_MS, MAX_ACTS, MAX_ARGUMENTS};
@@ -252,7 +252,7 @@ impl Policy {
         let field = asking.judgement.fields.iter().find(|field| field.role == Role::Path)?;
         let path = asking.filled.value.pointer(&field.pointer)?.as_str()?.to_owned();
         let place = CallRef(COUNTS_FROM.saturating_add(call.place.0));
-        let arguments = Sealed::new(json!({ "path": path }).to_string().as_bytes()).ok()?;
+        let arguments = Sealed::new(Value::from_iter([("path", path)]).to_string().as_bytes()).ok()?;
         let counting = Call {
             turn: call.turn,
             place,

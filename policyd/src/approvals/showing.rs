@@ -54,7 +54,8 @@ fn shorten(value: &mut Value) {
     let begin: String = text.chars().take(MAX_END).collect();
     let end: String = text.chars().skip(count - MAX_END).collect();
     let mark: String = Blake3::of(text.as_bytes()).hex().chars().take(12).collect();
-    *value = Value::String(format!("{begin} [… {} characters left out, fingerprint {mark} …] {end}", count - 2 * MAX_END));
+    *value =
+        Value::String(format!("{begin} [… {} characters left out, fingerprint {mark} …] {end}", count - 2 * MAX_END));
 }
 
 impl Policy {

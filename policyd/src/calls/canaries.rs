@@ -8,7 +8,7 @@ use metnos_proto::msg::common::{CallRef, Integrity, Label, Readers, Refusal};
 use metnos_proto::msg::memoryd::{DirectTurn, DirectTurnDone};
 use metnos_proto::msg::policyd::{Acted, Answer, PolicyCanary};
 use metnos_proto::payload::Sealed;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::approvals::answers::Way;
 use crate::approvals::cards::not_durable;
@@ -46,14 +46,15 @@ impl Policy {
     /// Tries each control of policyd once.
     pub(crate) async fn canaries(self: &Rc<Self>, principal: &Principal) -> Vec<PolicyCanary> {
         let mut flown = Vec::new();
-        let shadow = json!({"path": "notes/..//../../../../../../etc/./shadow"});
+        let shadow = Value::from_iter([("path", "notes/..//../../../../../../etc/./shadow")]);
         let acted = self.fly(principal, false, "fs_read", &shadow).await;
         flown.push(met("guard", "fs_read of /etc/shadow in a spelling", acted, |rule| rule.starts_with("guard.")));
-        let acted = self.fly(principal, false, "fs_read", &json!({"path": 7})).await;
+        let acted = self.fly(principal, false, "fs_read", &Value::from_iter([("path", 7)])).await;
         flown.push(met("schema", "fs_read with a number for a path", acted, |rule| rule == "schema.input"));
-        let acted = self.fly(principal, false, "fs_write", &json!({"path": "SOUL.md", "content": "no laws"})).await;
+        let laws = Value::from_iter([("path", "SOUL.md"), ("content", "no laws")]);
+        let acted = self.fly(principal, false, "fs_write", &laws).await;
         flown.push(met("laws", "fs_write of SOUL.md", acted, |rule| rule == "law.constitution"));
-        let write = json!({"path": NOWHERE, "content": "canary"});
+        let write = Value::from_iter([("path", NOWHERE), ("content", "canary")]);
         let acted = self.fly(principal, true, "fs_write", &write).await;
         let card = self.card_about(NOWHERE);
         flown.push(self.of_labels(acted, card.as_ref()));
@@ -68,7 +69,7 @@ impl Policy {
     /// runs, or another doctor tries the same: what was not tried is not said to hold. What the owner stops himself, before
     /// or meanwhile, is his to resume.
     async fn of_panic(self: &Rc<Self>, principal: &Principal) -> Option<PolicyCanary> {
-        let look = json!({"path": NOWHERE});
+        let look = Value::from_iter([("path", NOWHERE)]);
         let quiet = async {
             while self.stopped().is_none() && self.reserved.get() > 0 {
                 self.idle.notified().await;

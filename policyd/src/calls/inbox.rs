@@ -5,7 +5,7 @@
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode};
 use metnos_proto::msg::policyd::MAX_FILE;
 use metnos_proto::payload::Sealed;
-use serde_json::json;
+use serde_json::Value;
 
 /// The executor that does it.
 pub(crate) const KEEPER: &str = "inbox_add";
@@ -36,8 +36,9 @@ pub(crate) fn arguments(name: &str, content: &Sealed) -> Result<Sealed, Refusal>
     // Its bytes go beside the call; what is decided on and recorded is their number and their digest.
     let digest = content.digest().map_err(|error| no("inbox.read", error.to_string()))?;
     let path = format!("{INBOX}/{name}");
-    let arguments = json!({"path": path, "bytes": content.len(), "blake3": digest.to_string()}).to_string();
-    Sealed::new(arguments.as_bytes()).map_err(|error| no("inbox.read", error.to_string()))
+    let arguments =
+        [("path", Value::from(path)), ("bytes", content.len().into()), ("blake3", digest.to_string().into())];
+    Sealed::new(Value::from_iter(arguments).to_string().as_bytes()).map_err(|error| no("inbox.read", error.to_string()))
 }
 
 /// The arguments of the call that fetches a file for whoever asks for it by this channel.
@@ -49,8 +50,8 @@ pub(crate) fn wanted(path: &str, channel: Channel) -> Result<Sealed, Refusal> {
     if path.is_empty() || path.len() > MAX_PATH {
         return Err(no("file.path", format!("a path has 1 to {MAX_PATH} bytes, and this one has {}", path.len())));
     }
-    let arguments = json!({"path": path, "channel": channel.name()}).to_string();
-    Sealed::new(arguments.as_bytes()).map_err(|error| no("file.path", error.to_string()))
+    let arguments = Value::from_iter([("path", path), ("channel", channel.name())]);
+    Sealed::new(arguments.to_string().as_bytes()).map_err(|error| no("file.path", error.to_string()))
 }
 
 /// Whether this is one part of a path, and nothing that hides.
@@ -80,7 +81,7 @@ mod tests {
         let mut most = Filling::new(MAX_FILE).unwrap();
         most.push(&vec![7; MAX_FILE]).unwrap();
         let most = arguments("a", &most.seal().unwrap()).unwrap();
-        let value: serde_json::Value = serde_json::from_slice(&most.read().unwrap()).unwrap();
+        let value: Value = serde_json::from_slice(&most.read().unwrap()).unwrap();
         assert_eq!(value["bytes"], MAX_FILE);
         assert_eq!(value["blake3"], Blake3::of(&vec![7; MAX_FILE]).to_string());
         assert_eq!(value.as_object().unwrap().len(), 3, "nothing of the content stands in it");

@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use metnos_proto::doc::executor::{LifecycleAnswer, LifecycleChange, State};
 use metnos_proto::edge::RpcError;
 use metnos_proto::executor::is_name;
 use metnos_proto::ids::TraceId;
@@ -11,9 +12,8 @@ use metnos_proto::json;
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::lifecycle::{LifecycleAsk, LifecycleTarget, MAX_REASON, Revocation, RevokeTexts};
 use metnos_proto::msg::sandboxd::{ClearFindings, Pool};
-use metnos_proto::payload::Sealed;
 use rusqlite::params;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::decision::{REVOKED, sandbox_gone};
 use crate::executors::births::MAX_WHY;
@@ -21,7 +21,6 @@ use crate::executors::unquarantine::{Found, Way};
 use crate::guard::shown;
 use crate::people::principal::Principal;
 use crate::policy::{Policy, head};
-use crate::serve::sealed;
 use crate::store::{Row, RowState, Store, StoreError};
 use crate::store::{not_durable, signed};
 
@@ -38,10 +37,13 @@ pub(crate) const FOR_EVER: &str = "
 
 impl RowState {
     /// How it is called to people.
-    const fn shown(self) -> &'static str {
+    const fn shown(self) -> State {
         match self {
-            Self::Archived { .. } => "archived",
-            Self::Signed | Self::Active | Self::Quarantined | Self::Revoked => self.name(),
+            Self::Signed => State::Signed,
+            Self::Active => State::Active,
+            Self::Quarantined => State::Quarantined,
+            Self::Archived { .. } => State::Archived,
+            Self::Revoked => State::Revoked,
         }
     }
 }
@@ -115,10 +117,19 @@ pub(crate) fn told_why(row: &Row) -> String {
 }
 
 /// What is told of what was done.
-fn outcome(row: &Row, state: &str, why: &str, changed: bool) -> Value {
-    json!({
-        "name": row.id.name, "version": row.id.version, "state": state, "why": why, "digest": "", "changed": changed,
-    })
+fn outcome(row: &Row, state: State, why: &str, changed: bool) -> LifecycleChange {
+    let ExecutorId { name, version } = row.id.clone();
+    LifecycleChange { name, version, state, why: why.to_owned(), digest: String::new(), changed }
+}
+
+/// What the owner confirms before a signature is revoked: the digest of this stands for it.
+#[derive(Debug, Serialize)]
+struct RevokeMatter<'a> {
+    revoke: String,
+    reason: &'a str,
+    manifest: String,
+    code: String,
+    schema: String,
 }
 
 impl Policy {
@@ -130,15 +141,16 @@ impl Policy {
         self: &Rc<Self>,
         principal: &Principal,
         ask: LifecycleAsk,
-    ) -> Result<Sealed, Refusal> {
-        let document = match ask {
-            LifecycleAsk::Archive(word) => self.archive(principal, word).await,
-            LifecycleAsk::Restore(word) => self.restore(principal, word).await,
-            LifecycleAsk::Revoke(word) => self.revoke_signature(principal, word).await,
-            LifecycleAsk::Sign(word) => self.sign_staged(principal, word).await,
-            LifecycleAsk::Export(name) => return self.export(principal, &name).await,
+    ) -> Result<LifecycleAnswer, Refusal> {
+        let changed = match ask {
+            LifecycleAsk::Archive(word) => self.archive(principal, word).await?,
+            LifecycleAsk::Restore(word) => self.restore(principal, word).await?,
+            LifecycleAsk::Revoke(word) => self.revoke_signature(principal, word).await?,
+            LifecycleAsk::Sign(word) => {
+                return Ok(LifecycleAnswer::Signed(Box::new(self.sign_staged(principal, word).await?)));
+            }
         };
-        sealed(&document?)
+        Ok(LifecycleAnswer::Changed(changed))
     }
 
     /// The version that a name means, if it was ever signed.
@@ -151,13 +163,17 @@ impl Policy {
         })
     }
 
-    async fn archive(self: &Rc<Self>, principal: &Principal, word: LifecycleTarget) -> Result<Value, Refusal> {
+    async fn archive(
+        self: &Rc<Self>,
+        principal: &Principal,
+        word: LifecycleTarget,
+    ) -> Result<LifecycleChange, Refusal> {
         let reason = reason_of(&word.reason, false)?;
         let row = self.ever_signed(&word.name)?;
         let from_quarantine = match row.state {
             RowState::Signed | RowState::Active => false,
             RowState::Quarantined => true,
-            RowState::Archived { .. } => return Ok(outcome(&row, "archived", &row.why, false)),
+            RowState::Archived { .. } => return Ok(outcome(&row, State::Archived, &row.why, false)),
             RowState::Revoked => return Err(revoked(&row)),
         };
         let reason = if reason.is_empty() { "the owner wished it".to_owned() } else { reason };
@@ -169,7 +185,7 @@ impl Policy {
         self.lay(&row, state, &head(&why, MAX_WHY)).await?;
         self.event("executor_archived", &format!("{} puts {} away: {reason}", principal.name, row.id), None);
         self.tell_losses().await;
-        Ok(outcome(&row, "archived", &why, true))
+        Ok(outcome(&row, State::Archived, &why, true))
     }
 
     /// Takes it out of use: first for every decision from now on, then for good.
@@ -183,12 +199,16 @@ impl Policy {
         })
     }
 
-    async fn restore(self: &Rc<Self>, principal: &Principal, word: LifecycleTarget) -> Result<Value, Refusal> {
+    async fn restore(
+        self: &Rc<Self>,
+        principal: &Principal,
+        word: LifecycleTarget,
+    ) -> Result<LifecycleChange, Refusal> {
         let reason = reason_of(&word.reason, true)?;
         let row = self.ever_signed(&word.name)?;
         let from_quarantine = match row.state {
             RowState::Archived { from_quarantine } => from_quarantine,
-            RowState::Signed | RowState::Active => return Ok(outcome(&row, "active", "", false)),
+            RowState::Signed | RowState::Active => return Ok(outcome(&row, State::Active, "", false)),
             RowState::Quarantined => {
                 let why = format!("{} is not in the archive, but in quarantine: {}", row.id, row.why);
                 return Err(denied(
@@ -225,15 +245,15 @@ impl Policy {
         let back = Row { state: RowState::Signed, why: String::new(), ..row };
         self.take_out(back.clone()).await?;
         self.finish_birth(&back.id).await?;
-        Ok(outcome(&back, "active", "", true))
+        Ok(outcome(&back, State::Active, "", true))
     }
 
     /// Out of the archive, and no further: what stood against it still does.
-    async fn back_to_quarantine(self: &Rc<Self>, row: Row, says: &str, why: &str) -> Result<Value, Refusal> {
+    async fn back_to_quarantine(self: &Rc<Self>, row: Row, says: &str, why: &str) -> Result<LifecycleChange, Refusal> {
         self.chronicled("executor_restored", &format!("{says}; it is in quarantine: {why}")).await?;
         let back = Row { state: RowState::Quarantined, why: head(why, MAX_WHY), ..row };
         self.take_out(back.clone()).await?;
-        Ok(outcome(&back, "quarantined", why, true))
+        Ok(outcome(&back, State::Quarantined, why, true))
     }
 
     /// It leaves the archive; another word may have been said about it meanwhile, which counts then.
@@ -279,21 +299,26 @@ impl Policy {
         Ok(Found::of(row.clone(), entry))
     }
 
-    async fn revoke_signature(self: &Rc<Self>, principal: &Principal, word: Revocation) -> Result<Value, Refusal> {
+    async fn revoke_signature(
+        self: &Rc<Self>,
+        principal: &Principal,
+        word: Revocation,
+    ) -> Result<LifecycleChange, Refusal> {
         let reason = reason_of(&word.reason, true)?;
         let row = self.ever_signed(&word.name)?;
         if row.state == RowState::Revoked {
-            return Ok(outcome(&row, "revoked", &row.why, false));
+            return Ok(outcome(&row, State::Revoked, &row.why, false));
         }
-        let about = json!({
-            "revoke": row.id.to_string(), "reason": reason, "manifest": row.digests.manifest.to_string(),
-            "code": row.digests.code.to_string(), "schema": row.digests.schema.to_string(),
-        });
-        let digest = json::digest(&about).to_string();
+        let about = RevokeMatter {
+            revoke: row.id.to_string(),
+            reason: &reason,
+            manifest: row.digests.manifest.to_string(),
+            code: row.digests.code.to_string(),
+            schema: row.digests.schema.to_string(),
+        };
+        let digest = json::digest_of(&about).to_string();
         if word.confirm.is_empty() {
-            let mut looked = outcome(&row, row.state.shown(), &row.why, false);
-            looked["digest"] = json!(digest);
-            return Ok(looked);
+            return Ok(LifecycleChange { digest, ..outcome(&row, row.state.shown(), &row.why, false) });
         }
         if word.confirm != digest {
             let why =
@@ -314,7 +339,7 @@ impl Policy {
             return Err(Refusal::new(RefusalCode::Unavailable, "sandbox.gone", why)
                 .remedy("`metnosctl daemon restart sandboxd` ends it"));
         }
-        Ok(outcome(&row, "revoked", &reason, true))
+        Ok(outcome(&row, State::Revoked, &reason, true))
     }
 
     /// Tells sandboxd of one that was disowned while it runs; the next one hears of all when it comes.
@@ -348,6 +373,8 @@ fn revoked(row: &Row) -> Refusal {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use metnos_proto::ids::Blake3;
+
     use super::*;
     use crate::store::{Opened, STORE_FILE, Told};
 
@@ -408,6 +435,14 @@ mod tests {
             let rows = reopened(folder.path());
             assert_eq!((rows[0].state, rows[0].why.as_str()), (RowState::Archived { from_quarantine }, "rest"));
         }
+    }
+
+    #[test]
+    fn digest_of_a_revocation_never_changes() {
+        let [manifest, code, schema] = ["m", "c", "s"].map(str::to_owned);
+        let about = RevokeMatter { revoke: "a 1.0.0".to_owned(), reason: "bad", manifest, code, schema };
+        let bytes = r#"{"code":"c","manifest":"m","reason":"bad","revoke":"a 1.0.0","schema":"s"}"#;
+        assert_eq!(json::digest_of(&about), Blake3::of(bytes.as_bytes()));
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub fn warm_up() -> Result<(), String> {
             "Output": {{"type": "object", "additionalProperties": false, "properties": {{}}}}}}}}"#
     );
     let schema = Schema::parse(text.as_bytes()).map_err(|why| why.to_string())?;
-    let value = serde_json::json!({"a": "words"});
+    let value = serde_json::Value::from_iter([("a", "words")]);
     match Input::compile(&schema)?.fault(&Filled { value, opaque: Vec::new() }) {
         None => Ok(()),
         Some(fault) => Err(fault),

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use metnos_proto::doc::executor::{Approval, Import, Origin};
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
 use metnos_proto::parcel::Parcel;
 use rusqlite::{Connection, params};
-use serde_json::{Value, json};
 
 use crate::store::{Store, StoreError};
 
@@ -19,8 +19,8 @@ pub(crate) const TABLES: &str = "
 /// The most that are remembered of what was imported and never signed: beyond it nothing is imported.
 pub const MAX_ORIGINS: usize = 256;
 
-/// Where one comes from, as it is shown: `kind` (`imported`, `own`), and what is known of that kind.
-pub type Origins = BTreeMap<(String, String), Value>;
+/// Where each comes from.
+pub type Origins = BTreeMap<(String, String), Origin>;
 
 /// The key of one.
 pub(crate) fn key(id: &ExecutorId) -> (String, String) {
@@ -28,25 +28,43 @@ pub(crate) fn key(id: &ExecutorId) -> (String, String) {
 }
 
 /// What there is to say of one that came in a parcel whose signature was its exporter's.
-pub(crate) fn imported(parcel: &Parcel, by: &str, now_ms: u64) -> Value {
+pub(crate) fn imported(parcel: &Parcel, by: &str, now_ms: u64) -> Origin {
     let of = |text: &str| Blake3::of(text.as_bytes()).to_string();
-    json!({
-        "kind": "imported", "exporter": parcel.exporter.hex(), "exported_ms": parcel.exported_ms,
-        "born_ms": parcel.born_ms, "came_through": parcel.came_through.iter().map(Blake3::hex).collect::<Vec<_>>(),
-        "by": by, "at_ms": now_ms, "manifest": of(&parcel.texts.manifest), "code": of(&parcel.texts.code),
-        "schema": of(&parcel.texts.schema),
-    })
+    Origin::Imported(Box::new(Import {
+        exporter: parcel.exporter.hex(),
+        exported_ms: parcel.exported_ms,
+        born_ms: parcel.born_ms,
+        came_through: parcel.came_through.iter().map(Blake3::hex).collect(),
+        by: by.to_owned(),
+        at_ms: now_ms,
+        manifest: of(&parcel.texts.manifest),
+        code: of(&parcel.texts.code),
+        schema: of(&parcel.texts.schema),
+        approved_by: None,
+        approved_ms: None,
+    }))
 }
 
 /// What there is to say of one that lies in the pool and came by no parcel.
-pub(crate) fn own() -> Value {
-    json!({"kind": "own"})
+pub(crate) fn own() -> Origin {
+    Origin::Own(Approval::default())
+}
+
+/// The same, once someone has approved it.
+pub(crate) fn approved(origin: Origin, by: &str, now_ms: u64) -> Origin {
+    let (approved_by, approved_ms) = (Some(by.to_owned()), Some(now_ms));
+    match origin {
+        Origin::Seed {} => origin,
+        Origin::Own(_) => Origin::Own(Approval { approved_by, approved_ms }),
+        Origin::Imported(import) => Origin::Imported(Box::new(Import { approved_by, approved_ms, ..*import })),
+    }
 }
 
 /// Whether what was imported is what lies there now: else nothing is known of its origin.
-pub(crate) fn fits(origin: &Value, digests: &ExecutorDigests) -> bool {
-    let is = |name: &str, digest: &Blake3| origin[name].as_str() == Some(&digest.to_string());
-    is("manifest", &digests.manifest) && is("code", &digests.code) && is("schema", &digests.schema)
+pub(crate) fn fits(origin: &Origin, digests: &ExecutorDigests) -> bool {
+    let Origin::Imported(import) = origin else { return false };
+    let is = |came: &str, digest: &Blake3| came == digest.to_string();
+    is(&import.manifest, &digests.manifest) && is(&import.code, &digests.code) && is(&import.schema, &digests.schema)
 }
 
 /// Reads them.
@@ -71,13 +89,12 @@ impl Store {
     ///
     /// # Errors
     /// When it could not be made durable.
-    pub async fn originates(&self, id: ExecutorId, origin: Value) -> Result<(), StoreError> {
+    pub async fn originates(&self, id: ExecutorId, origin: &Origin) -> Result<(), StoreError> {
+        let unwritten = |error| StoreError::Damaged(format!("the origin of {id}: {error}"));
+        let document = serde_json::to_string(origin).map_err(unwritten)?;
         self.run(move |connection| {
             connection
-                .execute(
-                    "INSERT OR REPLACE INTO origins VALUES (?1, ?2, ?3)",
-                    params![id.name, id.version, origin.to_string()],
-                )
+                .execute("INSERT OR REPLACE INTO origins VALUES (?1, ?2, ?3)", params![id.name, id.version, document])
                 .map(|_| ())
         })
         .await

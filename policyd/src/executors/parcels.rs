@@ -5,16 +5,17 @@
 use std::rc::Rc;
 
 use ed25519_dalek::{Signature, VerifyingKey};
+use metnos_proto::doc::executor::{Candidate, CaseReport, Digests, ExecutorImported, Origin, SignReport, State};
 use metnos_proto::edge::RpcError;
-use metnos_proto::executor::{is_name, parse_version};
+use metnos_proto::executor::{Manifest, is_name, parse_version};
 use metnos_proto::ids::{Blake3, TraceId};
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::lifecycle::{SignRequest, Stage, TextsOf, TryBirth};
-use metnos_proto::msg::sandboxd::{Birth, Born, Pool, PoolEntry};
+use metnos_proto::msg::sandboxd::{Birth, BirthCase, Born, Pool, PoolEntry};
 use metnos_proto::parcel::{MAX_CAME_THROUGH, MAX_PARCEL_BYTES, Parcel, Texts};
 use metnos_proto::payload::Sealed;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::decision::sandbox_gone;
 use crate::executors::origins::{self, MAX_ORIGINS};
@@ -39,7 +40,16 @@ struct Staged {
     id: ExecutorId,
     digests: ExecutorDigests,
     /// Where it comes from, as far as that is known of exactly these files.
-    origin: Value,
+    origin: Origin,
+}
+
+/// What the owner confirms before something is signed: the digest of this stands for it.
+#[derive(Debug, Serialize)]
+struct SignMatter<'a> {
+    sign: String,
+    #[serde(flatten)]
+    digests: Digests,
+    origin: &'a Origin,
 }
 
 impl Policy {
@@ -86,9 +96,9 @@ impl Policy {
     /// The instances that an executor of this one came through, the last one last.
     fn came_through(&self, id: &ExecutorId) -> Vec<Blake3> {
         let registry = self.registry.borrow();
-        let Some(origin) = registry.origin(id) else { return Vec::new() };
-        let before = origin["came_through"].as_array().into_iter().flatten();
-        let all: Vec<Blake3> = before.chain([&origin["exporter"]]).filter_map(|key| hex_key(key.as_str()?)).collect();
+        let Some(Origin::Imported(import)) = registry.origin(id) else { return Vec::new() };
+        let all: Vec<Blake3> =
+            import.came_through.iter().chain([&import.exporter]).filter_map(|key| hex_key(key)).collect();
         // The nearest ones are what can still be asked about.
         all[all.len().saturating_sub(MAX_CAME_THROUGH)..].to_vec()
     }
@@ -97,7 +107,11 @@ impl Policy {
     ///
     /// # Errors
     /// Why it is not; then nothing of it is there.
-    pub(crate) async fn import(self: &Rc<Self>, principal: &Principal, parcel: &Sealed) -> Result<Value, Refusal> {
+    pub(crate) async fn import(
+        self: &Rc<Self>,
+        principal: &Principal,
+        parcel: &Sealed,
+    ) -> Result<ExecutorImported, Refusal> {
         if parcel.len() > MAX_PARCEL_BYTES {
             let why = format!("it has {} bytes; a parcel has at most {MAX_PARCEL_BYTES}", parcel.len());
             return Err(invalid("import.form", why));
@@ -148,7 +162,7 @@ impl Policy {
         self.remember(&id, &origin).await?;
         let why = "it was imported, and nobody has approved it".to_owned();
         self.registry.borrow_mut().stand(&id, Standing::Staged(why));
-        Ok(json!({"name": id.name, "version": id.version, "state": "staged", "origin": origin}))
+        Ok(ExecutorImported { name: id.name, version: id.version, state: State::Staged, origin })
     }
 
     /// Whether something that is no seed may come under this name and version.
@@ -184,8 +198,8 @@ impl Policy {
         Some(format!("its main.py is that of {}, whose signature is revoked", row.id))
     }
 
-    async fn remember(&self, id: &ExecutorId, origin: &Value) -> Result<(), Refusal> {
-        self.store.originates(id.clone(), origin.clone()).await.map_err(|error| not_durable(&error))?;
+    async fn remember(&self, id: &ExecutorId, origin: &Origin) -> Result<(), Refusal> {
+        self.store.originates(id.clone(), origin).await.map_err(|error| not_durable(&error))?;
         self.registry.borrow_mut().know_origins([(origins::key(id), origin.clone())].into());
         Ok(())
     }
@@ -223,7 +237,7 @@ impl Policy {
         self: &Rc<Self>,
         principal: &Principal,
         ask: SignRequest,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<SignReport, Refusal> {
         let staged = self.staged(&ask.name).await?;
         let Staged { id, digests, origin } = &staged;
         self.may_come(id, digests)?;
@@ -239,16 +253,12 @@ impl Policy {
                 "try tomorrow, or put another one away: `metnosctl executor archive`",
             ));
         }
-        let about = json!({
-            "sign": id.to_string(), "manifest": digests.manifest.to_string(), "code": digests.code.to_string(),
-            "schema": digests.schema.to_string(), "profile": digests.profile.to_string(), "origin": origin,
-        });
-        let digest = json::digest(&about).to_string();
+        let about = SignMatter { sign: id.to_string(), digests: digests.into(), origin };
+        let digest = json::digest_of(&about).to_string();
         if ask.confirm.is_empty() {
-            let card = self.look_at(&staged).await?;
-            return Ok(json!({
-                "name": id.name, "version": id.version, "state": "staged", "digest": digest, "changed": false, "card": card,
-            }));
+            let card = Some(self.look_at(&staged).await?);
+            let (name, version) = (id.name.clone(), id.version.clone());
+            return Ok(SignReport { name, version, state: State::Staged, digest, changed: false, card });
         }
         if ask.confirm != digest {
             let why = "what was confirmed is not what lies in the pool now; nothing was done".to_owned();
@@ -258,7 +268,7 @@ impl Policy {
     }
 
     /// Everything that the owner is to see, after its tests were run where nothing is granted.
-    async fn look_at(self: &Rc<Self>, staged: &Staged) -> Result<Value, Refusal> {
+    async fn look_at(self: &Rc<Self>, staged: &Staged) -> Result<Candidate, Refusal> {
         let Staged { id, digests, origin } = staged;
         let ask = TryBirth { id: id.clone(), digests: digests.clone() };
         let tried = self.ask_sandbox(self.sandbox.try_birth(TraceId::NONE, ask, [])).await;
@@ -271,21 +281,26 @@ impl Policy {
         if let Some(why) = signed.fault() {
             return Err(fault(why));
         }
-        let sandbox = &signed.manifest.sandbox;
-        Ok(json!({
-            "summary": signed.manifest.executor.summary, "class": signed.manifest.effects.class.name(),
-            "reversible": signed.manifest.effects.reversible, "profile": sandbox.profile,
-            "capabilities": sandbox.capabilities, "quotas": sandbox.quotas, "origin": origin,
-            "created_by": signed.manifest.executor.created_by, "cases": cases(&born), "manifest": tested.manifest,
-            "code": tested.code, "schema": tested.schema, "digests": {
-                "manifest": digests.manifest.to_string(), "code": digests.code.to_string(),
-                "schema": digests.schema.to_string(), "profile": digests.profile.to_string(),
-            },
-        }))
+        let Manifest { executor, effects, sandbox, .. } = signed.manifest;
+        Ok(Candidate {
+            summary: executor.summary,
+            class: effects.class.name().to_owned(),
+            reversible: effects.reversible,
+            profile: sandbox.profile,
+            capabilities: serde_json::to_value(&sandbox.capabilities).map_err(|why| fault(why.to_string()))?,
+            quotas: serde_json::to_value(&sandbox.quotas).map_err(|why| fault(why.to_string()))?,
+            origin: origin.clone(),
+            created_by: executor.created_by,
+            cases: cases(&born),
+            manifest: tested.manifest,
+            code: tested.code,
+            schema: tested.schema,
+            digests: digests.into(),
+        })
     }
 
     /// The owner has said yes to exactly this: only now it is tested in its own sandbox, and signed when all holds.
-    async fn sign_approved(self: &Rc<Self>, principal: &Principal, staged: Staged) -> Result<Value, Refusal> {
+    async fn sign_approved(self: &Rc<Self>, principal: &Principal, staged: Staged) -> Result<SignReport, Refusal> {
         let Staged { id, digests, origin } = staged;
         let ask = Birth { id: id.clone(), digests: digests.clone() };
         let born = self.ask_sandbox(self.sandbox.birth(TraceId::NONE, ask, [])).await;
@@ -296,24 +311,37 @@ impl Policy {
         let code = row.digests.code;
         self.chronicled("executor_approved", &format!("{} approves {id}, whose main.py is {code}", principal.name))
             .await?;
-        let mut origin = origin;
-        origin["approved_by"] = json!(principal.name);
-        origin["approved_ms"] = json!(self.clock.wall_ms());
+        let origin = origins::approved(origin, &principal.name, self.clock.wall_ms());
         self.remember(&id, &origin).await?;
         self.store.signed(row.clone()).await.map_err(|error| not_durable(&error))?;
         self.registry.borrow_mut().signed(row);
         self.finish_birth(&id).await?;
-        Ok(json!({
-            "name": id.name, "version": id.version, "state": "active", "digest": "", "changed": true, "card": null,
-        }))
+        let ExecutorId { name, version } = id;
+        Ok(SignReport { name, version, state: State::Active, digest: String::new(), changed: true, card: None })
     }
 }
 
-fn cases(born: &Born) -> Vec<Value> {
-    let told = |case: &metnos_proto::msg::sandboxd::BirthCase| json!({"name": case.name, "passed": case.passed, "detail": case.detail});
-    born.cases.iter().map(told).collect()
+fn cases(born: &Born) -> Vec<CaseReport> {
+    let report =
+        |case: &BirthCase| CaseReport { name: case.name.clone(), passed: case.passed, detail: case.detail.clone() };
+    born.cases.iter().map(report).collect()
 }
 
 fn hex_key(text: &str) -> Option<Blake3> {
     Blake3::parse(&format!("blake3:{text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digest_of_what_is_signed_never_changes() {
+        let [manifest, code, schema, profile] = ["m", "c", "s", "p"].map(str::to_owned);
+        let digests = Digests { manifest, code, schema, profile };
+        let about = SignMatter { sign: "a 1.0.0".to_owned(), digests, origin: &origins::own() };
+        let bytes =
+            r#"{"code":"c","manifest":"m","origin":{"kind":"own"},"profile":"p","schema":"s","sign":"a 1.0.0"}"#;
+        assert_eq!(json::digest_of(&about), Blake3::of(bytes.as_bytes()));
+    }
 }

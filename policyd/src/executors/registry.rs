@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_policy::call::spec::Spec;
+use metnos_proto::doc::executor::{ExecutorRecord, Origin};
 use metnos_proto::envelope::Candidate;
 use metnos_proto::executor::{Class, Manifest, Schema, lint, parse_version};
 use metnos_proto::executor::{MAX_CODE_BYTES, MAX_MANIFEST_BYTES, MAX_SCHEMA_BYTES};
@@ -13,7 +14,7 @@ use metnos_proto::ids::Blake3;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
 use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, GrowthLeft, MAX_EXECUTORS};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::clock::DAY_MS;
 use crate::decision::{ARCHIVED, KEEP, Named, QUARANTINED, REVOKED, STAGED, WAITING};
@@ -289,7 +290,7 @@ impl Registry {
 
     /// Where an executor comes from, if it is no seed and that is known.
     #[must_use]
-    pub fn origin(&self, id: &ExecutorId) -> Option<&Value> {
+    pub fn origin(&self, id: &ExecutorId) -> Option<&Origin> {
         self.origins.get(&origins::key(id))
     }
 
@@ -409,31 +410,26 @@ impl Registry {
 
     /// Everything about the version that a name means, and the names of its other versions.
     #[must_use]
-    pub fn show(&self, name: &str) -> Option<Value> {
+    pub fn show(&self, name: &str) -> Option<ExecutorRecord> {
         let entry = self.current(name)?;
         let (state, why) = described(&entry.standing);
-        let versions: Vec<String> =
-            self.entries.get(name)?.keys().map(|(major, minor, patch)| format!("{major}.{minor}.{patch}")).collect();
-        let mut shown = json!({
-            "name": name, "version": self.version_of(name), "versions": versions, "state": state.name(), "why": why,
-        });
-        if let (Some(row), Value::Object(map)) = (&entry.row, &mut shown) {
-            let digests = &row.digests;
-            map.insert("origin".into(), self.origin(&row.id).cloned().unwrap_or_else(|| json!({"kind": "seed"})));
-            map.insert("since_ms".into(), json!(row.since_ms));
-            map.insert("born_ms".into(), json!(row.born_ms));
-            map.insert("signature".into(), json!(hex(&row.signature)));
-            map.insert(
-                "digests".into(),
-                json!({
-                    "manifest": digests.manifest.to_string(), "code": digests.code.to_string(),
-                    "schema": digests.schema.to_string(), "profile": digests.profile.to_string(),
-                }),
-            );
-            map.insert("manifest".into(), manifest_of(entry).map_or(Value::Null, |manifest| shown_manifest(&manifest)));
-            map.insert("schema".into(), serde_json::from_str(&row.schema).unwrap_or(Value::Null));
-        }
-        Some(shown)
+        let versions = self.entries.get(name)?.keys().map(|(major, minor, patch)| format!("{major}.{minor}.{patch}"));
+        let row = entry.row.as_ref();
+        let origin = |row: &Row| self.origin(&row.id).cloned().unwrap_or(Origin::Seed {});
+        Some(ExecutorRecord {
+            name: name.to_owned(),
+            version: self.version_of(name),
+            versions: versions.collect(),
+            state: (&state).into(),
+            why: why.to_owned(),
+            origin: row.map(origin),
+            since_ms: row.map(|row| row.since_ms),
+            born_ms: row.map(|row| row.born_ms),
+            signature: row.map(|row| hex(&row.signature)),
+            digests: row.map(|row| (&row.digests).into()),
+            manifest: row.and_then(|_| manifest_of(entry)).map(|manifest| shown_manifest(&manifest)),
+            schema: row.and_then(|row| serde_json::from_str(&row.schema).ok()),
+        })
     }
 
     /// How much growth is still allowed (design: executor §2), counted over all that are no seeds.
@@ -472,9 +468,9 @@ fn described(standing: &Standing) -> (ExecutorState, &str) {
 
 /// A manifest as JSON; its date as it is written, which TOML alone has a type for.
 fn shown_manifest(manifest: &Manifest) -> Value {
-    let mut shown = json!(manifest);
+    let mut shown = serde_json::to_value(manifest).unwrap_or_default();
     if let Some(created) = shown.pointer_mut("/executor/created_at") {
-        *created = json!(manifest.executor.created_at.to_string());
+        *created = Value::String(manifest.executor.created_at.to_string());
     }
     shown
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use metnos_proto::doc::executor::{QuarantineReport, QuarantinedExecutor, WayOut};
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{Blake3, TraceId};
 use metnos_proto::json;
@@ -13,7 +14,6 @@ use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCod
 use metnos_proto::msg::policyd::LiftQuarantine;
 use metnos_proto::msg::sandboxd::{Birth, ClearFindings, Pool, PoolEntry};
 use rusqlite::params;
-use serde_json::{Value, json};
 
 use crate::decision::sandbox_gone;
 use crate::executors::registry::Tested;
@@ -81,16 +81,24 @@ impl Found {
     }
 
     /// Everything that the owner is shown, and that his word is about.
-    fn document(&self) -> Value {
+    fn document(&self) -> QuarantinedExecutor {
         let (way, fault) = match &self.way {
-            Way::Lift => ("lift", ""),
-            Way::Relock => ("relock", ""),
-            Way::None(fault) => ("none", fault.as_str()),
+            Way::Lift => (WayOut::Lift, ""),
+            Way::Relock => (WayOut::Relock, ""),
+            Way::None(fault) => (WayOut::None, fault.as_str()),
         };
-        json!({
-            "name": self.row.id.name, "version": self.row.id.version, "why": self.row.why, "since_ms": self.row.since_ms,
-            "way": way, "fault": fault, "signed": self.row.digests.profile.to_string(), "now": self.now.profile.to_string(),
-        })
+        QuarantinedExecutor {
+            name: self.row.id.name.clone(),
+            version: self.row.id.version.clone(),
+            why: self.row.why.clone(),
+            since_ms: self.row.since_ms,
+            way,
+            fault: fault.to_owned(),
+            signed: self.row.digests.profile.to_string(),
+            now: self.now.profile.to_string(),
+            done: None,
+            error: None,
+        }
     }
 }
 
@@ -128,10 +136,10 @@ impl Policy {
         self: &Rc<Self>,
         principal: &Principal,
         ask: LiftQuarantine,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<QuarantineReport, Refusal> {
         let found = self.set_aside(ask.name.as_deref()).await?;
         let fitting: Vec<&Found> = found.iter().filter(|one| one.fits(ask.relock)).collect();
-        let digest = json::digest(&Value::Array(fitting.iter().map(|one| one.document()).collect())).to_string();
+        let digest = json::digest_of(&fitting.iter().map(|one| one.document()).collect::<Vec<_>>()).to_string();
         let mut let_back = BTreeMap::new();
         if !ask.confirm.is_empty() {
             if fitting.is_empty() || ask.confirm != digest {
@@ -144,11 +152,11 @@ impl Policy {
                 let_back.insert(one.row.id.to_string(), ended);
             }
         }
-        let executors: Vec<Value> = found.iter().map(|one| told(one, &let_back)).collect();
+        let executors = found.iter().map(|one| told(one, &let_back)).collect();
         let confirmed = !ask.confirm.is_empty();
         let done = confirmed && let_back.values().all(Result::is_ok);
         let digest = if found.iter().any(|one| one.fits(ask.relock)) { digest } else { String::new() };
-        Ok(json!({"executors": executors, "digest": digest, "confirmed": confirmed, "done": done}))
+        Ok(QuarantineReport { executors, digest, confirmed, done })
     }
 
     /// Everything of this name, or at all, that is in quarantine, compared with the pool as it is.
@@ -239,13 +247,11 @@ impl Policy {
 }
 
 /// What there is to say about one, and what came of it where something was done.
-fn told(one: &Found, let_back: &BTreeMap<String, Result<(), String>>) -> Value {
-    let mut document = one.document();
-    if let (Some(ended), Value::Object(map)) = (let_back.get(&one.row.id.to_string()), &mut document) {
-        map.insert("done".into(), json!(ended.is_ok()));
-        map.insert("error".into(), json!(ended.as_ref().err()));
+fn told(one: &Found, let_back: &BTreeMap<String, Result<(), String>>) -> QuarantinedExecutor {
+    match let_back.get(&one.row.id.to_string()) {
+        Some(ended) => QuarantinedExecutor { done: Some(ended.is_ok()), error: ended.clone().err(), ..one.document() },
+        None => one.document(),
     }
-    document
 }
 
 #[cfg(test)]
@@ -262,6 +268,17 @@ mod tests {
     fn way(digests: ExecutorDigests) -> Way {
         let entry = PoolEntry { id: row().id, digests, fault: "no plan".into(), signed: false };
         Found::of(row(), Some(&entry)).way
+    }
+
+    #[test]
+    fn digest_of_what_is_let_out_never_changes() {
+        let entry = PoolEntry { id: row().id, digests: row().digests, fault: String::new(), signed: true };
+        let found = Found::of(Row { why: "w".into(), since_ms: 7, ..row() }, Some(&entry));
+        let profile = row().digests.profile;
+        let bytes = format!(
+            r#"[{{"fault":"","name":"a","now":"{profile}","signed":"{profile}","since_ms":7,"version":"1.0.0","way":"lift","why":"w"}}]"#
+        );
+        assert_eq!(json::digest_of(&[found.document()]), Blake3::of(bytes.as_bytes()));
     }
 
     #[test]

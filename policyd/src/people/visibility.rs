@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use metnos_proto::doc::executor::ExecutorSeen;
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
@@ -10,7 +11,6 @@ use metnos_proto::msg::memoryd::{PageOf, PageQuery, QueryResult};
 use metnos_proto::msg::people::{MAX_PAGE, ViewRequest, ViewSubject};
 use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState};
 use metnos_proto::payload::Sealed;
-use serde_json::{Value, json};
 
 use crate::policy::Policy;
 use crate::serve::door::stranger;
@@ -52,10 +52,14 @@ impl Policy {
         let all: Vec<&ExecutorRow> = rows.iter().filter(|row| may_see(row)).collect();
         let begin = usize::try_from(from).unwrap_or(usize::MAX).min(all.len());
         let end = begin.saturating_add(lines as usize).min(all.len());
-        let page: String = all[begin..end].iter().map(|row| format!("{}\n", shown(row, is_owner))).collect();
+        let unwritten = |why: String| Refusal::new(RefusalCode::Internal, "look.page", why);
+        let mut page = String::new();
+        for row in &all[begin..end] {
+            page += &serde_json::to_string(&seen(row, is_owner)).map_err(|error| unwritten(error.to_string()))?;
+            page.push('\n');
+        }
         let next = if end < all.len() { end as u64 } else { 0 };
-        let sealed = Sealed::new(page.as_bytes())
-            .map_err(|error| Refusal::new(RefusalCode::Internal, "look.page", error.to_string()))?;
+        let sealed = Sealed::new(page.as_bytes()).map_err(|error| unwritten(error.to_string()))?;
         Ok((QueryResult { lines: u32::try_from(end - begin).unwrap_or(u32::MAX), next }, sealed))
     }
 
@@ -65,13 +69,13 @@ impl Policy {
     }
 }
 
-fn shown(row: &ExecutorRow, is_owner: bool) -> Value {
-    let mut shown = json!({
-        "name": row.id.name, "version": row.id.version, "state": row.state.name(), "summary": row.summary,
-        "class": row.class,
-    });
-    if is_owner && !row.why.is_empty() {
-        shown["why"] = json!(row.why);
+fn seen(row: &ExecutorRow, is_owner: bool) -> ExecutorSeen {
+    ExecutorSeen {
+        name: row.id.name.clone(),
+        version: row.id.version.clone(),
+        state: (&row.state).into(),
+        summary: row.summary.clone(),
+        class: row.class.clone(),
+        why: (is_owner && !row.why.is_empty()).then(|| row.why.clone()),
     }
-    shown
 }

@@ -9,6 +9,7 @@ use metnos_proto::doc::Doc;
 use metnos_proto::doc::automation::AutomationAnswer;
 use metnos_proto::doc::budget::BudgetAnswer;
 use metnos_proto::doc::card::{CardList, CardView};
+use metnos_proto::doc::executor::{ExecutorImported, ExecutorRecord, LifecycleAnswer, QuarantineReport};
 use metnos_proto::doc::grant::GrantList;
 use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer};
 use metnos_proto::doc::policy::PolicyCheck;
@@ -21,7 +22,7 @@ use metnos_proto::edges::{ctl_policyd, planner_policyd, syntd_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Done, Integrity, Refusal, RefusalCode, Standing};
-use metnos_proto::msg::lifecycle::{ImportExecutor, LifecycleAsk};
+use metnos_proto::msg::lifecycle::{ExportExecutor, ImportExecutor, LifecycleAsk};
 use metnos_proto::msg::memoryd::{MAX_WHY, Redact};
 use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk};
 use metnos_proto::msg::policyd::{
@@ -46,7 +47,6 @@ use crate::policy::{Policy, head};
 use crate::refusals::{internal, memory_gone};
 use crate::serve::door::stranger;
 use metnos_policy::evidence::context::Who;
-use serde_json::Value;
 
 /// The most bytes a person may say at once.
 pub const MAX_WORDS: usize = 64 * 1024;
@@ -180,9 +180,13 @@ impl ctl_policyd::Serve for Policy {
         Ok((ExecutorList { rows: self.registry.borrow().list() }, []))
     }
 
-    async fn show_executor(self: Rc<Self>, _: Cx<CtlPolicyd>, ask: ShowExecutor, []: [Sealed; 0]) -> Served<Done, 1> {
-        let shown_record = self.registry.borrow().show(&ask.name);
-        let record = shown_record.ok_or_else(|| {
+    async fn show_executor(
+        self: Rc<Self>,
+        _: Cx<CtlPolicyd>,
+        ask: ShowExecutor,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ExecutorRecord>, 1> {
+        let record = self.registry.borrow().show(&ask.name).ok_or_else(|| {
             Refusal::new(
                 RefusalCode::Unknown,
                 "executor.unknown",
@@ -190,8 +194,7 @@ impl ctl_policyd::Serve for Policy {
             )
             .remedy("`metnosctl executor list` shows those that there are")
         })?;
-        let record = Sealed::new(record.to_string().as_bytes()).map_err(|error| internal(&error.to_string()))?;
-        Ok((Done {}, [record]))
+        Ok(Doc::seal(&record)?)
     }
 
     async fn approvals(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Approvals, []: [Sealed; 0]) -> Served<Doc<CardList>, 1> {
@@ -284,14 +287,29 @@ impl ctl_policyd::Serve for Policy {
         cx: Cx<CtlPolicyd>,
         ask: LiftQuarantine,
         []: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<QuarantineReport>, 1> {
         let principal = self.at_the_machine(&cx)?;
-        Ok((Done {}, [sealed(&Policy::lift_quarantine(&self, &principal, ask).await?)?]))
+        Ok(Doc::seal(&Policy::lift_quarantine(&self, &principal, ask).await?)?)
     }
 
-    async fn life(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: LifecycleAsk, []: [Sealed; 0]) -> Served<Done, 1> {
+    async fn life(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: LifecycleAsk,
+        []: [Sealed; 0],
+    ) -> Served<Doc<LifecycleAnswer>, 1> {
         let principal = self.at_the_machine(&cx)?;
-        Ok((Done {}, [self.owners_word(&principal, ask).await?]))
+        Ok(Doc::seal(&self.owners_word(&principal, ask).await?)?)
+    }
+
+    async fn export_executor(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: ExportExecutor,
+        []: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok((Done {}, [self.export(&principal, &ask.name).await?]))
     }
 
     async fn import_executor(
@@ -299,9 +317,9 @@ impl ctl_policyd::Serve for Policy {
         cx: Cx<CtlPolicyd>,
         _: ImportExecutor,
         [parcel]: [Sealed; 1],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<ExecutorImported>, 1> {
         let principal = self.at_the_machine(&cx)?;
-        Ok((Done {}, [sealed(&self.import(&principal, &parcel).await?)?]))
+        Ok(Doc::seal(&self.import(&principal, &parcel).await?)?)
     }
 
     async fn check_policy(
@@ -441,11 +459,6 @@ impl ctl_policyd::Serve for Policy {
         let by = self.at_the_machine(&cx)?.name;
         Ok(Doc::seal(&Policy::automation(&self, &by, ask).await?)?)
     }
-}
-
-/// A document to be handed over.
-pub(crate) fn sealed(document: &Value) -> Result<Sealed, Refusal> {
-    Sealed::new(document.to_string().as_bytes()).map_err(|error| internal(&error.to_string()))
 }
 
 impl Policy {

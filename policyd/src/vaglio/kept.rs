@@ -5,7 +5,6 @@ use metnos_policy::vaglio::weigh::Answer;
 use metnos_proto::doc::vaglio::{self as doc, ProposalState, ProposalVerdict, ProposedRaise, WeighedEnd};
 use metnos_proto::ids::Blake3;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::budget::escalate::Raise;
 use crate::clock::DAY_MS;
@@ -45,7 +44,7 @@ impl Kept {
     #[must_use]
     pub fn digest_of(proposal: &Proposal) -> Blake3 {
         let Proposal { kind, subject, title, effect, .. } = proposal;
-        metnos_proto::json::digest(&json!([kind, subject, title, effect]))
+        metnos_proto::json::digest_of(&(kind, subject, title, effect))
     }
 
     /// Whether the owner was, or will be, told of it.

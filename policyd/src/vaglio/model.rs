@@ -14,7 +14,8 @@ use metnos_proto::msg::memoryd::{CostStage, Spending};
 use metnos_proto::msg::mind::{Judge as Ask, MAX_REPLY};
 use metnos_proto::payload::Sealed;
 use metnos_proto::prompt::{Block, Message, Prompt, Reply};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::budget::funds::{Amount, Funds};
 use crate::policy::Policy;
@@ -99,23 +100,48 @@ impl Judge for ModelJudge<'_> {
     }
 }
 
+/// What the model is asked, as it reads it.
+#[derive(Serialize)]
+struct Question<'a> {
+    ends: Vec<Aim<'a>>,
+    proposal: Judged<'a>,
+}
+
+/// One end of the constitution.
+#[derive(Serialize)]
+struct Aim<'a> {
+    note: &'a str,
+    phrase: &'a str,
+    slug: &'a str,
+}
+
+/// What is judged.
+#[derive(Serialize)]
+struct Judged<'a> {
+    can_be_undone: bool,
+    effect: &'a str,
+    title: &'a str,
+}
+
 /// What the model is asked.
 fn prompt(shown: Shown<'_>, ends: &[Telos]) -> Prompt {
-    let each = ends.iter().map(|end| json!({"slug": end.slug, "phrase": end.phrase, "note": end.note}));
-    let asked = json!({
-        "proposal": {"title": shown.title, "effect": shown.effect, "can_be_undone": shown.reversible},
-        "ends": each.collect::<Vec<_>>(),
-    });
-    let number = json!({"type": "number", "minimum": -1, "maximum": 1});
-    let properties: serde_json::Map<String, Value> =
-        ends.iter().map(|end| (end.slug.clone(), number.clone())).collect();
-    let required: Vec<&str> = ends.iter().map(|end| end.slug.as_str()).collect();
-    let object = |properties: Value, required: Value| json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    let proposal = Judged { can_be_undone: shown.reversible, effect: shown.effect, title: shown.title };
+    let each = ends.iter().map(|end| Aim { note: &end.note, phrase: &end.phrase, slug: &end.slug });
+    // What cannot be written is not asked: nothing fits an empty question.
+    let asked = serde_json::to_string(&Question { ends: each.collect(), proposal }).unwrap_or_default();
+    let number =
+        Value::from_iter([("type", Value::from("number")), ("minimum", Value::from(-1)), ("maximum", Value::from(1))]);
+    let properties = Value::from_iter(ends.iter().map(|end| (end.slug.clone(), number.clone())));
+    let required = Value::from_iter(ends.iter().map(|end| end.slug.as_str()));
+    let object = |properties: Value, required: Value| {
+        let parts = [("properties", properties), ("required", required), ("additionalProperties", Value::from(false))];
+        Value::from_iter([("type", Value::from("object"))].into_iter().chain(parts))
+    };
     Prompt {
         system: vec![Block { text: TASK.to_owned(), cache: true }],
         tools: Vec::new(),
-        messages: vec![Message::User { text: asked.to_string() }],
-        schema: Some(object(json!({"fits": object(Value::Object(properties), json!(required))}), json!(["fits"]))),
+        messages: vec![Message::User { text: asked }],
+        schema: Some(object(Value::from_iter([("fits", object(properties, required))]), Value::from(vec!["fits"]))),
         temperature: Some(0),
     }
 }
@@ -173,6 +199,8 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
     use super::*;
     use proptest::prelude::*;
 

@@ -5,15 +5,16 @@
 pub mod automation;
 pub mod budget;
 pub mod card;
-pub mod grant;
-pub mod policy;
-pub mod undo;
 pub mod chronicle;
+pub mod executor;
+pub mod grant;
 pub mod memory;
 pub mod mnestome;
 pub mod models;
 pub mod people;
+pub mod policy;
 pub mod sandbox;
+pub mod undo;
 pub mod vaglio;
 pub mod vault;
 

@@ -109,8 +109,9 @@ mod tests {
         round_trip::<ActRow>(&[row]);
         round_trip::<ActList>(&["[]", &format!("[{row}]")]);
         round_trip::<ActTakenBack>(&[act]);
-        let report =
-            |acts: &str| format!(r#"{{"turn": "t", "acts": [{acts}], "undone": 1, "kept": 2, "left": 3, "already": 4}}"#);
+        let report = |acts: &str| {
+            format!(r#"{{"turn": "t", "acts": [{acts}], "undone": 1, "kept": 2, "left": 3, "already": 4}}"#)
+        };
         round_trip::<UndoReport>(&[&report(""), &report(act)]);
     }
 

@@ -7,7 +7,7 @@ use crate::words;
 pub const MAX_REASON: usize = 300;
 
 words! {
-    /// Said at the machine, about the version that a name means. What became of it comes beside the answer, as JSON.
+    /// Said at the machine, about the version that a name means. What became of it comes as a document.
     pub enum LifecycleAsk {
         /// Put it away: not offered, not callable, and nothing of it deleted.
         Archive(LifecycleTarget),
@@ -15,11 +15,15 @@ words! {
         Restore(LifecycleTarget),
         /// Its signature counts no more, and nothing ever lets that version be called again.
         Revoke(Revocation),
-        /// The executor of this name as it is, for another instance: a [`crate::parcel`] comes beside the answer.
-        Export(String),
         /// What the newest version of a name is that nobody has signed, with its tests run in the tightest sandbox; or the
         /// owner's yes to exactly that.
         Sign(SignRequest),
+    }
+
+    /// The executor of this name as it is, for another instance: a [`crate::parcel`] comes beside the answer.
+    pub struct ExportExecutor {
+        /// Its name.
+        pub name: String,
     }
 
     /// See [`LifecycleAsk`].
@@ -41,7 +45,7 @@ words! {
     }
 
     /// A [`crate::parcel`] of another instance comes beside it, and is put into the pool, signed by nobody. What it is comes
-    /// beside the answer, as JSON.
+    /// as a document.
     pub struct ImportExecutor {}
 
     /// See [`LifecycleAsk::Sign`].

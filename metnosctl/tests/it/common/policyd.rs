@@ -6,6 +6,7 @@ use metnos_proto::doc::Doc;
 use metnos_proto::doc::automation::AutomationAnswer;
 use metnos_proto::doc::budget::BudgetAnswer;
 use metnos_proto::doc::card::{CardList, CardView};
+use metnos_proto::doc::executor::{ExecutorImported, ExecutorRecord, LifecycleAnswer, QuarantineReport};
 use metnos_proto::doc::grant::GrantList;
 use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer};
 use metnos_proto::doc::policy::PolicyCheck;
@@ -79,15 +80,18 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: TraceId,
         ask: ShowExecutor,
         _: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<ExecutorRecord>, 1> {
         if ask.name != "fs_read" {
             let refusal =
                 Refusal::new(RefusalCode::Unknown, "executor.unknown", format!("there is no executor {}", ask.name));
             return Err(refusal.into());
         }
         let properties = r#"{"path": {"type": "string"}, "limit": {"type": "integer"}}"#;
-        let record = format!(r#"{{"schema": {{"definitions": {{"Input": {{"properties": {properties}}}}}}}}}"#);
-        Ok((Done {}, [sealed(&record)]))
+        let schema = format!(r#"{{"definitions": {{"Input": {{"properties": {properties}}}}}}}"#);
+        let record = format!(
+            r#"{{"name": "fs_read", "version": "1.0.0", "versions": ["1.0.0"], "state": "active", "why": "", "schema": {schema}}}"#
+        );
+        Ok(Doc::seal(&serde_json::from_str(&record).unwrap())?)
     }
 
     fn policy_status(
@@ -247,7 +251,13 @@ impl ctl_policyd::ServeBlocking for Daemon {
         Ok((Answered { state: "approved".into(), runs }, [sealed(&format!("[{result}]"))]))
     }
 
-    fn grants(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Grants, _: [Sealed; 0]) -> Served<Doc<GrantList>, 1> {
+    fn grants(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: Grants,
+        _: [Sealed; 0],
+    ) -> Served<Doc<GrantList>, 1> {
         Ok(Doc::seal(&GrantList(Vec::new()))?)
     }
 
@@ -340,7 +350,7 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: TraceId,
         ask: LiftQuarantine,
         _: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<QuarantineReport>, 1> {
         self.heard(format!("readmit {:?} {} {}", ask.name, ask.relock, ask.confirm));
         let set_aside = json!({
             "name": "fs_read", "version": "1.0.0", "why": "main.py\u{1b}[2J", "since_ms": 1, "way": "lift", "fault": "",
@@ -350,7 +360,7 @@ impl ctl_policyd::ServeBlocking for Daemon {
             "executors": [set_aside], "digest": if ask.relock { "" } else { "blake3:11" },
             "confirmed": !ask.confirm.is_empty(), "done": false,
         });
-        Ok((Done {}, [sealed(&answer.to_string())]))
+        Ok(Doc::seal(&serde_json::from_value(answer).unwrap())?)
     }
 
     fn life(
@@ -359,28 +369,40 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: TraceId,
         ask: LifecycleAsk,
         _: [Sealed; 0],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<LifecycleAnswer>, 1> {
         self.heard(format!("life {ask:?}"));
-        if matches!(ask, LifecycleAsk::Export(_)) {
-            return Ok((Done {}, [sealed(r#"{"version": "1.0.0", "provenance": {"exporter": "00"}}"#)]));
-        }
         if let LifecycleAsk::Sign(word) = &ask {
-            let card =
-                json!({"code": "def run():\u{1b}[2J ...", "cases": [{"name": "c", "passed": true, "detail": ""}]});
+            let card = json!({
+                "summary": "", "class": "read", "reversible": true, "profile": "pure", "capabilities": [], "quotas": {},
+                "origin": {"kind": "own"}, "created_by": "", "cases": [{"name": "c", "passed": true, "detail": ""}],
+                "manifest": "", "code": "def run():\u{1b}[2J ...", "schema": "",
+                "digests": {"manifest": "", "code": "", "schema": "", "profile": ""},
+            });
             let waits = word.confirm.is_empty();
             let answer = json!({
                 "name": "fs_read", "version": "1.0.0", "state": if waits { "staged" } else { "active" },
                 "digest": if waits { "blake3:33" } else { "" }, "changed": !waits,
                 "card": if waits { card } else { serde_json::Value::Null },
             });
-            return Ok((Done {}, [sealed(&answer.to_string())]));
+            return Ok(Doc::seal(&serde_json::from_value(answer).unwrap())?);
         }
         let waits = matches!(&ask, LifecycleAsk::Revoke(word) if word.confirm.is_empty());
         let answer = json!({
             "name": "fs_read", "version": "1.0.0", "state": if waits { "active" } else { "archived" },
             "why": "a\u{1b}[2Jb", "digest": if waits { "blake3:22" } else { "" }, "changed": !waits,
         });
-        Ok((Done {}, [sealed(&answer.to_string())]))
+        Ok(Doc::seal(&serde_json::from_value(answer).unwrap())?)
+    }
+
+    fn export_executor(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: ExportExecutor,
+        _: [Sealed; 0],
+    ) -> Served<Done, 1> {
+        self.heard(format!("export {}", ask.name));
+        Ok((Done {}, [sealed(r#"{"version": "1.0.0", "provenance": {"exporter": "00"}}"#)]))
     }
 
     fn import_executor(
@@ -389,20 +411,35 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: TraceId,
         _: ImportExecutor,
         [parcel]: [Sealed; 1],
-    ) -> Served<Done, 1> {
+    ) -> Served<Doc<ExecutorImported>, 1> {
         self.heard(format!("import {}", String::from_utf8_lossy(&parcel.read().unwrap())));
-        let answer =
-            json!({"name": "a\u{1b}[2Jb", "version": "1.0.0", "state": "staged", "origin": {"exporter": "00"}});
-        Ok((Done {}, [sealed(&answer.to_string())]))
+        let origin = json!({
+            "kind": "imported", "exporter": "00", "exported_ms": 1, "born_ms": 1, "came_through": [], "by": "", "at_ms": 1,
+            "manifest": "", "code": "", "schema": "",
+        });
+        let answer = json!({"name": "a\u{1b}[2Jb", "version": "1.0.0", "state": "staged", "origin": origin});
+        Ok(Doc::seal(&serde_json::from_value(answer).unwrap())?)
     }
 
-    fn undo(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, ask: Undo, _: [Sealed; 0]) -> Served<Doc<UndoReport>, 1> {
+    fn undo(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: Undo,
+        _: [Sealed; 0],
+    ) -> Served<Doc<UndoReport>, 1> {
         self.heard(format!("undo {:?}", ask.turn.map(|turn| turn.to_string())));
         let turn = TURN.to_string();
         Ok(Doc::seal(&UndoReport { turn, acts: Vec::new(), undone: 0, kept: 0, left: 0, already: 1 })?)
     }
 
-    fn undoable(&mut self, _: &BlockingServer<CtlPolicyd>, _: TraceId, _: Undoable, _: [Sealed; 0]) -> Served<Doc<ActList>, 1> {
+    fn undoable(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: Undoable,
+        _: [Sealed; 0],
+    ) -> Served<Doc<ActList>, 1> {
         Ok(Doc::seal(&ActList(Vec::new()))?)
     }
 
