@@ -1,9 +1,11 @@
 //! Anthropic's messages: content in blocks, a stream of named events, a mark where a cache may begin.
 
-use metnos_proto::prompt::{Message, Prompt, Stop};
-use serde_json::{Value, json};
+use metnos_proto::prompt::{Block, CallResult, Message, ModelCall, Prompt, Stop};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use super::{RequestOptions, complaint, count, object, tame, text};
+use super::fields::{self, any_object, any_text, count, text};
+use super::{RequestOptions, complaint, tame};
 use crate::error::CompletionError;
 use crate::format::accumulator::Accumulator;
 use crate::format::sse::Event;
@@ -12,72 +14,261 @@ use crate::format::sse::Event;
 const MAX_MARKS: usize = 4;
 /// The tool through which a reply is asked for that must be JSON.
 const ANSWER: &str = "answer_in_json";
+/// What that tool says of itself.
+const ANSWER_SAYS: &str = "Say your answer with this tool, and with nothing else.";
 
-pub(super) fn request(prompt: &Prompt, asked: RequestOptions<'_>) -> Value {
-    let marked = prompt.system.iter().filter(|block| block.cache).count();
-    let mut skip = marked.saturating_sub(MAX_MARKS);
-    let mut system = Vec::new();
-    // Empty pieces are refused there.
-    for block in prompt.system.iter().filter(|block| !block.text.is_empty()) {
-        let mut piece = json!({ "type": "text", "text": block.text });
-        if block.cache {
-            // The marks nearest to what changes are worth most.
-            if skip > 0 {
-                skip -= 1;
-            } else {
-                piece["cache_control"] = json!({ "type": "ephemeral" });
-            }
-        }
-        system.push(piece);
-    }
-    let mut tools: Vec<Value> = prompt
-        .tools
-        .iter()
-        .map(|tool| json!({ "name": tool.name, "description": tool.description, "input_schema": tool.input }))
-        .collect();
-    let mut body = json!({ "model": asked.model, "max_tokens": asked.max_tokens, "stream": true });
-    if let Some(schema) = &prompt.schema {
-        let description = "Say your answer with this tool, and with nothing else.";
-        body["tool_choice"] =
-            if tools.is_empty() { json!({ "type": "tool", "name": ANSWER }) } else { json!({ "type": "any" }) };
-        tools.push(json!({ "name": ANSWER, "description": description, "input_schema": schema }));
-    }
-    if !system.is_empty() {
-        body["system"] = system.into();
-    }
-    if !tools.is_empty() {
-        body["tools"] = tools.into();
-    }
-    // No temperature: its newer models take none.
-    body["messages"] = messages(prompt).into();
-    body
+/// The body of a request. It has no temperature: the newer models take none.
+#[derive(Serialize)]
+pub(super) struct Request<'a> {
+    max_tokens: u32,
+    messages: Vec<Said<'a>>,
+    model: &'a str,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Content<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<ToolChoice>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<ToolOffer<'a>>,
 }
 
-fn messages(prompt: &Prompt) -> Vec<Value> {
-    let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
+/// What one side says at a time.
+#[derive(Serialize)]
+struct Said<'a> {
+    content: Vec<Content<'a>>,
+    role: &'static str,
+}
+
+/// A block of content.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+        text: &'a str,
+        r#type: &'static str,
+    },
+    Call {
+        id: String,
+        input: Map<String, Value>,
+        name: String,
+        r#type: &'static str,
+    },
+    Result {
+        content: &'a str,
+        is_error: bool,
+        tool_use_id: String,
+        r#type: &'static str,
+    },
+}
+
+#[derive(Serialize)]
+struct CacheControl {
+    r#type: &'static str,
+}
+
+/// Which tool must be called.
+#[derive(Serialize)]
+struct ToolChoice {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'static str>,
+    r#type: &'static str,
+}
+
+#[derive(Serialize)]
+struct ToolOffer<'a> {
+    description: &'a str,
+    input_schema: &'a Value,
+    name: &'a str,
+}
+
+impl<'a> Request<'a> {
+    pub fn new(prompt: &'a Prompt, asked: RequestOptions<'a>) -> Self {
+        let mut tools: Vec<_> = prompt
+            .tools
+            .iter()
+            .map(|tool| ToolOffer { description: &tool.description, input_schema: &tool.input, name: &tool.name })
+            .collect();
+        let tool_choice = prompt.schema.as_ref().map(|_| {
+            let only = tools.is_empty();
+            ToolChoice { name: only.then_some(ANSWER), r#type: if only { "tool" } else { "any" } }
+        });
+        tools.extend(prompt.schema.as_ref().map(|schema| ToolOffer {
+            description: ANSWER_SAYS,
+            input_schema: schema,
+            name: ANSWER,
+        }));
+        Self {
+            max_tokens: asked.max_tokens,
+            messages: messages(prompt),
+            model: asked.model,
+            stream: true,
+            system: system(&prompt.system),
+            tool_choice,
+            tools,
+        }
+    }
+}
+
+impl<'a> Content<'a> {
+    const fn text(text: &'a str) -> Self {
+        Self::Text { cache_control: None, text, r#type: "text" }
+    }
+
+    fn call(call: &ModelCall) -> Self {
+        let input = super::object(&call.arguments);
+        Self::Call { id: tame(&call.id), input, name: tame(&call.name), r#type: "tool_use" }
+    }
+
+    fn result(result: &'a CallResult) -> Self {
+        Self::Result {
+            content: &result.text,
+            is_error: result.failed,
+            tool_use_id: tame(&result.id),
+            r#type: "tool_result",
+        }
+    }
+}
+
+fn system(blocks: &[Block]) -> Vec<Content<'_>> {
+    // The marks nearest to what changes are worth most.
+    let mut skip = blocks.iter().filter(|block| block.cache).count().saturating_sub(MAX_MARKS);
+    let mut system = Vec::new();
+    // Empty pieces are refused there.
+    for block in blocks.iter().filter(|block| !block.text.is_empty()) {
+        let is_marked = block.cache && skip == 0;
+        if block.cache {
+            skip = skip.saturating_sub(1);
+        }
+        let cache_control = is_marked.then_some(CacheControl { r#type: "ephemeral" });
+        system.push(Content::Text { cache_control, text: &block.text, r#type: "text" });
+    }
+    system
+}
+
+fn messages(prompt: &Prompt) -> Vec<Said<'_>> {
+    let mut messages: Vec<Said<'_>> = Vec::new();
     for message in &prompt.messages {
-        let (role, blocks) = match message {
-            Message::User { text } => ("user", vec![json!({ "type": "text", "text": text })]),
+        let (role, content): (_, Vec<_>) = match message {
+            Message::User { text } => ("user", vec![Content::text(text)]),
             Message::Assistant { text, calls } => {
-                let said = (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
-                let calls = calls.iter().map(|call| {
-                    json!({ "type": "tool_use", "id": tame(&call.id), "name": tame(&call.name), "input": object(&call.arguments) })
-                });
-                ("assistant", said.into_iter().chain(calls).collect())
+                let said = (!text.trim().is_empty()).then(|| Content::text(text));
+                ("assistant", said.into_iter().chain(calls.iter().map(Content::call)).collect())
             }
-            Message::Results { results } => {
-                let of = |result: &metnos_proto::prompt::CallResult| json!({ "type": "tool_result", "tool_use_id": tame(&result.id), "content": result.text, "is_error": result.failed });
-                ("user", results.iter().map(of).collect())
-            }
+            Message::Results { results } => ("user", results.iter().map(Content::result).collect()),
         };
         match messages.last_mut() {
             // The two sides take turns, so that what one says at a time is one message.
-            Some((last, earlier)) if *last == role => earlier.extend(blocks),
-            Some(_) | None => messages.push((role, blocks)),
+            Some(last) if last.role == role => last.content.extend(content),
+            Some(_) | None => messages.push(Said { content, role }),
         }
     }
-    let said = messages.into_iter().filter(|(_, blocks)| !blocks.is_empty());
-    said.map(|(role, blocks)| json!({ "role": role, "content": blocks })).collect()
+    messages.retain(|message| !message.content.is_empty());
+    messages
+}
+
+/// What kind an event is.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct EventKind {
+    #[serde(rename = "type", deserialize_with = "text")]
+    kind: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct MessageStart {
+    #[serde(deserialize_with = "any_object")]
+    message: Option<StartedMessage>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct StartedMessage {
+    #[serde(deserialize_with = "any_object")]
+    usage: Option<Usage>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct MessageDelta {
+    #[serde(deserialize_with = "any_object")]
+    delta: Option<StopDelta>,
+    #[serde(deserialize_with = "any_object")]
+    usage: Option<Usage>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct StopDelta {
+    #[serde(deserialize_with = "any_text")]
+    stop_reason: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    #[serde(deserialize_with = "count")]
+    input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    cache_read_input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    cache_creation_input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    output_tokens: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct BlockStart {
+    #[serde(deserialize_with = "count")]
+    index: Option<u64>,
+    #[serde(deserialize_with = "fields::object")]
+    content_block: Option<StartedBlock>,
+}
+
+/// A block as it begins.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum StartedBlock {
+    Text {
+        #[serde(default, deserialize_with = "text")]
+        text: String,
+    },
+    ToolUse {
+        #[serde(default, deserialize_with = "text")]
+        id: String,
+        #[serde(default, deserialize_with = "text")]
+        name: String,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct BlockPiece {
+    #[serde(deserialize_with = "count")]
+    index: Option<u64>,
+    #[serde(deserialize_with = "fields::object")]
+    delta: Option<BlockDelta>,
+}
+
+/// A piece of a block.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum BlockDelta {
+    TextDelta {
+        #[serde(default, deserialize_with = "text")]
+        text: String,
+    },
+    InputJsonDelta {
+        #[serde(default, deserialize_with = "text")]
+        partial_json: String,
+    },
+    #[serde(other)]
+    Other,
 }
 
 /// What a block holds.
@@ -109,25 +300,27 @@ impl Reader {
     /// True when the answer is over.
     pub(super) fn event(&mut self, gather: &mut Accumulator, event: &Event) -> Result<bool, CompletionError> {
         let value = crate::format::json::parse(event.data.as_bytes())?;
-        let kind = text(&value, "type")?;
+        let EventKind { kind } = fields::read(&value)?;
         if !event.name.is_empty() && event.name != kind {
             return Err(CompletionError::broken("an event of the server has two names"));
         }
-        if !self.begun && !matches!(kind, "message_start" | "ping" | "error") {
+        if !self.begun && !matches!(kind.as_str(), "message_start" | "ping" | "error") {
             return Err(CompletionError::broken("the reply has no beginning"));
         }
-        match kind {
+        match kind.as_str() {
             "message_start" if self.begun => return Err(CompletionError::broken("the reply begins twice")),
             "message_start" => {
                 self.begun = true;
-                used(gather, value.pointer("/message/usage"));
+                let start: MessageStart = fields::read(&value)?;
+                used(gather, start.message.and_then(|message| message.usage));
             }
-            "content_block_start" => self.begin(gather, &value)?,
-            "content_block_delta" => self.delta(gather, &value)?,
+            "content_block_start" => self.begin(gather, fields::read(&value)?)?,
+            "content_block_delta" => self.delta(gather, fields::read(&value)?)?,
             "content_block_stop" => self.open = None,
             "message_delta" => {
-                used(gather, value.get("usage"));
-                match value.pointer("/delta/stop_reason").and_then(Value::as_str) {
+                let MessageDelta { delta, usage } = fields::read(&value)?;
+                used(gather, usage);
+                match delta.and_then(|delta| delta.stop_reason).as_deref() {
                     Some("end_turn" | "stop_sequence" | "pause_turn") => gather.stopped(Stop::End),
                     // The answer in JSON is no call.
                     Some("tool_use") => gather.stopped(Stop::End),
@@ -144,56 +337,54 @@ impl Reader {
         Ok(false)
     }
 
-    fn begin(&mut self, gather: &mut Accumulator, value: &Value) -> Result<(), CompletionError> {
-        let index =
-            count(value, "index").ok_or_else(|| CompletionError::broken("a block of the reply has no number"))?;
+    fn begin(&mut self, gather: &mut Accumulator, start: BlockStart) -> Result<(), CompletionError> {
+        let index = start.index.ok_or_else(|| CompletionError::broken("a block of the reply has no number"))?;
         if self.open.is_some() || index < self.next {
             return Err(CompletionError::broken("the blocks of the reply are out of order"));
         }
         self.next = index.saturating_add(1);
-        let block =
-            value.get("content_block").ok_or_else(|| CompletionError::broken("a block of the reply is empty"))?;
-        let kind = match text(block, "type")? {
-            "text" => {
-                gather.text(text(block, "text")?)?;
+        let block = start.content_block.ok_or_else(|| CompletionError::broken("a block of the reply is empty"))?;
+        let kind = match block {
+            StartedBlock::Text { text } => {
+                gather.text(&text)?;
                 Kind::Text
             }
-            "tool_use" if self.structured && text(block, "name")? == ANSWER => Kind::Answer,
-            "tool_use" => {
-                gather.call(index, text(block, "id")?, text(block, "name")?)?;
+            StartedBlock::ToolUse { name, .. } if self.structured && name == ANSWER => Kind::Answer,
+            StartedBlock::ToolUse { id, name } => {
+                gather.call(index, &id, &name)?;
                 Kind::Call
             }
-            _ => Kind::Other,
+            StartedBlock::Other => Kind::Other,
         };
         self.open = Some((index, kind));
         Ok(())
     }
 
-    fn delta(&mut self, gather: &mut Accumulator, value: &Value) -> Result<(), CompletionError> {
+    fn delta(&mut self, gather: &mut Accumulator, piece: BlockPiece) -> Result<(), CompletionError> {
         let (index, kind) =
             self.open.ok_or_else(|| CompletionError::broken("a piece of the reply belongs to no block"))?;
-        if count(value, "index") != Some(index) {
+        if piece.index != Some(index) {
             return Err(CompletionError::broken("a piece of the reply belongs to another block"));
         }
-        let delta = value.get("delta").ok_or_else(|| CompletionError::broken("a piece of the reply is empty"))?;
-        match (kind, text(delta, "type")?) {
-            (Kind::Text, "text_delta") => gather.text(text(delta, "text")?),
-            (Kind::Call, "input_json_delta") => gather.arguments(index, text(delta, "partial_json")?),
-            (Kind::Answer, "input_json_delta") => gather.text(text(delta, "partial_json")?),
+        let delta = piece.delta.ok_or_else(|| CompletionError::broken("a piece of the reply is empty"))?;
+        match (kind, delta) {
+            (Kind::Text, BlockDelta::TextDelta { text }) => gather.text(&text),
+            (Kind::Call, BlockDelta::InputJsonDelta { partial_json }) => gather.arguments(index, &partial_json),
+            (Kind::Answer, BlockDelta::InputJsonDelta { partial_json }) => gather.text(&partial_json),
             (Kind::Text | Kind::Call | Kind::Answer | Kind::Other, _) => Ok(()),
         }
     }
 }
 
-fn used(gather: &mut Accumulator, usage: Option<&Value>) {
+fn used(gather: &mut Accumulator, usage: Option<Usage>) {
     let Some(usage) = usage else { return };
-    if let Some(fresh) = count(usage, "input_tokens") {
-        let cached = count(usage, "cache_read_input_tokens").unwrap_or(0);
-        let kept = count(usage, "cache_creation_input_tokens").unwrap_or(0);
+    if let Some(fresh) = usage.input_tokens {
+        let cached = usage.cache_read_input_tokens.unwrap_or(0);
+        let kept = usage.cache_creation_input_tokens.unwrap_or(0);
         gather.counted.tokens_in = Some(fresh.saturating_add(cached).saturating_add(kept));
         gather.counted.cached = cached;
     }
-    if let Some(out) = count(usage, "output_tokens") {
+    if let Some(out) = usage.output_tokens {
         gather.counted.tokens_out = Some(out);
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod accumulator;
 mod anthropic;
+mod fields;
 pub mod json;
 mod listing;
 mod ollama;
@@ -12,8 +13,10 @@ pub mod sse;
 mod tests;
 
 use metnos_proto::models::Dialect;
-use metnos_proto::prompt::{MAX_TOOL_NAME, Prompt, Reply, Stop};
-use serde_json::Value;
+use metnos_proto::prompt::{MAX_TOOL_NAME, Prompt, Reply, Stop, Tool};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use crate::error::CompletionError;
 use crate::format::accumulator::{Accumulator, Counted};
@@ -38,12 +41,24 @@ pub struct RequestOptions<'a> {
 
 /// The body of a request.
 #[must_use]
-pub fn request(tongue: Dialect, prompt: &Prompt, asked: RequestOptions<'_>) -> Value {
+pub fn request(tongue: Dialect, prompt: &Prompt, asked: RequestOptions<'_>) -> Vec<u8> {
+    let system = system_text(prompt);
     match tongue {
-        Dialect::Anthropic => anthropic::request(prompt, asked),
-        Dialect::OpenAi | Dialect::Xai => openai::request(prompt, asked),
-        Dialect::Ollama => ollama::request(prompt, asked),
+        Dialect::Anthropic => written(&anthropic::Request::new(prompt, asked)),
+        Dialect::OpenAi | Dialect::Xai => written(&openai::Request::new(prompt, &system, asked)),
+        Dialect::Ollama => written(&ollama::Request::new(prompt, &system, asked)),
     }
+}
+
+/// The body with which Ollama is asked what a model takes.
+#[must_use]
+pub fn show_request(model: &str) -> Vec<u8> {
+    written(&ollama::ShowRequest { model })
+}
+
+/// None of the documents that are sent has anything that JSON has not.
+fn written(document: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(document).unwrap_or_default()
 }
 
 /// Where thoughts are asked for.
@@ -193,23 +208,53 @@ fn tame(name: &str) -> String {
 }
 
 /// Arguments as an object: an earlier reply may hold what is none.
-fn object(arguments: &str) -> Value {
+fn object(arguments: &str) -> Map<String, Value> {
     match crate::format::json::parse(arguments.as_bytes()) {
-        Ok(Value::Object(map)) => Value::Object(map),
-        Ok(_) | Err(_) => serde_json::json!({ "unreadable": arguments }),
+        Ok(Value::Object(map)) => map,
+        Ok(_) | Err(_) => Map::from_iter([("unreadable".to_owned(), arguments.into())]),
     }
 }
 
-/// A number that counts something; what is none is left out.
-fn count(value: &Value, key: &str) -> Option<u64> {
-    value.get(key).and_then(Value::as_u64)
+/// All that a prompt says for the system, for servers that take it as one message.
+fn system_text(prompt: &Prompt) -> String {
+    let texts = prompt.system.iter().map(|block| block.text.as_str()).filter(|text| !text.is_empty());
+    texts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// A text that must be one where it is there at all.
-fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str, CompletionError> {
-    match value.get(key) {
-        None | Some(Value::Null) => Ok(""),
-        Some(Value::String(text)) => Ok(text),
-        Some(_) => Err(CompletionError::broken(format!("`{key}` of the server is no text"))),
+fn temperature(prompt: &Prompt) -> Option<f64> {
+    prompt.temperature.map(|hundredths| f64::from(hundredths.min(200)) / 100.0)
+}
+
+/// A tool as OpenAI and Ollama take it.
+#[derive(Serialize)]
+struct FunctionTool<'a> {
+    function: FunctionOffer<'a>,
+    r#type: &'static str,
+}
+
+#[derive(Serialize)]
+struct FunctionOffer<'a> {
+    description: &'a str,
+    name: &'a str,
+    parameters: &'a Value,
+}
+
+fn tools(prompt: &Prompt) -> Vec<FunctionTool<'_>> {
+    prompt.tools.iter().map(FunctionTool::new).collect()
+}
+
+impl<'a> FunctionTool<'a> {
+    fn new(tool: &'a Tool) -> Self {
+        let Tool { name, description, input } = tool;
+        Self { function: FunctionOffer { description, name, parameters: input }, r#type: "function" }
+    }
+}
+
+/// A piece of a reply, unless it says what went wrong.
+fn piece<T: DeserializeOwned>(text: &str) -> Result<T, CompletionError> {
+    let value = crate::format::json::parse(text.as_bytes())?;
+    match listing::complaint_in(&value) {
+        Some(complaint) => Err(complaint),
+        None => fields::read(&value),
     }
 }

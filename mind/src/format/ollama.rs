@@ -1,66 +1,148 @@
 //! Ollama's own chat: one JSON object a line, arguments as objects, the counts in the last line.
 
-use metnos_proto::prompt::{Message, Prompt, Stop};
-use serde_json::{Value, json};
+use metnos_proto::prompt::{Message, ModelCall, Prompt, Stop};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use super::{RequestOptions, complaint, count, object, tame, text};
+use super::fields::{arguments, count, list, object, text};
+use super::{RequestOptions, piece, tame, temperature};
 use crate::error::CompletionError;
 use crate::format::accumulator::Accumulator;
 
-pub(super) fn request(prompt: &Prompt, asked: RequestOptions<'_>) -> Value {
-    let mut options = json!({ "num_predict": asked.max_tokens });
-    // Left to itself the server cuts a long prompt silently.
-    if let Some(context) = asked.context {
-        options["num_ctx"] = context.into();
-    }
-    if let Some(hundredths) = prompt.temperature {
-        options["temperature"] = (f64::from(hundredths.min(200)) / 100.0).into();
-    }
-    let mut body = json!({ "model": asked.model, "stream": true, "options": options });
-    let tools: Vec<Value> = prompt
-        .tools
-        .iter()
-        .map(|tool| {
-            let function = json!({ "name": tool.name, "description": tool.description, "parameters": tool.input });
-            json!({ "type": "function", "function": function })
-        })
-        .collect();
-    if !tools.is_empty() {
-        body["tools"] = tools.into();
-    }
-    if let Some(schema) = &prompt.schema {
-        body["format"] = schema.clone();
-    }
-    body["messages"] = messages(prompt).into();
-    body
+/// The body of a request.
+#[derive(Serialize)]
+pub(super) struct Request<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<&'a Value>,
+    messages: Vec<Said<'a>>,
+    model: &'a str,
+    options: Options,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<super::FunctionTool<'a>>,
 }
 
-fn messages(prompt: &Prompt) -> Vec<Value> {
-    let system: Vec<&str> =
-        prompt.system.iter().map(|block| block.text.as_str()).filter(|text| !text.is_empty()).collect();
+#[derive(Serialize)]
+struct Options {
+    /// Left to itself the server cuts a long prompt silently.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_ctx: Option<u32>,
+    num_predict: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+}
+
+/// A message.
+#[derive(Serialize)]
+struct Said<'a> {
+    content: &'a str,
+    role: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<String>,
+}
+
+/// A call that the model has made.
+#[derive(Serialize)]
+struct Call {
+    function: Function,
+}
+
+#[derive(Serialize)]
+struct Function {
+    arguments: Map<String, Value>,
+    name: String,
+}
+
+impl<'a> Request<'a> {
+    /// `system`: all of the system's text, from [`super::system_text`].
+    pub fn new(prompt: &'a Prompt, system: &'a str, asked: RequestOptions<'a>) -> Self {
+        let options =
+            Options { num_ctx: asked.context, num_predict: asked.max_tokens, temperature: temperature(prompt) };
+        Self {
+            format: prompt.schema.as_ref(),
+            messages: messages(prompt, system),
+            model: asked.model,
+            options,
+            stream: true,
+            tools: super::tools(prompt),
+        }
+    }
+}
+
+fn messages<'a>(prompt: &'a Prompt, system: &'a str) -> Vec<Said<'a>> {
+    let said = |role, content| Said { content, role, tool_calls: Vec::new(), tool_name: None };
     let mut messages = Vec::new();
     if !system.is_empty() {
-        messages.push(json!({ "role": "system", "content": system.join("\n\n") }));
+        messages.push(said("system", system));
     }
     for message in &prompt.messages {
         match message {
-            Message::User { text } => messages.push(json!({ "role": "user", "content": text })),
+            Message::User { text } => messages.push(said("user", text)),
             Message::Assistant { text, calls } => {
-                let mut said = json!({ "role": "assistant", "content": text });
-                if !calls.is_empty() {
-                    let call = |call: &metnos_proto::prompt::ModelCall| json!({ "function": { "name": tame(&call.name), "arguments": object(&call.arguments) } });
-                    said["tool_calls"] = calls.iter().map(call).collect();
-                }
-                messages.push(said);
+                messages.push(Said { tool_calls: calls.iter().map(Call::new).collect(), ..said("assistant", text) });
             }
             Message::Results { results } => messages.extend(
-                results
-                    .iter()
-                    .map(|result| json!({ "role": "tool", "tool_name": tame(&result.name), "content": result.text })),
+                results.iter().map(|result| Said { tool_name: Some(tame(&result.name)), ..said("tool", &result.text) }),
             ),
         }
     }
     messages
+}
+
+impl Call {
+    fn new(call: &ModelCall) -> Self {
+        Self { function: Function { arguments: super::object(&call.arguments), name: tame(&call.name) } }
+    }
+}
+
+/// What is asked of one model.
+#[derive(Serialize)]
+pub(super) struct ShowRequest<'a> {
+    pub model: &'a str,
+}
+
+/// A line of a reply.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line {
+    #[serde(deserialize_with = "object")]
+    message: Option<MessagePiece>,
+    done: bool,
+    #[serde(deserialize_with = "text")]
+    done_reason: String,
+    #[serde(deserialize_with = "count")]
+    prompt_eval_count: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    eval_count: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct MessagePiece {
+    #[serde(deserialize_with = "text")]
+    content: String,
+    #[serde(deserialize_with = "list")]
+    tool_calls: Vec<CallPiece>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CallPiece {
+    #[serde(deserialize_with = "text")]
+    id: String,
+    #[serde(deserialize_with = "object")]
+    function: Option<FunctionPiece>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct FunctionPiece {
+    #[serde(deserialize_with = "text")]
+    name: String,
+    #[serde(deserialize_with = "arguments")]
+    arguments: String,
 }
 
 /// Reads the lines of one answer.
@@ -75,46 +157,28 @@ impl Reader {
         if line.trim().is_empty() {
             return Ok(false);
         }
-        let value = crate::format::json::parse(line.as_bytes())?;
-        if !value.is_object() {
-            return Err(CompletionError::broken("a piece of the reply is no object"));
-        }
-        if value.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(complaint(None, &value));
-        }
-        if let Some(message) = value.get("message").filter(|message| !message.is_null()) {
-            gather.text(text(message, "content")?)?;
-            match message.get("tool_calls") {
-                None | Some(Value::Null) => {}
-                Some(Value::Array(calls)) => {
-                    for call in calls {
-                        self.call(gather, call)?;
-                    }
-                }
-                Some(_) => return Err(CompletionError::broken("`tool_calls` of the server is no list")),
+        let line: Line = piece(line)?;
+        if let Some(message) = line.message {
+            gather.text(&message.content)?;
+            for call in message.tool_calls {
+                self.call(gather, call)?;
             }
         }
-        match value.get("done") {
-            None | Some(Value::Bool(false)) => return Ok(false),
-            Some(Value::Bool(true)) => {}
-            Some(_) => return Err(CompletionError::broken("`done` of the server is neither true nor false")),
+        if !line.done {
+            return Ok(false);
         }
-        gather.stopped(if text(&value, "done_reason")? == "length" { Stop::Length } else { Stop::End });
+        gather.stopped(if line.done_reason == "length" { Stop::Length } else { Stop::End });
         // A prompt that was read from the cache whole is not counted again.
-        gather.counted.tokens_in = count(&value, "prompt_eval_count");
-        gather.counted.tokens_out = count(&value, "eval_count");
+        gather.counted.tokens_in = line.prompt_eval_count;
+        gather.counted.tokens_out = line.eval_count;
         Ok(true)
     }
 
-    fn call(&mut self, gather: &mut Accumulator, call: &Value) -> Result<(), CompletionError> {
-        let function =
-            call.get("function").ok_or_else(|| CompletionError::broken("a call of the server has no function"))?;
+    fn call(&mut self, gather: &mut Accumulator, call: CallPiece) -> Result<(), CompletionError> {
+        let function = call.function.ok_or_else(|| CompletionError::broken("a call of the server has no function"))?;
         let key = self.calls;
         self.calls += 1;
-        gather.call(key, text(call, "id")?, text(function, "name")?)?;
-        match function.get("arguments") {
-            Some(object @ Value::Object(_)) => gather.arguments(key, &object.to_string()),
-            Some(_) | None => gather.arguments(key, text(function, "arguments")?),
-        }
+        gather.call(key, &call.id, &function.name)?;
+        gather.arguments(key, &function.arguments)
     }
 }

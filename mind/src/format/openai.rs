@@ -1,10 +1,12 @@
 //! OpenAI's chat completions, as many servers speak them, and as xAI has them. Where they differ, what any of them says
 //! is understood.
 
-use metnos_proto::prompt::{Message, Prompt, Stop};
-use serde_json::{Value, json};
+use metnos_proto::prompt::{Message, ModelCall, Prompt, Stop};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{RequestOptions, complaint, count, tame, text};
+use super::fields::{arguments, count, list, object, text};
+use super::{RequestOptions, fields, piece, tame, temperature};
 use crate::error::CompletionError;
 use crate::format::accumulator::Accumulator;
 use crate::format::sse::Event;
@@ -12,74 +14,199 @@ use crate::format::sse::Event;
 /// The name of the schema that a reply must fit.
 const SCHEMA: &str = "reply";
 
-pub(super) fn request(prompt: &Prompt, asked: RequestOptions<'_>) -> Value {
-    let mut body = json!({
-        "model": asked.model,
-        "stream": true,
-        "stream_options": { "include_usage": true },
-    });
-    // OpenAI's newer models know only the second word; most other servers only the first.
-    body[if asked.original { "max_completion_tokens" } else { "max_tokens" }] = asked.max_tokens.into();
-    if let Some(hundredths) = prompt.temperature {
-        body["temperature"] = (f64::from(hundredths.min(200)) / 100.0).into();
-    }
-    let tools: Vec<Value> = prompt
-        .tools
-        .iter()
-        .map(|tool| {
-            let function = json!({ "name": tool.name, "description": tool.description, "parameters": tool.input });
-            json!({ "type": "function", "function": function })
-        })
-        .collect();
-    if !tools.is_empty() {
-        body["tools"] = tools.into();
-    }
-    if let Some(schema) = &prompt.schema {
-        body["response_format"] = if asked.plain_json {
-            json!({ "type": "json_object", "schema": schema })
-        } else {
-            json!({ "type": "json_schema", "json_schema": { "name": SCHEMA, "schema": schema } })
-        };
-    }
-    body["messages"] = messages(prompt).into();
-    body
+/// The body of a request. Its keys stand in order of the alphabet, as in all documents of this folder that are sent:
+/// templates of models print tools as they came.
+#[derive(Serialize)]
+pub(super) struct Request<'a> {
+    /// OpenAI's newer models know only this word; most other servers only the next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    messages: Vec<Said<'a>>,
+    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<super::FunctionTool<'a>>,
 }
 
-fn messages(prompt: &Prompt) -> Vec<Value> {
-    let system: Vec<&str> =
-        prompt.system.iter().map(|block| block.text.as_str()).filter(|text| !text.is_empty()).collect();
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+/// What form the reply must have.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ResponseFormat<'a> {
+    Plain { schema: &'a Value, r#type: &'static str },
+    Named { json_schema: NamedSchema<'a>, r#type: &'static str },
+}
+
+#[derive(Serialize)]
+struct NamedSchema<'a> {
+    name: &'static str,
+    schema: &'a Value,
+}
+
+/// A message.
+#[derive(Serialize)]
+struct Said<'a> {
+    /// None where the model has only made calls.
+    content: Option<&'a str>,
+    role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call<'a>>,
+}
+
+/// A call that the model has made.
+#[derive(Serialize)]
+struct Call<'a> {
+    function: Function,
+    id: &'a str,
+    r#type: &'static str,
+}
+
+#[derive(Serialize)]
+struct Function {
+    arguments: String,
+    name: String,
+}
+
+impl<'a> Request<'a> {
+    /// `system`: all of the system's text, from [`super::system_text`].
+    pub fn new(prompt: &'a Prompt, system: &'a str, asked: RequestOptions<'a>) -> Self {
+        let most = |wanted: bool| wanted.then_some(asked.max_tokens);
+        Self {
+            max_completion_tokens: most(asked.original),
+            max_tokens: most(!asked.original),
+            messages: messages(prompt, system),
+            model: asked.model,
+            response_format: prompt.schema.as_ref().map(|schema| ResponseFormat::new(schema, asked.plain_json)),
+            stream: true,
+            stream_options: StreamOptions { include_usage: true },
+            temperature: temperature(prompt),
+            tools: super::tools(prompt),
+        }
+    }
+}
+
+impl<'a> ResponseFormat<'a> {
+    const fn new(schema: &'a Value, is_plain: bool) -> Self {
+        if is_plain {
+            Self::Plain { schema, r#type: "json_object" }
+        } else {
+            Self::Named { json_schema: NamedSchema { name: SCHEMA, schema }, r#type: "json_schema" }
+        }
+    }
+}
+
+fn messages<'a>(prompt: &'a Prompt, system: &'a str) -> Vec<Said<'a>> {
+    let said = |role, content| Said { content: Some(content), role, tool_call_id: None, tool_calls: Vec::new() };
     let mut messages = Vec::new();
     if !system.is_empty() {
-        messages.push(json!({ "role": "system", "content": system.join("\n\n") }));
+        messages.push(said("system", system));
     }
     for message in &prompt.messages {
         match message {
-            Message::User { text } => messages.push(json!({ "role": "user", "content": text })),
+            Message::User { text } => messages.push(said("user", text)),
             Message::Assistant { text, calls } => {
-                let mut said = json!({ "role": "assistant", "content": text });
-                if !calls.is_empty() {
-                    let calls: Vec<Value> = calls
-                        .iter()
-                        .map(|call| {
-                            let function = json!({ "name": tame(&call.name), "arguments": super::object(&call.arguments).to_string() });
-                            json!({ "id": call.id, "type": "function", "function": function })
-                        })
-                        .collect();
-                    said["tool_calls"] = calls.into();
-                    if text.is_empty() {
-                        said["content"] = Value::Null;
-                    }
-                }
-                messages.push(said);
+                let content = (calls.is_empty() || !text.is_empty()).then_some(text.as_str());
+                let tool_calls = calls.iter().map(Call::new).collect();
+                messages.push(Said { content, role: "assistant", tool_call_id: None, tool_calls });
             }
             Message::Results { results } => messages.extend(
                 results
                     .iter()
-                    .map(|result| json!({ "role": "tool", "tool_call_id": result.id, "content": result.text })),
+                    .map(|result| Said { tool_call_id: Some(result.id.as_str()), ..said("tool", &result.text) }),
             ),
         }
     }
     messages
+}
+
+impl<'a> Call<'a> {
+    fn new(call: &'a ModelCall) -> Self {
+        let arguments = Value::Object(super::object(&call.arguments)).to_string();
+        Self { function: Function { arguments, name: tame(&call.name) }, id: &call.id, r#type: "function" }
+    }
+}
+
+/// A piece of a reply.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Chunk {
+    #[serde(deserialize_with = "fields::any_object")]
+    usage: Option<Usage>,
+    #[serde(deserialize_with = "list")]
+    choices: Vec<Choice>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Choice {
+    #[serde(deserialize_with = "count")]
+    index: Option<u64>,
+    #[serde(deserialize_with = "object")]
+    delta: Option<Delta>,
+    #[serde(deserialize_with = "text")]
+    finish_reason: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Delta {
+    #[serde(deserialize_with = "text")]
+    content: String,
+    #[serde(deserialize_with = "list")]
+    tool_calls: Vec<CallDelta>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CallDelta {
+    #[serde(deserialize_with = "count")]
+    index: Option<u64>,
+    #[serde(deserialize_with = "text")]
+    id: String,
+    #[serde(deserialize_with = "object")]
+    function: Option<FunctionDelta>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct FunctionDelta {
+    #[serde(deserialize_with = "text")]
+    name: String,
+    #[serde(deserialize_with = "arguments")]
+    arguments: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    #[serde(deserialize_with = "count")]
+    prompt_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    completion_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    total_tokens: Option<u64>,
+    #[serde(deserialize_with = "fields::any_object")]
+    prompt_tokens_details: Option<PromptDetails>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PromptDetails {
+    #[serde(deserialize_with = "count")]
+    cached_tokens: Option<u64>,
 }
 
 /// Reads the events of one answer.
@@ -99,27 +226,14 @@ impl Reader {
                 Err(CompletionError::broken("the reply ends without a reason"))
             };
         }
-        let value = crate::format::json::parse(event.data.as_bytes())?;
-        if !value.is_object() {
-            return Err(CompletionError::broken("a piece of the reply is no object"));
+        let Chunk { usage, choices } = piece(&event.data)?;
+        used(gather, usage);
+        let Some(choice) = choices.into_iter().find(|choice| choice.index.unwrap_or(0) == 0) else { return Ok(false) };
+        // What comes behind the end of a reply is none of it.
+        if let Some(delta) = choice.delta.filter(|_| !gather.has_stopped()) {
+            self.delta(gather, delta)?;
         }
-        if value.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(complaint(None, &value));
-        }
-        used(gather, value.get("usage"));
-        let choice = match value.get("choices") {
-            None | Some(Value::Null) => None,
-            Some(Value::Array(choices)) => choices.iter().find(|choice| count(choice, "index").unwrap_or(0) == 0),
-            Some(_) => return Err(CompletionError::broken("`choices` of the server is no list")),
-        };
-        let Some(choice) = choice else { return Ok(false) };
-        if let Some(delta) = choice.get("delta").filter(|delta| !delta.is_null()) {
-            // What comes behind the end of a reply is none of it.
-            if !gather.has_stopped() {
-                self.delta(gather, delta)?;
-            }
-        }
-        match text(choice, "finish_reason")? {
+        match choice.finish_reason.as_str() {
             "" => {}
             "stop" | "eos" | "end_turn" | "tool_calls" | "function_call" => gather.stopped(Stop::End),
             "length" | "max_tokens" => gather.stopped(Stop::Length),
@@ -129,43 +243,32 @@ impl Reader {
         Ok(false)
     }
 
-    fn delta(&mut self, gather: &mut Accumulator, delta: &Value) -> Result<(), CompletionError> {
-        gather.text(text(delta, "content")?)?;
-        let calls = match delta.get("tool_calls") {
-            None | Some(Value::Null) => return Ok(()),
-            Some(Value::Array(calls)) => calls,
-            Some(_) => return Err(CompletionError::broken("`tool_calls` of the server is no list")),
-        };
-        for call in calls {
-            let id = text(call, "id")?;
-            let function = call.get("function").unwrap_or(&Value::Null);
-            let name = text(function, "name")?;
-            let key = match (count(call, "index"), self.latest) {
+    fn delta(&mut self, gather: &mut Accumulator, delta: Delta) -> Result<(), CompletionError> {
+        gather.text(&delta.content)?;
+        for call in delta.tool_calls {
+            let function = call.function.unwrap_or_default();
+            let key = match (call.index, self.latest) {
                 (Some(index), _) => index,
                 // Without numbers a new name begins a new call.
-                (None, Some(latest)) if name.is_empty() => latest,
+                (None, Some(latest)) if function.name.is_empty() => latest,
                 (None, latest) => latest.map_or(0, |latest| latest.saturating_add(1)),
             };
             self.latest = Some(key);
-            gather.call(key, id, name)?;
-            match function.get("arguments") {
-                // Some servers hand over the object itself.
-                Some(object @ Value::Object(_)) => gather.arguments(key, &object.to_string())?,
-                Some(_) | None => gather.arguments(key, text(function, "arguments")?)?,
-            }
+            gather.call(key, &call.id, &function.name)?;
+            gather.arguments(key, &function.arguments)?;
         }
         Ok(())
     }
 }
 
-fn used(gather: &mut Accumulator, usage: Option<&Value>) {
-    let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
-    let Some(read) = count(usage, "prompt_tokens") else { return };
-    let written = count(usage, "completion_tokens").unwrap_or(0);
+fn used(gather: &mut Accumulator, usage: Option<Usage>) {
+    let Some(usage) = usage else { return };
+    let Some(read) = usage.prompt_tokens else { return };
+    let written = usage.completion_tokens.unwrap_or(0);
     // Where thoughts that are not said are counted beside what is said, only the sum holds them.
-    let all = count(usage, "total_tokens").unwrap_or(0).saturating_sub(read);
+    let all = usage.total_tokens.unwrap_or(0).saturating_sub(read);
     gather.counted.tokens_in = Some(read);
     gather.counted.tokens_out = Some(written.max(all));
-    let details = usage.get("prompt_tokens_details").unwrap_or(&Value::Null);
-    gather.counted.cached = count(details, "cached_tokens").unwrap_or(0).min(read);
+    let cached = usage.prompt_tokens_details.and_then(|details| details.cached_tokens);
+    gather.counted.cached = cached.unwrap_or(0).min(read);
 }

@@ -159,6 +159,14 @@ fn calls_without_numbers_or_ids_are_distinguished() {
     assert!(reply.calls.iter().all(|call| call.arguments == "{}" && !call.id.is_empty()));
 }
 
+/// A request as its server reads it; what is sent has its keys in order of the alphabet.
+fn request(tongue: Dialect, prompt: &Prompt, asked: RequestOptions<'_>) -> Value {
+    let sent = String::from_utf8(super::request(tongue, prompt, asked)).unwrap();
+    let read: Value = serde_json::from_str(&sent).unwrap();
+    assert_eq!(sent, read.to_string());
+    read
+}
+
 fn prompt() -> Prompt {
     Prompt {
         system: vec![Block { text: "be good".into(), cache: true }, Block { text: "six files".into(), cache: false }],

@@ -215,7 +215,7 @@ impl Substrate {
         if self.line.tongue != Dialect::Ollama {
             return;
         }
-        let body = serde_json::json!({ "model": model }).to_string().into_bytes();
+        let body = format::show_request(model);
         let answer = self.small(Method::POST, "/api/show", Some(body)).await;
         if let Ok(takes) = answer.and_then(|body| format::shown(&body)) {
             self.said.borrow_mut().insert(model.to_owned(), takes);
@@ -279,7 +279,7 @@ impl Substrate {
             original: crate::servers::registry::is_original(&self.line),
             plain_json: self.plain_json.get(),
         };
-        let sent = format::request(self.line.tongue, wanted.prompt, asked).to_string().into_bytes();
+        let sent = format::request(self.line.tongue, wanted.prompt, asked);
         let mut reader = Reader::new(self.line.tongue, wanted.max_tokens, wanted.prompt.schema.is_some());
         let mut began = false;
         let ended = tokio::select! {
