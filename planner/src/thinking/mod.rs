@@ -12,6 +12,7 @@ pub mod intent;
 pub mod prompt;
 pub mod redact_stream;
 pub mod reply;
+mod schema;
 pub mod speech;
 pub mod tools;
 

@@ -8,10 +8,11 @@ use metnos_proto::msg::common::{Integrity, Lang};
 use metnos_proto::prompt::{Block, Message, Prompt, Tool};
 use metnos_reflex::words::when::moment;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::BYTES_PER_TOKEN;
 use super::data::{line, marked, spoken, trust};
+use super::schema::Schema;
 use super::tools::{self, LOOK, MISSING, PLAN};
 
 /// What holds in every turn of every instance.
@@ -99,7 +100,7 @@ impl Frame {
             system.push(Block { text: spoken(&envelope.capsule), cache: true });
         }
         if !native {
-            let list: Vec<String> = tools.iter().map(|tool| json!(tool).to_string()).collect();
+            let list: Vec<String> = tools.iter().map(as_json).collect();
             system.push(Block { text: format!("{AS_JSON}{}", list.join("\n")), cache: true });
         }
         Self {
@@ -125,25 +126,13 @@ impl Frame {
     }
 
     fn schema(&self, with_calls: bool) -> Value {
-        let names: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
-        let mut schema = json!({
-            "type": "object",
-            "additionalProperties": false,
-            "required": ["say"],
-            "properties": { "say": { "type": "string" } }
-        });
-        if with_calls {
-            schema["properties"]["calls"] = json!({
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "additionalProperties": false,
-                    "required": ["tool", "arguments"],
-                    "properties": { "tool": { "type": "string", "enum": names }, "arguments": { "type": "object" } }
-                }
-            });
+        let names = self.tools.iter().map(|tool| tool.name.clone()).collect();
+        let answer = Schema::object(1, [("say", Schema::text())]).closed();
+        if !with_calls {
+            return answer.document();
         }
-        schema
+        let call = [("tool", Schema::text_of(names)), ("arguments", Schema::any_object())];
+        answer.with("calls", Schema::list(Schema::object(2, call).closed())).document()
     }
 
     /// Whether this is the name of a tool of this turn.
@@ -157,6 +146,11 @@ impl Frame {
     pub fn has_executor(&self, name: &str) -> bool {
         self.knows(name) && ![LOOK, PLAN, MISSING].contains(&name)
     }
+}
+
+/// A tool for a model that reads of it, its keys in order of the alphabet.
+fn as_json(tool: &Tool) -> String {
+    serde_json::to_value(tool).unwrap_or_default().to_string()
 }
 
 /// The first message: what bears on the words, and the words last. All of it is the person's own, or memory that is
@@ -202,6 +196,8 @@ pub fn size(prompt: &Prompt) -> usize {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use metnos_proto::envelope::Recent;
+
+    use serde_json::json;
 
     use super::*;
     use crate::testing::{candidates, envelope};

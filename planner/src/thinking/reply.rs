@@ -8,6 +8,8 @@ use metnos_proto::msg::common::CallRef;
 use metnos_proto::msg::memoryd::{MAX_WISHED, MAX_WISHED_BYTES, WishedField, WishedSignature};
 use metnos_proto::prompt::{MAX_CALLS as MAX_IN_REPLY, MAX_TOOL_NAME, ModelCall, Reply, Stop};
 use metnos_reflex::answer::shorten;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::data::line;
@@ -156,6 +158,94 @@ fn arguments(text: &str) -> Result<Map<String, Value>, String> {
     json::parse_object(text.as_bytes(), ARGUMENTS).map_err(|error| format!("the arguments cannot be read: {error}"))
 }
 
+/// An answer in JSON. What each field holds is looked at where it is used: a model is told what is wrong with it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct JsonAnswer {
+    say: Value,
+    calls: Value,
+}
+
+/// A call that a model writes as text.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ProseCall {
+    name: Value,
+    tool: Value,
+    function: Value,
+}
+
+/// A call in an answer or a plan.
+#[derive(Deserialize)]
+struct DraftFields {
+    tool: Option<Value>,
+    name: Option<Value>,
+    #[serde(default = "no_arguments")]
+    arguments: Value,
+}
+
+impl Default for DraftFields {
+    fn default() -> Self {
+        Self { tool: None, name: None, arguments: no_arguments() }
+    }
+}
+
+fn no_arguments() -> Value {
+    Value::Object(Map::new())
+}
+
+/// What the tool for looking at a result takes.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct LookFields {
+    of: Value,
+    from: Value,
+}
+
+/// What the tool for a plan takes.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PlanFields {
+    calls: Value,
+    look: Value,
+    later: Value,
+}
+
+/// What the tool for a missing tool takes.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct MissingFields {
+    summary: Value,
+    inputs: Value,
+    outputs: Value,
+    errors: Value,
+}
+
+/// The fields of an object; as each may hold anything, there is nothing that could not be read.
+fn fields<T: DeserializeOwned + Default>(object: &Map<String, Value>) -> T {
+    T::deserialize(object).unwrap_or_default()
+}
+
+/// The items of a list.
+fn items(key: &str, list: Value) -> Result<Vec<Value>, String> {
+    match list {
+        Value::Array(items) => Ok(items),
+        Value::Null => Ok(Vec::new()),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
+            Err(format!("`{key}` must be a list, not a {}", json::kind(&other)))
+        }
+    }
+}
+
+/// The same, where there are not too many of them.
+fn few(key: &str, list: Value) -> Result<Vec<Value>, String> {
+    let items = items(key, list)?;
+    if items.len() > MAX_CALLS {
+        return Err(format!("`{key}` has more than {MAX_CALLS} entries"));
+    }
+    Ok(items)
+}
+
 fn as_json(reply: &Reply, frame: &Frame) -> Result<ParsedReply, String> {
     let text = unfenced(&reply.text);
     if !text.starts_with('{') {
@@ -169,16 +259,15 @@ fn as_json(reply: &Reply, frame: &Frame) -> Result<ParsedReply, String> {
     }
     let object = json::parse_object(text.as_bytes(), ANSWER)
         .map_err(|error| format!("your answer is not the JSON that was asked for: {error}"))?;
-    let say = match object.get("say") {
-        Some(Value::String(say)) => say.clone(),
-        Some(Value::Null) | None => String::new(),
-        Some(other) => return Err(format!("`say` must be a text, not a {}", json::kind(other))),
+    let JsonAnswer { say, calls } = fields(&object);
+    let say = match say {
+        Value::String(say) => say,
+        Value::Null => String::new(),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            return Err(format!("`say` must be a text, not a {}", json::kind(&other)));
+        }
     };
-    let calls = match object.get("calls") {
-        Some(Value::Array(calls)) => calls.as_slice(),
-        Some(Value::Null) | None => &[],
-        Some(other) => return Err(format!("`calls` must be a list, not a {}", json::kind(other))),
-    };
+    let calls = items("calls", calls)?;
     if calls.len() > MAX_IN_REPLY {
         return Err(format!("one reply may make {MAX_IN_REPLY} calls, this one made {}", calls.len()));
     }
@@ -212,18 +301,20 @@ fn is_call_in_prose(text: &str, frame: &Frame) -> bool {
     let inner =
         text.strip_prefix("<tool_call>").and_then(|rest| rest.strip_suffix("</tool_call>")).map_or(text, str::trim);
     let Ok(object) = json::parse_object(inner.as_bytes(), ANSWER) else { return false };
-    let names = ["name", "tool", "function"];
-    names.iter().any(|key| object.get(*key).and_then(Value::as_str).is_some_and(|name| frame.knows(name)))
+    let ProseCall { name, tool, function } = fields(&object);
+    [name, tool, function].iter().any(|named| named.as_str().is_some_and(|name| frame.knows(name)))
         || object.keys().any(|key| frame.knows(key)) && object.len() == 1
 }
 
 fn draft(call: &Value) -> Result<(String, Map<String, Value>), String> {
-    let name = call.get("tool").or_else(|| call.get("name")).and_then(Value::as_str);
+    let DraftFields { tool, name, arguments } = call.as_object().map(fields).unwrap_or_default();
+    let name = tool.or(name).and_then(|name| name.as_str().map(str::to_owned));
     let name = name.ok_or_else(|| "a call needs `tool`, the name of the tool".to_owned())?;
-    match call.get("arguments") {
-        Some(Value::Object(arguments)) => Ok((name.to_owned(), arguments.clone())),
-        None => Ok((name.to_owned(), Map::new())),
-        Some(other) => Err(format!("`arguments` must be an object, not a {}", json::kind(other))),
+    match arguments {
+        Value::Object(arguments) => Ok((name, arguments)),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+            Err(format!("`arguments` must be an object, not a {}", json::kind(&other)))
+        }
     }
 }
 
@@ -251,11 +342,11 @@ fn call(executor: &str, mut arguments: Map<String, Value>, frame: &Frame) -> Res
 }
 
 fn look(arguments: &Map<String, Value>) -> Result<ResultRequest, String> {
-    let of =
-        arguments.get("of").and_then(Value::as_str).ok_or_else(|| "`of` must name a call, such as c1".to_owned())?;
-    let from = match arguments.get("from") {
-        Some(Value::Null) | None => 0,
-        Some(from) => from
+    let LookFields { of, from } = fields(arguments);
+    let of = of.as_str().ok_or_else(|| "`of` must name a call, such as c1".to_owned())?;
+    let from = match from {
+        Value::Null => 0,
+        from => from
             .as_u64()
             .and_then(|from| usize::try_from(from).ok())
             .ok_or_else(|| "`from` must be a whole number".to_owned())?,
@@ -274,13 +365,8 @@ fn place(text: &str) -> Result<ResultRequest, String> {
 }
 
 fn plan(arguments: &Map<String, Value>, frame: &Frame) -> Result<Plan, String> {
-    let list = |key: &str| match arguments.get(key) {
-        Some(Value::Array(items)) if items.len() <= MAX_CALLS => Ok(items.clone()),
-        Some(Value::Array(_)) => Err(format!("`{key}` has more than {MAX_CALLS} entries")),
-        Some(Value::Null) | None => Ok(Vec::new()),
-        Some(other) => Err(format!("`{key}` must be a list, not a {}", json::kind(other))),
-    };
-    let drafts = |key: &str| -> Result<Vec<Draft>, String> {
+    let plan: PlanFields = fields(arguments);
+    let drafts = |key: &str, list: Value| -> Result<Vec<Draft>, String> {
         let one = |(at, item): (usize, &Value)| {
             let (name, arguments) = draft(item).map_err(|why| format!("{key} {}: {why}", at + 1))?;
             if !frame.has_executor(&name) {
@@ -289,7 +375,7 @@ fn plan(arguments: &Map<String, Value>, frame: &Frame) -> Result<Plan, String> {
             }
             call(&name, arguments, frame).map_err(|why| format!("{key} {}: {why}", at + 1))
         };
-        list(key)?.iter().enumerate().map(one).collect()
+        few(key, list)?.iter().enumerate().map(one).collect()
     };
     let shown = |item: &Value| match item {
         Value::String(text) => place(text),
@@ -298,34 +384,33 @@ fn plan(arguments: &Map<String, Value>, frame: &Frame) -> Result<Plan, String> {
         }
     };
     // What is foreseen of a tool that there is not is foreseen in vain, and no reason to do nothing.
-    let (calls, later) = (drafts("calls")?, drafts("later").unwrap_or_default());
+    let (calls, later) = (drafts("calls", plan.calls)?, drafts("later", plan.later).unwrap_or_default());
     if calls.is_empty() {
         return Err("a plan needs at least one call".to_owned());
     }
-    Ok(Plan { calls, looks: list("look")?.iter().map(shown).collect::<Result<_, _>>()?, later })
+    Ok(Plan { calls, looks: few("look", plan.look)?.iter().map(shown).collect::<Result<_, _>>()?, later })
 }
 
 /// The wish, with its signature.
 fn missing(arguments: &Map<String, Value>) -> Result<Wish, String> {
-    let summary = arguments.get("summary").and_then(Value::as_str).map(|text| line(text, 200)).unwrap_or_default();
+    let MissingFields { summary, inputs, outputs, errors } = fields(arguments);
+    let summary = summary.as_str().map(|text| line(text, 200)).unwrap_or_default();
     if summary.trim().is_empty() {
         return Err("`summary` must say what the tool would do".to_owned());
     }
     let word = |text: &str| shorten(&line(text, MAX_WISHED_BYTES), MAX_WISHED_BYTES).to_owned();
-    let fields = |key: &str| match arguments.get(key) {
-        Some(Value::Object(map)) => {
+    let wished = |fields: Value| match fields {
+        Value::Object(map) => {
             let one = |(name, kind): (&String, &Value)| WishedField {
                 name: word(name),
                 kind: word(kind.as_str().unwrap_or("value")),
             };
             map.iter().take(MAX_WISHED).map(one).collect()
         }
-        Some(_) | None => Vec::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Vec::new(),
     };
-    let errors = match arguments.get("errors") {
-        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).take(MAX_WISHED).map(word).collect(),
-        Some(_) | None => Vec::new(),
-    };
-    let signature = WishedSignature { inputs: fields("inputs"), outputs: fields("outputs"), errors };
+    let errors = errors.as_array().map_or(&[][..], Vec::as_slice);
+    let errors = errors.iter().filter_map(Value::as_str).take(MAX_WISHED).map(word).collect();
+    let signature = WishedSignature { inputs: wished(inputs), outputs: wished(outputs), errors };
     Ok(Wish { text: summary.trim().chars().take(MAX_WISH).collect(), signature })
 }

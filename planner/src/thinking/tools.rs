@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use metnos_proto::envelope::Candidate;
 use metnos_proto::prompt::{MAX_TOOL_NAME, MAX_TOOLS, Tool};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::data::line;
+use super::schema::Schema;
 
 /// Shows a result, or a part of one.
 pub const LOOK: &str = "look";
@@ -85,12 +86,12 @@ pub fn root(document: &Value) -> Value {
     for name in ["$schema", "definitions", "$defs"] {
         schema.remove(name);
     }
-    schema.entry("type").or_insert_with(|| json!("object"));
+    schema.entry("type").or_insert_with(|| Value::from("object"));
     // Only those definitions that something refers to: a contract's own result is none of them.
     let mut wanted = references(&Value::Object(schema.clone()));
     while let Some((list, name)) = wanted.pop_first() {
         let Some(definition) = document.get(&list).and_then(|all| all.get(&name)) else { continue };
-        let found = schema.entry(list).or_insert_with(|| json!({}));
+        let found = schema.entry(list).or_insert_with(|| Value::Object(Map::new()));
         if let Some(found) = found.as_object_mut()
             && found.insert(name, definition.clone()).is_none()
         {
@@ -230,14 +231,8 @@ fn walk(schema: &Value, at: String, depth: usize, found: &mut Vec<String>) {
 
 fn own() -> Vec<Tool> {
     let reference = "A call by its number, and where in its result: `c1`, or `c1#/content`.";
-    let calls = json!({
-        "type": "array",
-        "items": {
-            "type": "object",
-            "required": ["tool", "arguments"],
-            "properties": { "tool": { "type": "string" }, "arguments": { "type": "object" } }
-        }
-    });
+    let call = Schema::object(2, [("tool", Schema::text()), ("arguments", Schema::any_object())]);
+    let (calls, texts) = (Schema::list(call), Schema::list(Schema::text()));
     vec![
         Tool {
             name: LOOK.to_owned(),
@@ -245,14 +240,14 @@ fn own() -> Vec<Tool> {
                 "Shows you the result of a call, or a part of it. Look only at what you must read, and only at \
                           the part that you need."
                     .to_owned(),
-            input: json!({
-                "type": "object",
-                "required": ["of"],
-                "properties": {
-                    "of": { "type": "string", "description": reference },
-                    "from": { "type": "integer", "minimum": 0, "description": "The first character to show, for what is long" }
-                }
-            }),
+            input: Schema::object(
+                1,
+                [
+                    ("of", Schema::text().described(reference)),
+                    ("from", Schema::number_from(0).described("The first character to show, for what is long")),
+                ],
+            )
+            .document(),
         },
         Tool {
             name: MISSING.to_owned(),
@@ -260,16 +255,16 @@ fn own() -> Vec<Tool> {
                 "Says which tool would be needed and does not exist, so that it can be made. Then do without, or \
                           tell the person that it cannot be done."
                     .to_owned(),
-            input: json!({
-                "type": "object",
-                "required": ["summary"],
-                "properties": {
-                    "summary": { "type": "string", "description": "What it would do, in a line" },
-                    "inputs": { "type": "object", "additionalProperties": { "type": "string" }, "description": "Name and type of each argument" },
-                    "outputs": { "type": "object", "additionalProperties": { "type": "string" }, "description": "Name and type of each part of the result" },
-                    "errors": { "type": "array", "items": { "type": "string" } }
-                }
-            }),
+            input: Schema::object(
+                1,
+                [
+                    ("summary", Schema::text().described("What it would do, in a line")),
+                    ("inputs", Schema::map(Schema::text()).described("Name and type of each argument")),
+                    ("outputs", Schema::map(Schema::text()).described("Name and type of each part of the result")),
+                    ("errors", texts.clone()),
+                ],
+            )
+            .document(),
         },
         Tool {
             name: PLAN.to_owned(),
@@ -279,15 +274,7 @@ fn own() -> Vec<Tool> {
                           after having read results, with every argument that the person has named, and null for those \
                           that will turn up."
                     .to_owned(),
-            input: json!({
-                "type": "object",
-                "required": ["calls"],
-                "properties": {
-                    "calls": calls,
-                    "look": { "type": "array", "items": { "type": "string" } },
-                    "later": calls
-                }
-            }),
+            input: Schema::object(1, [("calls", calls.clone()), ("look", texts), ("later", calls)]).document(),
         },
     ]
 }
@@ -295,6 +282,8 @@ fn own() -> Vec<Tool> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
     use super::*;
     use crate::testing::candidates;
 
