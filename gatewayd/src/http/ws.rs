@@ -29,9 +29,9 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use super::{Caller, Http};
-use crate::http::documents::Do;
 use crate::http::documents::messages::reply;
 use crate::http::documents::problem::Problem;
+use crate::http::documents::{Do, Listened, State, Turn};
 use crate::http::limits::bounds::{
     ALIVE_EVERY, CLOSE_WITHIN, FRAMES_PER_MINUTE, MAX_ASKS, MAX_BODY, MAX_DEPTH, MAX_DISCARDED, MAX_PIECES, MAX_REF,
 };
@@ -251,7 +251,8 @@ async fn act(http: &Rc<Http>, caller: &Rc<Caller>, said: Do) -> Result<Done, Pro
     match said {
         Do::Say { text, .. } => {
             let (turn, record) = turns::open(http, caller, &text).await?;
-            let data = serde_json::json!({"turn": turn.to_string(), "state": "open"});
+            let opened = Turn { turn: turn.to_string(), state: State::Open, text: None, end: None, why: None };
+            let data = value(&opened);
             let listening = turns::listening(caller, turn, ReadPosition::default(), Words::Messages);
             Ok((StatusCode::ACCEPTED, data, Some((Some(record), listening))))
         }
@@ -259,7 +260,7 @@ async fn act(http: &Rc<Http>, caller: &Rc<Caller>, said: Do) -> Result<Done, Pro
             let turn = named(&turn)?;
             let heard = if after.is_empty() { ReadPosition::default() } else { turns::read_position("after", &after)? };
             let found = turns::resume_stream(http, caller, turn, heard).await?;
-            let data = serde_json::json!({"turn": turn.to_string()});
+            let data = value(&Listened { turn: turn.to_string() });
             Ok(match found {
                 None => (StatusCode::NO_CONTENT, data, None),
                 Some(record) => {

@@ -5,12 +5,18 @@ use std::time::Duration;
 
 use metnos_outbound::secret_file::Key;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::backoff::{self, TRIES};
 use super::card::Button;
-use super::update::{self, KINDS, MAX_REPLY, Reply, Update};
+use super::documents::answers::{Me, SentMessage, read};
+use super::documents::requests::{
+    AnswerCallbackQuery, BotCommand, CommandScope, DeleteWebhook, EditReplyMarkup, GetUpdates, Keyboard,
+    KeyboardButton, LinkPreview, Nothing, SetMyCommands, TextMessage,
+};
+use super::update::{self, MAX_REPLY, Reply, Update};
 use crate::chance::Chance;
 
 /// How long a poll waits at the server when nothing happens, in seconds.
@@ -79,28 +85,36 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    fn fill(&self, mut body: Value) -> Value {
-        let row = |row: &Vec<Button>| -> Value {
-            row.iter().map(|(text, data)| json!({"text": text, "callback_data": data})).collect()
-        };
-        body["text"] = json!(self.html);
-        body["parse_mode"] = json!("HTML");
-        body["link_preview_options"] = json!({"is_disabled": true});
-        // Without any, those that a message had are taken away.
-        if !self.buttons.is_empty() {
-            body["reply_markup"] = json!({"inline_keyboard": self.buttons.iter().map(row).collect::<Vec<_>>()});
+    /// As a message of this chat, or in the place of one of it.
+    fn message(&self, chat_id: i64, message_id: Option<i64>) -> TextMessage<'_> {
+        TextMessage {
+            chat_id,
+            message_id,
+            text: &self.html,
+            parse_mode: Some("HTML"),
+            link_preview_options: LinkPreview { is_disabled: true },
+            reply_markup: (!self.buttons.is_empty()).then(|| self.keyboard()),
         }
-        body
     }
 
-    /// The same without marks.
-    fn bare(&self, body: Value) -> Value {
-        let mut body = self.fill(body);
-        body["text"] = json!(super::text::without_marks(&self.html));
-        if let Value::Object(fields) = &mut body {
-            fields.remove("parse_mode");
+    fn keyboard(&self) -> Keyboard<'_> {
+        let mut inline_keyboard = Vec::new();
+        for row in &self.buttons {
+            inline_keyboard
+                .push(row.iter().map(|(text, callback_data)| KeyboardButton { text, callback_data }).collect());
         }
-        body
+        Keyboard { inline_keyboard }
+    }
+
+    /// Says it with this method; where its marks are not understood, once more without them.
+    async fn say(&self, api: &Api, method: &str, message: TextMessage<'_>) -> Result<Value, ApiError> {
+        match api.say(method, &message).await {
+            Err(ApiError::Rejected { why, .. }) if is_about_marks(&why) => {
+                let text = super::text::without_marks(&self.html);
+                api.say(method, &TextMessage { text: &text, parse_mode: None, ..message }).await
+            }
+            said => said,
+        }
     }
 }
 
@@ -185,8 +199,8 @@ impl Api {
         }
     }
 
-    pub(super) async fn say(&self, method: &str, body: &Value) -> Result<Value, ApiError> {
-        self.call(method, HeaderValue::from_static("application/json"), body.to_string().into_bytes()).await
+    pub(super) async fn say(&self, method: &str, body: &impl Serialize) -> Result<Value, ApiError> {
+        self.call(method, HeaderValue::from_static("application/json"), written(body)).await
     }
 
     /// Who the bot is: its name.
@@ -194,15 +208,10 @@ impl Api {
     /// # Errors
     /// As all of these: [`ApiError`].
     pub async fn me(&self) -> Result<String, ApiError> {
-        let me = self
-            .once(
-                "getMe",
-                (HeaderValue::from_static("application/json"), b"{}".to_vec().into()),
-                Duration::from_millis(ANSWER_WITHIN_MS),
-            )
-            .await?;
+        let body = (HeaderValue::from_static("application/json"), written(&Nothing {}).into());
+        let me: Me = read(self.once("getMe", body, Duration::from_millis(ANSWER_WITHIN_MS)).await?);
         let plain = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
-        Ok(me["username"].as_str().unwrap_or_default().chars().filter(plain).take(64).collect())
+        Ok(me.username.unwrap_or_default().chars().filter(plain).take(64).collect())
     }
 
     /// What has happened from `floor` on; waits at the server when nothing has. Tried once.
@@ -210,13 +219,10 @@ impl Api {
     /// # Errors
     /// [`ApiError`].
     pub async fn updates(&self, floor: u64, seconds: u64) -> Result<Vec<Update>, ApiError> {
-        let mut body = json!({"timeout": seconds, "limit": MAX_BATCH, "allowed_updates": KINDS});
-        if floor > 0 {
-            body["offset"] = json!(floor);
-        }
+        let body = written(&GetUpdates::new(floor, MAX_BATCH, seconds));
         let within = Duration::from_millis(seconds * 1_000 + ANSWER_WITHIN_MS);
         let kind = HeaderValue::from_static("application/json");
-        let result = self.once("getUpdates", (kind, body.to_string().into()), within).await?;
+        let result = self.once("getUpdates", (kind, body.into()), within).await?;
         Ok(update::updates(&result))
     }
 
@@ -225,14 +231,8 @@ impl Api {
     /// # Errors
     /// [`ApiError`].
     pub async fn send(&self, chat: i64, out: &Outgoing) -> Result<i64, ApiError> {
-        let body = json!({"chat_id": chat});
-        let sent = match self.say("sendMessage", &out.fill(body.clone())).await {
-            Err(ApiError::Rejected { why, .. }) if is_about_marks(&why) => {
-                self.say("sendMessage", &out.bare(body)).await?
-            }
-            sent => sent?,
-        };
-        Ok(sent["message_id"].as_i64().unwrap_or(0))
+        let sent: SentMessage = read(out.say(self, "sendMessage", out.message(chat, None)).await?);
+        Ok(sent.message_id.unwrap_or(0))
     }
 
     /// Puts another text in the place of a message. One that stands there already is no fault.
@@ -240,14 +240,7 @@ impl Api {
     /// # Errors
     /// [`ApiError`].
     pub async fn edit(&self, chat: i64, message: i64, out: &Outgoing) -> Result<(), ApiError> {
-        let body = json!({"chat_id": chat, "message_id": message});
-        let edited = match self.say("editMessageText", &out.fill(body.clone())).await {
-            Err(ApiError::Rejected { why, .. }) if is_about_marks(&why) => {
-                self.say("editMessageText", &out.bare(body)).await
-            }
-            edited => edited,
-        };
-        match edited {
+        match out.say(self, "editMessageText", out.message(chat, Some(message))).await {
             Ok(_) => Ok(()),
             Err(ApiError::Rejected { why, .. }) if why.contains("not modified") => Ok(()),
             Err(fault) => Err(fault),
@@ -272,8 +265,8 @@ impl Api {
     /// # Errors
     /// [`ApiError`].
     pub async fn bare(&self, chat: i64, message: i64) -> Result<(), ApiError> {
-        let none: [Value; 0] = [];
-        let body = json!({"chat_id": chat, "message_id": message, "reply_markup": {"inline_keyboard": none}});
+        let reply_markup = Keyboard { inline_keyboard: Vec::new() };
+        let body = EditReplyMarkup { chat_id: chat, message_id: message, reply_markup };
         match self.say("editMessageReplyMarkup", &body).await {
             Ok(_) => Ok(()),
             Err(ApiError::Rejected { why, .. }) if why.contains("message is not modified") => Ok(()),
@@ -286,7 +279,7 @@ impl Api {
     /// # Errors
     /// [`ApiError`].
     pub async fn acknowledge(&self, query: &str, text: &str) -> Result<(), ApiError> {
-        self.say("answerCallbackQuery", &json!({"callback_query_id": query, "text": text})).await.map(|_| ())
+        self.say("answerCallbackQuery", &AnswerCallbackQuery { callback_query_id: query, text }).await.map(|_| ())
     }
 
     /// Has the commands shown, and takes nothing from another way of hearing: a bot that polls has no webhook.
@@ -294,21 +287,20 @@ impl Api {
     /// # Errors
     /// [`ApiError`].
     pub async fn introduce(&self, sets: &[Commands<'_>]) -> Result<(), ApiError> {
-        self.optional("deleteWebhook", &json!({"drop_pending_updates": false})).await?;
+        self.optional("deleteWebhook", &DeleteWebhook { drop_pending_updates: false }).await?;
         for (language, commands) in sets {
-            let commands: Value =
-                commands.iter().map(|(command, says)| json!({"command": command, "description": says})).collect();
-            let mut body = json!({"commands": commands, "scope": {"type": "all_private_chats"}});
-            if let Some(language) = language {
-                body["language_code"] = json!(language);
-            }
+            let body = SetMyCommands {
+                commands: commands.iter().map(|(command, description)| BotCommand { command, description }).collect(),
+                scope: CommandScope { r#type: "all_private_chats" },
+                language_code: *language,
+            };
             self.optional("setMyCommands", &body).await?;
         }
         Ok(())
     }
 
     /// Says a word without which the bot still receives: a server that does not know it is none the worse.
-    async fn optional(&self, method: &str, body: &Value) -> Result<(), ApiError> {
+    async fn optional(&self, method: &str, body: &impl Serialize) -> Result<(), ApiError> {
         match self.say(method, body).await {
             Ok(_) => Ok(()),
             Err(ApiError::Rejected { code, why }) if code != 401 => {
@@ -318,6 +310,11 @@ impl Api {
             Err(fault) => Err(fault),
         }
     }
+}
+
+/// None of the documents that are sent has anything that JSON has not.
+fn written(document: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(document).unwrap_or_default()
 }
 
 /// What was wrong, without an address.

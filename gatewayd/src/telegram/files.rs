@@ -7,7 +7,7 @@ use metnos_proto::msg::common::{Channel, Lang, Outcome};
 use metnos_proto::msg::policyd::{Acted, Identified, KeepFile, MAX_FILE, SendFile};
 use metnos_proto::payload::Sealed;
 use metnos_texts::{Key, say, tell};
-use serde_json::Value;
+use serde::Deserialize;
 
 use super::bot::{Bot, Chat, SAY_TRIES, may_pass};
 use super::transfer::Fetched;
@@ -104,9 +104,9 @@ impl Bot {
             Acted::Denied(refusal) => return Err(not_sent(&metnos_texts::refusal(lang, &refusal))),
             Acted::Ran(ran) => ran,
         };
-        let told: Value = result.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-        let (path, size) = (told["path"].as_str(), told["size"].as_u64());
-        match (ran.outcome, path, told["given"].as_bool()) {
+        let told = FileResult::read(&result);
+        let (path, size) = (told.path.as_deref(), told.size);
+        match (ran.outcome, path, told.given) {
             // Telegram takes no file without a byte.
             (Outcome::Ok, Some(path), Some(true)) if file.is_empty() => {
                 Err(tell(lang, Key::FileEmpty, &[("path", path.into())]))
@@ -119,7 +119,7 @@ impl Bot {
                 let with = [("path", path.into()), ("size", (&size).into()), ("most", (&most).into())];
                 Err(tell(lang, Key::FileTooLargeToSend, &with))
             }
-            (outcome, ..) => Err(not_sent(told["error"]["message"].as_str().unwrap_or_else(|| outcome.name()))),
+            (outcome, ..) => Err(not_sent(told.why(outcome))),
         }
     }
 
@@ -153,6 +153,36 @@ impl Bot {
     }
 }
 
+/// What an executor says of a file that it was to read or to keep.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct FileResult {
+    path: Option<String>,
+    size: Option<u64>,
+    bytes: Option<u64>,
+    /// Whether the file itself came with it.
+    given: Option<bool>,
+    was_there: Option<bool>,
+    error: Option<ErrorResult>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ErrorResult {
+    message: Option<String>,
+}
+
+impl FileResult {
+    /// What cannot be read says nothing.
+    fn read(result: &Sealed) -> Self {
+        result.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    fn why(&self, outcome: Outcome) -> &str {
+        self.error.as_ref().and_then(|error| error.message.as_deref()).unwrap_or_else(|| outcome.name())
+    }
+}
+
 /// What is said of a file that is too large to come in, with its size where that is known.
 fn too_large(bytes: Option<u64>, lang: Lang) -> String {
     let most = mib(MOST, lang);
@@ -181,13 +211,12 @@ fn became(acted: &Acted, result: &Sealed, lang: Lang) -> String {
     match acted {
         Acted::Denied(refusal) => not_kept(&metnos_texts::refusal(lang, refusal)),
         Acted::Ran(ran) => {
-            let told: Value =
-                result.read().ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-            let path = told["path"].as_str().unwrap_or_default();
+            let told = FileResult::read(result);
+            let path = told.path.as_deref().unwrap_or_default();
             match ran.outcome {
-                Outcome::Ok if told["was_there"] == true => tell(lang, Key::FileThere, &[("path", path.into())]),
+                Outcome::Ok if told.was_there == Some(true) => tell(lang, Key::FileThere, &[("path", path.into())]),
                 Outcome::Ok => {
-                    let bytes = told["bytes"].as_u64().unwrap_or(0);
+                    let bytes = told.bytes.unwrap_or(0);
                     tell(lang, Key::FileKept, &[("path", path.into()), ("bytes", bytes.into())])
                 }
                 outcome @ (Outcome::Error
@@ -203,7 +232,7 @@ fn became(acted: &Acted, result: &Sealed, lang: Lang) -> String {
                 | Outcome::SandboxFailed
                 | Outcome::DiskExceeded
                 | Outcome::DiskFull
-                | Outcome::Failed) => not_kept(told["error"]["message"].as_str().unwrap_or_else(|| outcome.name())),
+                | Outcome::Failed) => not_kept(told.why(outcome)),
             }
         }
     }

@@ -10,6 +10,7 @@ pub mod backoff;
 pub mod bot;
 pub mod card;
 pub mod commands;
+mod documents;
 pub mod file_queue;
 mod files;
 pub mod message_editor;

@@ -8,11 +8,12 @@ use std::time::Duration;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use metnos_proto::payload::{FILE_PIECE, Filling, Sealed};
 use reqwest::header::HeaderValue;
-use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::api::{ANSWER_WITHIN_MS, Api, ApiError, class};
 use super::backoff::{self, TRIES};
+use super::documents::answers::{FileInfo, read};
+use super::documents::requests::GetFile;
 
 /// How long a file may be under way, with all tries, in milliseconds; nothing may come for [`ANSWER_WITHIN_MS`].
 pub const FILE_WITHIN_MS: u64 = 300_000;
@@ -46,15 +47,15 @@ impl Api {
     }
 
     async fn fetch_anyhow_long(&self, id: &str, most: usize) -> Result<Fetched, ApiError> {
-        let found = match self.say("getFile", &json!({"file_id": id})).await {
+        let found = match self.say("getFile", &GetFile { file_id: id }).await {
             Err(ApiError::Rejected { why, .. }) if why.contains("too big") => return Ok(Fetched::TooLarge(None)),
-            found => found?,
+            found => read::<FileInfo>(found?),
         };
-        let told = found["file_size"].as_u64();
+        let told = found.file_size;
         if told.is_some_and(|bytes| usize::try_from(bytes).map_or(true, |bytes| bytes > most)) {
             return Ok(Fetched::TooLarge(told));
         }
-        let path = found["file_path"].as_str().filter(|path| is_place(path));
+        let path = found.file_path.filter(|path| is_place(path));
         let url = Zeroizing::new(format!(
             "{}/{}",
             self.files.as_str(),

@@ -5,6 +5,8 @@ use metnos_proto::json::{Limits, parse_strict};
 use metnos_proto::msg::common::Lang;
 use serde_json::Value;
 
+use super::documents::answers::{Answer, CallbackQuery, ChatFields, MessageFields, UpdateFields, UserFields, read};
+
 /// The most bytes of one reply.
 pub const MAX_REPLY: usize = 4 << 20;
 /// How deep values of a reply may be nested: a message within a message, with room.
@@ -105,26 +107,19 @@ pub enum Reply {
 /// Reads an answer. `None` for what is none.
 #[must_use]
 pub fn reply(bytes: &[u8]) -> Option<Reply> {
-    let mut value = parse_strict(bytes, Limits { max_bytes: MAX_REPLY, max_depth: MAX_DEPTH }).ok()?;
-    match value.get("ok")?.as_bool()? {
-        // Some words have nothing to tell.
-        true => Some(Reply::Ok(value.get_mut("result").map(Value::take).unwrap_or_default())),
-        false => {
-            let why: String = value["description"]
-                .as_str()
-                .unwrap_or_default()
-                .chars()
-                .filter(|c| !c.is_control())
-                .take(200)
-                .collect();
-            let asked = value["parameters"]["retry_after"].as_f64().filter(|seconds| *seconds >= 0.0);
-            Some(Reply::No {
-                code: value["error_code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(0),
-                retry_after: asked.map_or_else(|| retry_after_of(&why), |seconds| Some(whole_seconds(seconds))),
-                why,
-            })
-        }
+    let value = parse_strict(bytes, Limits { max_bytes: MAX_REPLY, max_depth: MAX_DEPTH }).ok()?;
+    let answer: Answer = value.is_object().then(|| serde_json::from_value(value).ok())??;
+    // Some words have nothing to tell.
+    if answer.ok {
+        return Some(Reply::Ok(answer.result));
     }
+    let why: String = answer.description.unwrap_or_default().chars().filter(|c| !c.is_control()).take(200).collect();
+    let asked = answer.parameters.retry_after.filter(|seconds| *seconds >= 0.0);
+    Some(Reply::No {
+        code: answer.error_code.unwrap_or(0),
+        retry_after: asked.map_or_else(|| retry_after_of(&why), |seconds| Some(whole_seconds(seconds))),
+        why,
+    })
 }
 
 /// Seconds, never fewer than were asked for.
@@ -145,21 +140,16 @@ fn retry_after_of(why: &str) -> Option<u64> {
     rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
 }
 
-/// A number, also one that stands in quotes.
-fn number(value: &Value) -> Option<i64> {
-    value.as_i64().or_else(|| value.as_str()?.parse().ok())
-}
-
 /// The sender, unless it is a bot or a whole chat. Who does not say what he is, is a person.
-fn person(from: &Value) -> Option<i64> {
-    number(&from["id"]).filter(|id| *id > 0 && from["is_bot"] != true)
+fn person(from: &UserFields) -> Option<i64> {
+    from.id.filter(|id| *id > 0 && from.is_bot != Some(true))
 }
 
 /// Whether nobody else reads there. A chat that does not say what it is has the number of a person then.
-fn is_private(chat: &Value) -> bool {
-    match chat["type"].as_str() {
+fn is_private(chat: &ChatFields) -> bool {
+    match &chat.kind {
         Some(kind) => kind == "private",
-        None => number(&chat["id"]).is_some_and(|id| id > 0),
+        None => chat.id.is_some_and(|id| id > 0),
     }
 }
 
@@ -167,92 +157,58 @@ fn is_private(chat: &Value) -> bool {
 #[must_use]
 pub fn updates(result: &Value) -> Vec<Update> {
     let all = result.as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut updates: Vec<Update> = all.iter().filter_map(update).collect();
+    let mut updates: Vec<Update> = all.iter().filter_map(|one| update(read(one.clone()))).collect();
     updates.sort_by_key(|update| update.id);
     updates.dedup_by_key(|update| update.id);
     updates
 }
 
-fn update(value: &Value) -> Option<Update> {
-    let id = value["update_id"].as_u64().or_else(|| value["update_id"].as_str()?.parse().ok());
-    let id = id.filter(|id| *id < u64::MAX)?;
-    let kind = message(&value["message"])
+fn update(fields: UpdateFields) -> Option<Update> {
+    let id = fields.update_id.filter(|id| *id < u64::MAX)?;
+    let kind = message(fields.message)
         .map(Kind::Message)
-        .or_else(|| press(&value["callback_query"]).map(Kind::Press))
+        .or_else(|| press(fields.callback_query).map(Kind::Press))
         .unwrap_or(Kind::Other);
     Some(Update { id, kind })
 }
 
-fn message(value: &Value) -> Option<Message> {
-    let from = &value["from"];
-    let file = sent(value);
+fn message(fields: MessageFields) -> Option<Message> {
+    let file = sent(&fields);
     // What stands below a file is said as much as anything else.
-    let words = if file.is_some() { &value["caption"] } else { &value["text"] };
-    let text = words.as_str().unwrap_or_default();
-    const ATTACHED: [&str; 13] = [
-        "document",
-        "photo",
-        "audio",
-        "video",
-        "voice",
-        "video_note",
-        "animation",
-        "sticker",
-        "contact",
-        "location",
-        "venue",
-        "poll",
-        "story",
-    ];
-    const PASSED_ON: [&str; 6] =
-        ["forward_origin", "forward_from", "forward_from_chat", "forward_sender_name", "forward_date", "via_bot"];
+    let words = if file.is_some() { fields.caption } else { fields.text };
+    let attached = fields.others.any() || fields.files.all().iter().any(|(attached, ..)| attached.is_there);
     Some(Message {
-        chat: number(&value["chat"]["id"])?,
-        private: is_private(&value["chat"]),
-        from: person(from).filter(|_| value["sender_chat"].is_null()),
-        text: if text.len() <= MAX_TEXT { text.to_owned() } else { return None },
-        passed_on: PASSED_ON.iter().any(|key| !value[*key].is_null()),
-        attached: ATTACHED.iter().any(|key| !value[*key].is_null()),
+        chat: fields.chat.id?,
+        private: is_private(&fields.chat),
+        from: person(&fields.from).filter(|_| !fields.sender_chat),
+        text: Some(words.unwrap_or_default()).filter(|text| text.len() <= MAX_TEXT)?,
+        passed_on: fields.forwarded.any(),
+        attached,
         file,
-        lang: lang(from),
+        lang: lang(&fields.from),
     })
 }
 
-fn press(value: &Value) -> Option<Press> {
-    let query = value["id"].as_str().map(str::to_owned).or_else(|| Some(value["id"].as_u64()?.to_string()))?;
-    let under = &value["message"];
+fn press(fields: CallbackQuery) -> Option<Press> {
     Some(Press {
-        query: Some(query).filter(|query| query.len() <= MAX_QUERY)?,
-        from: person(&value["from"])?,
-        under: number(&under["chat"]["id"]).zip(number(&under["message_id"])),
-        data: value["data"].as_str().filter(|data| data.len() <= 64).unwrap_or_default().to_owned(),
-        lang: lang(&value["from"]),
+        query: fields.id.filter(|query| query.len() <= MAX_QUERY)?,
+        from: person(&fields.from)?,
+        under: fields.message.chat.id.zip(fields.message.message_id),
+        data: fields.data.filter(|data| data.len() <= 64).unwrap_or_default(),
+        lang: lang(&fields.from),
     })
 }
 
 /// The file of a message, if it has one; of a picture in several sizes the largest.
-fn sent(message: &Value) -> Option<SentFile> {
-    const KINDS: [(&str, &str); 7] = [
-        ("document", "bin"),
-        ("photo", "jpg"),
-        ("audio", "mp3"),
-        ("video", "mp4"),
-        ("voice", "ogg"),
-        ("video_note", "mp4"),
-        ("animation", "mp4"),
-    ];
-    let (file, kind, ending) = KINDS.into_iter().find_map(|(kind, ending)| {
-        let file = &message[kind];
-        let file = file.as_array().map_or(Some(file), |sizes| {
-            sizes.iter().max_by_key(|size| size["file_size"].as_u64().or_else(|| size["width"].as_u64()))
-        })?;
-        file["file_id"].as_str().map(|_| (file, kind, ending))
-    })?;
-    let id = file["file_id"].as_str().filter(|id| (1..=MAX_FILE_ID).contains(&id.len()))?;
-    let given = file["file_name"].as_str().map(harmless).unwrap_or_default();
-    let number = message["message_id"].as_u64().unwrap_or(0);
+fn sent(message: &MessageFields) -> Option<SentFile> {
+    let kinds = message.files.all();
+    let (file, kind, ending) =
+        kinds.into_iter().find_map(|(attached, kind, ending)| Some((attached.file.as_ref()?, kind, ending)))?;
+    let id = file.file_id.as_ref().filter(|id| (1..=MAX_FILE_ID).contains(&id.len()))?;
+    let given = file.file_name.as_deref().map(harmless).unwrap_or_default();
+    let number = message.message_id.and_then(|number| u64::try_from(number).ok()).unwrap_or(0);
     let name = if given.is_empty() { format!("{kind}-{number}.{ending}") } else { given };
-    Some(SentFile { id: id.to_owned(), name, bytes: file["file_size"].as_u64() })
+    Some(SentFile { id: id.clone(), name, bytes: file.file_size })
 }
 
 /// A name that leads nowhere, hides nothing and turns no reading direction; empty when nothing is left of it.
@@ -272,8 +228,8 @@ fn harmless(name: &str) -> String {
     if ending.is_empty() { stem.to_owned() } else { format!("{stem}.{ending}") }
 }
 
-fn lang(from: &Value) -> Option<Lang> {
-    metnos_texts::of_tag(from["language_code"].as_str()?)
+fn lang(from: &UserFields) -> Option<Lang> {
+    metnos_texts::of_tag(from.language_code.as_deref()?)
 }
 
 #[cfg(test)]

@@ -20,8 +20,7 @@ const MAX_METHOD_FILES: usize = 3;
 const GOD_OBJECTS: &[(&str, &str)] = &[("metnos-policyd", "Policy")];
 
 /// How often `json!` stands in a crate, tests aside. What a daemon answers has a type in `proto/src/doc/`.
-const UNTYPED: &[(&str, usize)] =
-    &[("metnos-gatewayd", 42), ("metnos-planner", 9), ("metnosctl", 28)];
+const UNTYPED: &[(&str, usize)] = &[("metnosctl", 28)];
 
 /// The most Rust files that stand side by side.
 const MAX_FILES: usize = 16;

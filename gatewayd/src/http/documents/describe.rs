@@ -1,20 +1,28 @@
 //! What the door says of its HTTP channel: numbers for those that watch machines, and the description of every address
 //! for those that write clients. No word of a person is in either.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use metnos_proto::msg::people::MAX_PAGE;
 use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::http::Http;
 use crate::http::documents;
 use crate::http::documents::media::{EVENTS, JSON, PROBLEM};
+use crate::http::documents::openapi::{
+    Components, Content, Info, MediaType, OpenApi, OperationObject, ParameterObject, ParameterSchema, RequestBody,
+    ResponseObject, SecurityScheme,
+};
 use crate::http::limits::bounds::MAX_BODY;
 
 /// The type of the numbers.
 pub const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The name under which the description says how a client shows who it is.
+const TOKEN: &str = "token";
 
 /// The door's own numbers.
 #[must_use]
@@ -82,7 +90,7 @@ fn told<T: JsonSchema>(schemas: &mut Schemas) -> Value {
 }
 
 /// What may be given beside the path: a name, where it stands, and its schema.
-type Parameter = (&'static str, &'static str, fn() -> Value);
+type Parameter = (&'static str, &'static str, ParameterSchema);
 
 /// One address: its method, what it is for, whether one must be known, the body it takes, and what it answers.
 struct Operation {
@@ -99,21 +107,18 @@ struct Operation {
 const CLOSED: Operation =
     Operation { path: "", method: "get", summary: "", is_open: false, takes: None, with: &[], answers: &[] };
 
-const LAST_EVENT: Parameter = (
-    "Last-Event-ID",
-    "header",
-    || json!({"type": "string", "pattern": r"^(0|[1-9][0-9]{0,15})\.(0|[1-9][0-9]{0,15})$"}),
-);
+const LAST_EVENT: Parameter =
+    ("Last-Event-ID", "header", ParameterSchema::pattern(r"^(0|[1-9][0-9]{0,15})\.(0|[1-9][0-9]{0,15})$"));
 
 const PAGE: &[Parameter] = &[
-    ("cursor", "query", || json!({"type": "integer", "minimum": 0, "maximum": u64::MAX})),
-    ("limit", "query", || json!({"type": "integer", "minimum": 1, "maximum": MAX_PAGE})),
+    ("cursor", "query", ParameterSchema::number(0, u64::MAX)),
+    ("limit", "query", ParameterSchema::number(1, MAX_PAGE as u64)),
 ];
 
 const SIGNED: &[Parameter] = &[
-    ("webhook-id", "header", || json!({"type": "string"})),
-    ("webhook-timestamp", "header", || json!({"type": "string"})),
-    ("webhook-signature", "header", || json!({"type": "string"})),
+    ("webhook-id", "header", ParameterSchema::TEXT),
+    ("webhook-timestamp", "header", ParameterSchema::TEXT),
+    ("webhook-signature", "header", ParameterSchema::TEXT),
 ];
 
 /// Every address there is. A test compares it with the routes.
@@ -260,85 +265,81 @@ const STREAMED: &[Schema] = &[
     told::<documents::DoneEvent>,
     told::<documents::Chunk>,
     told::<documents::Tell>,
+    told::<documents::Listened>,
+    told::<documents::AgainEvent>,
     asked::<documents::Do>,
 ];
 
 /// OpenAPI 3.1.
 #[must_use]
-pub fn openapi() -> Value {
+pub fn openapi() -> OpenApi {
     let mut schemas = Schemas::new();
-    let mut paths = Map::new();
+    let mut paths: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
     for operation in OPERATIONS {
-        let at = paths.entry(operation.path).or_insert_with(|| json!({}));
-        at[operation.method] = described(operation, &mut schemas);
+        let described = described(operation, &mut schemas);
+        paths.entry(operation.path).or_default().insert(operation.method, described);
     }
     for schema in STREAMED {
         schema(&mut schemas);
     }
-    json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Metnos", "version": env!("CARGO_PKG_VERSION"),
-            "description": format!(
-                "The door's channel for programs and pages of this machine. A connection carries one request. A body \
-                 has at most {MAX_BODY} bytes. The events of a stream are `text`, `call`, `progress`, `card` and \
-                 `done`, each with the document of that name (`TextEvent`, …)."
-            ),
+    let description = format!(
+        "The door's channel for programs and pages of this machine. A connection carries one request. A body has at \
+         most {MAX_BODY} bytes. The events of a stream are `text`, `call`, `progress`, `card` and `done`, each with \
+         the document of that name (`TextEvent`, …)."
+    );
+    OpenApi {
+        openapi: "3.1.0",
+        info: Info { title: "Metnos", version: env!("CARGO_PKG_VERSION"), description },
+        paths,
+        components: Components {
+            schemas: schemas.definitions(),
+            security_schemes: BTreeMap::from([(TOKEN, SecurityScheme { r#type: "http", scheme: "bearer" })]),
         },
-        "paths": paths,
-        "components": {
-            "schemas": schemas.definitions(),
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
-    })
+    }
 }
 
 /// What a name in a path looks like.
-fn named(name: &str) -> Value {
-    match name {
-        "turn" => json!({"type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"}),
-        "hook" => json!({"type": "string", "pattern": "^[a-z0-9-]{1,32}$"}),
-        _ => json!({"type": "string", "pattern": "^[A-Za-z0-9-]{1,64}$"}),
-    }
+fn named(name: &str) -> ParameterSchema {
+    ParameterSchema::pattern(match name {
+        "turn" => "^[0-7][0-9A-HJKMNP-TV-Z]{25}$",
+        "hook" => "^[a-z0-9-]{1,32}$",
+        _ => "^[A-Za-z0-9-]{1,64}$",
+    })
 }
 
-fn described(operation: &Operation, schemas: &mut Schemas) -> Value {
-    let mut responses = json!({});
+fn described(operation: &Operation, schemas: &mut Schemas) -> OperationObject {
+    let mut schema_of = |schema: Schema| MediaType { schema: Some(schema(schemas)) };
+    let is_chat = operation.path.starts_with("/v1/chat") || operation.path == "/v1/models";
+    let (kind, problem): (_, Schema) =
+        if is_chat { (JSON, told::<documents::ChatProblem>) } else { (PROBLEM, told::<documents::Problem>) };
+    let mut responses: BTreeMap<_, ResponseObject> = BTreeMap::new();
     for (status, kind, schema) in operation.answers {
-        let response = &mut responses[status.to_string()];
-        response["description"] = json!("Done.");
+        let response = responses.entry(status.to_string()).or_default();
+        response.description = "Done.";
         if !kind.is_empty() {
-            response["content"][kind] = schema.map_or_else(|| json!({}), |schema| json!({"schema": schema(schemas)}));
+            response.content.insert(*kind, schema.map_or(MediaType { schema: None }, &mut schema_of));
         }
     }
-    let is_chat = operation.path.starts_with("/v1/chat") || operation.path == "/v1/models";
-    let (kind, problem) = if is_chat {
-        (JSON, told::<documents::ChatProblem>(schemas))
-    } else {
-        (PROBLEM, told::<documents::Problem>(schemas))
-    };
-    responses["default"] = json!({"description": "Not done, and why.", "content": {kind: {"schema": problem}}});
-    let mut described = json!({"summary": operation.summary, "responses": responses});
-    if !operation.is_open {
-        described["security"] = json!([{"token": []}]);
-    }
-    if let Some(schema) = operation.takes {
-        described["requestBody"] = json!({"required": true, "content": {JSON: {"schema": schema(schemas)}}});
-    }
+    let content = Content::from([(kind, schema_of(problem))]);
+    responses.insert("default".to_owned(), ResponseObject { description: "Not done, and why.", content });
     let in_path = operation.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let mut parameters: Vec<Value> =
-        in_path.map(|name| json!({"name": name, "in": "path", "required": true, "schema": named(name)})).collect();
-    parameters.extend(
-        operation.with.iter().map(|(name, place, schema)| json!({"name": name, "in": place, "schema": schema()})),
-    );
-    if !parameters.is_empty() {
-        described["parameters"] = json!(parameters);
+    let in_path = in_path.map(|name| ParameterObject { name, r#in: "path", required: true, schema: named(name) });
+    let beside = operation.with.iter();
+    let beside = beside.map(|(name, r#in, schema)| ParameterObject { name, r#in, required: false, schema: *schema });
+    OperationObject {
+        summary: operation.summary,
+        responses,
+        security: if operation.is_open { Vec::new() } else { vec![BTreeMap::from([(TOKEN, [])])] },
+        request_body: operation
+            .takes
+            .map(|schema| RequestBody { required: true, content: Content::from([(JSON, schema_of(schema))]) }),
+        parameters: in_path.chain(beside).collect(),
     }
-    described
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use hyper::Method;
     use metnos_proto::ids::TurnId;
 
@@ -368,7 +369,7 @@ mod tests {
 
     #[test]
     fn every_document_that_is_named_is_described() {
-        let openapi = openapi();
+        let openapi = serde_json::to_value(openapi()).unwrap();
         let text = openapi.to_string();
         for part in text.split("#/components/schemas/").skip(1) {
             let name = part.split('"').next().unwrap();

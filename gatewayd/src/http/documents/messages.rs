@@ -5,7 +5,7 @@ use hyper::body::Bytes;
 use metnos_proto::ids::TurnId;
 use serde_json::Value;
 
-use crate::http::documents::Tell;
+use crate::http::documents::{AgainEvent, Tell};
 use crate::http::limits::bounds::AGAIN_MS;
 use crate::http::turns::record::{ReadPosition, value};
 
@@ -28,7 +28,7 @@ pub(in crate::http) fn told(name: &'static str, data: Value) -> Bytes {
 /// What has a client listen once more in a while.
 #[must_use]
 pub(in crate::http) fn again(turn: TurnId) -> Bytes {
-    let data = serde_json::json!({"turn": turn.to_string(), "after_ms": AGAIN_MS});
+    let data = value(&AgainEvent { turn: turn.to_string(), after_ms: AGAIN_MS });
     message(&Tell { event: "again", id: None, reference: None, status: None, data })
 }
 

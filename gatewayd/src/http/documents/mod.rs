@@ -4,6 +4,7 @@
 pub mod describe;
 pub(super) mod media;
 pub(super) mod messages;
+pub mod openapi;
 pub mod problem;
 
 use metnos_proto::doc::card::CardView;
@@ -680,6 +681,22 @@ pub struct DoneEvent {
     pub end: End,
     /// Why, when it did not end with an answer.
     pub why: String,
+}
+
+/// The reply to `listen`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Listened {
+    /// The turn.
+    pub turn: String,
+}
+
+/// The turn goes on elsewhere for a while: the event `again`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AgainEvent {
+    /// The turn.
+    pub turn: String,
+    /// After how many milliseconds the client may listen to it once more.
+    pub after_ms: u64,
 }
 
 /// What a client says over a WebSocket: one object a message.
