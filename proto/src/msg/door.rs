@@ -6,7 +6,7 @@ use crate::msg::policyd::Answer;
 use crate::words;
 
 words! {
-    /// Say something. The words come beside it; notes follow until the turn is done.
+    /// A person's words, which come beside it. Notes follow until the turn is done.
     pub struct Say {}
 
     /// The door has registered the words and opened a turn.
@@ -15,7 +15,7 @@ words! {
         pub turn: TurnId,
     }
 
-    /// Who is spoken to here, and how: asked before the first word.
+    /// Who the user at this terminal is, and in which language he is answered. Asked before the first words.
     pub struct Greet {}
 
     /// See [`Greet`].
@@ -57,7 +57,7 @@ words! {
         Remove(String),
     }
 
-    /// The owner's machine says that it is time: what was set up for the timer of this name is done; notes follow.
+    /// A timer of the owner's machine fires: what was set up for this name is done; notes follow.
     pub struct FireTimer {
         /// Which.
         pub name: String,

@@ -1,4 +1,4 @@
-//! The owner's word on the life of an executor (design: executor §4): archived, restored, revoked.
+//! The owner's commands on the life cycle of an executor (design: executor §4): archive, restore, revoke, export, sign.
 
 use crate::msg::common::{ExecutorDigests, ExecutorId};
 use crate::words;
@@ -9,18 +9,18 @@ pub const MAX_REASON: usize = 300;
 words! {
     /// Said at the machine, about the version that a name means. What became of it comes as a document.
     pub enum LifecycleAsk {
-        /// Put it away: not offered, not callable, and nothing of it deleted.
+        /// Archive it: not offered, not callable, and nothing of it deleted.
         Archive(LifecycleTarget),
-        /// Bring back what was archived, once it was verified.
+        /// Restore it from the archive, once it is verified.
         Restore(LifecycleTarget),
-        /// Its signature counts no more, and nothing ever lets that version be called again.
+        /// Revoke its signature: that version can never be called again.
         Revoke(Revocation),
-        /// What the newest version of a name is that nobody has signed, with its tests run in the tightest sandbox; or the
-        /// owner's yes to exactly that.
+        /// Show the newest unsigned version of a name, with its tests run in the tightest sandbox; or, with
+        /// [`SignRequest::confirm`], sign exactly that.
         Sign(SignRequest),
     }
 
-    /// The executor of this name as it is, for another instance: a [`crate::parcel`] comes beside the answer.
+    /// Export the executor for another instance: a [`crate::parcel`] comes beside the answer.
     pub struct ExportExecutor {
         /// Its name.
         pub name: String,
@@ -30,7 +30,7 @@ words! {
     pub struct LifecycleTarget {
         /// Its name.
         pub name: String,
-        /// Why, in at most [`MAX_REASON`] bytes; only what is archived needs none.
+        /// Why, in at most [`MAX_REASON`] bytes; archiving needs no reason.
         pub reason: String,
     }
 
@@ -40,11 +40,11 @@ words! {
         pub name: String,
         /// Why, in at most [`MAX_REASON`] bytes.
         pub reason: String,
-        /// The digest that a look has shown; empty to look.
+        /// The digest that was shown; empty to be shown it.
         pub confirm: String,
     }
 
-    /// A [`crate::parcel`] of another instance comes beside it, and is put into the pool, signed by nobody. What it is comes
+    /// A [`crate::parcel`] of another instance comes beside it, and is put into the pool unsigned. Its description comes
     /// as a document.
     pub struct ImportExecutor {}
 
@@ -52,7 +52,7 @@ words! {
     pub struct SignRequest {
         /// Its name.
         pub name: String,
-        /// The digest that a look has shown; empty to look.
+        /// The digest that was shown; empty to be shown it.
         pub confirm: String,
     }
 
@@ -80,8 +80,8 @@ words! {
         pub digests: ExecutorDigests,
     }
 
-    /// policyd to sandboxd: nothing of these texts is ever to run, be tested or be installed in this process. On every link
-    /// again, after the key and before everything else.
+    /// policyd to sandboxd: these texts must never run, be tested or be installed in this process. Repeated on every link,
+    /// after the key and before everything else.
     pub struct RevokeTexts {
         /// Which.
         pub id: ExecutorId,

@@ -26,7 +26,7 @@ words! {
 
     // ---- from the door -------------------------------------------------
 
-    /// A person said this. The words come beside it.
+    /// Words of a person were received. They come beside it.
     pub struct Received {
         /// The turn it opens.
         pub turn: TurnId,
@@ -45,7 +45,7 @@ words! {
         pub mark: String,
     }
 
-    /// Did a principal say what its channel calls so, and how does it stand?
+    /// Whether the chronicle has words of a principal under this mark of its channel, and how their turn stands.
     pub struct Marked {
         /// The principal.
         pub principal: String,
@@ -68,7 +68,7 @@ words! {
         pub delivered: bool,
     }
 
-    /// The answer reached the person. The text comes beside it.
+    /// The answer was delivered. Its text comes beside it.
     pub struct Delivered {
         /// The turn it answers.
         pub turn: TurnId,
@@ -90,7 +90,7 @@ words! {
         pub end: Option<TurnEnd>,
     }
 
-    /// Who has opened a turn? For a door that finds one which another door had opened.
+    /// Who opened a turn? For a door that finds a turn of an earlier door.
     pub struct WhoseTurn {
         /// The turn.
         pub turn: TurnId,
@@ -192,7 +192,7 @@ words! {
 
     // ---- from syntd ----------------------------------------------------
 
-    /// What was wished for and does not exist.
+    /// Executors that were asked for and do not exist.
     pub struct Gaps {}
 
     /// See [`Gaps`].
@@ -243,7 +243,7 @@ words! {
         pub why: String,
     }
 
-    /// A note: the ager has been there, and proposes something that it did not before.
+    /// A note: the ager has run, and has a new proposal.
     pub struct AgerProposed {}
 
     // ---- from policyd --------------------------------------------------
@@ -280,7 +280,7 @@ words! {
         Allow,
         /// It may not.
         Deny,
-        /// It may, if a person says so.
+        /// It may, if the owner approves it.
         Ask,
     }
 
@@ -312,7 +312,7 @@ words! {
         pub digests: ExecutorDigests,
     }
 
-    /// An executor may no longer be called.
+    /// An executor is no longer callable.
     pub struct ExecutorLost {
         /// Which.
         pub id: ExecutorId,

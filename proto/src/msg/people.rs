@@ -22,7 +22,7 @@ pub fn is_name(name: &str) -> bool {
 }
 
 words! {
-    /// A stranger is at the door. What he says travels only where it has the form of a code.
+    /// An unknown sender has written. His text is passed on only where it has the form of a pairing code.
     pub struct Pair {
         /// The channel he came by.
         pub channel: Channel,
@@ -32,13 +32,13 @@ words! {
         pub code: String,
     }
 
-    /// What the door may send him, and nothing else.
+    /// What the door may answer him, and nothing else.
     pub enum Paired {
-        /// A code of his own: the owner can approve it, for so many seconds.
+        /// A code of his own, which the owner can approve for so many seconds.
         Code(StrangersCode),
-        /// His invitation was good: he is known from now on.
+        /// His invitation was valid: he is paired from now on.
         Known,
-        /// Not now: he has had a code a moment ago, or tried too often. He receives nothing.
+        /// No answer: he got a code a moment ago, or tried too often.
         Silence,
     }
 
@@ -56,17 +56,17 @@ words! {
         pub seconds: u32,
     }
 
-    /// The owner looks after who is known. A document comes beside the answer, as JSON.
+    /// The owner manages who is paired. The answer is a document.
     pub enum PairingAsk {
-        /// Who is known, which strangers wait, which invitations are open.
+        /// List paired principals, waiting strangers and open invitations.
         List,
-        /// This stranger's code is good.
+        /// Approve the stranger who has this code.
         Approve(ApprovePairing),
-        /// A code that anyone who shows it on that channel becomes known by, once.
+        /// Create an invitation code: its first bearer on that channel is paired.
         Invite(Invite),
-        /// Whoever that is is a stranger again, at once: `channel:sender`.
+        /// Revoke a principal, `channel:sender`: he is a stranger again at once.
         Revoke(String),
-        /// He is spoken to in this language from now on, whatever his channel says.
+        /// Set the language in which a principal is answered, whatever his channel says.
         Speaks(Speaks),
     }
 
@@ -96,13 +96,13 @@ words! {
         pub standing: Standing,
     }
 
-    /// The owner sets up what is done without a person: webhooks and timers. A document comes beside the answer, as JSON.
+    /// The owner manages webhooks and timers. The answer is a document.
     pub enum AutomationAsk {
-        /// Those that there are.
+        /// List them.
         List,
-        /// Another one. It is a principal of its own from now on, and reads only.
+        /// Add one. It is a principal of its own from now on, and reads only.
         Add(Automation),
-        /// This one is gone, at once: `hook:NAME` or `timer:NAME`.
+        /// Remove one at once: `hook:NAME` or `timer:NAME`.
         Remove(String),
     }
 
@@ -138,7 +138,7 @@ words! {
         pub lang: Lang,
     }
 
-    /// What a person may see of the instance, on his channel. Documents come beside the answer, one a line.
+    /// A page of what a person may see of the instance, on his channel. Documents come beside the answer, one a line.
     pub struct ViewRequest {
         /// As in [`crate::msg::policyd::Identify`].
         pub channel: Channel,
@@ -154,15 +154,15 @@ words! {
 
     /// See [`ViewRequest`].
     pub enum ViewSubject {
-        /// What can be called: all of it for the owner, else only what is at work.
+        /// The executors: all of them for the owner, else only active ones.
         Executors,
-        /// The graph of use; the owner's only.
+        /// The mnests; the owner's only.
         Mnests,
         /// What happened, newest first: all of it for the owner, else only one's own. Never what was said or done in it.
         Audit,
     }
 
-    /// The owner looks at levels of autonomy, or sets one. A document comes beside the answer, as JSON.
+    /// The owner shows or sets levels of autonomy. The answer is a document.
     pub enum AutonomyAsk {
         /// Every principal with a level of its own.
         Show,

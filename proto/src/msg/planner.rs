@@ -27,7 +27,7 @@ words! {
     /// The turn has begun; notes follow.
     pub struct TurnOpened {}
 
-    /// Go on with a turn that was suspended: the card that it waits for was answered.
+    /// Continue a suspended turn: the card that it waits for was answered.
     pub struct ResumeTurn {
         /// Which.
         pub turn: TurnId,
@@ -35,28 +35,28 @@ words! {
         pub acts: Vec<SettledAct>,
     }
 
-    /// It goes on; notes follow. What was sent in it before stands beside it, for a door that was not there then.
+    /// It continues; notes follow. The notes of it so far come beside the answer, for a door that did not receive them.
     pub struct TurnResumed {}
 
-    /// Which turns of the door before this one are there?
+    /// List the turns of an earlier door.
     pub struct DetachedTurns {}
 
-    /// Turns that went on without a door, wait, or have ended and were not released.
+    /// Turns that continued without a door, wait, or have ended and were not released.
     pub struct DetachedTurnList {
         /// At most [`MAX_DETACHED_TURNS`].
         pub turns: Vec<TurnId>,
     }
 
-    /// Have the notes of a turn come to this door from now on.
+    /// Send the notes of a turn to this door from now on.
     pub struct AttachTurn {
         /// Which.
         pub turn: TurnId,
     }
 
-    /// They do. Those that came before stand beside it, from the first on.
+    /// They come. The earlier ones come beside the answer, from the first on.
     pub struct TurnAttached {}
 
-    /// The end of a turn is on the disk: nothing of it needs to be kept.
+    /// The end of a turn is durable: the planner may drop its notes.
     pub struct ReleaseTurn {
         /// Which.
         pub turn: TurnId,
@@ -120,7 +120,7 @@ words! {
 
     /// Where a call stands.
     pub enum CallState {
-        /// policyd is deciding, or it runs.
+        /// policyd decides on it, or it runs.
         Started,
         /// It succeeded.
         Succeeded,

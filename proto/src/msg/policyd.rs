@@ -222,7 +222,7 @@ words! {
         pub ignored: Vec<String>,
     }
 
-    /// May this call happen? If so, do it. The arguments come beside it, as JSON.
+    /// Decide on this call and, if it is allowed, run it. The arguments come beside it, as JSON.
     pub struct Act {
         /// Which turn.
         pub turn: TurnId,
@@ -270,7 +270,7 @@ words! {
         pub context: Label,
     }
 
-    /// May a model be asked for this turn, and for how much? Asked before the first thought of a turn, and again when what
+    /// Grant a fund for the thoughts of this turn. Asked before the first thought of a turn, and again when what
     /// was given is used up.
     pub struct FundTurn {
         /// Which turn.
@@ -304,7 +304,7 @@ words! {
         pub active: u8,
     }
 
-    /// May a model draft for syntd, and for how much? Asked before the first draft of a run, and again when what was given
+    /// Grant a fund for a run of drafts of syntd. Asked before the first draft of a run, and again when what was given
     /// is used up. A run is syntd's alone: nobody else can think in it, and syntd in nothing else.
     pub struct FundDrafts {
         /// The run, as policyd has named it; [`TurnId::NONE`] opens one.
@@ -381,7 +381,7 @@ words! {
         pub id: String,
     }
 
-    /// The owner's answer, at the machine: a yes is done at once, exactly that, and never again on this word.
+    /// The owner's answer at the machine: an approved card is carried out at once, exactly as it stands, and only once.
     pub struct Decide {
         /// The card's name.
         pub id: String,
@@ -391,10 +391,10 @@ words! {
         pub answer: Answer,
     }
 
-    /// What the owner has said for longer than once, as a JSON array beside the answer.
+    /// The stored grants, as a JSON array beside the answer.
     pub struct Grants {}
 
-    /// Takes one of those words back.
+    /// Revokes a stored grant.
     pub struct RevokeGrant {
         /// Its name.
         pub id: String,
@@ -411,13 +411,13 @@ words! {
         pub uri: String,
     }
 
-    /// The owner shows that he has the secret.
+    /// Confirms the secret with a code.
     pub struct CodesConfirm {
         /// The code that his device shows now.
         pub code: String,
     }
 
-    /// No code counts any more.
+    /// Removes the secret: no code is accepted any more.
     pub struct CodesRemove {}
 
     /// Takes back what a turn has done, or the last turn that can be: the last act first. What became of it
@@ -439,7 +439,7 @@ words! {
         pub killed: u32,
     }
 
-    /// Let calls happen again.
+    /// Allow calls again after [`Panic`].
     pub struct Resume {}
 
     /// Switch every version of an executor off (its runs are ended) or on.
@@ -450,7 +450,7 @@ words! {
         pub on: bool,
     }
 
-    /// What is in quarantine, why, and whether it can be let back; or the owner's word that it is let back.
+    /// List the quarantined executors with the reasons and what has changed; or, confirmed, lift the quarantine.
     pub struct LiftQuarantine {
         /// Which executor; `None` for all in quarantine.
         pub name: Option<String>,
@@ -554,7 +554,7 @@ words! {
         Alarm,
     }
 
-    /// Note to the door: the owner is to receive this where he is.
+    /// Note to the door: deliver this notice to the owner on his channels.
     pub struct OwnerNotice {
         /// The names under which he speaks, `channel:sender`; at most [`MAX_NOTICES`].
         pub to: Vec<String>,
@@ -562,7 +562,7 @@ words! {
         pub notice: Notice,
     }
 
-    /// Note to the door: another principal's card is the owner's to decide, and he is to see it where he is.
+    /// Note to the door: show the owner a card of another principal on his channels.
     pub struct OwnersCard {
         /// The names under which he speaks, `channel:sender`; at most [`MAX_NOTICES`].
         pub to: Vec<String>,

@@ -67,7 +67,7 @@ words! {
         pub signature: Vec<u8>,
     }
 
-    /// The owner lets an executor back: what this process has found about it before is forgotten, as long as its files
+    /// The owner lifts a quarantine: earlier findings about the executor are dropped, as long as its files
     /// and its sandbox are exactly these.
     pub struct ClearFindings {
         /// Which.
@@ -109,7 +109,7 @@ words! {
         pub digests: ExecutorDigests,
     }
 
-    /// Execute what was decided. The arguments come beside it, the very bytes decided on.
+    /// Run a decided call. The arguments come beside it, the exact bytes that were decided on.
     pub struct Run {
         /// The call.
         pub call: CallId,
@@ -145,21 +145,21 @@ words! {
         pub inode: u64,
     }
 
-    /// The same, for an executor that was granted secrets: they come as the second descriptor, a JSON object of texts,
+    /// [`Run`] for an executor that was granted secrets: they come as the second descriptor, a JSON object of texts,
     /// exactly those that its manifest names. They are for this one call and kept nowhere.
     pub struct RunWithSecrets {
         /// The call.
         pub run: Run,
     }
 
-    /// The same, for an executor whose manifest has a model think about its arguments: mind's reply comes as the second
+    /// [`Run`] for an executor whose manifest has a model think about its arguments: mind's reply comes as the second
     /// descriptor, a JSON object, for this one call.
     pub struct RunWithAdvice {
         /// The call.
         pub run: Run,
     }
 
-    /// The same, for an executor whose manifest takes a file (`[file]`): its bytes come as the second descriptor, and reach the
+    /// [`Run`] for an executor whose manifest takes a file (`[file]`): its bytes come as the second descriptor, and reach the
     /// executor in pieces.
     pub struct RunWithInputFile {
         /// The call.
@@ -168,14 +168,14 @@ words! {
         pub file: Blake3,
     }
 
-    /// The same, for an executor whose manifest gives a file: its bytes come beside the report, behind the result; none where
+    /// [`Run`] for an executor whose manifest gives a file: its bytes come beside the report, behind the result; none where
     /// it did not succeed.
     pub struct RunWithOutputFile {
         /// The call.
         pub run: Run,
     }
 
-    /// The same, while the decision is still being recorded: everything is made ready, and nothing runs before [`Decided`]
+    /// [`Run`] while the decision is still being recorded: everything is prepared, and nothing runs before [`Decided`]
     /// has come and the start stands in the chronicle as well. Its `decision_seq` says nothing.
     pub struct RunSpeculative {
         /// The call.
@@ -190,7 +190,7 @@ words! {
         pub decision_seq: Option<u64>,
     }
 
-    /// It ran. The result comes beside it: the JSON document as the schema describes it.
+    /// The call ran. Its result comes beside it: the JSON document that the schema describes.
     pub struct RunReport {
         /// How it ended.
         pub outcome: Outcome,
@@ -232,7 +232,7 @@ words! {
         pub why: String,
     }
 
-    /// An executor tried what none has a use for. What stops that is the kernel.
+    /// An executor attempted an act that no executor needs. The kernel stops such acts.
     pub struct Alarmed {
         /// Which.
         pub id: ExecutorId,
