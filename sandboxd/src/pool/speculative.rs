@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_hears_its_own_line_once_and_from_its_own_link_alone() {
+    async fn call_receives_its_own_line_once_from_its_own_link_only() {
         let speculative = Rc::new(SpeculativeCalls::default());
         let (one, two) = (CallId::new(), CallId::new());
         let (first, second) = (speculative.expect(1, one).unwrap(), speculative.expect(1, two).unwrap());
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_of_which_nobody_says_anything_does_not_wait_for_ever() {
+    async fn call_without_recorded_decision_does_not_wait_for_ever() {
         let speculative = Rc::new(SpeculativeCalls::default());
         let began = tokio::time::Instant::now();
         assert_eq!(speculative.expect(1, CallId::new()).unwrap().line().await, None);

@@ -64,7 +64,7 @@ fn host_script_report_is_parsed_as_sent() {
 }
 
 #[test]
-fn a_sandbox_that_was_not_built_says_why_and_nobody_else_can_say_it() {
+fn unbuilt_sandbox_reports_why_and_no_executor_can_forge_it() {
     let not_started = ProcessEnd { code: Some(NOT_STARTED), ..FINE };
     let (outcome_now, why) = judge(None, None, false, not_started, "mounting: EPERM", &LIMITS, "");
     assert_eq!(outcome_now, Outcome::SandboxFailed);
