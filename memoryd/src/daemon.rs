@@ -130,18 +130,18 @@ impl Daemon {
         if self.memory.due() == 0 || self.memory.due() >= MAX_DUE {
             return Ok(false);
         }
-        Ok(self.look(Some(MORE_WITHIN))?.links.contains(&true))
+        Ok(self.poll_links(Some(MORE_WITHIN))?.links.contains(&true))
     }
 
     /// Waits until a link is readable; not at all when there is work to go on with.
     fn wait(&self, more_to_do: bool) -> Result<Ready, DaemonError> {
         let due = [self.memory.head_wait_ms(), self.memory.files_wait_ms()].into_iter().flatten().min();
         let within_ms = if more_to_do { Some(0) } else { due };
-        self.look(within_ms.map(Duration::from_millis))
+        self.poll_links(within_ms.map(Duration::from_millis))
     }
 
     /// Which links become readable within that time.
-    fn look(&self, within: Option<Duration>) -> Result<Ready, DaemonError> {
+    fn poll_links(&self, within: Option<Duration>) -> Result<Ready, DaemonError> {
         let mut fds: Vec<PollFd<'_>> = vec![PollFd::new(&self.control, PollFlags::IN)];
         fds.extend(self.links.iter().map(|link| PollFd::from_borrowed_fd(link.as_fd(), PollFlags::IN)));
         fds.extend(self.memory.files_watch().map(|watch| PollFd::from_borrowed_fd(watch, PollFlags::IN)));
@@ -207,7 +207,7 @@ impl Daemon {
     fn wait_for_group(&mut self, endings: &mut Vec<(usize, LinkEnd)>) -> Result<(), DaemonError> {
         let began = Instant::now();
         while let Some(within) = self.group_commit.wait(self.holding(), began.elapsed()) {
-            let ready = self.look(Some(within))?;
+            let ready = self.poll_links(Some(within))?;
             if ready.control || !ready.links.contains(&true) {
                 break;
             }

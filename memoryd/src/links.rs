@@ -117,7 +117,7 @@ impl<E: Edge> EdgeLink<E> {
         Ok(Self { server, session: SessionId::new(), dispatch, notes: |_| None, held: Vec::new() })
     }
 
-    fn telling(self, notes: Notes<E>) -> Self {
+    fn with_notes(self, notes: Notes<E>) -> Self {
         Self { notes, ..self }
     }
 
@@ -309,14 +309,14 @@ pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, LinkEnd> {
         }
         EdgeId::SyntdMemoryd => {
             let link = EdgeLink::<SyntdMemoryd>::new(raw, |link, ask, to| syntd_memoryd::dispatch(link, ask, to))?;
-            Box::new(link.telling(|unasked| match unasked {
+            Box::new(link.with_notes(|unasked| match unasked {
                 Notification::AgerProposed => Some(syntd_memoryd::Note::AgerProposed(AgerProposed {})),
                 Notification::Head(_) => None,
             }))
         }
         EdgeId::PolicydMemoryd => {
             let link = EdgeLink::<PolicydMemoryd>::new(raw, |link, ask, to| policyd_memoryd::dispatch(link, ask, to))?;
-            Box::new(link.telling(|unasked| match unasked {
+            Box::new(link.with_notes(|unasked| match unasked {
                 Notification::Head(head) => Some(policyd_memoryd::Note::ChainHead(head.clone())),
                 Notification::AgerProposed => None,
             }))

@@ -32,7 +32,7 @@ impl Opened for Stores {
         let (instance, settings) = (Path::new(&boot.start.instance), &boot.start.settings);
         let (clock, calls) = (Box::new(SystemClock), settings.calls_per_use_day);
         let memory = Memory::open(instance, SessionId::new(), clock, Box::new(NoFaults), calls)?;
-        Ok(Self { memory: memory.on_a_machine_at(&settings.zone), instance: instance.to_owned() })
+        Ok(Self { memory: memory.with_machine_zone(&settings.zone), instance: instance.to_owned() })
     }
 
     fn confinement(&self) -> Confinement {

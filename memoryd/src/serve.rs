@@ -424,7 +424,7 @@ impl ctl_memoryd::ServeBlocking for Service<'_> {
         ask: Query,
         []: [Sealed; 0],
     ) -> Served<QueryResult, 1> {
-        let (looked, text) = self.memory.look(&ask)?;
+        let (looked, text) = self.memory.query(&ask)?;
         Ok((looked, [seal(&text)?]))
     }
 

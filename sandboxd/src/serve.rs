@@ -124,7 +124,7 @@ impl<S: Sandbox> Service<S> {
     }
 
     /// Notifies policyd and the chronicle that an executor is quarantined.
-    pub(crate) async fn set_aside(&self, id: &ExecutorId, why: &str, turn: Option<TurnId>) {
+    pub(crate) async fn quarantine(&self, id: &ExecutorId, why: &str, turn: Option<TurnId>) {
         tracing::warn!(%id, why, "quarantined");
         let notes = self.policy.borrow().as_ref().map(|(_, notes)| notes.clone());
         if let Some(notes) = notes {
@@ -154,7 +154,7 @@ impl<S: Sandbox> Service<S> {
     }
 
     /// Looks at these executors, one after the other, and reports those that are quarantined.
-    async fn look(&self, ids: Result<Vec<ExecutorId>, FileError>) -> Result<Vec<PoolEntry>, Refusal> {
+    async fn inspect_all(&self, ids: Result<Vec<ExecutorId>, FileError>) -> Result<Vec<PoolEntry>, Refusal> {
         let unreadable = |error: FileError| {
             let (code, remedy) = match &error {
                 FileError::TooMany { .. } => (RefusalCode::Busy, "move what is not needed out of workspace/executors"),
@@ -169,9 +169,9 @@ impl<S: Sandbox> Service<S> {
         };
         let mut entries = Vec::new();
         for id in ids.map_err(unreadable)? {
-            let looked = self.registry.borrow_mut().look(&id).map_err(unreadable)?;
-            if let Some(why) = &looked.set_aside {
-                self.set_aside(&id, why, None).await;
+            let looked = self.registry.borrow_mut().inspect(&id).map_err(unreadable)?;
+            if let Some(why) = &looked.quarantined {
+                self.quarantine(&id, why, None).await;
             }
             entries.push(looked.entry);
             // A pool full of large executors must not hold up what runs.
@@ -203,7 +203,7 @@ impl<S: Sandbox> Service<S> {
         if tightest {
             // Nobody has signed it: its text is looked at before a line of it runs.
             let unfit = |why: String| Refusal::new(RefusalCode::Invalid, "birth.scan", format!("{}: {why}", ask.id));
-            scan::look(&self.sandbox, &executor.manifest, &texts.code, slot.kill()).await.map_err(unfit)?;
+            scan::run(&self.sandbox, &executor.manifest, &texts.code, slot.kill()).await.map_err(unfit)?;
         }
         let cases = birth::run(&self.sandbox, &executor, &tests, || slot.kill()).await.map_err(stillborn)?;
         let candidate = birth::candidate(&texts).map_err(stillborn)?;
@@ -248,7 +248,7 @@ impl<S: Sandbox> ctl_sandboxd::Serve for Service<S> {
             registry.trusted().map_err(|denial| denial.refusal(&nobody))?;
             registry.versions(&name)
         };
-        let entries = self.look(ids).await?;
+        let entries = self.inspect_all(ids).await?;
         if entries.is_empty() {
             return Err(unknown(&name).into());
         }

@@ -288,7 +288,7 @@ impl Log {
     ///
     /// # Errors
     /// What went wrong; nothing is cut off that is not durable elsewhere.
-    pub fn set_aside(&mut self, day: Day, offset: u64, faults: &mut dyn Faults) -> Result<(String, u64)> {
+    pub fn copy_torn(&mut self, day: Day, offset: u64, faults: &mut dyn Faults) -> Result<(String, u64)> {
         self.tail = None;
         let name = file_name(day);
         let what = format!("setting the torn end of {name} aside");

@@ -351,7 +351,7 @@ impl PolicyDecision {
 
     /// Puts the arguments' bytes in, as text where they are text.
     #[must_use]
-    pub fn spell_arguments(bytes: Vec<u8>) -> (String, String) {
+    pub fn encode_arguments(bytes: Vec<u8>) -> (String, String) {
         match String::from_utf8(bytes) {
             Ok(text) => match secrets::cleaned(&text) {
                 Some(clean) => (clean, CLEANED.to_owned()),
@@ -441,7 +441,7 @@ mod tests {
     #[test]
     fn arguments_that_are_no_text_are_kept_byte_for_byte() {
         for bytes in [b"{\"a\":1}".to_vec(), vec![0xff, 0x00, 0x7f], Vec::new()] {
-            let (arguments, arguments_encoding) = PolicyDecision::spell_arguments(bytes.clone());
+            let (arguments, arguments_encoding) = PolicyDecision::encode_arguments(bytes.clone());
             let decision = PolicyDecision {
                 arguments,
                 arguments_encoding,

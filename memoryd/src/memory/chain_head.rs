@@ -108,7 +108,7 @@ impl ChainHeads {
         }
         if word.seq > 0 {
             let anchor = (word.seq, word.hash);
-            if let Err(why) = stands(chronicle, anchor) {
+            if let Err(why) = check_signed_line(chronicle, anchor) {
                 chronicle.distrust(why.clone());
                 return Err(Error::Altered(why).into());
             }
@@ -188,7 +188,7 @@ impl ChainHeads {
             );
             return Err(refused(RefusalCode::Busy, VERIFYING, why));
         }
-        chronicle.fit()?;
+        chronicle.ensure_writable()?;
         self.reading = Reading::Not;
         Ok(())
     }
@@ -207,7 +207,7 @@ impl ChainHeads {
 }
 
 /// Whether the line of this number has this hash: in the index, in the log, and by calculation.
-fn stands(chronicle: &Chronicle, (seq, hash): (u64, Sha256)) -> Result<(), String> {
+fn check_signed_line(chronicle: &Chronicle, (seq, hash): (u64, Sha256)) -> Result<(), String> {
     let row = chronicle.index().row(seq).map_err(|error| error.to_string())?;
     let Some(row) = row else {
         let head = chronicle.head().seq;

@@ -130,7 +130,7 @@ impl Memory {
 
     /// The same on a machine in this time zone.
     #[must_use]
-    pub fn on_a_machine_at(mut self, zone: &str) -> Self {
+    pub fn with_machine_zone(mut self, zone: &str) -> Self {
         self.files.set_machine_zone(zone);
         self
     }
@@ -258,7 +258,7 @@ impl Memory {
 
     /// Catches up everything that is behind, as far as that is possible now.
     pub fn catch_up(&mut self) {
-        let derived = self.derive().and_then(|()| self.journal.chronicle.fit());
+        let derived = self.derive().and_then(|()| self.journal.chronicle.ensure_writable());
         if let Err(error) = derived.and_then(|()| self.usage.catch_up(&mut self.journal.chronicle)) {
             tracing::warn!(%error, "a projection stays behind the chronicle");
         }
@@ -281,7 +281,7 @@ impl Memory {
 
     /// What is known of a turn.
     fn turn(&mut self, turn: TurnId) -> Answer<TurnFacts> {
-        self.journal.chronicle.fit()?;
+        self.journal.chronicle.ensure_writable()?;
         self.settle_turn(turn)?;
         self.journal.indexed_turn(turn)
     }

@@ -85,7 +85,7 @@ impl OwnerFiles {
 
     /// Something moved in the workspace: the files are looked at in a moment.
     pub(super) fn moved(&mut self, now_ms: u64) {
-        self.workspace.hear();
+        self.workspace.drain_watch();
         let earliest = self.recorded_ms.saturating_add(FILES_EVERY_MS);
         self.due_ms.get_or_insert((now_ms + SETTLE_MS).max(earliest));
     }

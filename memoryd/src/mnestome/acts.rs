@@ -35,7 +35,7 @@ impl Mnestome {
             "snapshot" => self.note_snapshot(&act, event),
             "rollback" => self.roll_back(act.at_seq, turns),
             JUDGE => match (act.id.parse(), Word::named(&act.tag)) {
-                (Ok(turn), Some(word)) => self.hear(turn, word, turns),
+                (Ok(turn), Some(word)) => self.apply_feedback(turn, word, turns),
                 _ => Ok(()),
             },
             _ => Ok(()),
@@ -46,7 +46,7 @@ impl Mnestome {
     fn evolved(&self, change: &Evolution, event: &Event) -> Result<()> {
         let (name, version) = (&change.executor, &change.version);
         if change.act == "born" {
-            self.put_in_sight(change)?;
+            self.show_again(change)?;
             let sql = "SELECT id FROM mnests WHERE state = 'superseded' AND
                        ((src_executor = ?1 AND src_version = ?2) OR (dst_executor = ?1 AND dst_version = ?2)) ORDER BY id";
             let ids: Vec<String> = self

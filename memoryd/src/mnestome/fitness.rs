@@ -261,14 +261,14 @@ impl Standing {
     }
 
     /// It is in sight again, on a new trial; what it was worth stays.
-    pub const fn put_in_sight(&mut self, now: UseTime) {
+    pub const fn show_again(&mut self, now: UseTime) {
         (self.judged, self.without_signal, self.used_at) = (0, 0, now);
     }
 
     /// It was used in a turn that says this of it. What was out of sight is in it again: renewed use makes it active.
     pub fn used(&mut self, share: &Share, now: UseTime) {
         if self.below(now).is_some() {
-            self.put_in_sight(now);
+            self.show_again(now);
         }
         self.used_at = now;
         self.without_signal += u64::from(share.unknown);

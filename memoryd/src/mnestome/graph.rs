@@ -331,7 +331,7 @@ impl Mnestome {
                 self.judge_turn(event, &records)?;
             } else if let Some(turn) = undone(event) {
                 self.begin(writing)?;
-                self.hear(turn, Word::Undone, turns)?;
+                self.apply_feedback(turn, Word::Undone, turns)?;
             }
             self.applied = event.seq;
         }

@@ -54,12 +54,12 @@ fn standing(row: &Row<'_>) -> rusqlite::Result<Standing> {
 
 impl Mnestome {
     /// An executor may be called from now on, or again: it is in sight.
-    pub(super) fn put_in_sight(&self, change: &Evolution) -> Result<()> {
+    pub(super) fn show_again(&self, change: &Evolution) -> Result<()> {
         let class = change.candidate.get("class").and_then(serde_json::Value::as_str).unwrap_or_default();
         let id = ExecutorId { name: change.executor.clone(), version: change.version.clone() };
         let now = self.clock.now;
         let mut standing = self.standing(&id)?.map_or_else(|| Standing::fresh(now), |(standing, _)| standing);
-        standing.put_in_sight(now);
+        standing.show_again(now);
         self.write_standing(&id, &standing, leaves_an_effect(class))
     }
 
@@ -97,7 +97,7 @@ impl Mnestome {
     }
 
     /// The owner's last word on a turn counts: what the turn said of its executors becomes what it says with that word.
-    pub(super) fn hear(&self, turn: TurnId, word: Word, turns: &dyn Turns) -> Result<()> {
+    pub(super) fn apply_feedback(&self, turn: TurnId, word: Word, turns: &dyn Turns) -> Result<()> {
         let Some(judged) = self.judged_turn(turn)? else { return Ok(()) };
         let records = turns.records_again(turn, judged.seq)?;
         let known = self.known(&records)?;
@@ -218,7 +218,7 @@ impl Mnestome {
     ///
     /// # Errors
     /// When the database says no.
-    pub fn out_of_sight(&self, turn: TurnId) -> Result<Vec<ExecutorId>> {
+    pub fn hidden_executors(&self, turn: TurnId) -> Result<Vec<ExecutorId>> {
         let below = self.fitness()?.into_iter().filter(|one| one.below != BelowThreshold::No);
         let ids = below.map(|one| ExecutorId { name: one.name, version: one.version });
         Ok(ids.filter(|id| !fitness::explored(turn, id)).collect())

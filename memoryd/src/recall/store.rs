@@ -257,7 +257,7 @@ impl Store {
             match step {
                 Step::Add(turn) => self.add(turn)?,
                 Step::Forget(doc) => self.forget(*doc)?,
-                Step::Use(docs) => docs.iter().try_for_each(|doc| self.was_of_use(*doc))?,
+                Step::Use(docs) => docs.iter().try_for_each(|doc| self.mark_useful(*doc))?,
                 Step::Call => self.calls += 1,
             }
         }
@@ -269,7 +269,7 @@ impl Store {
     }
 
     /// A turn was shown: its salience grows. A line that is no turn has none.
-    fn was_of_use(&mut self, doc: u64) -> Result<()> {
+    fn mark_useful(&mut self, doc: u64) -> Result<()> {
         let known = self
             .db
             .prepare_cached("SELECT salience, used_at FROM docs WHERE doc = ?1")
@@ -297,7 +297,7 @@ impl Store {
             .prepare_cached("INSERT OR IGNORE INTO scopes (peer) VALUES (?1)")
             .and_then(|mut add| add.execute([turn.peer]))
             .during(DURING)?;
-        self.at_hand(turn.peer)?;
+        self.load_scope(turn.peer)?;
         let Some(scope) = self.scopes.get_mut(turn.peer) else { return Ok(()) };
         let session = match (turn.session, scope.docs.last()) {
             (Some(session), _) => session,
@@ -334,7 +334,7 @@ impl Store {
     }
 
     /// Takes a scope's turns to hand, the least recently used leaving for it.
-    fn at_hand(&mut self, peer: &str) -> Result<()> {
+    fn load_scope(&mut self, peer: &str) -> Result<()> {
         self.used.retain(|other| other != peer);
         self.used.push(peer.to_owned());
         if self.scopes.contains_key(peer) {
@@ -383,7 +383,7 @@ impl Store {
     /// # Errors
     /// When the database says no.
     pub fn scope(&mut self, peer: &str) -> Result<Option<&Scope>> {
-        self.at_hand(peer)?;
+        self.load_scope(peer)?;
         Ok(self.scopes.get(peer))
     }
 
@@ -478,10 +478,10 @@ fn marks(text: &str, heard: &[String]) -> u8 {
     if text.contains('?') && told <= MAX_TOLD_BESIDE_A_QUESTION {
         marks |= MARK_QUESTION;
     }
-    if when::tells_time(heard) {
+    if when::states_time(heard) {
         marks |= MARK_TIME;
     }
-    if when::tells_number(heard) {
+    if when::states_number(heard) {
         marks |= MARK_NUMBER;
     }
     marks

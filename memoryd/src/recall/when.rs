@@ -212,7 +212,7 @@ pub fn asks_how_many(heard: &[String]) -> bool {
 
 /// Whether a text tells a time: a day, a month, a year, or one counted from when it was said.
 #[must_use]
-pub fn tells_time(heard: &[String]) -> bool {
+pub fn states_time(heard: &[String]) -> bool {
     const ALONE: [&str; 17] = [
         "yesterday",
         "today",
@@ -250,7 +250,7 @@ pub fn tells_time(heard: &[String]) -> bool {
 
 /// Whether a text tells a number.
 #[must_use]
-pub fn tells_number(heard: &[String]) -> bool {
+pub fn states_number(heard: &[String]) -> bool {
     const NUMBERS: [&str; 26] = [
         "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "dozen", "twice", "couple", "hundred",
         "thousand", "due", "tre", "quattro", "cinque", "sei", "sette", "otto", "nove", "dieci", "dozzina", "cento",
@@ -360,10 +360,12 @@ mod tests {
         assert!(asks_when(&heard("quando è nato")) && !asks_when(&heard("What did she buy?")));
         assert!(asks_how_many(&heard("How many dogs?")) && asks_how_many(&heard("quanti cani")));
         for told in ["I went yesterday", "last Friday", "two weeks ago", "in June", "since 2016", "sabato scorso"] {
-            assert!(tells_time(&heard(told)), "{told}");
+            assert!(states_time(&heard(told)), "{told}");
         }
-        assert!(!tells_time(&heard("I like to paint, it may help")));
-        assert!(tells_number(&heard("I have 3")) && tells_number(&heard("due cani")) && !tells_number(&heard("a dog")));
+        assert!(!states_time(&heard("I like to paint, it may help")));
+        assert!(
+            states_number(&heard("I have 3")) && states_number(&heard("due cani")) && !states_number(&heard("a dog"))
+        );
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Workspace {
     }
 
     /// Takes off what the watch has said.
-    pub fn hear(&self) {
+    pub fn drain_watch(&self) {
         let Some(watch) = &self.watch else { return };
         let mut said = [0; 4096];
         // As often as there is something, within bounds: what is left wakes the loop again.
@@ -222,12 +222,12 @@ mod tests {
         assert!(!moved());
         std::fs::write(dir.path().join("SOUL.md"), "# Laws").unwrap();
         assert!(moved());
-        workspace.hear();
+        workspace.drain_watch();
         assert!(!moved(), "it was heard");
         std::fs::write(dir.path().join("new"), "# Laws").unwrap();
         std::fs::rename(dir.path().join("new"), dir.path().join("SOUL.md")).unwrap();
         assert!(moved());
-        workspace.hear();
+        workspace.drain_watch();
         std::fs::read(dir.path().join("SOUL.md")).unwrap();
         assert!(!moved(), "reading changes nothing");
         std::fs::remove_file(dir.path().join("SOUL.md")).unwrap();

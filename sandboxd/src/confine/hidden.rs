@@ -125,14 +125,14 @@ impl HiddenFiles {
             }
             let keeps_trash = plan.spec().keeps_trash && !mount.flags.read_only;
             let looks = (keeps_trash, !plan.spec().commands.is_empty());
-            self.look_through((&mount.source, &mount.target), named, looks, &mut covers).await?;
+            self.find_covers((&mount.source, &mount.target), named, looks, &mut covers).await?;
         }
         covers.sort();
         covers.dedup();
         Ok(covers)
     }
 
-    async fn look_through(
+    async fn find_covers(
         &self,
         (source, target): (&str, &str),
         named: &[String],

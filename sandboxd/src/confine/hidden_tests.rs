@@ -31,7 +31,7 @@ fn covers_of(
 ) -> Result<Vec<(String, CoverKind)>, String> {
     let named: Vec<String> = named.iter().map(|path| format!("/workspace/{path}")).collect();
     let mut covers = Vec::new();
-    block(hidden.look_through((root.to_str().unwrap(), "/workspace"), &named, (trash, true), &mut covers))?;
+    block(hidden.find_covers((root.to_str().unwrap(), "/workspace"), &named, (trash, true), &mut covers))?;
     covers.sort();
     covers.dedup();
     let text = |path: OsString| path.to_string_lossy().trim_start_matches("/workspace/").to_owned();
@@ -71,7 +71,7 @@ fn files_with_the_first_bytes_of_a_secret_are_found_also_when_they_change() {
     std::fs::write(root.join("notes/plain.md"), key).unwrap();
     assert_eq!(found_with(&hidden, root, &[]).unwrap(), ["notes/plain.md", "notes/scan.txt"]);
     let mut covers = Vec::new();
-    block(hidden.look_through((root.to_str().unwrap(), "/workspace"), &[], (false, false), &mut covers)).unwrap();
+    block(hidden.find_covers((root.to_str().unwrap(), "/workspace"), &[], (false, false), &mut covers)).unwrap();
     assert!(covers.is_empty(), "only where listed programs run");
 }
 

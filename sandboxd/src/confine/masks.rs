@@ -26,12 +26,12 @@ pub fn cover(root: BorrowedFd<'_>, covers: &[Cover]) -> Result<(), String> {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => continue,
             Err(errno) => return Err(format!("{}: {errno}", path.display())),
         };
-        put_on(place.as_fd(), *how).map_err(|errno| format!("{}: {errno}", path.display()))?;
+        put_cover(place.as_fd(), *how).map_err(|errno| format!("{}: {errno}", path.display()))?;
     }
     Ok(())
 }
 
-fn put_on(place: BorrowedFd<'_>, how: CoverKind) -> Result<(), Errno> {
+fn put_cover(place: BorrowedFd<'_>, how: CoverKind) -> Result<(), Errno> {
     let folder = FileType::from_raw_mode(rustix::fs::fstat(place)?.st_mode).is_dir();
     let cover = if how == CoverKind::ReadOnly {
         mounts::copy_tree(place, false)?

@@ -53,7 +53,7 @@ pub trait Sandbox: 'static {
     ///
     /// # Errors
     /// In a sentence, why it cannot be said. Nothing must run then.
-    fn look_through(&self, plan: &Plan, named: &[String]) -> impl Future<Output = Result<Vec<Cover>, String>>;
+    fn find_covers(&self, plan: &Plan, named: &[String]) -> impl Future<Output = Result<Vec<Cover>, String>>;
 
     /// Whether the disks that a call in this sandbox may write to have room.
     ///

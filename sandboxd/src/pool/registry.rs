@@ -96,7 +96,7 @@ pub struct Inspection {
     /// For the listing.
     pub entry: PoolEntry,
     /// Set when this look has set it aside.
-    pub set_aside: Option<String>,
+    pub quarantined: Option<String>,
 }
 
 impl Registry {
@@ -198,7 +198,7 @@ impl Registry {
     ///
     /// # Errors
     /// When nothing can be said right now: that is no fault of the executor.
-    pub fn look(&mut self, id: &ExecutorId) -> Result<Inspection, FileError> {
+    pub fn inspect(&mut self, id: &ExecutorId) -> Result<Inspection, FileError> {
         let found = self.folder.version(id).map_err(Mismatch::from).and_then(|version| self.found(id, &version));
         let (mut entry, fits) = match found {
             Ok(found) => found,
@@ -210,7 +210,7 @@ impl Registry {
             Err(Mismatch::Different(why)) if self.known.contains_key(&key) => Some(why.clone()),
             Err(Mismatch::Different(_)) | Ok(_) => None,
         };
-        let set_aside = lost.filter(|why| self.set_aside(id, why.clone()));
+        let quarantined = lost.filter(|why| self.quarantine(id, why.clone()));
         if self.is_revoked(&entry.digests) {
             entry.fault = "its signature is revoked".to_owned();
             entry.signed = false;
@@ -220,7 +220,7 @@ impl Registry {
         } else if let Ok(verified) = fits {
             self.known.insert(key, Rc::new(verified));
         }
-        Ok(Inspection { entry, set_aside })
+        Ok(Inspection { entry, quarantined })
     }
 
     /// The listing's line, and the executor when it is signed.
@@ -272,7 +272,7 @@ impl Registry {
             Ok(verified) => Ok(verified),
             Err(Mismatch::Later(error)) => Err(Denial::Later(error.to_string())),
             Err(Mismatch::Different(why)) => {
-                self.set_aside(id, why.clone());
+                self.quarantine(id, why.clone());
                 Err(Denial::Found(why))
             }
         }
@@ -304,7 +304,7 @@ impl Registry {
     }
 
     /// Sets an executor aside; `false` when it was already, or when no more can be remembered.
-    fn set_aside(&mut self, id: &ExecutorId, why: String) -> bool {
+    fn quarantine(&mut self, id: &ExecutorId, why: String) -> bool {
         let key = key_of(id);
         self.known.remove(&key);
         let plain = is_name(&id.name) && parse_version(&id.version).is_some();

@@ -87,7 +87,7 @@ pub struct Job<'a> {
     pub progress: &'a dyn Fn(u64, u64),
     /// Which folders it was granted.
     pub approved: Approved<'a>,
-    /// What of those is to be covered, as [`Sandbox::look_through`](super::Sandbox::look_through) has found it; `None` when that
+    /// What of those is to be covered, as [`Sandbox::find_covers`](super::Sandbox::find_covers) has found it; `None` when that
     /// was not looked for yet.
     pub covers: Option<&'a [Cover]>,
     /// The owner's files that it may write, because the call names them.

@@ -51,7 +51,7 @@ impl CallInput {
             SealedInput::File(sealed, digest) => file = Some(Some((sealed, digest))),
             SealedInput::Gives => file = Some(None),
         }
-        let file = Self::handed(file, executor.manifest.file, id)?;
+        let file = Self::read_file(file, executor.manifest.file, id)?;
         let secrets = Secrets::read(secrets, &executor.plan.spec().secrets).map_err(|why| {
             Refusal::new(RefusalCode::Denied, "secret.other", format!("{id} does not run: {why}"))
                 .remedy("`metnosctl secret list` shows what is kept, and for whom")
@@ -72,7 +72,7 @@ impl CallInput {
     }
 
     /// A file comes exactly where the manifest takes one, and goes out exactly where it gives one.
-    fn handed(
+    fn read_file(
         comes: Option<Option<(Sealed, Blake3)>>,
         way: Option<FileTransfer>,
         id: &ExecutorId,

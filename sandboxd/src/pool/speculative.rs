@@ -36,20 +36,20 @@ impl SpeculativeCalls {
         if waiting.contains_key(&call) {
             return None;
         }
-        let (tell, told) = oneshot::channel();
-        waiting.insert(call, (link, tell));
+        let (announce, told) = oneshot::channel();
+        waiting.insert(call, (link, announce));
         Some(Expected { speculative: Rc::clone(self), call, told })
     }
 
     /// What became of the record, said on this link. Nothing happens when no such call of this link waits: it may have been
     /// refused meanwhile.
-    pub fn tell(&self, link: u32, call: CallId, seq: Option<u64>) {
+    pub fn announce(&self, link: u32, call: CallId, seq: Option<u64>) {
         let mut waiting = self.waiting.borrow_mut();
         if waiting.get(&call).is_none_or(|(of, _)| *of != link) {
             return;
         }
-        if let Some((_, tell)) = waiting.remove(&call) {
-            let _ = tell.send(seq);
+        if let Some((_, announce)) = waiting.remove(&call) {
+            let _ = announce.send(seq);
         }
     }
 
@@ -83,10 +83,10 @@ mod tests {
         let (one, two) = (CallId::new(), CallId::new());
         let (first, second) = (speculative.expect(1, one).unwrap(), speculative.expect(1, two).unwrap());
         assert!(speculative.expect(1, one).is_none(), "it waits already");
-        speculative.tell(2, one, Some(7));
-        speculative.tell(1, two, None);
-        speculative.tell(1, one, Some(8));
-        speculative.tell(1, one, Some(9));
+        speculative.announce(2, one, Some(7));
+        speculative.announce(1, two, None);
+        speculative.announce(1, one, Some(8));
+        speculative.announce(1, one, Some(9));
         assert_eq!((first.line().await, second.line().await), (Some(8), None));
         assert!(speculative.waiting.borrow().is_empty());
     }
@@ -105,7 +105,7 @@ mod tests {
         let speculative = Rc::new(SpeculativeCalls::default());
         let call = CallId::new();
         drop(speculative.expect(1, call));
-        speculative.tell(1, call, Some(1));
+        speculative.announce(1, call, Some(1));
         let (kept, gone) = (speculative.expect(1, CallId::new()), speculative.expect(2, CallId::new()));
         speculative.forget(2);
         assert_eq!(speculative.waiting.borrow().len(), 1);

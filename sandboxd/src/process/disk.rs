@@ -158,7 +158,7 @@ impl Disk {
         }
         loop {
             tokio::time::sleep(EVERY).await;
-            if let Some(breach) = self.look(false).await {
+            if let Some(breach) = self.check_usage(false).await {
                 return breach;
             }
         }
@@ -175,7 +175,7 @@ impl Disk {
         } else if written > self.most_bytes {
             Some(Breach::Disk(self.too_much(written)))
         } else {
-            self.look(true).await
+            self.check_usage(true).await
         };
         if let Some(breach) = breach {
             let (outcome, why) = match breach {
@@ -193,7 +193,7 @@ impl Disk {
     }
 
     /// Whether it has broken its bounds by now.
-    async fn look(&self, ended: bool) -> Option<Breach> {
+    async fn check_usage(&self, ended: bool) -> Option<Breach> {
         let mut counted = ended && self.started.elapsed() > LONG;
         let mut suspect = false;
         for place in &self.places {

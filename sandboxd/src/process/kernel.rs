@@ -338,7 +338,7 @@ impl Sandbox for Kernel {
         &self.mounted
     }
 
-    async fn look_through(&self, plan: &Plan, named: &[String]) -> Result<Vec<Cover>, String> {
+    async fn find_covers(&self, plan: &Plan, named: &[String]) -> Result<Vec<Cover>, String> {
         self.hidden.covers(plan, named).await
     }
 

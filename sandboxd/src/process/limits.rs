@@ -327,7 +327,7 @@ impl<'a> ReceivedFrames<'a> {
             self.breach.is_none() && never_began(self.last.as_ref(), ended, fault) && !self.frames.is_sealed();
         let judged = judge(self.breach.as_ref(), self.last.as_ref(), torn, ended, fault, limits, &log);
         let (outcome, why) = by_its_group(judged, stopped, limits);
-        let over = if whole { by_all_of_it(outcome, ended, stopped, limits) } else { None };
+        let over = if whole { outcome_of_group(outcome, ended, stopped, limits) } else { None };
         let (outcome, why) = over.unwrap_or((outcome, why));
         let result = match (outcome, self.last) {
             (Outcome::Ok, Some(Frame::Result(bytes))) => bytes,
@@ -477,7 +477,12 @@ fn by_its_group(judged: (Outcome, String), stopped: Stopped, limits: &Limits) ->
 
 /// What its programs have used up or were refused, where it has ended well itself: a program that the kernel has ended, or that
 /// could start no other, has only told its parent.
-fn by_all_of_it(outcome: Outcome, ended: ProcessEnd, stopped: Stopped, limits: &Limits) -> Option<(Outcome, String)> {
+fn outcome_of_group(
+    outcome: Outcome,
+    ended: ProcessEnd,
+    stopped: Stopped,
+    limits: &Limits,
+) -> Option<(Outcome, String)> {
     match outcome {
         Outcome::Ok | Outcome::Error => {}
         Outcome::Crashed

@@ -141,7 +141,7 @@ fn cgroup_events_explain_a_kill_unless_the_clock_did() {
 fn limits_hit_by_child_programs_count_for_the_call() {
     let all = |outcome, cpu_us, processes| {
         let stopped = Stopped { memory: false, processes };
-        by_all_of_it(outcome, ProcessEnd { cpu_us, ..FINE }, stopped, &LIMITS).map(|(outcome, _)| outcome)
+        outcome_of_group(outcome, ProcessEnd { cpu_us, ..FINE }, stopped, &LIMITS).map(|(outcome, _)| outcome)
     };
     let whole = u64::from(LIMITS.cpu_s) * 1_000_000;
     assert_eq!(all(Outcome::Ok, 0, false), None);

@@ -165,16 +165,16 @@ impl<S: Sandbox> Service<S> {
             Refusal::new(RefusalCode::Unavailable, "sandbox.disk_full", format!("{} does not run: {why}", ask.id))
                 .remedy("make room on the disk, then try again; what only reads still runs")
         })?;
-        let open = self.look_through(&verified, plan, arguments).await?;
+        let open = self.find_covers(&verified, plan, arguments).await?;
         Ok(Prepared { verified, arguments: bytes, inputs, slot, given, open, only })
     }
 
     /// What must not exist in the call's world, which is made by `plan`. Only what its own words name is left there: what a
     /// reference brings was not read when it was decided.
-    async fn look_through(&self, verified: &Verified, plan: &Plan, arguments: &[u8]) -> Result<FolderAccess, Refusal> {
+    async fn find_covers(&self, verified: &Verified, plan: &Plan, arguments: &[u8]) -> Result<FolderAccess, Refusal> {
         let executor = &verified.executor;
         let NamedPaths { secrets, kept: opens } = words_name(&executor.manifest, plan, arguments)?;
-        let covers = self.sandbox.look_through(plan, &secrets).await.map_err(|why| {
+        let covers = self.sandbox.find_covers(plan, &secrets).await.map_err(|why| {
             Refusal::new(
                 RefusalCode::Unavailable,
                 "sandbox.look_through",
@@ -198,7 +198,7 @@ impl<S: Sandbox> Service<S> {
             Ok(verified) => Ok(verified),
             Err(denial) => {
                 if let Denial::Found(why) = &denial {
-                    self.set_aside(id, why, Some(turn)).await;
+                    self.quarantine(id, why, Some(turn)).await;
                 }
                 Err(denial.refusal(id))
             }

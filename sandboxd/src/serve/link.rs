@@ -57,7 +57,7 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
 
     async fn pool(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, _: Pool, []: [Sealed; 0]) -> Served<PoolListing, 0> {
         let ids = self.service.registry.borrow().ids();
-        Ok((PoolListing { entries: self.service.look(ids).await? }, []))
+        Ok((PoolListing { entries: self.service.inspect_all(ids).await? }, []))
     }
 
     async fn birth(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Birth, []: [Sealed; 0]) -> Served<Born, 1> {
@@ -190,7 +190,7 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
     }
 
     async fn decided(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: Decided, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.service.speculative.tell(cx.generation, ask.call, ask.decision_seq);
+        self.service.speculative.announce(cx.generation, ask.call, ask.decision_seq);
         Ok((Done {}, []))
     }
 

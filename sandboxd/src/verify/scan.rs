@@ -41,7 +41,7 @@ struct ScanRequest<'a> {
 ///
 /// # Errors
 /// In a sentence, what it must not do and does; or why that is not known, which is as bad.
-pub async fn look<S: Sandbox>(
+pub async fn run<S: Sandbox>(
     sandbox: &S,
     manifest: &Manifest,
     code: &[u8],

@@ -10,7 +10,7 @@ use crate::confine::order::layout;
 
 /// Sends a process its code, so that it has it loaded when its request comes; what is still to be sent. `None` when it
 /// does not hear any more.
-pub(super) fn tell(idle: &Idle, code: Vec<u8>) -> Option<Vec<u8>> {
+pub(super) fn send_code(idle: &Idle, code: Vec<u8>) -> Option<Vec<u8>> {
     if code.len() > MAX_TOLD {
         return Some(code);
     }

@@ -135,14 +135,14 @@ impl Pool {
             let known = self.known.borrow();
             let waiting = self.waiting.borrow();
             expected.into_iter().find_map(|key| {
-                let known = known.get(&key).filter(|known| known.told().len() <= MAX_TOLD)?;
+                let known = known.get(&key).filter(|known| known.encoded_code().len() <= MAX_TOLD)?;
                 (!waiting.contains_key(&key)).then(|| (key, known.clone()))
             })
         };
         let Some((key, known)) = missing else { return Ok(false) };
         let idle = self.fork(true).await?;
         let mounted = self.seal(&idle, &known.plan, GrantView::ANY).await?;
-        send(idle.channel()?, &known.told(), &[]).map_err(|error| format!("telling the code: {error}"))?;
+        send(idle.channel()?, &known.encoded_code(), &[]).map_err(|error| format!("telling the code: {error}"))?;
         self.waiting.borrow_mut().insert(key, Waiting { idle, mounted });
         Ok(true)
     }

@@ -84,13 +84,14 @@ impl BrokerLine {
             socket::send(line.get_ref().as_fd(), packet, fds)?;
             fds = &[];
         }
-        let packet = tokio::time::timeout(ANSWER_WITHIN, hear(&line, answer)).await.map_err(|_| LineError::Late)??;
+        let packet =
+            tokio::time::timeout(ANSWER_WITHIN, receive(&line, answer)).await.map_err(|_| LineError::Late)??;
         said.answered = true;
         Ok(packet)
     }
 }
 
-async fn hear(line: &AsyncFd<OwnedFd>, answer: &mut [u8]) -> Result<Packet, LineError> {
+async fn receive(line: &AsyncFd<OwnedFd>, answer: &mut [u8]) -> Result<Packet, LineError> {
     loop {
         let mut ready = line.readable().await?;
         match socket::receive(line.get_ref().as_fd(), answer) {

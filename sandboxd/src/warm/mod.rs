@@ -30,7 +30,7 @@ mod waiting;
 mod zygote;
 
 use broker::Broker;
-use channel::{send, tell};
+use channel::{send, send_code};
 pub use idle::Idle;
 use stock::{CallSequences, MAX_KNOWN, WarmKey};
 use waiting::{Waiting, WarmCode};
@@ -325,7 +325,7 @@ impl Pool {
         if let Some(Waiting { idle: process, .. }) = expected {
             return Some(TakenProcess { process, carrier: Carrier::Predicted, code: Vec::new() });
         }
-        let told = self.known.borrow().get(&key).filter(|_| turn.is_some()).map(WarmCode::told);
+        let told = self.known.borrow().get(&key).filter(|_| turn.is_some()).map(WarmCode::encoded_code);
         let code = told.unwrap_or_else(|| frames::frame(Instruction::Source, code));
         loop {
             // The one that has waited longest is warmest.
@@ -339,7 +339,7 @@ impl Pool {
             };
             match self.seal(&idle, plan, world).await {
                 Ok(_) => {
-                    let code = tell(&idle, code)?;
+                    let code = send_code(&idle, code)?;
                     return Some(TakenProcess { process: idle, carrier, code });
                 }
                 Err(why) if carrier == Carrier::Warm && !idle.is_alive() => {

@@ -21,7 +21,7 @@ pub(super) struct WarmCode {
 
 impl WarmCode {
     /// How its code is sent to a process of the pool.
-    pub(super) fn told(&self) -> Vec<u8> {
+    pub(super) fn encoded_code(&self) -> Vec<u8> {
         match &self.compiled {
             Some(compiled) if !compiled.is_empty() => frames::frame(Instruction::Compiled, compiled),
             Some(_) | None => frames::frame(Instruction::Source, &self.code),

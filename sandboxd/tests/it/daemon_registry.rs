@@ -25,9 +25,9 @@ fn signed_executor_verifies_and_unsigned_is_a_candidate() {
     let unsigned = pool.seed("fs_list");
     let mut registry = pool.trusting();
     assert_eq!(registry.ids().unwrap(), [unsigned.clone(), signed.clone()]);
-    let entry = registry.look(&signed).unwrap().entry;
+    let entry = registry.inspect(&signed).unwrap().entry;
     assert_eq!(entry, PoolEntry { id: signed.clone(), digests: digests.clone(), fault: String::new(), signed: true });
-    let entry = registry.look(&unsigned).unwrap().entry;
+    let entry = registry.inspect(&unsigned).unwrap().entry;
     assert_eq!((entry.signed, entry.fault.as_str()), (false, ""));
     assert_eq!(entry.digests, pool.digests(&unsigned));
     assert_eq!(registry.for_run(&signed, &digests).unwrap().executor.digests, digests);
@@ -39,12 +39,12 @@ fn nothing_verifies_before_a_key_is_trusted_nor_under_another_key() {
     let (id, digests) = pool.signed("fs_read");
     let mut registry = pool.registry();
     assert_eq!(registry.for_run(&id, &digests).unwrap_err(), Denial::Untrusted);
-    assert!(!registry.look(&id).unwrap().entry.signed);
+    assert!(!registry.inspect(&id).unwrap().entry.signed);
     let other = ed25519_dalek::SigningKey::from_bytes(&[8; 32]).verifying_key().to_bytes();
     registry.trust(&other).unwrap();
     assert_eq!(registry.trust(&pool.public_key()).unwrap_err().rule, "trust.other");
     registry.trust(&other).unwrap();
-    let entry = registry.look(&id).unwrap().entry;
+    let entry = registry.inspect(&id).unwrap().entry;
     assert_eq!((entry.signed, entry.fault.as_str()), (false, ""), "it is a candidate to another instance");
     assert!(found(registry.for_run(&id, &digests).unwrap_err()).contains("manifest.sig"));
 }
@@ -77,7 +77,7 @@ fn flipped_bit_in_signed_file_is_found_despite_restored_mtime() {
             std::fs::write(&path, before).unwrap();
             assert_eq!(registry.for_run(&id, &digests).unwrap_err(), Denial::Known(why.clone()), "it stays set aside");
             assert_eq!(registry.for_run(&id, &digests).unwrap_err().refusal(&id).rule, "executor.quarantined");
-            let entry = registry.look(&id).unwrap().entry;
+            let entry = registry.inspect(&id).unwrap().entry;
             assert!(!entry.signed && entry.fault.contains("in quarantine"), "{entry:?}");
         }
     }
@@ -122,8 +122,11 @@ fn revoked_executor_stays_blocked_with_valid_signature() {
         assert_eq!(registry.clear_findings(&id, digests).unwrap_err().rule, "executor.revoked");
         assert_eq!(registry.install(&id, digests, &[7; 64]).unwrap_err().rule, "executor.revoked");
     }
-    let looked = registry.look(&id).unwrap();
-    assert!(!looked.entry.signed && looked.entry.fault.contains("revoked") && looked.set_aside.is_none(), "{looked:?}");
+    let looked = registry.inspect(&id).unwrap();
+    assert!(
+        !looked.entry.signed && looked.entry.fault.contains("revoked") && looked.quarantined.is_none(),
+        "{looked:?}"
+    );
     assert_eq!(registry.for_run(&id, &digests).unwrap_err().refusal(&id).rule, "executor.revoked", "nor after a look");
     registry.for_run(&other, &others).unwrap();
     // Full, what is known still counts and what is not is refused.
@@ -169,7 +172,7 @@ fn staged_executor_is_tried_without_grants_and_replaces_nothing() {
     std::fs::remove_file(pool.path().join("other/1.0.0")).unwrap();
     registry.stage(&other, &of("other", "1.0.0")).unwrap();
     let mut registry = pool.trusting();
-    let entry = registry.look(&other).unwrap().entry;
+    let entry = registry.inspect(&other).unwrap().entry;
     assert!(!entry.signed && entry.fault.is_empty(), "{entry:?}");
     assert!(matches!(registry.for_run(&other, &entry.digests), Err(Denial::Found(_))), "nobody has signed it");
     let registry = pool.trusting();
@@ -217,7 +220,7 @@ fn unregistered_executor_does_not_run_with_valid_signature() {
         ExecutorDigests { profile: other, ..digests.clone() },
     ] {
         let mut registry = pool.trusting();
-        registry.look(&id).unwrap();
+        registry.inspect(&id).unwrap();
         found(registry.for_run(&id, &wrong).unwrap_err());
     }
 }
@@ -244,7 +247,7 @@ fn a_whole_folder_of_another_executor_in_its_place_is_not_it() {
         std::fs::copy(pool.file(&other, file), pool.file(&id, file)).unwrap();
     }
     let mut registry = pool.trusting();
-    let entry = registry.look(&id).unwrap().entry;
+    let entry = registry.inspect(&id).unwrap().entry;
     assert!(!entry.signed && entry.fault.contains("says that it is fs_list"), "{entry:?}");
     found(registry.for_run(&id, &digests).unwrap_err());
 }
@@ -254,10 +257,10 @@ fn changed_executor_is_quarantined_once_when_listed() {
     let pool = PoolOnDisk::new();
     let (id, _) = pool.signed("fs_read");
     let mut registry = pool.trusting();
-    assert!(registry.look(&id).unwrap().set_aside.is_none());
+    assert!(registry.inspect(&id).unwrap().quarantined.is_none());
     flip(&pool.file(&id, "schema.json"), 40);
-    assert!(registry.look(&id).unwrap().set_aside.is_some());
-    assert!(registry.look(&id).unwrap().set_aside.is_none());
+    assert!(registry.inspect(&id).unwrap().quarantined.is_some());
+    assert!(registry.inspect(&id).unwrap().quarantined.is_none());
 }
 
 #[test]
@@ -265,10 +268,10 @@ fn changed_profile_lock_is_a_fault_only_for_signed_executors() {
     let pool = PoolOnDisk::new();
     let (id, _) = pool.signed("fs_read");
     std::fs::write(pool.file(&id, "profile.lock"), profile_lock_text(&Blake3::of(b"other"))).unwrap();
-    let entry = pool.trusting().look(&id).unwrap().entry;
+    let entry = pool.trusting().inspect(&id).unwrap().entry;
     assert!(!entry.signed && entry.fault.contains("profile.lock"), "{entry:?}");
     std::fs::remove_file(pool.file(&id, "manifest.sig")).unwrap();
-    let entry = pool.trusting().look(&id).unwrap().entry;
+    let entry = pool.trusting().inspect(&id).unwrap().entry;
     assert_eq!((entry.signed, entry.fault.as_str()), (false, ""));
 }
 
@@ -284,7 +287,7 @@ fn an_installed_executor_is_whole_on_the_disk_and_verifies_at_once() {
     registry.install(&id, &digests, &signature).unwrap();
     registry.for_run(&id, &digests).unwrap();
     let mut fresh = pool.trusting();
-    assert!(fresh.look(&id).unwrap().entry.signed);
+    assert!(fresh.inspect(&id).unwrap().entry.signed);
     assert_eq!(std::fs::read_to_string(pool.path().join("text_stats/CURRENT")).unwrap(), "1.0.0\n");
     std::fs::write(pool.path().join("text_stats/CURRENT"), "2.0.0\n").unwrap();
     fresh.install(&id, &digests, &signature).unwrap();
@@ -318,7 +321,7 @@ fn malformed_executor_is_listed_with_its_fault() {
         let path = pool.file(&id, file);
         let before = std::fs::read(&path).unwrap();
         std::fs::write(&path, bytes).unwrap();
-        let entry = registry.look(&id).unwrap().entry;
+        let entry = registry.inspect(&id).unwrap().entry;
         std::fs::write(&path, before).unwrap();
         assert!(!entry.fault.is_empty() && entry.fault.len() <= MAX_FAULT_BYTES, "{entry:?}");
         entry.fault

@@ -110,7 +110,7 @@ impl Chronicle {
     /// Opens the chronicle in `dir` (`.audit`): catches the index up, sets a torn end aside.
     ///
     /// A chronicle that was altered is opened all the same, so that it can be read and
-    /// verified, but records nothing: [`Chronicle::fit`] says why.
+    /// verified, but records nothing: [`Chronicle::ensure_writable`] says why.
     ///
     /// # Errors
     /// When a file cannot be opened, or the index is of another version.
@@ -180,7 +180,7 @@ impl Chronicle {
     ///
     /// # Errors
     /// Why not.
-    pub fn fit(&mut self) -> Result<()> {
+    pub fn ensure_writable(&mut self) -> Result<()> {
         match &self.health {
             Health::Sound => Ok(()),
             Health::Altered(why) => Err(Error::Altered(why.clone())),
@@ -199,7 +199,7 @@ impl Chronicle {
     /// # Errors
     /// When it does not fit the format, or nothing can be recorded.
     pub fn stage(&mut self, draft: Draft) -> Result<Recorded> {
-        self.fit()?;
+        self.ensure_writable()?;
         check_draft(&draft)?;
         self.stage_waiting();
         Ok(self.push(draft))
@@ -244,7 +244,7 @@ impl Chronicle {
 
     /// Stages the events of memoryd itself, if anything can be recorded.
     pub fn stage_notes(&mut self) {
-        if !self.notes.is_empty() && self.fit().is_ok() {
+        if !self.notes.is_empty() && self.ensure_writable().is_ok() {
             self.stage_waiting();
         }
     }

@@ -40,7 +40,7 @@ pub fn catch_up(log: &mut Log, index: &Index, view: &mut View, faults: &mut dyn 
         let mut lines = Lines::new(file, *day, offset)?;
         if let Some(bad) = cursor.follow(&mut lines, log, index, view)? {
             let last = !days[at + 1..].iter().any(|later| has_bytes(log, *later));
-            torn = Some(set_torn_aside(log, &bad, last, faults)?);
+            torn = Some(cut_torn(log, &bad, last, faults)?);
             break;
         }
     }
@@ -181,12 +181,12 @@ fn rest_holds_an_event(lines: &mut Lines) -> Result<bool> {
 
 /// A torn end is what a write that was cut short leaves: bytes at the end of the last file
 /// that are no event and have none after them. Anything else is no accident.
-fn set_torn_aside(log: &mut Log, bad: &BrokenLine, last: bool, faults: &mut dyn Faults) -> Result<String> {
+fn cut_torn(log: &mut Log, bad: &BrokenLine, last: bool, faults: &mut dyn Faults) -> Result<String> {
     let name = file_name(bad.place.day);
     if !last || bad.event_there {
         return Err(Error::Altered(format!("{name} byte {}: {}", bad.place.offset, bad.why)));
     }
-    let (aside, bytes) = log.set_aside(bad.place.day, bad.place.offset, faults)?;
+    let (aside, bytes) = log.copy_torn(bad.place.day, bad.place.offset, faults)?;
     Ok(format!(
         "{bytes} bytes at the end of {name}, from byte {}, were no event ({}): now in {aside}",
         bad.place.offset, bad.why

@@ -69,7 +69,7 @@ pub fn carry_out(log: &Log, index: &Index, view: &mut View, faults: &mut dyn Fau
             Ok(_) | Err(Error::Altered(_)) => {}
             Err(error) => return Err(error),
         }
-        put_mark(log, &row, faults)?;
+        write_redaction_mark(log, &row, faults)?;
         copies(index, log, view, &row)?;
         done += 1;
     }
@@ -77,7 +77,7 @@ pub fn carry_out(log: &Log, index: &Index, view: &mut View, faults: &mut dyn Fau
 }
 
 /// Puts the mark in the payload's place: it begins behind the key, and ends before the hash.
-fn put_mark(log: &Log, row: &IndexRow, faults: &mut dyn Faults) -> Result<()> {
+fn write_redaction_mark(log: &Log, row: &IndexRow, faults: &mut dyn Faults) -> Result<()> {
     const KEY: &[u8] = b",\"payload\":";
     let line = log.read_line(row.place)?;
     let altered = |why: &str| Error::Altered(format!("line {} cannot be taken apart: {why}", row.seq));

@@ -85,7 +85,7 @@ impl Findings {
     }
 }
 
-fn heard<'a>(event: &'a BorrowedLine<'_>, redacted: bool) -> Testimony<'a> {
+fn testimony<'a>(event: &'a BorrowedLine<'_>, redacted: bool) -> Testimony<'a> {
     Testimony {
         seq: event.seq,
         kind: event.kind,
@@ -259,7 +259,7 @@ impl Verify {
         self.note_redaction(event);
         if self.checks >= CrossChecks::Witnesses && !self.was_under_way(chronicle, event)? {
             let Self { findings, witness, .. } = self;
-            witness.hear(&heard(event, redacted), &mut |finding| findings.add(finding));
+            witness.observe(&testimony(event, redacted), &mut |finding| findings.add(finding));
         }
         // A line that stands again, or too early, does not move the place that is expected next.
         if event.seq > self.last.seq {

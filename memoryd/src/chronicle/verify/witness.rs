@@ -125,7 +125,7 @@ pub const fn emitters_of(kind: EventType) -> Option<&'static [RoleName]> {
 
 impl Witness {
     /// Hears the next event.
-    pub fn hear(&mut self, event: &Testimony<'_>, findings: &mut dyn FnMut(Finding)) {
+    pub fn observe(&mut self, event: &Testimony<'_>, findings: &mut dyn FnMut(Finding)) {
         let mut noter = EventFindings { seq: event.seq, findings };
         if let Some(emitters_of) = emitters_of(event.kind)
             && !emitters_of.contains(&event.emitter)
@@ -133,7 +133,7 @@ impl Witness {
             noter.note("emitter", format!("a {} told by {}", event.kind.name(), event.emitter));
         }
         if event.redacted {
-            return self.hear_of_redacted(event, &mut noter);
+            return self.observe_redacted(event, &mut noter);
         }
         let understood = match event.kind {
             EventType::OwnerMessage => OwnerMessage::check(event.payload).map(|()| self.words(event, &mut noter)),
@@ -179,7 +179,7 @@ impl Witness {
 
     /// A payload that was taken out by rite: what the other witnesses need of it is in the line itself, as far as it is
     /// anywhere. Whether the rite was held is for the verification to say.
-    fn hear_of_redacted(&mut self, event: &Testimony<'_>, noter: &mut EventFindings<'_>) {
+    fn observe_redacted(&mut self, event: &Testimony<'_>, noter: &mut EventFindings<'_>) {
         match (event.kind, event.turn_id) {
             (EventType::OwnerMessage, _) => self.words(event, noter),
             (EventType::TurnClose, _) => self.close(event),

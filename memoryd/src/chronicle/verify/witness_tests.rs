@@ -109,7 +109,7 @@ fn heard(story: impl IntoIterator<Item = Draft>) -> Vec<String> {
     let mut kinds = Vec::new();
     for (at, draft) in story.into_iter().enumerate() {
         let event = Event::seal(draft, at as u64 + 1, GENESIS, MORNING);
-        witness.hear(&Testimony::from(&event), &mut |finding| kinds.push(finding.kind));
+        witness.observe(&Testimony::from(&event), &mut |finding| kinds.push(finding.kind));
     }
     kinds
 }

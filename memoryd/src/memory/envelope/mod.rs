@@ -61,7 +61,7 @@ impl Sources<'_> {
         // The same all day: what is drawn anew in each turn would make every prompt another one to a provider's cache.
         let draw = drawn(&facts.peer, self.usage.mnestome.now() / USE_DAY);
         // This only hides executors: nothing becomes callable because of it.
-        let hidden = self.usage.mnestome.out_of_sight(turn)?;
+        let hidden = self.usage.mnestome.hidden_executors(turn)?;
         // An executor made for this instance may reveal what the household is about.
         let owners = facts.trust == Trust::Owner || is_automatic(facts.channel);
         let in_sight = |one: &Candidate| {

@@ -33,7 +33,7 @@ impl Journal {
         if Blake3::of(&arguments) != word.arguments {
             return Err(ServeError::Violation(format!("the arguments of call {} are not those decided on", word.call)));
         }
-        let (arguments, arguments_encoding) = payload::PolicyDecision::spell_arguments(arguments);
+        let (arguments, arguments_encoding) = payload::PolicyDecision::encode_arguments(arguments);
         let payload = payload::PolicyDecision {
             arguments,
             arguments_digest: word.arguments.to_string(),

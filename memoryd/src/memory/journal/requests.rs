@@ -230,7 +230,7 @@ impl Journal {
             return Err(refused(RefusalCode::Busy, "thought.count", why));
         }
         let digest = Blake3::of(&sent).to_string();
-        let (sent, encoding) = PolicyDecision::spell_arguments(sent);
+        let (sent, encoding) = PolicyDecision::encode_arguments(sent);
         let model = clean(word.model.clone());
         let payload = payload::Thought { digest, encoding, model, sent, thought: word.thought }.encode();
         self.stage_in(asker, word.turn, facts, facts.root(), (EventType::Thought, Trust::System, payload))

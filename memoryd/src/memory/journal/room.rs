@@ -14,7 +14,7 @@ impl Journal {
     /// # Errors
     /// When nothing can be recorded, or the disk is full but for its reserve.
     pub(in crate::memory) fn room_for_more(&mut self) -> Answer<()> {
-        self.chronicle.fit()?;
+        self.chronicle.ensure_writable()?;
         let room = self.chronicle.log().room()?;
         match room.missing() {
             0 => Ok(()),

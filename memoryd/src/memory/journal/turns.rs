@@ -45,7 +45,7 @@ impl Journal {
     /// # Errors
     /// When nothing is known of it, or the index cannot be read.
     pub(in crate::memory) fn turn_of_call(&mut self, turn: TurnId) -> Answer<Option<TurnFacts>> {
-        self.chronicle.fit()?;
+        self.chronicle.ensure_writable()?;
         match self.fresh_turn(turn) {
             Some(facts) => Ok(Some(facts)),
             None if self.is_plain(turn) => self.indexed_turn(turn).map(Some),

@@ -318,7 +318,7 @@ fn secret_shaped_text_is_kept_out_of_chronicle_and_leaks_are_found() {
     memory.flush().unwrap();
     assert!(!holds(&instance, &secret));
     clean(&memory);
-    let look = |memory: &mut Memory| memory.look(&Query::Secrets(1)).unwrap().0.lines;
+    let look = |memory: &mut Memory| memory.query(&Query::Secrets(1)).unwrap().0.lines;
     assert_eq!(look(&mut memory), 0);
     let event = metnos_proto::msg::memoryd::SystemEvent {
         kind: "note".into(),
@@ -331,7 +331,7 @@ fn secret_shaped_text_is_kept_out_of_chronicle_and_leaks_are_found() {
 }
 
 fn page(memory: &mut Memory, look: &Query) -> (Vec<serde_json::Value>, u64) {
-    let (looked, bytes) = memory.look(look).unwrap();
+    let (looked, bytes) = memory.query(look).unwrap();
     let all: Vec<serde_json::Value> = bytes
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
@@ -386,11 +386,11 @@ fn lines_come_as_they_stand_in_the_files() {
     let instance = Instance::new();
     let mut memory = instance.open();
     memory.count_words(1);
-    let (looked, bytes) = memory.look(&Query::Lines(LinesWanted { from: 3, upto: 5 })).unwrap();
+    let (looked, bytes) = memory.query(&Query::Lines(LinesWanted { from: 3, upto: 5 })).unwrap();
     let file = std::fs::read_to_string(instance.dir.path().join(DAY)).unwrap();
     let expected: String = file.split_inclusive('\n').skip(2).take(3).collect();
     assert_eq!((looked.lines, looked.next, String::from_utf8(bytes).unwrap()), (3, 0, expected));
-    assert_eq!(memory.look(&Query::Lines(LinesWanted { from: 11, upto: 99 })).unwrap().0.lines, 0);
+    assert_eq!(memory.query(&Query::Lines(LinesWanted { from: 11, upto: 99 })).unwrap().0.lines, 0);
     let heaviest = Query::Mnests(MnestsWanted { from: "fs_read".into(), lines: 5 });
     assert_eq!(page(&mut memory, &heaviest).0[0]["dst_executor"], "text_stats");
     let none = Query::Mnests(MnestsWanted { from: "text_stats".into(), lines: 5 });
@@ -421,7 +421,7 @@ proptest! {
         prop_assert_eq!(link.seq, seq);
         prop_assert_eq!(root_of(&link.hash, seq - 1, head.seq, &path), Some(head.root));
         for (seq, size) in [(0, head.seq), (head.seq + 1, head.seq), (1, head.seq + 99)] {
-            let refused = memory.look(&Query::Proof(ProofWanted { seq, size })).is_err();
+            let refused = memory.query(&Query::Proof(ProofWanted { seq, size })).is_err();
             prop_assert!(refused);
         }
     }

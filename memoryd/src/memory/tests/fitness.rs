@@ -286,7 +286,7 @@ fn fitness_report_has_one_document_per_executor() {
     let instance = instance();
     let mut memory = instance.open();
     house(&mut memory);
-    let (looked, text) = memory.look(&Query::Fitness).unwrap();
+    let (looked, text) = memory.query(&Query::Fitness).unwrap();
     assert_eq!((looked.lines, looked.next), (4, 0));
     let first: serde_json::Value = serde_json::from_slice(text.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
     let expected = serde_json::json!({

@@ -176,7 +176,7 @@ proptest! {
             }
         }
         // An index that could not be written at the very end is caught up with before the next event, not sooner.
-        memory.journal.chronicle.fit().unwrap();
+        memory.journal.chronicle.ensure_writable().unwrap();
         clean(&memory);
         expected.settle().unwrap();
         memory.settle().unwrap();

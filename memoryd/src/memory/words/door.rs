@@ -41,7 +41,7 @@ impl Memory {
     /// When the index cannot be read.
     pub fn marked(&mut self, word: &Marked) -> Answer<(MarkState, String)> {
         let unknown = MarkState { turn: None, trace: TraceId::NONE, acted: false, aside: false, delivered: false };
-        self.journal.chronicle.fit()?;
+        self.journal.chronicle.ensure_writable()?;
         // What was recorded a moment ago is looked up like everything else.
         self.flush()?;
         let Some(turn) = self.chronicle().index().marked(&word.principal, &word.mark)? else {

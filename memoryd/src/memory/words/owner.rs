@@ -49,9 +49,9 @@ impl Memory {
     ///
     /// # Errors
     /// When it is not there, or cannot be read.
-    pub fn look(&self, look: &Query) -> Answer<(QueryResult, Vec<u8>)> {
+    pub fn query(&self, query: &Query) -> Answer<(QueryResult, Vec<u8>)> {
         let chronicle = self.chronicle();
-        let page = match look {
+        let page = match query {
             Query::Lines(wanted) => lines::lines(chronicle, wanted)?,
             Query::Search(wanted) => lines::search(chronicle, wanted)?,
             Query::Proof(wanted) => lines::proof(chronicle, wanted)?,
@@ -103,7 +103,7 @@ impl Memory {
     /// When there is no such mnest, proposal or snapshot, the act makes no sense as things are, or nothing can be recorded.
     pub fn owner_decides(&mut self, asker: Asker, word: &OwnersAct) -> Answer<Recorded> {
         self.flush()?;
-        self.journal.chronicle.fit()?;
+        self.journal.chronicle.ensure_writable()?;
         // What an earlier error of the disk has kept from it; whether an act makes sense is asked of it.
         self.usage.catch_up(&mut self.journal.chronicle)?;
         let act = self.usage.decided(word, self.chronicle().head().seq + 1)?;

@@ -72,7 +72,7 @@ impl Memory {
     }
 
     fn evolved(&mut self, asker: Asker, change: &payload::Evolution) -> Answer<Recorded> {
-        self.journal.chronicle.fit()?;
+        self.journal.chronicle.ensure_writable()?;
         if self.chronicle().has_staged() {
             self.flush()?;
         }
@@ -85,7 +85,7 @@ impl Memory {
     /// When it does not, or cannot be read; or while the whole is being read.
     pub fn anchored(&mut self, word: &Anchored) -> Answer<ChainHead> {
         self.flush()?;
-        self.journal.chronicle.fit()?;
+        self.journal.chronicle.ensure_writable()?;
         self.heads.anchored(&mut self.journal.chronicle, word)
     }
 
@@ -103,7 +103,7 @@ impl Memory {
     /// When the ledger cannot be read, or is behind: a cap that cannot be checked is not known to be kept.
     pub fn spending(&mut self, word: &Spending) -> Answer<Spent> {
         self.flush()?;
-        self.journal.chronicle.fit()?;
+        self.journal.chronicle.ensure_writable()?;
         self.spending.catch_up(&self.journal.chronicle)?;
         self.spending.spent(word, self.chronicle().now_ms())
     }
@@ -126,7 +126,7 @@ impl Memory {
             return Err(refused(RefusalCode::Invalid, "redact.why", why));
         }
         self.flush()?;
-        self.journal.chronicle.fit()?;
+        self.journal.chronicle.ensure_writable()?;
         self.heads.not_reading(&mut self.journal.chronicle)?;
         let unknown = || refused(RefusalCode::Unknown, "audit.line", format!("there is no line {}", word.seq));
         let row = self.chronicle().index().row(word.seq)?.ok_or_else(unknown)?;
