@@ -117,7 +117,7 @@ impl Interpreter {
             return Err(InterpreterError::TooOld { path: path.to_owned(), version: found.version });
         }
         let program = std::fs::read(&found.executable).map_err(|error| not_run(error.to_string()))?;
-        // Where that was set later (`patchelf`), its name stands at the program's end.
+        // `Needs::read` refuses a program whose loader was set later (`patchelf`).
         let loader = loader_of(&program).map_err(|why| no_description(why.to_owned()))?;
         Ok(Self::assemble(found, loader))
     }
@@ -268,6 +268,19 @@ mod tests {
             assert!(Path::new(part).exists(), "{part}");
         }
         assert!(found.libraries.iter().any(|library| library.contains("libc.so")), "{found:?}");
+    }
+
+    #[test]
+    fn parts_for_network_are_those_that_its_modules_load() {
+        const FULL: &str = r#"NET = ("socket", "select", "ssl", "zlib", "http.client", "urllib.request", "hashlib", "struct", "binascii", "math")"#;
+        let start = DISCOVER.find("NET = ").unwrap();
+        let end = start + DISCOVER[start..].find('\n').unwrap();
+        let full = format!("{}{FULL}{}", &DISCOVER[..start], &DISCOVER[end..]);
+        let describe = |code: &str| {
+            let run = Command::new("/usr/bin/python3").args(["-I", "-S", "-B", "-X", "utf8", "-c", code]).output();
+            String::from_utf8(run.unwrap().stdout).unwrap()
+        };
+        assert_eq!(describe(DISCOVER), describe(&full));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Where the libraries of a program lie on this machine, found as its loader finds them (ld.so(8)): the folders that the
 //! files themselves name, the loader's cache, the system's own folders. Nothing is executed for it; what is not found is said.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -22,9 +23,14 @@ const SYSTEM: (&[&str], u32) =
 const SYSTEM: (&[&str], u32) =
     (&["/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"], 0x0a03);
 
-/// What the loader's cache says: the path of each library by its name.
+/// What the loader's cache says, and what has been read of the libraries: most programs share them.
 #[derive(Debug, Default)]
-pub struct Cache(BTreeMap<String, String>);
+pub struct Cache {
+    /// The path of each library by its name.
+    paths: BTreeMap<String, String>,
+    /// The libraries by the paths that were tried; `None` where there is none.
+    libraries: RefCell<BTreeMap<PathBuf, Option<(String, Needs)>>>,
+}
 
 impl Cache {
     /// That of this machine; empty where there is none, as for the loader.
@@ -65,8 +71,20 @@ impl Cache {
                 found.entry(name).or_insert(path);
             }
         }
-        Self(found)
+        Self { paths: found, libraries: RefCell::default() }
     }
+
+    /// A library that is there and of this machine, under its folder's one name; the loader passes over any other.
+    fn library(&self, path: PathBuf) -> Option<(String, Needs)> {
+        let mut known = self.libraries.borrow_mut();
+        known.entry(path).or_insert_with_key(|path| library(path)).clone()
+    }
+}
+
+fn library(path: &Path) -> Option<(String, Needs)> {
+    let needs = Needs::read(&read(path, MAX_FILE)?).ok()?;
+    let folder = path.parent()?.canonicalize().ok()?;
+    Some((folder.join(path.file_name()?).to_str()?.to_owned(), needs))
 }
 
 /// A file that is being looked at: what it asks for, and where it lies.
@@ -113,7 +131,7 @@ pub fn of_program(path: &str, needs: &Needs, cache: &Cache) -> Result<Vec<String
 
 fn search(object: &Object, name: &str, cache: &Cache) -> Option<(String, Needs)> {
     if name.contains('/') {
-        return name.starts_with('/').then(|| library(PathBuf::from(name))).flatten();
+        return name.starts_with('/').then(|| cache.library(PathBuf::from(name))).flatten();
     }
     let it = &object.needs;
     let own = |folders: &[String]| folders.iter().map(|folder| expand(folder, &object.origin)).collect::<Vec<_>>();
@@ -124,17 +142,10 @@ fn search(object: &Object, name: &str, cache: &Cache) -> Option<(String, Needs)>
     } else {
         folders.extend(own(&it.runpath));
     }
-    let cached = cache.0.get(name).map(PathBuf::from);
+    let cached = cache.paths.get(name).map(PathBuf::from);
     let system = SYSTEM.0.iter().map(|folder| Path::new(folder).join(name));
     let places = folders.iter().filter(|folder| folder.starts_with('/')).map(|folder| Path::new(folder).join(name));
-    places.chain(cached).chain(system).find_map(library)
-}
-
-/// A library that is there and of this machine, under its folder's one name; the loader passes over any other.
-fn library(path: PathBuf) -> Option<(String, Needs)> {
-    let needs = Needs::read(&read(&path, MAX_FILE)?).ok()?;
-    let folder = path.parent()?.canonicalize().ok()?;
-    Some((folder.join(path.file_name()?).to_str()?.to_owned(), needs))
+    places.chain(cached).chain(system).find_map(|path| cache.library(path))
 }
 
 /// Reads a whole file of at most so many bytes.
