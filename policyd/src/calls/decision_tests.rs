@@ -1,6 +1,7 @@
 //! What is decided, and by which rule.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use metnos_policy::call::fields::Files;
 use metnos_policy::call::spec::Spec;
@@ -41,7 +42,7 @@ impl Bench {
         Self {
             manifest: testing::manifest("fs_read", roles),
             spec: Spec::of(&testing::manifest("fs_read", roles)),
-            input: Input::compile(&testing::schema(properties, &[])).unwrap(),
+            input: Input::new(Rc::new(testing::schema(properties, &[]))),
             world: testing::world().as_ref().clone(),
             flow: Context::new(Who::Owner),
             output: Output::failed(Readers::Private),
@@ -157,10 +158,8 @@ fn sentences_name_the_field_the_value_and_what_was_expected() {
 
 #[test]
 fn a_missing_argument_is_named() {
-    let bench = Bench {
-        input: Input::compile(&testing::schema(&testing::path_property(), &["path"])).unwrap(),
-        ..Bench::reader()
-    };
+    let bench =
+        Bench { input: Input::new(Rc::new(testing::schema(&testing::path_property(), &["path"]))), ..Bench::reader() };
     assert_eq!(bench.decide(&json!({})).why, "`path` is missing");
 }
 

@@ -1,5 +1,8 @@
-//! An executor's schema, compiled once, and its complaints as sentences: which field, what
+//! An executor's schema, and its complaints as sentences: which field, what
 //! stands there, what was expected. It never guesses: what does not fit is refused.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{PatternOptions, ValidationError, Validator};
@@ -15,10 +18,12 @@ pub const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// The most characters of an expectation in a sentence.
 const MAX_EXPECTATION: usize = 200;
 
-/// The schema of an executor's arguments, ready to check.
+/// The schema of an executor's arguments. It is compiled when it is first needed, because a start would pay for the whole
+/// pool, in time and in memory; what cannot be compiled refuses all arguments.
 #[derive(Debug)]
 pub struct Input {
-    validator: Validator,
+    schema: Rc<Schema>,
+    validator: OnceCell<Result<Validator, String>>,
 }
 
 /// Has the libraries below look at the machine (how many processors it has), which they do
@@ -34,36 +39,53 @@ pub fn warm_up() -> Result<(), String> {
     );
     let schema = Schema::parse(text.as_bytes()).map_err(|why| why.to_string())?;
     let value = serde_json::Value::from_iter([("a", "words")]);
-    match Input::compile(&schema)?.fault(&Filled { value, opaque: Vec::new() }) {
+    match Input::new(Rc::new(schema)).fault(&Filled { value, opaque: Vec::new() }) {
         None => Ok(()),
         Some(fault) => Err(fault),
     }
 }
 
 impl Input {
-    /// Compiles `definitions/Input` of a schema; nothing outside it is ever fetched.
+    /// Of `definitions/Input`.
+    #[must_use]
+    pub fn new(schema: Rc<Schema>) -> Self {
+        Self { schema, validator: OnceCell::new() }
+    }
+
+    /// Compiles it now, as is done before an executor is signed; nothing outside the document is ever fetched.
     ///
     /// # Errors
     /// In a sentence, what makes it no schema.
-    pub fn compile(schema: &Schema) -> Result<Self, String> {
-        let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
-        jsonschema::draft202012::options()
-            .with_pattern_options(patterns)
-            .offline()
-            .build(&schema.input_document())
-            .map(|validator| Self { validator })
-            .map_err(|error| format!("schema.json, definitions/Input: {error}"))
+    pub fn check(&self) -> Result<(), String> {
+        self.validator().map(drop).map_err(str::to_owned)
+    }
+
+    fn validator(&self) -> Result<&Validator, &str> {
+        self.validator.get_or_init(|| compile(&self.schema)).as_ref().map_err(String::as_str)
     }
 
     /// What of the arguments does not fit, in a sentence; `None` when all of it does. What is opaque
     /// is checked by sandboxd, which sees the value.
     #[must_use]
     pub fn fault(&self, arguments: &Filled) -> Option<String> {
-        self.validator
+        let validator = match self.validator() {
+            Ok(validator) => validator,
+            Err(why) => return Some(why.to_owned()),
+        };
+        validator
             .iter_errors(&arguments.value)
             .find(|error| !is_opaque(error.instance_path().as_str(), &arguments.opaque))
             .map(|error| sentence(&error))
     }
+}
+
+fn compile(schema: &Schema) -> Result<Validator, String> {
+    let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
+    jsonschema::draft202012::options()
+        .with_pattern_options(patterns)
+        .offline()
+        .build(&schema.input_document())
+        .map_err(|error| format!("schema.json, definitions/Input: {error}"))
 }
 
 /// Whether a complaint is only about the reference that stands where a payload will be.

@@ -37,8 +37,8 @@ pub struct Signed {
     /// The same, as the rules read it.
     pub spec: Spec,
     /// Its schema.
-    pub schema: Schema,
-    /// The schema of its arguments, compiled.
+    pub schema: Rc<Schema>,
+    /// The schema of its arguments, ready to check.
     pub input: Input,
     /// What was signed.
     pub digests: ExecutorDigests,
@@ -57,8 +57,8 @@ impl Signed {
         if parsed.id() != *id {
             return Err(format!("its manifest says that it is {}", parsed.id()));
         }
-        let schema = Schema::parse(schema.as_bytes()).map_err(|why| why.to_string())?;
-        let input = Input::compile(&schema)?;
+        let schema = Rc::new(Schema::parse(schema.as_bytes()).map_err(|why| why.to_string())?);
+        let input = Input::new(Rc::clone(&schema));
         let spec = Spec::of(&parsed);
         Ok(Self { manifest: parsed, spec, schema, input, digests: digests.clone() })
     }
@@ -73,6 +73,9 @@ impl Signed {
     /// What forbids signing it at all, if anything (design: policy §7, linter).
     #[must_use]
     pub fn fault(&self) -> Option<String> {
+        if let Err(why) = self.input.check() {
+            return Some(why);
+        }
         if let Some(finding) = lint(&self.manifest, &self.schema).into_iter().next() {
             return Some(format!("{}: {}", finding.rule, finding.what));
         }

@@ -32,7 +32,8 @@ impl Registry {
             code: texts.code.clone().into_bytes(),
             schema: texts.schema.clone().into_bytes(),
         };
-        ExecutorFiles::of(id, read, self.installation()).map_err(|why| invalid(id, &why))?;
+        let formed = ExecutorFiles::of(id, read, self.installation()).map_err(|why| invalid(id, &why))?;
+        formed.contract.check().map_err(|why| invalid(id, &why))?;
         let files = [
             (File::Manifest, texts.manifest.as_bytes()),
             (File::Code, texts.code.as_bytes()),

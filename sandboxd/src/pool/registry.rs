@@ -236,7 +236,12 @@ impl Registry {
         let proof = match Proof::read(version) {
             Ok(proof) => proof,
             // A candidate; whether it should be one is not known here.
-            Err(misfit) => return Ok((entry(id, digests, String::new(), false), Err(misfit))),
+            Err(misfit) => {
+                return Ok(match formed.contract.check() {
+                    Ok(()) => (entry(id, digests, String::new(), false), Err(misfit)),
+                    Err(why) => (entry(id, digests, why.clone(), false), Err(Mismatch::Different(why))),
+                });
+            }
         };
         let signed = match &self.trusted {
             Some(key) => proof.signs(&digests, key).is_ok(),
@@ -346,6 +351,7 @@ impl Registry {
         })?;
         let texts = Texts::read(&version).map_err(|misfit| unfit(id, &misfit.to_string()))?;
         let formed = ExecutorFiles::of(id, texts.clone(), &self.installation).map_err(|why| unfit(id, &why))?;
+        formed.contract.check().map_err(|why| unfit(id, &why))?;
         if formed.digests != *digests {
             let why = format!("the files of {id} are not those that were looked at; they changed in between");
             return Err(Refusal::new(RefusalCode::Denied, "birth.changed", why).remedy("have them looked at again"));

@@ -1,5 +1,6 @@
-//! An executor's schema, compiled once. What goes in and what comes out is held against it; what
-//! does not fit is refused and never repaired.
+//! An executor's schema. What goes in and what comes out is held against it; what does not fit is refused and never repaired.
+
+use std::cell::OnceCell;
 
 use jsonschema::{PatternOptions, Validator};
 use metnos_proto::executor::Schema;
@@ -10,44 +11,59 @@ pub const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// The most characters of a complaint.
 const MAX_COMPLAINT: usize = 300;
 
-/// Both halves of a schema, ready to check.
+/// Both halves of a schema. Each is compiled when it is first needed, because a start would pay for the whole pool, in time
+/// and in memory; what cannot be compiled refuses every value.
 #[derive(Debug)]
 pub struct Contract {
-    input: Validator,
-    output: Validator,
+    schema: Schema,
+    input: OnceCell<Result<Validator, String>>,
+    output: OnceCell<Result<Validator, String>>,
 }
 
 impl Contract {
-    /// Compiles `definitions/Input` and `definitions/Output`; nothing outside them is ever fetched.
+    /// The contract that a schema makes.
+    #[must_use]
+    pub fn new(schema: Schema) -> Self {
+        Self { schema, input: OnceCell::new(), output: OnceCell::new() }
+    }
+
+    /// Compiles both halves now, as is done before anything is signed.
     ///
     /// # Errors
     /// In a sentence, what makes it no schema.
-    pub fn compile(schema: &Schema) -> Result<Self, String> {
-        let compile = |name: &str, document: &Value| {
-            let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
-            jsonschema::draft202012::options()
-                .with_pattern_options(patterns)
-                .offline()
-                .build(document)
-                .map_err(|error| format!("schema.json, definitions/{name}: {}", shortened(&error.to_string())))
-        };
-        Ok(Self {
-            input: compile("Input", &schema.input_document())?,
-            output: compile("Output", &schema.output_document())?,
-        })
+    pub fn check(&self) -> Result<(), String> {
+        self.input().and(self.output()).map(drop).map_err(str::to_owned)
+    }
+
+    fn input(&self) -> Result<&Validator, &str> {
+        self.input.get_or_init(|| compile("Input", &self.schema.input_document())).as_ref().map_err(String::as_str)
+    }
+
+    fn output(&self) -> Result<&Validator, &str> {
+        self.output.get_or_init(|| compile("Output", &self.schema.output_document())).as_ref().map_err(String::as_str)
     }
 
     /// What of the arguments does not fit, in a sentence.
     #[must_use]
     pub fn input_fault(&self, arguments: &Value) -> Option<String> {
-        fault(&self.input, arguments, "the arguments")
+        self.input().map_or_else(|why| Some(why.to_owned()), |input| fault(input, arguments, "the arguments"))
     }
 
     /// What of a successful result does not fit, in a sentence.
     #[must_use]
     pub fn output_fault(&self, result: &Value) -> Option<String> {
-        fault(&self.output, result, "the result")
+        self.output().map_or_else(|why| Some(why.to_owned()), |output| fault(output, result, "the result"))
     }
+}
+
+/// Compiles one definition; nothing outside the document is ever fetched.
+fn compile(name: &str, document: &Value) -> Result<Validator, String> {
+    let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
+    jsonschema::draft202012::options()
+        .with_pattern_options(patterns)
+        .offline()
+        .build(document)
+        .map_err(|error| format!("schema.json, definitions/{name}: {}", shortened(&error.to_string())))
 }
 
 /// The first complaint: where, and what was expected. It names no value, which may be long or private.
@@ -77,7 +93,7 @@ mod tests {
     use super::*;
 
     fn contract() -> Contract {
-        Contract::compile(&Schema::parse(include_bytes!("../../../executors/fs_read/schema.json")).unwrap()).unwrap()
+        Contract::new(Schema::parse(include_bytes!("../../../executors/fs_read/schema.json")).unwrap())
     }
 
     #[test]
@@ -112,6 +128,9 @@ mod tests {
             },
         });
         let schema = Schema::parse(schema.to_string().as_bytes()).unwrap();
-        assert!(Contract::compile(&schema).is_err());
+        let contract = Contract::new(schema);
+        assert!(contract.check().is_err());
+        assert!(contract.input_fault(&json!({"a": "aaa"})).unwrap().contains("definitions/Input"));
+        assert_eq!(contract.output_fault(&json!({})), None);
     }
 }

@@ -176,7 +176,7 @@ pub struct ExecutorFiles {
     pub manifest: Manifest,
     /// The very bytes that run.
     pub code: Vec<u8>,
-    /// Its schema, compiled.
+    /// Its schema.
     pub contract: Contract,
     /// Its sandbox.
     pub plan: Plan,
@@ -197,7 +197,6 @@ impl ExecutorFiles {
             return Err(format!("main.py is not UTF-8 (byte {})", error.valid_up_to()));
         }
         let schema = Schema::parse(&texts.schema).map_err(|error| error.to_string())?;
-        let contract = Contract::compile(&schema)?;
         let plan = installation.plan(&manifest).map_err(|error| error.to_string())?;
         let digests = ExecutorDigests {
             manifest: manifest_digest,
@@ -211,6 +210,7 @@ impl ExecutorFiles {
                 plan.hash()
             ));
         }
+        let contract = Contract::new(schema);
         Ok(Self { id: id.clone(), digests, manifest, code: texts.code, contract, plan })
     }
 }
